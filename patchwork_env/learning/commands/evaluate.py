@@ -32,7 +32,7 @@ from patchwork_env.learning.evaluation.contests import check_variant, common_gam
 from patchwork_env.learning.evaluation.matches import Pairing, check_games, play_pairings
 from patchwork_env.learning.evaluation.players import HELP, Entrant
 from patchwork_env.learning.evaluation.results import MatchResult, matches_table, results_as_dict
-from patchwork_env.learning.evaluation.seeds import SEEDS_HEADING, over_seeds, seeds_table
+from patchwork_env.learning.evaluation.seeds import SEEDS_HEADING, check_independent, over_seeds, seeds_table
 from patchwork_env.learning.evaluation.tables import CSV, TEXT, render
 
 
@@ -49,6 +49,8 @@ def _run(options: argparse.Namespace) -> int:
     if options.seeds and len(options.agents) < 2:
         raise ValueError("--seeds is for several agents, runs of one configuration; there is one")
     runs, opponents = ([Entrant.load(spec) for spec in specs] for specs in (options.agents, options.against))
+    if options.seeds:
+        _check_runs(runs)
     results = _play(options, runs, opponents)
     if options.format != TEXT:
         print(render([results[0].set_ups(), matches_table(results)], options.format))
@@ -61,6 +63,14 @@ def _run(options: argparse.Namespace) -> int:
     contents |= {"over_seeds": [entry._asdict() for entry in together]} if together else {}
     write_json(options, contents)
     return 0
+
+
+def _check_runs(agents: list[Entrant]) -> None:
+    """Raises ValueError unless the agents have weights, and all of them others."""
+    without = [agent.name for agent in agents if agent.weights is None]
+    if without:
+        raise ValueError(f"--seeds is for checkpoints of runs; without weights: {', '.join(without)}")
+    check_independent(((agent.name, str(agent.weights)) for agent in agents), "weights")
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -6,7 +6,7 @@ Here each run counts as one value; see :mod:`~patchwork_env.learning.evaluation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,6 +72,15 @@ def over_seeds(runs: Sequence[Sequence[Mapping[str, Any]]]) -> list[OverSeeds]:
         reached = float(wins.values), wins.interval(), float(own.min()), float(own.max())
         entries.append(OverSeeds(name, len(runs), *reached, *difference))
     return entries
+
+
+def check_independent(runs: Iterable[tuple[str, str]], what: str) -> None:
+    """Raises ValueError if two runs are one sample: each is given by its name and its own seed or weights."""
+    seen: dict[str, str] = {}
+    for name, own in runs:
+        if own in seen:
+            raise ValueError(f"{seen[own]} and {name} are no independent samples: both have the {what} {own}")
+        seen[own] = name
 
 
 def seeds_table(entries: Sequence[OverSeeds]) -> Table:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import numpy as np
 import pytest
 
+from patchwork_env import agents
 from patchwork_env.learning.commands import evaluate
 from patchwork_env.learning.distributed.jobs import do_jobs
 from patchwork_env.learning.evaluation import matches
@@ -14,7 +16,8 @@ from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.seeds import ALL_OPPONENTS, over_seeds, seeds_table
 from patchwork_env.learning.evaluation.statistics import mean_of_runs
 
-RUNS = OPPONENTS = "random", "greedy"
+RUNS = "ppo-quick", "ppo-quick-v1"
+OPPONENTS = "random", "greedy"
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +75,14 @@ def test_the_command_puts_runs_together_that_it_is_told_are_seeds(tmp_path, runs
     assert "over_seeds" not in json.loads(path.read_text())
     assert evaluate.main(["random", "--against", "random", "--seeds"]) == 2
     assert "--seeds" in capsys.readouterr().err
+
+
+def test_only_different_weights_count_as_runs(tmp_path, capsys) -> None:
+    copy = shutil.copytree(agents.path_of(RUNS[0]), tmp_path / "copy")
+    same = f"{RUNS[0]} and {copy} are no independent samples: both have the weights"
+    for agent, message in ((str(copy), same), ("greedy", "without weights: greedy")):
+        assert evaluate.main([RUNS[0], agent, "--against", "random", "--games", "2", "--seeds"]) == 2
+        assert message in capsys.readouterr().err
 
 
 def test_all_matches_share_one_pool_of_processes(monkeypatch, capsys) -> None:

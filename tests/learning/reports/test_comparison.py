@@ -46,7 +46,7 @@ def write_run(
 ) -> Path:
     """A run with an evaluation every 1000 steps; speed is that of training, in steps per minute."""
     (folder / "evaluations").mkdir(parents=True)
-    (folder / "config.yaml").write_text(dump_config(PpoConfig(total_steps=2000, **config)))
+    (folder / "config.yaml").write_text(dump_config(PpoConfig(**{"total_steps": 2000} | config)))
     (folder / "versions.jsonl").write_text(
         "".join(f"{json.dumps(start)}\n" for start in starts) + '{"steps": 5, "com'
     )
@@ -122,7 +122,7 @@ def test_configurations_of_one_name_are_told_apart(tmp_path) -> None:
     assert [group.label for group in compare(results).groups] == ["ppo", "ppo (ppo.epochs=3)"]
     by_key = compare(results, by=["ppo.epochs"]).groups
     assert [(group.label, len(group.runs)) for group in by_key] == [("ppo.epochs=2", 2), ("ppo.epochs=3", 2)]
-    with pytest.raises(ValueError, match=r"one configuration and one seed, 0, and so no independent samples"):
+    with pytest.raises(ValueError, match=r"no independent samples: both have the seed 0"):
         compare(results, by=["algorithm"])
     with pytest.raises(ValueError, match=r"cannot be grouped by 'ppo.epoch'; did you mean 'ppo.epochs'"):
         compare(results, by=["ppo.epoch"])
@@ -239,7 +239,7 @@ def test_pictures_as_pdf(runs, tmp_path) -> None:
 
 
 def test_a_single_evaluation_is_a_dot_with_its_interval(tmp_path) -> None:
-    runs = [write_run(tmp_path / f"a-seed{k}", (0.1 + 0.1 * k,), seed=k) for k in range(3)]
+    runs = [write_run(tmp_path / f"a-seed{k}", (0.1 + 0.1 * k,), seed=k, total_steps=1000) for k in range(3)]
     figure = curves(compare([read_result(run) for run in runs]))
     for axes in figure.axes:
         (dot,) = axes.containers
@@ -257,7 +257,7 @@ def test_axes_of_shares_end_at_0_and_at_1(tmp_path, rates, low, high) -> None:
 
 @pytest.mark.parametrize("rate", [0.0, 0.25, 1.0])
 def test_profiles_of_runs_that_did_equally_well_are_not_empty(tmp_path, rate) -> None:
-    runs = [write_run(tmp_path / f"a-seed{k}", (rate,), seed=k) for k in range(2)]
+    runs = [write_run(tmp_path / f"a-seed{k}", (rate,), seed=k, total_steps=1000) for k in range(2)]
     found = compare([read_result(run) for run in runs])
     places, (shares, *_) = profile(found, found.groups[0], "greedy")
     assert 0.0 <= places[0] < places[-1] <= 1.0
@@ -443,9 +443,8 @@ def test_runs_that_cannot_be_compared_are_refused(runs, tmp_path, capsys) -> Non
     assert f"number of games against greedy: {runs[0]} has 100; {short} has 20" in refused(
         capsys, runs[0], short
     )
-    unfinished = write_run(tmp_path / "unfinished", ())
-    write_evaluation(unfinished, 1000, 1.0, [match_of("greedy", 0.5, games=20)], None)
-    told = f"{runs[0]} has 100; {unfinished} has 20 after 1,000 of 2,000 steps: it has not ended"
+    unfinished = write_run(tmp_path / "unfinished", (0.5,))
+    told = f"that have ended; {unfinished} was last evaluated after 1,000 of 2,000 steps"
     assert told in refused(capsys, runs[0], unfinished)
     old = write_run(tmp_path / "old")
     write_evaluation(old, 3000, 3.0, [match_of("greedy", 0.5, special_patches="2014")], None)
@@ -453,7 +452,7 @@ def test_runs_that_cannot_be_compared_are_refused(runs, tmp_path, capsys) -> Non
     config = old / "config.yaml"
     config.write_text(config.read_text().replace("game: patchwork", "game: nmbr9"))
     assert f"the same game: {runs[0]} has 'patchwork'; {old} has 'nmbr9'" in refused(capsys, runs[0], old)
-    assert "one configuration and one seed, 0" in refused(capsys, runs[0], runs[0])
+    assert "no independent samples: both have the seed 0" in refused(capsys, runs[0], runs[0])
 
 
 @pytest.mark.parametrize(

@@ -229,6 +229,9 @@ def test_runs_with_other_seeds_are_put_together(tmp_path) -> None:
     rate, (low, high) = match["win_rate"], mean_of_runs(rates, 0 * rates + match["games"]).interval()
     assert f"random 3 {rate:.1%} {low:.1%} to {high:.1%} ".replace(" ", "") in shown.replace(" ", "")
     assert "Over seeds" not in report(tmp_path, folders[0], other).text
+    copy = shutil.copytree(folders[0], tmp_path / "copy")
+    assert "Over seeds" not in report(tmp_path, folders[0], copy).text
+    assert "seed1, seed2, seed3 differ in nothing" in report(tmp_path, *folders, copy).text
     write_evaluation(folders[1], 9000, [play_matches("greedy", "random", 8)])
     assert "seed1, seed3 differ in nothing" in report(tmp_path, *folders).text
 

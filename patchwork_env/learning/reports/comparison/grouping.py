@@ -14,7 +14,7 @@ from patchwork_env.core.documents import one_line
 from patchwork_env.core.names import hint, shorten
 from patchwork_env.learning.config import changes_learning, flattened
 from patchwork_env.learning.evaluation.contests import contest_of
-from patchwork_env.learning.evaluation.seeds import ALL_OPPONENTS
+from patchwork_env.learning.evaluation.seeds import ALL_OPPONENTS, check_independent
 from patchwork_env.learning.evaluation.statistics import STUDENT, Band, Floats, Statistics
 from patchwork_env.learning.reports.comparison.results import EvaluationFigures, RunResult
 from patchwork_env.learning.runs.folder import METRICS
@@ -100,11 +100,13 @@ def compare(
         statistics: How figures over runs are computed.
 
     Raises:
-        ValueError: There are no runs, they are of different games or variants, their last evaluations have
-            different opponents or numbers of games, or a group has a seed twice.
+        ValueError: There are no runs, one has not ended, they are of different games or variants, their last
+            evaluations have different opponents or numbers of games, or a group has a seed twice.
     """
     if not results:
         raise ValueError("there are no runs to compare")
+    for run in results:
+        _check_ended(run)
     _check_alike("game", results, lambda run: run.game)
     game = results[0].game
     metric = metric or contest_of(game).metric
@@ -148,21 +150,21 @@ def _check_met(results: Sequence[RunResult], opponent: str) -> None:
 
 
 def _check_alike(what: str, results: Sequence[RunResult], of: Callable[[RunResult], Any]) -> None:
-    """Raises ValueError unless something is the same for all runs; it tells of those that have not ended."""
+    """Raises ValueError unless something is the same for all runs."""
     found = {of(run): run for run in results}
     if len(found) > 1:
-        told = "; ".join(
-            f"{run.source} has {shorten(value)}{_missing(run)}" for value, run in list(found.items())[:3]
-        )
+        told = "; ".join(f"{run.source} has {shorten(value)}" for value, run in list(found.items())[:3])
         raise ValueError(f"runs are compared that have the same {what}: {told}")
 
 
-def _missing(run: RunResult) -> str:
-    """A phrase for the steps that a run lacks, empty if it has all that its configuration asks for."""
+def _check_ended(run: RunResult) -> None:
+    """Raises ValueError if the last evaluation is not that of all steps that the configuration asks for."""
     total = run.configuration.get("total_steps")
-    if not isinstance(total, int) or run.last.steps >= total:
-        return ""
-    return f" after {run.last.steps:,} of {total:,} steps: it has not ended"
+    if isinstance(total, int) and run.last.steps < total:
+        raise ValueError(
+            f"runs are compared that have ended; {run.source} was last evaluated after {run.last.steps:,} of "
+            f"{total:,} steps"
+        )
 
 
 # --- groups -------------------------------------------------------------------------------------------------
@@ -207,14 +209,7 @@ def _label(run: RunResult, shown: Sequence[str]) -> str:
 
 def _by_seed(runs: Sequence[RunResult]) -> tuple[RunResult, ...]:
     """The runs of a group by their seeds; raises ValueError if two have the same."""
-    seen: dict[int, str] = {}
-    for run in runs:
-        if run.seed in seen:
-            raise ValueError(
-                f"{seen[run.seed]} and {run.source} are runs of one configuration and one seed, {run.seed}, "
-                "and so no independent samples"
-            )
-        seen[run.seed] = run.source
+    check_independent(((run.source, str(run.seed)) for run in runs), "seed")
     return tuple(sorted(runs, key=lambda run: run.seed))
 
 

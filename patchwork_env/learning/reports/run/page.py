@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -67,11 +68,17 @@ def render_page(runs: Sequence[RunData]) -> str:
 
 
 def groups_of_seeds(runs: Sequence[RunData]) -> list[list[RunData]]:
-    """Groups of runs that differ in nothing but their seeds, nor in whom they met at last."""
-    alike: dict[str, list[RunData]] = {}
+    """Groups of runs that differ in their seeds and in nothing else, nor in whom they met at last.
+
+    Of several runs with one seed, which are no independent samples, each is in a group of its own.
+    """
+    alike: dict[tuple[str, int], list[RunData]] = {}
+    earlier: Counter[tuple[str, str]] = Counter()
     for run in runs:
         key = json.dumps([recipe_of(run.config), _last_opponents(run)], sort_keys=True, default=str)
-        alike.setdefault(key, []).append(run)
+        sample = key, str(run.config.get("seed", 0))
+        alike.setdefault((key, earlier[sample]), []).append(run)
+        earlier[sample] += 1
     return list(alike.values())
 
 
