@@ -88,9 +88,11 @@ def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> 
 
 
 def _perceptron(tensors: Mapping[str, Any], data: Mapping[str, Any], path: Path) -> Any:
-    """The perceptrons of an ``MlpPolicy``."""
+    """The perceptrons of an ``MlpPolicy``; a ``PatchworkPolicy`` learns from no changed observations."""
     mlp = import_module(_MLP)
     _check_observations(data.get("observation_space"), path)
+    if data.get("_last_original_obs") is not None:  # no other wrapper has a model keep them
+        raise ValueError(f"{path}: the model learned behind VecNormalize, which it lacks; {_HOW_TO_PLAY}")
     given = data.get("policy_kwargs")
     if not isinstance(given, dict):
         raise ValueError(f"{path}: policy_kwargs is {shorten(given)}; {_HOW_TO_PLAY}")
@@ -111,17 +113,11 @@ def _perceptron(tensors: Mapping[str, Any], data: Mapping[str, Any], path: Path)
 
 
 def _check_policy(data: Mapping[str, Any], modules: tuple[str, ...], path: Path) -> None:
-    """Refuses policies with code of their own, and those that saw observations which something had changed.
-
-    Only behind ``VecNormalize``, whose statistics are in a file of their own, does a model keep its first
-    observations as they were.
-    """
+    """Refuses policies with code of their own."""
     kind = data.get("policy_class")
     module = kind.get("__module__") if isinstance(kind, dict) else kind
     if module not in modules:
         raise ValueError(f"{path}: a policy of {shorten(module)} is not known here; {_HOW_TO_PLAY}")
-    if data.get("_last_original_obs") is not None:
-        raise ValueError(f"{path}: the model learned behind VecNormalize, which it lacks; {_HOW_TO_PLAY}")
 
 
 def _check_observations(space: Any, path: Path) -> None:

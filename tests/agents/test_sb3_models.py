@@ -210,6 +210,10 @@ def test_models_behind_statistics_that_the_file_lacks(tmp_path):
     model.learn(0).save(tmp_path / "model.zip")
     with pytest.raises(ValueError, match="learned behind VecNormalize"):
         agents.load(tmp_path / "model.zip")
+    rewards = VecNormalize(SelfPlayVecEnv(2), norm_obs=False)
+    model = MaskablePPO(PatchworkPolicy, rewards, n_steps=4, policy_kwargs={"network": SIZES})
+    model.learn(0).save(tmp_path / "model.zip")
+    assert type(agents.load(tmp_path / "model.zip")) is PolicyAgent
 
 
 @pytest.mark.parametrize("policy", ["MlpPolicy", PatchworkPolicy])

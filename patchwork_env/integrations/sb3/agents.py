@@ -10,7 +10,14 @@ from gymnasium import ObservationWrapper
 from gymnasium.spaces import Dict
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.base_class import BaseAlgorithm
-from stable_baselines3.common.vec_env import VecNormalize
+from stable_baselines3.common.vec_env import (
+    VecCheckNan,
+    VecEnv,
+    VecMonitor,
+    VecNormalize,
+    VecVideoRecorder,
+)
+from stable_baselines3.common.vec_env.base_vec_env import VecEnvWrapper
 from torch import Tensor, nn
 
 from patchwork_env.agents import ragged
@@ -21,7 +28,10 @@ from patchwork_env.agents.policy import PolicyAgent
 from patchwork_env.core.names import shorten
 from patchwork_env.core.rules import States
 from patchwork_env.games import rules_of
-from patchwork_env.learning.algorithms.maskable_ppo.network_policy import PatchworkPolicy, game_of
+from patchwork_env.learning.algorithms.maskable_ppo.network_policy import PatchworkPolicy, are_within, game_of
+
+_KNOWN = (VecNormalize, VecMonitor, VecCheckNan, VecVideoRecorder)
+"""The wrappers that leave observations alone, and the one that can be applied here."""
 
 
 class Normalization:
@@ -134,17 +144,38 @@ def normalization_of(model: Any) -> Normalization | None:
     if not isinstance(model, BaseAlgorithm):
         return model.normalize if isinstance(model, NormalizedPolicy) else None
     env, normalize = model.get_env(), model.get_vec_normalize_env()
+    _check_wrappers(env)
     if env is not None and any(env.env_is_wrapped(ObservationWrapper)):
         raise ValueError(
             "an environment of the model is within an ObservationWrapper of Gymnasium, which agents cannot "
             "apply; VecNormalize of Stable-Baselines3 they can"
         )
-    if normalize is None and model._last_original_obs is not None:
+    if isinstance(model.policy, PatchworkPolicy):  # it learns from no observations that were changed
+        return None
+    if normalize is not None:
+        return Normalization(normalize) if normalize.norm_obs else None
+    seen = model._last_obs
+    if model._last_original_obs is not None and (
+        seen is None or not are_within(model.observation_space, seen)
+    ):
         raise ValueError(
             "the model learned behind VecNormalize, and its environment has none: "
-            "MaskablePPO.load(path, env=VecNormalize.load(path_of_statistics, env)) brings it back"
+            "MaskablePPO.load(path, env=VecNormalize.load(path_of_statistics, env)) brings it back, or "
+            "env=VecNormalize(env, norm_obs=False) if it changed only rewards"
         )
-    return Normalization(normalize) if normalize is not None and normalize.norm_obs else None
+    return None
+
+
+def _check_wrappers(env: VecEnv | None) -> None:
+    """Refuses wrappers of Stable-Baselines3 that may change observations."""
+    while isinstance(env, VecEnvWrapper):
+        if not isinstance(env, _KNOWN):
+            raise ValueError(
+                f"the environment of the model is within {type(env).__name__}, which agents cannot apply: "
+                "change observations with VecNormalize alone, or derive a wrapper that leaves them as they "
+                "are from VecMonitor or VecCheckNan"
+            )
+        env = env.venv
 
 
 def as_agent(
@@ -170,10 +201,6 @@ def as_agent(
     normalize = normalization_of(model)
     network = policy.network if isinstance(policy, PatchworkPolicy) else policy
     if isinstance(network, PolicyNetwork):
-        if normalize is not None:
-            raise ValueError(
-                "PatchworkPolicy reads observations as they are: use VecNormalize(norm_obs=False)"
-            )
         return PolicyAgent(network, name, sample=sample, seed=seed)
     if isinstance(policy, MaskableActorCriticPolicy):
         return MaskablePolicyAgent(policy, name, normalize, sample=sample, seed=seed)

@@ -13,6 +13,7 @@ import torch
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.utils import get_action_masks
 from stable_baselines3.common.vec_env import DummyVecEnv, VecCheckNan, VecFrameStack, VecNormalize
+from stable_baselines3.common.vec_env.base_vec_env import VecEnvWrapper
 
 from patchwork_env import agents
 from patchwork_env.agents.policy import PolicyAgent
@@ -187,12 +188,20 @@ def test_the_agent_sees_what_the_model_sees(policy):
         assert twin.act(game) == as_agent(model).act(game)
 
 
+class Centred(VecEnvWrapper):
+    def reset(self):
+        return self.venv.reset() - 0.5
+
+    def step_wait(self):
+        observations, *others = self.venv.step_wait()
+        return observations - 0.5, *others
+
+
 def test_what_changes_observations_and_cannot_be_applied(tmp_path):
-    with pytest.raises(ValueError, match="PatchworkPolicy reads observations as they are"):
-        as_agent(make_model(VecNormalize(SelfPlayVecEnv(2))))
     assert type(as_agent(make_model(VecNormalize(SelfPlayVecEnv(2), norm_obs=False)))) is PolicyAgent
-    with pytest.raises(ValueError, match="within no wrapper that changes observations but VecNormalize"):
-        as_agent(make_model(VecFrameStack(SelfPlayVecEnv(2), 2), "MlpPolicy", net_arch=[8]))
+    for changing in (VecFrameStack(SelfPlayVecEnv(2), 2), Centred(SelfPlayVecEnv(2))):
+        with pytest.raises(ValueError, match=f"within {type(changing).__name__}, which agents cannot apply"):
+            make_model(VecCheckNan(changing), "MlpPolicy", net_arch=[8]).learn(2, SelfPlayCallback())
     single = gymnasium.make("patchwork_env:Patchwork-v0")
     changed = gymnasium.wrappers.TransformObservation(single, lambda seen: 1 - seen, single.observation_space)
     with pytest.raises(ValueError, match="within an ObservationWrapper of Gymnasium"):
@@ -201,6 +210,22 @@ def test_what_changes_observations_and_cannot_be_applied(tmp_path):
     for env in (None, SelfPlayVecEnv(2)):
         with pytest.raises(ValueError, match="learned behind VecNormalize, and its environment has none"):
             as_agent(MaskablePPO.load(tmp_path / "a.zip", env))
+
+
+def test_a_normalization_of_rewards_changes_no_observations(tmp_path):
+    model = make_model(VecNormalize(SelfPlayVecEnv(2), norm_obs=False), "MlpPolicy", net_arch=[8])
+    model.learn(2).save(tmp_path / "a.zip")
+    as_agent(MaskablePPO.load(tmp_path / "a.zip"))
+    env = SelfPlayVecEnv(2)  # with another environment, a model forgets what it saw last
+    with pytest.raises(ValueError, match=r"norm_obs=False.* if it changed only rewards"):
+        as_agent(MaskablePPO.load(tmp_path / "a.zip", env))
+    as_agent(MaskablePPO.load(tmp_path / "a.zip", VecNormalize(env, norm_obs=False)))
+
+
+@pytest.mark.parametrize("game", ["patchwork", "nmbr9"])
+def test_the_policy_refuses_observations_that_were_changed(game):
+    with pytest.raises(ValueError, match="PatchworkPolicy reads observations as they are"):
+        make_model(VecNormalize(SelfPlayVecEnv(2, game=game))).learn(2)
 
 
 def test_past_selves_keep_the_statistics_of_their_time():

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
 import torch
-from gymnasium.spaces import Space
+from gymnasium.spaces import Dict, Space
 from sb3_contrib.common.maskable.distributions import MaskableCategoricalDistribution, MaskableDistribution
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from torch import Tensor
@@ -132,6 +133,11 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
         return actions
 
     def _scored(self, obs: Tensor, action_masks: Masks | None) -> Evaluated:
+        if not are_within(self.observation_space, obs.cpu().numpy()):
+            raise ValueError(
+                "PatchworkPolicy reads observations as they are, and these are not within the observation "
+                "space: use VecNormalize(env, norm_obs=False), and no wrapper that changes observations"
+            )
         return evaluate(self.network, obs.flatten(1), self._as_bool(action_masks))
 
     def _as_bool(self, masks: Masks | None) -> Tensor:
@@ -151,6 +157,16 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
             "optimizer_class": self.optimizer_class,
             "optimizer_kwargs": self.optimizer_kwargs,
         }
+
+
+def are_within(space: Any, seen: Any) -> bool:
+    """Whether a batch of flat or named observations is within the bounds of their space.
+
+    What ``VecNormalize`` makes of observations is not: some numbers are less than their mean, which is 0.
+    """
+    if isinstance(space, Dict):
+        return all(are_within(part, seen[name]) for name, part in space.items())
+    return bool(np.all((space.low <= seen) & (seen <= space.high)))
 
 
 def game_of(observation_space: Space[Any], action_space: Space[Any], named: bool = False) -> str:
