@@ -80,9 +80,8 @@ def decide(game: BaseGame, complete: Complete, limits: Limits) -> Decision:
 
 
 def _task(game: BaseGame) -> str:
-    example = next(group for group in text.moves(game) if group.choices).example.word
-    requests = "\n".join(f"- {name}: {what}" for name, what in text.REQUESTS.items())
-    return _TASK.format(example=example, requests=requests)
+    example = next(group.example.word for group in text.moves(game) if group.example)
+    return _TASK.format(example=example, requests=text.requests_text(game))
 
 
 def _ask(complete: Complete, prompt: str, usage: Usage) -> str:

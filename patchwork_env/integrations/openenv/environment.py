@@ -30,15 +30,22 @@ class TextEnvironment(Environment[TextAction, TextObservation, TextState]):
 
     Args:
         settings: What its episodes are like unless :meth:`reset` says otherwise, or the name of the game.
-        players: Whom opponents are borrowed from; sessions share them.
+        agents: Whom opponents are borrowed from; sessions share them.
+        given: Other settings and options of the game, such as ``players=2`` in NMBR 9.
+
+    Raises:
+        ValueError: A value is not allowed.
     """
 
     SUPPORTS_CONCURRENT_SESSIONS = True
 
-    def __init__(self, settings: Settings | str = PATCHWORK, players: Players | None = None) -> None:
+    def __init__(
+        self, settings: Settings | str = PATCHWORK, agents: Players | None = None, **given: Any
+    ) -> None:
         super().__init__()
-        self._settings = settings if isinstance(settings, Settings) else Settings(settings)
-        self._players = players or Players()
+        usual = settings if isinstance(settings, Settings) else Settings(settings)
+        self._settings = usual.changed(given)
+        self._agents = agents or Players()
         self._episode: Episode | None = None
         self._id: str | None = None
         self._steps = 0
@@ -62,7 +69,7 @@ class TextEnvironment(Environment[TextAction, TextObservation, TextState]):
             raise ValueError(
                 f"episode_id is {shorten(episode_id)}; it must be a text of at most {_LONGEST_ID} characters"
             )
-        episode = Episode(self._settings.changed(settings), self._players, seed)
+        episode = Episode(self._settings.changed(settings), self._agents, seed)
         self._episode, self._id, self._steps = episode, episode_id or str(uuid4()), 0
         return self._observe(episode.first, episode)
 
@@ -120,8 +127,8 @@ class TextEnvironment(Environment[TextAction, TextObservation, TextState]):
         """A move of each group, to click on in OpenEnv's web interface."""
         if self._episode is None or self._episode.has_ended:
             return []
-        groups = [group for group in moves(self._episode.game) if group.choices]
-        return [(f"{group.name}: {group.example.word}", {"text": group.example.word}) for group in groups]
+        groups = [(group.name, group.example) for group in moves(self._episode.game)]
+        return [(f"{name}: {move.word}", {"text": move.word}) for name, move in groups if move]
 
     def close(self) -> None:
         """Ends the session, whose episode can be stepped no more."""

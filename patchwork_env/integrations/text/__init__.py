@@ -28,7 +28,7 @@ from patchwork_env.integrations.text.moves import (
     rules,
     shapes_text,
 )
-from patchwork_env.integrations.text.requests import REQUESTS, ask, is_request
+from patchwork_env.integrations.text.requests import REQUESTS, ask, is_request, requests_text
 from patchwork_env.integrations.text.view import Choice, Group
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
     "parse",
     "placements",
     "placements_text",
+    "requests_text",
     "rules",
     "shapes_text",
 ]

@@ -7,14 +7,22 @@ from typing import NamedTuple
 
 MOST_CHARACTERS = 4000
 """The number of characters at the end of an answer that are read."""
-_THINKS = re.compile("<(?:think|thinking|reasoning)>", re.IGNORECASE)
-_HAS_THOUGHT = re.compile("</(?:think|thinking|reasoning)>", re.IGNORECASE)
+_THOUGHT = "(?:(?:seed:)?think|thinking|thoughts?|reasoning|analysis|reflection|scratchpad)"
+_THINKS = re.compile(
+    rf"<{_THOUGHT}(?:\s[^<>]*)?>|\[think\]|◁think▷|<\|(?:start_thinking|begin_of_thought)\|>", re.IGNORECASE
+)
+_HAS_THOUGHT = re.compile(
+    rf"</{_THOUGHT}\s*>|\[/think\]|◁/think▷|<\|(?:end_thinking|end_of_thought)\|>", re.IGNORECASE
+)
 _ENCLOSED = re.compile(
-    r"""<(?:answer|move|action)>([^<]*)|\\boxed\{([^}]*)|["'](?:answer|move|action)["']\s*:\s*["']([^"']*)"""
+    r"""<(?:answer|move|action)>([^<]*)|\\boxed\{([^}]*)"""
+    r"""|["'](?:answer|move|action|request)["']\s*:\s*["']([^"']*)"""
 )
 """Answers in tags, in the frames of LaTeX, and as entries of JSON."""
 _MARKUP = re.compile(r"```[a-z]*\n|<[/|]?\w+[|]?>|\\[a-z]+\{|\*\*|[`${}]")
-_LABEL = re.compile(r"\b(?:move|answer)(?: is)? ?:|\b(?:my|the|best|final) (?:move|answer) is\b")
+_LABEL = re.compile(
+    r"\b(?:move|answer|action)(?: is)? ?:|\b(?:my|the|best|final) (?:move|answer|action) is\b"
+)
 _AROUND = " \t\"'()[]<>.!,"
 """What may stand around a move and belongs to none."""
 _ALIKE = str.maketrans({"\N{MINUS SIGN}": "-", "\N{EN DASH}": "-", "\N{FULLWIDTH COLON}": ":"})
@@ -41,8 +49,9 @@ class Answer(NamedTuple):
 
 
 def read_answer(text: str) -> Answer:
-    """Reads an answer. Thoughts do not count: what stands before ``</think>`` or behind ``<think>``."""
+    """Reads an answer. Thoughts, up to ``</think>`` or its like or from ``<think>`` on, do not count."""
     said = _THINKS.split(_HAS_THOUGHT.split(text)[-1])[0][-MOST_CHARACTERS:].lower().translate(_ALIKE)
+    said = said.replace(r"\/", "/")  # as JSON may write it
     said = _ENCLOSED.sub(lambda found: f"\nanswer: {found[found.lastindex or 0]}\n", said)
     lines = [line for line in map(_plain, _MARKUP.sub(" ", said).splitlines()) if line]
     labelled = ""

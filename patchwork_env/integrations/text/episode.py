@@ -17,7 +17,7 @@ from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import rules_of
 from patchwork_env.integrations.text.judge import judged, require_judge
 from patchwork_env.integrations.text.moves import describe, moves_text, news, parse, rules
-from patchwork_env.integrations.text.requests import REQUESTS, ask, is_request
+from patchwork_env.integrations.text.requests import ask, is_request, requests_text
 from patchwork_env.integrations.text.settings import Settings
 from patchwork_env.play.players import Players
 
@@ -203,7 +203,7 @@ class Episode:
         return float(loop(final_reward, rules_of(game.state))(game.state, 0, self.seat, self._kind))
 
     def _introduction(self, others: tuple[tuple[int, str], ...]) -> str:
-        requests = "\n".join(f"- {name}: {what}" for name, what in REQUESTS.items())
+        requests = requests_text(self._game)
         how = (
             "Answer with your move, on a line of its own behind 'Move:'. Instead you may ask, as often as "
             f"{self.settings.requests} times before each move, and that takes no turn:\n{requests}\n"

@@ -25,7 +25,7 @@ _NEAREST, _SHOWN = 3, 5
 
 def rules(game: BaseGame) -> str:
     """The rules in short, for a prompt, and how moves are written."""
-    return _view(game).rules(game)
+    return view_of(game).rules(game)
 
 
 def describe(game: BaseGame, player: int | None = None) -> str:
@@ -43,7 +43,7 @@ def describe(game: BaseGame, player: int | None = None) -> str:
     """
     last = game.num_players - 1
     reader = game.current_player if player is None else check_between(player, 0, last, "player")
-    view = _view(game)
+    view = view_of(game)
     others = listed(f"player {other}" for other in range(game.num_players) if other != reader)
     who = f"You are player {reader}, against {others}." if last else "You play alone."
     lines = [f"{who} {_turn(game, reader)}", *view.situation(game, reader)]
@@ -79,7 +79,7 @@ def moves(game: BaseGame) -> tuple[Group, ...]:
     Raises:
         ValueError: The game cannot be told in words.
     """
-    return _view(game).groups(game)
+    return view_of(game).groups(game)
 
 
 def moves_text(game: BaseGame) -> str:
@@ -149,12 +149,13 @@ def shapes_text(game: BaseGame, piece: str) -> str:
 
     Args:
         game: The game; it is only read.
-        piece: The name of the piece, such as ``"patch 17"`` or ``"tile 7"``.
+        piece: The name of the piece or its number alone, such as ``"patch 17"`` or ``"7"``.
 
     Raises:
         ValueError: There is no such piece, or the game cannot be told in words.
     """
-    view, name = _view(game), " ".join(str(piece).lower().split())
+    view, name = view_of(game), " ".join(str(piece).lower().split())
+    name = f"{view.piece} {name}" if name.isdecimal() else name
     shapes = view.shapes(name)
     if not shapes:
         raise ValueError(f"there is no piece {shorten(name)}; pieces are {view.pieces}")
@@ -166,20 +167,23 @@ def parse(game: BaseGame, text: str) -> int:
 
     Moves are words of the notation, such as ``12/3@d5``, or phrases, such as ``buy patch 12 in orientation 3
     at d5``. What stands behind the last label such as ``Move:`` counts, or else a last line that is nothing
-    but a move, or else the whole text. There one legal move must be named, and no other; thoughts do not
-    count.
+    but a move, or else the whole text. Behind a label a legal move that comes first is the answer; otherwise
+    one legal move must be named, and no other. Thoughts do not count.
 
     Raises:
         IllegalActionError: It names no legal move, or several; the message says what was found, and names
             moves that are legal.
         ValueError: The game cannot be told in words.
     """
-    view = _view(game)
+    view = view_of(game)
     if not isinstance(text, str):
         raise IllegalActionError(f"a move is a text, not {shorten(text)}")
     if game.is_over:
         raise IllegalActionError("the game is over; there are no moves")
     said = read_answer(text)
+    if first := view.move.match(said.labelled):
+        with suppress(IllegalActionError):
+            return game.parse_move(view.to_word(first))
     last = said.last if view.move.fullmatch(said.last) else ""
     for part in (said.labelled, last, said.whole):
         if words := [view.to_word(found) for found in view.move.finditer(part)]:
@@ -202,7 +206,12 @@ def _only_legal(game: BaseGame, view: View, words: Sequence[str]) -> int:
     raise IllegalActionError(f"{shorten(words[-1])} is not legal: {why}. {_nearest(game, view, words[-1])}")
 
 
-def _view(game: BaseGame) -> View:
+def view_of(game: BaseGame) -> View:
+    """How a game is told in words.
+
+    Raises:
+        ValueError: It cannot be.
+    """
     name = rules_of(game.state).name
     if name not in _VIEWS:
         raise ValueError(f"the game {shorten(name)} cannot be told in words; allowed are {listed(_VIEWS)}")
@@ -237,14 +246,15 @@ def _group(game: BaseGame, name: str) -> Group:
 
 
 def _group_text(group: Group) -> str:
-    if not group.choices:
+    if not (example := group.example):
         return f"{group.name}: no placements ({group.about})"
-    word = group.example.word
-    if group.example.orientation is None:
-        return f"{word} ({group.name}): {group.about}"
+    if example.orientation is None:
+        return f"{example.word} ({group.name}): {group.about}"
     orientations = sorted({choice.orientation or 0 for choice in group.choices})
     number = counted(len(group.choices), "placement")
-    return f"{group.name}: {number}, such as {word}; orientations {listed(orientations)} ({group.about})"
+    return (
+        f"{group.name}: {number}, such as {example.word}; orientations {listed(orientations)} ({group.about})"
+    )
 
 
 def _page_head(number: int, group: str | None, page: int, pages: int) -> str:
@@ -258,11 +268,11 @@ def _piece_text(choice: Choice) -> str:
 
 
 def _allowed(game: BaseGame) -> str:
-    return f"Allowed are {'; '.join(_brief(group) for group in moves(game) if group.choices)}"
+    groups = moves(game)
+    return f"Allowed are {'; '.join(_brief(group, group.example.word) for group in groups if group.example)}"
 
 
-def _brief(group: Group) -> str:
-    word = group.example.word
+def _brief(group: Group, word: str) -> str:
     return f"{len(group.choices)} of {group.name}, such as {word}" if len(group.choices) > 1 else word
 
 

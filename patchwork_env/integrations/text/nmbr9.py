@@ -17,6 +17,7 @@ _FORMS = (
     "'7/3@-2,5' to place tile 7 in orientation 3 at row -2, column 5; in free order '=7' to choose tile 7"
 )
 _PIECES = "'tile 0' to 'tile 9'"
+_DETAILS = "'orientation 3', 'row -2', 'column 5', 'level 1' and 'page 2'"
 _NUMBER = r"([+-]?[0-9]{1,2})(?![0-9])"
 _WORD = re.compile(rf"([0-9])/([0-9])@\(?{_NUMBER}, ?{_NUMBER}")
 _MOVE = re.compile(
@@ -195,5 +196,17 @@ def _distance(word: str, choice: Choice) -> float:
 
 
 VIEW = View(
-    _rules, _situation, tables, _groups, _PIECES, _shapes, _MOVE, _to_word, _why_not, _distance, _FORMS
+    _rules,
+    _situation,
+    tables,
+    _groups,
+    "tile",
+    _PIECES,
+    _DETAILS,
+    _shapes,
+    _MOVE,
+    _to_word,
+    _why_not,
+    _distance,
+    _FORMS,
 )

@@ -30,6 +30,7 @@ from patchwork_env.patchwork.game import Game
 from patchwork_env.patchwork.notation import COLUMNS, move_text
 
 _PIECES = f"'patch 0' to 'patch {len(PATCHES) - 1}'"
+_DETAILS = "'orientation 3', 'row 2', 'column d' and 'page 2'"
 ADVANCING, SPECIAL = "advance", "special patch"
 _FORMS = (
     "'+' to advance, '12/3@d5' to buy patch 12 and put it in orientation 3 at d5, '*d5' for a special patch"
@@ -201,5 +202,17 @@ def _distance(word: str, choice: Choice) -> float:
 
 
 VIEW = View(
-    _rules, _situation, _picture, _groups, _PIECES, _shapes, _MOVE, _to_word, _why_not, _distance, _FORMS
+    _rules,
+    _situation,
+    _picture,
+    _groups,
+    "patch",
+    _PIECES,
+    _DETAILS,
+    _shapes,
+    _MOVE,
+    _to_word,
+    _why_not,
+    _distance,
+    _FORMS,
 )

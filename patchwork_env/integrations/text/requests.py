@@ -14,18 +14,17 @@ from patchwork_env.integrations.text.moves import (
     placements_text,
     rules,
     shapes_text,
+    view_of,
 )
 
 REQUESTS = {
     "rules": "the rules, and how moves are written",
     "position": "the position",
     "moves": "the kinds of legal moves, with their numbers",
-    "placements": "legal placements, such as 'placements of patch 17', with any of 'orientation 3', 'row 2', "
-    "'column d', 'level 1' (of a tile) and 'page 2'",
-    "shapes": "the shape of any piece in all its orientations, such as 'shapes of patch 17' or 'shapes of "
-    "tile 7'",
+    "placements": "legal placements, such as 'placements of {piece} 7', with any of {details}",
+    "shapes": "the shape of any piece in all its orientations, such as 'shapes of {piece} 7'",
 }
-"""The first words of requests, each with a phrase about what it gives."""
+"""The first words of requests, each with a phrase about what it gives, for a game's own words to fill."""
 
 _NUMBERS = ("orientation", "level", "page")
 _TEXTS = ("row", "column")
@@ -36,6 +35,16 @@ _FILLING = ("of", "in", "at", "on", "for", "and", "the", "all")
 def is_request(text: str) -> bool:
     """Whether a text asks for something instead of moving."""
     return isinstance(text, str) and read_answer(text).final.partition(" ")[0] in REQUESTS
+
+
+def requests_text(game: BaseGame) -> str:
+    """A line for each request that may be made in a game, for a prompt."""
+    return "\n".join(f"- {name}: {_phrase(game, name)}" for name in REQUESTS)
+
+
+def _phrase(game: BaseGame, name: str) -> str:
+    view = view_of(game)
+    return REQUESTS[name].format(piece=view.piece, details=view.details)
 
 
 def ask(game: BaseGame, text: str, player: int | None = None) -> str:
@@ -59,7 +68,7 @@ def ask(game: BaseGame, text: str, player: int | None = None) -> str:
     if kind == "shapes" and set(details) == {"group"}:
         return shapes_text(game, details["group"])
     if details or kind == "shapes":
-        raise ValueError(f"{shorten(asked)} is not understood; {kind!r} gives {REQUESTS[kind]}")
+        raise ValueError(f"{shorten(asked)} is not understood; {kind!r} gives {_phrase(game, kind)}")
     if kind == "position":
         return describe(game, player)
     return rules(game) if kind == "rules" else moves_text(game)

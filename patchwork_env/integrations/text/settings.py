@@ -83,6 +83,7 @@ class Settings:
         as_number(self.penalty, "penalty", least=0)
         as_number(self.shaping_weight, "shaping_weight", least=0)
         _require_known(self.options, GAME_OPTIONS[self.game])
+        self.new_game(0)  # tells what is not allowed
 
     def changed(self, given: Mapping[str, Any]) -> Settings:
         """These settings with others for one episode.

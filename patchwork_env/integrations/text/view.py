@@ -51,9 +51,9 @@ class Group(NamedTuple):
     typical: int = 0
 
     @property
-    def example(self) -> Choice:
-        """A move that makes sense, if there is any."""
-        return self.choices[self.typical]
+    def example(self) -> Choice | None:
+        """A move that makes sense, if there is any; None in an empty group."""
+        return self.choices[self.typical] if self.choices else None
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,9 @@ class View:
         situation: What a player should know besides the picture of the game, in phrases.
         picture: The boards as a player sees them, drawn with characters.
         groups: The legal moves by groups, of which there are few.
+        piece: What a piece is called before its number.
         pieces: The names of the pieces.
+        details: What may be asked for of placements.
         shapes: The shapes of the piece of a name by orientation; empty if there is none.
         move: A pattern that finds moves, as words and as phrases, in a text in lower case with single spaces.
         to_word: The word that a match of this pattern means.
@@ -78,7 +80,9 @@ class View:
     situation: Callable[[Any, int], Iterable[str]]
     picture: Callable[[Any, int], str]
     groups: Callable[[Any], tuple[Group, ...]]
+    piece: str
     pieces: str
+    details: str
     shapes: Callable[[str], dict[int, Cells]]
     move: re.Pattern[str]
     to_word: Callable[[re.Match[str]], str]

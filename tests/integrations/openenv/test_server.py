@@ -262,6 +262,12 @@ def test_what_the_web_interface_shows(game: str) -> None:
     assert env.step(TextAction(text=offered[-1])).played == offered[-1]
 
 
+def test_an_environment_is_made_with_settings() -> None:
+    assert len(TextEnvironment("nmbr9", players=2).reset(seed=7).scores) == 2
+    with pytest.raises(ValueError, match="players is 7; allowed are 1 to 4"):
+        TextEnvironment("nmbr9", players=7)
+
+
 def test_closed_sessions_go_on_no_more() -> None:
     env = TextEnvironment()
     env.reset(seed=7)

@@ -184,6 +184,11 @@ def test_settings_are_checked(game: str, given: dict[str, Any], message: str) ->
         Episode(Settings(game).changed(given), PLAYERS, 7)
 
 
+def test_options_of_games_are_checked_when_settings_are_made() -> None:
+    with pytest.raises(ValueError, match="players is 7; allowed are 1 to 4"):
+        Settings("nmbr9", options={"players": 7})
+
+
 def test_failing_opponents_change_nothing() -> None:
     episode = begun(opponent="tests.play.odd_agents:illegal", seat=0)
     before = episode.game

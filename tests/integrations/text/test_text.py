@@ -118,6 +118,9 @@ ANSWERS = {
     "labelled before a sentence": "Move: {move}\n\nOtherwise I would play {other}.",
     "with the sign of an end": "Move: {move}<|im_end|>",
     "with the signs of an end": "{move}</s><|endoftext|>",
+    "labelled as in ReAct": "Thought: {other} is worse.\nAction: {move}",
+    "before what it is better than": "Move: {move} (instead of {other})",
+    "before a dash": "Move: {move} \N{EM DASH} better than {other}",
     "after thoughts": "<think>\nMove: {other}\nHm.\n</think>\n\n{move}",
     "after thoughts whose beginning is not shown": "Move: {other}? No.\n</think>\n{move}",
     "before thoughts that do not end": "Move: {move}\n<think>\nMove: {other}",
@@ -149,7 +152,7 @@ def test_answers_are_read_in_the_forms_that_models_give(game: BaseGame, form: st
     [
         ("25/0@a1 or 12/0@a1", "2 legal moves are named, 25/0@a1, 12/0@a1; name the one"),
         ("12/0@a1\n\nI would not advance.", r"2 legal moves are named, 12/0@a1, \+"),
-        ("Move: 12/0@a1, or else +\n", r"2 legal moves are named, 12/0@a1, \+"),
+        ("Move: either 12/0@a1 or else +\n", r"2 legal moves are named, 12/0@a1, \+"),
         ("I might advance.\nMove: 17/0@a1", "'17/0@a1' is not legal: patch 17 is too dear"),
         ("<think>Move: +</think>", "'' names no move; write"),
         ("<think>\nMove: +", "'' names no move; write"),
@@ -159,6 +162,36 @@ def test_answers_are_read_in_the_forms_that_models_give(game: BaseGame, form: st
 def test_answers_that_are_not_clear_are_told_what_was_found(answer: str, message: str) -> None:
     with pytest.raises(IllegalActionError, match=message):
         text.parse(Patchwork(seed=7), answer)
+
+
+@pytest.mark.parametrize(
+    ("begin", "end"),
+    [
+        *((f"<{name}>", f"</{name}>") for name in ("analysis", "thought", "thoughts", "reflection")),
+        *(("<scratchpad>", "</scratchpad>"), ("<seed:think>", "</seed:think>")),
+        *(("<think >", "</think >"), ('<Thinking effort="high">', "</Thinking>")),
+        *(("[THINK]", "[/THINK]"), ("◁think▷", "◁/think▷")),
+        ("<|START_THINKING|>", "<|END_THINKING|>"),
+        ("<|begin_of_thought|>", "<|end_of_thought|>"),
+    ],
+)
+def test_thoughts_of_all_models_are_left_out(begin: str, end: str) -> None:
+    game = Patchwork(seed=7)
+    for answer in (f"{begin}Move: +{end}12/0@a1", f"Move: +{end}12/0@a1", f"Move: 12/0@a1 {begin}Move: +"):
+        assert game.move_text(text.parse(game, answer)) == "12/0@a1"
+
+
+def test_moves_and_requests_in_json() -> None:
+    game = Patchwork(seed=7)
+    assert game.move_text(text.parse(game, r'{"move":"25\/0@a1"}')) == "25/0@a1"
+    request = '{"request": "shapes of patch 29"}'
+    assert text.is_request(request)
+    assert text.ask(game, request) == text.shapes_text(game, "29")
+
+
+@pytest.mark.parametrize(("game", "other"), [(Patchwork(seed=7), "tile"), (Nmbr9(seed=7), "patch")], ids=repr)
+def test_requests_are_offered_in_the_words_of_the_game(game: BaseGame, other: str) -> None:
+    assert other not in text.requests_text(game)
 
 
 @pytest.mark.parametrize("game", positions(), ids=repr)
@@ -237,6 +270,8 @@ def test_examples_make_sense() -> None:
 def test_what_cannot_be_bought_says_why() -> None:
     game = Patchwork(seed=7)  # offers 25, 17 and 12 for 4, 7 and 2 buttons, of which the player has 5
     assert "patch 17: no placements (7 buttons" in text.moves_text(game)
+    examples = [group.example for group in text.moves(game)]
+    assert [example and example.group for example in examples] == ["advance", "patch 25", None, "patch 12"]
     assert "too dear, you have 5" in refusal(game, "17/0@a1")
     assert "patch 3 is not offered; the offered patches are 25, 17, 12" in refusal(game, "3/0@a1")
     assert "there is no special patch to place" in refusal(game, "*a1")
