@@ -42,6 +42,8 @@ def import_agent(text: str) -> Agent:
         ImportError: There is no such module, or it lacks the name.
     """
     module, _, name = text.partition(":")
+    if module.endswith(".py"):
+        raise ImportError(f"{text} names a file; write {module[:-3]}:{name}")
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
     found = importlib.import_module(module)

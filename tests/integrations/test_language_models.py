@@ -109,7 +109,7 @@ def test_after_all_tries_the_fallback_moves() -> None:
 def test_without_a_fallback_bad_answers_end_the_match() -> None:
     agent = TextAgent(lambda prompt: "pass", "passer", retries=0, fallback=None)
     with pytest.raises(
-        IllegalActionError, match="'passer' gave no legal move in 1 tries; its last answer: 'pass'"
+        IllegalActionError, match="the model gave no legal move in 1 tries; its last answer: 'pass'"
     ):
         agent.act(Game(seed=7))
     assert agent.usage.illegal_answers == 1

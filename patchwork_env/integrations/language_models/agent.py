@@ -128,7 +128,7 @@ class TextAgent(BatchAgent):
             self._transcript.write(_entry(game, decision, action))
         if action is None:
             raise IllegalActionError(
-                f"agent {self.name!r} gave no legal move in {1 + self._limits.retries} tries; "
+                f"the model gave no legal move in {1 + self._limits.retries} tries; "
                 f"its last answer: {shorten(decision.last_answer)}"
             )
         return action

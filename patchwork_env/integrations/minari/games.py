@@ -14,9 +14,8 @@ from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.random import Streams
 from patchwork_env.core.records import records_at
 from patchwork_env.core.rules import Rules, States
-from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import rules_of
-from patchwork_env.learning.evaluation.blocks import BLOCK_SIZE, check_actions
+from patchwork_env.learning.evaluation.blocks import BLOCK_SIZE, blamed, check_actions
 
 Integers = npt.NDArray[np.int64]
 
@@ -70,6 +69,7 @@ def play_block(agents: Sequence[Agent], block: Block) -> list[PlayedGame]:
 
     Raises:
         IllegalActionError: An agent chose an action that is not legal.
+        OpponentError: An agent failed: it raised another error, or is a program.
         ValueError: An agent did not give one integer for each game.
     """
     numbers = range(block.begin, block.end)
@@ -122,16 +122,11 @@ def _plies(
         for place in np.unique(asked):
             games = running[asked == place]
             shown = imagined(rules, records_at(states, games), hidden, games)
-            actions = check_actions(_answer(agents[place], shown), agents[place], records_at(states, games))
+            with blamed(agents[place]):
+                answer = agents[place].act_batch(shown)
+            actions = check_actions(answer, agents[place], records_at(states, games))
             loop(play_listed, rules)(states, games, actions)
             yield dict(zip(games.tolist(), actions.tolist(), strict=True))
         over = np.empty(len(running), np.bool_)
         loop(write_over, rules)(states, running, over)
         running = running[~over]
-
-
-def _answer(agent: Agent, shown: States) -> Any:
-    try:
-        return agent.act_batch(shown)
-    except IllegalActionError as error:
-        raise IllegalActionError(f"agent {agent.name!r}: {error}") from None

@@ -71,6 +71,7 @@ def record(
         FileExistsError: There is a dataset of this id, which is left as it is.
         StorageError: The files cannot be written.
         IllegalActionError: An agent chose an action that is not legal.
+        OpponentError: An agent failed: it raised another error, or is a program.
         WorkerError: A process was killed.
     """
     plan = Plan.of(agents, games, game, seed, rewards, options)

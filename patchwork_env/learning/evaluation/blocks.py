@@ -5,17 +5,22 @@ Random numbers start anew in every block, so that its games are the same whichev
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from time import perf_counter
+from traceback import extract_tb
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+import patchwork_env
 from patchwork_env.agents import Agent
 from patchwork_env.core.batches import first_illegal, loop
 from patchwork_env.core.checks import as_integer, as_number
+from patchwork_env.core.documents import one_line
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import shorten
 from patchwork_env.core.records import records_at
@@ -98,7 +103,8 @@ def join(parts: Sequence[PlayedBlock]) -> PlayedBlock:
 
 
 Failure = IllegalActionError | OpponentError
-"""How an agent fails: by an illegal action, or as a program that ends, hangs or says what makes no sense."""
+"""How an agent fails: by an illegal action, or by an error of its own or its program; see :func:`blamed`."""
+_PACKAGE = Path(patchwork_env.__file__).parent
 
 
 def try_task(players: Sequence[Agent], task: Task) -> PlayedBlock | Failure:
@@ -107,6 +113,32 @@ def try_task(players: Sequence[Agent], task: Task) -> PlayedBlock | Failure:
         return play_block((players[task.agent], players[task.opponent]), task.block, task.forfeits)
     except (IllegalActionError, OpponentError) as error:
         return error
+
+
+@contextmanager
+def blamed(agent: Agent) -> Iterator[None]:
+    """Within the block, whatever is raised is a failure of the agent, and its cause; signals go through.
+
+    Raises:
+        IllegalActionError: The agent played an illegal action, in the game that it was shown or a copy.
+        OpponentError: The agent is a program that failed, or raised another error, also ``SystemExit``; the
+            message tells where.
+    """
+    try:
+        yield
+    except OpponentError:  # programs are named already
+        raise
+    except IllegalActionError as error:
+        raise IllegalActionError(f"agent {agent.name!r}: {error}") from error
+    except (Exception, SystemExit) as error:
+        frames = extract_tb(error.__traceback__)
+        place = next(
+            (f for f in reversed(frames) if not Path(f.filename).is_relative_to(_PACKAGE)), frames[-1]
+        )
+        what = one_line(f"{type(error).__name__}: {error}")
+        raise OpponentError(
+            f"agent {agent.name!r} failed: {what} ({place.filename}, line {place.lineno})"
+        ) from error
 
 
 def play_block(sides: tuple[Agent, Agent], block: Block, forfeits: bool = False) -> PlayedBlock:
@@ -118,11 +150,11 @@ def play_block(sides: tuple[Agent, Agent], block: Block, forfeits: bool = False)
     Raises:
         IllegalActionError: An agent chose an action that is not legal, or gave something else than one
             integer for each game.
-        OpponentError: An agent is a program that failed.
-        ValueError: An agent does not play the game.
+        OpponentError: An agent failed; see :func:`blamed`.
     """
     for side, agent in enumerate(sides):
-        agent.reseed(_seed_of_agent(block, side))
+        with blamed(agent):
+            agent.reseed(_seed_of_agent(block, side))
     contest = contest_of(block.game)(block, tracks_all=any(map(_takes_games, sides)))
     seconds = _play_to_the_end(sides, contest, forfeits)
     return PlayedBlock(contest.result(), seconds, contest.kept)
@@ -178,13 +210,17 @@ def _answers(agent: Agent, contest: Contest, games: Integers) -> tuple[npt.NDArr
     """What an agent answers in the listed games, and the seconds that it took."""
     shown = contest.shown(games)
     if not _takes_games(agent):
-        began = perf_counter()
-        answers = agent.act_batch(shown)
-        return np.asarray(answers), perf_counter() - began
+        with blamed(agent):
+            began = perf_counter()
+            answers = agent.act_batch(shown)
+            took = perf_counter() - began
+            return np.asarray(answers), took
     copies = [contest.game_for_agent(i, shown, k) for k, i in enumerate(games)]
-    began = perf_counter()
-    listed = [agent.act(game) for game in copies]
-    took, what = perf_counter() - began, f"the action of agent {agent.name!r}"
+    with blamed(agent):
+        began = perf_counter()
+        listed = [agent.act(game) for game in copies]
+        took = perf_counter() - began
+    what = f"the action of agent {agent.name!r}"
     try:
         return np.array([as_integer(action, what) for action in listed]), took
     except ValueError as error:

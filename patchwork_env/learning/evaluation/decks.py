@@ -27,6 +27,7 @@ from patchwork_env.core.documents import read_text
 from patchwork_env.core.names import counted, shorten
 from patchwork_env.games import NMBR9
 from patchwork_env.learning.distributed.jobs import Workers, check_workers, do_jobs
+from patchwork_env.learning.evaluation.blocks import blamed
 from patchwork_env.learning.evaluation.players import Entrant
 from patchwork_env.learning.evaluation.store import GameStore, open_store
 from patchwork_env.learning.system.machine import made_with
@@ -203,6 +204,7 @@ def play_decks(
     Raises:
         ValueError: There is no deck, or the agent does not play NMBR 9.
         IllegalActionError: The agent chose an action that is not legal.
+        OpponentError: The agent failed: it raised another error, or is a program.
         WorkerError: A process was killed.
     """
     if not isinstance(agent, Agent):
@@ -278,7 +280,8 @@ def play_deck(agent: Agent, job: _Job) -> DeckGame:
     """Plays one deck; see :func:`play_decks`."""
     game = Game(deck=job.deck, order=job.order)
     if agent not in _warm:
-        agent.act(game.clone())
+        with blamed(agent):
+            agent.act(game.clone())
         _warm.add(agent)
     source = np.random.SeedSequence([job.seed, job.number])
     seeds = source.generate_state(len(job.deck) + 1, np.uint64).tolist()
@@ -286,9 +289,10 @@ def play_deck(agent: Agent, job: _Job) -> DeckGame:
     times = []
     while not game.is_over:
         shown = game.imagine(seeds[game.round])
-        began = perf_counter()
-        action = agent.act(shown)
-        times.append(perf_counter() - began)
+        with blamed(agent):
+            began = perf_counter()
+            action = agent.act(shown)
+            times.append(perf_counter() - began)
         game.play(action)
     return _deck_game(job, game, sum(times), max(times))
 

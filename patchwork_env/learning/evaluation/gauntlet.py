@@ -293,6 +293,7 @@ def play_gauntlet(
         FileNotFoundError: A spec names no checkpoint.
         ModuleNotFoundError: Members of the pool need PyTorch, which is not installed.
         IllegalActionError: The agent chose an action that is not legal.
+        OpponentError: The agent failed: it raised another error, or is a program.
     """
     pool = read_pool(version).without(as_texts(skip, "skip"))
     most = None if games is None else check_games(games)

@@ -76,6 +76,7 @@ def play_matches(
             did not give one integer for each game.
         FileNotFoundError: A spec names no checkpoint.
         IllegalActionError: An agent chose an action that is not legal.
+        OpponentError: An agent failed: it raised another error, which is the cause, or is a program.
     """
     players = agents.as_agent(agent), agents.as_agent(opponent)
     game = common_game(players, game)
@@ -135,7 +136,7 @@ def play_pairings(
         ValueError: A file in a store is damaged.
         StorageError: A store cannot be written.
         IllegalActionError: An agent chose an action that is not legal.
-        OpponentError: An agent is a program that failed.
+        OpponentError: An agent failed: it raised another error, or is a program.
         WorkerError: A process was killed.
     """
     parts: list[dict[int, PlayedBlock]] = [{} for _ in pairings]
@@ -183,7 +184,9 @@ def _parts(
     if failures:
         reasons = "; ".join(dict.fromkeys(map(str, failures)))
         number = sum(len(pairing.blocks) for pairing in pairings)
-        raise type(failures[0])(f"{len(failures)} of {number} blocks of games are missing: {reasons}")
+        raise type(failures[0])(
+            f"{len(failures)} of {number} blocks of games are missing: {reasons}"
+        ) from failures[0]
 
 
 def _result(names: Sequence[str], pairing: Pairing, parts: Sequence[PlayedBlock]) -> MatchResult:

@@ -154,8 +154,9 @@ class Tournament:
             anchor_rating: The fixed rating, or the fixed mean, in Elo points.
             rungs: The rungs of a ladder, which are the first agents; empty if there is no ladder.
             game: The name of the game; None for the only one that all play, or else Patchwork.
-            forfeits: Whether an agent that fails loses the game: by an illegal action, or as a program that
-                ends, hangs or says what makes no sense. Without, such games stay missing.
+            forfeits: Whether an agent that fails loses the game: by an illegal action, by an error that it
+                raises, or as a program that ends, hangs or says what makes no sense. Without, such games
+                stay missing.
 
         Raises:
             ValueError: An argument has a value that is not allowed.
@@ -226,7 +227,7 @@ class Tournament:
             InUseError: Another process plays this tournament.
             StorageError: The folder cannot be written.
             IllegalActionError: An agent chose an action that is not legal.
-            OpponentError: An agent is a program that failed.
+            OpponentError: An agent failed: it raised another error, or is a program.
             WorkerError: A process was killed.
             ModuleNotFoundError: The library that finds ratings is not installed.
         """

@@ -66,6 +66,8 @@ def test_what_is_no_agent_is_an_error_that_says_so(module, name: str, error, mes
         load_player(f"{module}:{name}")
     with pytest.raises(ImportError, match="no_such_module"):
         load_player(f"no_such_module:{name}")
+    with pytest.raises(ImportError, match="write no_such_module:"):
+        load_player(f"no_such_module.py:{name}")
 
 
 def test_fingerprints_are_those_of_the_weights(tmp_path) -> None:

@@ -48,6 +48,15 @@ def illegal(game):
 
 def confused(game):
     return game.legal_actions()[0] if game.num_moves < 9 else None
+
+def misplays(game):
+    game.play(5000)
+
+def raises(game):
+    raise KeyError("boom")
+
+def leaves(game):
+    raise SystemExit(2)
 """
 
 
@@ -316,9 +325,30 @@ def test_no_game_is_lost_because_one_player_fails(tmp_path, module, capsys) -> N
         Tournament.enter(agents, 2).play(folder)
 
 
-def test_an_illegal_action_is_an_error_of_one_line(tmp_path, module, capsys) -> None:
-    run("random", f"{module}:illegal", "--games", 4, "--workers", 1, "--out", tmp_path / "t", code=2)
-    assert f"agent '{module}:illegal' chose action 5000" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("name", "said", "cause"),
+    [("raises", "KeyError: 'boom'", KeyError), ("leaves", "SystemExit: 2", SystemExit)],
+)
+def test_what_an_agent_raises_is_its_failure(name, said, cause, tmp_path, module, capsys) -> None:
+    agent, folder = f"{module}:{name}", tmp_path / "t"
+    run("random", agent, "greedy", "--games", 2, "--workers", 1, "--out", folder, code=2)
+    error = capsys.readouterr().err
+    assert f"2 of 3 blocks of games are missing: agent '{agent}' failed: {said} (" in error
+    assert f"{module}.py, line " in error
+    assert error.count("\n") == 1
+    assert len(list(folder.glob("blocks/*.json"))) == 1
+    assert Tournament.resume(folder, forfeits=True).play(folder).forfeits(1) == 4
+    with pytest.raises(OpponentError, match=name) as caught:
+        play_matches(load_player(agent), "random", 2)
+    assert isinstance(caught.value.__cause__, cause)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("illegal", " chose action 5000"), ("misplays", ": action 5000 does not exist")]
+)
+def test_an_illegal_action_is_an_error_of_one_line(name, said, tmp_path, module, capsys) -> None:
+    run("random", f"{module}:{name}", "--games", 4, "--workers", 1, "--out", tmp_path / "t", code=2)
+    assert f"agent '{module}:{name}'{said}" in capsys.readouterr().err
 
 
 # --- ladders ----------------------------------------------------------------------------------------------
