@@ -5,6 +5,7 @@ Random numbers start anew in every block, so that its games are the same whichev
 
 from __future__ import annotations
 
+import sysconfig
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -104,7 +105,11 @@ def join(parts: Sequence[PlayedBlock]) -> PlayedBlock:
 
 Failure = IllegalActionError | OpponentError
 """How an agent fails: by an illegal action, or by an error of its own or its program; see :func:`blamed`."""
-_PACKAGE = Path(patchwork_env.__file__).parent
+_LIBRARIES = (
+    Path(patchwork_env.__file__).parent,
+    *(sysconfig.get_path(kind) for kind in ("stdlib", "purelib", "platlib")),
+)
+"""Where the code is that users did not write."""
 
 
 def try_task(players: Sequence[Agent], task: Task) -> PlayedBlock | Failure:
@@ -132,9 +137,8 @@ def blamed(agent: Agent) -> Iterator[None]:
         raise IllegalActionError(f"agent {agent.name!r}: {error}") from error
     except (Exception, SystemExit) as error:
         frames = extract_tb(error.__traceback__)
-        place = next(
-            (f for f in reversed(frames) if not Path(f.filename).is_relative_to(_PACKAGE)), frames[-1]
-        )
+        theirs = [f for f in frames if not any(map(Path(f.filename).is_relative_to, _LIBRARIES))]
+        place = (theirs or frames)[-1]
         what = one_line(f"{type(error).__name__}: {error}")
         raise OpponentError(
             f"agent {agent.name!r} failed: {what} ({place.filename}, line {place.lineno})"

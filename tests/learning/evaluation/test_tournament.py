@@ -33,7 +33,7 @@ from patchwork_env.learning.system.lock import sole_user
 
 ROOT = Path(__file__).parents[3]
 MODULE = """
-import os, time
+import json, os, time
 SLOW = float(os.environ.get("SLOW", "0"))
 
 def lowest(game):
@@ -53,7 +53,7 @@ def misplays(game):
     game.play(5000)
 
 def raises(game):
-    raise KeyError("boom")
+    return json.loads("boom")
 
 def leaves(game):
     raise SystemExit(2)
@@ -327,13 +327,13 @@ def test_no_game_is_lost_because_one_player_fails(tmp_path, module, capsys) -> N
 
 @pytest.mark.parametrize(
     ("name", "said", "cause"),
-    [("raises", "KeyError: 'boom'", KeyError), ("leaves", "SystemExit: 2", SystemExit)],
+    [("raises", "JSONDecodeError: Expecting", ValueError), ("leaves", "SystemExit: 2", SystemExit)],
 )
 def test_what_an_agent_raises_is_its_failure(name, said, cause, tmp_path, module, capsys) -> None:
     agent, folder = f"{module}:{name}", tmp_path / "t"
     run("random", agent, "greedy", "--games", 2, "--workers", 1, "--out", folder, code=2)
     error = capsys.readouterr().err
-    assert f"2 of 3 blocks of games are missing: agent '{agent}' failed: {said} (" in error
+    assert f"2 of 3 blocks of games are missing: agent '{agent}' failed: {said}" in error
     assert f"{module}.py, line " in error
     assert error.count("\n") == 1
     assert len(list(folder.glob("blocks/*.json"))) == 1
