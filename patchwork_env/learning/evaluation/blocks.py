@@ -107,7 +107,7 @@ Failure = IllegalActionError | OpponentError
 """How an agent fails: by an illegal action, or by an error of its own or its program; see :func:`blamed`."""
 _LIBRARIES = (
     Path(patchwork_env.__file__).parent,
-    *(sysconfig.get_path(kind) for kind in ("stdlib", "purelib", "platlib")),
+    *(Path(sysconfig.get_path(kind)) for kind in ("stdlib", "purelib", "platlib")),
 )
 """Where the code is that users did not write."""
 
@@ -137,12 +137,16 @@ def blamed(agent: Agent) -> Iterator[None]:
         raise IllegalActionError(f"agent {agent.name!r}: {error}") from error
     except (Exception, SystemExit) as error:
         frames = extract_tb(error.__traceback__)
-        theirs = [f for f in frames if not any(map(Path(f.filename).is_relative_to, _LIBRARIES))]
+        theirs = [frame for frame in frames if not _in_library(Path(frame.filename))]
         place = (theirs or frames)[-1]
         what = one_line(f"{type(error).__name__}: {error}")
         raise OpponentError(
             f"agent {agent.name!r} failed: {what} ({place.filename}, line {place.lineno})"
         ) from error
+
+
+def _in_library(file: Path) -> bool:
+    return any(file.is_relative_to(folder) for folder in _LIBRARIES)
 
 
 def play_block(sides: tuple[Agent, Agent], block: Block, forfeits: bool = False) -> PlayedBlock:
