@@ -56,6 +56,9 @@ def test_all_settings_have_defaults():
 
 
 @pytest.mark.usefixtures("connection")
+@pytest.mark.filterwarnings(
+    "ignore:.*Overriding environment"
+)  # which RLlib registers anew for each algorithm
 def test_the_example_of_the_documents():
     (example,) = (example for example in examples() if "GameMultiAgentEnv" in example[2])
     run_example(*example)
