@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-import patchwork_env
 from patchwork_env.agents import Agent
 from patchwork_env.core.batches import first_illegal, loop
 from patchwork_env.core.checks import as_integer, as_number
@@ -106,7 +105,7 @@ def join(parts: Sequence[PlayedBlock]) -> PlayedBlock:
 Failure = IllegalActionError | OpponentError
 """How an agent fails: by an illegal action, or by an error of its own or its program; see :func:`blamed`."""
 _LIBRARIES = (
-    Path(patchwork_env.__file__).parent,
+    Path(__file__).parents[2],
     *(Path(sysconfig.get_path(kind)) for kind in ("stdlib", "purelib", "platlib")),
 )
 """Where the code is that users did not write."""

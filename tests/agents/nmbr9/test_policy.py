@@ -54,7 +54,7 @@ def states_of(games):
 
 
 def test_lists_hold_the_legal_actions_far_from_the_edge(games):
-    lists = Nmbr9Network.listed(states_of(games))
+    _, lists = Nmbr9Network.encode(states_of(games))
     begin = 0
     for row, game in enumerate(games):
         legal = game.legal_actions()
