@@ -184,8 +184,10 @@ def write_through(path: Path) -> None:
     Folders that cannot be opened or synced, as on Windows and some network drives, are left to the system.
     """
     try:
-        # Windows syncs no file that was opened to be read alone; elsewhere files may be there to read alone.
-        handle = os.open(path, os.O_RDWR if os.name == "nt" and path.is_file() else os.O_RDONLY)
+        try:
+            handle = os.open(path, os.O_RDWR)  # Windows syncs no file that was opened to be read alone
+        except (IsADirectoryError, PermissionError):  # a folder, or a file that is there to be read alone
+            handle = os.open(path, os.O_RDONLY)
         try:
             os.fsync(handle)
         finally:
