@@ -76,6 +76,10 @@ def ply(visit: Visit) -> int:
     return int(visit.page.evaluate("window.game.page.session.ply"))
 
 
+def wait_for_ply(visit: Visit, number: int) -> None:
+    visit.page.wait_for_function(f"window.game.page.session.ply === {number}")
+
+
 def word_of(visit: Visit, at: int) -> str:
     return str(visit.page.evaluate(f"window.game.page.session.main[{at}].word"))
 
@@ -143,14 +147,15 @@ def test_the_graph_goes_to_positions_by_mouse_and_by_keys(reviewed: Visit) -> No
     graph = reviewed.role("graph")
     last = ply(reviewed)
     graph.click(position={"x": 8, "y": 30})
-    assert ply(reviewed) == 0
+    wait_for_ply(reviewed, 0)
     graph.press("ArrowRight")
+    wait_for_ply(reviewed, 1)
     graph.press("ArrowRight")
-    assert ply(reviewed) == 2
+    wait_for_ply(reviewed, 2)
     assert graph.get_attribute("aria-valuenow") == "2"
     assert "%" in graph.get_attribute("aria-valuetext")
     graph.press("End")
-    assert ply(reviewed) == last
+    wait_for_ply(reviewed, last)
 
 
 def test_lines_are_drawn_on_the_board_and_explored(visit: Visit, game: str) -> None:
