@@ -100,6 +100,18 @@ def test_an_unknown_deck_stays_unknown() -> None:
         assert Game(seed=8, order=order).imagine(seed=1) == Game(seed=8, order=order)
 
 
+@pytest.mark.parametrize("order", ["unknown", "free"])
+def test_what_others_have_done_in_a_round_is_drawn_anew(order: str) -> None:
+    game, play_on, differing = Game(seed=8, players=2, order=order), random.Random(8), 0
+    while not game.is_over:
+        other = game.imagine(seed=play_on.randrange(2**32))
+        assert (other.observation() == game.observation()).all()
+        differing += game.current_player == 1 and other.placements(0) != game.placements(0)
+        game.play(highest(game, play_on))
+    assert differing > 5
+    assert game.imagine(seed=1) == game
+
+
 def test_the_bounds_hold_for_high_towers() -> None:
     game = Game(seed=3, copies=4)
     play_out(Game(deck=[4, 4, 9]), as_high_as_possible, random.Random(1))
