@@ -11,7 +11,7 @@ from importlib import import_module
 
 from patchwork_env import __version__
 from patchwork_env.core.extras import how_to_install
-from patchwork_env.core.names import hint, shorten
+from patchwork_env.core.names import did_you_mean, short_repr
 
 PROGRAM = "patchwork-env"
 _COMMANDS = "patchwork_env.learning.commands"
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     name, *rest = words
     if name not in COMMANDS:
-        return _fail(PROGRAM, f"there is no command {shorten(name)}; {hint(name, COMMANDS)}")
+        return _fail(PROGRAM, f"there is no command {short_repr(name)}; {did_you_mean(name, COMMANDS)}")
     program = f"{PROGRAM} {name}"
     try:
         command: Callable[[list[str], str], int] = import_module(

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from patchwork_env.core import rules
-from patchwork_env.core.names import nearest, shorten
+from patchwork_env.core.names import nearest, short_repr
 from patchwork_env.core.rules import Rules, States
 
 __all__ = ["GAMES", "NMBR9", "PATCHWORK", "register", "rules_of"]
@@ -82,10 +82,10 @@ def rules_of(game: str | States) -> Rules:
         if game not in GAMES:
             close = nearest(game, GAMES)
             hint = f" (did you mean {close!r}?)" if close else ""
-            raise ValueError(f"there is no game {shorten(game)}{hint}; there are {', '.join(GAMES)}")
+            raise ValueError(f"there is no game {short_repr(game)}{hint}; there are {', '.join(GAMES)}")
         return _load(game)
     if not isinstance(game, np.ndarray) or game.ndim != 1:
-        raise ValueError(f"states are an array (n,) of records of a game, not {shorten(game)}")
+        raise ValueError(f"states are an array (n,) of records of a game, not {short_repr(game)}")
     return _of_records(game.dtype)
 
 
@@ -95,7 +95,7 @@ def _of_records(dtype: np.dtype[Any]) -> Rules:
         with suppress(ValueError):  # of a game that cannot be loaded there are no records
             if dtype == _load(name).dtype:
                 return _load(name)
-    raise ValueError(f"the records of the states, {shorten(dtype)}, are those of no game")
+    raise ValueError(f"the records of the states, {short_repr(dtype)}, are those of no game")
 
 
 @cache

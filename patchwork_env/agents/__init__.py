@@ -26,7 +26,7 @@ from patchwork_env.agents.random import RandomAgent
 from patchwork_env.agents.readers import boolean, integer, seconds
 from patchwork_env.agents.registry import register, register_checkpoint, register_file, register_scheme
 from patchwork_env.agents.specs import load, names, path_of
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.games import NMBR9, PATCHWORK
 
 if TYPE_CHECKING:
@@ -111,12 +111,12 @@ def _as_agent(agent: str | os.PathLike[str] | Agent | Callable[..., Any], seed: 
         return load(agent, seed)
     if isinstance(agent, type):
         raise ValueError(
-            f"{shorten(agent)} is a class, not an agent; give an object of it, such as {agent.__name__}()"
+            f"{short_repr(agent)} is a class, not an agent; give an object of it, such as {agent.__name__}()"
         )
     if callable(agent):
         return CallableAgent(agent)
     raise ValueError(
-        f"{shorten(agent)} is no agent: give a spec, an Agent or a function from a game to an action"
+        f"{short_repr(agent)} is no agent: give a spec, an Agent or a function from a game to an action"
     )
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from patchwork_env.core.batches import first_finished, loop
 from patchwork_env.core.checks import as_integer, check_action, check_answer, check_seed
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.core.rules import Rules, States
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import GAMES, rules_of
@@ -133,7 +133,7 @@ class Agent(ABC):
     def check_game(self, game: str) -> None:
         """Raises ValueError if the agent does not play the game of a name, such as ``"patchwork"``."""
         if not isinstance(game, str) or game not in self.games:
-            given = game[:60] if isinstance(game, str) else shorten(game)
+            given = game[:60] if isinstance(game, str) else short_repr(game)
             raise ValueError(f"agent {self.name!r} plays {' and '.join(self.games)}, not {given}")
 
     def check_states(self, states: States) -> str:
@@ -194,9 +194,9 @@ class CallableAgent(Agent):
 
     def __init__(self, function: Callable[[Any], SupportsIndex], name: str | None = None) -> None:
         if not callable(function):
-            raise ValueError(f"{shorten(function)} is no function from a game to an action")
+            raise ValueError(f"{short_repr(function)} is no function from a game to an action")
         if not isinstance(name, str | None):
-            raise ValueError(f"the name of an agent must be text, not {shorten(name)}")
+            raise ValueError(f"the name of an agent must be text, not {short_repr(name)}")
         self.name = name or str(getattr(function, "__name__", type(function).__name__))
         self._function = function
 
@@ -215,7 +215,7 @@ def record_of(game: Any) -> States:
     try:
         return game.state  # type: ignore[no-any-return]
     except AttributeError:
-        raise ValueError(f"a game is an object of the class Game, not {shorten(game)}") from None
+        raise ValueError(f"a game is an object of the class Game, not {short_repr(game)}") from None
 
 
 def check_running(states: States) -> None:

@@ -23,7 +23,7 @@ from patchwork_env.agents.checkpoints import (
 )
 from patchwork_env.agents.networks import NetworkConfig, PolicyNetwork
 from patchwork_env.agents.weights import Shapes, read_arrays
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 
 SizedNetwork = TypeVar("SizedNetwork", bound=PolicyNetwork)
 
@@ -87,7 +87,7 @@ def network_config(sizes: Any, source: str) -> NetworkConfig:
     if isinstance(sizes, dict):  # earlier versions had no features, or nothing beside them
         sizes = {"features": False, "offers": False, "lookahead": False, **sizes}
     if not isinstance(sizes, dict) or set(sizes) != set(names):
-        raise ValueError(f"{source}: network is {shorten(sizes)}; it must give {', '.join(names)}")
+        raise ValueError(f"{source}: network is {short_repr(sizes)}; it must give {', '.join(names)}")
     try:
         return NetworkConfig(**sizes)
     except ValueError as error:

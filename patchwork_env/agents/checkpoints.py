@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from patchwork_env.core.documents import read_json
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.games import GAMES
 
 FORMAT = "patchwork_env checkpoint"
@@ -76,18 +76,23 @@ def read_description(folder: Path, game: str | None = None, kind: str | None = N
         raise ValueError(f"{path} does not describe a checkpoint: its format is not {FORMAT!r}")
     if description.get("version") != VERSION:
         raise ValueError(
-            f"{path} has version {shorten(description.get('version'))}; this library reads version {VERSION}"
+            f"{path} has version {short_repr(description.get('version'))}; "
+            f"this library reads version {VERSION}"
         )
     known = tuple(GAMES) if game is None else (game,)
     if description.get("game") not in known:
         allowed = " or ".join(map(repr, known))
-        raise ValueError(f"{path} is for the game {shorten(description.get('game'))}, not for {allowed}")
+        raise ValueError(f"{path} is for the game {short_repr(description.get('game'))}, not for {allowed}")
     if not isinstance(description.get("info"), dict):
-        raise ValueError(f"{path} is damaged: its info is {shorten(description.get('info'))}, not an object")
+        raise ValueError(
+            f"{path} is damaged: its info is {short_repr(description.get('info'))}, not an object"
+        )
     if not isinstance(description.setdefault("policy", NETWORK), str):
         raise ValueError(
-            f"{path} is damaged: its policy is {shorten(description['policy'])}, not a kind's name"
+            f"{path} is damaged: its policy is {short_repr(description['policy'])}, not a kind's name"
         )
     if kind is not None and description["policy"] != kind:
-        raise ValueError(f"the policy of {folder} is {shorten(description['policy'])}; it must be {kind!r}")
+        raise ValueError(
+            f"the policy of {folder} is {short_repr(description['policy'])}; it must be {kind!r}"
+        )
     return description

@@ -21,7 +21,7 @@ from patchwork_env import __version__
 from patchwork_env.agents.checkpoints import CHECKPOINT_FILE, WEIGHTS_FILE, read_description
 from patchwork_env.core.documents import one_line
 from patchwork_env.core.extras import from_extra
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 
 PREFIX = "hf:"
 """The beginning of the names of checkpoints on the Hub."""
@@ -72,7 +72,7 @@ def repository_of(name: str) -> tuple[str, str | None]:
     """
     match = _NAME.fullmatch(name)
     if match is None:
-        raise ValueError(f"{shorten(name, 200)} names nothing on the Hugging Face Hub; write {FORM}")
+        raise ValueError(f"{short_repr(name, 200)} names nothing on the Hugging Face Hub; write {FORM}")
     return match["repository"], match["revision"]
 
 
@@ -206,4 +206,4 @@ def publish(
 def check_repository(repository: str) -> None:
     """Raises ValueError unless a text has the form ``owner/name``."""
     if "@" in repository or _NAME.fullmatch(PREFIX + repository) is None:
-        raise ValueError(f"the repository is {shorten(repository, 200)}; write owner/name")
+        raise ValueError(f"the repository is {short_repr(repository, 200)}; write owner/name")

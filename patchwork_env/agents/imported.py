@@ -13,7 +13,7 @@ import sys
 
 from patchwork_env.agents import hub, specs
 from patchwork_env.agents.base import Agent, CallableAgent
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 
 _IMPORTED = re.compile(r"(?P<module>[A-Za-z_]\w*(\.[A-Za-z_]\w*)*):(?P<name>[A-Za-z_]\w*)")
 
@@ -57,5 +57,5 @@ def import_agent(text: str) -> Agent:
     if callable(value):
         return CallableAgent(value)
     raise ValueError(
-        f"{text} is {shorten(value)}; it must be an Agent or a function from a game to an action"
+        f"{text} is {short_repr(value)}; it must be an Agent or a function from a game to an action"
     )

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from patchwork_env.agents.ragged import LegalLists, legal_lists, observations_of
 from patchwork_env.core.checks import check_between
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.core.rules import States
 from patchwork_env.games import NMBR9, PATCHWORK
 
@@ -63,7 +63,7 @@ class NetworkConfig:
         check_between(self.channels, 0, MOST_UNITS, "network.channels")
         for name in ("features", *_NEED_FEATURES):
             if not isinstance(getattr(self, name), bool):
-                given = shorten(getattr(self, name))
+                given = short_repr(getattr(self, name))
                 raise ValueError(f"network.{name} is {given}; allowed are True and False")
         if not (self.channels or self.features):
             raise ValueError(
@@ -213,7 +213,7 @@ def network_class(game: str) -> type[PolicyNetwork]:
     """
     if game not in _CLASSES:
         raise ValueError(
-            f"there is no policy network for {shorten(game)}; there are for {', '.join(_CLASSES)}"
+            f"there is no policy network for {short_repr(game)}; there are for {', '.join(_CLASSES)}"
         )
     module, _, name = _CLASSES[game].partition(":")
     found: type[PolicyNetwork] = getattr(import_module(module), name)

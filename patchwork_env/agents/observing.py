@@ -11,7 +11,7 @@ import numpy.typing as npt
 from patchwork_env.agents.base import Actions, BatchAgent
 from patchwork_env.core.batches import loop, write_views
 from patchwork_env.core.checks import check_answer
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.core.rules import States
 from patchwork_env.core.tensors import Observation
 from patchwork_env.games import PATCHWORK, rules_of
@@ -44,9 +44,9 @@ class ObservingAgent(BatchAgent):
         self, choose: Callable[[Observation, Masks], Any], name: str | None = None, game: str = PATCHWORK
     ) -> None:
         if not callable(choose) or isinstance(choose, type):
-            raise ValueError(f"{shorten(choose)} is no function from observations and masks to actions")
+            raise ValueError(f"{short_repr(choose)} is no function from observations and masks to actions")
         if not isinstance(name, str | None):
-            raise ValueError(f"the name of an agent must be text, not {shorten(name)}")
+            raise ValueError(f"the name of an agent must be text, not {short_repr(name)}")
         self.name = name or str(getattr(choose, "__name__", type(choose).__name__))
         self.games = (rules_of(game).name,)
         self._choose = choose

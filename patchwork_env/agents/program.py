@@ -16,7 +16,7 @@ import numpy as np
 from patchwork_env.agents.base import Agent
 from patchwork_env.core.checks import as_number, check_seed
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.errors import IllegalActionError, OpponentError
 from patchwork_env.games import rules_of
 from patchwork_env.protocol.client import Client, words_of
@@ -61,7 +61,9 @@ class ProgramAgent(Agent):
         self.seconds = as_number(seconds, "seconds", above=0)
         self.start_seconds = as_number(start_seconds, "start_seconds", above=0)
         if shutil.which(self.words[0]) is None:
-            raise FileNotFoundError(f"there is no program {shorten(self.words[0], 200)}, or it cannot be run")
+            raise FileNotFoundError(
+                f"there is no program {short_repr(self.words[0], 200)}, or it cannot be run"
+            )
         self._client: Client | None = None
         self.reseed(seed)
 
@@ -109,10 +111,10 @@ class ProgramAgent(Agent):
         move = answer.get("move")
         try:
             if not isinstance(move, str | int):
-                raise IllegalActionError(f"the answer has no 'move': {shorten(answer, 200)}")
+                raise IllegalActionError(f"the answer has no 'move': {short_repr(answer, 200)}")
             return game.parse_move(move) if isinstance(move, str) else game._require_legal(move)
         except IllegalActionError as error:
-            raise OpponentError(f"program {shorten(self.command)}: {error}") from None
+            raise OpponentError(f"program {short_repr(self.command)}: {error}") from None
 
 
 def query_of(game: BaseGame, seed: int) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from typing import Any
 from patchwork_env.agents.base import Agent
 from patchwork_env.agents.readers import Reader
 from patchwork_env.core.extras import from_extra
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 
 ENTRY_POINT_GROUP = "patchwork_env.agents"
 _PROVIDERS = ("patchwork_env.agents.patchwork", "patchwork_env.agents.nmbr9")
@@ -99,7 +99,7 @@ def register(
     """
     if not isinstance(name, str) or not re.fullmatch(r"\w[\w.-]*", name):
         raise ValueError(
-            f"the name of an agent is {shorten(name)}; allowed are letters, digits, '_', '-' and '.'"
+            f"the name of an agent is {short_repr(name)}; allowed are letters, digits, '_', '-' and '.'"
         )
     if name in _registry.names:
         raise ValueError(f"there is an agent {name!r} already")

@@ -27,7 +27,7 @@ from patchwork_env.agents.networks import network_class
 from patchwork_env.agents.policy import PolicyAgent
 from patchwork_env.agents.weights import Shapes, not_finite
 from patchwork_env.core.documents import parse_json
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.games import PATCHWORK, rules_of
 
 WEIGHTS, DATA = "policy.pth", "data"
@@ -62,7 +62,7 @@ def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> 
     """
     path = Path(path)
     if not path.is_file():
-        raise FileNotFoundError(f"there is no model of Stable-Baselines3 at {shorten(str(path), 200)}")
+        raise FileNotFoundError(f"there is no model of Stable-Baselines3 at {short_repr(str(path), 200)}")
     tensors, data = _read(path)
     own = tensors.pop(EXTRA_STATE, None)
     _check_policy(data, _MLP_MODULES if own is None else _NETWORK_MODULES, path)
@@ -71,7 +71,7 @@ def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> 
         agent: SamplingAgent = import_module(_MLP).MlpAgent(network, path.name, sample=sample, seed=seed)
         return agent
     if not isinstance(own, dict) or set(own) != {"game", "network"}:
-        raise ValueError(f"{path}: {WEIGHTS} tells {shorten(own)}; it must tell game and network")
+        raise ValueError(f"{path}: {WEIGHTS} tells {short_repr(own)}; it must tell game and network")
     try:
         kind = network_class(own["game"])
     except (ValueError, TypeError) as error:
@@ -95,7 +95,7 @@ def _perceptron(tensors: Mapping[str, Any], data: Mapping[str, Any], path: Path)
         raise ValueError(f"{path}: the model learned behind VecNormalize, which it lacks; {_HOW_TO_PLAY}")
     given = data.get("policy_kwargs")
     if not isinstance(given, dict):
-        raise ValueError(f"{path}: policy_kwargs is {shorten(given)}; {_HOW_TO_PLAY}")
+        raise ValueError(f"{path}: policy_kwargs is {short_repr(given)}; {_HOW_TO_PLAY}")
     if given.get("features_extractor_class") is not None:
         raise ValueError(f"{path}: a policy with features_extractor_class is not known here; {_HOW_TO_PLAY}")
     activation = _activation(given.get("activation_fn"), mlp.ACTIVATIONS, path)
@@ -117,7 +117,7 @@ def _check_policy(data: Mapping[str, Any], modules: tuple[str, ...], path: Path)
     kind = data.get("policy_class")
     module = kind.get("__module__") if isinstance(kind, dict) else kind
     if module not in modules:
-        raise ValueError(f"{path}: a policy of {shorten(module)} is not known here; {_HOW_TO_PLAY}")
+        raise ValueError(f"{path}: a policy of {short_repr(module)} is not known here; {_HOW_TO_PLAY}")
 
 
 def _check_observations(space: Any, path: Path) -> None:
@@ -126,7 +126,7 @@ def _check_observations(space: Any, path: Path) -> None:
     bounds = rules_of(PATCHWORK).upper_bounds
     is_box = space.get(":type:") == "<class 'gymnasium.spaces.box.Box'>"
     if not (is_box and _is_written(space.get("low"), 0 * bounds) and _is_written(space.get("high"), bounds)):
-        seen = f"{shorten(space.get(':type:'))}, and no flat observations of Patchwork as they are"
+        seen = f"{short_repr(space.get(':type:'))}, and no flat observations of Patchwork as they are"
         raise ValueError(f"{path}: the policy sees {seen}; {_HOW_TO_PLAY}")
 
 
@@ -145,7 +145,7 @@ def _activation(given: Any, known: Mapping[str, type], path: Path) -> str:
         return "tanh"
     if not isinstance(given, str) or given not in texts:
         allowed = ", ".join(known)
-        raise ValueError(f"{path}: the activation {shorten(given)} is none of {allowed}; {_HOW_TO_PLAY}")
+        raise ValueError(f"{path}: the activation {short_repr(given)} is none of {allowed}; {_HOW_TO_PLAY}")
     return texts[given]
 
 
@@ -183,7 +183,7 @@ def _members(path: Path, contents: bytes) -> dict[str, bytes]:
     except Exception:  # damaged archives have no error in common
         raise ValueError(f"{path} is no model of Stable-Baselines3, or is damaged") from None
     if compressed:
-        raise ValueError(f"{path}: {shorten(compressed[0])} is compressed, as in no model that was saved")
+        raise ValueError(f"{path}: {short_repr(compressed[0])} is compressed, as in no model that was saved")
     return members
 
 
@@ -211,7 +211,7 @@ def _checked(tensors: Mapping[str, Any], shapes: Shapes, path: Path, what: str) 
     wrong += [name for name in shapes if name in tensors and not _fits(tensors[name], shapes[name])]
     if wrong:
         raise ValueError(
-            f"{path} does not hold the weights of {what}: {shorten(wrong[0])} does not fit; {_HOW_TO_PLAY}"
+            f"{path} does not hold the weights of {what}: {short_repr(wrong[0])} does not fit; {_HOW_TO_PLAY}"
         )
     arrays = {name: tensors[name].numpy() for name in shapes}
     if damaged := not_finite(arrays):

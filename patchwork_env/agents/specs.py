@@ -22,7 +22,7 @@ from patchwork_env.agents.checkpoints import CHECKPOINT_FILE
 from patchwork_env.agents.readers import Reader
 from patchwork_env.agents.registry import Entry, known_entry_points, named, of_scheme, registered
 from patchwork_env.core.checks import check_one_of, check_seed
-from patchwork_env.core.names import nearest, shorten
+from patchwork_env.core.names import nearest, short_repr
 from patchwork_env.games import GAMES
 
 LEVELS = ("instant", "fast", "strong", "analysis")
@@ -152,7 +152,7 @@ def _kind_of(path: str) -> Entry:
     if (game, kind) not in kinds:
         known = ", ".join(repr(other) for of, other in kinds if of == game) or "none"
         raise ValueError(
-            f"the policy of {path} is {shorten(kind)}; this library plays of those for {game}: {known}"
+            f"the policy of {path} is {short_repr(kind)}; this library plays of those for {game}: {known}"
         )
     return kinds[game, kind]
 
@@ -175,7 +175,8 @@ def parse(spec: str | os.PathLike[str]) -> tuple[str, dict[str, str]]:
         text = None
     if not isinstance(text, str):
         raise ValueError(
-            f"the spec of an agent must be text or a path, not {shorten(spec)} of type {type(spec).__name__}"
+            "the spec of an agent must be text or a path, "
+            f"not {short_repr(spec)} of type {type(spec).__name__}"
         )
     if len(text) > MAX_SPEC_LENGTH:
         raise ValueError(
@@ -242,7 +243,7 @@ def _hint(word: str, known: Mapping[str, Any] | tuple[str, ...]) -> str:
 
 def _shown(text: str) -> str:
     """A part of a spec as messages show it; long enough for paths."""
-    return shorten(text, 200)
+    return short_repr(text, 200)
 
 
 def _what_exists() -> str:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
 
 from patchwork_env.core.documents import one_line
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 
 Shapes = Mapping[str, tuple[int, ...]]
 """The shapes of arrays by name."""
@@ -65,7 +65,7 @@ def not_finite(arrays: Mapping[str, npt.NDArray[np.float32]]) -> list[str]:
 def _differences(found: _Headers, needed: _Headers) -> list[str]:
     """Phrases that say in which arrays two headers differ."""
     missing = [f"{name} is missing" for name in needed if name not in found]
-    unknown = [f"{shorten(name)} is unknown" for name in found if name not in needed]
+    unknown = [f"{short_repr(name)} is unknown" for name in found if name not in needed]
     other = [
         f"{name} is {_shown(found[name])}, not {_shown(needed[name])}"
         for name in needed

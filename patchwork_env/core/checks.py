@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core import random
-from patchwork_env.core.names import hint, shorten
+from patchwork_env.core.names import did_you_mean, short_repr
 from patchwork_env.core.random import Streams
 from patchwork_env.errors import IllegalActionError
 
@@ -33,7 +33,7 @@ def as_integer(value: Any, what: str) -> int:
             return operator.index(value)
         except Exception:  # whatever a foreign ``__index__`` raises
             pass
-    raise ValueError(f"{what} must be an integer, not {shorten(value)} of type {type(value).__name__}")
+    raise ValueError(f"{what} must be an integer, not {short_repr(value)} of type {type(value).__name__}")
 
 
 def as_integers(values: Any, what: str, of_one: str) -> list[int]:
@@ -41,14 +41,14 @@ def as_integers(values: Any, what: str, of_one: str) -> list[int]:
     try:
         listed = list(values)
     except Exception:  # whatever a foreign iterator raises
-        raise ValueError(f"{what} must list integers, not {shorten(values)}") from None
+        raise ValueError(f"{what} must list integers, not {short_repr(values)}") from None
     return [as_integer(value, of_one) for value in listed]
 
 
 def as_texts(values: Any, what: str, error: type[ValueError] = ValueError) -> tuple[str, ...]:
     """A list or tuple of texts as a tuple; ``what`` names it, and ``error`` is raised for anything else."""
     if not isinstance(values, list | tuple) or not all(isinstance(value, str) for value in values):
-        raise error(f"{what} must be a list of texts, not {shorten(values)}")
+        raise error(f"{what} must be a list of texts, not {short_repr(values)}")
     return tuple(values)
 
 
@@ -60,7 +60,7 @@ def as_number(value: Any, what: str, *, least: float = -math.inf, above: float =
             number = float(value)
     if not (math.isfinite(number) and number >= least and number > above):
         bound = f" above {above:g}" if above > -math.inf else f" of at least {least:g}" * (least > -math.inf)
-        raise ValueError(f"{what} is {shorten(value)}; it must be a finite number{bound}")
+        raise ValueError(f"{what} is {short_repr(value)}; it must be a finite number{bound}")
     return number
 
 
@@ -70,13 +70,13 @@ def as_path(path: Any) -> Path:
         text = os.fspath(path)
         if isinstance(text, str) and b"\0" not in os.fsencode(text):
             return Path(text)
-    raise ValueError(f"{shorten(path)} is no path")
+    raise ValueError(f"{short_repr(path)} is no path")
 
 
 def check_flag(value: Any, what: str) -> bool:
     """``value`` if it is True or False, also NumPy's."""
     if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{what} is {shorten(value)}; it must be True or False")
+        raise ValueError(f"{what} is {short_repr(value)}; it must be True or False")
     return bool(value)
 
 
@@ -84,7 +84,7 @@ def check_one_of(value: Any, allowed: Iterable[Any], what: str) -> Any:
     """``value`` if it is among ``allowed`` and of the same type."""
     allowed = tuple(allowed)
     if not any(isinstance(value, type(option)) and value == option for option in allowed):
-        raise ValueError(f"{what} is {shorten(value)}; allowed are {', '.join(map(repr, allowed))}")
+        raise ValueError(f"{what} is {short_repr(value)}; allowed are {', '.join(map(repr, allowed))}")
     return value
 
 
@@ -92,7 +92,7 @@ def check_at_least_one(number: Any, what: str) -> int:
     """``number`` as an int if it is a whole number of at least 1."""
     value = as_integer(number, what)
     if value < 1:
-        raise ValueError(f"{what} is {shorten(value)}; it must be at least 1")
+        raise ValueError(f"{what} is {short_repr(value)}; it must be at least 1")
     return value
 
 
@@ -100,7 +100,7 @@ def check_between(number: Any, lowest: int, highest: int, what: str) -> int:
     """``number`` as an int if it is a whole number of ``lowest ... highest``."""
     value = as_integer(number, what)
     if not lowest <= value <= highest:
-        raise ValueError(f"{what} is {shorten(value)}; allowed are {lowest} to {highest}")
+        raise ValueError(f"{what} is {short_repr(value)}; allowed are {lowest} to {highest}")
     return value
 
 
@@ -119,7 +119,7 @@ def check_action(action: Any, num_actions: int) -> int:
             raise IllegalActionError(str(error)) from None
     if not 0 <= index < num_actions:
         raise IllegalActionError(
-            f"action {shorten(index)} does not exist; actions are 0 to {num_actions - 1}"
+            f"action {short_repr(index)} does not exist; actions are 0 to {num_actions - 1}"
         )
     return index
 
@@ -133,7 +133,7 @@ def check_answer(answer: Any, number: int) -> npt.NDArray[np.integer[Any]]:
     try:
         given = np.asarray(answer)
     except (TypeError, ValueError) as error:  # such as lists of unequal lengths
-        raise IllegalActionError(f"the answer {shorten(answer)} is no array: {error}") from None
+        raise IllegalActionError(f"the answer {short_repr(answer)} is no array: {error}") from None
     if given.shape != (number,) or given.dtype.kind not in "iu":
         raise IllegalActionError(
             f"the answer has the shape {given.shape} and the type {given.dtype}; {number} "
@@ -147,7 +147,7 @@ def as_cells(cells: Any) -> frozenset[tuple[int, int]]:
     try:
         pairs = [(row, column) for row, column in cells]
     except Exception:  # whatever a foreign iterator raises
-        raise ValueError(f"cells are pairs (row, column), not {shorten(cells)}") from None
+        raise ValueError(f"cells are pairs (row, column), not {short_repr(cells)}") from None
     return frozenset((as_integer(row, "a row"), as_integer(column, "a column")) for row, column in pairs)
 
 
@@ -156,11 +156,11 @@ def check_keys(
 ) -> dict[str, Any]:
     """The ``options`` of a ``reset`` as a dictionary; each key must be ``known`` or ``ignored``."""
     if not isinstance(options, Mapping | None):
-        raise ValueError(f"options are a dictionary, not {shorten(options)}")
+        raise ValueError(f"options are a dictionary, not {short_repr(options)}")
     given = dict(options or {})
     for key in given:
         if key not in known + ignored:
-            raise ValueError(f"unknown reset option {shorten(key)}; {hint(str(key), known)}")
+            raise ValueError(f"unknown reset option {short_repr(key)}; {did_you_mean(str(key), known)}")
     return given
 
 
@@ -170,7 +170,7 @@ def check_seed(seed: Any) -> int:
         return secrets.randbits(64)
     number = as_integer(seed, "seed")
     if not 0 <= number < _NUM_SEEDS:
-        raise ValueError(f"seed is {shorten(number)}; allowed are 0 to 2**64 - 1")
+        raise ValueError(f"seed is {short_repr(number)}; allowed are 0 to 2**64 - 1")
     return number
 
 

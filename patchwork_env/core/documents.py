@@ -11,7 +11,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 
 MOST_BYTES = 2**26
 """The largest file that is read as a whole."""
@@ -76,7 +76,7 @@ def read_document(
     found = contents.pop("format"), contents.pop("version")
     if found != (form, version):
         raise ValueError(
-            f"{path} is {shorten(found[0])}, version {shorten(found[1])}; "
+            f"{path} is {short_repr(found[0])}, version {short_repr(found[1])}; "
             f"this needs {form!r}, version {version}{advice}"
         )
     return contents
@@ -98,7 +98,7 @@ def parse_json(text: str, source: str, *, finite: bool = True) -> Any:
 def _finite_number(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError(f"{shorten(text)} is no finite number")
+        raise ValueError(f"{short_repr(text)} is no finite number")
     return number
 
 
@@ -106,5 +106,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     entries = dict(pairs)
     if len(entries) < len(pairs):
         keys = [key for key, _ in pairs]
-        raise ValueError(f"the key {shorten(next(key for key in keys if keys.count(key) > 1))} appears twice")
+        raise ValueError(
+            f"the key {short_repr(next(key for key in keys if keys.count(key) > 1))} appears twice"
+        )
     return entries

@@ -171,7 +171,7 @@ class BaseGame(ABC, Generic[M]):
     @classmethod
     def _require_records(cls, states: Any) -> None:
         if not isinstance(states, np.ndarray) or states.ndim != 1 or states.dtype != cls._storage.dtype:
-            given = names.shorten(states)
+            given = names.short_repr(states)
             raise ValueError(f"states are an array (n,) of records of {cls._storage.game}, not {given}")
 
     @property
@@ -360,7 +360,7 @@ class BaseGame(ABC, Generic[M]):
         try:
             asked = list(actions)
         except Exception:  # whatever a foreign iterator raises
-            raise IllegalActionError(f"actions must list integers, not {names.shorten(actions)}") from None
+            raise IllegalActionError(f"actions must list integers, not {names.short_repr(actions)}") from None
         indices = [checks.check_action(action, self._num_actions) for action in asked]
         for index in indices:
             if index not in allowed:
@@ -430,7 +430,7 @@ class BaseGame(ABC, Generic[M]):
             IllegalActionError: The word is no legal move.
         """
         if not isinstance(text, str):
-            raise IllegalActionError(f"a move is a word, not {names.shorten(text)}")
+            raise IllegalActionError(f"a move is a word, not {names.short_repr(text)}")
         try:
             index = self._parse_word(text)
         except ValueError as error:
@@ -475,7 +475,7 @@ class BaseGame(ABC, Generic[M]):
         """
         set_up, words = storage.parse_game(cls._notation, text, cls._set_ups)
         if words:
-            raise ValueError(f"a position is one line; after it comes {names.shorten(words[0])}")
+            raise ValueError(f"a position is one line; after it comes {names.short_repr(words[0])}")
         return cls._from_set_up(set_up)
 
     def _set_up(self) -> dict[str, str]:

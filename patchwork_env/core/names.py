@@ -23,14 +23,14 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return close[0] if close else None
 
 
-def hint(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The end of a message about an unknown name: the nearest known one, or else all of them."""
     known = tuple(known)
     close = nearest(name, known)
     return f"did you mean {close!r}?" if close else f"allowed are {', '.join(map(repr, known))}"
 
 
-def shorten(value: Any, most: int = _LONGEST_NAME) -> str:
+def short_repr(value: Any, most: int = _LONGEST_NAME) -> str:
     """A value as messages show it: on one line, cut behind ``most`` characters."""
     try:
         text = " ".join(repr(value).split())
@@ -47,7 +47,7 @@ def counted(number: int, what: str) -> str:
 def unknown_option(owner: str, name: str, known: Iterable[str]) -> UnknownOptionError:
     """The error about an option that there is not, in Python's words, which other libraries read."""
     return UnknownOptionError(
-        f"{owner} got an unexpected keyword argument {shorten(name)}; {hint(name, known)}"
+        f"{owner} got an unexpected keyword argument {short_repr(name)}; {did_you_mean(name, known)}"
     )
 
 

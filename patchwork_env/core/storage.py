@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from patchwork_env.core.names import hint, shorten
+from patchwork_env.core.names import did_you_mean, short_repr
 from patchwork_env.core.records import States
 
 _CHECKSUM_SIZE = 4
@@ -147,7 +147,7 @@ def words_of(text: str) -> list[str]:
         ValueError: It is no text.
     """
     if not isinstance(text, str):
-        raise ValueError(f"a game is written as text, not as {shorten(text)}")
+        raise ValueError(f"a game is written as text, not as {short_repr(text)}")
     plain = re.sub("[>`]", " ", _STRAY.sub("", text))
     return re.sub(r",\s+", ",", plain).split()
 
@@ -167,20 +167,21 @@ def parse_game(
     """
     begin, *words = words_of(text) or [""]
     if begin != name:
-        raise ValueError(f"the notation of a game starts with {name!r}, not with {shorten(begin)}")
+        raise ValueError(f"the notation of a game starts with {name!r}, not with {short_repr(begin)}")
     fields = list(takewhile(_FIELD.fullmatch, words))
     set_up = dict(field.partition("=")[::2] for field in fields)
     if len(set_up) < len(fields):
-        raise ValueError(f"the set-up repeats a field: {shorten(' '.join(fields))}")
+        raise ValueError(f"the set-up repeats a field: {short_repr(' '.join(fields))}")
     if not any(set(set_up) == set(group) for group in allowed):
         nearest = max(allowed, key=lambda group: len(set_up.keys() & set(group)))
         unknown = [field for field in set_up if field not in nearest]
         if unknown:
             raise ValueError(
-                f"the set-up has an unknown field {shorten(unknown[0])}; {hint(unknown[0], nearest)}"
+                f"the set-up has an unknown field {short_repr(unknown[0])}; "
+                f"{did_you_mean(unknown[0], nearest)}"
             )
         missing = next(field for field in nearest if field not in set_up)
-        end = f" and ends before {shorten(words[len(fields)])}" if len(fields) < len(words) else ""
+        end = f" and ends before {short_repr(words[len(fields)])}" if len(fields) < len(words) else ""
         raise ValueError(f"the set-up lacks {missing!r}{end}; it needs {', '.join(nearest)}")
     return set_up, words[len(fields) :]
 
@@ -192,7 +193,7 @@ def parse_number(text: str) -> int:
         ValueError: The text is something else.
     """
     if not re.fullmatch("[0-9]{1,18}", text):
-        raise ValueError(f"{shorten(text)} in the set-up is not a number")
+        raise ValueError(f"{short_repr(text)} in the set-up is not a number")
     return int(text)
 
 

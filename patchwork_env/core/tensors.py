@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 
 Observation = npt.NDArray[np.float32]
 Shape = tuple[int, ...]
@@ -38,7 +38,7 @@ class Layout:
             ValueError: The last axis has another length.
         """
         if getattr(vector, "shape", ())[-1:] != (self.size,):
-            raise ValueError(f"observations have {self.size} entries each, unlike {shorten(vector)}")
+            raise ValueError(f"observations have {self.size} entries each, unlike {short_repr(vector)}")
         batch = vector.shape[:-1]
         return {
             name: vector[..., self.slices[name]].reshape(*batch, *shape)

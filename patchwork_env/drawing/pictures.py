@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.drawing.pixel_drawing import Frame, to_array
 from patchwork_env.drawing.scene import Scene
 from patchwork_env.drawing.svg_drawing import to_svg
@@ -79,10 +79,10 @@ class Pictures(Generic[G]):
             return self.scene(game, players)
         is_listed = isinstance(names, tuple | list) and all(isinstance(name, str) for name in names)
         if not is_listed or len(names) < len(players):
-            raise ValueError(f"names are a tuple of {len(players)} texts, not {shorten(names)}")
+            raise ValueError(f"names are a tuple of {len(players)} texts, not {short_repr(names)}")
         return self.scene(game, tuple(names))
 
     def _checked(self, game: Any) -> G:
         if not isinstance(game, self.kind):
-            raise ValueError(f"these are pictures of games of {self.title}, not of {shorten(game)}")
+            raise ValueError(f"these are pictures of games of {self.title}, not of {short_repr(game)}")
         return game

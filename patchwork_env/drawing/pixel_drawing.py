@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from patchwork_env.core.checks import as_number, as_path
 from patchwork_env.core.files import write_bytes
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.drawing.scene import Circle, Label, Lines, Polygon, Rectangle, Scene, Shape
 from patchwork_env.errors import MissingExtraError
 
@@ -149,7 +149,7 @@ def save_gif(frames: Iterable[Frame], path: str | os.PathLike[str], seconds: flo
     try:
         listed = list(frames)
     except Exception:  # whatever a foreign iterator raises
-        raise ValueError(f"frames are a list of frames, not {shorten(frames)}") from None
+        raise ValueError(f"frames are a list of frames, not {short_repr(frames)}") from None
     pictures = list(map(_check_frame, listed))
     if not pictures:
         raise ValueError("an animation needs at least one frame")
@@ -177,5 +177,5 @@ def _check_frame(frame: Any) -> Frame:
     """``frame`` if it is an array of pixels."""
     is_array = isinstance(frame, np.ndarray) and frame.dtype == np.uint8
     if not (is_array and frame.ndim == 3 and frame.shape[2] == 3 and frame.size):
-        raise ValueError(f"a frame is a uint8 array (height, width, 3), not {shorten(frame)}")
+        raise ValueError(f"a frame is a uint8 array (height, width, 3), not {short_repr(frame)}")
     return cast(Frame, frame)

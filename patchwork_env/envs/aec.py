@@ -14,7 +14,7 @@ from pettingzoo.utils.env import AECEnv
 from patchwork_env.core.batches import SCORE, final_reward, loop, write_view
 from patchwork_env.core.checks import check_action, check_between, check_seed
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.core.rules import RENDER_MODES, Rules
 from patchwork_env.core.tensors import Observation
 from patchwork_env.envs.aec_wrappers import AssertOutOfBounds, OrderEnforcing, TerminateIllegal, TurnEnv
@@ -278,7 +278,7 @@ class GameAECEnv(TurnEnv):
         """Removes ``agent_selection``, whose game is over, as PettingZoo's own does, but all at once."""
         if action is not None:
             raise IllegalActionError(
-                f"the game of {self.agent_selection} is over, so its action is None, not {shorten(action)}"
+                f"the game of {self.agent_selection} is over, so its action is None, not {short_repr(action)}"
             )
         gone = self.agent_selection
         left = [agent for agent in self.agents if agent != gone]
@@ -340,7 +340,7 @@ class GameAECEnv(TurnEnv):
         """``agent`` if it takes part."""
         if not isinstance(agent, str) or agent not in self._players:
             there = ", ".join(self.possible_agents)
-            raise ValueError(f"there is no agent {shorten(agent)}; there are {there}")
+            raise ValueError(f"there is no agent {short_repr(agent)}; there are {there}")
         return agent
 
     def _check_game(self, game: Any) -> None:

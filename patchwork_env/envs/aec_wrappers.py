@@ -9,7 +9,7 @@ from pettingzoo.utils.env import AECEnv
 from pettingzoo.utils.env_logger import EnvLogger
 from pettingzoo.utils.wrappers import AssertOutOfBoundsWrapper, OrderEnforcingWrapper, TerminateIllegalWrapper
 
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.envs.spaces import MaskedObservation
 from patchwork_env.errors import IllegalActionError
 
@@ -77,7 +77,8 @@ class AssertOutOfBounds(AssertOutOfBoundsWrapper[str, MaskedObservation, Any]):
         space: Any = inner.action_spaces[agent]
         if not (space.contains(action) or (action is None and inner.terminations[agent])):
             raise _OutOfSpaceError(
-                f"{shorten(action)} is not in action space: an action of {agent} is one of 0 to {space.n - 1}"
+                f"{short_repr(action)} is not in action space: "
+                f"an action of {agent} is one of 0 to {space.n - 1}"
             )
         self.env.step(action)
 

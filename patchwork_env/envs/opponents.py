@@ -11,7 +11,7 @@ import numpy.typing as npt
 from patchwork_env.core.batches import first_illegal, imagined, list_games, list_waiting, loop, play_listed
 from patchwork_env.core.checks import check_action, check_answer, check_at_least_one, later_seed, seed_streams
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.core.random import Streams
 from patchwork_env.core.records import copy_of, records_at
 from patchwork_env.core.rules import Rules, States
@@ -54,7 +54,7 @@ def require_opponent(opponent: Any, players: int) -> Opponent | None:
             raise ValueError(f"opponent is None; the learner of a game for {players} players needs one")
     elif not all(hasattr(opponent, name) for name in ("name", "act", "act_batch", "reseed")):
         raise TypeError(
-            f"opponent is {shorten(opponent)}; it must be an agent: see patchwork_env.agents.as_agent"
+            f"opponent is {short_repr(opponent)}; it must be an agent: see patchwork_env.agents.as_agent"
         )
     return opponent  # type: ignore[no-any-return]
 
@@ -137,7 +137,7 @@ class Opponents:
         is_fitting = checked.shape == (games,) and checked.dtype.kind in "iu"
         if not (is_fitting and ((checked >= 0) & (checked < count)).all()):
             raise ValueError(
-                f"the numbers of the opponents are {shorten(numbers)}; "
+                f"the numbers of the opponents are {short_repr(numbers)}; "
                 f"they must be {games} integers from 0 to {count - 1}"
             )
         self._next_numbers = checked.astype(np.int64)
@@ -201,7 +201,7 @@ def _shared_out(games: int, shares: Any, count: int) -> npt.NDArray[np.int64]:
         weights = np.empty(0)
     if weights.shape != (count,) or not (np.isfinite(weights).all() and weights.min() >= 0 < weights.sum()):
         raise ValueError(
-            f"the shares of the opponents are {shorten(shares)}; "
+            f"the shares of the opponents are {short_repr(shares)}; "
             f"they must be {count} numbers from 0 on that are not all 0"
         )
     ends = np.rint(np.cumsum(weights / weights.sum()) * games)

@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode
 
 from patchwork_env.core.batches import OUTCOME, REWARDS, SCORE
 from patchwork_env.core.checks import check_between, check_one_of, check_seed
-from patchwork_env.core.names import shorten, unknown_option
+from patchwork_env.core.names import short_repr, unknown_option
 
 ILLEGAL_ACTION = ("terminate", "raise")
 """What an illegal action may do: end the episode, or raise an error and change nothing."""
@@ -137,7 +137,7 @@ def take_reset_mask(
     is_array = isinstance(mask, np.ndarray) and mask.dtype == np.bool_ and mask.shape == (num_envs,)
     if not (is_array and mask.any()):
         raise ValueError(
-            f"reset_mask is {shorten(mask)}; it must be an array ({num_envs},) of bools, one of them True"
+            f"reset_mask is {short_repr(mask)}; it must be an array ({num_envs},) of bools, one of them True"
         )
     return others, mask.copy()
 
@@ -151,7 +151,7 @@ def check_batch(actions: npt.ArrayLike, num_envs: int) -> npt.NDArray[np.int64]:
     try:
         array = np.asarray(actions)
     except Exception:  # of rows of several lengths, or whatever a foreign sequence raises
-        raise ValueError(f"actions are {shorten(actions)}; they must be {num_envs} integers") from None
+        raise ValueError(f"actions are {short_repr(actions)}; they must be {num_envs} integers") from None
     if array.shape != (num_envs,) or not np.issubdtype(array.dtype, np.integer):
         raise ValueError(
             f"actions have shape {array.shape} and type {array.dtype}; they must be {num_envs} integers"
@@ -176,6 +176,6 @@ def check_saved(saved: Any, like: Mapping[str, npt.NDArray[Any]]) -> dict[str, n
     )
     if given != expected:
         raise ValueError(
-            f"the saved games have the arrays {shorten(given)}; this environment needs {expected}"
+            f"the saved games have the arrays {short_repr(given)}; this environment needs {expected}"
         )
     return {name: np.ascontiguousarray(array) for name, array in arrays.items()}

@@ -10,7 +10,7 @@ from pettingzoo.utils.env import ParallelEnv
 
 from patchwork_env.core.checks import check_action
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.core.records import copy_of
 from patchwork_env.core.rules import Rules
 from patchwork_env.envs.aec import GameAECEnv
@@ -137,7 +137,7 @@ class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
     def _check(self, game: BaseGame, player: int, agent: str, actions: Mapping[str, Any]) -> int:
         """The agent's action, after checking that it is legal."""
         if not isinstance(actions, Mapping) or agent not in actions:
-            raise IllegalActionError(f"there is no action of {agent} in {shorten(actions)}")
+            raise IllegalActionError(f"there is no action of {agent} in {short_repr(actions)}")
         action = check_action(actions[agent], self._rules.num_actions)
         if not self._rules.kernels.is_legal(_turn_of(game, player).state, 0, action):
             raise IllegalActionError(f"action {action} of {agent} is not legal; nothing was changed")

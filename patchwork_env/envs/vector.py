@@ -16,7 +16,7 @@ from patchwork_env.core import batches
 from patchwork_env.core.batches import SCORE, Games, list_games, loop
 from patchwork_env.core.checks import check_flag, check_one_of
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.core.records import copy_of
 from patchwork_env.core.rules import Rules, SetUp, States
 from patchwork_env.envs.dealing import Dealer
@@ -308,7 +308,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             TypeError: An opponent is no agent.
         """
         if self._opponents is None:
-            raise ValueError(f"opponents are {shorten(opponents)}; a game for one player has none")
+            raise ValueError(f"opponents are {short_repr(opponents)}; a game for one player has none")
         changed = self._opponents.copy()
         changed.change(opponents, shares=shares, at_once=at_once or self._states is None)
         self._opponents = changed
@@ -442,7 +442,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         """The actions, int64, and which of them are legal, bool; both ``(num_envs,)``."""
         checked = check_batch(actions, self.num_envs)
         if self._autoreset is AutoresetMode.DISABLED and np.count_nonzero(self._ended):
-            games = shorten(np.flatnonzero(self._ended).tolist())
+            games = short_repr(np.flatnonzero(self._ended).tolist())
             raise ResetNeeded(f"games {games} have ended: call reset() with options={{'reset_mask': …}}")
         legal = np.empty(self.num_envs, np.bool_)
         loop(batches.check_actions, self._rules)(states, checked, legal)

@@ -25,7 +25,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from patchwork_env.core.checks import as_cells, as_integer
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.core.polyomino import Cell, Cells, extent, normalize, orient
 from patchwork_env.nmbr9.components import NUM_DIGITS, TILES
 
@@ -105,18 +105,20 @@ def encode(move: Any, digit: int | None) -> int:
             this tile on the table.
     """
     if not isinstance(move, Move):
-        raise ValueError(f"a move is a Move, not {shorten(move)}")
+        raise ValueError(f"a move is a Move, not {short_repr(move)}")
     tile, cells = as_integer(move.digit, "the digit of a move"), as_cells(move.cells)
     if not cells:
         if digit is not None or tile not in range(NUM_DIGITS) or move.level is not None:
-            raise ValueError(f"{shorten(move)} chooses a tile, which is not to be done now")
+            raise ValueError(f"{short_repr(move)} chooses a tile, which is not to be done now")
         return choose_action(tile)
     if digit is None or tile != digit:
-        raise ValueError(f"{shorten(move)} places a tile {shorten(tile)}; the tile to be placed is {digit}")
+        raise ValueError(
+            f"{short_repr(move)} places a tile {short_repr(tile)}; the tile to be placed is {digit}"
+        )
     top, left = min(r for r, _ in cells), min(c for _, c in cells)
     if not (0 <= top < TABLE_SIZE and 0 <= left < TABLE_SIZE):
-        raise ValueError(f"the cells {shorten(sorted(cells))} lie beyond the table")
+        raise ValueError(f"the cells {short_repr(sorted(cells))} lie beyond the table")
     shape = normalize(cells)
     if shape not in ORIENTED[digit]:
-        raise ValueError(f"the cells {shorten(sorted(cells))} are not a placement of the tile {digit}")
+        raise ValueError(f"the cells {short_repr(sorted(cells))} are not a placement of the tile {digit}")
     return place_action(ORIENTED[digit].index(shape), top, left)

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import re
 
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.nmbr9.actions import (
     FIRST_CHOICE,
     NUM_TURNS,
@@ -96,6 +96,8 @@ def parse_tile(text: str) -> tuple[int, int, int]:
     """
     match = _PLACE.fullmatch(text)
     if not match:
-        raise ValueError(f"{shorten(text)} is not a move; moves look like '7/3@-2,5' or, in free order, '=7'")
+        raise ValueError(
+            f"{short_repr(text)} is not a move; moves look like '7/3@-2,5' or, in free order, '=7'"
+        )
     digit, orientation, down, right = map(int, match.groups())
     return NUM_TURNS * digit + orientation, down, right

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from patchwork_env.core.checks import as_integers, check_between, check_one_of
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.nmbr9 import engine
 from patchwork_env.nmbr9.components import COPIES, MAX_CARDS, MAX_PLAYERS, NUM_DIGITS, ORDERS
 from patchwork_env.nmbr9.state import FREE, States, empty_states
@@ -84,5 +84,5 @@ def check_deck(deck: Iterable[Any]) -> list[int]:
         raise ValueError(f"the deck has {len(digits)} cards; allowed are 1 to {MAX_CARDS}")
     wrong = sorted(set(digits) - set(range(NUM_DIGITS)))
     if wrong:
-        raise ValueError(f"the deck holds {shorten(wrong)}; digits are 0 to {NUM_DIGITS - 1}")
+        raise ValueError(f"the deck holds {short_repr(wrong)}; digits are 0 to {NUM_DIGITS - 1}")
     return digits

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from patchwork_env.core.checks import check_between
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.core.storage import numbers_text, parse_number, parse_numbers
 from patchwork_env.nmbr9 import engine
 from patchwork_env.nmbr9.components import NUM_DIGITS, ORDERS
@@ -79,7 +79,9 @@ def read_position(fields: Mapping[str, str]) -> States:
     if not len(tables) == len(chosen) == players:
         raise ValueError(f"{players} players have {len(tables)} tables and {len(chosen)} chosen digits")
     if variant.order != ORDERS[FREE] and any(digit != _NOTHING for digit in chosen):
-        raise ValueError(f"nobody can have chosen {shorten(fields['chosen'])}: the order is {variant.order}")
+        raise ValueError(
+            f"nobody can have chosen {short_repr(fields['chosen'])}: the order is {variant.order}"
+        )
     states["current_player"] = check_between(parse_number(fields["player"]), 0, players - 1, "player")
     states["round"] = len(tables[-1])  # whoever plays last has placed no tile in a round that goes on
     for player, digit in enumerate(chosen):
@@ -90,7 +92,7 @@ def read_position(fields: Mapping[str, str]) -> States:
         _read_table(words, states, player)
     replayed = replay(states)
     if (replayed["chosen"] != states["chosen"]).any():
-        raise ValueError(f"the players cannot have chosen {shorten(fields['chosen'])} now")
+        raise ValueError(f"the players cannot have chosen {short_repr(fields['chosen'])} now")
     return replayed
 
 

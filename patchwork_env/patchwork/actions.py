@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from patchwork_env.core.checks import as_cells, as_integer, check_one_of
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.core.polyomino import (
     NUM_ORIENTATIONS,
     Cell,
@@ -107,28 +107,28 @@ def encode(move: Any, offered: tuple[int, ...]) -> int:
             of it on the quilt.
     """
     if not isinstance(move, Move):
-        raise ValueError(f"a move is a Move, not {shorten(move)}")
+        raise ValueError(f"a move is a Move, not {short_repr(move)}")
     kind = check_one_of(move.kind, ("advance", "buy", "special"), "the kind of a move")
     cells = as_cells(move.cells)
     if kind == "advance":
         if move.patch is not None or cells:
-            raise ValueError(f"advancing takes neither a patch nor cells: {shorten(move)}")
+            raise ValueError(f"advancing takes neither a patch nor cells: {short_repr(move)}")
         return ADVANCE
     if not cells or not all(0 <= r < QUILT_SIZE and 0 <= c < QUILT_SIZE for r, c in cells):
-        raise ValueError(f"the cells {shorten(sorted(cells))} do not lie on the 9x9 quilt")
+        raise ValueError(f"the cells {short_repr(sorted(cells))} do not lie on the 9x9 quilt")
     if kind == "special":
         if len(cells) != 1 or move.patch is not None:
-            raise ValueError(f"a special patch covers one cell and has no index: {shorten(move)}")
+            raise ValueError(f"a special patch covers one cell and has no index: {short_repr(move)}")
         return special_action(*next(iter(cells)))
     patch = as_integer(move.patch, "the patch of a buying move")
     if patch not in offered:
-        raise ValueError(f"patch {shorten(patch)} is not offered; the offered patches are {list(offered)}")
+        raise ValueError(f"patch {short_repr(patch)} is not offered; the offered patches are {list(offered)}")
     top, left = min(r for r, _ in cells), min(c for _, c in cells)
     shape = normalize(cells)
     for orientation, oriented in DISTINCT[patch].items():
         if oriented == shape:
             return buy_action(offered.index(patch), orientation, top, left)
-    raise ValueError(f"the cells {shorten(sorted(cells))} are not a placement of patch {patch}")
+    raise ValueError(f"the cells {short_repr(sorted(cells))} are not a placement of patch {patch}")
 
 
 def fits(cells: Cells, row: int, column: int) -> bool:

@@ -22,7 +22,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_SPECIAL, buy_action, placement, special_action
 from patchwork_env.patchwork.components import NUM_CELLS, QUILT_SIZE
 
@@ -67,7 +67,7 @@ def parse_move(text: str, offered: Sequence[int]) -> int:
         if patch not in offered:
             raise ValueError(f"{text!r} buys patch {patch}; the offered patches are {list(offered)}")
         return buy_action(list(offered).index(patch), int(match[2]), *_parse_cell(match[3], match[4]))
-    raise ValueError(f"{shorten(text)} is not a move; moves look like '+', '12/3@d5' or '*d5'")
+    raise ValueError(f"{short_repr(text)} is not a move; moves look like '+', '12/3@d5' or '*d5'")
 
 
 def quilt_text(bits: int) -> str:
@@ -86,9 +86,9 @@ def parse_quilt(text: str) -> int:
     rows = [re.sub("[1-9]", lambda empty: "." * int(empty[0]), row) for row in text.split("/")]
     for row, written in zip(rows, text.split("/"), strict=True):
         if not re.fullmatch("[.#]{9}", row):
-            raise ValueError(f"the row {shorten(written)} of a quilt is not nine cells, such as '##4#2'")
+            raise ValueError(f"the row {short_repr(written)} of a quilt is not nine cells, such as '##4#2'")
     if len(rows) != QUILT_SIZE:
-        raise ValueError(f"a quilt has nine rows, not the {len(rows)} of {shorten(text)}")
+        raise ValueError(f"a quilt has nine rows, not the {len(rows)} of {short_repr(text)}")
     return sum(1 << cell for cell, mark in enumerate("".join(rows)) if mark == "#")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from patchwork_env.core.checks import as_integers, check_between, check_one_of
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.patchwork.components import NUM_PATCHES, NUM_PLAYERS, START_PATCH, VARIANTS
 from patchwork_env.patchwork.state import NOBODY
 
@@ -38,7 +38,7 @@ def check_circle(circle: Iterable[Any]) -> list[int]:
         )
     unknown = sorted(set(patches) - set(range(NUM_PATCHES)))
     if unknown:
-        raise ValueError(f"the circle holds {shorten(unknown)}; patches are 0 to {NUM_PATCHES - 1}")
+        raise ValueError(f"the circle holds {short_repr(unknown)}; patches are 0 to {NUM_PATCHES - 1}")
     missing = sorted(set(range(NUM_PATCHES)) - set(patches))
     if missing:
         raise ValueError(f"the circle repeats patches and lacks {missing}; it must hold each patch once")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from patchwork_env.core.checks import check_between
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.core.storage import numbers_text, parse_number, parse_numbers
 from patchwork_env.patchwork.components import (
     LAST_SPACE,
@@ -63,7 +63,7 @@ def read_position(fields: Mapping[str, str]) -> States:
     for field, (name, most) in _PAIRS.items():
         numbers = parse_numbers(fields[field])
         if len(numbers) != NUM_PLAYERS or max(numbers) > most:
-            raise ValueError(f"{field} is {shorten(fields[field])}; it needs two numbers of 0 to {most}")
+            raise ValueError(f"{field} is {short_repr(fields[field])}; it needs two numbers of 0 to {most}")
         states[name] = numbers
     for name in _OWNERS:
         states[name] = NOBODY if fields[name] == _NOBODY else _read_player(fields[name])
@@ -87,6 +87,6 @@ def _read_quilts(text: str, states: States) -> None:
 def _read_circle(text: str, states: States) -> None:
     circle = parse_numbers(text)
     if len(circle) > NUM_PATCHES or any(patch >= NUM_PATCHES for patch in circle):
-        raise ValueError(f"the circle {shorten(circle)} holds patches that do not exist")
+        raise ValueError(f"the circle {short_repr(circle)} holds patches that do not exist")
     states["circle"][0, : len(circle)] = circle
     states["num_patches"] = len(circle)

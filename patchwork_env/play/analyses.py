@@ -8,7 +8,7 @@ from typing import Any
 from patchwork_env.agents import Agent
 from patchwork_env.agents.analysis import Analyst, Deepener, Line, ScoreLine, Scorer, words_of
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 
 Entry = dict[str, Any]
 
@@ -29,7 +29,7 @@ def analyses_of(game: BaseGame, agent: Agent, most: int) -> Iterator[Entry]:
     """
     if not isinstance(agent, Deepener | Analyst):
         raise ValueError(
-            f"agent {shorten(agent.name)} cannot analyse; those can that search with a learned value, "
+            f"agent {short_repr(agent.name)} cannot analyse; those can that search with a learned value, "
             "such as 'champion:analysis'"
         )
     game = game.imagine(_SEED)

@@ -25,7 +25,7 @@ import uvicorn
 
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.commands import CommandParser, run_command
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.games import PATCHWORK
 from patchwork_env.play.compiling import telling
 from patchwork_env.play.players import Players
@@ -178,7 +178,7 @@ def _port(text: str) -> int:
         return check_between(int(text), 0, 65535, "the port")
     except ValueError:
         raise argparse.ArgumentTypeError(
-            f"{shorten(text)} is no port; ports are 0 to 65535, 0 for any free one"
+            f"{short_repr(text)} is no port; ports are 0 to 65535, 0 for any free one"
         ) from None
 
 

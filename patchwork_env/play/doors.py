@@ -12,7 +12,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.play.responses import refusal
 
 HEADERS = {
@@ -61,16 +61,18 @@ class Doors:
         headers = Headers(scope=scope)
         host, origin = (", ".join(headers.getlist(name)) for name in ("host", "origin"))
         if host not in self._hosts:
-            return refusal(403, f"this server is {self._named()}, not {shorten(host)}")
+            return refusal(403, f"this server is {self._named()}, not {short_repr(host)}")
         may_lack_origin = scope["method"] in ("GET", "HEAD")  # where browsers name none
         if origin not in self._origins and ("origin" in headers or not may_lack_origin):
             return refusal(
-                403, f"messages must come from the page of {self._named()}: Origin is {shorten(origin)}"
+                403, f"messages must come from the page of {self._named()}: Origin is {short_repr(origin)}"
             )
         if scope["method"] == "POST" and headers.get("content-type", "").partition(";")[0].strip() != JSON:
-            return refusal(415, f"Content-Type is {shorten(headers.get('content-type'))}; it must be {JSON}")
+            return refusal(
+                415, f"Content-Type is {short_repr(headers.get('content-type'))}; it must be {JSON}"
+            )
         if not scope["path"].isprintable():
-            return refusal(404, f"there is no {shorten(scope['path'])}")  # older StaticFiles stumble
+            return refusal(404, f"there is no {short_repr(scope['path'])}")  # older StaticFiles stumble
         return None
 
     def _named(self) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from patchwork_env.agents.specs import MAX_SPEC_LENGTH
 from patchwork_env.core.checks import as_integer, check_between, check_seed
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 
 MOST_BYTES = 2**16
 """The longest message; the longest game has less than a tenth of it."""
@@ -18,7 +18,7 @@ DEFAULT_LINES = 5
 def text(value: Any, what: str) -> str:
     """A text of any length."""
     if not isinstance(value, str):
-        raise ValueError(f"{what} must be a text, not {shorten(value)}")
+        raise ValueError(f"{what} must be a text, not {short_repr(value)}")
     return value
 
 

@@ -16,7 +16,7 @@ from patchwork_env.agents.partner import BEGINNER, CHAMPION
 from patchwork_env.agents.specs import LEVELS, is_remote
 from patchwork_env.core.checks import as_integer
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.errors import OpponentError
 from patchwork_env.games import NMBR9, PATCHWORK, rules_of
 from patchwork_env.play.analyses import Entry, analyses_of
@@ -84,8 +84,8 @@ class Players:
         if runs_code(spec) and spec not in self.trusted:
             does = "be downloaded" if is_remote(spec) else "run code"
             raise ValueError(
-                f"the agent {shorten(spec)} would {does}; start the server with {self._option} "
-                f"{shorten(spec)} if it may"
+                f"the agent {short_repr(spec)} would {does}; start the server with {self._option} "
+                f"{short_repr(spec)} if it may"
             )
         return spec
 
@@ -121,7 +121,7 @@ class Players:
                     agent.reseed(seed)
                 action = action_of(game, as_integer(agent.act(game.imagine(seed)), "its action"))
             except Exception as error:
-                raise OpponentError(f"agent {shorten(spec)} failed: {reason_of(error)}") from error
+                raise OpponentError(f"agent {short_repr(spec)} failed: {reason_of(error)}") from error
         return {"action": action, "word": game.move_text(action)}
 
     def analyses(self, game: BaseGame, spec: str, most: int) -> Iterator[Entry]:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.names import hint, shorten
+from patchwork_env.core.names import did_you_mean, short_repr
 from patchwork_env.core.polyomino import normalize
 from patchwork_env.core.storage import words_of
 from patchwork_env.games import NMBR9, PATCHWORK, rules_of
@@ -169,7 +169,7 @@ def _table(game: Nmbr9, player: int) -> list[dict[str, Any]]:
 def known_game(game: str) -> str:
     """The name of a game that the page has boards for; ValueError if there is none."""
     if game not in GAMES:
-        raise ValueError(f"there is no game {shorten(game)}; {hint(game, GAMES)}")
+        raise ValueError(f"there is no game {short_repr(game)}; {did_you_mean(game, GAMES)}")
     return game
 
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.games import rules_of
 from patchwork_env.play import messages
 from patchwork_env.play.analyses import analyses_of
@@ -71,7 +71,7 @@ class Thinking:
         def work(tell: Tell, stopped: threading.Event) -> None:
             tell({"choice": self._players.choice(game, spec, seed)})
 
-        return self.threads.stream(work, f"the agent {shorten(spec)}", _MOST_OF_ONE)
+        return self.threads.stream(work, f"the agent {short_repr(spec)}", _MOST_OF_ONE)
 
     def analyse(self, message: Message) -> AsyncIterator[Event]:
         """Ever deeper analyses of the game of ``notation``, as a stream; the last one is ``done``.

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from patchwork_env.core.checks import as_texts
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.errors import OpponentError
 from patchwork_env.protocol.messages import MOST_BYTES, encoded, read_message
 from patchwork_env.protocol.programs import PATIENCE, Program
@@ -37,9 +37,9 @@ def words_of(command: str | Sequence[str]) -> list[str]:
     try:
         words = shlex.split(command) if isinstance(command, str) else list(as_texts(command, "a command"))
     except ValueError as error:
-        raise ValueError(f"the command is {shorten(command)}: {error}") from None
+        raise ValueError(f"the command is {short_repr(command)}: {error}") from None
     if not words or not words[0] or any("\0" in word for word in words):
-        raise ValueError(f"the command is {shorten(command)}; it must name a program")
+        raise ValueError(f"the command is {short_repr(command)}; it must name a program")
     return words
 
 
@@ -164,7 +164,7 @@ class Client:
     def _error(self, what: str) -> OpponentError:
         said = self._program.last_errors()
         return OpponentError(
-            f"program {shorten(self.name)} {what}" + (f"; its last words: {said}" if said else "")
+            f"program {short_repr(self.name)} {what}" + (f"; its last words: {said}" if said else "")
         )
 
 
@@ -229,7 +229,7 @@ class _Inbox:
             try:
                 self._sort_in(read_message(line))
             except ValueError as error:
-                self.fail(f"answered {shorten(line.decode(errors='replace'), _SHOWN)}: {error}")
+                self.fail(f"answered {short_repr(line.decode(errors='replace'), _SHOWN)}: {error}")
 
     def fail(self, reason: str) -> None:
         """Tells all who wait that nothing will come; the first reason counts."""
@@ -261,4 +261,4 @@ class _Inbox:
 
 
 def _error_in(answer: Answer) -> str:
-    return f"answered with an error: {shorten(answer['error'], 500)}"
+    return f"answered with an error: {short_repr(answer['error'], 500)}"

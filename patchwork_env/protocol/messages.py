@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from patchwork_env.core.documents import one_line, parse_json
-from patchwork_env.core.names import hint, shorten
+from patchwork_env.core.names import did_you_mean, short_repr
 from patchwork_env.errors import OpponentError
 
 MOST_BYTES = 2**20
@@ -44,7 +44,7 @@ def read_message(body: bytes) -> dict[str, Any]:
         raise ValueError(f"the message is no text in UTF-8: {error.reason} at byte {error.start}") from None
     message = parse_json(text, "the message")
     if not isinstance(message, dict):
-        raise ValueError(f"a message is an object, not {shorten(message)}")
+        raise ValueError(f"a message is an object, not {short_repr(message)}")
     return message
 
 
@@ -73,7 +73,7 @@ def check_fields(
 
 def unknown_field(name: str, known: Iterable[str]) -> str:
     """What to say about a field that a message has, but should not."""
-    return f"the message has an unknown field {shorten(name)}; {hint(name, known)}"
+    return f"the message has an unknown field {short_repr(name)}; {did_you_mean(name, known)}"
 
 
 def _checked(check: Check, value: Any, name: str) -> Any:

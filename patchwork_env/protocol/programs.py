@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import IO
 
 from patchwork_env.core.documents import one_line
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.errors import OpponentError
 from patchwork_env.protocol.messages import MOST_BYTES
 
@@ -47,7 +47,7 @@ class Program:
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
-            raise OpponentError(f"program {shorten(words[0])} cannot be started: {error}") from None
+            raise OpponentError(f"program {short_repr(words[0])} cannot be started: {error}") from None
         self._owner = os.getpid()
         self._lock = threading.Lock()
         self._to_write: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()

@@ -21,7 +21,7 @@ from numpy.random import Generator
 from pettingzoo.utils.env_logger import EnvLogger
 
 from patchwork_env import agents, games, nmbr9, nmbr9_v0, patchwork, patchwork_v0
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.errors import UnknownOptionError
 from tests.attack.interrupts.turns import look_at_turns
 from tests.attack.sound import pick, require_message, started
@@ -409,7 +409,7 @@ def _try(call: Call, arguments: dict[str, Any]) -> None:
     except (ValueError, UnknownOptionError, *call.errors) as error:
         require_message(error)
     except Exception as error:
-        shown = ", ".join(f"{name}={shorten(value)}" for name, value in arguments.items())
+        shown = ", ".join(f"{name}={short_repr(value)}" for name, value in arguments.items())
         raise AssertionError(f"{call.function}({shown})") from error
 
 

@@ -7,7 +7,7 @@ import inspect
 import numpy as np
 import pytest
 
-from patchwork_env.core.names import counted, hint, named_options, nearest, shorten
+from patchwork_env.core.names import counted, did_you_mean, named_options, nearest, short_repr
 from patchwork_env.errors import UnknownOptionError
 
 
@@ -20,8 +20,8 @@ class _Thing:
 def test_the_nearest_name() -> None:
     assert nearest("thread", ("seed", "threads")) == "threads"
     assert nearest("colour", ("seed", "threads")) is None
-    assert hint("thread", ("seed", "threads")) == "did you mean 'threads'?"
-    assert hint("colour", ("seed", "threads")) == "allowed are 'seed', 'threads'"
+    assert did_you_mean("thread", ("seed", "threads")) == "did you mean 'threads'?"
+    assert did_you_mean("colour", ("seed", "threads")) == "allowed are 'seed', 'threads'"
     assert nearest("s" * 10**7, ("seed",)) is None
 
 
@@ -31,10 +31,10 @@ class _Wordless:
 
 
 def test_every_value_can_be_shown() -> None:
-    assert shorten(np.zeros((2, 2), int)) == "array([[0, 0], [0, 0]])"
-    assert len(shorten("a" * 10**6)) == 61
-    assert shorten("a/" * 100, most=300) == repr("a/" * 100)
-    assert [shorten(value) for value in (_Wordless(), 10**5000)] == [
+    assert short_repr(np.zeros((2, 2), int)) == "array([[0, 0], [0, 0]])"
+    assert len(short_repr("a" * 10**6)) == 61
+    assert short_repr("a/" * 100, most=300) == repr("a/" * 100)
+    assert [short_repr(value) for value in (_Wordless(), 10**5000)] == [
         "a value of type _Wordless",
         "a value of type int",
     ]

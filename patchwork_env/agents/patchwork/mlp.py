@@ -25,7 +25,7 @@ from patchwork_env.agents.networks import MOST_LAYERS, MOST_UNITS, linear_shapes
 from patchwork_env.agents.ragged import LegalLists, legal_lists, observations_of
 from patchwork_env.core.checks import check_between, check_one_of
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE
@@ -214,10 +214,10 @@ def load(
 def _config(given: Any, source: Path) -> MlpConfig:
     names = [field.name for field in fields(MlpConfig)]
     if not isinstance(given, dict) or set(given) != set(names):
-        raise ValueError(f"{source}: network is {shorten(given)}; it must give {', '.join(names)}")
+        raise ValueError(f"{source}: network is {short_repr(given)}; it must give {', '.join(names)}")
     layers = given["net_arch"]
     if not isinstance(layers, Sequence) or isinstance(layers, str):
-        raise ValueError(f"{source}: net_arch is {shorten(layers)}; it must list the units of the layers")
+        raise ValueError(f"{source}: net_arch is {short_repr(layers)}; it must list the units of the layers")
     try:
         return MlpConfig(tuple(layers), given["activation"])
     except (ValueError, TypeError) as error:

@@ -33,7 +33,7 @@ from patchwork_env.agents import ragged
 from patchwork_env.agents.base import Actions, SamplingAgent
 from patchwork_env.agents.observing import views_of
 from patchwork_env.core.batches import first_illegal, loop
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE
@@ -128,7 +128,7 @@ class OnnxAgent(SamplingAgent):
         try:
             results: list[Any] = self.session.run(outputs, self.feed(states))
         except Exception as error:  # onnxruntime's errors have no class in common but this
-            raise ValueError(f"{self.name} cannot be evaluated: {shorten(str(error), 300)}") from None
+            raise ValueError(f"{self.name} cannot be evaluated: {short_repr(str(error), 300)}") from None
         for output, result in zip(outputs, results, strict=True):
             dtype, shape = _RESULTS[output]
             if result.dtype != dtype or result.shape != (len(states), *shape):
@@ -146,7 +146,7 @@ def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> 
     """
     path = Path(path)
     if not os.path.isfile(path):
-        raise FileNotFoundError(f"there is no ONNX file at {shorten(str(path), 200)}")
+        raise FileNotFoundError(f"there is no ONNX file at {short_repr(str(path), 200)}")
     try:
         return OnnxAgent(path.read_bytes(), path.name, sample=sample, seed=seed)
     except ValueError as error:
@@ -162,7 +162,7 @@ def _start(model: bytes, name: str, threads: int) -> onnxruntime.InferenceSessio
         session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's errors have no class in common but this
         is_text = not isinstance(error, UnicodeDecodeError)
-        reason = shorten(str(error), 300) if is_text else "a name in it is no text"
+        reason = short_repr(str(error), 300) if is_text else "a name in it is no text"
         raise ValueError(f"{name} is no ONNX model that onnxruntime reads: {reason}") from None
     _check(session, name)
     return session
@@ -174,7 +174,7 @@ def _check(session: onnxruntime.InferenceSession, name: str) -> None:
     for key, value in expected.items():
         if metadata.get(key) != value:
             found = metadata.get(key)
-            raise ValueError(f"{name} is an ONNX model with {key} {shorten(found)}; it must be {value!r}")
+            raise ValueError(f"{name} is an ONNX model with {key} {short_repr(found)}; it must be {value!r}")
     inputs = {node.name: (node.type, *node.shape[1:]) for node in session.get_inputs()}
     if inputs != _SHAPES or not set(OUTPUTS) <= {node.name for node in session.get_outputs()}:
-        raise ValueError(f"{name} has the inputs {shorten(inputs, 300)}; they must be {_SHAPES}")
+        raise ValueError(f"{name} has the inputs {short_repr(inputs, 300)}; they must be {_SHAPES}")

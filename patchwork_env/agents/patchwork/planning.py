@@ -12,7 +12,7 @@ from patchwork_env.agents.patchwork import FEWEST_SIMULATIONS
 from patchwork_env.agents.patchwork.dynamics import PatchworkDynamics
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.core.checks import check_between
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.state import States
 from patchwork_env.search import GumbelSearch
@@ -80,7 +80,7 @@ def dynamics_of(info: Mapping[str, Any], name: str) -> PatchworkDynamics:
     is_sound = isinstance(payoffs, dict) and set(payoffs) == set(DEFAULT_PAYOFFS)
     if not is_sound or not all(type(value) in (int, float) for value in payoffs.values()):
         raise ValueError(
-            f"checkpoint {name!r}: info.reward is {shorten(payoffs)}; "
+            f"checkpoint {name!r}: info.reward is {short_repr(payoffs)}; "
             f"it must give numbers for {', '.join(DEFAULT_PAYOFFS)}"
         )
     try:

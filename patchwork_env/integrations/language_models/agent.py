@@ -14,7 +14,7 @@ from patchwork_env.agents import Agent, BatchAgent
 from patchwork_env.agents.base import Actions
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.core.rules import States
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import NMBR9, PATCHWORK, rules_of
@@ -73,9 +73,9 @@ class TextAgent(BatchAgent):
         threads: int = 1,
     ) -> None:
         if not callable(complete) or isinstance(complete, type):
-            raise ValueError(f"{shorten(complete)} is no function from a prompt to an answer")
+            raise ValueError(f"{short_repr(complete)} is no function from a prompt to an answer")
         if not isinstance(name, str | None):
-            raise ValueError(f"the name of an agent must be text, not {shorten(name)}")
+            raise ValueError(f"the name of an agent must be text, not {short_repr(name)}")
         self.name = name or str(getattr(complete, "__name__", type(complete).__name__))
         self.usage = Usage()
         self._complete = complete
@@ -129,7 +129,7 @@ class TextAgent(BatchAgent):
         if action is None:
             raise IllegalActionError(
                 f"the model gave no legal move in {1 + self._limits.retries} tries; "
-                f"its last answer: {shorten(decision.last_answer)}"
+                f"its last answer: {short_repr(decision.last_answer)}"
             )
         return action
 

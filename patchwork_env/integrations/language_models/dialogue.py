@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.integrations import text
 from patchwork_env.integrations.language_models.usage import Usage
 
@@ -90,7 +90,7 @@ def _ask(complete: Complete, prompt: str, usage: Usage) -> str:
     answer: Any = complete(prompt)
     usage.seconds += time.perf_counter() - began
     if not isinstance(answer, str):
-        raise ValueError(f"a language model answers with text, not with {shorten(answer)}")
+        raise ValueError(f"a language model answers with text, not with {short_repr(answer)}")
     usage.calls += 1
     usage.prompt_characters += len(prompt)
     usage.answer_characters += len(answer)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.games import rules_of
 from patchwork_env.integrations import text
 from patchwork_env.integrations.mcp.session import Session
@@ -40,5 +40,5 @@ def read_resource(session: Session, uri: str) -> Resource:
         game = session.game(game_id).public()
         return Resource(SVG, rules_of(game.state).pictures.svg(game))
     raise ValueError(
-        f"there is nothing at {shorten(uri)}; there are {', '.join(RULES.values())} and {PICTURE}"
+        f"there is nothing at {short_repr(uri)}; there are {', '.join(RULES.values())} and {PICTURE}"
     )

@@ -11,7 +11,7 @@ from typing import Any
 
 from patchwork_env.core.checks import check_between, later_seed
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.names import counted, shorten
+from patchwork_env.core.names import counted, short_repr
 from patchwork_env.errors import OpponentError
 from patchwork_env.games import NMBR9, PATCHWORK, rules_of
 from patchwork_env.integrations import text
@@ -186,7 +186,7 @@ class Session:
                     if latest["done"] or time.monotonic() >= end:
                         break
         if latest is None:
-            raise OpponentError(f"agent {shorten(spec)} found nothing")
+            raise OpponentError(f"agent {short_repr(spec)} found nothing")
         return _analysis_text(spec, latest)
 
     def _check_opponent(self, spec: str, game: BaseGame) -> None:
@@ -209,7 +209,7 @@ class Session:
                 if "choice" in event:
                     choice: dict[str, Any] = event["choice"]
                     return choice
-        raise OpponentError(f"agent {shorten(spec)} gave no move")
+        raise OpponentError(f"agent {short_repr(spec)} gave no move")
 
     def _require_room(self) -> None:
         if len(self._tables) >= MOST_GAMES:
@@ -220,7 +220,7 @@ class Session:
     def _table(self, game_id: str) -> Table:
         if game_id not in self._tables:
             held = ", ".join(self._tables) or "none; new_game begins one"
-            raise ValueError(f"there is no game {shorten(game_id)}; the games are: {held}")
+            raise ValueError(f"there is no game {short_repr(game_id)}; the games are: {held}")
         return self._tables[game_id]
 
 

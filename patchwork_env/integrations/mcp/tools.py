@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from patchwork_env.core.checks import as_integer, as_number, check_between
-from patchwork_env.core.names import hint, shorten
+from patchwork_env.core.names import did_you_mean, short_repr
 from patchwork_env.nmbr9.components import MAX_PLAYERS, ORDERS
 from patchwork_env.patchwork.components import VARIANTS
 from patchwork_env.play import messages
@@ -61,7 +61,7 @@ def check_call(name: str, arguments: Mapping[str, Any] | None) -> dict[str, Any]
             allowed.
     """
     if name not in TOOLS:
-        raise ValueError(f"there is no tool {shorten(name)}; {hint(name, TOOLS)}")
+        raise ValueError(f"there is no tool {short_repr(name)}; {did_you_mean(name, TOOLS)}")
     needed, allowed = (
         {key: FIELDS[key].check for key in keys} for keys in (TOOLS[name].needed, TOOLS[name].allowed)
     )
@@ -90,7 +90,7 @@ def _place(value: Any, what: str) -> str | int:
 
 def _seconds(value: Any, what: str) -> float:
     if as_number(value, what, above=0) > MOST_SECONDS:
-        raise ValueError(f"{what} is {shorten(value)}; it must be at most {MOST_SECONDS}")
+        raise ValueError(f"{what} is {short_repr(value)}; it must be at most {MOST_SECONDS}")
     return float(value)
 
 

@@ -13,7 +13,7 @@ from minari.storage import get_dataset_path
 
 from patchwork_env.core.checks import as_path
 from patchwork_env.core.files import write_text
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 
 DATA = "data"
 """The folder within that of a dataset that holds its files; Minari tells a dataset by it."""
@@ -67,7 +67,7 @@ class Place(NamedTuple):
             raise FileExistsError(f"there is a dataset at {self.folder} already; take another id or version")
         for folder in self.namespaces:
             if (folder / DATA).exists():
-                raise FileExistsError(f"{shorten(self.dataset_id)} would lie within the dataset {folder}")
+                raise FileExistsError(f"{short_repr(self.dataset_id)} would lie within the dataset {folder}")
 
     def write_namespaces(self) -> None:
         """Makes the namespaces of the dataset known to Minari."""
@@ -96,6 +96,6 @@ def _check_id(dataset_id: Any) -> None:
             raise ValueError
     except (ValueError, TypeError):  # Minari's TypeError for an id without a version
         raise ValueError(
-            f"the id of a dataset is {shorten(dataset_id)}; it must be like 'namespace/name-v0': letters, "
+            f"the id of a dataset is {short_repr(dataset_id)}; it must be like 'namespace/name-v0': letters, "
             f"digits, '-' and '_', at most {_LONGEST_ID}, two at least for a namespace, which is not {DATA!r}"
         ) from None

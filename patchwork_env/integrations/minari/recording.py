@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from minari import MinariDataset
 
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.integrations.minari.episodes import episodes_of, replay
 from patchwork_env.integrations.minari.games import PlayedGame, play_block
 from patchwork_env.integrations.minari.places import DATA, Place
@@ -88,7 +88,7 @@ def _texts(**given: Any) -> dict[str, Any]:
     texts = {name: text for name, text in given.items() if text is not None}
     for name, text in texts.items():
         if not isinstance(text, str):
-            raise ValueError(f"{name} must be text, not {shorten(text)}")
+            raise ValueError(f"{name} must be text, not {short_repr(text)}")
     return texts | ({"author": {texts["author"]}} if "author" in texts else {})
 
 

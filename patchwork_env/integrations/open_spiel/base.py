@@ -10,7 +10,7 @@ import pyspiel
 
 from patchwork_env.core.batches import SCORE, loop, write_final_rewards
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.core.rules import Rules
 from patchwork_env.core.tensors import Observation
 from patchwork_env.errors import IllegalActionError
@@ -71,7 +71,7 @@ class RulesGame(pyspiel.Game):  # type: ignore[misc]
         if isinstance(iig_obs_type, Mapping):  # as OpenSpiel calls this for the usual observations
             iig_obs_type, params = None, iig_obs_type
         if params:
-            raise ValueError(f"observations have no parameters, but {shorten(params)} are given")
+            raise ValueError(f"observations have no parameters, but {short_repr(params)} are given")
         return Observer(self, iig_obs_type)
 
     def max_chance_nodes_in_history(self) -> int:
@@ -107,7 +107,7 @@ class RulesGame(pyspiel.Game):  # type: ignore[misc]
             IllegalActionError: Chance is not to move, or cannot decide so.
         """
         if node.dealing is None or action not in dict(self.chance_outcomes(node)):
-            raise IllegalActionError(f"{shorten(action)} is no outcome of chance now")
+            raise IllegalActionError(f"{short_repr(action)} is no outcome of chance now")
         return int(action), node.dealing
 
     def _node_at(self, text: str) -> Node:
@@ -169,7 +169,7 @@ def _text_of(start: Any) -> str:
         start = start.to_dict()
     text = start.get("position") if isinstance(start, Mapping) else start
     if not isinstance(text, str):
-        raise ValueError(f"a position is a text or the struct of a state, not {shorten(start)}")
+        raise ValueError(f"a position is a text or the struct of a state, not {short_repr(start)}")
     return text
 
 
@@ -240,7 +240,7 @@ class State(pyspiel.State):  # type: ignore[misc]
         for outcome, _ in self.chance_outcomes():
             if self._action_to_string(CHANCE, outcome) == text:
                 return outcome
-        raise IllegalActionError(f"{shorten(text)} is no outcome of chance now")
+        raise IllegalActionError(f"{short_repr(text)} is no outcome of chance now")
 
     def returns(self) -> list[float]:
         """The returns of all players, which are 0 until the end."""
@@ -277,5 +277,7 @@ class State(pyspiel.State):  # type: ignore[misc]
 
     def _struct_to_actions(self, struct: dict[str, Any]) -> list[int]:
         if not isinstance(struct, Mapping) or "move" not in struct:
-            raise IllegalActionError(f"the struct of an action has a field 'move', unlike {shorten(struct)}")
+            raise IllegalActionError(
+                f"the struct of an action has a field 'move', unlike {short_repr(struct)}"
+            )
         return [self.string_to_action(struct["move"])]

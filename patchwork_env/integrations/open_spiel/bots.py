@@ -11,7 +11,7 @@ import pyspiel
 from patchwork_env import agents
 from patchwork_env.agents.base import Agent, check_running, record_of
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.integrations.open_spiel.base import RulesGame, State
 
 
@@ -39,7 +39,7 @@ class AgentBot(pyspiel.Bot):  # type: ignore[misc]
                 is not to move.
         """
         if not isinstance(state, State):
-            raise ValueError(f"an agent plays python_patchwork and python_nmbr9, not {shorten(state)}")
+            raise ValueError(f"an agent plays python_patchwork and python_nmbr9, not {short_repr(state)}")
         if state.current_player() != self._player_id:
             raise ValueError(f"player {state.current_player()} is to move, not player {self._player_id}")
         return int(self.agent.act(state.position().imagine()))
@@ -65,7 +65,7 @@ class BotAgent(Agent):
 
     def __init__(self, bot: Any, table: Any, name: str | None = None) -> None:
         if not isinstance(table, RulesGame):
-            raise ValueError(f"the game is python_patchwork or python_nmbr9, not {shorten(table)}")
+            raise ValueError(f"the game is python_patchwork or python_nmbr9, not {short_repr(table)}")
         self.name = name or type(bot).__name__
         self.games = (table.rules.name,)
         self._bot, self._table = bot, table

@@ -15,7 +15,7 @@ from typing import Any
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.core.documents import parse_json
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.games import PATCHWORK
 from patchwork_env.play.positions import GAMES
 
@@ -56,7 +56,9 @@ def _setting(text: str) -> tuple[str, Any]:
     """A setting ``name=value``, whose value is JSON, or else a text."""
     name, equals, value = text.partition("=")
     if not equals:
-        raise argparse.ArgumentTypeError(f"{shorten(text)} is no setting; settings look like 'penalty=0.2'")
+        raise argparse.ArgumentTypeError(
+            f"{short_repr(text)} is no setting; settings look like 'penalty=0.2'"
+        )
     try:
         return name, parse_json(value, name)
     except ValueError:
@@ -67,7 +69,7 @@ def _port(text: str) -> int:
     try:
         return check_between(int(text), 0, 65535, "the port")
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{shorten(text)} is no port; ports are 0 to 65535") from None
+        raise argparse.ArgumentTypeError(f"{short_repr(text)} is no port; ports are 0 to 65535") from None
 
 
 def _parser() -> argparse.ArgumentParser:

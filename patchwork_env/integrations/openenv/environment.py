@@ -9,7 +9,7 @@ from openenv.core.env_server.interfaces import Environment
 from openenv.core.env_server.types import EnvironmentMetadata
 
 from patchwork_env import __version__
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.games import PATCHWORK, rules_of
 from patchwork_env.integrations.openenv.messages import (
     PlayedMove,
@@ -67,7 +67,8 @@ class TextEnvironment(Environment[TextAction, TextObservation, TextState]):
         """
         if episode_id is not None and not (isinstance(episode_id, str) and len(episode_id) <= _LONGEST_ID):
             raise ValueError(
-                f"episode_id is {shorten(episode_id)}; it must be a text of at most {_LONGEST_ID} characters"
+                f"episode_id is {short_repr(episode_id)}; "
+                f"it must be a text of at most {_LONGEST_ID} characters"
             )
         episode = Episode(self._settings.changed(settings), self._agents, seed)
         self._episode, self._id, self._steps = episode, episode_id or str(uuid4()), 0

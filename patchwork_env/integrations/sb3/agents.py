@@ -25,7 +25,7 @@ from patchwork_env.agents.base import Actions, SamplingAgent
 from patchwork_env.agents.networks import PolicyNetwork
 from patchwork_env.agents.observing import views_of
 from patchwork_env.agents.policy import PolicyAgent
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.core.rules import States
 from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.maskable_ppo.network_policy import PatchworkPolicy, are_within, game_of
@@ -204,4 +204,4 @@ def as_agent(
         return PolicyAgent(network, name, sample=sample, seed=seed)
     if isinstance(policy, MaskableActorCriticPolicy):
         return MaskablePolicyAgent(policy, name, normalize, sample=sample, seed=seed)
-    raise ValueError(f"{shorten(model)} is no MaskablePPO, nor a policy of one")
+    raise ValueError(f"{short_repr(model)} is no MaskablePPO, nor a policy of one")

@@ -17,7 +17,7 @@ from torch import nn
 from patchwork_env.core.checks import check_between, check_seed
 from patchwork_env.core.documents import one_line, parse_json
 from patchwork_env.core.files import write_bytes
-from patchwork_env.core.names import shorten, unknown_option
+from patchwork_env.core.names import short_repr, unknown_option
 from patchwork_env.integrations.sb3.agents import (
     NormalizedPolicy,
     as_agent,
@@ -73,7 +73,8 @@ class SelfPlayCallback(BaseCallback):
         is_number = isinstance(fixed_fraction, int | float)
         if not is_number or not (fixed_fraction >= 0 and fixed_fraction + self.league.fraction <= 1):
             raise ValueError(
-                f"fixed_fraction is {shorten(fixed_fraction)}; with a fraction of {self.league.fraction} it "
+                f"fixed_fraction is {short_repr(fixed_fraction)}; "
+                f"with a fraction of {self.league.fraction} it "
                 f"must be from 0 to {1 - self.league.fraction:g}"
             )
         self._fixed_fraction = fixed_fraction
@@ -120,7 +121,7 @@ class SelfPlayCallback(BaseCallback):
     def _init_callback(self) -> None:
         env = self.training_env.unwrapped
         if not isinstance(env, SelfPlayVecEnv) or env.num_players == 1:
-            what = "one for a single player" if isinstance(env, SelfPlayVecEnv) else shorten(env)
+            what = "one for a single player" if isinstance(env, SelfPlayVecEnv) else short_repr(env)
             raise ValueError(f"the environment is {what}; self-play needs a SelfPlayVecEnv with opponents")
         if env is self._env and self.model is self._learner:
             return
@@ -171,4 +172,4 @@ def _league(keys: dict[str, Any]) -> League:
         if problem["type"] == "extra_forbidden":
             known = ("fixed_fraction", "seed", "verbose", *League.model_fields)
             raise unknown_option("SelfPlayCallback", key, known) from None
-        raise ValueError(f"{key} is {shorten(problem['input'])}: {problem['msg']}") from None
+        raise ValueError(f"{key} is {short_repr(problem['input'])}: {problem['msg']}") from None

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode, VectorEnv
 from stable_baselines3.common.vec_env import VecEnv
 
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.learning.algorithms.maskable_ppo.vec_env import MaskedVecEnv
 
 Info = dict[str, Any]
@@ -37,7 +37,8 @@ def as_vec_env(envs: VectorEnv[Any, Any, Any]) -> VecEnv:
     mode = envs.metadata.get("autoreset_mode")
     if mode != AutoresetMode.SAME_STEP:
         raise ValueError(
-            f"the environments have autoreset_mode {shorten(mode)}; it must be AutoresetMode.SAME_STEP, as "
+            f"the environments have autoreset_mode {short_repr(mode)}; "
+            "it must be AutoresetMode.SAME_STEP, as "
             "with vectorization_mode='vector_entry_point'"
         )
     return _VecEnvOfGymnasium(envs)

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 from patchwork_env.core.batches import SCORE, final_reward, loop
 from patchwork_env.core.checks import check_between, check_seed, later_seed
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.names import counted, hint, shorten
+from patchwork_env.core.names import counted, did_you_mean, short_repr
 from patchwork_env.envs.opponents import opponent_seed
 from patchwork_env.envs.options import ILLEGAL_REWARD, check_rewards
 from patchwork_env.errors import IllegalActionError
@@ -223,7 +223,9 @@ def require_offered(spec: Any, game: str, players: Players) -> str:
     """
     offered = [str(entry["spec"]) for entry in players.listed(game)]
     if spec not in offered:
-        raise ValueError(f"the opponent {shorten(spec)} is not offered; {hint(str(spec), offered)}")
+        raise ValueError(
+            f"the opponent {short_repr(spec)} is not offered; {did_you_mean(str(spec), offered)}"
+        )
     return str(spec)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from patchwork_env.core.checks import check_at_least_one, check_between
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.names import counted, hint, shorten
+from patchwork_env.core.names import counted, did_you_mean, short_repr
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import rules_of
 from patchwork_env.integrations.text.answers import read_answer
@@ -158,7 +158,7 @@ def shapes_text(game: BaseGame, piece: str) -> str:
     name = f"{view.piece} {name}" if name.isdecimal() else name
     shapes = view.shapes(name)
     if not shapes:
-        raise ValueError(f"there is no piece {shorten(name)}; pieces are {view.pieces}")
+        raise ValueError(f"there is no piece {short_repr(name)}; pieces are {view.pieces}")
     return "\n".join([f"{name}:", *draw(shapes)])
 
 
@@ -177,7 +177,7 @@ def parse(game: BaseGame, text: str) -> int:
     """
     view = view_of(game)
     if not isinstance(text, str):
-        raise IllegalActionError(f"a move is a text, not {shorten(text)}")
+        raise IllegalActionError(f"a move is a text, not {short_repr(text)}")
     if game.is_over:
         raise IllegalActionError("the game is over; there are no moves")
     said = read_answer(text)
@@ -188,7 +188,7 @@ def parse(game: BaseGame, text: str) -> int:
     for part in (said.labelled, last, said.whole):
         if words := [view.to_word(found) for found in view.move.finditer(part)]:
             return _only_legal(game, view, words)
-    raise IllegalActionError(f"{shorten(said.final)} names no move; write {view.forms}. {_allowed(game)}")
+    raise IllegalActionError(f"{short_repr(said.final)} names no move; write {view.forms}. {_allowed(game)}")
 
 
 def _only_legal(game: BaseGame, view: View, words: Sequence[str]) -> int:
@@ -203,7 +203,9 @@ def _only_legal(game: BaseGame, view: View, words: Sequence[str]) -> int:
         named = listed(list(found.values())[:_SHOWN]) + ", …" * (len(found) > _SHOWN)
         raise IllegalActionError(f"{len(found)} legal moves are named, {named}; name the one that you choose")
     why = view.why_not(game, words[-1])
-    raise IllegalActionError(f"{shorten(words[-1])} is not legal: {why}. {_nearest(game, view, words[-1])}")
+    raise IllegalActionError(
+        f"{short_repr(words[-1])} is not legal: {why}. {_nearest(game, view, words[-1])}"
+    )
 
 
 def view_of(game: BaseGame) -> View:
@@ -214,7 +216,7 @@ def view_of(game: BaseGame) -> View:
     """
     name = rules_of(game.state).name
     if name not in _VIEWS:
-        raise ValueError(f"the game {shorten(name)} cannot be told in words; allowed are {listed(_VIEWS)}")
+        raise ValueError(f"the game {short_repr(name)} cannot be told in words; allowed are {listed(_VIEWS)}")
     view: View = import_module(f"patchwork_env.integrations.text.{name}").VIEW
     return view
 
@@ -242,7 +244,9 @@ def _group(game: BaseGame, name: str) -> Group:
     for group in groups:
         if wanted in (group.name, group.name.rpartition(" ")[2]):
             return group
-    raise ValueError(f"there is no {shorten(wanted)} now; {hint(wanted, [group.name for group in groups])}")
+    raise ValueError(
+        f"there is no {short_repr(wanted)} now; {did_you_mean(wanted, [group.name for group in groups])}"
+    )
 
 
 def _group_text(group: Group) -> str:

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.names import hint, shorten
+from patchwork_env.core.names import did_you_mean, short_repr
 from patchwork_env.integrations.text.answers import read_answer
 from patchwork_env.integrations.text.moves import (
     describe,
@@ -61,14 +61,14 @@ def ask(game: BaseGame, text: str, player: int | None = None) -> str:
     asked = read_answer(text).final if isinstance(text, str) else ""
     kind, _, rest = asked.partition(" ")
     if kind not in REQUESTS:
-        raise ValueError(f"there is no request {shorten(text)}; {hint(kind, REQUESTS)}")
+        raise ValueError(f"there is no request {short_repr(text)}; {did_you_mean(kind, REQUESTS)}")
     details = _details(rest)
     if kind == "placements":
         return placements_text(game, **details)
     if kind == "shapes" and set(details) == {"group"}:
         return shapes_text(game, details["group"])
     if details or kind == "shapes":
-        raise ValueError(f"{shorten(asked)} is not understood; {kind!r} gives {_phrase(game, kind)}")
+        raise ValueError(f"{short_repr(asked)} is not understood; {kind!r} gives {_phrase(game, kind)}")
     if kind == "position":
         return describe(game, player)
     return rules(game) if kind == "rules" else moves_text(game)
@@ -88,7 +88,7 @@ def _details(text: str) -> dict[str, Any]:
             details[name] = value.removeprefix("+")
         else:
             raise ValueError(
-                f"{shorten(f'{name} {value}'.strip())} is not understood; after 'placements' may come "
+                f"{short_repr(f'{name} {value}'.strip())} is not understood; after 'placements' may come "
                 "'of patch 17', 'of tile 7', 'orientation 3', 'row 2', 'column d', 'level 1', 'page 2'"
             )
     return details

@@ -9,7 +9,7 @@ from typing import Any
 from patchwork_env.core.batches import REWARDS
 from patchwork_env.core.checks import as_integer, as_number, check_between, check_one_of
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.names import hint, shorten
+from patchwork_env.core.names import did_you_mean, short_repr
 from patchwork_env.games import NMBR9, PATCHWORK, rules_of
 from patchwork_env.play.positions import known_game
 
@@ -69,7 +69,7 @@ class Settings:
     def __post_init__(self) -> None:
         known_game(self.game)
         if not isinstance(self.opponent, str):
-            raise ValueError(f"opponent is {shorten(self.opponent)}; it must be the spec of an agent")
+            raise ValueError(f"opponent is {short_repr(self.opponent)}; it must be the spec of an agent")
         if self.seat is not None:
             as_integer(self.seat, "seat")
         if self.rewards is not None:
@@ -113,4 +113,4 @@ class Settings:
 def _require_known(given: Mapping[str, Any], known: tuple[str, ...]) -> None:
     for name in given:
         if name not in known:
-            raise ValueError(f"there is no option {shorten(name)}; {hint(str(name), known)}")
+            raise ValueError(f"there is no option {short_repr(name)}; {did_you_mean(str(name), known)}")

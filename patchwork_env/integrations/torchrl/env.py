@@ -14,7 +14,7 @@ from torchrl.envs import EnvBase
 
 from patchwork_env.agents import as_agents
 from patchwork_env.core.checks import check_flag
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.envs.options import check_num_envs, complete
 from patchwork_env.games import PATCHWORK, rules_of
 from patchwork_env.integrations.torchrl.games import Batch, OpponentGames, SelfPlayGames, Turn
@@ -77,7 +77,7 @@ def make_env(
             device=device,
         )
     if rules.set_up({name: given[name] for name in defaults}, {}).players == 1:
-        raise ValueError(f"opponent is {shorten(opponent)}; a game for one player has none")
+        raise ValueError(f"opponent is {short_repr(opponent)}; a game for one player has none")
     agents = as_agents(opponent, game=rules.name)
     batch = OpponentGames(rules, num_envs, agents, seed, rewards=rewards, **given)
     return GamesEnv(batch, categorical_actions=categorical_actions, device=device)

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from patchwork_env.core.checks import as_texts
 from patchwork_env.core.documents import one_line, read_text
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.errors import ConfigError
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.config import messages
@@ -157,7 +157,7 @@ class _YamlLoader(yaml.SafeLoader):
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode):
                 if key.value in seen:
-                    raise yaml.YAMLError(f"{shorten(key.value)} appears twice")
+                    raise yaml.YAMLError(f"{short_repr(key.value)} appears twice")
                 seen.add(key.value)
 
 
@@ -174,7 +174,7 @@ def parse_yaml(text: str) -> Any:
             does not fit the type that a tag gives it. The message is one line.
     """
     if not isinstance(text, str):
-        raise ValueError(f"YAML is text, not {shorten(text)}")
+        raise ValueError(f"YAML is text, not {short_repr(text)}")
     try:
         return yaml.load(text, _YamlLoader)  # noqa: S506 - it is a SafeLoader
     except yaml.YAMLError as error:
@@ -206,11 +206,11 @@ def _apply_override(tree: dict[str, Any], override: str) -> str:
     for section in sections:
         tree = tree.setdefault(section, {})
         if not isinstance(tree, dict):
-            raise ConfigError(f"{source}: {shorten(section)} is no section")
+            raise ConfigError(f"{source}: {short_repr(section)} is no section")
     try:
         tree[name] = parse_yaml(text)
     except ValueError as error:
-        raise ConfigError(f"{source}: {shorten(text)} is not valid YAML: {error}") from None
+        raise ConfigError(f"{source}: {short_repr(text)} is not valid YAML: {error}") from None
     return ".".join([*sections, name])
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from patchwork_env.core.documents import one_line
-from patchwork_env.core.names import nearest, shorten
+from patchwork_env.core.names import nearest, short_repr
 from patchwork_env.learning.config.names import section_of
 
 _MOST_PROBLEMS = 5
@@ -66,7 +66,7 @@ def _explain(problem: Any, kind: type[BaseModel]) -> str:
         return message
     if isinstance(problem["input"], dict) and problem["type"] == "value_error":
         return f"{key}: {message}"  # about several values of the section
-    return f"{key} is {shorten(problem['input'])}: {message}"
+    return f"{key} is {short_repr(problem['input'])}: {message}"
 
 
 def _hint(unknown: tuple[str, ...], kind: type[BaseModel]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.errors import ConfigError
 from patchwork_env.learning.config.registry import DEFAULT_ALGORITHM, algorithms
 from patchwork_env.learning.config.run_config import RunConfig
@@ -63,7 +63,7 @@ def check_sections(tree: Mapping[str, Any], kind: type[RunConfig]) -> dict[str, 
         readers = [name for name, other in algorithms().items() if section_of(other, str(key))]
         if readers and key not in kind.model_fields:
             problems[key] = (
-                f"the section {shorten(key)} is of no use to the algorithm {kind().algorithm!r}; "
+                f"the section {short_repr(key)} is of no use to the algorithm {kind().algorithm!r}; "
                 f"it is read by {', '.join(readers)}"
             )
     return problems

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from patchwork_env.core.extras import from_extra
-from patchwork_env.core.names import nearest, shorten
+from patchwork_env.core.names import nearest, short_repr
 from patchwork_env.errors import ConfigError
 from patchwork_env.learning.config.run_config import RunConfig
 
@@ -43,7 +43,7 @@ def config_class(algorithm: Any, game: Any) -> type[RunConfig]:
     if algorithm not in tuple(known):  # which may be no text
         close = nearest(algorithm, known) if isinstance(algorithm, str) else None
         hint = f"did you mean {close!r}?" if close else f"known are {', '.join(known)}"
-        raise ConfigError(f"algorithm is {shorten(algorithm)}; {hint}")
+        raise ConfigError(f"algorithm is {short_repr(algorithm)}; {hint}")
     able = [name for name, config in known.items() if game in config.GAMES]
     if able and algorithm not in able:
         raise ConfigError(f"algorithm is {algorithm!r}; algorithms for the game {game}: {', '.join(able)}")

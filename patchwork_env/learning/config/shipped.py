@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from patchwork_env.core.documents import one_line
-from patchwork_env.core.names import nearest, shorten
+from patchwork_env.core.names import nearest, short_repr
 from patchwork_env.errors import ConfigError
 
 _PACKAGE = Path(__file__).resolve().parents[2]
@@ -32,7 +32,7 @@ def find_config(source: str | Path) -> Path:
         ConfigError: There is no such file; the message names the nearest one.
     """
     if not isinstance(source, str | Path):
-        raise ConfigError(f"a configuration is a name or a path, not {shorten(source)}")
+        raise ConfigError(f"a configuration is a name or a path, not {short_repr(source)}")
     path = Path(source)
     with suppress(OSError):  # the name is too long for the system
         if path.is_file():

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from patchwork_env.core.checks import check_between
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.learning.distributed.processes import Job, Result, Shared, do_in_processes, one_thread
 from patchwork_env.learning.distributed.ray_cluster import connected, do_on_cluster
 from patchwork_env.learning.system.machine import usable_cores
@@ -44,7 +44,7 @@ def check_workers(workers: Workers) -> Workers:
     if not isinstance(workers, OnCluster):
         return check_between(workers, 1, MOST_PROCESSES, "workers")
     if not _ADDRESS.fullmatch(workers.address):
-        raise ValueError(f"cluster is {shorten(workers.address)}; allowed are local, auto and host:port")
+        raise ValueError(f"cluster is {short_repr(workers.address)}; allowed are local, auto and host:port")
     if workers.most is not None:
         check_between(workers.most, 1, MOST_ON_CLUSTER, "workers")
     return workers

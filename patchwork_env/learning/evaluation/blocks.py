@@ -22,7 +22,7 @@ from patchwork_env.core.batches import first_illegal, loop
 from patchwork_env.core.checks import as_integer, as_number
 from patchwork_env.core.documents import one_line
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.core.records import records_at
 from patchwork_env.core.rules import States
 from patchwork_env.errors import IllegalActionError, OpponentError
@@ -71,7 +71,7 @@ class PlayedBlock(NamedTuple):
         """
         games = MatchGames.from_dict(contents["games"], block.game, games_in(block))
         if games.figures.keys() != contest_of(block.game).figures.keys():
-            raise ValueError(f"the figures are {shorten(list(games.figures), 300)}")
+            raise ValueError(f"the figures are {short_repr(list(games.figures), 300)}")
         first, second = (as_number(seconds, "seconds", least=0) for seconds in contents["seconds"])
         return cls(games, (first, second))
 

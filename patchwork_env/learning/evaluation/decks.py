@@ -24,7 +24,7 @@ from patchwork_env.agents import Agent
 from patchwork_env.core.batches import begin_games
 from patchwork_env.core.checks import as_number, check_between, check_seed, seed_streams
 from patchwork_env.core.documents import read_text
-from patchwork_env.core.names import counted, shorten
+from patchwork_env.core.names import counted, short_repr
 from patchwork_env.games import NMBR9
 from patchwork_env.learning.distributed.jobs import Workers, check_workers, do_jobs
 from patchwork_env.learning.evaluation.blocks import blamed
@@ -208,11 +208,13 @@ def play_decks(
         WorkerError: A process was killed.
     """
     if not isinstance(agent, Agent):
-        raise ValueError(f"{shorten(agent)} is no agent; agents.load and agents.as_agent make one")
+        raise ValueError(f"{short_repr(agent)} is no agent; agents.load and agents.as_agent make one")
     agent.check_game(NMBR9)
     check_workers(workers)
     if not isinstance(decks, Mapping) or not decks:
-        raise ValueError(f"there is no deck to be played in {shorten(decks)}, which must be decks by number")
+        raise ValueError(
+            f"there is no deck to be played in {short_repr(decks)}, which must be decks by number"
+        )
     decks = {
         check_between(k, 0, 2**32 - 1, "the number of a deck"): tuple(check_deck(decks[k])) for k in decks
     }
@@ -332,7 +334,7 @@ def read_decks(path: Path) -> list[Deck]:
     for number, line in enumerate(read_text(path).splitlines(), 1):
         if not (line.isascii() and line.isdigit()):
             raise ValueError(
-                f"{path}, line {number}: {shorten(line)} is no deck; it must be a line of digits"
+                f"{path}, line {number}: {short_repr(line)} is no deck; it must be a line of digits"
             )
         try:
             decks.append(tuple(check_deck(map(int, line))))

@@ -26,7 +26,7 @@ from patchwork_env.core.checks import (
     check_seed,
 )
 from patchwork_env.core.documents import one_line, read_object
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.distributed.jobs import Workers, check_workers
 from patchwork_env.learning.evaluation.blocks import BLOCK_SIZE
@@ -152,7 +152,7 @@ def pool_file(version: int) -> Path:
         ValueError: There is no such version.
     """
     if as_integer(version, "version") not in VERSIONS:
-        raise ValueError(f"there is no version {shorten(version)} of the gauntlet; allowed are {VERSIONS}")
+        raise ValueError(f"there is no version {short_repr(version)} of the gauntlet; allowed are {VERSIONS}")
     return Path(__file__).with_name(f"gauntlet_v{version}.json")
 
 

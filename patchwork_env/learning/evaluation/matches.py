@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from patchwork_env import agents
 from patchwork_env.agents import Agent
 from patchwork_env.core.checks import as_integer, check_at_least_one, check_seed
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.distributed.jobs import Workers, check_workers, do_jobs
 from patchwork_env.learning.evaluation.blocks import (
@@ -199,7 +199,7 @@ def check_games(games: Any, game: str = PATCHWORK) -> int:
     """Checks a number of games: 1 to a million, and even where every set-up is played from both seats."""
     number = as_integer(games, "games")
     if number > MOST_GAMES:
-        raise ValueError(f"games is {shorten(number)}; it must be at most {MOST_GAMES:,}")
+        raise ValueError(f"games is {short_repr(number)}; it must be at most {MOST_GAMES:,}")
     contest = contest_of(game)
     if contest.is_solitary:
         return check_at_least_one(number, "games")
@@ -212,7 +212,7 @@ def check_games(games: Any, game: str = PATCHWORK) -> int:
 def _check_keep(keep: Any, games: int) -> int:
     number = as_integer(keep, "keep")
     if not 0 <= number <= games:
-        raise ValueError(f"keep is {shorten(number)}; it must be from 0 to the number of games, {games}")
+        raise ValueError(f"keep is {short_repr(number)}; it must be from 0 to the number of games, {games}")
     return number
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from patchwork_env import agents
 from patchwork_env.agents import Agent
 from patchwork_env.agents.imported import import_agent, is_import
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 
 HELP = (
     f"An agent is one of {', '.join(agents.names())}, the path of a checkpoint folder, with options behind a "
@@ -52,7 +52,7 @@ def load_player(text: str) -> Agent:
         ImportError: There is no such module, or it lacks the name.
     """
     if not isinstance(text, str):
-        raise ValueError(f"an agent is named by text, not by {shorten(text)}")
+        raise ValueError(f"an agent is named by text, not by {short_repr(text)}")
     agent = import_agent(text) if is_import(text) else agents.load(text)
     agent.name = text
     return agent

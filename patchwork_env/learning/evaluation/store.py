@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from patchwork_env.core.documents import read_document, read_json
 from patchwork_env.core.files import make_folder, remove_partial, storing_in, write_text
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.errors import OtherSettingsError
 from patchwork_env.learning.system.lock import sole_user
 
@@ -124,4 +124,4 @@ def _check_same(there: Mapping[str, Any], here: Mapping[str, Any], folder: Path,
 
 
 def _shown(value: Any) -> str:
-    return " ".join(str(entry)[:60] for entry in value[:20]) if isinstance(value, list) else shorten(value)
+    return " ".join(str(entry)[:60] for entry in value[:20]) if isinstance(value, list) else short_repr(value)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 from patchwork_env import __version__
 from patchwork_env.core.checks import as_number, as_texts, check_seed
 from patchwork_env.core.documents import one_line
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.distributed.jobs import Workers, check_workers
 from patchwork_env.learning.evaluation.blocks import BLOCK_SIZE, split
@@ -171,7 +171,7 @@ class Tournament:
             raise ValueError(f"agents take part once; given more than once: {', '.join(repeated)}")
         if anchor is not None and not (isinstance(anchor, str) and anchor in agents):
             raise ValueError(
-                f"the anchor {shorten(anchor)} does not take part; allowed are {', '.join(agents)}"
+                f"the anchor {short_repr(anchor)} does not take part; allowed are {', '.join(agents)}"
             )
         if not abs(as_number(anchor_rating, "the anchor's rating")) <= _HIGHEST_RATING:
             raise ValueError(f"the anchor's rating is {anchor_rating}; allowed are up to {_HIGHEST_RATING:g}")

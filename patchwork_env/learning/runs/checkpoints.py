@@ -21,7 +21,7 @@ from patchwork_env.agents.checkpoint_tensors import write_tensors
 from patchwork_env.core.checks import as_integer, check_between
 from patchwork_env.core.documents import one_line, read_object
 from patchwork_env.core.files import make_folder, storing_in, write_folder, write_text, write_through
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.errors import ConfigError, DivergenceError, StorageError
 from patchwork_env.learning.algorithms.common.state import TrainerState
 from patchwork_env.learning.algorithms.common.trainer import Trainer
@@ -158,7 +158,7 @@ def _check_fixed(fixed: Mapping[str, Any], config: RunConfig, folder: Path) -> N
     for key, value in config.fixed_values().items():
         if key in fixed and fixed[key] != value:
             raise ConfigError(
-                f"{key} is {shorten(value)}, and {shorten(fixed[key])} in {folder}: "
+                f"{key} is {short_repr(value)}, and {short_repr(fixed[key])} in {folder}: "
                 "it stays as it is for a whole run"
             )
 
@@ -166,11 +166,11 @@ def _check_fixed(fixed: Mapping[str, Any], config: RunConfig, folder: Path) -> N
 def _check_counters(counters: Mapping[str, Any], steps: int | None) -> None:
     """Raises ValueError unless the counters are possible after the steps in the name of the checkpoint."""
     if as_integer(counters["steps"], "steps") != steps:
-        raise ValueError(f"steps is {shorten(counters['steps'])}; the folder is that of step {steps}")
+        raise ValueError(f"steps is {short_repr(counters['steps'])}; the folder is that of step {steps}")
     check_between(counters["iteration"], 0, counters["steps"], "iteration")
     seconds = counters["seconds"]
     if type(seconds) not in (int, float) or seconds < 0 or (seconds == 0) != (steps == 0):
-        raise ValueError(f"seconds is {shorten(seconds)}; allowed are numbers above 0")
+        raise ValueError(f"seconds is {short_repr(seconds)}; allowed are numbers above 0")
 
 
 def _read_tensors(path: Path) -> dict[str, Tensor]:
@@ -178,7 +178,7 @@ def _read_tensors(path: Path) -> dict[str, Tensor]:
     tensors = load_file(path)
     for name, tensor in tensors.items():
         if not tensor.isfinite().all():
-            raise ValueError(f"{shorten(name)} in {path.name} is not finite")
+            raise ValueError(f"{short_repr(name)} in {path.name} is not finite")
     return tensors
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from patchwork_env.core.files import GrowingFile, storing_in, write_text
-from patchwork_env.core.names import hint, shorten
+from patchwork_env.core.names import did_you_mean, short_repr
 from patchwork_env.errors import ConfigError
 from patchwork_env.learning.runs.folder import METRICS_FILE, interval_metrics, metrics_lines
 from patchwork_env.learning.runs.sending import ServiceLogger
@@ -286,6 +286,8 @@ def logger_of(name: str) -> Callable[[Path, int], Logger]:
     if name in LOGGERS:
         return LOGGERS[name]
     if name not in SERVICES:
-        raise ConfigError(f"tracker: there is no {shorten(name)}; {hint(name, (*LOGGERS, *SERVICES))}")
+        raise ConfigError(
+            f"tracker: there is no {short_repr(name)}; {did_you_mean(name, (*LOGGERS, *SERVICES))}"
+        )
     check_client(name)
     return partial(ServiceLogger, SERVICES[name]())

@@ -18,7 +18,7 @@ from typing import Any, Final, Literal
 
 from patchwork_env.core.documents import read_document, read_object
 from patchwork_env.core.files import make_folder, storing_in, write_text
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.learning.config import RunConfig, dump_config, load_stored_config
 from patchwork_env.learning.distributed.ray_cluster import LOCAL
 from patchwork_env.learning.runs.folder import (
@@ -127,7 +127,7 @@ class Sweep:
             return None
         contents = read_object(path, "state", "error")
         if contents["state"] not in (FINISHED, STOPPED, FAILED):
-            raise ValueError(f"{path} is damaged: its state is {shorten(contents['state'])}")
+            raise ValueError(f"{path} is damaged: its state is {short_repr(contents['state'])}")
         return End(contents["state"], None if contents["error"] is None else str(contents["error"]))
 
     def set_end(self, trial: int, end: End) -> None:
@@ -186,5 +186,5 @@ def read_sweep(folder: Path) -> Sweep:
         raise FileNotFoundError(f"{folder} is no sweep: it holds no {SWEEP_FILE}")
     sweep = as_type(Sweep, read_document(path, FORMAT, VERSION) | {"folder": str(folder)}, path)
     if sweep.metric.name not in METRICS:
-        raise ValueError(f"{path} is damaged: its metric is {shorten(sweep.metric.name)}")
+        raise ValueError(f"{path} is damaged: its metric is {short_repr(sweep.metric.name)}")
     return sweep

@@ -17,7 +17,7 @@ from typing import IO, NoReturn
 
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.commands import CommandParser, run_command
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.play.players import Players
 from patchwork_env.protocol.programs import end_all
 from patchwork_env.protocol.server.engine import Engine
@@ -91,7 +91,7 @@ def _threads(text: str) -> int:
         return check_between(int(text), 1, _MOST_THREADS, "the number of threads")
     except ValueError:
         raise argparse.ArgumentTypeError(
-            f"{shorten(text)} is no number of threads; allowed are 1 to {_MOST_THREADS}"
+            f"{short_repr(text)} is no number of threads; allowed are 1 to {_MOST_THREADS}"
         ) from None
 
 

@@ -10,7 +10,7 @@ from patchwork_env.agents.budgets import BUDGETS, MOST_SIMULATIONS, with_budget
 from patchwork_env.agents.specs import LEVELS
 from patchwork_env.core.checks import as_number, check_between, check_one_of
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.names import hint, shorten
+from patchwork_env.core.names import did_you_mean, short_repr
 from patchwork_env.core.storage import parse_hexadecimal
 from patchwork_env.games import rules_of
 from patchwork_env.play import positions
@@ -37,7 +37,7 @@ def seconds(value: Any, what: str) -> float:
     """A time in seconds."""
     number = as_number(value, what, least=LEAST_SECONDS)
     if number > MOST_SECONDS:
-        raise ValueError(f"{what} is {shorten(value)}; it must be at most {MOST_SECONDS:,}")
+        raise ValueError(f"{what} is {short_repr(value)}; it must be at most {MOST_SECONDS:,}")
     return number
 
 
@@ -65,20 +65,20 @@ def plies(value: Any, what: str) -> list[int]:
     """A list of different numbers of moves."""
     found = [check_between(entry, 0, 10**6, f"an entry of {what}") for entry in _listed(value, what)]
     if not found or len(set(found)) < len(found):
-        raise ValueError(f"{what} must name at least one ply, and none twice, not {shorten(value)}")
+        raise ValueError(f"{what} must name at least one ply, and none twice, not {short_repr(value)}")
     return found
 
 
 def options(value: Any, what: str) -> dict[str, Any]:
     """An object, whose fields the game checks."""
     if not isinstance(value, dict):
-        raise ValueError(f"{what} must be an object, not {shorten(value)}")
+        raise ValueError(f"{what} must be an object, not {short_repr(value)}")
     return value
 
 
 def _listed(value: Any, what: str) -> list[Any]:
     if not isinstance(value, list):
-        raise ValueError(f"{what} must be a list, not {shorten(value)}")
+        raise ValueError(f"{what} must be a list, not {short_repr(value)}")
     return value
 
 
@@ -159,7 +159,7 @@ def check_query(message: Mapping[str, Any]) -> Query:
     """
     method = check_fields({"method": message.get("method")}, {"method": text})["method"]
     if method not in NEEDED:
-        raise FieldError(f"there is no method {shorten(method)}; {hint(method, NEEDED)}", "method")
+        raise FieldError(f"there is no method {short_repr(method)}; {did_you_mean(method, NEEDED)}", "method")
     needed, allowed = NEEDED[method], ALLOWED.get(method, {})
     given = {name: value for name, value in message.items() if name not in ("id", "method")}
     known = {name: value for name, value in given.items() if name in needed or name in allowed}

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 
 _Batch = TypeVar("_Batch", bound=tuple[Any, ...])
 
@@ -50,7 +50,7 @@ def check_like(value: Any, like: Any, game: type[BaseGame], name: str = "the res
     if hasattr(like, "_asdict") and type(value) is type(like):
         value, like = value._asdict(), like._asdict()
     if type(value) is not type(like) or _kind_of(value) != _kind_of(like):
-        raise ValueError(f"{name} is {shorten(value)}; it must be like {shorten(like)}")
+        raise ValueError(f"{name} is {short_repr(value)}; it must be like {short_repr(like)}")
     if isinstance(like, dict):
         for key, entry in like.items():
             check_like(value[key], entry, game, key)

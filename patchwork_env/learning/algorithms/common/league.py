@@ -16,7 +16,7 @@ import numpy.typing as npt
 from torch import Tensor, nn
 
 from patchwork_env.core.checks import check_between
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.learning.algorithms.common.state import TrainerState, prefixed, with_prefix
 from patchwork_env.learning.config import League
 
@@ -167,11 +167,11 @@ class SnapshotPool(Generic[Policy]):
             self._policies[int(name)].load_state_dict(with_prefix(str(name), tensors))
         for name, (wins, games) in values["records"].items():
             if not 0 <= wins <= games < math.inf:
-                raise ValueError(f"{shorten(wins)} of {shorten(games)} games cannot have been won")
+                raise ValueError(f"{short_repr(wins)} of {short_repr(games)} games cannot have been won")
             self._records[int(name)] = _Record(wins, games)
         self.opponents = list(values["opponents"])
         if not self._policies.keys() >= set(self.opponents):
-            raise ValueError(f"the opponents {shorten(self.opponents)} are not among the snapshots")
+            raise ValueError(f"the opponents {short_repr(self.opponents)} are not among the snapshots")
         self._added, self._draws = values["added"], values["draws"]
         self._retire()
 

@@ -14,7 +14,7 @@ from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from torch import Tensor
 
 from patchwork_env.agents.networks import NetworkConfig, network_class
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.envs.spaces import GameSpaces
 from patchwork_env.games import GAMES, rules_of
 from patchwork_env.learning.algorithms.common.masked_policy import Evaluated, draw, evaluate, likeliest
@@ -84,7 +84,7 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
             ValueError: The weights are not for this network.
         """
         if state != self.get_extra_state():
-            raise ValueError(f"the weights are those of {shorten(state)}, not of {self.get_extra_state()}")
+            raise ValueError(f"the weights are those of {short_repr(state)}, not of {self.get_extra_state()}")
 
     def forward(
         self, obs: Tensor, deterministic: bool = False, action_masks: Masks | None = None
@@ -180,7 +180,8 @@ def game_of(observation_space: Space[Any], action_space: Space[Any], named: bool
         if observation_space == spaces.observation_space(named) and action_space == spaces.action_space():
             return str(game)
     raise ValueError(
-        f"no game has the spaces {shorten(observation_space)} and {shorten(action_space)}; they must be "
+        f"no game has the spaces {short_repr(observation_space)} and {short_repr(action_space)}; "
+        "they must be "
         f"those of {' or '.join(GAMES)}, with observation='{'dict' if named else 'flat'}' and within no "
         "wrapper that changes observations but VecNormalize"
     )
@@ -191,4 +192,4 @@ def _sizes(network: Mapping[str, Any]) -> NetworkConfig:
         return NetworkConfig(**network)
     except TypeError:
         names = ", ".join(asdict(NetworkConfig()))
-        raise ValueError(f"network is {shorten(network)}; it may give {names}") from None
+        raise ValueError(f"network is {short_repr(network)}; it may give {names}") from None

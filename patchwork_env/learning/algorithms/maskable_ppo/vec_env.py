@@ -17,7 +17,7 @@ from patchwork_env.core import batches
 from patchwork_env.core.batches import MARGIN, MARGIN_SCALE, OUTCOME, SCORE, Games, list_games, loop
 from patchwork_env.core.checks import check_seed, seed_streams
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.core.records import records_at
 from patchwork_env.core.rules import SetUp, States
 from patchwork_env.core.tensors import Observation
@@ -207,7 +207,7 @@ class SelfPlayVecEnv(MaskedVecEnv):
     def _new_opponents(self, given: Any, shares: Sequence[float] | None) -> Opponents | None:
         if self.num_players == 1:
             if given is not None:
-                raise ValueError(f"opponent is {shorten(given)}; a game for one player has none")
+                raise ValueError(f"opponent is {short_repr(given)}; a game for one player has none")
             return None
         agents = as_agents("random" if given is None else given, game=self.rules.name)
         return Opponents(len(self.states), agents, shares=shares, players=self.num_players)
@@ -227,7 +227,7 @@ class SelfPlayVecEnv(MaskedVecEnv):
             ValueError: There are no opponents, a number is not one of theirs, or the game is for one player.
         """
         if self._opponents is None:
-            raise ValueError(f"opponents are {shorten(opponents)}; a game for one player has none")
+            raise ValueError(f"opponents are {short_repr(opponents)}; a game for one player has none")
         self._opponents.change(opponents, numbers, at_once=at_once or not self._has_begun)
 
     # --- Stable-Baselines3 --------------------------------------------------------------------------------
@@ -465,7 +465,7 @@ class _Rewarding:
             raise ValueError("rewards weigh outcome and margin, which need 2 players; alone there is 'score'")
         self.kind = OUTCOME if isinstance(rewards, Reward) else check_rewards(rewards, players)
         if isinstance(scale, bool) or not isinstance(scale, int | float) or not 0 < scale < np.inf:
-            raise ValueError(f"reward_scale is {shorten(scale)}; it must be a number above 0")
+            raise ValueError(f"reward_scale is {short_repr(scale)}; it must be a number above 0")
         self._scale = scale
 
     def of_ends(self, outcomes: npt.NDArray[np.float64], scores: npt.NDArray[np.int16]) -> npt.NDArray[Any]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from patchwork_env.core.documents import one_line
-from patchwork_env.core.names import hint, shorten
+from patchwork_env.core.names import did_you_mean, short_repr
 from patchwork_env.learning.config import changes_learning, flattened
 from patchwork_env.learning.evaluation.contests import contest_of
 from patchwork_env.learning.evaluation.seeds import ALL_OPPONENTS, check_independent
@@ -111,7 +111,7 @@ def compare(
     game = results[0].game
     metric = metric or contest_of(game).metric
     if metric not in METRICS:
-        raise ValueError(f"metric is {shorten(metric)}; allowed are {', '.join(METRICS)}")
+        raise ValueError(f"metric is {short_repr(metric)}; allowed are {', '.join(METRICS)}")
     opponents = tuple(dict.fromkeys(against)) or _common_opponents(results)
     for name in opponents:
         _check_met(results, name)
@@ -137,7 +137,7 @@ def _common_opponents(results: Sequence[RunResult]) -> tuple[str, ...]:
 
 
 def _listed(names: Iterable[str]) -> str:
-    return ", ".join(shorten(name) for name in names)
+    return ", ".join(short_repr(name) for name in names)
 
 
 def _check_met(results: Sequence[RunResult], opponent: str) -> None:
@@ -145,7 +145,7 @@ def _check_met(results: Sequence[RunResult], opponent: str) -> None:
         if run.last.match(opponent) is None:
             met = _listed(match.opponent for match in run.last.matches)
             raise ValueError(
-                f"{run.source} has not met {shorten(opponent)} in its last evaluation, but {met}"
+                f"{run.source} has not met {short_repr(opponent)} in its last evaluation, but {met}"
             )
 
 
@@ -153,7 +153,7 @@ def _check_alike(what: str, results: Sequence[RunResult], of: Callable[[RunResul
     """Raises ValueError unless something is the same for all runs."""
     found = {of(run): run for run in results}
     if len(found) > 1:
-        told = "; ".join(f"{run.source} has {shorten(value)}" for value, run in list(found.items())[:3])
+        told = "; ".join(f"{run.source} has {short_repr(value)}" for value, run in list(found.items())[:3])
         raise ValueError(f"runs are compared that have the same {what}: {told}")
 
 
@@ -175,7 +175,9 @@ def _grouped(results: Sequence[RunResult], by: Sequence[str]) -> tuple[Group, ..
     known = {NAME, CONFIGURATION, *(key for keys in flat for key in keys)}
     for key in by:
         if key not in known:
-            raise ValueError(f"runs cannot be grouped by {shorten(key)}; {hint(key, sorted(known))}")
+            raise ValueError(
+                f"runs cannot be grouped by {short_repr(key)}; {did_you_mean(key, sorted(known))}"
+            )
     alike: dict[str, list[RunResult]] = {}
     for run, keys in zip(results, flat, strict=True):
         alike.setdefault(json.dumps([_part(run, keys, key) for key in by]), []).append(run)
@@ -222,7 +224,9 @@ def _told_apart(groups: Sequence[Group]) -> list[Group]:
         if first != number:
             others, keys = (recipe_of(each.runs[0].configuration) for each in (groups[first], group))
             differing = [key for key in others | keys if others.get(key) != keys.get(key)]
-            words = ", ".join(f"{key}={shorten(keys.get(key), 20)}" for key in differing[:_MOST_DIFFERENCES])
+            words = ", ".join(
+                f"{key}={short_repr(keys.get(key), 20)}" for key in differing[:_MOST_DIFFERENCES]
+            )
             group = replace(group, label=f"{group.label} ({words or number})")
         told.append(group)
     return told

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.documents import one_line, read_document
 from patchwork_env.core.files import make_folder, storing_in, write_text
-from patchwork_env.core.names import counted, shorten
+from patchwork_env.core.names import counted, short_repr
 from patchwork_env.games import GAMES
 from patchwork_env.learning.evaluation.contests import contest_of
 from patchwork_env.learning.evaluation.players import hash_of_weights
@@ -217,7 +217,7 @@ def write_training(
 def _from_file(path: Path) -> RunResult:
     result = as_type(RunResult, read_document(path, FORMAT, VERSION), path)
     if result.game not in tuple(GAMES):
-        raise ValueError(f"{path}: game is {shorten(result.game)}; known are {', '.join(GAMES)}")
+        raise ValueError(f"{path}: game is {short_repr(result.game)}; known are {', '.join(GAMES)}")
     return result.model_copy(update={"source": str(path)})
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from patchwork_env.core.documents import read_text
-from patchwork_env.core.names import shorten
+from patchwork_env.core.names import short_repr
 from patchwork_env.games import GAMES, PATCHWORK
 from patchwork_env.learning.config import parse_yaml
 from patchwork_env.learning.runs.folder import (
@@ -126,7 +126,7 @@ def read_run(folder: Path) -> RunData:
     if not isinstance(config, dict):
         raise ValueError(f"{path} is damaged: a configuration is a mapping of keys to values")
     if config.get("game", PATCHWORK) not in tuple(GAMES):
-        raise ValueError(f"{path}: game is {shorten(config['game'])}; known are {', '.join(GAMES)}")
+        raise ValueError(f"{path}: game is {short_repr(config['game'])}; known are {', '.join(GAMES)}")
     metrics = _read_metrics(folder / METRICS_FILE)
     evaluations = [read_evaluation(path) for path in evaluation_files(folder)]
     return RunData(folder.resolve().name, text, config, metrics, evaluations, (folder / FINAL).is_dir())
