@@ -102,7 +102,7 @@ def tianshou() -> Counts:
 
 def rllib() -> Counts:
     """The environment of RLlib."""
-    from patchwork_env.learning.algorithms.rllib_ppo.env import GameMultiAgentEnv
+    from patchwork_env.integrations.rllib.env import GameMultiAgentEnv
 
     reward = {"outcome": 1.0, "margin": 0.0, "margin_scale": 40.0}
     env = GameMultiAgentEnv(

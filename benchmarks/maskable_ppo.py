@@ -25,10 +25,10 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.vec_env import SubprocVecEnv, VecEnv
 
+from patchwork_env.integrations.sb3.mlp_policy import BoolMaskBuffer, LegalMlpPolicy
+from patchwork_env.integrations.sb3.policy import PatchworkPolicy
+from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
-from patchwork_env.learning.algorithms.maskable_ppo.network_policy import PatchworkPolicy
-from patchwork_env.learning.algorithms.maskable_ppo.policy import BoolMaskBuffer, LegalMlpPolicy
-from patchwork_env.learning.algorithms.maskable_ppo.vec_env import SelfPlayVecEnv
 from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.learning.system.memory import keep_freed_memory
 

@@ -59,7 +59,7 @@ PAGES = sorted(
 """Every page that people read."""
 PRESENT = [page for page in PAGES if page != "CHANGELOG.md"]
 """Those that speak of nothing that is gone."""
-NEED_MORE = {"patchwork_env.learning.algorithms.rllib_ppo.conversion"}
+NEED_MORE = {"patchwork_env.integrations.rllib.conversion"}
 """Modules whose examples need Ray and a run, with whose tests they run."""
 WITH_EXAMPLES = sorted(
     {

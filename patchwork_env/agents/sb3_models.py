@@ -42,10 +42,10 @@ _NAMING = ("GLOBAL", "STACK_GLOBAL", "INST", "OBJ", "NEWOBJ", "NEWOBJ_EX", "EXT1
 """The instructions of pickles that name or make objects of other classes."""
 _NAMES = ("collections OrderedDict", "torch._utils _rebuild_tensor_v2", "torch FloatStorage")
 _MLP = "patchwork_env.agents.patchwork.mlp"
-_OWN = "patchwork_env.learning.algorithms.maskable_ppo"
-_NETWORK_MODULES = (f"{_OWN}.network_policy",)
+_OWN = "patchwork_env.integrations.sb3"
+_NETWORK_MODULES = (f"{_OWN}.policy",)
 """The module of ``PatchworkPolicy``."""
-_MLP_MODULES = ("sb3_contrib.common.maskable.policies", f"{_OWN}.policy")
+_MLP_MODULES = ("sb3_contrib.common.maskable.policies", f"{_OWN}.mlp_policy")
 """The modules of the policies that are perceptrons and nothing else."""
 _HOW_TO_PLAY = (
     "if you trust the file, load it with MaskablePPO.load and take "

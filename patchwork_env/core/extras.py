@@ -23,7 +23,8 @@ def from_extra(extra: str, who: str) -> Iterator[None]:
     except ModuleNotFoundError as error:
         if not extra:
             raise
-        message = f"{who} {error.name}: {how_to_install(str(error.name), extra)}"
+        library = str(error.name).partition(".")[0]
+        message = f"{who} {library}: {how_to_install(library, extra)}"
         raise ModuleNotFoundError(message, name=error.name) from None
 
 

@@ -21,8 +21,8 @@ from patchwork_env.agents.policy import PolicyAgent
 from patchwork_env.core.batches import begin_games
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.games import rules_of
-from patchwork_env.learning.algorithms.maskable_ppo.network_policy import PatchworkPolicy
-from patchwork_env.learning.algorithms.maskable_ppo.vec_env import SelfPlayVecEnv
+from patchwork_env.integrations.sb3.policy import PatchworkPolicy
+from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv
 
 SIZES = {"width": 16, "depth": 1, "channels": 4}
 

@@ -28,7 +28,7 @@ from patchwork_env.agents.policy import PolicyAgent
 from patchwork_env.core.names import short_repr
 from patchwork_env.core.rules import States
 from patchwork_env.games import rules_of
-from patchwork_env.learning.algorithms.maskable_ppo.network_policy import PatchworkPolicy, are_within, game_of
+from patchwork_env.integrations.sb3.policy import PatchworkPolicy, are_within, game_of
 
 _KNOWN = (VecNormalize, VecMonitor, VecCheckNan, VecVideoRecorder)
 """The wrappers that leave observations alone, and the one that can be applied here."""

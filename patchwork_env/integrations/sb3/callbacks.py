@@ -24,11 +24,11 @@ from patchwork_env.integrations.sb3.agents import (
     forget_gradients,
     normalization_of,
 )
+from patchwork_env.integrations.sb3.opponents import SelfPlayOpponents
+from patchwork_env.integrations.sb3.policy import PatchworkPolicy
+from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv
 from patchwork_env.learning.algorithms.common.league import SnapshotPool
 from patchwork_env.learning.algorithms.common.state import TrainerState
-from patchwork_env.learning.algorithms.maskable_ppo.network_policy import PatchworkPolicy
-from patchwork_env.learning.algorithms.maskable_ppo.opponents import SelfPlayOpponents
-from patchwork_env.learning.algorithms.maskable_ppo.vec_env import SelfPlayVecEnv
 from patchwork_env.learning.config import League
 
 _LEAGUE = "patchwork_env league"

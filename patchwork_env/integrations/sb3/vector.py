@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from stable_baselines3.common.vec_env import VecEnv
 
 from patchwork_env.core.names import short_repr
-from patchwork_env.learning.algorithms.maskable_ppo.vec_env import MaskedVecEnv
+from patchwork_env.integrations.sb3.vec_env import MaskedVecEnv
 
 Info = dict[str, Any]
 _MASK = "action_mask"

@@ -1,12 +1,10 @@
-"""The algorithms: every folder in ``learning/algorithms`` that has a configuration."""
+"""The algorithms: where the configuration of each is, and the trainer that it names."""
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 from patchwork_env.core.extras import from_extra
@@ -14,23 +12,26 @@ from patchwork_env.core.names import nearest, short_repr
 from patchwork_env.errors import ConfigError
 from patchwork_env.learning.config.run_config import RunConfig
 
-_FOLDER = "patchwork_env.learning.algorithms"
+_FOLDERS: Mapping[str, str] = {
+    "alphazero": "patchwork_env.learning.algorithms.alphazero",
+    "maskable_ppo": "patchwork_env.integrations.sb3",
+    "ppo": "patchwork_env.learning.algorithms.ppo",
+    "rllib_ppo": "patchwork_env.integrations.rllib",
+    "solo_td": "patchwork_env.learning.algorithms.solo_td",
+    "td": "patchwork_env.learning.algorithms.td",
+}
+"""The folder of each algorithm; those of other libraries are found by name, for they stand above this."""
 DEFAULT_ALGORITHM = "ppo"
 """The algorithm of a configuration that names none."""
 
 
 @cache
 def algorithms() -> Mapping[str, type[RunConfig]]:
-    """The configurations of all algorithms by name: the ``CONFIG`` of each ``algorithms/NAME/config.py``.
+    """The configurations of all algorithms by name: the ``CONFIG`` of ``config.py`` in each folder.
 
     Only configurations are imported, neither trainers nor PyTorch.
     """
-    found = {}
-    for folder in pkgutil.iter_modules(import_module(_FOLDER).__path__):
-        module = f"{_FOLDER}.{folder.name}.config"
-        if folder.ispkg and find_spec(module) is not None and hasattr(import_module(module), "CONFIG"):
-            found[folder.name] = import_module(module).CONFIG
-    return found
+    return {name: import_module(f"{folder}.config").CONFIG for name, folder in _FOLDERS.items()}
 
 
 def config_class(algorithm: Any, game: Any) -> type[RunConfig]:

@@ -313,10 +313,12 @@ def test_what_is_no_model():
 
 
 def test_without_sb3_a_sentence_says_what_to_install(monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("sb3_contrib.")]:
+        monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "sb3_contrib", None)
-    monkeypatch.delitem(sys.modules, "patchwork_env.integrations.sb3")
+    monkeypatch.delitem(sys.modules, "patchwork_env.integrations.sb3.policy")
     with pytest.raises(ModuleNotFoundError, match="needs sb3_contrib: pip install sb3-contrib"):
-        import patchwork_env.integrations.sb3  # noqa: F401
+        from patchwork_env.integrations.sb3 import PatchworkPolicy  # noqa: F401
 
 
 # --- the policy ---------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from patchwork_env.integrations.sb3.random_states import RandomStates
 from patchwork_env.learning.algorithms.common.state import (
     TrainerState,
     array_value_part,
@@ -13,7 +14,6 @@ from patchwork_env.learning.algorithms.common.state import (
     restore_optimizer,
     tensors_of_optimizer,
 )
-from patchwork_env.learning.algorithms.maskable_ppo.random_states import RandomStates
 
 
 @pytest.fixture

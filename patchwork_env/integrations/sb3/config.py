@@ -78,7 +78,7 @@ class MaskablePpo(PpoLearning):
 class MaskablePpoConfig(PpoRun):
     """A run of MaskablePPO of sb3-contrib."""
 
-    TRAINER: ClassVar[str] = "patchwork_env.learning.algorithms.maskable_ppo.trainer:MaskablePpoTrainer"
+    TRAINER: ClassVar[str] = "patchwork_env.integrations.sb3.trainer:MaskablePpoTrainer"
 
     algorithm: Literal["maskable_ppo"] = "maskable_ppo"
     """The algorithm that learns."""

@@ -21,14 +21,14 @@ from ray.rllib.evaluation.postprocessing import Postprocessing
 from patchwork_env import agents
 from patchwork_env.agents.patchwork.policy import load_policy, save_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.integrations.rllib.algorithm import sizes_of
+from patchwork_env.integrations.rllib.league import MAIN, past_self
+from patchwork_env.integrations.rllib.module import ChosenActions
+from patchwork_env.integrations.rllib.trainer import RllibTrainer
 from patchwork_env.learning.algorithms.common.state import tensors_of_optimizer
-from patchwork_env.learning.algorithms.rllib_ppo.algorithm import sizes_of
-from patchwork_env.learning.algorithms.rllib_ppo.league import MAIN, past_self
-from patchwork_env.learning.algorithms.rllib_ppo.module import ChosenActions
-from patchwork_env.learning.algorithms.rllib_ppo.trainer import RllibTrainer
 from patchwork_env.learning.config import Cluster, League, Network, Reward
 from patchwork_env.learning.runs.checkpoints import begin_run, load_checkpoint, save_checkpoint
-from tests.learning.algorithms.rllib_ppo.small import small_config
+from tests.integrations.rllib.small import small_config
 
 pytestmark = [
     pytest.mark.ray,

@@ -19,6 +19,20 @@ from torch import nn
 from patchwork_env.agents import Agent
 from patchwork_env.agents.policy import PolicyAgent, write_policy
 from patchwork_env.errors import DivergenceError, NoWorkersError
+from patchwork_env.integrations.rllib.algorithm import ppo_config, sizes_of
+from patchwork_env.integrations.rllib.config import RllibPpoConfig
+from patchwork_env.integrations.rllib.conversion import initial_network, state_of
+from patchwork_env.integrations.rllib.league import (
+    MAIN,
+    allotted,
+    num_slots,
+    past_self,
+    set_opponents,
+    set_salt,
+    slots_in_play,
+    take_finished,
+)
+from patchwork_env.integrations.rllib.results import league_results, statistics
 from patchwork_env.learning.algorithms.common.league import SnapshotPool
 from patchwork_env.learning.algorithms.common.state import (
     StatePart,
@@ -30,20 +44,6 @@ from patchwork_env.learning.algorithms.common.state import (
     value_part,
 )
 from patchwork_env.learning.algorithms.common.trainer import Trainer, grouped
-from patchwork_env.learning.algorithms.rllib_ppo.algorithm import ppo_config, sizes_of
-from patchwork_env.learning.algorithms.rllib_ppo.config import RllibPpoConfig
-from patchwork_env.learning.algorithms.rllib_ppo.conversion import initial_network, state_of
-from patchwork_env.learning.algorithms.rllib_ppo.league import (
-    MAIN,
-    allotted,
-    num_slots,
-    past_self,
-    set_opponents,
-    set_salt,
-    slots_in_play,
-    take_finished,
-)
-from patchwork_env.learning.algorithms.rllib_ppo.results import league_results, statistics
 from patchwork_env.learning.distributed.ray_cluster import connected
 
 _LOSSES = {

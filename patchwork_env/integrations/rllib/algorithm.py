@@ -9,9 +9,9 @@ from ray.rllib.algorithms.ppo import PPO, PPOConfig
 from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 
 from patchwork_env.agents.networks import NetworkConfig
-from patchwork_env.learning.algorithms.rllib_ppo.config import RllibPpoConfig
-from patchwork_env.learning.algorithms.rllib_ppo.env import GameMultiAgentEnv
-from patchwork_env.learning.algorithms.rllib_ppo.league import (
+from patchwork_env.integrations.rllib.config import RllibPpoConfig
+from patchwork_env.integrations.rllib.env import GameMultiAgentEnv
+from patchwork_env.integrations.rllib.league import (
     LEAGUE_FRACTION,
     MAIN,
     LeagueCallback,
@@ -19,7 +19,7 @@ from patchwork_env.learning.algorithms.rllib_ppo.league import (
     past_self,
     policy_of,
 )
-from patchwork_env.learning.algorithms.rllib_ppo.module import module_spec
+from patchwork_env.integrations.rllib.module import module_spec
 
 _ARGUMENTS = {
     "minibatch_size": "minibatch_size",

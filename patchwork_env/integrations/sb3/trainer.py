@@ -23,6 +23,12 @@ from patchwork_env.agents.patchwork import mlp
 from patchwork_env.agents.patchwork.mlp import ACTIVATIONS, MlpAgent, MlpConfig, MlpNetwork
 from patchwork_env.agents.policy import PolicyAgent, write_policy
 from patchwork_env.errors import ConfigError, DivergenceError
+from patchwork_env.integrations.sb3.config import MaskablePpoConfig
+from patchwork_env.integrations.sb3.mlp_policy import BoolMaskBuffer, LegalMlpPolicy
+from patchwork_env.integrations.sb3.opponents import SelfPlayOpponents
+from patchwork_env.integrations.sb3.policy import PatchworkPolicy
+from patchwork_env.integrations.sb3.random_states import RandomStates
+from patchwork_env.integrations.sb3.vec_env import FinishedGames, SelfPlayVecEnv
 from patchwork_env.learning.algorithms.common.figures import statistics_of_games
 from patchwork_env.learning.algorithms.common.league import SnapshotPool
 from patchwork_env.learning.algorithms.common.state import (
@@ -36,12 +42,6 @@ from patchwork_env.learning.algorithms.common.state import (
 )
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.common.trainer import Trainer, grouped
-from patchwork_env.learning.algorithms.maskable_ppo.config import MaskablePpoConfig
-from patchwork_env.learning.algorithms.maskable_ppo.network_policy import PatchworkPolicy
-from patchwork_env.learning.algorithms.maskable_ppo.opponents import SelfPlayOpponents
-from patchwork_env.learning.algorithms.maskable_ppo.policy import BoolMaskBuffer, LegalMlpPolicy
-from patchwork_env.learning.algorithms.maskable_ppo.random_states import RandomStates
-from patchwork_env.learning.algorithms.maskable_ppo.vec_env import FinishedGames, SelfPlayVecEnv
 
 MODEL_FILE = "model.zip"
 """The file that ``MaskablePPO.load`` reads."""

@@ -16,9 +16,9 @@ from patchwork_env import agents
 from patchwork_env.agents.networks import NetworkConfig, network_class
 from patchwork_env.agents.policy import PolicyAgent
 from patchwork_env.games import rules_of
+from patchwork_env.integrations.rllib.conversion import from_rllib, load_state, state_of, to_rllib
+from patchwork_env.integrations.rllib.module import ChosenActions, module_spec
 from patchwork_env.learning.algorithms.common.masked_policy import IMPOSSIBLE, evaluate
-from patchwork_env.learning.algorithms.rllib_ppo.conversion import from_rllib, load_state, state_of, to_rllib
-from patchwork_env.learning.algorithms.rllib_ppo.module import ChosenActions, module_spec
 from patchwork_env.patchwork.actions import FIRST_BUY
 
 pytestmark = pytest.mark.ray

@@ -15,15 +15,15 @@ from ray.rllib.core.learner.training_data import TrainingData
 from ray.rllib.evaluation.postprocessing import Postprocessing
 
 from patchwork_env.agents.networks import network_class
-from patchwork_env.learning.algorithms.rllib_ppo.algorithm import GamePPO, ppo_config
-from patchwork_env.learning.algorithms.rllib_ppo.conversion import state_of
-from patchwork_env.learning.algorithms.rllib_ppo.league import MAIN, past_self, set_opponents, take_finished
-from patchwork_env.learning.algorithms.rllib_ppo.module import ChosenActions
-from patchwork_env.learning.algorithms.rllib_ppo.results import league_results
-from patchwork_env.learning.algorithms.rllib_ppo.rewards import final_rewards
+from patchwork_env.integrations.rllib.algorithm import GamePPO, ppo_config
+from patchwork_env.integrations.rllib.conversion import state_of
+from patchwork_env.integrations.rllib.league import MAIN, past_self, set_opponents, take_finished
+from patchwork_env.integrations.rllib.module import ChosenActions
+from patchwork_env.integrations.rllib.results import league_results
+from patchwork_env.integrations.rllib.rewards import final_rewards
 from patchwork_env.learning.config import League
 from patchwork_env.patchwork.observation import SLICES
-from tests.learning.algorithms.rllib_ppo.small import small_config
+from tests.integrations.rllib.small import small_config
 
 pytestmark = [
     pytest.mark.ray,

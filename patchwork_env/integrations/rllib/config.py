@@ -84,7 +84,7 @@ class RllibPpoConfig(ClusterRun, RewardedRun):
     """A run of PPO of RLlib, whose own workers play the games."""
 
     GAMES: ClassVar[tuple[str, ...]] = (PATCHWORK, NMBR9)
-    TRAINER: ClassVar[str] = "patchwork_env.learning.algorithms.rllib_ppo.trainer:RllibTrainer"
+    TRAINER: ClassVar[str] = "patchwork_env.integrations.rllib.trainer:RllibTrainer"
     EXTRA: ClassVar[str] = "ray"
 
     algorithm: Literal["rllib_ppo"] = "rllib_ppo"

@@ -9,15 +9,15 @@ from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.distributions import MaskableCategorical
 
 from patchwork_env.errors import DivergenceError
-from patchwork_env.learning.algorithms.common.threads import ThreadPool
-from patchwork_env.learning.algorithms.maskable_ppo import policy as policies
-from patchwork_env.learning.algorithms.maskable_ppo.policy import (
+from patchwork_env.integrations.sb3 import mlp_policy as policies
+from patchwork_env.integrations.sb3.mlp_policy import (
     BoolMaskBuffer,
     LegalMlpPolicy,
     legal_softmax,
 )
-from patchwork_env.learning.algorithms.maskable_ppo.threads import in_parallel
-from patchwork_env.learning.algorithms.maskable_ppo.vec_env import SelfPlayVecEnv
+from patchwork_env.integrations.sb3.threads import in_parallel
+from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv
+from patchwork_env.learning.algorithms.common.threads import ThreadPool
 
 ACTIONS = 2026
 

@@ -15,7 +15,7 @@ from stable_baselines3.common.vec_env import VecCheckNan, VecEnv, VecMonitor
 
 from patchwork_env.agents import Agent, GreedyAgent, RandomAgent
 from patchwork_env.errors import OpponentError, UnknownOptionError
-from patchwork_env.learning.algorithms.maskable_ppo.vec_env import SelfPlayVecEnv
+from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv
 from patchwork_env.learning.config import Reward
 from patchwork_env.patchwork import Game, IllegalActionError
 from patchwork_env.patchwork.rules import RULES, deal

@@ -41,9 +41,7 @@ def test_settings_that_cannot_be_are_refused(name, override, message):
 
 
 def test_without_ray_a_run_says_how_to_install_it(tmp_path, monkeypatch, capsys):
-    for name in [
-        name for name in sys.modules if name.startswith("patchwork_env.learning.algorithms.rllib_ppo")
-    ]:
+    for name in [name for name in sys.modules if name.startswith("patchwork_env.integrations.rllib")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "ray", None)  # as if it were not installed
     arguments = ["--config", CONFIGS / "rllib_ppo_quick.yaml", "--run-dir", tmp_path / "run"]

@@ -17,8 +17,8 @@ from torch import Tensor
 
 from patchwork_env.agents import ragged
 from patchwork_env.errors import DivergenceError
+from patchwork_env.integrations.sb3.threads import in_parallel
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
-from patchwork_env.learning.algorithms.maskable_ppo.threads import in_parallel
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 
 Masks = npt.NDArray[Any] | Tensor

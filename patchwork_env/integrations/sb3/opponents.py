@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents import Agent
+from patchwork_env.integrations.sb3.vec_env import FinishedGames, SelfPlayVecEnv
 from patchwork_env.learning.algorithms.common.league import Policy, SnapshotPool
 from patchwork_env.learning.algorithms.common.state import TrainerState
 from patchwork_env.learning.algorithms.common.trainer import grouped
-from patchwork_env.learning.algorithms.maskable_ppo.vec_env import FinishedGames, SelfPlayVecEnv
 
 _PRESENT_SELF = 0
 

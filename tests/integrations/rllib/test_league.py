@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("ray")
 
 from patchwork_env import nmbr9, patchwork
-from patchwork_env.learning.algorithms.rllib_ppo.league import (
+from patchwork_env.integrations.rllib.league import (
     MAIN,
     Finished,
     Seats,
@@ -21,9 +21,9 @@ from patchwork_env.learning.algorithms.rllib_ppo.league import (
     policy_of,
     seats_of,
 )
-from patchwork_env.learning.algorithms.rllib_ppo.results import league_results, statistics
+from patchwork_env.integrations.rllib.results import league_results, statistics
 from patchwork_env.learning.config import League
-from tests.learning.algorithms.rllib_ppo.small import small_config
+from tests.integrations.rllib.small import small_config
 
 pytestmark = pytest.mark.ray
 

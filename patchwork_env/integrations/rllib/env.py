@@ -14,8 +14,8 @@ from patchwork_env.envs.aec import GameAECEnv
 from patchwork_env.envs.options import complete
 from patchwork_env.envs.spaces import MaskedObservation
 from patchwork_env.games import PATCHWORK, rules_of
-from patchwork_env.learning.algorithms.rllib_ppo.league import LEAGUE_FRACTION
-from patchwork_env.learning.algorithms.rllib_ppo.rewards import final_rewards
+from patchwork_env.integrations.rllib.league import LEAGUE_FRACTION
+from patchwork_env.integrations.rllib.rewards import final_rewards
 from patchwork_env.learning.config import Reward
 
 ALL = "__all__"

@@ -17,10 +17,10 @@ from patchwork_env.agents.networks import NetworkConfig, network_class
 from patchwork_env.core.names import short_repr
 from patchwork_env.envs.spaces import GameSpaces
 from patchwork_env.games import GAMES, rules_of
+from patchwork_env.integrations.sb3.mlp_policy import Masks, check_finite
+from patchwork_env.integrations.sb3.threads import in_parallel
 from patchwork_env.learning.algorithms.common.masked_policy import Evaluated, draw, evaluate, likeliest
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
-from patchwork_env.learning.algorithms.maskable_ppo.policy import Masks, check_finite
-from patchwork_env.learning.algorithms.maskable_ppo.threads import in_parallel
 
 
 class PatchworkPolicy(MaskableActorCriticPolicy):

@@ -11,12 +11,12 @@ pytest.importorskip("ray")
 
 from patchwork_env import nmbr9, patchwork
 from patchwork_env.errors import IllegalActionError, UnknownOptionError
-from patchwork_env.learning.algorithms.rllib_ppo import rewards as rewards_module
-from patchwork_env.learning.algorithms.rllib_ppo.algorithm import env_config
-from patchwork_env.learning.algorithms.rllib_ppo.env import GameMultiAgentEnv
-from patchwork_env.learning.algorithms.rllib_ppo.rewards import final_rewards
+from patchwork_env.integrations.rllib import rewards as rewards_module
+from patchwork_env.integrations.rllib.algorithm import env_config
+from patchwork_env.integrations.rllib.env import GameMultiAgentEnv
+from patchwork_env.integrations.rllib.rewards import final_rewards
 from patchwork_env.learning.config import Reward
-from tests.learning.algorithms.rllib_ppo.small import small_config
+from tests.integrations.rllib.small import small_config
 from tests.test_documents import examples, run_example
 
 pytestmark = pytest.mark.ray

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.games import PATCHWORK, rules_of
-from patchwork_env.learning.algorithms.rllib_ppo.league import Finished
+from patchwork_env.integrations.rllib.league import Finished
 from patchwork_env.nmbr9 import engine as nmbr9
 from patchwork_env.patchwork import engine as patchwork
 from patchwork_env.patchwork.figures import statistics_of_games

@@ -22,9 +22,9 @@ from patchwork_env.agents.patchwork.mlp import MlpAgent, load_policy
 from patchwork_env.core.batches import begin_games
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.errors import ConfigError, DivergenceError
+from patchwork_env.integrations.sb3.policy import PatchworkPolicy
+from patchwork_env.integrations.sb3.trainer import MaskablePpoTrainer
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
-from patchwork_env.learning.algorithms.maskable_ppo.network_policy import PatchworkPolicy
-from patchwork_env.learning.algorithms.maskable_ppo.trainer import MaskablePpoTrainer
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
 from patchwork_env.patchwork import Game

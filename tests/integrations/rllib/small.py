@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from patchwork_env.learning.algorithms.rllib_ppo.config import RllibPpo, RllibPpoConfig
+from patchwork_env.integrations.rllib.config import RllibPpo, RllibPpoConfig
 from patchwork_env.learning.config import Evaluation, League, Network
 
 

@@ -1,1 +1,0 @@
-"""sb3-contrib's MaskablePPO on the compiled batch."""
