@@ -38,7 +38,7 @@ COMMANDS = {
 
 _MODULES = {
     "play": "patchwork_env.play.command",
-    "engine": "patchwork_env.protocol.server.command",
+    "engine": "patchwork_env.protocol.command",
     "mcp": "patchwork_env.integrations.mcp.command",
     "openenv": "patchwork_env.integrations.openenv.command",
 }

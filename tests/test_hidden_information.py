@@ -18,15 +18,14 @@ from patchwork_env.core.game import BaseGame
 from patchwork_env.envs.opponents import Opponents, play_answer
 from patchwork_env.games import rules_of
 from patchwork_env.integrations import text
-from patchwork_env.integrations.mcp.resources import PICTURE, read_resource
-from patchwork_env.integrations.mcp.session import Session, Table
+from patchwork_env.integrations.mcp.session import PICTURE, Session, Table, read_resource
 from patchwork_env.integrations.text.episode import Episode
 from patchwork_env.integrations.text.settings import Settings
 from patchwork_env.learning.evaluation.contests import Block, contest_of
 from patchwork_env.nmbr9 import Game as Nmbr9
 from patchwork_env.patchwork import Game as Patchwork
-from patchwork_env.play.players import CHAMPIONS, Players
-from patchwork_env.protocol.server.engine import Engine
+from patchwork_env.protocol.engine import Engine
+from patchwork_env.service.players import CHAMPIONS, Players
 
 ONE = np.zeros(1, np.int64)
 Pair = tuple[BaseGame, BaseGame]

@@ -9,16 +9,13 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
-import os
-import signal
 import socket
 import sys
 import threading
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
-from types import FrameType
-from typing import NoReturn
 from urllib.parse import urlencode
 
 import uvicorn
@@ -26,13 +23,14 @@ import uvicorn
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.core.names import short_repr
+from patchwork_env.core.progress import Progress, StatusLine, listen
 from patchwork_env.games import PATCHWORK
-from patchwork_env.play.compiling import telling
-from patchwork_env.play.players import Players
-from patchwork_env.play.positions import GAMES
 from patchwork_env.play.server import create_app
-from patchwork_env.play.thinking import Thinking
-from patchwork_env.protocol.programs import end_all
+from patchwork_env.service.ending import leave, run_until_signal
+from patchwork_env.service.players import Players
+from patchwork_env.service.positions import GAMES
+from patchwork_env.service.streams import Event
+from patchwork_env.service.thinking import Thinking
 
 HOST = "127.0.0.1"
 DEFAULT_PORT = 8053
@@ -43,11 +41,6 @@ _HEAD_START = 0.5
 """The most seconds that the page waits for what its first requests need, which may have to be compiled."""
 _MOST_REQUESTS = 64
 """The most requests at once."""
-_TERMINATED = 128 + signal.SIGTERM
-
-
-class _Terminated(BaseException):
-    """SIGTERM has come."""
 
 
 def main(arguments: list[str] | None = None, program: str = "patchwork-env play") -> int:
@@ -63,13 +56,13 @@ def _run(options: argparse.Namespace) -> int:
     with _listening_socket(options.port) as listening:
         server = _Server(thinking, listening.getsockname()[1], options)
         with telling(thinking.threads.announce, may_show=server.has_address.is_set):
-            code = _serve(server, listening)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    end_all()
-    if threading.active_count() > 1:
-        os._exit(code)  # threads that compile cannot be ended, and crash an interpreter that ends before them
-    return code
+            code = run_until_signal(partial(_serve, server, listening), interrupted=0)
+    return leave(code)
+
+
+def _serve(server: uvicorn.Server, listening: socket.socket) -> int:
+    server.run([listening])
+    return 0
 
 
 def _game_of(options: argparse.Namespace, players: Players) -> str:
@@ -84,22 +77,6 @@ def _game_of(options: argparse.Namespace, players: Players) -> str:
         game: str = options.game or next((name for name in GAMES if name in agent.games), PATCHWORK)
         agent.check_game(game)
     return game
-
-
-def _serve(server: uvicorn.Server, listening: socket.socket) -> int:
-    """Serves until a signal comes; returns the exit code."""
-    signal.signal(signal.SIGTERM, _terminate)  # uvicorn sends a signal again when it has ended because of it
-    try:
-        server.run([listening])
-    except KeyboardInterrupt:
-        return 0
-    except _Terminated:
-        return _TERMINATED
-    return 0
-
-
-def _terminate(number: int, frame: FrameType | None) -> NoReturn:
-    raise _Terminated
 
 
 class _Server(uvicorn.Server):
@@ -144,6 +121,25 @@ class _Server(uvicorn.Server):
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # nobody waits for what breaks off now
         self._thinking.threads.stop()
         await super().shutdown(sockets)
+
+
+@contextmanager
+def telling(announce: Callable[[Event], None], may_show: Callable[[], bool]) -> Iterator[None]:
+    """Within the block, every compilation is announced to the page, and shown on stderr where that may be."""
+    line = StatusLine()
+
+    def note(progress: Progress) -> None:
+        _, count, expected = progress
+        text = f"compiling {count} of about {expected}"
+        announce({"progress": text, "key": "compiling", "count": count, "expected": expected})
+        if may_show():
+            line.show(f"{text}, once after an installation")
+
+    try:
+        with listen(note):
+            yield
+    finally:
+        line.clear()
 
 
 def _in_background(work: Callable[[], object]) -> threading.Thread:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mimetypes
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,13 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from patchwork_env.play.answers import ANSWERS, Message
-from patchwork_env.play.doors import Doors
-from patchwork_env.play.messages import MOST_BYTES
-from patchwork_env.play.responses import JsonResponse, refusal
-from patchwork_env.play.streams import Event
-from patchwork_env.play.thinking import Thinking
-from patchwork_env.protocol.messages import encoded, error_of, read_message
+from patchwork_env.core.messages import check_fields, encoded, error_of, read_message
+from patchwork_env.games import rules_of
+from patchwork_env.play.guard import JsonResponse, RequestGuard, refusal
+from patchwork_env.service import fields, positions
+from patchwork_env.service.components import components_of
+from patchwork_env.service.streams import Event
+from patchwork_env.service.thinking import Thinking
 
 PAGE = Path(__file__).parent / "page"
 LINES = "application/x-ndjson"
@@ -39,6 +39,7 @@ TYPES = {
 }
 """The types of the page's files, which some systems have other ideas of."""
 
+Message = Mapping[str, Any]
 Answer = Callable[[Message], Any]
 Stream = Callable[[Message], AsyncIterator[Event]]
 
@@ -63,7 +64,7 @@ def create_app(thinking: Thinking, port: int, page: Path = PAGE) -> ASGIApp:
         routes=[Mount("/api", routes=routes), Mount("/", StaticFiles(directory=page, html=True))],
         exception_handlers={HTTPException: _refused, Exception: _failed},
     )
-    return Doors(app, port)
+    return RequestGuard(app, port)
 
 
 def _route(name: str, endpoint: Callable[[Request], Awaitable[Response]]) -> Route:
@@ -106,8 +107,8 @@ async def _message(request: Request) -> dict[str, Any]:
     try:
         async for chunk in request.stream():
             body += chunk
-            if len(body) > MOST_BYTES:
-                raise HTTPException(413, f"the message has more than {MOST_BYTES:,} bytes")
+            if len(body) > fields.MOST_BYTES:
+                raise HTTPException(413, f"the message has more than {fields.MOST_BYTES:,} bytes")
     except ClientDisconnect:
         raise ValueError("the message ends early") from None
     return read_message(bytes(body))
@@ -122,3 +123,46 @@ async def _refused(request: Request, error: Exception) -> Response:
 async def _failed(request: Request, error: Exception) -> Response:
     """The answer to a request that met an error of the server's own, which uvicorn also reports."""
     return refusal(500, f"the server failed: {type(error).__name__}: {error}")
+
+
+# --- answers that are ready at once; nothing of a message is kept ----------------------------------------
+
+
+def components(message: Message) -> dict[str, Any]:
+    """The components of the game ``game``."""
+    return components_of(check_fields(message, {"game": fields.text})["game"])
+
+
+def open_game(message: Message) -> dict[str, Any]:
+    """A new game of ``game``, or that of ``notation``: its notation and all of its positions."""
+    if message.get("notation") is not None:
+        game, given = fields.read_game_and(message, {}, {"game": fields.text})
+        _require_game(game, given.get("game"))
+    else:
+        check_fields({"game": message.get("game")}, {"game": fields.text})
+        name = positions.known_game(message["game"])
+        options = dict.fromkeys((*positions.OPTIONS[name], "notation"), fields.anything)
+        given = check_fields(message, {"game": fields.text}, options)
+        game = positions.new_game(given.pop("game"), given)
+    return {"notation": game.notation(), "positions": positions.positions_of(game)}
+
+
+def _require_game(game: Any, name: str | None) -> None:
+    found = rules_of(game.state).name
+    if name is not None and positions.known_game(name) != found:
+        raise ValueError(f"the notation is that of a game of {found}, not of {name}")
+
+
+def play(message: Message) -> dict[str, Any]:
+    """The game of ``notation`` after the move ``move``, a word or an action: its notation and position."""
+    game, given = fields.read_game_and(message, {"move": fields.move})
+    position = positions.play(game, positions.action_of(game, given["move"]))
+    return {"notation": game.notation(), "position": position}
+
+
+ANSWERS: dict[str, Callable[[Message], dict[str, Any]]] = {
+    "components": components,
+    "open": open_game,
+    "play": play,
+}
+"""The answers that are ready at once, by the last word of the path."""

@@ -14,9 +14,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from patchwork_env.core.checks import as_texts
+from patchwork_env.core.messages import MOST_BYTES, encoded, read_message
 from patchwork_env.core.names import short_repr
 from patchwork_env.errors import OpponentError
-from patchwork_env.protocol.messages import MOST_BYTES, encoded, read_message
 from patchwork_env.protocol.programs import PATIENCE, Program
 
 Answer = dict[str, Any]

@@ -14,9 +14,9 @@ from contextlib import suppress
 from typing import IO
 
 from patchwork_env.core.documents import one_line
+from patchwork_env.core.messages import MOST_BYTES
 from patchwork_env.core.names import short_repr
 from patchwork_env.errors import OpponentError
-from patchwork_env.protocol.messages import MOST_BYTES
 
 PATIENCE = 1.0
 """The seconds that a program has to end by itself, and then after SIGTERM, before it is killed."""

@@ -11,7 +11,7 @@ from patchwork_env.agents import hub
 from patchwork_env.agents.imported import is_import
 from patchwork_env.agents.specs import is_remote
 from patchwork_env.learning.evaluation.players import load_player
-from patchwork_env.play.players import Players
+from patchwork_env.service.players import Players
 
 
 def test_a_name_gives_a_repository_and_a_revision() -> None:

@@ -12,11 +12,11 @@ from numpy.random import Generator
 from patchwork_env import games
 from patchwork_env.agents.program import ProgramAgent
 from patchwork_env.errors import OpponentError
-from patchwork_env.play.players import Players
 from patchwork_env.protocol.client import _FailedError, _Inbox
-from patchwork_env.protocol.server.engine import Engine
-from patchwork_env.protocol.server.loop import serve
-from patchwork_env.protocol.server.queries import NEEDED
+from patchwork_env.protocol.engine import Engine
+from patchwork_env.protocol.loop import serve
+from patchwork_env.protocol.queries import NEEDED
+from patchwork_env.service.players import Players
 from tests.attack.mutations import mutate_bytes, mutate_text, mutate_tree
 from tests.attack.sound import pick, refused_or, require_consistent, require_message, started
 

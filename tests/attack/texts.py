@@ -15,7 +15,7 @@ from patchwork_env.errors import IllegalActionError
 from patchwork_env.integrations import text as text_view
 from patchwork_env.integrations.text.episode import Episode
 from patchwork_env.integrations.text.settings import GAME_OPTIONS, Settings
-from patchwork_env.play.players import Players
+from patchwork_env.service.players import Players
 from tests.attack.mutations import mutate_text
 from tests.attack.sound import pick, refused_or, require_consistent, require_sound, started
 

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from patchwork_env.play.players import Players
 from patchwork_env.play.server import create_app
-from patchwork_env.play.streams import Threads
-from patchwork_env.play.thinking import Thinking
+from patchwork_env.service.players import Players
+from patchwork_env.service.streams import Threads
+from patchwork_env.service.thinking import Thinking
 
 PORT = 8053
 HOST = f"127.0.0.1:{PORT}"

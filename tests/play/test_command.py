@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import io
 import json
 import signal
 import socket
@@ -14,9 +15,11 @@ from typing import Any
 import pytest
 
 from patchwork_env import cli
+from patchwork_env.core.progress import Compilation
 from patchwork_env.patchwork import Game
 from patchwork_env.play import command
-from patchwork_env.play.players import Players
+from patchwork_env.play.command import telling
+from patchwork_env.service.players import Players
 
 NOTATION = Game(seed=7).notation()
 
@@ -138,3 +141,25 @@ def test_without_its_libraries_it_says_how_to_get_them(
     monkeypatch.setitem(sys.modules, "uvicorn", None)  # as if it were not installed
     assert cli.main(["play"]) == 2
     assert capsys.readouterr().err == "patchwork-env play: it needs uvicorn: pip install uvicorn\n"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("stream", [Terminal(), io.StringIO(), None], ids=["terminal", "file", "none"])
+def test_every_compilation_is_told(stream: io.StringIO | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr", stream)
+    told: list[dict[str, Any]] = []
+    compilation = Compilation()
+    with telling(told.append, lambda: bool(told[1:])):  # from the second on
+        compilation.begin("first", lambda: 3)
+        compilation.begin("second", lambda: 1)
+        compilation.begin("third", lambda: 1)
+    compilation.begin("fourth", lambda: 1)
+    assert [event["progress"] for event in told] == [f"compiling {number} of about 3" for number in (1, 2, 3)]
+    assert told[0] | {"progress": ""} == {"progress": "", "key": "compiling", "count": 1, "expected": 3}
+    if stream is not None:
+        assert ("compiling 2 of about 3, once after an installation" in stream.getvalue()) == stream.isatty()
+        assert not stream.getvalue().endswith("\n")  # soon enough, a file gets nothing

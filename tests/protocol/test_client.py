@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from patchwork_env.core.messages import MOST_BYTES
 from patchwork_env.errors import OpponentError
 from patchwork_env.protocol import programs
 from patchwork_env.protocol.client import Client, _FailedError, _Inbox, words_of
-from patchwork_env.protocol.messages import MOST_BYTES
 
 ECHO = ["sh", "-c", 'while read -r line; do echo "$line"; done']
 """A program that answers every query with the query itself."""

@@ -11,9 +11,9 @@ import pytest
 
 from patchwork_env.agents.program import query_of
 from patchwork_env.nmbr9 import Game
-from patchwork_env.play.players import Players
-from patchwork_env.protocol.server.engine import Engine
-from patchwork_env.protocol.server.queries import ALLOWED, NEEDED
+from patchwork_env.protocol.engine import Engine
+from patchwork_env.protocol.queries import ALLOWED, NEEDED
+from patchwork_env.service.players import Players
 from tests.protocol.test_engine import Answers
 
 PAGE = (Path(__file__).parents[2] / "docs" / "engine.md").read_text(encoding="utf-8")

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from patchwork_env import __version__, agents, nmbr9, patchwork
-from patchwork_env.play import positions
-from patchwork_env.play.components import components_of
-from patchwork_env.play.players import Players
-from patchwork_env.protocol.messages import MOST_BYTES
-from patchwork_env.protocol.server import tasks
-from patchwork_env.protocol.server.engine import Engine
-from patchwork_env.protocol.server.loop import serve
-from patchwork_env.protocol.server.queries import NEEDED
+from patchwork_env.core.messages import MOST_BYTES
+from patchwork_env.protocol import tasks
+from patchwork_env.protocol.engine import Engine
+from patchwork_env.protocol.loop import serve
+from patchwork_env.protocol.queries import NEEDED
+from patchwork_env.service import positions
+from patchwork_env.service.components import components_of
+from patchwork_env.service.players import Players
 from tests.play import odd_agents
 
 ODD = "tests.play.odd_agents"
@@ -299,7 +299,7 @@ def test_figures_that_json_does_not_have_are_an_error() -> None:
 
 
 def test_the_engine_survives_errors_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("patchwork_env.protocol.server.engine.components_of", lambda game: 1 / 0)
+    monkeypatch.setattr("patchwork_env.protocol.engine.components_of", lambda game: 1 / 0)
     broken = {"id": "a", "method": "query_components", "game": "patchwork"}
     wrong, right = asked(broken, {"id": "b", "method": "query_version"})
     assert wrong == {"id": "a", "error": "ZeroDivisionError: division by zero"}

@@ -13,7 +13,7 @@ True
 from __future__ import annotations
 
 from patchwork_env.integrations.language_models.agent import TextAgent
+from patchwork_env.integrations.language_models.dialogue import Usage
 from patchwork_env.integrations.language_models.rating import ModelRating, rate
-from patchwork_env.integrations.language_models.usage import Usage
 
 __all__ = ["ModelRating", "TextAgent", "Usage", "rate"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,16 +13,16 @@ import numpy as np
 from patchwork_env import agents
 from patchwork_env.agents import Agent, BatchAgent
 from patchwork_env.agents.base import Actions
-from patchwork_env.core.checks import check_between
+from patchwork_env.core.checks import as_path, check_between
+from patchwork_env.core.files import GrowingFile, storing_in
 from patchwork_env.core.game import BaseGame
+from patchwork_env.core.messages import encoded
 from patchwork_env.core.names import short_repr
 from patchwork_env.core.rules import States
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import NMBR9, PATCHWORK, rules_of
-from patchwork_env.integrations.language_models.dialogue import Complete, Decision, Limits, decide
-from patchwork_env.integrations.language_models.transcripts import Transcript
-from patchwork_env.integrations.language_models.usage import Usage
-from patchwork_env.play.positions import action_of
+from patchwork_env.integrations.language_models.dialogue import Complete, Decision, Limits, Usage, decide
+from patchwork_env.service.positions import action_of
 
 RANDOM = "random"
 """Who plays for a model that finds no legal move, unless somebody else is named."""
@@ -145,3 +146,35 @@ def _entry(game: BaseGame, decision: Decision, action: int | None) -> dict[str, 
         "move": None if action is None else game.move_text(action),
         **decision.usage.as_dict(),
     }
+
+
+class Transcript:
+    """A file of JSON lines to append to; copies and pickles append to the same file.
+
+    A line is in the file when :meth:`write` returns, and is written at once, so that a killed process leaves
+    whole lines.
+
+    Args:
+        path: The path of the file, which may exist; its folder must.
+
+    Raises:
+        ValueError: There can be no such path.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = as_path(path)
+        self._file: GrowingFile | None = None
+
+    def write(self, entry: dict[str, Any]) -> None:
+        """Appends an entry.
+
+        Raises:
+            StorageError: The file cannot be written.
+        """
+        with storing_in(self.path):
+            if self._file is None:
+                self._file = GrowingFile(self.path)
+            self._file.write(encoded(entry) + b"\n")
+
+    def __reduce__(self) -> tuple[type[Transcript], tuple[Path]]:
+        return Transcript, (self.path,)

@@ -8,8 +8,7 @@ from typing import Any
 
 from patchwork_env.core.checks import as_texts
 from patchwork_env.integrations.language_models.agent import TextAgent
-from patchwork_env.integrations.language_models.dialogue import Complete
-from patchwork_env.integrations.language_models.usage import Usage
+from patchwork_env.integrations.language_models.dialogue import Complete, Usage
 from patchwork_env.learning.evaluation import GauntletResult, play_gauntlet
 from patchwork_env.learning.evaluation.gauntlet import LATEST, read_pool
 

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import signal
 import sys
-import threading
 
 from patchwork_env.core.commands import CommandParser, run_command
-from patchwork_env.protocol.programs import end_all
+from patchwork_env.service.ending import leave
 
 _WAITING = "waiting for a client of MCP, which usually starts this command by itself"
 
@@ -31,12 +29,7 @@ def _run(options: argparse.Namespace) -> int:
         print(_WAITING, file=sys.stderr, flush=True)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C cannot wake the thread that reads stdin
     asyncio.run(serve(options.opponent))
-    sys.stdout.flush()
-    sys.stderr.flush()
-    end_all()
-    if threading.active_count() > 1:
-        os._exit(0)  # threads that think cannot be ended, and may crash an interpreter that ends before them
-    return 0
+    return leave(0)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -16,11 +16,18 @@ with from_extra("mcp", "the MCP server needs"):
 
 from patchwork_env import __version__
 from patchwork_env.core.documents import one_line
-from patchwork_env.integrations.mcp.resources import PICTURE, PLAIN, RULES, SVG, read_resource
-from patchwork_env.integrations.mcp.session import MOST_GAMES, Session
+from patchwork_env.core.messages import reason_of
+from patchwork_env.integrations.mcp.session import (
+    MOST_GAMES,
+    PICTURE,
+    PLAIN,
+    RULES,
+    SVG,
+    Session,
+    read_resource,
+)
 from patchwork_env.integrations.mcp.tools import TOOLS
-from patchwork_env.play.players import Players
-from patchwork_env.protocol.messages import reason_of
+from patchwork_env.service.players import Players
 
 NAME = "patchwork-env"
 _LONGEST_ERROR = 2000

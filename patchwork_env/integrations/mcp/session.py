@@ -1,4 +1,4 @@
-"""The games of a session: what the tools do with them, as texts for a language model to read."""
+"""The games of a session, and what tools and addresses give of them, for a language model to read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from patchwork_env.core.checks import check_between, later_seed
 from patchwork_env.core.game import BaseGame
@@ -16,15 +16,21 @@ from patchwork_env.errors import OpponentError
 from patchwork_env.games import NMBR9, PATCHWORK, rules_of
 from patchwork_env.integrations import text
 from patchwork_env.integrations.mcp.tools import check_call
-from patchwork_env.play import positions
-from patchwork_env.play.players import ANALYSTS, CHAMPIONS, Players
-from patchwork_env.play.streams import Event
-from patchwork_env.play.thinking import Thinking
+from patchwork_env.service import positions
+from patchwork_env.service.players import ANALYSTS, CHAMPIONS, Players
+from patchwork_env.service.streams import Event
+from patchwork_env.service.thinking import Thinking
 
 MOST_GAMES = 16
 """The most games that a session holds."""
 MOST_CHARACTERS = 24_000
 """The longest text that a tool gives; only NMBR 9 with widely spread tiles comes near it."""
+_SCHEME = "patchwork-env://"
+RULES = {game: f"{_SCHEME}rules/{game}" for game in positions.GAMES}
+"""The addresses of the rules, by game."""
+PICTURE = f"{_SCHEME}games/{{game_id}}/picture"
+"""The address of the picture of a game, with ``{game_id}`` for its name."""
+PLAIN, SVG = "text/plain", "image/svg+xml"
 DEFAULT_LINES, DEFAULT_SECONDS = 5, 3.0
 _MOST_WORDS = 8
 """The most moves of a line of play."""
@@ -222,6 +228,32 @@ class Session:
             held = ", ".join(self._tables) or "none; new_game begins one"
             raise ValueError(f"there is no game {short_repr(game_id)}; the games are: {held}")
         return self._tables[game_id]
+
+
+class Resource(NamedTuple):
+    """Something to read, with the type of its content."""
+
+    kind: str
+    content: str
+
+
+def read_resource(session: Session, uri: str) -> Resource:
+    """What an address stands for.
+
+    Raises:
+        ValueError: There is no such address, or no such game.
+    """
+    for name, address in RULES.items():
+        if uri == address:
+            return Resource(PLAIN, text.rules(positions.new_game(name, {"seed": 0})))
+    before, _, after = PICTURE.partition("{game_id}")
+    if uri.startswith(before) and uri.endswith(after):
+        game_id = uri[len(before) : -len(after)]
+        game = session.game(game_id).public()
+        return Resource(SVG, rules_of(game.state).pictures.svg(game))
+    raise ValueError(
+        f"there is nothing at {short_repr(uri)}; there are {', '.join(RULES.values())} and {PICTURE}"
+    )
 
 
 async def _checked(stream: Any) -> AsyncGenerator[Event]:

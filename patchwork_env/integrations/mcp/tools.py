@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from patchwork_env.core.checks import as_integer, as_number, check_between
+from patchwork_env.core.messages import Check, check_fields
 from patchwork_env.core.names import did_you_mean, short_repr
 from patchwork_env.nmbr9.components import MAX_PLAYERS, ORDERS
 from patchwork_env.patchwork.components import VARIANTS
-from patchwork_env.play import messages
-from patchwork_env.play.positions import GAMES
-from patchwork_env.protocol.messages import Check, check_fields
+from patchwork_env.service import fields
+from patchwork_env.service.positions import GAMES
 
 MOST_LINES = 20
 """The most lines that an analysis may be asked for."""
@@ -72,7 +72,7 @@ def _text_of(most: int) -> Check:
     """The check of a text of at most so many characters."""
 
     def check(value: Any, what: str) -> str:
-        if len(messages.text(value, what)) > most:
+        if len(fields.text(value, what)) > most:
             raise ValueError(f"{what} has {len(value)} characters; allowed are at most {most}")
         return str(value)
 
@@ -110,12 +110,12 @@ FIELDS: dict[str, Field] = {
             "Who plays all other seats and answers at once: an agent such as 'greedy', 'partner:level=2', "
             "'champion:fast' (patchwork) or 'nmbr9_champion:fast' (nmbr9). Without one you play every seat."
         ),
-        messages.spec,
+        fields.spec,
     ),
     "seat": Field(
         _integer("Your seat against an opponent; 0, which begins, by default.", minimum=0), as_integer
     ),
-    "seed": Field(_integer("For the same game and the same opponent again.", minimum=0), messages.seed),
+    "seed": Field(_integer("For the same game and the same opponent again.", minimum=0), fields.seed),
     "variant": Field(_text("Patchwork: the print of the time track.", enum=list(VARIANTS)), _word),
     "players": Field(
         _integer("NMBR 9: the number of players; 1, or 2 with an opponent.", minimum=1, maximum=MAX_PLAYERS),
@@ -124,7 +124,7 @@ FIELDS: dict[str, Field] = {
     "order": Field(_text("NMBR 9: what is known of the cards to come.", enum=list(ORDERS)), _word),
     "notation": Field(
         _text("Go on with this game, in the notation that show gives, instead of a new one."),
-        _text_of(messages.MOST_BYTES),
+        _text_of(fields.MOST_BYTES),
     ),
     "move": Field(
         _text("The move, in the notation of legal_moves, such as '12/3@d5', '+', '*d5' or '7/3@-2,5'."), _word
@@ -140,7 +140,7 @@ FIELDS: dict[str, Field] = {
     ),
     "level": Field(_integer("NMBR 9: only placements on this level."), as_integer),
     "page": Field(_integer("The page of a long list; 1 by default.", minimum=1), as_integer),
-    "agent": Field(_text("Who is asked; the champion of the game by default."), messages.spec),
+    "agent": Field(_text("Who is asked; the champion of the game by default."), fields.spec),
     "lines": Field(
         _integer("How many moves to show; 5 by default.", minimum=1, maximum=MOST_LINES),
         lambda value, what: check_between(value, 1, MOST_LINES, what),

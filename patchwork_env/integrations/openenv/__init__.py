@@ -13,14 +13,6 @@
 - :class:`TextAction`, :class:`TextObservation` and :class:`TextState`, what they tell each other.
 
 Needs the extra ``openenv``.
-
-The modules of this package:
-
-messages       what client and server tell each other
-environment    one session: an :class:`~patchwork_env.integrations.text.episode.Episode` behind the interface
-app, doors     the application, and what it does not let in
-client         the client
-command        ``patchwork-env openenv``
 """
 
 from __future__ import annotations
@@ -30,10 +22,8 @@ from patchwork_env.core.extras import from_extra
 with from_extra("openenv", f"{__name__} needs"):
     import openenv.core  # noqa: F401
 
-from patchwork_env.integrations.openenv.app import create_app
-from patchwork_env.integrations.openenv.client import PatchworkEnv
-from patchwork_env.integrations.openenv.environment import TextEnvironment
-from patchwork_env.integrations.openenv.messages import TextAction, TextObservation, TextState
+from patchwork_env.integrations.openenv.client import PatchworkEnv, TextAction, TextObservation, TextState
+from patchwork_env.integrations.openenv.environment import TextEnvironment, create_app
 
 __all__ = [
     "PatchworkEnv",

@@ -3,17 +3,69 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from openenv.core import EnvClient
 from openenv.core.client_types import StepResult
+from openenv.core.env_server.types import Action, Observation, State
+from pydantic import BaseModel, ConfigDict, Field
 
-from patchwork_env.integrations.openenv.messages import (
-    LONGEST_TEXT,
-    TextAction,
-    TextObservation,
-    TextState,
-)
+LONGEST_TEXT = 40_000
+"""The most characters of an action; of longer answers the end will do, where the move stands."""
+
+
+class TextAction(Action):
+    """A move or a request, as a language model writes it."""
+
+    text: str = Field(
+        max_length=LONGEST_TEXT,
+        description="a move, such as 'Move: 12/3@d5', or a request, such as 'placements of patch 12'",
+    )
+
+
+class PlayedMove(BaseModel):
+    """A move of another player."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    player: int
+    move: str
+
+
+class TextObservation(Observation):
+    """What a language model reads, and the same in figures."""
+
+    text: str = Field("", description="what to show to the model")
+    kind: Literal["position", "answer", "refused", "over"] = Field(
+        "position", description="after a move, to a request, to a bad answer, or at the end"
+    )
+    game: str = "patchwork"
+    seat: int = Field(0, description="the player number of the model")
+    player: int | None = Field(None, description="who is to move; null when the game is over")
+    move_number: int = Field(0, description="the moves that all players have made")
+    legal_moves: int = Field(0, description="the number of legal moves")
+    scores: list[int] = Field(default_factory=list, description="as if the game ended now")
+    winners: list[int] = Field(default_factory=list, description="who has won, several if they share the win")
+    played: str | None = Field(None, description="the move that was made, in notation")
+    others: list[PlayedMove] = Field(default_factory=list, description="the moves of the others since then")
+    requests_left: int = Field(0, description="the requests that may be made before the next move")
+    mistakes_left: int = Field(0, description="the bad answers that would be too many")
+    judgement: float | None = Field(None, description="what the judge says of the move")
+    notation: str | None = Field(
+        None, description="the game so far; null where it would tell what players cannot know"
+    )
+
+
+class TextState(State):
+    """An episode as trainers see it."""
+
+    game: str = "patchwork"
+    opponent: str | None = Field(None, description="the spec of the opponent; null for who plays alone")
+    seat: int = 0
+    seed: int | None = Field(None, description="the seed of the game; null before its end")
+    move_number: int = 0
+    scores: list[int] = Field(default_factory=list)
+    has_ended: bool = True
 
 
 class PatchworkEnv(EnvClient[TextAction | str, TextObservation, TextState]):

@@ -17,7 +17,7 @@ from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.core.documents import parse_json
 from patchwork_env.core.names import short_repr
 from patchwork_env.games import PATCHWORK
-from patchwork_env.play.positions import GAMES
+from patchwork_env.service.positions import GAMES
 
 HOST = "127.0.0.1"
 PORT = 8054
@@ -33,7 +33,7 @@ def _run(options: argparse.Namespace) -> int:
     import uvicorn
 
     from patchwork_env.integrations.openenv import create_app
-    from patchwork_env.integrations.openenv.doors import MOST_BYTES
+    from patchwork_env.integrations.openenv.guard import MOST_BYTES
 
     with socket.create_server((options.host, options.port)) as listening:
         port = listening.getsockname()[1]

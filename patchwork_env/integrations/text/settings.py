@@ -11,7 +11,7 @@ from patchwork_env.core.checks import as_integer, as_number, check_between, chec
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import did_you_mean, short_repr
 from patchwork_env.games import NMBR9, PATCHWORK, rules_of
-from patchwork_env.play.positions import known_game
+from patchwork_env.service.positions import known_game
 
 FORFEITS = ("loss", "random", "greedy")
 """What too many bad answers may lead to: the game is lost, or a move is made by one of these agents."""
@@ -45,7 +45,7 @@ class Settings:
         penalty: What each bad answer takes from the reward, at least 0.
         forfeit: What too many bad answers lead to, one of :data:`FORFEITS`.
         shaping: ``"champion"`` to add to the reward how much worse the move is than the champion's best at a
-            glance: its chance to win, or its points in NMBR 9; None for nothing. See ``judge.py``.
+            glance: its chance to win, or its points in NMBR 9; None for nothing.
         shaping_weight: What the judge's reward is multiplied with, at least 0.
         options: Options of the game, of :data:`GAME_OPTIONS`.
 

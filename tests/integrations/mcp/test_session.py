@@ -9,11 +9,12 @@ import threading
 import pytest
 
 from patchwork_env.agents import Agent
-from patchwork_env.integrations.mcp import resources, tools
+from patchwork_env.integrations.mcp import session as sessions
+from patchwork_env.integrations.mcp import tools
 from patchwork_env.integrations.mcp.session import MOST_CHARACTERS, Session
 from patchwork_env.nmbr9 import Game as Nmbr9
 from patchwork_env.patchwork import Game
-from patchwork_env.play.players import Players
+from patchwork_env.service.players import Players
 from tests.play import odd_agents
 
 WORD = re.compile(r"\d+/\d@[-\w,]*\w|\*[a-i]\d|^=\d|^\+", re.MULTILINE)
@@ -286,14 +287,14 @@ def test_every_tool_has_a_method_and_a_schema_that_agrees() -> None:
 
 def test_rules_and_pictures_can_be_read(session) -> None:
     ask(session, "new_game", seed=7)
-    for game, uri in resources.RULES.items():
-        kind, content = resources.read_resource(session, uri)
+    for game, uri in sessions.RULES.items():
+        kind, content = sessions.read_resource(session, uri)
         assert kind == "text/plain"
         assert content.lower().startswith({"patchwork": "patchwork", "nmbr9": "nmbr 9"}[game])
-    kind, content = resources.read_resource(session, resources.PICTURE.format(game_id=FIRST))
+    kind, content = sessions.read_resource(session, sessions.PICTURE.format(game_id=FIRST))
     assert kind == "image/svg+xml"
     assert content == Game(seed=7).pictures.svg(Game(seed=7))
     with pytest.raises(ValueError, match="there is no game 'chess-1'"):
-        resources.read_resource(session, resources.PICTURE.format(game_id="chess-1"))
+        sessions.read_resource(session, sessions.PICTURE.format(game_id="chess-1"))
     with pytest.raises(ValueError, match="there is nothing at 'file:///etc/passwd'"):
-        resources.read_resource(session, "file:///etc/passwd")
+        sessions.read_resource(session, "file:///etc/passwd")

@@ -26,8 +26,8 @@ from patchwork_env.integrations.openenv import (
     TextObservation,
     create_app,
 )
-from patchwork_env.integrations.openenv.doors import MOST_BYTES
-from patchwork_env.integrations.openenv.messages import LONGEST_TEXT
+from patchwork_env.integrations.openenv.client import LONGEST_TEXT
+from patchwork_env.integrations.openenv.guard import MOST_BYTES
 from tests.integrations.openenv.conftest import SESSIONS
 
 pytestmark = pytest.mark.openenv

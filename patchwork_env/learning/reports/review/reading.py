@@ -7,7 +7,7 @@ from pathlib import Path
 from patchwork_env.core.documents import read_text
 from patchwork_env.games import rules_of
 from patchwork_env.patchwork import Game
-from patchwork_env.play import positions
+from patchwork_env.service import positions
 
 
 def read_game(path: Path) -> Game:

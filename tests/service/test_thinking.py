@@ -12,8 +12,8 @@ import pytest
 
 from patchwork_env import agents, nmbr9, patchwork
 from patchwork_env.agents.specs import LEVELS
-from patchwork_env.play import streams, thinking
-from patchwork_env.play.players import Players
+from patchwork_env.service import streams, thinking
+from patchwork_env.service.players import Players
 from tests.play import odd_agents
 from tests.play.client import HEADERS, Client, Exchange
 

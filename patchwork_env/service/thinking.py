@@ -8,15 +8,14 @@ from contextlib import suppress
 from typing import Any
 
 from patchwork_env.core.game import BaseGame
+from patchwork_env.core.messages import check_fields
 from patchwork_env.core.names import short_repr
 from patchwork_env.games import rules_of
-from patchwork_env.play import messages
-from patchwork_env.play.analyses import analyses_of
-from patchwork_env.play.answers import read_game_and
-from patchwork_env.play.players import ANALYSTS, Players
-from patchwork_env.play.positions import GAMES, new_game, positions_of
-from patchwork_env.play.streams import Event, Tell, Threads
-from patchwork_env.protocol.messages import check_fields
+from patchwork_env.service import fields
+from patchwork_env.service.analyses import analyses_of
+from patchwork_env.service.players import ANALYSTS, Players
+from patchwork_env.service.positions import GAMES, new_game, positions_of
+from patchwork_env.service.streams import Event, Tell, Threads
 
 _MOST_OF_ONE = 4
 """The most moves of one agent, and the most analyses, at the same time."""
@@ -56,7 +55,7 @@ class Thinking:
 
     def agents(self, message: Message) -> list[dict[str, Any]]:
         """The agents that the page offers for the game ``game``."""
-        return self._players.listed(check_fields(message, {"game": messages.text})["game"])
+        return self._players.listed(check_fields(message, {"game": fields.text})["game"])
 
     def choose(self, message: Message) -> AsyncIterator[Event]:
         """The move of the agent ``agent`` in the game of ``notation``, as a stream that ends with ``choice``.
@@ -64,7 +63,7 @@ class Thinking:
         Raises:
             ValueError: The message is not as it must be.
         """
-        game, given = read_game_and(message, {"agent": messages.spec}, {"seed": messages.seed})
+        game, given = fields.read_game_and(message, {"agent": fields.spec}, {"seed": fields.seed})
         spec, seed = self._players.check(given["agent"]), given.get("seed")
         _require_running(game)
 
@@ -79,9 +78,9 @@ class Thinking:
         Raises:
             ValueError: The message is not as it must be.
         """
-        game, given = read_game_and(message, {}, {"agent": messages.spec, "lines": messages.lines})
+        game, given = fields.read_game_and(message, {}, {"agent": fields.spec, "lines": fields.lines})
         spec = self._players.check(given.get("agent", ANALYSTS[rules_of(game.state).name]))
-        most = given.get("lines", messages.DEFAULT_LINES)
+        most = given.get("lines", fields.DEFAULT_LINES)
         _require_running(game)
 
         def work(tell: Tell, stopped: threading.Event) -> None:

@@ -8,12 +8,14 @@ type that no form can send.
 
 from __future__ import annotations
 
+from typing import Any
+
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from patchwork_env.core.messages import encoded, error_of
 from patchwork_env.core.names import short_repr
-from patchwork_env.play.responses import refusal
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; "
@@ -31,11 +33,11 @@ NAMES = ("127.0.0.1", "localhost")
 JSON = "application/json"
 
 
-class Doors:
+class RequestGuard:
     """Lets a request through to an application if it comes from the page, and adds :data:`HEADERS`.
 
     Args:
-        app: The application behind the doors.
+        app: The application behind it.
         port: The port of the server.
     """
 
@@ -77,3 +79,18 @@ class Doors:
 
     def _named(self) -> str:
         return " or ".join(sorted(self._hosts))
+
+
+class JsonResponse(Response):
+    """An answer in JSON with ASCII alone, which can also hold halves of characters from a message."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        """The body."""
+        return encoded(content)
+
+
+def refusal(status: int, message: str) -> JsonResponse:
+    """The answer to a request that is refused."""
+    return JsonResponse(error_of(message), status)

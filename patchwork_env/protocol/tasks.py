@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from queue import PriorityQueue
 from typing import Any
 
-from patchwork_env.protocol.messages import error_with_field
+from patchwork_env.core.messages import error_with_field
 
 Answer = dict[str, Any]
 Work = Callable[["Task"], Answer]

@@ -8,28 +8,21 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
-import threading
 from contextlib import redirect_stdout
-from types import FrameType
-from typing import IO, NoReturn
+from typing import IO
 
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.core.names import short_repr
-from patchwork_env.play.players import Players
-from patchwork_env.protocol.programs import end_all
-from patchwork_env.protocol.server.engine import Engine
-from patchwork_env.protocol.server.loop import Writer, serve
+from patchwork_env.protocol.engine import Engine
+from patchwork_env.protocol.loop import Writer, serve
+from patchwork_env.service.ending import leave, run_until_signal
+from patchwork_env.service.players import Players
 
 DEFAULT_THREADS = 4
 _MOST_THREADS = 64
-_NOBODY_READS, _INTERRUPTED, _TERMINATED = 1, 128 + signal.SIGINT, 128 + signal.SIGTERM
-
-
-class _Terminated(BaseException):
-    """SIGTERM has come."""
+_NOBODY_READS = 1
 
 
 def main(arguments: list[str] | None = None, program: str = "patchwork-env engine") -> int:
@@ -47,17 +40,10 @@ def _run(options: argparse.Namespace) -> int:
     def make(send: Writer) -> Engine:
         return Engine(players, send, options.agent, options.threads)
 
-    try:
-        signal.signal(signal.SIGTERM, _terminate)
-        code = 0 if serve(queries, answers, make, drop=options.quit_without_waiting) else _NOBODY_READS
-    except KeyboardInterrupt:
-        code = _INTERRUPTED
-    except _Terminated:
-        code = _TERMINATED
-    end_all()
-    if threading.active_count() > 1:
-        os._exit(code)  # threads that think cannot be ended, and crash an interpreter that ends before them
-    return code
+    def answer() -> int:
+        return 0 if serve(queries, answers, make, drop=options.quit_without_waiting) else _NOBODY_READS
+
+    return leave(run_until_signal(answer))
 
 
 def own_streams() -> tuple[IO[bytes], IO[bytes]]:
@@ -80,10 +66,6 @@ def own_streams() -> tuple[IO[bytes], IO[bytes]]:
     os.close(nothing)
     sys.stdout = sys.stderr
     return queries, answers
-
-
-def _terminate(number: int, frame: FrameType | None) -> NoReturn:
-    raise _Terminated
 
 
 def _threads(text: str) -> int:

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import Any
 
-from patchwork_env.protocol.messages import error_of, reason_of
+from patchwork_env.core.messages import error_of, reason_of
 
 Event = dict[str, Any]
 Tell = Callable[[Event | None], None]

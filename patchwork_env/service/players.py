@@ -16,12 +16,12 @@ from patchwork_env.agents.partner import BEGINNER, CHAMPION
 from patchwork_env.agents.specs import LEVELS, is_remote
 from patchwork_env.core.checks import as_integer
 from patchwork_env.core.game import BaseGame
+from patchwork_env.core.messages import reason_of
 from patchwork_env.core.names import short_repr
 from patchwork_env.errors import OpponentError
 from patchwork_env.games import NMBR9, PATCHWORK, rules_of
-from patchwork_env.play.analyses import Entry, analyses_of
-from patchwork_env.play.positions import action_of, known_game
-from patchwork_env.protocol.messages import reason_of
+from patchwork_env.service.analyses import Entry, analyses_of
+from patchwork_env.service.positions import action_of, known_game
 
 CHAMPIONS = {PATCHWORK: "champion", NMBR9: "nmbr9_champion"}
 """The strongest agent of each game; its levels are budgets."""
@@ -127,7 +127,7 @@ class Players:
     def analyses(self, game: BaseGame, spec: str, most: int) -> Iterator[Entry]:
         """Ever deeper analyses of a game by an agent, which whoever has seen enough may close.
 
-        See :func:`~patchwork_env.play.analyses.analyses_of`, and :meth:`lent` for errors.
+        See :func:`~patchwork_env.service.analyses.analyses_of`, and :meth:`lent` for errors.
         """
         with self.lent(spec) as agent:
             agent.check_game(rules_of(game.state).name)

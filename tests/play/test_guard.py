@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from patchwork_env.play.doors import HEADERS
-from patchwork_env.play.messages import MOST_BYTES
+from patchwork_env.play.guard import HEADERS
+from patchwork_env.service.fields import MOST_BYTES
 from tests.play.client import HOST, PORT, Client
 
 OPEN = {"game": "patchwork", "seed": 1}

@@ -6,9 +6,9 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import IO
 
-from patchwork_env.protocol.messages import MOST_BYTES, encoded, error_of
-from patchwork_env.protocol.server.engine import Engine
-from patchwork_env.protocol.server.tasks import Answer
+from patchwork_env.core.messages import MOST_BYTES, encoded, error_of
+from patchwork_env.protocol.engine import Engine
+from patchwork_env.protocol.tasks import Answer
 
 
 class Writer:

@@ -10,12 +10,12 @@ from patchwork_env.agents.budgets import BUDGETS, MOST_SIMULATIONS, with_budget
 from patchwork_env.agents.specs import LEVELS
 from patchwork_env.core.checks import as_number, check_between, check_one_of
 from patchwork_env.core.game import BaseGame
+from patchwork_env.core.messages import Check, FieldError, check_fields, unknown_field
 from patchwork_env.core.names import did_you_mean, short_repr
 from patchwork_env.core.storage import parse_hexadecimal
 from patchwork_env.games import rules_of
-from patchwork_env.play import positions
-from patchwork_env.play.messages import anything, lines, move, seed, spec, text
-from patchwork_env.protocol.messages import Check, FieldError, check_fields, unknown_field
+from patchwork_env.service import positions
+from patchwork_env.service.fields import anything, lines, move, seed, spec, text
 
 T = TypeVar("T")
 

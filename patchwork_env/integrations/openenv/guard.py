@@ -15,14 +15,14 @@ _TOO_LONG = 1009
 _AGAINST_THE_RULES = 1008
 
 
-class Doors:
+class RequestGuard:
     """Lets through what programs send, and pages of this server.
 
     Browsers let any page open a WebSocket to any server, and name the page's host in ``Origin``. Where the
     names of the server are known, others are refused, so that no page can give it a name of its own either.
 
     Args:
-        app: The application behind the doors.
+        app: The application behind it.
         names: The hosts that requests may name; None for any.
     """
 

@@ -1,12 +1,15 @@
-"""The messages of the page: JSON of a known shape, checked before anything is done with it."""
+"""What the fields of messages may hold, and the game that a message is about."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from patchwork_env.agents.specs import MAX_SPEC_LENGTH
 from patchwork_env.core.checks import as_integer, check_between, check_seed
+from patchwork_env.core.messages import Check, check_fields
 from patchwork_env.core.names import short_repr
+from patchwork_env.service import positions
 
 MOST_BYTES = 2**16
 """The longest message; the longest game has less than a tenth of it."""
@@ -47,3 +50,14 @@ def lines(value: Any, what: str) -> int:
 def anything(value: Any, what: str) -> Any:
     """Any value; what it is for checks it."""
     return value
+
+
+def read_game_and(
+    message: Mapping[str, Any],
+    needed: Mapping[str, Check],
+    allowed: Mapping[str, Check] | None = None,
+) -> tuple[Any, dict[str, Any]]:
+    """The game of a message's ``notation``, and its other fields."""
+    given = check_fields(message, {"notation": text, **needed}, allowed)
+    game = positions.read_game(given.pop("notation"))
+    return game, given

@@ -9,13 +9,9 @@ from typing import Any
 
 from patchwork_env import __version__
 from patchwork_env.core.game import BaseGame
+from patchwork_env.core.messages import FieldError, error_with_field, read_message
 from patchwork_env.games import rules_of
-from patchwork_env.play import positions
-from patchwork_env.play.components import components_of
-from patchwork_env.play.messages import DEFAULT_LINES
-from patchwork_env.play.players import ANALYSTS, CHAMPIONS, Players
-from patchwork_env.protocol.messages import FieldError, error_with_field, read_message
-from patchwork_env.protocol.server.queries import (
+from patchwork_env.protocol.queries import (
     Query,
     agent_of,
     check_query,
@@ -24,7 +20,11 @@ from patchwork_env.protocol.server.queries import (
     positions_asked,
     read_id,
 )
-from patchwork_env.protocol.server.tasks import Answer, Pool, Task
+from patchwork_env.protocol.tasks import Answer, Pool, Task
+from patchwork_env.service import positions
+from patchwork_env.service.components import components_of
+from patchwork_env.service.fields import DEFAULT_LINES
+from patchwork_env.service.players import ANALYSTS, CHAMPIONS, Players
 
 PROTOCOL = 1
 """The version of the protocol."""
