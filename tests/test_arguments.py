@@ -114,12 +114,6 @@ def test_numpy_integers_are_integers(rules: Rules) -> None:
 def test_learning_refuses_what_is_nothing_of_the_kind() -> None:
     from patchwork_env.learning import config, evaluation
 
-    agent = agents.RandomAgent(1)
-    for decks in (None, 1, {}, {0: 5}, {"a": [1]}, {0: [10]}, np.zeros((2, 2))):
-        refused(evaluation.play_decks, agent, decks)
-    refused(evaluation.play_decks, "random", {0: [1, 2]})
-    refused(evaluation.play_decks, agent, {0: [1, 2]}, seed=0.0)
-    refused(evaluation.shuffled_decks, 2**31, 1)
     for version in (None, "1", 7, 10**5000, np.zeros(2)):
         refused(evaluation.play_gauntlet, "random", version=version)
     for names in ("random", 5, [1, 2], [["random"], "greedy"], None):

@@ -160,7 +160,7 @@ sys.meta_path.insert(0, NoExtras())
 import gymnasium
 from patchwork_env import agents, cli
 from patchwork_env.integrations import language_models, text
-from patchwork_env.learning.evaluation import Tournament, play_decks, play_gauntlet, play_matches
+from patchwork_env.learning.evaluation import Tournament, play_gauntlet, play_matches
 from patchwork_env.patchwork import Game
 
 game = Game(seed=7)

@@ -15,19 +15,17 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.nmbr9_decks import FILE, DecksResult, play_decks, read_decks
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
 from patchwork_env.agents.nmbr9.champion.agent import ChampionAgent
 from patchwork_env.agents.nmbr9.champion.search import SETTINGS
 from patchwork_env.agents.nmbr9.value.agent import ValueAgent, read_value
-from patchwork_env.learning.evaluation.decks import DecksResult, play_decks, read_decks
 from patchwork_env.learning.system.machine import describe_setup
-
-_DECKS = Path(__file__).parents[2] / "benchmarks" / "nmbr9_decks.txt"
 
 
 def main() -> int:
     options = parse()
-    every = read_decks(_DECKS)
+    every = read_decks(FILE)
     end = options.first + options.decks
     if not 0 <= options.first < end <= len(every):
         print(f"nmbr9_search: there are decks 0 to {len(every) - 1}", file=sys.stderr)

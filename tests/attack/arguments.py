@@ -372,10 +372,6 @@ def _learning_calls(rules: Any, random: Generator) -> Iterator[Call]:
     yield Call(evaluation.load_player, {"text": "greedy"}, missing)
     yield Call(evaluation.Tournament.enter, {"agents": ["random", "greedy"], "games": 2, "seed": 1}, missing)
     yield Call(evaluation.Tournament.enter, {"agents": ["a", "b"], "games": 2, "anchor": "a"}, missing)
-    yield Call(evaluation.shuffled_decks, {"number": 2, "seed": 1})
-    agent = agents.load("random", 1)
-    decks = {"agent": agent, "decks": {0: (1, 2, 3)}, "order": "unknown", "seed": 1, "workers": 1}
-    yield Call(evaluation.play_decks, decks)
     gauntlet = {"agent": "random", "version": 9, "games": 2, "skip": ("x",)}
     yield Call(evaluation.play_gauntlet, gauntlet, missing)
     yield Call(config.load_config, {"source": "quick", "overrides": ["seed=1"]}, missing)

@@ -1,4 +1,4 @@
-"""Mutated files of tournaments, gauntlets and decks: refused with an error that names the file, or told."""
+"""Mutated files of tournaments and gauntlets: refused with an error that names the file, or told."""
 
 from __future__ import annotations
 
@@ -161,59 +161,7 @@ def _pool() -> str:
     return pool_file(2).read_text(encoding="utf-8")
 
 
-def deck_files(random: Generator) -> int:
-    """The settings and the games of decks that were played, and a file of decks."""
-    from patchwork_env.learning.evaluation.decks import decks_text, read_decks
-
-    settings, parts = _played_decks()
-    with tempfile.TemporaryDirectory() as name:
-        folder, decks = Path(name, "games"), Path(name, "decks.txt")
-        (folder / "blocks").mkdir(parents=True)
-        for number in range(FEW):
-            if number % 4 == 0:
-                text = mutate_text(decks_text(list(_DECKS.values())), random)
-                decks.write_text(text, encoding="utf-8", errors="replace")
-                _refused_or(read_decks, decks)
-                continue
-            changed = _mutated(settings, random) if number % 4 == 1 else settings
-            (folder / "decks.json").write_text(changed, encoding="utf-8", errors="replace")
-            for part, text in parts.items():
-                changed = _mutated(text, random) if random.random() < 0.7 else text
-                (folder / "blocks" / part).write_text(changed, encoding="utf-8", errors="replace")
-            result = _refused_or(_play_decks, folder)
-            if result is not None:
-                result.as_dict(), result.table()
-                assert result.scores.tolist() == _play_decks(None).scores.tolist(), "other scores"
-    return FEW
-
-
-_DECKS = {0: (3, 1, 2), 1: (0, 5), 7: (9,)}
-
-
-def _play_decks(folder: Path | None) -> Any:
-    """Plays decks, as far as they are not in a folder."""
-    from patchwork_env.learning.evaluation import play_decks
-    from patchwork_env.learning.evaluation.decks import open_decks
-    from patchwork_env.learning.evaluation.players import Entrant
-
-    entrant = Entrant.load("greedy")
-    if folder is None:
-        return play_decks(entrant.agent, _DECKS)
-    with open_decks(folder, entrant, "unknown", 0, "decks.txt") as store:
-        return play_decks(entrant.agent, _DECKS, store=store)
-
-
-@cache
-def _played_decks() -> tuple[str, dict[str, str]]:
-    """The settings of decks that were played, and the games by the name of the file."""
-    with tempfile.TemporaryDirectory() as folder:
-        _play_decks(Path(folder))
-        parts = {path.name: path.read_text() for path in sorted(Path(folder, "blocks").iterdir())}
-        return Path(folder, "decks.json").read_text(), parts
-
-
 ATTACKS: dict[str, Any] = {
     "tournament_files": tournament_files,
     "gauntlet_files": gauntlet_files,
-    "deck_files": deck_files,
 }

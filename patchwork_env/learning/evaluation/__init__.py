@@ -3,7 +3,6 @@
 Only :class:`Tournament` needs an extra: its ratings come from choix.
 """
 
-from patchwork_env.learning.evaluation.decks import play_decks, shuffled_decks
 from patchwork_env.learning.evaluation.gauntlet import GauntletResult, play_gauntlet
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.players import load_player
@@ -15,8 +14,6 @@ __all__ = [
     "MatchResult",
     "Tournament",
     "load_player",
-    "play_decks",
     "play_gauntlet",
     "play_matches",
-    "shuffled_decks",
 ]

@@ -23,7 +23,6 @@ pytest.importorskip("ray")
 from patchwork_env.learning.commands import evaluate, tournament
 from patchwork_env.learning.distributed.jobs import OnCluster, do_jobs
 from patchwork_env.learning.distributed.ray_cluster import connected
-from patchwork_env.learning.evaluation.decks import play_decks
 
 pytestmark = pytest.mark.ray
 
@@ -200,14 +199,6 @@ def test_an_evaluation_says_the_same(tmp_path, capsys):
     alone = capsys.readouterr().out
     assert evaluate.main([*match, "--cluster", "local"]) == 0
     assert capsys.readouterr().out == alone
-
-
-def test_decks_are_the_same():
-    from patchwork_env import agents
-
-    decks = {k: (*range(10), *range(10)) for k in range(3)}
-    played = [play_decks(agents.load("greedy"), decks, workers=workers).scores for workers in (1, LOCAL)]
-    assert played[0].tolist() == played[1].tolist()
 
 
 # --- the command ------------------------------------------------------------------------------------------

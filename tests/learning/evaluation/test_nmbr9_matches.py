@@ -15,7 +15,6 @@ from patchwork_env.agents import Agent, GreedyAgent
 from patchwork_env.learning.commands import evaluate, tournament
 from patchwork_env.learning.evaluation import ratings
 from patchwork_env.learning.evaluation.contests import AGENT, OPPONENT
-from patchwork_env.learning.evaluation.decks import shuffled_decks
 from patchwork_env.learning.evaluation.gauntlet import play_gauntlet
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.results import MatchResult
@@ -27,6 +26,12 @@ ROOT = Path(__file__).parents[3]
 
 def match(agent, opponent, games: int = 70, seed: int = 9, **options) -> MatchResult:
     return play_matches(agent, opponent, games, seed, game="nmbr9", **options)
+
+
+def nmbr9_decks() -> list[tuple[int, ...]]:
+    """The first decks of seed 9."""
+    lines = (ROOT / "benchmarks" / "nmbr9_decks.txt").read_text().splitlines()[:70]
+    return [tuple(map(int, line)) for line in lines]
 
 
 class Spy(Agent):
@@ -43,7 +48,7 @@ class Spy(Agent):
 
 def test_both_sides_play_the_same_decks_those_of_the_seed() -> None:
     result = match("greedy", "random", 70, keep=70)
-    assert [game.deck for game in result.kept] == shuffled_decks(70, seed=9)
+    assert [game.deck for game in result.kept] == nmbr9_decks()
     assert all(game.num_players == 2 and game.is_over for game in result.kept)
     assert result.games.seats.tolist() == [0, 1] * 35
     fewer = match("greedy", "random", 5).games.scores[:, AGENT]
