@@ -1,7 +1,7 @@
 """The environments of NMBR 9.
 
-``env()``, ``raw_env()`` and ``parallel_env()`` are its PettingZoo environments: with the standard wrappers,
-without them, and with all players acting at once; all take the options of :class:`Nmbr9AECEnv`.
+``env()``, ``raw_env()`` and ``parallel_env()`` are its PettingZoo environments: with the order of calls
+enforced, without, and with all players acting at once; all take the options of :class:`Nmbr9AECEnv`.
 :class:`Nmbr9Env` and :class:`Nmbr9VectorEnv` are its Gymnasium environments, which Gymnasium makes by the
 name ``Nmbr9-v0``. :class:`SelfPlayVectorEnv` plays many games at once.
 """
@@ -30,7 +30,7 @@ __all__ = [
 
 
 class Nmbr9AECEnv(GameAECEnv):
-    """NMBR 9 for 1-4 players without wrappers: an illegal action raises an error and changes nothing.
+    """NMBR 9 for 1-4 players: an illegal action raises an error and changes nothing.
 
     >>> from patchwork_env import nmbr9_v0
     >>> env = nmbr9_v0.raw_env(players=2)

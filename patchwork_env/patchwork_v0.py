@@ -1,9 +1,9 @@
 """The environments of Patchwork.
 
-``env()`` and ``raw_env()`` are its PettingZoo environments, with the standard wrappers and without them; both
-take the options of :class:`PatchworkAECEnv`. :class:`PatchworkEnv` and :class:`PatchworkVectorEnv` are its
-Gymnasium environments, which Gymnasium makes by the name ``Patchwork-v0``. :class:`SelfPlayVectorEnv` plays
-many games of self-play at once.
+``env()`` and ``raw_env()`` are its PettingZoo environments, with the order of calls enforced and without;
+both take the options of :class:`PatchworkAECEnv`. :class:`PatchworkEnv` and :class:`PatchworkVectorEnv` are
+its Gymnasium environments, which Gymnasium makes by the name ``Patchwork-v0``. :class:`SelfPlayVectorEnv`
+plays many games of self-play at once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["PatchworkAECEnv", "PatchworkEnv", "PatchworkVectorEnv", "SelfPlayVec
 
 
 class PatchworkAECEnv(GameAECEnv):
-    """Two-player Patchwork without wrappers: an illegal action raises an error and changes nothing.
+    """Two-player Patchwork: an illegal action raises an error and changes nothing.
 
     >>> from patchwork_env import patchwork_v0
     >>> env = patchwork_v0.raw_env()

@@ -10,17 +10,18 @@ import numpy.typing as npt
 from gymnasium import logger
 from gymnasium.spaces import Space
 from pettingzoo.utils.env import AECEnv
+from pettingzoo.utils.env_logger import EnvLogger
+from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from patchwork_env.core.batches import SCORE, final_reward, loop, write_view
-from patchwork_env.core.checks import check_action, check_between, check_seed
+from patchwork_env.core.checks import check_action, check_one_of, check_seed
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import short_repr
 from patchwork_env.core.rules import RENDER_MODES, Rules
 from patchwork_env.core.tensors import Observation
-from patchwork_env.envs.aec_wrappers import AssertOutOfBounds, OrderEnforcing, TerminateIllegal, TurnEnv
 from patchwork_env.envs.dealing import Dealer
 from patchwork_env.envs.display import FRAMES_PER_SECOND, Display
-from patchwork_env.envs.options import ILLEGAL_REWARD, check_layout, check_rewards, complete
+from patchwork_env.envs.options import ILLEGAL_ACTION, ILLEGAL_REWARD, check_layout, check_rewards, complete
 from patchwork_env.envs.spaces import GameSpaces, MaskedObservation
 from patchwork_env.errors import IllegalActionError
 
@@ -29,10 +30,8 @@ IGNORED_RESET_OPTIONS = ("options",)  # what PettingZoo's api_test passes to see
 _ALL_GAMES = np.zeros(1, np.int64)
 
 
-class GameAECEnv(TurnEnv):
+class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
     """One game of any rules, in which the agents ``player_0``, ``player_1``, … move as the rules say.
-
-    An illegal action raises an error and changes nothing; :meth:`wrapped` makes it end the game instead.
 
     Args:
         rules: The rules of the game.
@@ -41,6 +40,8 @@ class GameAECEnv(TurnEnv):
             float32 tensors of the same content.
         rewards: The kind of rewards, see ``docs/environments.md``: ``"outcome"``, ``"margin"`` or
             ``"score"``; None for the outcome with several players, for the score with one.
+        illegal_action: What an illegal action does: ``"raise"`` an error and change nothing, or
+            ``"terminate"`` the game for all, with -1 for the agent.
         options: Options of the game.
 
     Raises:
@@ -60,14 +61,16 @@ class GameAECEnv(TurnEnv):
         *,
         observation: str = "flat",
         rewards: str | None = None,
+        illegal_action: str = "raise",
         **options: Any,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         defaults = {**rules.options, **rules.turn_options}
-        own = ("render_mode", "observation", "rewards")
+        own = ("render_mode", "observation", "rewards", "illegal_action")
         self._rules = rules
         self._display = Display(render_mode, rules)
         self._named = check_layout(observation)
+        self._raises = check_one_of(illegal_action, ILLEGAL_ACTION, "illegal_action") == "raise"
         self._dealer = Dealer(rules, 1, complete(options, defaults, own, type(self).__name__))
         self._kind = check_rewards(rewards, self._dealer.players)
         self._game: BaseGame | None = None
@@ -85,9 +88,8 @@ class GameAECEnv(TurnEnv):
 
     @classmethod
     def wrapped(cls, *args: Any, **options: Any) -> AECEnv[str, MaskedObservation, Any]:
-        """The environment in PettingZoo's standard wrappers: an illegal action ends the game, with -1."""
-        env = TerminateIllegal(cls(*args, **options), illegal_reward=ILLEGAL_REWARD)
-        return OrderEnforcing(AssertOutOfBounds(env))
+        """The environment that enforces the order of calls and ends the game at an illegal action."""
+        return OrderEnforcing(cls(*args, **{"illegal_action": "terminate", **options}))
 
     def observation_space(self, agent: str) -> Space[MaskedObservation]:
         """The space of an agent's observations, the same object at every call."""
@@ -115,7 +117,8 @@ class GameAECEnv(TurnEnv):
         """Plays an action of ``agent_selection``; None removes an agent whose game is over.
 
         Raises:
-            IllegalActionError: The action is not legal, or the agent's game is over; nothing has changed.
+            IllegalActionError: The action is outside its space, or is not legal and that raises, or the
+                agent's game is over; nothing has changed.
             RuntimeError: No agent is left, or there was no :meth:`reset` yet.
         """
         if not self.agents:
@@ -125,7 +128,13 @@ class GameAECEnv(TurnEnv):
             self._was_dead_step(action)
             return
         game = self._require_game().clone()
-        gained = self.play(game, action)
+        try:
+            gained = self.play(game, action)
+        except IllegalActionError:
+            if self._raises:
+                raise
+            self._forfeit(action)
+            return
         after: dict[str, Any] = {"_game": game}
         if gained or self._has_rewards:
             rewards: dict[str, float] = dict.fromkeys(self.agents, 0)
@@ -148,17 +157,15 @@ class GameAECEnv(TurnEnv):
         """Whether there was a :meth:`reset`, or a game was given."""
         return self._game is not None
 
-    def is_illegal(self, action: int | None) -> bool:
-        """Whether ``agent_selection`` is to move and the action, any integer, is not legal."""
-        agent = self.agent_selection
-        if self.terminations[agent]:
-            return False
-        index = check_action(action, self._rules.num_actions)
-        return not self._rules.kernels.is_legal(self._require_game().state, 0, index)
-
-    def forfeit(self) -> None:
+    def _forfeit(self, action: Any) -> None:
         """Ends the game for all because ``agent_selection`` chose an illegal action, and gets -1 for it."""
         agent = self.agent_selection
+        if not self.action_spaces[agent].contains(action):
+            most = self._rules.num_actions - 1
+            raise _OutOfSpaceError(
+                f"{short_repr(action)} is not in action space: an action of {agent} is one of 0 to {most}"
+            )
+        EnvLogger.warn_on_illegal_move()
         penalty = {agent: ILLEGAL_REWARD}
         after = {
             "rewards": dict.fromkeys(self.agents, 0) | penalty,
@@ -178,16 +185,6 @@ class GameAECEnv(TurnEnv):
             RuntimeError: There was no :meth:`reset` yet.
         """
         return self._observation(self._require_game(), self._players[self._require_agent(agent)])
-
-    def observation_of(self, game: BaseGame, player: int) -> MaskedObservation:
-        """What a player sees of a game, which need not be the one that is on; in fresh arrays.
-
-        Raises:
-            TypeError: This is not a game of these rules.
-            ValueError: The game has another number of players, or no such player.
-        """
-        self._check_game(game)
-        return self._observation(game, check_between(player, 0, len(self.possible_agents) - 1, "player"))
 
     def _observation(self, game: BaseGame, player: int) -> MaskedObservation:
         vector, mask = self._view(game, player)
@@ -356,3 +353,60 @@ class GameAECEnv(TurnEnv):
         if self._game is None:
             raise RuntimeError("no game is on: call reset()")
         return self._game
+
+
+class _OutOfSpaceError(IllegalActionError, AssertionError):
+    """An action outside its space: the documented error, and that of PettingZoo's own wrapper."""
+
+
+_OF_A_GAME = frozenset(
+    ("agents", "agent_selection", "rewards", "_cumulative_rewards", "terminations", "truncations", "infos")
+)
+"""The attributes of an environment that change with every move."""
+
+
+class OrderEnforcing(OrderEnforcingWrapper[str, MaskedObservation, Any]):
+    """Enforces the order of calls like PettingZoo's own, and asks the environment whether there is a game.
+
+    A flag beside the environment would be wrong after an interrupt during the first :meth:`reset`. What is in
+    order goes straight to the environment; all else takes PettingZoo's way, so that its errors and warnings
+    are PettingZoo's.
+    """
+
+    env: GameAECEnv
+
+    @property
+    def _has_reset(self) -> bool:
+        return self.env.has_game
+
+    @_has_reset.setter
+    def _has_reset(self, value: bool) -> None:
+        """PettingZoo's wrapper sets it, too early."""
+
+    def __getattr__(self, name: str) -> Any:
+        """An attribute of the environment; those that a game gives are refused before there is one."""
+        if name in _OF_A_GAME and self._has_reset:
+            return getattr(self.env, name)
+        return super().__getattr__(name)
+
+    def step(self, action: Any) -> None:
+        """Plays an action of the action space; an illegal one ends the game."""
+        if self.env.has_game and self.env.agents:
+            self._has_updated = True
+            self.env.step(action)
+        else:
+            super().step(action)
+
+    def observe(self, agent: str) -> MaskedObservation | None:
+        """What an agent sees, in fresh arrays, whether it is to move or not."""
+        return self.env.observe(agent) if self._has_reset else super().observe(agent)
+
+    def last(
+        self, observe: bool = True
+    ) -> tuple[MaskedObservation | None, float, bool, bool, dict[str, Any]]:
+        """Observation, cumulative reward, terminated, truncated and info of ``agent_selection``."""
+        return self.env.last(observe) if self._has_reset else super().last(observe)
+
+    def __str__(self) -> str:
+        """The name of the environment, as PettingZoo's wrapper has it."""
+        return str(self.env)
