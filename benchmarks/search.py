@@ -17,10 +17,10 @@ import numpy as np
 import torch
 
 from patchwork_env.agents import GreedyAgent
-from patchwork_env.agents.evaluation import NetworkEvaluator
 from patchwork_env.agents.patchwork.dynamics import PatchworkDynamics
 from patchwork_env.agents.patchwork.policy import load_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.agents.policy import NetworkEvaluator
 from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork_v0 import SelfPlayVectorEnv

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from patchwork_env.agents.evaluation import NetworkEvaluator
+from patchwork_env.agents.policy import NetworkEvaluator
 from patchwork_env.learning.algorithms.common.trainer import Trainer, make_trainer
 from patchwork_env.learning.algorithms.ppo.trainer import PpoTrainer
 from patchwork_env.learning.config import load_config

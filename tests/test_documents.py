@@ -13,7 +13,7 @@ import pytest
 from _pytest.mark import ParameterSet
 from pydantic import BaseModel
 
-from patchwork_env.agents import registry
+from patchwork_env.agents import specs
 from patchwork_env.learning.config.names import section_of
 from patchwork_env.learning.config.registry import algorithms
 from patchwork_env.nmbr9 import observation as nmbr9_observation
@@ -79,9 +79,7 @@ PATH = re.compile(r"`((?:patchwork_env|training|research|benchmarks|tests|tools|
 @pytest.fixture(autouse=True)
 def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Agents that an example registers are forgotten when it ends."""
-    known = registry.registered()
-    own = registry.Registry(dict(known.names), dict(known.kinds), dict(known.endings), dict(known.schemes))
-    monkeypatch.setattr(registry, "_registry", own)
+    monkeypatch.setattr(specs, "_entries", dict(specs.registered()))
 
 
 def prose(page: str) -> str:

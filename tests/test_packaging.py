@@ -64,7 +64,7 @@ EXTRAS = {"torch", "onnx", "onnxruntime", "matplotlib", "pygame", "PIL", "yaml",
 NEED_AN_EXTRA = {
     f"patchwork_env.agents.{name}"
     for name in (
-        *("checkpoint_tensors", "evaluation", "networks", "policy", "ragged_policy", "sb3_models"),
+        *("networks", "policy", "ragged", "sb3_models"),
         *(
             f"patchwork.{n}"
             for n in (
@@ -231,4 +231,4 @@ def test_only_learned_agents_need_an_extra(python: Path, tmp_path: Path) -> None
     report = json.loads(run(python, "-c", IMPORT_ALL, cwd=tmp_path))
     assert set(report["missing"]) == NEED_AN_EXTRA
     assert set(report["missing"].values()) <= {"torch", "onnx", "onnxruntime", "starlette", "uvicorn"}
-    assert {"patchwork_env.patchwork.engine", "patchwork_env.agents.greedy"} <= set(report["modules"])
+    assert {"patchwork_env.patchwork.engine", "patchwork_env.agents.simple"} <= set(report["modules"])

@@ -6,8 +6,8 @@ one game or several, as :attr:`Agent.games` says, and refuse what they do not pl
 agent of one's own a spec.
 
 - :mod:`~patchwork_env.agents.base` says what an agent is, and what holds for threads;
-- :mod:`~patchwork_env.agents.specs` reads specs;
-- :mod:`~patchwork_env.agents.registry` knows what they name;
+- :mod:`~patchwork_env.agents.specs` reads specs and knows what they name;
+- :mod:`~patchwork_env.agents.checkpoints` has policies on disk;
 - :mod:`~patchwork_env.agents.program` asks other programs;
 - ``agents/patchwork`` and ``agents/nmbr9`` have the agents of a game;
 - every folder in ``shipped/`` is a checkpoint that comes with the package and has the folder's name.
@@ -19,13 +19,18 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from patchwork_env.agents.base import Agent, BatchAgent, CallableAgent
-from patchwork_env.agents.greedy import GreedyAgent
-from patchwork_env.agents.observing import ObservingAgent
-from patchwork_env.agents.random import RandomAgent
-from patchwork_env.agents.readers import boolean, integer, seconds
-from patchwork_env.agents.registry import register, register_checkpoint, register_file, register_scheme
-from patchwork_env.agents.specs import load, names, path_of
+from patchwork_env.agents.base import Agent, BatchAgent
+from patchwork_env.agents.simple import CallableAgent, GreedyAgent, ObservingAgent, RandomAgent
+from patchwork_env.agents.specs import (
+    boolean,
+    integer,
+    load,
+    names,
+    path_of,
+    register,
+    register_checkpoint,
+    seconds,
+)
 from patchwork_env.core.names import short_repr
 from patchwork_env.games import NMBR9, PATCHWORK
 
@@ -66,13 +71,13 @@ register(
     "patchwork_env.agents.uct:UctAgent",
     options={"simulations": integer(2), "seconds": seconds},
 )
-register_scheme(
-    "program",
+register(
+    "program:",
     "patchwork_env.agents.program:ProgramAgent",
     options={"seconds": seconds, "start_seconds": seconds},
     needs_trust=True,
 )
-register_file(".zip", "patchwork_env.agents.sb3_models:load", options={"sample": boolean}, extra="train")
+register(".zip", "patchwork_env.agents.sb3_models:load", options={"sample": boolean}, extra="train")
 
 
 def as_agent(

@@ -6,17 +6,16 @@ import functools
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, Concatenate, ParamSpec, Self, SupportsIndex, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core.batches import first_finished, loop
-from patchwork_env.core.checks import as_integer, check_action, check_answer, check_seed
+from patchwork_env.core.checks import check_action, check_answer, check_seed
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import short_repr
 from patchwork_env.core.rules import Rules, States
-from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import GAMES, rules_of
 
 Actions = npt.NDArray[np.int64]
@@ -25,10 +24,10 @@ Actions = npt.NDArray[np.int64]
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _A = TypeVar("_A", bound="Agent")
-_TAKING_TURNS = ("act", "act_batch", "reseed")
+_SERIALIZED = ("act", "act_batch", "reseed")
 
 
-def takes_turns(method: Callable[Concatenate[_A, _P], _R]) -> Callable[Concatenate[_A, _P], _R]:
+def serialized(method: Callable[Concatenate[_A, _P], _R]) -> Callable[Concatenate[_A, _P], _R]:
     """Makes a method of an agent wait until no other thread is in one of its methods that take turns."""
 
     @functools.wraps(method)
@@ -75,9 +74,9 @@ class Agent(ABC):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Makes the methods that a subclass defines take turns."""
         super().__init_subclass__(**kwargs)
-        for name in _TAKING_TURNS:
+        for name in _SERIALIZED:
             if name in cls.__dict__:
-                setattr(cls, name, takes_turns(cls.__dict__[name]))
+                setattr(cls, name, serialized(cls.__dict__[name]))
 
     def __getstate__(self) -> dict[str, Any]:
         """The attributes but the lock and the workspace: copies and pickles get their own."""
@@ -180,34 +179,6 @@ class SamplingAgent(BatchAgent):
     def reseed(self, seed: int | None = None) -> None:
         """Starts the random numbers of ``sample`` anew."""
         self._random = np.random.default_rng(check_seed(seed))
-
-
-class CallableAgent(Agent):
-    """Makes an agent of any function from a game to an action.
-
-    The function gets a copy of the game, so it may play on it.
-
-    Args:
-        function: The function, called with a ``Game``; it returns an action, an integer of any type.
-        name: The name of the agent in tables and messages; the function's own name by default.
-    """
-
-    def __init__(self, function: Callable[[Any], SupportsIndex], name: str | None = None) -> None:
-        if not callable(function):
-            raise ValueError(f"{short_repr(function)} is no function from a game to an action")
-        if not isinstance(name, str | None):
-            raise ValueError(f"the name of an agent must be text, not {short_repr(name)}")
-        self.name = name or str(getattr(function, "__name__", type(function).__name__))
-        self._function = function
-
-    def act(self, game: BaseGame) -> int:
-        """The function's action; whether it is legal is for the game to check."""
-        check_running(record_of(game))
-        answer = self._function(game.clone())
-        try:
-            return as_integer(answer, f"the action of agent {self.name!r}")
-        except ValueError as error:
-            raise IllegalActionError(str(error)) from None
 
 
 def record_of(game: Any) -> States:

@@ -1,8 +1,8 @@
 """Checkpoints: folders with ``checkpoint.json`` and ``weights.safetensors``. Nothing here needs PyTorch.
 
-This module reads and writes the descriptions; :func:`patchwork_env.core.files.write_folder` the folders.
-:mod:`~patchwork_env.agents.checkpoint_tensors` reads and writes weights of PyTorch networks, and
-:mod:`~patchwork_env.agents.compiled.files` those of compiled ones.
+Files may be damaged, foreign or made to do harm. Loading executes no code; and what ``checkpoint.json``
+promises is compared with the header of the weights before anything is allocated, so that sizes cost nothing
+if the file does not have them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from patchwork_env.core.documents import read_json
+import numpy as np
+import numpy.typing as npt
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from patchwork_env.core.documents import one_line, read_json
 from patchwork_env.core.names import short_repr
 from patchwork_env.games import GAMES
 
@@ -21,9 +26,14 @@ VERSION = 1
 CHECKPOINT_FILE, WEIGHTS_FILE = "checkpoint.json", "weights.safetensors"
 """The description, which makes a folder a checkpoint, and the weights."""
 NETWORK, MASKABLE_PPO, VALUE = "network", "maskable_ppo", "value"
-"""Kinds of policies, as checkpoints call them; a checkpoint that names no kind holds the first of them."""
+"""Kinds of policies, as checkpoints call them."""
 SHIPPED_FOLDER = Path(__file__).parent / "shipped"
 """The checkpoints that come with the package; each has the name of its folder."""
+_MOST_PROBLEMS = 3
+"""How many arrays that do not fit a message lists."""
+
+Shapes = Mapping[str, tuple[int, ...]]
+"""The shapes of arrays by name."""
 
 
 def is_shipped(path: str | Path) -> bool:
@@ -31,33 +41,42 @@ def is_shipped(path: str | Path) -> bool:
     return Path(path).parent == SHIPPED_FOLDER
 
 
-def write_description(
+def write_checkpoint(
     folder: Path,
+    game: str,
     kind: str,
     network: Mapping[str, Any],
+    weights: Mapping[str, Any],
     info: Mapping[str, Any] | None = None,
-    *,
-    game: str,
 ) -> None:
-    """Writes ``checkpoint.json`` into an existing folder.
+    """Writes the two files of a checkpoint into an existing folder.
 
     Args:
-        folder: The folder of the checkpoint.
+        folder: The folder of the checkpoint; :func:`patchwork_env.core.files.write_folder` makes one.
+        game: The name of the game that the policy plays.
         kind: The kind of policy, which says what can play it; see :func:`patchwork_env.agents.load`.
         network: The sizes from which the network is built; JSON.
+        weights: Its arrays or tensors by name.
         info: Facts to keep on how the policy was made; JSON.
-        game: The name of the game that the policy plays.
     """
     description = {"format": FORMAT, "version": VERSION, "game": game, "policy": kind}
     description |= {"network": dict(network), "info": dict(info or {})}
     (folder / CHECKPOINT_FILE).write_text(json.dumps(description, indent=1) + "\n", encoding="utf-8")
+    write_tensors(folder / WEIGHTS_FILE, weights)
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Any]) -> None:
+    """Writes arrays, or tensors of any device, to a safetensors file."""
+    # save_file() of the library would let nobody but the owner read the file.
+    path.write_bytes(save({name: _as_array(tensor) for name, tensor in tensors.items()}))
+
+
+def _as_array(tensor: Any) -> npt.NDArray[Any]:
+    return np.asarray(tensor.detach().cpu() if hasattr(tensor, "detach") else tensor, order="C")
 
 
 def read_description(folder: Path, game: str | None = None, kind: str | None = None) -> dict[str, Any]:
     """The contents of ``checkpoint.json``, checked to be of this format and version and of a known game.
-
-    Its ``game`` is the name of the game; its ``policy`` the kind of policy, ``"network"`` where the file
-    names none.
 
     Args:
         folder: The folder of the checkpoint.
@@ -76,23 +95,70 @@ def read_description(folder: Path, game: str | None = None, kind: str | None = N
         raise ValueError(f"{path} does not describe a checkpoint: its format is not {FORMAT!r}")
     if description.get("version") != VERSION:
         raise ValueError(
-            f"{path} has version {short_repr(description.get('version'))}; "
-            f"this library reads version {VERSION}"
+            f"{path} has version {short_repr(description.get('version'))}; this library reads version "
+            f"{VERSION}"
         )
     known = tuple(GAMES) if game is None else (game,)
     if description.get("game") not in known:
         allowed = " or ".join(map(repr, known))
         raise ValueError(f"{path} is for the game {short_repr(description.get('game'))}, not for {allowed}")
-    if not isinstance(description.get("info"), dict):
-        raise ValueError(
-            f"{path} is damaged: its info is {short_repr(description.get('info'))}, not an object"
-        )
-    if not isinstance(description.setdefault("policy", NETWORK), str):
-        raise ValueError(
-            f"{path} is damaged: its policy is {short_repr(description['policy'])}, not a kind's name"
-        )
+    for key, what in (("info", dict), ("policy", str)):
+        if not isinstance(description.get(key), what):
+            needed = "an object" if what is dict else "a kind's name"
+            raise ValueError(
+                f"{path} is damaged: its {key} is {short_repr(description.get(key))}, not {needed}"
+            )
     if kind is not None and description["policy"] != kind:
         raise ValueError(
             f"the policy of {folder} is {short_repr(description['policy'])}; it must be {kind!r}"
         )
     return description
+
+
+def read_arrays(folder: Path, shapes: Shapes, what: str) -> dict[str, npt.NDArray[np.float32]]:
+    """The weights of a checkpoint, which must be of these shapes, of float32, and finite.
+
+    Args:
+        folder: The folder of the checkpoint.
+        shapes: The shapes that the arrays must have, by name.
+        what: What has such arrays, for messages.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        ValueError: It is damaged, or holds other arrays or numbers that are not finite.
+    """
+    path = folder / WEIGHTS_FILE
+    if not path.is_file():
+        raise FileNotFoundError(f"{folder} is no checkpoint: {WEIGHTS_FILE} is missing")
+    try:
+        with safe_open(path, "numpy") as file:
+            headers = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
+            found = {name: f"{header.get_dtype()} {header.get_shape()}" for name, header in headers.items()}
+            problems = _differences(found, {name: f"F32 {list(shape)}" for name, shape in shapes.items()})
+            arrays = {} if problems else {name: file.get_tensor(name) for name in shapes}
+    except SafetensorError as error:
+        problems = [one_line(str(error))]
+    problems = problems or [f"{name} is not finite" for name in not_finite(arrays)]
+    if problems:
+        more = "; …" if len(problems) > _MOST_PROBLEMS else ""
+        raise ValueError(
+            f"{path} does not hold the weights of {what}: {'; '.join(problems[:_MOST_PROBLEMS])}{more}"
+        )
+    return arrays
+
+
+def not_finite(arrays: Mapping[str, npt.NDArray[np.float32]]) -> list[str]:
+    """The names of the arrays that hold NaN or an infinity."""
+    return [name for name, array in arrays.items() if not np.isfinite(array).all()]
+
+
+def _differences(found: Mapping[str, str], needed: Mapping[str, str]) -> list[str]:
+    """Phrases that say in which arrays two headers, types and shapes by name, differ."""
+    missing = [f"{name} is missing" for name in needed if name not in found]
+    unknown = [f"{short_repr(name)} is unknown" for name in found if name not in needed]
+    other = [
+        f"{name} is {found[name]}, not {text}"
+        for name, text in needed.items()
+        if found.get(name, text) != text
+    ]
+    return missing + unknown + other

@@ -6,7 +6,7 @@ Needs torch. Lists of legal actions are those of :mod:`~patchwork_env.agents.rag
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import pairwise
@@ -138,11 +138,6 @@ class PolicyNetwork(nn.Module, ABC):
         """The device that holds the weights."""
         return next(self.parameters()).device
 
-    @staticmethod
-    @abstractmethod
-    def weight_shapes(config: NetworkConfig) -> dict[str, tuple[int, ...]]:
-        """The shapes of the weights of a network of these sizes, by name; nothing is allocated."""
-
     @abstractmethod
     def forward(self, inputs: Inputs, outcomes: Tensor | None = None) -> Output:
         """Evaluates a batch; a state without legal actions is no error.
@@ -245,7 +240,8 @@ class Trunk(nn.Sequential):
 
 def new_trunk(inputs: int, config: NetworkConfig) -> Trunk:
     """Fully connected layers of rectified units, with the ``width`` and ``depth`` of a configuration."""
-    layers = ((nn.Linear(*pair), nn.ReLU()) for pair in pairwise(_trunk_sizes(inputs, config)))
+    sizes = pairwise([inputs, *[config.width] * config.depth])
+    layers = ((nn.Linear(*pair), nn.ReLU()) for pair in sizes)
     return Trunk(*(module for layer in layers for module in layer))
 
 
@@ -262,22 +258,3 @@ def initialize_heads(heads: Iterable[nn.Linear]) -> None:
     for head in heads:
         nn.init.orthogonal_(head.weight, 0.01)
         nn.init.zeros_(head.bias)
-
-
-def trunk_shapes(inputs: int, config: NetworkConfig) -> dict[str, tuple[int, ...]]:
-    """The shapes of the weights of :func:`new_trunk`, which is called ``trunk``, by name."""
-    return linear_shapes(
-        {f"trunk.{2 * k}": pair for k, pair in enumerate(pairwise(_trunk_sizes(inputs, config)))}
-    )
-
-
-def linear_shapes(layers: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, ...]]:
-    """The shapes of the weights of fully connected layers, whose inputs and outputs are given by name."""
-    shapes: dict[str, tuple[int, ...]] = {}
-    for name, (inputs, outputs) in layers.items():
-        shapes |= {f"{name}.weight": (outputs, inputs), f"{name}.bias": (outputs,)}
-    return shapes
-
-
-def _trunk_sizes(inputs: int, config: NetworkConfig) -> list[int]:
-    return [inputs, *[config.width] * config.depth]

@@ -1,15 +1,18 @@
-"""What networks read of a batch: observations, and legal actions as one flat list; choices from such lists.
+"""What networks read of a batch, and policies over it: legal actions as one flat list.
 
 The lists of the states, of very different lengths, lie one behind the other. A state of Patchwork has 79
-legal actions on average and at most 1345 of 2026, so lists cost a fraction of masks.
+legal actions on average and at most 1345 of 2026, so lists cost a fraction of masks; and on a CPU, compiled
+loops over lists take a fraction of the time of scattering and gathering. Needs torch.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from torch import Tensor
 
 from patchwork_env.core.batches import list_legal, loop, write_current_observations
 from patchwork_env.core.compile import kernel
@@ -17,6 +20,8 @@ from patchwork_env.core.rules import States
 from patchwork_env.core.tensors import Observation
 from patchwork_env.games import rules_of
 
+Floats = npt.NDArray[np.float32]
+Indices = npt.NDArray[np.int64]
 TIE = 1e-4
 """Actions whose log-probabilities differ by less count as equally probable. On an almost empty quilt many
 placements are equal up to rounding, which depends on the machine, the library and the size of the batch."""
@@ -31,11 +36,11 @@ class LegalLists(NamedTuple):
         rows: int64 ``(total,)``, the state that each legal action belongs to.
     """
 
-    counts: npt.NDArray[np.int64]
-    actions: npt.NDArray[np.int64]
-    rows: npt.NDArray[np.int64]
+    counts: Indices
+    actions: Indices
+    rows: Indices
 
-    def position_of(self, actions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def position_of(self, actions: Indices) -> Indices:
         """The position in the list of one legal action per state, int64 ``(n,)``."""
         return _positions(self.counts, self.actions, actions)
 
@@ -58,7 +63,7 @@ def observations_of(states: States) -> Observation:
 
 
 @kernel
-def end_of_row(rows: npt.NDArray[np.int64], begin: int) -> int:
+def end_of_row(rows: Indices, begin: int) -> int:
     """Where the actions of the state end whose first one is at ``begin``."""
     end = begin + 1
     while end < len(rows) and rows[end] == rows[begin]:
@@ -67,9 +72,7 @@ def end_of_row(rows: npt.NDArray[np.int64], begin: int) -> int:
 
 
 @kernel(allocates=True)
-def _positions(
-    counts: npt.NDArray[np.int64], actions: npt.NDArray[np.int64], chosen: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
+def _positions(counts: Indices, actions: Indices, chosen: Indices) -> Indices:
     positions = np.empty(len(counts), np.int64)
     begin = 0
     for row in range(len(counts)):
@@ -80,10 +83,10 @@ def _positions(
 
 @kernel(allocates=True)
 def sample(
-    counts: npt.NDArray[np.int64],
-    log_probabilities: npt.NDArray[np.float32],
+    counts: Indices,
+    log_probabilities: Floats,
     uniforms: npt.NDArray[np.float64],
-) -> npt.NDArray[np.int64]:
+) -> Indices:
     """One position of the flat list per row, ``(n,)``, drawn from the row's distribution.
 
     ``counts`` are the lengths of the rows, ``uniforms`` random numbers ``(n,)`` between 0 and 1.
@@ -106,11 +109,11 @@ def sample(
 
 @kernel(allocates=True)
 def most_probable(
-    counts: npt.NDArray[np.int64],
-    kinds: npt.NDArray[np.int64],
-    log_probabilities: npt.NDArray[np.float32],
+    counts: Indices,
+    kinds: Indices,
+    log_probabilities: Floats,
     num_kinds: int,
-) -> npt.NDArray[np.int64]:
+) -> Indices:
     """One position of the flat list per row, ``(n,)``: the most probable action of the most probable kind.
 
     The most probable action alone would favor advancing, whose probability is not split among placements. Of
@@ -136,3 +139,204 @@ def most_probable(
         positions[row] = position
         begin = end
     return positions
+
+
+# --- policies with gradients ------------------------------------------------------------------------------
+
+
+def hierarchical_policy(
+    kind_logits: Tensor, scores: Tensor, rows: Tensor, kinds: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Log-probabilities of the legal actions, and entropies of the states in nats.
+
+    ``log p(action) = log p(kind) + log p(action | kind)``. A state without legal actions is no error, and
+    adds nothing to gradients.
+
+    Args:
+        kind_logits: ``(n, kinds)``, the logits of the kinds of action.
+        scores: ``(total,)``, the logits of the legal actions within their kind.
+        rows: ``(total,)``, the state that each legal action belongs to, ascending.
+        kinds: ``(total,)``, the kind of each legal action.
+
+    Returns:
+        The log-probabilities ``(total,)`` and the entropies ``(n,)``.
+    """
+    if scores.device.type == "cpu":
+        policy: tuple[Tensor, Tensor] = _CompiledPolicy.apply(  # type: ignore[no-untyped-call]
+            kind_logits, scores, rows, kinds
+        )
+        return policy
+    return scattered_policy(kind_logits, scores, rows, kinds)
+
+
+def scattered_policy(
+    kind_logits: Tensor, scores: Tensor, rows: Tensor, kinds: Tensor
+) -> tuple[Tensor, Tensor]:
+    """The same as :func:`hierarchical_policy`, for any device."""
+    groups = rows * kind_logits.shape[1] + kinds
+    highest = scores.new_full((kind_logits.numel(),), -torch.inf)
+    highest = highest.scatter_reduce(0, groups, scores.detach(), "amax")
+    centered = scores - highest.index_select(0, groups)
+    sums = torch.zeros_like(highest).index_add(0, groups, centered.exp())
+    placement = centered - sums.clamp(min=1e-30).log().index_select(0, groups)
+    placement_entropies = torch.zeros_like(highest).index_add(0, groups, -placement.exp() * placement)
+    possible = (sums > 0).view_as(kind_logits)
+    kind = torch.log_softmax(kind_logits.masked_fill(~possible, -1e9), 1)
+    probabilities = kind.exp()
+    entropies = (possible * probabilities * (placement_entropies.view_as(kind) - kind)).sum(1)
+    return kind.view(-1).index_select(0, groups) + placement, entropies
+
+
+def ragged_products(weights: Tensor, features: Tensor, rows: Tensor) -> Tensor:
+    """The product of each action's features with the weights of its state, ``(total,)``.
+
+    Args:
+        weights: ``(n, k)``, those of each state.
+        features: ``(total, k)``, constants: no gradient reaches them.
+        rows: int64 ``(total,)``, the state that each action belongs to, ascending.
+    """
+    if weights.device.type == "cpu":
+        products: Tensor = _CompiledProducts.apply(weights, features, rows)  # type: ignore[no-untyped-call]
+        return products
+    return (weights.index_select(0, rows) * features).sum(1)
+
+
+class _CompiledPolicy(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, kind_logits: Tensor, scores: Tensor, rows: Tensor, kinds: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        ctx.rows, ctx.kinds, ctx.shape = rows.numpy(), kinds.numpy(), kind_logits.shape
+        log_probabilities, entropies = policy_of(
+            kind_logits.detach().contiguous().numpy(),
+            scores.detach().contiguous().numpy(),
+            ctx.rows,
+            ctx.kinds,
+        )
+        ctx.log_probabilities = log_probabilities
+        return torch.from_numpy(log_probabilities), torch.from_numpy(entropies)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        of_logs, of_entropies = (gradient.contiguous().numpy() for gradient in gradients)
+        of_kinds, of_scores = np.zeros(ctx.shape, np.float32), np.empty(len(ctx.rows), np.float32)
+        _write_gradients(
+            ctx.log_probabilities, ctx.rows, ctx.kinds, of_logs, of_entropies, of_kinds, of_scores
+        )
+        return torch.from_numpy(of_kinds), torch.from_numpy(of_scores), None, None
+
+
+class _CompiledProducts(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, weights: Tensor, features: Tensor, rows: Tensor) -> Tensor:
+        ctx.features, ctx.rows, ctx.shape = features.numpy(), rows.numpy(), weights.shape
+        products = np.empty(len(ctx.rows), np.float32)
+        _write_products(weights.detach().contiguous().numpy(), ctx.features, ctx.rows, products)
+        return torch.from_numpy(products)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        weights = np.zeros(ctx.shape, np.float32)
+        _add_products(gradients[0].contiguous().numpy(), ctx.features, ctx.rows, weights)
+        return torch.from_numpy(weights), None, None
+
+
+def policy_of(kind_logits: Floats, scores: Floats, rows: Indices, kinds: Indices) -> tuple[Floats, Floats]:
+    """What :func:`hierarchical_policy` returns, as arrays."""
+    log_probabilities = np.empty(len(scores), np.float32)
+    entropies = np.zeros(len(kind_logits), np.float32)
+    _write_policy(kind_logits, scores, rows, kinds, log_probabilities, entropies)
+    return log_probabilities, entropies
+
+
+@kernel(allocates=True)
+def _write_policy(
+    kind_logits: Floats, scores: Floats, rows: Indices, kinds: Indices, out: Floats, entropies: Floats
+) -> None:
+    highest, sums = np.empty(kind_logits.shape[1], np.float32), np.empty(kind_logits.shape[1], np.float32)
+    begin = 0
+    while begin < len(rows):
+        end = end_of_row(rows, begin)
+        highest[:] = -np.inf
+        sums[:] = 0
+        for k in range(begin, end):
+            highest[kinds[k]] = max(highest[kinds[k]], scores[k])
+        for k in range(begin, end):
+            out[k] = scores[k] - highest[kinds[k]]
+            sums[kinds[k]] += np.exp(out[k])
+        _compare_kinds(kind_logits[rows[begin]], sums)
+        entropy = np.float32(0)
+        for k in range(begin, end):
+            out[k] += sums[kinds[k]]
+            entropy -= np.exp(out[k]) * out[k]
+        entropies[rows[begin]] = entropy
+        begin = end
+
+
+@kernel
+def _compare_kinds(kind_logits: Floats, sums: Floats) -> None:
+    """Turns sums of exponentials into what makes log-probabilities of the scores that they are sums of."""
+    best, total = np.float32(-np.inf), np.float32(0)
+    for kind in range(len(sums)):
+        if sums[kind] > 0:
+            best = max(best, kind_logits[kind])
+    for kind in range(len(sums)):
+        if sums[kind] > 0:
+            total += np.exp(kind_logits[kind] - best)
+    for kind in range(len(sums)):
+        if sums[kind] > 0:
+            sums[kind] = kind_logits[kind] - best - np.log(total) - np.log(sums[kind])
+
+
+@kernel(allocates=True)
+def _write_gradients(
+    log_probabilities: Floats,
+    rows: Indices,
+    kinds: Indices,
+    of_logs: Floats,
+    of_entropies: Floats,
+    of_kinds: Floats,
+    of_scores: Floats,
+) -> None:
+    """Writes the gradients of the logits of kinds, an array of zeros, and of the scores.
+
+    With ``g`` the gradient of the log-probabilities, that of the entropies included, ``P`` the probability of
+    a kind and ``q`` that of an action within its kind, ``dkind = sum(g in kind) - P * sum(g)`` and
+    ``dscore = g - q * sum(g in kind)``.
+    """
+    shares = np.empty(of_kinds.shape[1], np.float32)
+    begin = 0
+    while begin < len(rows):
+        end = end_of_row(rows, begin)
+        sums = of_kinds[rows[begin]]
+        shares[:] = 0
+        total, of_entropy = np.float32(0), of_entropies[rows[begin]]
+        for k in range(begin, end):
+            probability = np.exp(log_probabilities[k])
+            of_scores[k] = of_logs[k] - of_entropy * probability * (1 + log_probabilities[k])
+            shares[kinds[k]] += probability
+            sums[kinds[k]] += of_scores[k]
+            total += of_scores[k]
+        for k in range(begin, end):
+            share = shares[kinds[k]]
+            if share > 0:
+                of_scores[k] -= np.exp(log_probabilities[k]) / share * sums[kinds[k]]
+        for kind in range(len(shares)):
+            sums[kind] -= shares[kind] * total
+        begin = end
+
+
+@kernel
+def _write_products(weights: Floats, features: Floats, rows: Indices, out: Floats) -> None:
+    for k in range(len(rows)):
+        product = np.float32(0)
+        for column in range(weights.shape[1]):
+            product += weights[rows[k], column] * features[k, column]
+        out[k] = product
+
+
+@kernel
+def _add_products(gradients: Floats, features: Floats, rows: Indices, weights: Floats) -> None:
+    for k in range(len(rows)):
+        for column in range(weights.shape[1]):
+            weights[rows[k], column] += gradients[k] * features[k, column]

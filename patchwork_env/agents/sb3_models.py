@@ -22,10 +22,9 @@ import torch
 from torch import Tensor
 
 from patchwork_env.agents.base import SamplingAgent
-from patchwork_env.agents.checkpoint_tensors import network_config
+from patchwork_env.agents.checkpoints import Shapes, not_finite
 from patchwork_env.agents.networks import network_class
-from patchwork_env.agents.policy import PolicyAgent
-from patchwork_env.agents.weights import Shapes, not_finite
+from patchwork_env.agents.policy import PolicyAgent, network_config, weight_shapes, with_weights
 from patchwork_env.core.documents import parse_json
 from patchwork_env.core.names import short_repr
 from patchwork_env.games import PATCHWORK, rules_of
@@ -77,11 +76,10 @@ def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> 
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: {error}") from None
     config = network_config(own["network"], str(path))
-    shapes = {PREFIX + name: shape for name, shape in kind.weight_shapes(config).items()}
+    shapes = {PREFIX + name: shape for name, shape in weight_shapes(lambda: kind(config)).items()}
     weights = _checked(tensors, shapes, path, f"a network of {config}")
-    made = kind(config)
-    made.load_state_dict({name.removeprefix(PREFIX): tensor for name, tensor in weights.items()})
-    return PolicyAgent(made.eval(), path.name, sample=sample, seed=seed)
+    named = {name.removeprefix(PREFIX): array for name, array in weights.items()}
+    return PolicyAgent(with_weights(lambda: kind(config), named), path.name, sample=sample, seed=seed)
 
 
 # --- perceptrons ------------------------------------------------------------------------------------------
@@ -106,10 +104,8 @@ def _perceptron(tensors: Mapping[str, Any], data: Mapping[str, Any], path: Path)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
     what = f"an MlpPolicy of Patchwork with {list(sizes)} units for both policy and value"
-    weights = _checked(tensors, mlp.MlpNetwork.weight_shapes(config), path, what)
-    network = mlp.MlpNetwork(config)
-    network.load_state_dict(weights)
-    return network.eval()
+    weights = _checked(tensors, weight_shapes(lambda: mlp.MlpNetwork(config)), path, what)
+    return with_weights(lambda: mlp.MlpNetwork(config), weights)
 
 
 def _check_policy(data: Mapping[str, Any], modules: tuple[str, ...], path: Path) -> None:
@@ -205,7 +201,9 @@ def _is_stored(info: zipfile.ZipInfo, most: int) -> bool:
     return info.compress_type == zipfile.ZIP_STORED and info.file_size <= most
 
 
-def _checked(tensors: Mapping[str, Any], shapes: Shapes, path: Path, what: str) -> dict[str, Tensor]:
+def _checked(
+    tensors: Mapping[str, Any], shapes: Shapes, path: Path, what: str
+) -> dict[str, npt.NDArray[np.float32]]:
     """The tensors, which must be of these shapes, of float32, and finite."""
     wrong = sorted(map(str, tensors.keys() ^ shapes.keys()))
     wrong += [name for name in shapes if name in tensors and not _fits(tensors[name], shapes[name])]
@@ -216,7 +214,7 @@ def _checked(tensors: Mapping[str, Any], shapes: Shapes, path: Path, what: str) 
     arrays = {name: tensors[name].numpy() for name in shapes}
     if damaged := not_finite(arrays):
         raise ValueError(f"{path}: {damaged[0]} holds numbers that are not finite")
-    return {name: torch.from_numpy(array.copy()) for name, array in arrays.items()}
+    return arrays
 
 
 def _fits(tensor: Any, shape: tuple[int, ...]) -> bool:

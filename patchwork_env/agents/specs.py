@@ -1,34 +1,238 @@
-"""Specs, the strings that name agents.
+"""Specs, the strings that name agents, and the registry of all that they can name.
 
 A spec is a name, such as ``"greedy"`` or ``"ppo"``, or the path of a checkpoint folder or of an ONNX
 file, or ``"hf:owner/name@revision"`` for a checkpoint on the Hugging Face Hub. Options stand behind the
 last colon where there are any: ``"mcts:simulations=400"``, ``"runs/quick/final:sample=true"``. The level
 of a search may stand there by its name alone: ``"champion:fast"`` is ``"champion:level=fast"``.
 
-What a spec can name is registered next to the agent: see :mod:`~patchwork_env.agents.registry`.
+An agent is registered next to where it is defined. Packages make theirs known by an entry point of the group
+``patchwork_env.agents``: its name is that of the agent, its value a module that calls :func:`register` when
+it is imported, or a factory. It is loaded when a spec uses the name.
+
+Commands take one more form, ``module:name`` for an agent in a module that is imported. Whoever lets others
+name agents asks :func:`runs_code` first: the page, the engine over pipes, the servers of language models.
 """
 
 from __future__ import annotations
 
+import importlib
+import math
 import os
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
 from patchwork_env.agents import checkpoints, hub
 from patchwork_env.agents.base import Agent
 from patchwork_env.agents.checkpoints import CHECKPOINT_FILE
-from patchwork_env.agents.readers import Reader
-from patchwork_env.agents.registry import Entry, known_entry_points, named, of_scheme, registered
-from patchwork_env.core.checks import check_one_of, check_seed
+from patchwork_env.agents.simple import CallableAgent
+from patchwork_env.core.checks import check_between, check_one_of, check_seed
+from patchwork_env.core.extras import from_extra
 from patchwork_env.core.names import nearest, short_repr
 from patchwork_env.games import GAMES
 
 LEVELS = ("instant", "fast", "strong", "analysis")
 """Names of budgets that searches with a learned value have, from the smallest to the largest."""
+BUDGETS = ("level", "nodes", "seconds", "simulations")
+"""The options that are budgets."""
+MOST_SIMULATIONS = 10**6
+"""The most simulations of a move; searches have memory for each of them."""
 MAX_SPEC_LENGTH = 4096
 """The most characters of a spec: as many as a path may have on most systems."""
+ENTRY_POINT_GROUP = "patchwork_env.agents"
+_PROVIDERS = ("patchwork_env.agents.patchwork", "patchwork_env.agents.nmbr9")
+"""Packages of this library that register agents when they are imported."""
+
+Factory = str | Callable[..., Agent]
+"""Makes an agent, or ``"module:function"`` for a function to import."""
+Reader = Callable[[str], Any]
+"""Makes the value of an option from its text; the ValueError that it raises says what is allowed."""
+
+
+# --- readers of options -----------------------------------------------------------------------------------
+
+
+def boolean(text: str) -> bool:
+    """Reads ``true`` or ``false``."""
+    if text not in ("true", "false"):
+        raise ValueError("true or false")
+    return text == "true"
+
+
+def seconds(text: str) -> float:
+    """Reads a time in seconds."""
+    if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", text) or float(text) == 0:
+        raise ValueError("a number above 0, such as 0.5")
+    return float(text)
+
+
+def integer(lowest: int, highest: int = 10**6) -> Reader:
+    """A reader of integers of ``lowest ... highest``."""
+
+    def read(text: str) -> int:
+        if not re.fullmatch("[0-9]{1,9}", text) or not lowest <= int(text) <= highest:
+            raise ValueError(f"an integer of {lowest} to {highest}")
+        return int(text)
+
+    return read
+
+
+def one_of(*words: str) -> Reader:
+    """A reader that accepts only the words given."""
+
+    def read(text: str) -> str:
+        if text not in words:
+            raise ValueError(f"one of {', '.join(words)}")
+        return text
+
+    return read
+
+
+# --- the registry -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The way to make the agents of one name, scheme, ending, or kind of checkpoint."""
+
+    factory: Factory
+    options: Mapping[str, Reader]
+    games: tuple[str, ...] | None = None
+    listed: bool = False
+    extra: str = ""
+    made_from: str = ""
+    needs_trust: bool = False
+
+    def make(self, *arguments: Any, **options: Any) -> Agent:
+        """Calls the factory, which is imported first if it is a text."""
+        factory = self.factory
+        if isinstance(factory, str):
+            module, _, name = factory.partition(":")
+            with from_extra(self.extra, f"agents from {self.made_from} need"):
+                factory = getattr(importlib.import_module(module), name)
+        agent = factory(*arguments, **options)
+        if not isinstance(agent, Agent):
+            raise TypeError(f"{self.factory!r} is registered to make agents, but returned {agent!r}")
+        return agent
+
+
+_entries: dict[str | tuple[str, str], Entry] = {}
+"""What is registered: by name, ``"scheme:"`` or ``".ending"``, and by game and kind of checkpoint."""
+_NAME = re.compile(r"\w[\w.-]*")
+
+
+def register(
+    name: str,
+    factory: Factory,
+    *,
+    games: tuple[str, ...] | None = None,
+    options: Mapping[str, Reader] | None = None,
+    listed: bool = True,
+    extra: str = "",
+    needs_trust: bool = False,
+) -> None:
+    """Makes a name a spec.
+
+    >>> from patchwork_env import agents
+    >>> agents.register("cautious", lambda seed, patience=3: agents.load("greedy"), options={"patience": int})
+    >>> agents.load("cautious:patience=5")
+    <agent greedy>
+
+    Args:
+        name: The name: letters, digits, ``_``, ``-`` and dots. With a colon at its end, every text that
+            begins with it is a spec; with a dot at its beginning, every file that ends with it.
+        factory: A function, called as ``factory(seed, **options)``, that returns an
+            :class:`~patchwork_env.agents.Agent`; or the text ``"module:function"``, whose module is imported
+            when the agent is asked for. What stands behind the colon, or the path of the file, comes before
+            the seed.
+        games: The games that the agents play; None for every game that there is.
+        options: The options that a spec may give, each with a reader of its text: a function whose ValueError
+            says what is allowed.
+        listed: Whether :func:`names` lists the name: not if the agents play only some set-ups of their games.
+        extra: The extra of this package that installs what the factory imports.
+        needs_trust: Whether such specs may come from the user alone: see :func:`runs_code`.
+
+    Raises:
+        ValueError: The name is taken, or has other characters.
+    """
+    if not isinstance(name, str) or not re.fullmatch(rf"{_NAME.pattern}:?|\.\w+", name):
+        raise ValueError(
+            f"the name of an agent is {short_repr(name)}; allowed are letters, digits, '_', '-' and '.'"
+        )
+    if name in _entries:
+        raise ValueError(f"there is an agent {name!r} already")
+    made_from = f"{name[1:].upper()} files" if name.startswith(".") else f"specs {name}"
+    is_listed = listed and bool(_NAME.fullmatch(name))
+    _entries[name] = Entry(factory, dict(options or {}), games, is_listed, extra, made_from, needs_trust)
+
+
+def register_checkpoint(
+    game: str, kind: str, factory: Factory, *, options: Mapping[str, Reader] | None = None, extra: str = ""
+) -> None:
+    """Makes checkpoints of a game and a kind, as ``checkpoint.json`` gives them, playable.
+
+    The factory is called as ``factory(path, seed, **options)``; see :func:`register` for the rest.
+
+    Raises:
+        ValueError: There is such a kind already.
+    """
+    if (game, kind) in _entries:
+        raise ValueError(f"there is a kind {kind!r} of checkpoints of {game} already")
+    _entries[game, kind] = Entry(factory, dict(options or {}), (game,), extra=extra, made_from="checkpoints")
+
+
+def registered() -> dict[str | tuple[str, str], Entry]:
+    """The registry with all agents of this library."""
+    for module in _PROVIDERS:
+        importlib.import_module(module)
+    return _entries
+
+
+def named(name: str) -> Entry | None:
+    """The entry of a name, which may come from another package; None if nobody has registered it."""
+    if not _NAME.fullmatch(name):
+        return None
+    if name not in registered() and name in _entry_points():
+        _load_entry_point(_entry_points()[name])
+    return _entries.get(name)
+
+
+def _of_scheme(name: str) -> Entry | None:
+    """The entry of the word and the colon that a name begins with; None if there is none."""
+    scheme, colon, _ = name.partition(":")
+    return registered().get(f"{scheme}:") if colon else None
+
+
+def _of_ending(name: str) -> Entry | None:
+    """The entry of the ending of a file; None if it has none of those registered."""
+    if hub.is_on_hub(name) or os.path.isdir(name):
+        return None
+    ending = os.path.splitext(name)[1]
+    return registered().get(ending) if ending.startswith(".") else None
+
+
+def _entry_points() -> dict[str, EntryPoint]:
+    """The agents that installed packages promise, by name."""
+    return {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}
+
+
+def _load_entry_point(point: EntryPoint) -> None:
+    package = point.dist.name if point.dist else point.value
+    try:
+        found = point.load()
+        if point.name not in _entries and callable(found):
+            register(point.name, found)
+    except Exception as error:  # whatever a foreign module raises
+        raise ValueError(
+            f"agent {point.name!r} of the package {package!r} cannot be loaded: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+    if point.name not in _entries:
+        raise ValueError(f"the package {package!r} promises an agent {point.name!r}, but registers none")
 
 
 # --- what there is ----------------------------------------------------------------------------------------
@@ -48,13 +252,13 @@ def names(game: str | None = None) -> tuple[str, ...]:
     """
     if game is not None:
         check_one_of(game, GAMES, "game")
-    listed = (name for name, entry in registered().names.items() if entry.listed and _plays(entry, game))
+    listed = (
+        str(name)
+        for name, entry in registered().items()
+        if entry.listed and (game is None or entry.games is None or game in entry.games)
+    )
     shipped = (name for name in _shipped() if game is None or _game_of(name) == game)
     return *listed, *shipped
-
-
-def _plays(entry: Entry, game: str | None) -> bool:
-    return game is None or entry.games is None or game in entry.games
 
 
 def _shipped() -> list[str]:
@@ -76,23 +280,7 @@ def path_of(spec: str | os.PathLike[str]) -> Path | None:
         OSError: See :func:`load`, for a policy on the Hub.
     """
     name, _ = parse(spec)
-    return None if named(name) or of_scheme(name) else Path(checkpoint_path(name))
-
-
-def needs_trust(spec: str) -> bool:
-    """Whether a spec may come from the user alone, and from no message: loading it does more than read."""
-    entry = of_scheme(spec)
-    return is_remote(spec) or (entry is not None and entry.needs_trust)
-
-
-def has_scheme(spec: str) -> bool:
-    """Whether a spec begins with a word that :func:`register_scheme` made known."""
-    return of_scheme(spec) is not None
-
-
-def is_remote(spec: str) -> bool:
-    """Whether a spec, or one of its options, names a checkpoint on the Hugging Face Hub."""
-    return hub.is_on_hub(spec) or f"={hub.PREFIX}" in spec
+    return None if named(name) or _of_scheme(name) else Path(checkpoint_path(name))
 
 
 def checkpoint_path(name: str) -> str:
@@ -128,33 +316,35 @@ def load(spec: str | os.PathLike[str], seed: int | None = None) -> Agent:
     """
     check_seed(seed)
     name, texts = parse(spec)
+    arguments: tuple[str, ...] = ()
     if entry := named(name):
-        return entry.make(seed, **_read_options(name, texts, entry.options))
-    if entry := of_scheme(name):
-        return entry.make(name.partition(":")[2], seed, **_read_options(name, texts, entry.options))
-    for ending, entry in registered().endings.items():
-        if name.endswith(ending) and not (hub.is_on_hub(name) or os.path.isdir(name)):
-            return entry.make(name, seed, **_read_options(name, texts, entry.options))
-    path = checkpoint_path(name)
-    check_checkpoint(path)
-    entry = _kind_of(path)
-    agent = entry.make(path, seed, **_read_options(name, texts, entry.options))
+        pass
+    elif entry := _of_scheme(name):
+        arguments = (name.partition(":")[2],)
+    elif entry := _of_ending(name):
+        arguments = (name,)
+    else:
+        path = checkpoint_path(name)
+        check_checkpoint(path)
+        entry, arguments = _of_checkpoint(path), (path,)
+    agent = entry.make(*arguments, seed, **_read_options(name, texts, entry.options))
     if hub.is_on_hub(name):
         agent.name = hub.fetch(name).name
     return agent
 
 
-def _kind_of(path: str) -> Entry:
+def _of_checkpoint(path: str) -> Entry:
     """The entry of the agents that play a checkpoint."""
     description = checkpoints.read_description(Path(path))
     game, kind = description["game"], description["policy"]
-    kinds = registered().kinds
-    if (game, kind) not in kinds:
-        known = ", ".join(repr(other) for of, other in kinds if of == game) or "none"
+    known = registered()
+    if (game, kind) not in known:
+        kinds = ", ".join(repr(key[1]) for key in known if isinstance(key, tuple) and key[0] == game)
         raise ValueError(
-            f"the policy of {path} is {short_repr(kind)}; this library plays of those for {game}: {known}"
+            f"the policy of {path} is {short_repr(kind)}; this library plays of those for {game}: "
+            f"{kinds or 'none'}"
         )
-    return kinds[game, kind]
+    return known[game, kind]
 
 
 _PAIR = "[a-z_]+=[^=]*"
@@ -175,8 +365,8 @@ def parse(spec: str | os.PathLike[str]) -> tuple[str, dict[str, str]]:
         text = None
     if not isinstance(text, str):
         raise ValueError(
-            "the spec of an agent must be text or a path, "
-            f"not {short_repr(spec)} of type {type(spec).__name__}"
+            f"the spec of an agent must be text or a path, not {short_repr(spec)} of type "
+            f"{type(spec).__name__}"
         )
     if len(text) > MAX_SPEC_LENGTH:
         raise ValueError(
@@ -230,12 +420,11 @@ def check_checkpoint(path: str) -> None:
             f"{', '.join(LEVELS)}{_hint(word, LEVELS)}"
         )
     raise ValueError(
-        f"there is no agent {shown}; allowed are {_what_exists()}"
-        f"{_hint(path, (*names(), *known_entry_points()))}"
+        f"there is no agent {shown}; allowed are {_what_exists()}{_hint(path, (*names(), *_entry_points()))}"
     )
 
 
-def _hint(word: str, known: Mapping[str, Any] | tuple[str, ...]) -> str:
+def _hint(word: str, known: Iterable[str]) -> str:
     """The end of a message that says which known word may have been meant; empty if none is near."""
     close = nearest(word, known)
     return f"; did you mean {close!r}?" if close else ""
@@ -248,3 +437,104 @@ def _shown(text: str) -> str:
 
 def _what_exists() -> str:
     return ", ".join(map(repr, names())) + f" and paths of checkpoint folders, or {hub.FORM}"
+
+
+# --- budgets ----------------------------------------------------------------------------------------------
+
+
+def check_budget(**budgets: Any) -> dict[str, Any]:
+    """The budgets of a search that are given, one or none; those that are not given are None.
+
+    Raises:
+        ValueError: More than one is given; or a number is not above 0 and finite, or there are too many
+            simulations.
+    """
+    given = {name: value for name, value in budgets.items() if value is not None}
+    if len(given) > 1:
+        words = " and ".join(f"{name}={value}" for name, value in given.items())
+        raise ValueError(f"the budgets are {words}; give one of them")
+    for name, value in given.items():
+        if name == "simulations":
+            check_between(value, 1, MOST_SIMULATIONS, name)
+        elif not isinstance(value, str) and not 0 < value < math.inf:
+            raise ValueError(f"{name} is {value}; it must be above 0 and finite")
+    return given
+
+
+def with_budget(spec: str, **budgets: Any) -> str:
+    """A spec with another budget in place of its own; the same spec if none is given.
+
+    Raises:
+        ValueError: More than one is given, or see :func:`parse`.
+    """
+    given = check_budget(**budgets)
+    if not given:
+        return spec
+    name, options = parse(spec)
+    kept = {key: text for key, text in options.items() if key not in BUDGETS}
+    return spec_of(name, **kept, **given)
+
+
+def spec_of(name: str, **options: Any) -> str:
+    """The spec of an agent with those options that are not None; a level stands there by its name alone."""
+    given = {key: value for key, value in options.items() if value is not None}
+    if list(given) == ["level"]:
+        return f"{name}:{given['level']}"
+    words = [
+        f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}" for key, value in given.items()
+    ]
+    return f"{name}:{','.join(words)}" if words else name
+
+
+# --- specs that run code ----------------------------------------------------------------------------------
+
+_IMPORTED = re.compile(r"(?P<module>[A-Za-z_]\w*(\.[A-Za-z_]\w*)*):(?P<name>[A-Za-z_]\w*)")
+
+
+def is_remote(spec: str) -> bool:
+    """Whether a spec, or one of its options, names a checkpoint on the Hugging Face Hub."""
+    return hub.is_on_hub(spec) or f"={hub.PREFIX}" in spec
+
+
+def is_import(text: str) -> bool:
+    """Whether a text is ``module:name`` and no spec, such as ``champion:fast``."""
+    match = _IMPORTED.fullmatch(text)
+    if match is None or _of_scheme(text) or hub.is_on_hub(text):
+        return False
+    return match["module"] not in names()
+
+
+def runs_code(text: str) -> bool:
+    """Whether loading what a text names runs code of its choice, a module or a program, or downloads it."""
+    scheme = _of_scheme(text)
+    return is_import(text) or is_remote(text) or (scheme is not None and scheme.needs_trust)
+
+
+def import_agent(text: str) -> Agent:
+    """The agent that ``module:name`` names, in a module that is imported.
+
+    Modules are found where Python looks for them, and behind that in the current folder. It is an agent, a
+    class of agents, which is called without arguments, or a function from a game to an action.
+
+    Raises:
+        ValueError: The name is that of something else.
+        ImportError: There is no such module, or it lacks the name.
+    """
+    module, _, name = text.partition(":")
+    if module.endswith(".py"):
+        raise ImportError(f"{text} names a file; write {module[:-3]}:{name}")
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
+    found = importlib.import_module(module)
+    if not hasattr(found, name):
+        raise ImportError(f"module {module!r} has no {name!r}")
+    value = getattr(found, name)
+    if isinstance(value, type) and issubclass(value, Agent):
+        value = value()
+    if isinstance(value, Agent):
+        return value
+    if callable(value):
+        return CallableAgent(value)
+    raise ValueError(
+        f"{text} is {short_repr(value)}; it must be an Agent or a function from a game to an action"
+    )

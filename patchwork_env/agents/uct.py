@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents.base import Actions, BatchAgent
-from patchwork_env.agents.budgets import check_budget, spec_of
+from patchwork_env.agents.specs import check_budget, spec_of
 from patchwork_env.core.checks import check_at_least_one, seed_streams
 from patchwork_env.core.compile import specialize, template
 from patchwork_env.core.random import Streams, random_below

@@ -11,9 +11,8 @@ from typing import Any
 
 from patchwork_env import agents
 from patchwork_env.agents import Agent
-from patchwork_env.agents.imported import import_agent, is_import, runs_code
 from patchwork_env.agents.partner import BEGINNER, CHAMPION
-from patchwork_env.agents.specs import LEVELS, is_remote
+from patchwork_env.agents.specs import LEVELS, import_agent, is_import, is_remote, runs_code
 from patchwork_env.core.checks import as_integer
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.messages import reason_of

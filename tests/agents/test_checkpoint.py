@@ -12,11 +12,10 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from patchwork_env import agents
-from patchwork_env.agents import checkpoint_tensors
+from patchwork_env.agents import checkpoints
 from patchwork_env.agents.checkpoints import read_description
 from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.nmbr9.policy_network import Nmbr9Network
-from patchwork_env.agents.patchwork.mlp import MlpConfig, MlpNetwork
 from patchwork_env.agents.patchwork.policy import PolicyAgent, load_policy, save_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.patchwork import Game
@@ -147,7 +146,7 @@ def test_failing_write_leaves_no_folder(tmp_path, network, monkeypatch, error):
     def fail(*_):
         raise error
 
-    monkeypatch.setattr(checkpoint_tensors, "write_tensors", fail)
+    monkeypatch.setattr(checkpoints, "write_tensors", fail)
     with pytest.raises(type(error)):
         save_policy(tmp_path / "policy", network)
     assert contents(tmp_path) == {}
@@ -185,7 +184,7 @@ def with_tensors(change):
     return damage
 
 
-SIZES = {"width": 12, "depth": 2, "channels": 4, "features": True}
+SIZES = {"width": 12, "depth": 2, "channels": 4, "features": True, **NOTHING_MORE}
 
 
 @pytest.mark.parametrize(
@@ -214,7 +213,7 @@ SIZES = {"width": 12, "depth": 2, "channels": 4, "features": True}
         (
             describe(network=SIZES | {"channels": 5}),
             ValueError,
-            r"weights.*window\.bias is F32 \[4\], not F32 \[5\]",
+            r"weights.*modulation\.bias is F32 \[4\], not F32 \[5\]",
         ),
         (describe(network=SIZES | {"depth": 3}), ValueError, r"weights.*trunk\.4\.weight is missing"),
         (describe(network=SIZES | {"depth": 1}), ValueError, r"weights.*'trunk\.2\..*' is unknown"),
@@ -266,39 +265,6 @@ def test_damaged_checkpoints(folder, damage, error, message):
     with pytest.raises(error):
         agents.load(str(folder))
     assert contents(folder) == before
-
-
-@pytest.mark.parametrize(
-    ("kind", "sizes"),
-    [
-        (PatchworkNetwork, NetworkConfig(12, 3, 4)),
-        (PatchworkNetwork, NetworkConfig(12, 3, 4, features=False)),
-        (PatchworkNetwork, NetworkConfig(12, 3, 0)),
-        (PatchworkNetwork, NetworkConfig(12, 3, 0, offers=True)),
-        (PatchworkNetwork, NetworkConfig(12, 3, 0, lookahead=True)),
-        (Nmbr9Network, NetworkConfig(12, 3, 4)),
-        (Nmbr9Network, NetworkConfig(12, 3, 4, features=False)),
-        (Nmbr9Network, NetworkConfig(12, 3, 0)),
-        (MlpNetwork, MlpConfig((8, 6, 4))),
-        (MlpNetwork, MlpConfig(())),
-    ],
-)
-def test_weights_have_the_shapes_that_are_told_before(kind, sizes):
-    weights = kind(sizes).state_dict()
-    assert kind.weight_shapes(sizes) == {name: tuple(tensor.shape) for name, tensor in weights.items()}
-
-
-def test_a_policy_of_an_earlier_version_reads_no_offers(tmp_path):
-    network = PatchworkNetwork(NetworkConfig(12, 2, 0))
-    save_policy(tmp_path / "policy", network)
-    path = tmp_path / "policy" / "checkpoint.json"
-    description = json.loads(path.read_text())
-    for name in NOTHING_MORE:
-        del description["network"][name]
-    path.write_text(json.dumps(description))
-    read = load_policy(tmp_path / "policy")[0]
-    assert read.config == network.config
-    assert torch.equal(read.kind_hidden.weight, network.kind_hidden.weight)
 
 
 @pytest.mark.parametrize("name", NOTHING_MORE)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from patchwork_env.agents.evaluation import NetworkEvaluator
 from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.agents.policy import NetworkEvaluator
 from tests.agents.positions import many_states
 
 

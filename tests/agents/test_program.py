@@ -14,7 +14,7 @@ import pytest
 
 from examples import foreign_engine
 from patchwork_env import agents, nmbr9, patchwork
-from patchwork_env.agents.checkpoints import write_description
+from patchwork_env.agents.checkpoints import write_checkpoint
 from patchwork_env.agents.program import ProgramAgent, query_of
 from patchwork_env.errors import OpponentError
 from patchwork_env.learning.evaluation import play_matches
@@ -148,7 +148,7 @@ def test_no_file_can_name_a_program(tmp_path: Path) -> None:
         (spec, "value", "is for the game"),
         ("nmbr9", "program", "the policy of"),
     ):
-        write_description(folder, policy, {}, game=game)
+        write_checkpoint(folder, game, policy, {}, {})
         with pytest.raises(ValueError, match=words):
             agents.load(folder)
     for text in (spec, f"patchwork/1 state={spec}"):

@@ -176,7 +176,7 @@ def test_files_of_another_kind(saved, tmp_path):
 @pytest.mark.parametrize(
     ("kwargs", "message"),
     [
-        ({"net_arch": {"pi": [8], "vf": [9]}}, r"\[8\] units for both policy and value: 'value_net.weight'"),
+        ({"net_arch": {"pi": [8], "vf": [9]}}, r"\[8\] units for both policy and value: 'mlp_extr"),
         ({"net_arch": [8], "activation_fn": torch.nn.GELU}, r"GELU'>\" is none of relu, tanh"),
     ],
 )

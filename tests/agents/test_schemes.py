@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from patchwork_env import agents
-from patchwork_env.agents import Agent, registry
-from patchwork_env.agents.imported import is_import, runs_code
-from patchwork_env.agents.readers import integer
+from patchwork_env.agents import Agent, specs
+from patchwork_env.agents.specs import integer, is_import, runs_code
 
 
 class Named(Agent):
@@ -23,13 +22,9 @@ class Named(Agent):
 
 @pytest.fixture(autouse=True)
 def _registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = registry.registered()
-    own = registry.Registry(
-        dict(known.names), dict(known.kinds), dict(known.endings), {"taken": known.names["random"]}
-    )
-    monkeypatch.setattr(registry, "_registry", own)
-    registry.register_scheme("run", Named, options={"size": integer(1, 9)}, needs_trust=True)
-    registry.register_scheme("read", Named)
+    monkeypatch.setattr(specs, "_entries", dict(specs.registered()))
+    agents.register("run:", Named, options={"size": integer(1, 9)}, needs_trust=True)
+    agents.register("read:", Named)
 
 
 def test_what_stands_behind_the_colon_is_for_the_factory() -> None:
@@ -39,8 +34,8 @@ def test_what_stands_behind_the_colon_is_for_the_factory() -> None:
     assert agents.path_of("runs/a") == Path("runs/a")
     with pytest.raises(ValueError, match="agent 'run:a' has no option 'depth'"):
         agents.load("run:a:depth=3")
-    with pytest.raises(ValueError, match="agents that begin with 'taken:' already"):
-        registry.register_scheme("taken", Named)
+    with pytest.raises(ValueError, match="there is an agent 'read:' already"):
+        agents.register("read:", Named)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from patchwork_env import agents
-from patchwork_env.agents import Agent, GreedyAgent, RandomAgent, readers, registry
+from patchwork_env.agents import Agent, GreedyAgent, RandomAgent, specs
 from patchwork_env.games import GAMES, register
 from patchwork_env.patchwork import Game
 from tests.toy.game import Game as Row
@@ -17,12 +17,9 @@ register("row", "tests.toy.rules")
 
 
 @pytest.fixture
-def own_registry(monkeypatch: pytest.MonkeyPatch) -> registry.Registry:
+def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """A registry that forgets what a test registers."""
-    known = registry.registered()
-    own = registry.Registry(dict(known.names), dict(known.kinds), dict(known.endings), dict(known.schemes))
-    monkeypatch.setattr(registry, "_registry", own)
-    return own
+    monkeypatch.setattr(specs, "_entries", dict(specs.registered()))
 
 
 class Patient(Agent):
@@ -37,7 +34,7 @@ class Patient(Agent):
 
 @pytest.mark.usefixtures("own_registry")
 def test_a_registered_agent_is_a_spec_like_any_other() -> None:
-    agents.register("patient", Patient, games=("patchwork",), options={"patience": readers.integer(1, 9)})
+    agents.register("patient", Patient, games=("patchwork",), options={"patience": specs.integer(1, 9)})
     agent = agents.as_agent("patient:patience=5", seed=4)
     assert isinstance(agent, Patient)
     assert (agent.patience, agent.seed) == (5, 4)
@@ -69,8 +66,8 @@ def test_agents_of_other_packages_are_found_by_their_entry_points(monkeypatch: p
         "broken": "no.such.module:factory",
         "empty": "patchwork_env.errors",
     }
-    found = [EntryPoint(name, value, registry.ENTRY_POINT_GROUP) for name, value in points.items()]
-    monkeypatch.setattr(registry, "entry_points", lambda group: found)
+    found = [EntryPoint(name, value, specs.ENTRY_POINT_GROUP) for name, value in points.items()]
+    monkeypatch.setattr(specs, "entry_points", lambda group: found)
     assert isinstance(agents.load("greedy"), GreedyAgent)  # a broken one disturbs nobody else
     assert type(agents.load("patient", 3)).__name__ == "Patient"
     with pytest.raises(

@@ -11,7 +11,7 @@ import threading
 import pytest
 
 from patchwork_env import agents
-from patchwork_env.agents.imported import import_agent
+from patchwork_env.agents.specs import import_agent
 from patchwork_env.errors import IllegalActionError, StorageError
 from patchwork_env.integrations.language_models import TextAgent, Usage, rate
 from patchwork_env.learning.evaluation import play_matches

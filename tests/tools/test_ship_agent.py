@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from patchwork_env.agents.checkpoints import read_description, write_description
+from patchwork_env.agents.checkpoints import read_description, write_checkpoint
 
 SCRIPT = Path(__file__).parents[2] / "tools" / "ship_agent.py"
 
@@ -22,7 +22,7 @@ def test_runs_without_rewards_are_shipped(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(tool, "SHIPPED_FOLDER", tmp_path / "shipped")
     final = tmp_path / "run" / "final"
     final.mkdir(parents=True)
-    write_description(final, "value", {}, {"steps": 7}, game="nmbr9")
+    write_checkpoint(final, "nmbr9", "value", {}, {}, {"steps": 7})
     (tmp_path / "run" / "config.yaml").write_text(yaml.safe_dump({"algorithm": "solo_td", "device": "cpu"}))
     info = read_description(tool.ship(tmp_path / "run", "solo"))["info"]
     assert info["algorithm"] == "solo_td"

@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from safetensors.numpy import save
 
-from patchwork_env.agents.checkpoints import VALUE, WEIGHTS_FILE, read_description, write_description
+from patchwork_env.agents.checkpoints import VALUE, read_arrays, read_description, write_checkpoint
 from patchwork_env.agents.compiled.records import aligned_record, arrays_of
-from patchwork_env.agents.weights import read_arrays
 
 
 def write_weights(
@@ -20,8 +18,7 @@ def write_weights(
     """Writes the two files of a value into an existing folder; ``info`` says how it was made."""
     arrays = arrays_of(weights)
     shapes = {name: list(array.shape) for name, array in arrays.items()}
-    write_description(folder, VALUE, shapes, info, game=game)
-    (folder / WEIGHTS_FILE).write_bytes(save(arrays))
+    write_checkpoint(folder, game, VALUE, shapes, arrays, info)
 
 
 def read_weights(
@@ -36,7 +33,7 @@ def read_weights(
     description = read_description(folder, game, VALUE)
     weights = aligned_record(kind)
     shapes = {name: array.shape for name, array in arrays_of(weights).items()}
-    arrays = read_arrays(folder / WEIGHTS_FILE, shapes, f"a value of {game}")
+    arrays = read_arrays(folder, shapes, f"a value of {game}")
     for name, array in arrays.items():
         weights[name] = array
     return weights, description["info"]

@@ -1,9 +1,15 @@
 """Agents that play NMBR 9; this module registers those that a spec can name."""
 
 from patchwork_env.agents.checkpoints import NETWORK, VALUE
-from patchwork_env.agents.readers import boolean, integer, one_of, seconds
-from patchwork_env.agents.registry import register, register_checkpoint
-from patchwork_env.agents.specs import LEVELS
+from patchwork_env.agents.specs import (
+    LEVELS,
+    boolean,
+    integer,
+    one_of,
+    register,
+    register_checkpoint,
+    seconds,
+)
 from patchwork_env.games import NMBR9
 
 _PACKAGE = "patchwork_env.agents.nmbr9"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from patchwork_env.agents.checkpoint_tensors import read_network
 from patchwork_env.agents.nmbr9.policy_network import Nmbr9Network
-from patchwork_env.agents.policy import PolicyAgent
+from patchwork_env.agents.policy import PolicyAgent, read_network
 
 
 def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> PolicyAgent:

@@ -30,9 +30,7 @@ from patchwork_env.agents.networks import (
     PolicyNetwork,
     initialize_heads,
     initialize_layers,
-    linear_shapes,
     new_trunk,
-    trunk_shapes,
 )
 from patchwork_env.agents.nmbr9.policy_features import (
     IS_LIKELY,
@@ -41,7 +39,7 @@ from patchwork_env.agents.nmbr9.policy_features import (
     features_of,
     position_features,
 )
-from patchwork_env.agents.ragged_policy import hierarchical_policy, ragged_products
+from patchwork_env.agents.ragged import hierarchical_policy, ragged_products
 from patchwork_env.games import NMBR9
 from patchwork_env.nmbr9.actions import (
     FIRST_CHOICE,
@@ -92,27 +90,6 @@ class Nmbr9Network(PolicyNetwork):
             self.register_buffer("footprints", _footprints(), persistent=False)
             self.register_buffer("offsets", _offsets(), persistent=False)
         self._initialize()
-
-    @staticmethod
-    def weight_shapes(config: NetworkConfig) -> dict[str, tuple[int, ...]]:
-        """See :meth:`PolicyNetwork.weight_shapes`."""
-        width, channels = config.width, config.channels
-        shapes = trunk_shapes(_trunk_inputs(config), config)
-        shapes |= linear_shapes({"value": (width, 1), "choice": (width, NUM_DIGITS)})
-        if config.features:
-            shapes |= linear_shapes(
-                {
-                    "placement": (width, PLACEMENT_FEATURES),
-                    "placement_hidden": (PLACEMENT_FEATURES, _PLACEMENT_UNITS),
-                }
-            )
-            shapes |= {"placement_context.weight": (_PLACEMENT_UNITS, width)}
-            shapes |= {"placement_score.weight": (1, _PLACEMENT_UNITS)}
-        if channels:
-            layers = {"modulation": (width, channels), "window": (_WINDOW**2 * _LOOKS, channels)}
-            shapes |= linear_shapes(layers | {"hidden": (channels, channels), "score": (channels, 1)})
-            shapes |= {"tiles.weight": (NUM_DIGITS * NUM_TURNS, channels), "level.weight": (channels, 2)}
-        return shapes
 
     def _initialize(self) -> None:
         layers, heads = [*self.trunk], [self.value, self.choice]

@@ -2,9 +2,15 @@
 
 from patchwork_env.agents.checkpoints import MASKABLE_PPO, NETWORK, VALUE
 from patchwork_env.agents.patchwork.champion.levels import AIMS, FEWEST_NODES, MOST_NODES
-from patchwork_env.agents.readers import boolean, integer, one_of, seconds
-from patchwork_env.agents.registry import register, register_checkpoint, register_file
-from patchwork_env.agents.specs import LEVELS
+from patchwork_env.agents.specs import (
+    LEVELS,
+    boolean,
+    integer,
+    one_of,
+    register,
+    register_checkpoint,
+    seconds,
+)
 from patchwork_env.games import PATCHWORK
 
 _PACKAGE = "patchwork_env.agents.patchwork"
@@ -29,4 +35,4 @@ register(
 register_checkpoint(PATCHWORK, NETWORK, f"{_PACKAGE}.policy:load", options=_POLICY_OPTIONS, extra="train")
 register_checkpoint(PATCHWORK, MASKABLE_PPO, f"{_PACKAGE}.mlp:load", options=_POLICY_OPTIONS, extra="train")
 register_checkpoint(PATCHWORK, VALUE, f"{_PACKAGE}.champion.agent:load_value", options=_VALUE_OPTIONS)
-register_file(ONNX_SUFFIX, f"{_PACKAGE}.onnx_agent:load", options={"sample": boolean}, extra="onnx")
+register(ONNX_SUFFIX, f"{_PACKAGE}.onnx_agent:load", options={"sample": boolean}, extra="onnx")

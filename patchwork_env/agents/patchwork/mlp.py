@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +18,9 @@ from torch import Tensor, nn
 
 from patchwork_env.agents import ragged
 from patchwork_env.agents.base import Actions, SamplingAgent
-from patchwork_env.agents.checkpoint_tensors import read_tensors, write_kind_of_policy
-from patchwork_env.agents.checkpoints import CHECKPOINT_FILE, MASKABLE_PPO, read_description
-from patchwork_env.agents.networks import MOST_LAYERS, MOST_UNITS, linear_shapes
+from patchwork_env.agents.checkpoints import CHECKPOINT_FILE, MASKABLE_PPO, read_description, write_checkpoint
+from patchwork_env.agents.networks import MOST_LAYERS, MOST_UNITS
+from patchwork_env.agents.policy import read_module
 from patchwork_env.agents.ragged import LegalLists, legal_lists, observations_of
 from patchwork_env.core.checks import check_between, check_one_of
 from patchwork_env.core.compile import kernel
@@ -64,15 +63,6 @@ class MlpNetwork(nn.Module):
         width = config.net_arch[-1] if config.net_arch else OBSERVATION_SIZE
         self.action_net = nn.Linear(width, NUM_ACTIONS)
         self.value_net = nn.Linear(width, 1)
-
-    @staticmethod
-    def weight_shapes(config: MlpConfig) -> dict[str, tuple[int, ...]]:
-        """The shapes of the weights of a network of this shape, by name; nothing is allocated."""
-        sizes = [OBSERVATION_SIZE, *config.net_arch]
-        layers = {"action_net": (sizes[-1], NUM_ACTIONS), "value_net": (sizes[-1], 1)}
-        for name in ("policy_net", "value_net"):
-            layers |= {f"mlp_extractor.{name}.{2 * k}": pair for k, pair in enumerate(pairwise(sizes))}
-        return linear_shapes(layers)
 
     @property
     def device(self) -> torch.device:
@@ -173,9 +163,7 @@ def _most_probable(
 
 def write_policy(folder: Path, network: MlpNetwork, info: dict[str, Any] | None = None) -> None:
     """Writes the two files of a policy into an existing folder."""
-    write_kind_of_policy(
-        folder, MASKABLE_PPO, asdict(network.config), network.state_dict(), info, game=PATCHWORK
-    )
+    write_checkpoint(folder, PATCHWORK, MASKABLE_PPO, asdict(network.config), network.state_dict(), info)
 
 
 def load_policy(folder: Path) -> tuple[MlpNetwork, dict[str, Any]]:
@@ -187,10 +175,8 @@ def load_policy(folder: Path) -> tuple[MlpNetwork, dict[str, Any]]:
     """
     description = read_description(folder, PATCHWORK, MASKABLE_PPO)
     config = _config(description.get("network"), folder / CHECKPOINT_FILE)
-    weights = read_tensors(folder, MlpNetwork.weight_shapes(config), config)
-    network = MlpNetwork(config)
-    network.load_state_dict(weights)
-    return network.eval(), description["info"]
+    network = read_module(folder, lambda: MlpNetwork(config), f"a network of {config}")
+    return network, description["info"]
 
 
 def load(

@@ -31,7 +31,7 @@ import onnxruntime
 
 from patchwork_env.agents import ragged
 from patchwork_env.agents.base import Actions, SamplingAgent
-from patchwork_env.agents.observing import views_of
+from patchwork_env.agents.simple import views_of
 from patchwork_env.core.batches import first_illegal, loop
 from patchwork_env.core.names import short_repr
 from patchwork_env.games import PATCHWORK

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from patchwork_env.agents.base import Actions, BatchAgent
-from patchwork_env.agents.budgets import MOST_SIMULATIONS
-from patchwork_env.agents.evaluation import NetworkEvaluator
 from patchwork_env.agents.patchwork import FEWEST_SIMULATIONS
 from patchwork_env.agents.patchwork.dynamics import PatchworkDynamics
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.agents.policy import NetworkEvaluator
+from patchwork_env.agents.specs import MOST_SIMULATIONS
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.names import short_repr
 from patchwork_env.games import PATCHWORK

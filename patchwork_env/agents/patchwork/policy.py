@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from patchwork_env.agents.base import BatchAgent
-from patchwork_env.agents.checkpoint_tensors import read_network
 from patchwork_env.agents.patchwork.planning import GumbelAgent, dynamics_of
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
-from patchwork_env.agents.policy import PolicyAgent, save_policy
+from patchwork_env.agents.policy import PolicyAgent, read_network, save_policy
 
 __all__ = ["PolicyAgent", "load", "load_policy", "save_policy"]
 

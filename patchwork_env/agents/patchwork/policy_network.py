@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -40,9 +41,7 @@ from patchwork_env.agents.networks import (
     PolicyNetwork,
     initialize_heads,
     initialize_layers,
-    linear_shapes,
     new_trunk,
-    trunk_shapes,
 )
 from patchwork_env.agents.patchwork.heuristics import NUM_KINDS
 from patchwork_env.agents.patchwork.lookahead import OUTCOMES, successors_of
@@ -60,7 +59,7 @@ from patchwork_env.agents.patchwork.policy_features import (
     features_of,
     position_features,
 )
-from patchwork_env.agents.ragged_policy import hierarchical_policy, ragged_products
+from patchwork_env.agents.ragged import hierarchical_policy, ragged_products
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork import observation
@@ -110,31 +109,6 @@ class PatchworkNetwork(PolicyNetwork):
             self.special_key = nn.Parameter(torch.zeros(channels))
             self.register_buffer("shapes", _shapes(), persistent=False)
         self._initialize()
-
-    @staticmethod
-    def weight_shapes(config: NetworkConfig) -> dict[str, tuple[int, ...]]:
-        """See :meth:`PolicyNetwork.weight_shapes`."""
-        width, channels = config.width, config.channels
-        shapes = trunk_shapes(_trunk_inputs(config), config)
-        shapes |= linear_shapes({"value": (width, 1), "kind": (width, NUM_KINDS)})
-        if config.features:
-            shapes |= linear_shapes(
-                {
-                    "placement": (width, PLACEMENT_FEATURES),
-                    "kind_hidden": (_kind_inputs(config), _KIND_UNITS),
-                }
-            )
-            shapes |= {"kind_context.weight": (_KIND_UNITS, width), "kind_score.weight": (1, _KIND_UNITS)}
-        if config.lookahead:
-            shapes |= {"ahead.weight": (1, OUTCOMES)}
-        if channels:
-            shapes |= {"window.weight": (channels, 1, _WINDOW, _WINDOW), "window.bias": (channels,)}
-            shapes |= {"keys.weight": ((NUM_PATCHES + 1) * NUM_ORIENTATIONS, channels)}
-            shapes |= {"special_key": (channels,)}
-            shapes |= linear_shapes(
-                {"modulation": (width, channels), "key_of_shape": (2 * _WINDOW * _WINDOW, channels)}
-            )
-        return shapes
 
     def _initialize(self) -> None:
         initialize_layers(self.trunk)
@@ -319,7 +293,7 @@ def _kind_inputs(config: NetworkConfig) -> int:
 def _patch_features() -> Tensor:
     """Size, prices and income of every patch as in the observation, ``(34, 4)``; row 0 is for no patch."""
     table = torch.from_numpy(observation.OFFERED_TABLE[:, -_PATCH_FEATURES:])
-    return torch.cat([torch.zeros(1, _PATCH_FEATURES), table])
+    return functional.pad(table, (0, 0, 1, 0))
 
 
 def _shapes() -> Tensor:
@@ -327,12 +301,12 @@ def _shapes() -> Tensor:
 
     The shape is ``(34 * 8, 98)``, the entries are 0 or 1; the first 8 rows stand for no patch.
     """
-    shapes = torch.zeros(NUM_PATCHES + 1, NUM_ORIENTATIONS, 2, _WINDOW, _WINDOW)
+    shapes = np.zeros((NUM_PATCHES + 1, NUM_ORIENTATIONS, 2, _WINDOW, _WINDOW), np.float32)
     for patch, oriented in enumerate(ORIENTED):
         for orientation, cells in enumerate(oriented):
             own = {(row + _WINDOW_BEFORE, column + _WINDOW_BEFORE) for row, column in cells}
             beside = {(r + dr, c + dc) for r, c in own for dr, dc in ((0, 1), (1, 0), (0, -1), (-1, 0))} - own
             for plane, marked in enumerate((own, beside)):
                 for cell in marked:
-                    shapes[patch + 1, orientation, plane][cell] = 1
-    return shapes.view((NUM_PATCHES + 1) * NUM_ORIENTATIONS, -1)
+                    shapes[patch + 1, orientation, plane, *cell] = 1
+    return torch.from_numpy(shapes.reshape((NUM_PATCHES + 1) * NUM_ORIENTATIONS, -1))

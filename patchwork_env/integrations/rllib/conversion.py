@@ -11,9 +11,8 @@ import torch
 from torch import nn
 
 from patchwork_env import agents
-from patchwork_env.agents.checkpoint_tensors import read_network
 from patchwork_env.agents.networks import NetworkConfig, PolicyNetwork, network_class
-from patchwork_env.agents.policy import save_policy
+from patchwork_env.agents.policy import read_network, save_policy
 from patchwork_env.errors import ConfigError
 
 State = dict[str, npt.NDArray[Any]]

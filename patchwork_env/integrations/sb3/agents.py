@@ -23,8 +23,8 @@ from torch import Tensor, nn
 from patchwork_env.agents import ragged
 from patchwork_env.agents.base import Actions, SamplingAgent
 from patchwork_env.agents.networks import PolicyNetwork
-from patchwork_env.agents.observing import views_of
 from patchwork_env.agents.policy import PolicyAgent
+from patchwork_env.agents.simple import views_of
 from patchwork_env.core.names import short_repr
 from patchwork_env.core.rules import States
 from patchwork_env.games import rules_of

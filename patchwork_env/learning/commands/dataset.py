@@ -13,7 +13,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from patchwork_env.agents.imported import is_import
+from patchwork_env.agents.specs import is_import
 from patchwork_env.core.batches import REWARDS
 from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.core.progress import Bar

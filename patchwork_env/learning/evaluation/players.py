@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from patchwork_env import agents
 from patchwork_env.agents import Agent
-from patchwork_env.agents.imported import import_agent, is_import
+from patchwork_env.agents.specs import import_agent, is_import
 from patchwork_env.core.names import short_repr
 
 HELP = (

@@ -17,7 +17,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from patchwork_env import agents
-from patchwork_env.agents.checkpoint_tensors import write_tensors
+from patchwork_env.agents.checkpoints import write_tensors
 from patchwork_env.core.checks import as_integer, check_between
 from patchwork_env.core.documents import one_line, read_object
 from patchwork_env.core.files import make_folder, storing_in, write_folder, write_text, write_through

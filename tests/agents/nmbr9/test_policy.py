@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
 import numpy as np
 import pytest
 import torch
 
 from patchwork_env import agents
-from patchwork_env.agents.checkpoint_tensors import read_network
 from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.nmbr9 import greedy
 from patchwork_env.agents.nmbr9.policy_network import Nmbr9Network
-from patchwork_env.agents.policy import PolicyAgent, write_policy
+from patchwork_env.agents.policy import PolicyAgent, read_network, write_policy
 from patchwork_env.core.files import write_folder
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.nmbr9 import Game
@@ -159,19 +159,6 @@ def test_a_policy_on_disk_plays_as_before(tmp_path, games):
     assert (sampling.act_batch(states) != agent.act_batch(states)).any()
 
 
-def test_a_policy_of_an_earlier_version_reads_no_features(tmp_path, games):
-    torch.manual_seed(4)
-    network = Nmbr9Network(NetworkConfig(width=16, depth=1, channels=8, features=False))
-    write_folder(tmp_path / "policy", lambda folder: write_policy(folder, network))
-    path = tmp_path / "policy" / "checkpoint.json"
-    description = json.loads(path.read_text())
-    del description["network"]["features"]
-    path.write_text(json.dumps(description))
-    states = states_of(games[::4])
-    expected = PolicyAgent(network).act_batch(states)
-    np.testing.assert_array_equal(agents.load(tmp_path / "policy").act_batch(states), expected)
-
-
 def test_features_tell_placements_apart(games):
     torch.manual_seed(4)
     network = Nmbr9Network(NetworkConfig(width=16, depth=1, channels=0))
@@ -190,7 +177,7 @@ def test_features_tell_placements_apart(games):
         ({"game": "patchwork"}, "does not hold the weights"),
         ({"policy": "maskable_ppo"}, "'maskable_ppo'; this library plays of those for nmbr9: 'network', "),
         ({"network": {"width": 16}}, r"must give width, depth, channels"),
-        ({"network": {"width": 32, "depth": 1, "channels": 8}}, "does not hold the weights of a network"),
+        ({"network": asdict(SMALL) | {"width": 32}}, "does not hold the weights of a network"),
     ],
 )
 def test_descriptions_that_do_not_fit_are_refused(tmp_path, change, message):

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from patchwork_env.agents.base import Agent, record_of
-from patchwork_env.agents.budgets import spec_of
 from patchwork_env.agents.nmbr9.beam.planner import MOST_WIDTH, Budget, plan
 from patchwork_env.agents.nmbr9.beam.stacks import Stack, action_of, alone, stack_of
 from patchwork_env.agents.nmbr9.value.agent import read_value
 from patchwork_env.agents.nmbr9.value.network import Weights
-from patchwork_env.agents.specs import check_checkpoint, checkpoint_path
+from patchwork_env.agents.specs import check_checkpoint, checkpoint_path, spec_of
 from patchwork_env.core.checks import check_between, check_seed
 from patchwork_env.core.game import BaseGame
 from patchwork_env.games import NMBR9

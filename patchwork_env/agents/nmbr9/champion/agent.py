@@ -11,7 +11,6 @@ import numpy as np
 
 from patchwork_env.agents.analysis import ScoreLine
 from patchwork_env.agents.base import Actions, Agent, BatchAgent
-from patchwork_env.agents.budgets import check_budget, spec_of
 from patchwork_env.agents.checkpoints import is_shipped
 from patchwork_env.agents.nmbr9.champion.deepening import Deepening, Limits, expected_scores
 from patchwork_env.agents.nmbr9.champion.search import (
@@ -26,6 +25,7 @@ from patchwork_env.agents.nmbr9.champion.search import (
 from patchwork_env.agents.nmbr9.value import agent as value_agent
 from patchwork_env.agents.nmbr9.value.agent import ValueAgent, check_tiles, read_value
 from patchwork_env.agents.nmbr9.value.network import Weights
+from patchwork_env.agents.specs import check_budget, spec_of
 from patchwork_env.core.checks import check_one_of, seed_streams
 from patchwork_env.core.random import Streams
 from patchwork_env.games import NMBR9

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from patchwork_env.agents.analysis import Line
-from patchwork_env.agents.base import Actions, BatchAgent, takes_turns
-from patchwork_env.agents.budgets import spec_of
+from patchwork_env.agents.base import Actions, BatchAgent, serialized
 from patchwork_env.agents.checkpoints import is_shipped
 from patchwork_env.agents.patchwork.champion.deepening import Deepening, Limits
 from patchwork_env.agents.patchwork.champion.endings import (
@@ -46,6 +45,7 @@ from patchwork_env.agents.patchwork.value import agent as value_agent
 from patchwork_env.agents.patchwork.value.agent import read_value
 from patchwork_env.agents.patchwork.value.choice import FOR_MARGIN, FOR_SCORE, TO_WIN, TO_WIN_RICHLY, Payoffs
 from patchwork_env.agents.patchwork.value.network import Weights
+from patchwork_env.agents.specs import spec_of
 from patchwork_env.core.checks import check_one_of
 from patchwork_env.core.compile import kernel
 from patchwork_env.games import PATCHWORK
@@ -117,7 +117,7 @@ class ChampionAgent(BatchAgent):
         states = np.ascontiguousarray(states)
         return np.array([self._choose(states, i) for i in range(len(states))], np.int64)
 
-    @takes_turns
+    @serialized
     def search(self, game: Game) -> list[Line]:
         """Analyses a game with the whole budget; a line for every action considered, the one to play first.
 
@@ -155,7 +155,7 @@ class ChampionAgent(BatchAgent):
         self.check_states(game.state)
         return iter(Deepening(game, self._settings, Limits(self.budget, self._to_solve, self.seconds)))
 
-    @takes_turns
+    @serialized
     def appraise(self, game: Game) -> list[Line]:
         """A line of one action for every legal action by the value alone, the highest utility first.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from patchwork_env.agents import budgets
+from patchwork_env.agents import specs
 from patchwork_env.core.checks import check_between, check_one_of
 
 LEVELS: Mapping[str, int] = {"instant": 22_000, "fast": 140_000, "strong": 2_800_000, "analysis": 15_000_000}
@@ -26,7 +26,7 @@ def check_budget(level: str | None, nodes: int | None, seconds: float | None) ->
     Raises:
         ValueError: An argument is not allowed, or more than one budget is given.
     """
-    budgets.check_budget(level=level, nodes=nodes, seconds=seconds)
+    specs.check_budget(level=level, nodes=nodes, seconds=seconds)
     if level is not None:
         check_one_of(level, LEVELS, "level")
     if nodes is not None:

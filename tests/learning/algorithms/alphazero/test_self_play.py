@@ -128,7 +128,7 @@ def test_values_of_turns_without_a_choice_come_from_the_end_that_they_lead_to():
 
 
 def _evaluator():
-    from patchwork_env.agents.evaluation import NetworkEvaluator
+    from patchwork_env.agents.policy import NetworkEvaluator
 
     return NetworkEvaluator(make_network())
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from patchwork_env.agents.evaluation import NetworkEvaluator
 from patchwork_env.agents.networks import NetworkConfig, new_trunk
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.agents.policy import NetworkEvaluator
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.algorithms.ppo import trainer as ppo_trainer
 from patchwork_env.learning.config import load_config
