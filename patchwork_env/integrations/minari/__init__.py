@@ -11,15 +11,6 @@
 - :class:`MaskedObservation`, with which ``dataset.recover_environment()`` shows what the dataset holds.
 
 An episode is what one player sees and does in one game. Needs the extra ``minari``.
-
-The modules of this package:
-
-plan, games   what is to be played, and playing it block by block
-episodes      what each player saw and did
-places        the ids of datasets, and their folders
-storage       their files
-environment   the environment that a dataset names
-recording     all of this together
 """
 
 from __future__ import annotations
@@ -31,7 +22,7 @@ with from_extra("minari", f"{__name__} needs"):
     import h5py  # noqa: F401
     from PIL import Image  # noqa: F401  # Minari reads no file without it
 
-from patchwork_env.integrations.minari.environment import MaskedObservation
+from patchwork_env.integrations.minari.dataset import MaskedObservation
 from patchwork_env.integrations.minari.recording import record
 
 __all__ = ["MaskedObservation", "record"]

@@ -14,13 +14,6 @@ A greedy agent plays a random bot::
   :mod:`~patchwork_env.integrations.open_spiel.nmbr9` have their parameters;
 - :func:`bot` makes a bot of OpenSpiel of any agent, :func:`as_agent` an agent of any bot.
 
-The modules of this package:
-
-nodes, settings     positions that copies of a state share; what the parameters of a game say
-base, observer      games and states of OpenSpiel over the rules of any game; what players see of them
-patchwork, nmbr9    the parameters of each game, what chance decides in it, and what its players know
-bots                agents as bots of OpenSpiel, and its bots as agents
-
 Needs the extra ``open_spiel``.
 """
 

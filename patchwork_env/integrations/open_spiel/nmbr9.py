@@ -12,9 +12,8 @@ from patchwork_env.core.game import BaseGame
 from patchwork_env.core.storage import numbers_text
 from patchwork_env.core.tensors import Observation
 from patchwork_env.envs.options import check_rewards
-from patchwork_env.integrations.open_spiel.base import RulesGame
+from patchwork_env.integrations.open_spiel.base import Kind, RulesGame, Setting, set_up_of
 from patchwork_env.integrations.open_spiel.nodes import Node
-from patchwork_env.integrations.open_spiel.settings import Kind, Setting, set_up_of
 from patchwork_env.nmbr9 import engine
 from patchwork_env.nmbr9.components import COPIES, MAX_PLAYERS, NUM_DIGITS
 from patchwork_env.nmbr9.game import Game

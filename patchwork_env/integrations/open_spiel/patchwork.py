@@ -8,9 +8,8 @@ from typing import Any, cast
 from patchwork_env.core.batches import REWARDS
 from patchwork_env.core.checks import check_between, check_one_of
 from patchwork_env.core.tensors import Observation
-from patchwork_env.integrations.open_spiel.base import RulesGame
+from patchwork_env.integrations.open_spiel.base import Kind, RulesGame, Setting, set_up_of
 from patchwork_env.integrations.open_spiel.nodes import Node
-from patchwork_env.integrations.open_spiel.settings import Kind, Setting, set_up_of
 from patchwork_env.patchwork.components import (
     BONUS_POINTS,
     LAST_SPACE,

@@ -11,12 +11,6 @@ torch.Size([64, 10, 2])
 - :class:`TurnGAE` takes the place of TorchRL's ``GAE`` where several players move.
 
 Needs the extra ``torchrl``.
-
-The modules of this package:
-
-games         batches of games that begin when asked to
-env, specs    the environment over them, and its action spec
-advantages    generalized advantage estimation that knows whose turn it is
 """
 
 from __future__ import annotations
@@ -27,7 +21,6 @@ with from_extra("torchrl", f"{__name__} needs"):
     import torchrl as _torchrl  # noqa: F401
 
 from patchwork_env.integrations.torchrl.advantages import TurnGAE
-from patchwork_env.integrations.torchrl.env import GamesEnv, make_env
-from patchwork_env.integrations.torchrl.specs import LegalActions
+from patchwork_env.integrations.torchrl.env import GamesEnv, LegalActions, make_env
 
 __all__ = ["GamesEnv", "LegalActions", "TurnGAE", "make_env"]
