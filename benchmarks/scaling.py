@@ -90,11 +90,11 @@ class Runner:
     def turn(self, seconds: float) -> Figures:
         """Measures iterations for so many seconds, one at least; returns the figures."""
         trainer = self.trainer
-        trainer.iterate()  # an iteration for which games are ready, if they are played ahead
+        trainer.step()  # an iteration for which games are ready, if they are played ahead
         before, began, cpu = trainer.steps, time.perf_counter(), time.process_time()
         lines: list[Figures] = []
         while not lines or time.perf_counter() - began < seconds:
-            lines.append(trainer.iterate())
+            lines.append(trainer.step())
         passed, cpu = time.perf_counter() - began, time.process_time() - cpu
         games = (trainer.steps - before) / TURNS_PER_GAME
         if self._remote is not None:

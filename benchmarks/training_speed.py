@@ -41,8 +41,8 @@ def rates(trainer: Trainer, iterations: int) -> tuple[float, float]:
     if isinstance(trainer, PpoTrainer) and not trainer.config.is_solo:  # as later, with past selves
         for _ in range(trainer.config.league.opponents):
             trainer.pool.add(trainer.network)
-    trainer.iterate()
-    metrics = [trainer.iterate() for _ in range(iterations)]
+    trainer.step()
+    metrics = [trainer.step() for _ in range(iterations)]
     rate = statistics.median(m["time/steps_per_second"] for m in metrics)
     return rate, statistics.median(m["time/share_of_time_collecting"] for m in metrics)
 

@@ -21,7 +21,7 @@ The same in Python, which shows how a run goes:
 
 ``loop``, at the top of ``patchwork_env/learning/runs/training.py``, is the training loop: it plays, learns,
 logs, saves and evaluates. To do more between two iterations, give ``train`` a function of your own. What
-``run.trainer.iterate()`` does stands in ``patchwork_env/learning/algorithms/NAME/trainer.py``.
+``run.trainer.step()`` does stands in ``patchwork_env/learning/algorithms/NAME/trainer.py``.
 """
 
 import sys

@@ -160,7 +160,7 @@ def _run(name: str) -> dict[str, bytes]:
         begin_run(folder, trainer, trainer.config)
         log = Log(folder, 0)
         for _ in range(2):
-            log.add(trainer.iterate(), trainer.steps, trainer.seconds / 60)
+            log.add(trainer.step(), trainer.steps, trainer.seconds / 60)
             save_checkpoint(folder, trainer)
         result = play_matches(trainer.agent(), "random", 2, game=trainer.config.game, keep=1)
         Evaluations(folder, trainer, log).add(trainer, [result])
@@ -240,7 +240,7 @@ def _try_run(name: str, folder: Path) -> None:
         return
     log = Log(folder, trainer.steps)
     try:
-        log.add(trainer.iterate(), trainer.steps, trainer.seconds / 60)
+        log.add(trainer.step(), trainer.steps, trainer.seconds / 60)
         save_checkpoint(folder, trainer)
     except DivergenceError:
         pass

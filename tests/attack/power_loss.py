@@ -82,7 +82,7 @@ def _trained() -> tuple[Recording, dict[str, Any]]:
 def _begin(run: Any) -> None:
     """Trains for three iterations, after the second of which there is a checkpoint."""
     for _ in range(3):
-        run.log(run.trainer.iterate())
+        run.log(run.trainer.step())
         run.save_if_due()
         run.evaluate_if_due()
 

@@ -88,7 +88,7 @@ def pickles(name: str, random: Generator) -> int:
 
 def trainers(algorithm: str, random: Generator) -> int:
     """The state of a trainer some of whose tensors or values are others: refused, or it goes on."""
-    from patchwork_env.learning.algorithms.common.state import TrainerState
+    from patchwork_env.learning.algorithms.common.state import join
     from patchwork_env.learning.algorithms.common.trainer import make_trainer
 
     config, values, tensors = _saved_trainer(algorithm)
@@ -101,11 +101,11 @@ def trainers(algorithm: str, random: Generator) -> int:
             tensors[key] = _mutated_tensor(tensors[key], random)
     trainer = make_trainer(config)
     try:
-        trainer.restore(TrainerState(values, tensors))
+        trainer.load_state_dict(join(values, tensors))
     except _OF_A_TRAINER:
         return 1
     with suppress(DivergenceError):
-        trainer.iterate()
+        trainer.step()
     return 1
 
 
@@ -200,6 +200,7 @@ def _rebuilt(rebuild: Callable[..., Any], arguments: tuple[Any, ...], state: Any
 @cache
 def _saved_trainer(algorithm: str) -> tuple[Any, dict[str, Any], dict[str, Any]]:
     """A small configuration of an algorithm, and the state of its trainer after some iterations."""
+    from patchwork_env.learning.algorithms.common.state import split
     from patchwork_env.learning.algorithms.common.trainer import make_trainer
     from patchwork_env.learning.config import load_config
     from tests.attack.small_runs import RUNS
@@ -210,8 +211,8 @@ def _saved_trainer(algorithm: str) -> tuple[Any, dict[str, Any], dict[str, Any]]
         config = load_config(path)
     trainer = make_trainer(config)
     for _ in range(3):
-        trainer.iterate()
-    values, tensors = trainer.state()
+        trainer.step()
+    values, tensors = split(trainer.state_dict())
     return config, values, {name: tensor.clone() for name, tensor in tensors.items()}
 
 

@@ -90,6 +90,6 @@ def run_trainer(text: str, folder: Path, iterations: int = 2) -> None:
     path.write_text(text)
     first, second = (make_trainer(load_config(path)) for _ in range(2))
     for _ in range(iterations):
-        first.iterate()
-    second.restore(first.state())
-    second.iterate()
+        first.step()
+    second.load_state_dict(first.state_dict())
+    second.step()

@@ -70,7 +70,7 @@ def test_it_learns_what_the_algorithm_learns(monkeypatch):
     optimizer = torch.optim.Adam(network.parameters(), eps=1e-5, fused=True)
     games = example.SelfPlay(ENVS, 3, toolbox.ThreadPool(2))
     for iteration in range(ITERATIONS):
-        trainer.iterate()
+        trainer.step()
         example.learn(network, optimizer, games, iteration / ITERATIONS)
         games.pool.add(network)
     assert (games.opponents >= 0).any()

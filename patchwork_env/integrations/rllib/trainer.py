@@ -6,7 +6,7 @@ import logging
 import math
 import time
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -34,15 +34,7 @@ from patchwork_env.integrations.rllib.league import (
 )
 from patchwork_env.integrations.rllib.results import league_results, statistics
 from patchwork_env.learning.algorithms.common.league import SnapshotPool
-from patchwork_env.learning.algorithms.common.state import (
-    StatePart,
-    TrainerState,
-    generator_part,
-    module_part,
-    nested_part,
-    optimizer_part,
-    value_part,
-)
+from patchwork_env.learning.algorithms.common.state import State, load_optimizer_state, optimizer_state
 from patchwork_env.learning.algorithms.common.trainer import Trainer, grouped
 from patchwork_env.learning.distributed.ray_cluster import connected
 
@@ -96,27 +88,22 @@ class RllibTrainer(Trainer):
         self.network = self._learner.module[MAIN].unwrapped().network
         self.network.load_state_dict(network.state_dict())
         self._broadcast()
-        self._turns = settings.batch_size
 
     def close(self) -> None:
         """Ends the workers, and the connection to Ray if this trainer has made it."""
         self._resources.close()
 
     @property
-    def steps_per_iteration(self) -> int:
-        """Turns of all games in the last iteration; RLlib's batches are of about the same size."""
-        return self._turns
-
-    @property
     def _learner(self) -> Any:
         return self._algorithm.learner_group._learner
 
-    def _iterate(self) -> dict[str, float]:
-        """One batch of turns and the learning from it."""
+    def step(self) -> dict[str, float]:
+        """One batch of turns and the learning from it; see :meth:`Trainer.step`."""
+        began = time.perf_counter()
         self._deal_opponents()
         self._set_schedules()
         results = self._train()
-        self._turns = int(results["env_runners"][_STEPS])
+        turns = int(results["env_runners"][_STEPS])
         losses = self._losses(results["learners"][MAIN])
         metrics = self._results_of_games()
         if (self.iteration + 1) % self.config.league.snapshot_every == 0:
@@ -124,7 +111,8 @@ class RllibTrainer(Trainer):
         sampling, learning = (
             results["timers"][f"{name}_timer"] for name in ("env_runner_sampling", "learner_update")
         )
-        return metrics | losses | {"time/share_of_time_collecting": sampling / (sampling + learning)}
+        share = {"time/share_of_time_collecting": sampling / (sampling + learning)}
+        return metrics | losses | share | self._count_iteration(turns, began)
 
     def _train(self) -> dict[str, Any]:
         """RLlib's report on an iteration in which it has learned.
@@ -219,20 +207,25 @@ class RllibTrainer(Trainer):
         """See :meth:`Trainer.write_policy`."""
         write_policy(folder, self.network, self.policy_info())
 
-    def _state_parts(self) -> Sequence[StatePart]:
-        kl_coefficient = self._learner.curr_kl_coeffs_per_module[MAIN]
-        return [
-            module_part("network", self.network),
-            optimizer_part("optimizer", self._optimizer, self.network),
-            nested_part("league", self.pool.state, lambda state: self.pool.restore(state, self.network)),
-            generator_part("random", self.random),
-            value_part("kl_coefficient", lambda: float(kl_coefficient), kl_coefficient.data.fill_),
-            value_part("iteration", lambda: self.iteration, self._begin_other_games),
-        ]
+    def state_dict(self) -> State:
+        """See :meth:`Trainer.state_dict`."""
+        return super().state_dict() | {
+            "network": self.network.state_dict(),
+            "optimizer": optimizer_state(self._optimizer),
+            "league": self.pool.state_dict(),
+            "random": self.random.bit_generator.state,
+            "kl_coefficient": float(self._learner.curr_kl_coeffs_per_module[MAIN]),
+        }
 
-    def restore(self, state: TrainerState) -> None:
-        """See :meth:`Trainer.restore`; new games begin, others than those at the beginning of the run."""
-        super().restore(state)
+    def load_state_dict(self, state: State) -> None:
+        """See :meth:`Trainer.load_state_dict`; new games begin, others than at the beginning of the run."""
+        super().load_state_dict(state)
+        self.network.load_state_dict(state["network"])
+        load_optimizer_state(self._optimizer, state["optimizer"])
+        self.pool.load_state_dict(state["league"], self.network)
+        self.random.bit_generator.state = state["random"]
+        self._learner.curr_kl_coeffs_per_module[MAIN].data.fill_(state["kl_coefficient"])
+        self._begin_other_games(self.iteration)
         self._broadcast()
 
     def _begin_other_games(self, iteration: int) -> None:

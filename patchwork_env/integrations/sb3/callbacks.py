@@ -28,7 +28,7 @@ from patchwork_env.integrations.sb3.opponents import SelfPlayOpponents
 from patchwork_env.integrations.sb3.policy import PatchworkPolicy
 from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv
 from patchwork_env.learning.algorithms.common.league import SnapshotPool
-from patchwork_env.learning.algorithms.common.state import TrainerState
+from patchwork_env.learning.algorithms.common.state import join, split
 from patchwork_env.learning.config import League
 
 _LEAGUE = "patchwork_env league"
@@ -91,7 +91,7 @@ class SelfPlayCallback(BaseCallback):
         Raises:
             StorageError: The file cannot be written.
         """
-        values, tensors = self._pool.state()
+        values, tensors = split(self._pool.state_dict())
         own = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
         league = json.dumps({**values, "rollouts": self._rollouts})
         write_bytes(Path(path), safetensors.torch.save(own, {_LEAGUE: league}))
@@ -112,7 +112,7 @@ class SelfPlayCallback(BaseCallback):
             with safetensors.safe_open(path, "pt") as file:
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
                 values = parse_json((file.metadata() or {})[_LEAGUE], str(path))
-            pool.restore(TrainerState(values, tensors), _policy_of(model))
+            pool.load_state_dict(join(values, tensors), _policy_of(model))
             rollouts = check_between(values["rollouts"], 0, 2**53, "the number of rollouts")
         except (*_UNFIT, safetensors.SafetensorError) as error:
             raise ValueError(f"{path} holds no league of such policies: {one_line(str(error))}") from None

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from patchwork_env.agents import Agent
 from patchwork_env.integrations.sb3.vec_env import FinishedGames, SelfPlayVecEnv
 from patchwork_env.learning.algorithms.common.league import Policy, SnapshotPool
-from patchwork_env.learning.algorithms.common.state import TrainerState
 from patchwork_env.learning.algorithms.common.trainer import grouped
 
 _PRESENT_SELF = 0
@@ -106,13 +105,8 @@ class SelfPlayOpponents(Generic[Policy]):
                 metrics[f"games/win_rate_against_{agent.name}"] = float(won_against.mean())
         return metrics
 
-    def state(self) -> TrainerState:
-        """The opponents of the games in progress, for :meth:`restore`."""
-        return TrainerState({"league_games": self.keys()}, {})
-
-    def restore(self, state: TrainerState) -> None:
-        """Gives games in progress their opponents; states of earlier versions mean the present self."""
-        keys: list[int] = state.values.get("league_games", [-1] * self._env.num_envs)
+    def load_keys(self, keys: Sequence[int]) -> None:
+        """Gives games in progress the opponents that :meth:`keys` of such opponents returned."""
         self._past_selves = {key: self._past_self(key) for key in sorted(set(keys)) if key >= 0}
         opponents = [self._present_self, *self._fixed, *self._past_selves.values()]
         places = {key: 1 + len(self._fixed) + place for place, key in enumerate(self._past_selves)}

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from patchwork_env.core.checks import check_between
-from patchwork_env.learning.algorithms.common.state import TrainerState
+from patchwork_env.learning.algorithms.common.state import State
 
 _KEY_LENGTH = 624
 """The number of words in the state of NumPy's global generator, a Mersenne Twister."""
@@ -42,24 +42,23 @@ class RandomStates:
             self._states = _get()
             _set(*others)
 
-    def state(self) -> TrainerState:
-        """The states, for :meth:`restore`."""
+    def state_dict(self) -> State:
+        """The states, for :meth:`load_state_dict`."""
         of_torch, of_numpy = self._states
         key = of_numpy["state"]["key"].tolist()
-        return TrainerState(
-            of_numpy | {"state": {"key": key, "pos": of_numpy["state"]["pos"]}}, {"torch": of_torch}
-        )
+        of_numpy = of_numpy | {"state": {"key": key, "pos": of_numpy["state"]["pos"]}}
+        return {"torch": of_torch, "numpy": of_numpy}
 
-    def restore(self, state: TrainerState) -> None:
-        """Goes on from :meth:`state`.
+    def load_state_dict(self, state: State) -> None:
+        """Goes on from :meth:`state_dict`.
 
         Raises:
             KeyError, TypeError, ValueError, RuntimeError: The state does not fit.
         """
         others = _get()
         try:
-            check_between(state.values["state"]["pos"], 0, _KEY_LENGTH, "pos")  # NumPy itself does not
-            _set(state.tensors["torch"], state.values)
+            check_between(state["numpy"]["state"]["pos"], 0, _KEY_LENGTH, "pos")  # NumPy itself does not
+            _set(state["torch"], state["numpy"])
             self._states = _get()
         finally:
             _set(*others)

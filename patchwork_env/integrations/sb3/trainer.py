@@ -15,6 +15,7 @@ import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
+from torch import nn
 
 from patchwork_env import agents
 from patchwork_env.agents import Agent
@@ -22,6 +23,7 @@ from patchwork_env.agents.networks import PolicyNetwork
 from patchwork_env.agents.patchwork import mlp
 from patchwork_env.agents.patchwork.mlp import ACTIVATIONS, MlpAgent, MlpConfig, MlpNetwork
 from patchwork_env.agents.policy import PolicyAgent, write_policy
+from patchwork_env.core.checks import check_between
 from patchwork_env.errors import ConfigError, DivergenceError
 from patchwork_env.integrations.sb3.config import MaskablePpoConfig
 from patchwork_env.integrations.sb3.mlp_policy import BoolMaskBuffer, LegalMlpPolicy
@@ -32,13 +34,12 @@ from patchwork_env.integrations.sb3.vec_env import FinishedGames, SelfPlayVecEnv
 from patchwork_env.learning.algorithms.common.figures import statistics_of_games
 from patchwork_env.learning.algorithms.common.league import SnapshotPool
 from patchwork_env.learning.algorithms.common.state import (
-    StatePart,
-    arrays_part,
-    count_part,
-    generator_part,
-    module_part,
-    nested_part,
-    optimizer_part,
+    MOST,
+    State,
+    as_arrays,
+    as_tensors,
+    load_optimizer_state,
+    optimizer_state,
 )
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.common.trainer import Trainer, grouped
@@ -91,7 +92,7 @@ class MaskablePpoTrainer(Trainer):
         self.random = np.random.default_rng(config.seed)
         self._states = RandomStates(config.seed)
         self._clock = _Clock()
-        self._decisions = self._turns = settings.num_envs * settings.rollout_steps
+        self._decisions = settings.num_envs * settings.rollout_steps
         fixed = [_load_fixed(spec) for spec in settings.fixed_opponents]
         rewards: dict[str, Any] = {"rewards": config.reward}
         if config.is_solo:
@@ -170,13 +171,8 @@ class MaskablePpoTrainer(Trainer):
         network.action_net, network.value_net = policy.action_net, policy.value_net
         return network
 
-    @property
-    def steps_per_iteration(self) -> int:
-        """The turns of all games in the last rollout."""
-        return self._turns
-
-    def _iterate(self) -> dict[str, float]:
-        """One rollout and the learning from it."""
+    def step(self) -> dict[str, float]:
+        """One rollout and the learning from it; see :meth:`Trainer.step`."""
         began, turns = time.perf_counter(), self.env.turns
         if self.opponents is not None:
             self.opponents.choose()
@@ -187,12 +183,17 @@ class MaskablePpoTrainer(Trainer):
         except DivergenceError as error:
             raise DivergenceError(str(error), error.losses, self._rollout()) from None
         learned = time.perf_counter()
-        self._turns = self.env.turns - turns
         losses = self._losses()
         finished = self.env.take_finished()
         league = self._note_results(finished)
         share = (self._clock.rollout_ended - began) / (learned - began)
-        return self._statistics(finished) | league | losses | {"time/share_of_time_collecting": share}
+        return (
+            self._statistics(finished)
+            | league
+            | losses
+            | {"time/share_of_time_collecting": share}
+            | self._count_iteration(self.env.turns - turns, began)
+        )
 
     def _note_results(self, finished: FinishedGames) -> dict[str, float]:
         """Tells the league how games ended, and adds the present self from time to time; returns metrics."""
@@ -270,27 +271,41 @@ class MaskablePpoTrainer(Trainer):
         model.num_timesteps = self.model.num_timesteps
         return model
 
-    def _state_parts(self) -> Sequence[StatePart]:
-        model, policy = self.model, self.model.policy
-        return [
-            module_part("policy", self.network if self._has_network else policy),
-            optimizer_part("optimizer", policy.optimizer, policy),
-            arrays_part("env", self._games, self._restore_games),
-            *self._parts_of_opponents(),
-            nested_part("random", self._states.state, self._states.restore, "global_random"),
-            generator_part("random", self.random),
-            count_part("timesteps", model, "num_timesteps"),
-            count_part("updates", model, "_n_updates"),
-        ]
+    def state_dict(self) -> State:
+        """See :meth:`Trainer.state_dict`."""
+        model = self.model
+        state = super().state_dict() | {
+            "policy": self._learner.state_dict(),
+            "optimizer": optimizer_state(model.policy.optimizer),
+            "games": as_tensors(self._games()),
+            "global_random": self._states.state_dict(),
+            "random": self.random.bit_generator.state,
+            "timesteps": model.num_timesteps,
+            "updates": model._n_updates,
+        }
+        if self.opponents is not None:
+            state |= {"league": self.opponents.pool.state_dict(), "opponents": self.opponents.keys()}
+        return state
 
-    def _parts_of_opponents(self) -> Sequence[StatePart]:
-        if self.opponents is None:
-            return []
-        pool = self.opponents.pool
-        return [
-            nested_part("league", pool.state, lambda state: pool.restore(state, self.network)),
-            StatePart(self.opponents.state, self.opponents.restore),
-        ]
+    def load_state_dict(self, state: State) -> None:
+        """See :meth:`Trainer.load_state_dict`."""
+        super().load_state_dict(state)
+        model = self.model
+        self._learner.load_state_dict(state["policy"])
+        load_optimizer_state(model.policy.optimizer, state["optimizer"])
+        self._restore_games(as_arrays(state["games"]))
+        if self.opponents is not None:
+            self.opponents.pool.load_state_dict(state["league"], self.network)
+            self.opponents.load_keys(state["opponents"])
+        self._states.load_state_dict(state["global_random"])
+        self.random.bit_generator.state = state["random"]
+        model.num_timesteps = check_between(state["timesteps"], 0, MOST, "timesteps")
+        model._n_updates = check_between(state["updates"], 0, MOST, "updates")
+
+    @property
+    def _learner(self) -> nn.Module:
+        """The module with all the weights that learn."""
+        return self.network if self._has_network else self.model.policy
 
     def _games(self) -> dict[str, npt.NDArray[Any]]:
         """The games in progress, and which of them have just begun."""

@@ -18,12 +18,11 @@ from torch import Tensor
 
 from patchwork_env import agents
 from patchwork_env.agents.checkpoints import write_tensors
-from patchwork_env.core.checks import as_integer, check_between
 from patchwork_env.core.documents import one_line, read_object
 from patchwork_env.core.files import make_folder, storing_in, write_folder, write_text, write_through
 from patchwork_env.core.names import short_repr
 from patchwork_env.errors import ConfigError, DivergenceError, StorageError
-from patchwork_env.learning.algorithms.common.state import TrainerState
+from patchwork_env.learning.algorithms.common.state import join, split
 from patchwork_env.learning.algorithms.common.trainer import Trainer
 from patchwork_env.learning.config import RunConfig, dump_config
 from patchwork_env.learning.runs.folder import (
@@ -139,12 +138,14 @@ def load_checkpoint(run: Path, trainer: Trainer) -> Path:
     *others, folder = _complete_checkpoints(run)
     try:
         agents.load(folder)  # raises if the policy's own files are damaged
-        counters = read_object(folder / _TRAINER_JSON, "steps", "iteration", "seconds", "trainer")
-        _check_counters(counters, steps_of(folder))
-        _check_fixed(counters.get("fixed", {}), trainer.config, folder)
-        trainer.restore(TrainerState(counters["trainer"], _read_tensors(folder / _TRAINER_TENSORS)))
-        trainer.steps, trainer.iteration = counters["steps"], counters["iteration"]
-        trainer.seconds = counters["seconds"]
+        contents = read_object(folder / _TRAINER_JSON, "fixed", "state")
+        _check_fixed(contents["fixed"], trainer.config, folder)
+        state = join(contents["state"], _read_tensors(folder / _TRAINER_TENSORS))
+        if state["steps"] != steps_of(folder):
+            raise ValueError(
+                f"steps is {short_repr(state['steps'])}; the folder is that of step {steps_of(folder)}"
+            )
+        trainer.load_state_dict(state)
     except ConfigError:
         raise
     except _UNFIT as error:
@@ -161,16 +162,6 @@ def _check_fixed(fixed: Mapping[str, Any], config: RunConfig, folder: Path) -> N
                 f"{key} is {short_repr(value)}, and {short_repr(fixed[key])} in {folder}: "
                 "it stays as it is for a whole run"
             )
-
-
-def _check_counters(counters: Mapping[str, Any], steps: int | None) -> None:
-    """Raises ValueError unless the counters are possible after the steps in the name of the checkpoint."""
-    if as_integer(counters["steps"], "steps") != steps:
-        raise ValueError(f"steps is {short_repr(counters['steps'])}; the folder is that of step {steps}")
-    check_between(counters["iteration"], 0, counters["steps"], "iteration")
-    seconds = counters["seconds"]
-    if type(seconds) not in (int, float) or seconds < 0 or (seconds == 0) != (steps == 0):
-        raise ValueError(f"seconds is {short_repr(seconds)}; allowed are numbers above 0")
 
 
 def _read_tensors(path: Path) -> dict[str, Tensor]:
@@ -222,9 +213,8 @@ def _replace(folder: Path, write: Callable[[Path], None]) -> Path:
 
 def _write(folder: Path, trainer: Trainer) -> None:
     trainer.write_policy(folder)
-    values, tensors = trainer.state()
-    counters = {"steps": trainer.steps, "iteration": trainer.iteration, "seconds": trainer.seconds}
-    text = json.dumps(counters | {"fixed": trainer.config.fixed_values(), "trainer": values}, indent=1)
+    values, tensors = split(trainer.state_dict())
+    text = json.dumps({"fixed": trainer.config.fixed_values(), "state": values}, indent=1)
     (folder / _TRAINER_JSON).write_text(text + "\n", encoding="utf-8")
     write_tensors(folder / _TRAINER_TENSORS, tensors)
 

@@ -31,7 +31,7 @@ def loop(run: Run) -> None:
     run.evaluate_if_due()  # a resumed run makes up for an evaluation that was cut short
     while not run.trainer.is_done:
         with run.in_one_piece():
-            metrics = run.trainer.iterate()  # plays some games and learns from them
+            metrics = run.trainer.step()  # plays some games and learns from them
             run.log(metrics)
         run.save_if_due()
         run.evaluate_if_due()

@@ -30,6 +30,7 @@ from patchwork_env.learning.config import load_config
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.rules import RULES
 from tests.learning.runs.test_train import checkpoints_of, environment, metrics_of, tensors_of
+from tests.learning.same_runs import state_of
 
 TINY = """
 description: tiny
@@ -124,7 +125,7 @@ def test_resumed_run_equals_an_uninterrupted_one(finished, run):
     last = [checkpoints_of(folder)[-1] for folder in (run, finished)]
     assert tensors_of(last[0]) == tensors_of(last[1])
     assert tensors_of(run / "final") == tensors_of(finished / "final")
-    states = [json.loads((folder / "trainer.json").read_text()) for folder in last]
+    states = [json.loads((folder / "trainer.json").read_text())["state"] for folder in last]
     for state in states:
         assert state.pop("seconds") > 0
     assert states[0] == states[1]
@@ -170,10 +171,9 @@ def test_stock_maskable_ppo_plays_and_learns_on(finished):
 def test_model_has_the_optimizer_and_the_parameters_of_the_run(finished):
     model = MaskablePPO.load(finished / "final" / "model.zip", device="cpu")
     saved = load_file(checkpoints_of(finished)[-1] / "trainer.safetensors")
-    names = [name for name, _ in model.policy.named_parameters()]
     for number, entry in model.policy.optimizer.state_dict()["state"].items():
         for key, value in entry.items():
-            assert (value == saved[f"optimizer.{names[number]}.{key}"]).all()
+            assert (value == saved[f"optimizer/{number}/{key}"]).all()
     assert (model.batch_size, model.n_epochs, model.gamma, model.gae_lambda) == (64, 2, 1.0, 0.95)
     assert model.lr_schedule(1.0) == pytest.approx(1e-3)
 
@@ -195,32 +195,28 @@ def test_nothing_depends_on_who_else_draws_random_numbers(config):
     for number in range(4):
         torch.manual_seed(number)
         np.random.seed(number)  # noqa: NPY002 - what Stable-Baselines3 uses
-        first.iterate()
+        first.step()
         torch.rand(7)
         before = global_random_numbers()
-        second.iterate()
+        second.step()
         second.portable_model()
         assert global_random_numbers() == before
-    (values, tensors), (other_values, other_tensors) = first.state(), second.state()
-    assert values == other_values
-    assert tensors.keys() == other_tensors.keys()
-    assert all((tensors[name] == other_tensors[name]).all() for name in tensors)
+    assert state_of(first) == state_of(second)
 
 
 def test_a_seed_makes_another_run(config):
     first, second = small_trainer(config), small_trainer(config, "seed=6")
     assert (first.env.states != second.env.states).all()
-    first.iterate(), second.iterate()
+    first.step(), second.step()
     assert (first.network.action_net.weight != second.network.action_net.weight).any()
 
 
 def test_state_of_a_fresh_trainer(config):
     """What a signal before the first iteration saves."""
     first, second = small_trainer(config), small_trainer(config)
-    second.iterate()
-    second.restore(first.state())
-    second.steps = second.iteration = 0
-    first.iterate(), second.iterate()
+    second.step()
+    second.load_state_dict(first.state_dict())
+    first.step(), second.step()
     assert (first.network.action_net.weight == second.network.action_net.weight).all()
 
 
@@ -230,7 +226,7 @@ def test_opponents(config):
     assert isinstance(trainer, MaskablePpoTrainer)
     assert trainer.env.opponent_numbers.tolist() == [0] * 12 + [1] * 4
     for _ in range(4):
-        trainer.iterate()
+        trainer.step()
     trainer.opponents.choose()
     names = [opponent.name for opponent in trainer.env.opponents[:4]]
     assert names == ["present self", "past self", "past self", "greedy"]
@@ -268,7 +264,7 @@ def test_league_games_are_played_to_their_ends_against_one_past_self(config):
     )
     began.update(enumerate(trainer.opponents.keys()))
     for _ in range(12):
-        trainer.iterate()
+        trainer.step()
     assert len(expected) > 2
     assert +heard == expected
 
@@ -277,11 +273,11 @@ def test_schedules(config):
     trainer = small_trainer(
         config, "maskable_ppo.entropy_coefficient={start: 0.5, end: 0.1}", "total_steps=1000"
     )
-    trainer.iterate()
+    trainer.step()
     assert trainer.model.ent_coef == 0.5
     assert trainer.model.policy.optimizer.param_groups[0]["lr"] == 3e-3
     share = trainer.steps / 1000
-    trainer.iterate()
+    trainer.step()
     assert trainer.model.ent_coef == pytest.approx(0.5 - 0.4 * share)
     assert trainer.model.policy.optimizer.param_groups[0]["lr"] == pytest.approx(3e-3 - 2e-3 * share)
 
@@ -297,7 +293,7 @@ def test_values_learn_how_games_end(config):
     trainer = small_trainer(
         config, *overrides, "maskable_ppo.net_arch=[64]", "maskable_ppo.minibatch_size=128"
     )
-    explained = [trainer.iterate()["losses/explained_variance"] for _ in range(8)]
+    explained = [trainer.step()["losses/explained_variance"] for _ in range(8)]
     assert explained[-1] > max(0.2, explained[0])
 
 
@@ -310,14 +306,11 @@ def test_the_network_of_the_game_learns_and_resumes(config, tmp_path):
     few = ("maskable_ppo.num_envs=8", "maskable_ppo.epochs=1", "league.snapshot_every=1", "threads=1")
     trainer, again = (small_trainer(config, *NETWORK, *few) for _ in range(2))
     for _ in range(2):
-        trainer.iterate()
-    again.restore(trainer.state())
-    again.steps, again.iteration = trainer.steps, trainer.iteration
-    assert trainer.iterate()["losses/loss"] == again.iterate()["losses/loss"]
-    values, tensors = trainer.state()
-    assert values == again.state().values
-    assert all((tensors[name] == tensor).all() for name, tensor in again.state().tensors.items())
-    assert {name for name in tensors if name.startswith("league.")}
+        trainer.step()
+    again.load_state_dict(trainer.state_dict())
+    assert trainer.step()["losses/loss"] == again.step()["losses/loss"]
+    assert state_of(trainer) == state_of(again)
+    assert trainer.state_dict()["league"]["policies"]
     trainer.write_final(tmp_path)
     states = begin_games(RULES, seed_streams(3, 8))
     expected = trainer.agent().act_batch(states)
@@ -341,7 +334,7 @@ def test_stored_configurations_without_a_policy_mean_perceptrons(config):
 def test_divergence_is_told(config):
     trainer = small_trainer(config, "maskable_ppo.learning_rate={start: 1e30, end: 1e30}")
     with pytest.raises(DivergenceError, match="training diverged") as caught:
-        list(iter(trainer.iterate, None))
+        list(iter(trainer.step, None))
     assert not np.isfinite(sum(caught.value.losses.values()))
     batch = caught.value.batch
     assert {len(array) for array in batch.values()} == {DECISIONS_PER_ITERATION}

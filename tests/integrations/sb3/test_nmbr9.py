@@ -34,11 +34,11 @@ def config(tmp_path):
 
 def test_a_run_learns_from_points_and_its_policy_plays(config, tmp_path):
     trainer = make_trainer(load_config(config))
-    metrics = trainer.iterate()
+    metrics = trainer.step()
     returns = np.sum(trainer.model.rollout_buffer.rewards, axis=0)
     assert metrics["games/score"] == pytest.approx(returns.mean() / 0.5)
     assert metrics["games/decisions_per_game"] == 20
-    trainer.iterate()
+    trainer.step()
     assert trainer.is_done
     assert trainer.opponents is None
     trainer.write_final(tmp_path)

@@ -41,11 +41,11 @@ def check_trained(learner: Any, positions: Any, power: float) -> None:
 
 def check_damaged_window(trainer: Any, other: Any) -> None:
     """Records that no game reaches are refused before compiled code reads them."""
-    trainer.iterate()
-    state = trainer.state()
-    state.tensors["positions.0.states"][:] = 255
+    trainer.step()
+    state = trainer.state_dict()
+    state["window"]["0"]["states"][:] = 255
     with pytest.raises(ValueError, match="state"):
-        other.restore(state)
+        other.load_state_dict(state)
 
 
 def check_divergence(learner: Any, positions: Any) -> None:

@@ -1,5 +1,7 @@
 """Small runs of the learners whose games workers play."""
 
+from tests.learning import same_runs
+
 TD = """
 algorithm: td
 total_steps: 1500
@@ -39,8 +41,7 @@ CONFIGS = {"td": TD, "solo_td": SOLO_TD, "alphazero": ALPHAZERO}
 
 
 def state_of(trainer):
-    """All that a trainer is, comparable."""
-    values, tensors = trainer.state()
+    """All that a trainer is but for the games in flight, comparable."""
+    values, arrays = same_runs.state_of(trainer)
     values.pop("in_flight", None)
-    arrays = {name: t.numpy().tobytes() for name, t in tensors.items() if not name.startswith("in_flight")}
-    return trainer.steps, trainer.iteration, values, arrays
+    return values, {name: array for name, array in arrays.items() if not name.startswith("in_flight")}

@@ -119,11 +119,11 @@ def test_a_killed_worker_changes_nothing(nodes, paths, accidents, name):
     settings = ["cluster.ahead=true"]
     with shared(paths[name], 1, *settings) as (expected, _):
         for _ in range(4):
-            expected.iterate()
+            expected.step()
     accidents[5] = kill
     trainer = make_trainer(load_config(paths[name], ["cluster.workers=2", *settings]))
     with played_on_cluster(trainer):
-        metrics = [trainer.iterate() for _ in range(4)]
+        metrics = [trainer.step() for _ in range(4)]
         assert accidents == {}
         assert metrics[-1]["cluster/jobs_lost"] == 1
         assert state_of(trainer) == state_of(expected)
@@ -140,18 +140,18 @@ def test_a_lost_node_and_a_new_one_change_nothing(nodes, paths, accidents):
 
     trainer = make_trainer(load_config(paths["td"], ["cluster.workers=2", *settings]))
     with played_on_cluster(trainer):
-        until(lambda: trainer.iterate()["cluster/workers"] == 2)
+        until(lambda: trainer.step()["cluster/workers"] == 2)
         accidents["next"] = lose_node
-        metrics = trainer.iterate()
+        metrics = trainer.step()
         assert metrics["cluster/jobs_lost"] == 1
         assert len(lost) == 1
-        until(lambda: trainer.iterate()["cluster/workers"] == 1)
+        until(lambda: trainer.step()["cluster/workers"] == 1)
         nodes.add_node(num_cpus=1)
-        until(lambda: trainer.iterate()["cluster/workers"] == 2)
-        trainer.iterate()
+        until(lambda: trainer.step()["cluster/workers"] == 2)
+        trainer.step()
         expected = make_trainer(load_config(paths["td"], settings))
         while expected.iteration < trainer.iteration:
-            expected.iterate()
+            expected.step()
         assert state_of(trainer) == state_of(expected)
 
 
@@ -232,7 +232,7 @@ def test_a_cluster_without_a_free_processor_says_so(nodes, paths):
     first = make_trainer(load_config(paths["td"], ["cluster.workers=3"]))
     second = make_trainer(load_config(paths["td"], ["cluster.workers=3", "cluster.patience=3.0"]))
     with played_on_cluster(first):
-        until(lambda: first.iterate()["cluster/workers"] == 2)
+        until(lambda: first.step()["cluster/workers"] == 2)
         with (
             pytest.raises(
                 NoWorkersError, match=r"of the 3 workers .* the cluster has 2, of which 0 are free"

@@ -26,18 +26,14 @@ CONFIG = PpoConfig(evaluation={"opponents": ("random", "greedy")}).model_copy(up
 class Unlearning(Trainer):
     """Never learns, and plays greedily."""
 
-    steps_per_iteration = 100
-
-    def _iterate(self):
-        return {"losses/nothing": 0.0, "games/score": 50.0}
+    def step(self):
+        return self._count_iteration(100, 0.0) | {"losses/nothing": 0.0, "games/score": 50.0}
 
     def agent(self):
         return agents.load("greedy")
 
     def write_policy(self, folder):
         """Writes nothing."""
-
-    _state_parts = None
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +44,7 @@ def run(tmp_path_factory) -> Path:
     trainer = Unlearning(CONFIG)
     log = Log(folder, 0)
     evaluations = Evaluations(folder, trainer, log)
-    log.add(trainer.iterate(), trainer.steps, trainer.seconds / 60)
+    log.add(trainer.step(), trainer.steps, trainer.seconds / 60)
     specs = CONFIG.evaluation.opponents
     results = [
         play_matches(trainer.agent(), spec, 9, game=CONFIG.game, keep=2, **CONFIG.variant) for spec in specs

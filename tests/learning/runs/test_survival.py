@@ -200,7 +200,7 @@ def test_a_finished_run_adds_nothing_to_its_curves(finished, tmp_path):
 def test_a_new_run_can_be_resumed_from_its_beginning(config, tmp_path, monkeypatch):
     """From the moment that it has a configuration."""
     run = tmp_path / "run"
-    monkeypatch.setattr(PpoTrainer, "_iterate", killed)
+    monkeypatch.setattr(PpoTrainer, "step", killed)
     with pytest.raises(Killed):
         train.main(["--config", str(config), "--run-dir", str(run)])
     monkeypatch.undo()
@@ -304,12 +304,13 @@ def test_no_space_for_curves(finished, config, tmp_path, capsys, monkeypatch, be
 def test_no_space_when_a_signal_asks_for_a_checkpoint(config, tmp_path, capsys, monkeypatch):
     run = tmp_path / "run"
 
-    def stop(*_):
+    def stop(trainer, step=PpoTrainer.step):
+        metrics = step(trainer)
         os.kill(os.getpid(), signal.SIGTERM)
         monkeypatch.setattr(checkpoints_module, "write_folder", refuse)
-        return {}
+        return metrics
 
-    monkeypatch.setattr(PpoTrainer, "_iterate", stop)
+    monkeypatch.setattr(PpoTrainer, "step", stop)
     assert train.main(["--config", str(config), "--run-dir", str(run)]) == 2
     monkeypatch.undo()
     assert_stopped_for_want_of_space(run, last_line(capsys.readouterr().err), steps_name(0))
@@ -322,7 +323,7 @@ def refuse(*_, **__):
 @pytest.mark.parametrize("what", ["write_folder", "write_text"])
 def test_folders_that_cannot_be_written_are_noticed_at_the_start(config, tmp_path, capsys, monkeypatch, what):
     monkeypatch.setattr(checkpoints_module, what, refuse)
-    monkeypatch.setattr(PpoTrainer, "_iterate", killed)
+    monkeypatch.setattr(PpoTrainer, "step", killed)
     assert train.main(["--config", str(config), "--run-dir", str(tmp_path / "run")]) == 2
     errors = capsys.readouterr().err
     assert errors.startswith(f"training.train: cannot write to {tmp_path / 'run'}")
@@ -346,7 +347,7 @@ def test_resuming_in_a_folder_that_cannot_be_written(interrupted, capsys, monkey
 
     open_file = os.open
     monkeypatch.setattr(os, "open", refuse_to_open)
-    monkeypatch.setattr(PpoTrainer, "_iterate", killed)
+    monkeypatch.setattr(PpoTrainer, "step", killed)
     assert train.main(["--resume", str(interrupted)]) == 2
     assert capsys.readouterr().err == f"training.train: cannot write to {interrupted}: Permission denied\n"
 
@@ -390,7 +391,7 @@ def test_a_run_is_in_use_while_it_trains(config, tmp_path, monkeypatch, capsys):
             errors.append(train.main(["--resume", str(run)]))
         raise Killed
 
-    monkeypatch.setattr(PpoTrainer, "_iterate", resume_meanwhile)
+    monkeypatch.setattr(PpoTrainer, "step", resume_meanwhile)
     with pytest.raises(Killed):
         train.main(["--config", str(config), "--run-dir", str(run)])
     assert errors == [2]
@@ -465,7 +466,7 @@ def send(*_):
 
 def test_a_second_signal_abandons_the_iteration(config, tmp_path, monkeypatch, capfd):
     monkeypatch.setattr(signals_module, "_ECHO_SECONDS", -1.0)
-    monkeypatch.setattr(PpoTrainer, "_iterate", lambda _: [send(), send(), pytest.fail("still there")])
+    monkeypatch.setattr(PpoTrainer, "step", lambda _: [send(), send(), pytest.fail("still there")])
     run = tmp_path / "run"
     handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     assert train.main(["--config", str(config), "--run-dir", str(run)]) == 143

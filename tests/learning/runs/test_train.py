@@ -277,7 +277,8 @@ def test_resumed_run_equals_the_uninterrupted_one_to_the_bit(finished, run, caps
     ]
     assert evaluations[0] == evaluations[1]
     states = [
-        json.loads((checkpoints_of(folder)[-1] / "trainer.json").read_text()) for folder in (run, finished[1])
+        json.loads((checkpoints_of(folder)[-1] / "trainer.json").read_text())["state"]
+        for folder in (run, finished[1])
     ]
     assert states[0].pop("seconds") > 0
     states[1].pop("seconds")
@@ -504,25 +505,38 @@ def in_trainer_json(**changes):
     return damage
 
 
+def in_state(**changes):
+    def damage(run):
+        path = checkpoints_of(run)[-1] / "trainer.json"
+        contents = json.loads(path.read_text())
+        path.write_text(json.dumps(contents | {"state": contents["state"] | changes}))
+
+    return damage
+
+
 def with_nan(run):
     path = checkpoints_of(run)[-1] / "trainer.safetensors"
     tensors = load_file(path)
-    tensors["network.value.bias"][:] = torch.nan
+    tensors["network/value.bias"][:] = torch.nan
     save_file(tensors, path)
 
 
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (in_trainer_json(steps="x"), "steps must be an integer, not 'x'"),
-        (in_trainer_json(steps=-5), "steps is -5; the folder is that of step"),
-        (in_trainer_json(steps=10**9), "steps is 1000000000; the folder is that of step"),
-        (in_trainer_json(iteration=-1), "iteration is -1; allowed are 0 to"),
-        (in_trainer_json(seconds=0), "seconds is 0; allowed are numbers above 0"),
-        (in_trainer_json(seconds=float("nan")), "'NaN' is no finite number"),
-        (in_trainer_json(trainer=[]), "is damaged"),
+        (in_state(steps="x"), "steps is 'x'; the folder is that of step"),
+        (in_state(steps=-5), "steps is -5; the folder is that of step"),
+        (in_state(steps=10**9), "steps is 1000000000; the folder is that of step"),
+        (in_state(iteration=-1), "iteration is -1; allowed are 0 to"),
+        (in_state(seconds=0), "seconds is 0; allowed are numbers above 0"),
+        (in_state(seconds=float("nan")), "'NaN' is no finite number"),
+        (in_trainer_json(state=[]), "is damaged"),
+        (in_state(network=[]), "is damaged"),
+        (in_state(optimizer={"0": {}}), "is damaged"),
+        (in_state(league=3), "is damaged"),
+        (in_state(opponents=[3] * 8), "is damaged"),
         (lambda run: (checkpoints_of(run)[-1] / "trainer.json").write_text("[" * 10**5), "nested too deeply"),
-        (with_nan, "'network.value.bias' in trainer.safetensors is not finite"),
+        (with_nan, "'network/value.bias' in trainer.safetensors is not finite"),
         (truncate("trainer.safetensors"), "is damaged, or of another version"),
         (truncate("trainer.json"), "is damaged, or of another version"),
         (in_trainer_json(fixed=3), "is damaged"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -24,11 +23,13 @@ from patchwork_env.learning.algorithms.alphazero.self_play import SearchedSelfPl
 from patchwork_env.learning.algorithms.common.batches import concatenated
 from patchwork_env.learning.algorithms.common.remote_trainer import RemoteTrainer
 from patchwork_env.learning.algorithms.common.state import (
-    StatePart,
-    arrays_part,
-    module_part,
-    optimizer_part,
-    window_part,
+    State,
+    as_arrays,
+    as_tensors,
+    load_optimizer_state,
+    load_window,
+    optimizer_state,
+    window_state,
 )
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.common.trainer import grouped
@@ -56,16 +57,12 @@ class AlphaZeroTrainer(RemoteTrainer):
         self.learner = AlphaZeroLearner(self.network, settings, threads)
         self.window: deque[Examples] = deque(maxlen=settings.window)
 
-    @property
-    def steps_per_iteration(self) -> int:
-        """The number of turns of all games in one rollout."""
-        return self.config.alphazero.num_envs * self.config.alphazero.rollout_steps
-
-    def _iterate(self) -> dict[str, float]:
-        """One rollout and the learning from the window."""
+    def step(self) -> dict[str, float]:
+        """One rollout and the learning from the window; see :meth:`Trainer.step`."""
         began = time.perf_counter()
+        turns = self.config.alphazero.num_envs * self.config.alphazero.rollout_steps
         examples, statistics = self._play()
-        self._play_ahead(self.steps_per_iteration)
+        self._play_ahead(turns)
         self.window.append(examples)
         collected = time.perf_counter()
         losses = self.learner.update(concatenated(self.window), self.progress, self.random)
@@ -74,7 +71,8 @@ class AlphaZeroTrainer(RemoteTrainer):
             grouped("games", statistics)
             | grouped("losses", losses)
             | {"time/share_of_time_collecting": (collected - began) / (learned - began)}
-            | self._metrics_of_workers(self.steps_per_iteration)
+            | self._metrics_of_workers(turns)
+            | self._count_iteration(turns, began)
         )
 
     def _play_here(self) -> tuple[Examples, dict[str, float]]:
@@ -108,13 +106,21 @@ class AlphaZeroTrainer(RemoteTrainer):
         """See :meth:`Trainer.write_policy`."""
         write_policy(folder, self.network, self.policy_info())
 
-    def _state_parts(self) -> Sequence[StatePart]:
-        tally = self.self_play.tally
-        return [
-            module_part("network", self.network),
-            optimizer_part("optimizer", self.learner.optimizer, self.network),
-            arrays_part("env", self.env.save, self.env.restore),
-            arrays_part("tally", tally.save, tally.restore),
-            window_part("rollout", "rollouts", self.window, NO_EXAMPLES, check_examples),
-            *super()._state_parts(),
-        ]
+    def state_dict(self) -> State:
+        """See :meth:`Trainer.state_dict`."""
+        return super().state_dict() | {
+            "network": self.network.state_dict(),
+            "optimizer": optimizer_state(self.learner.optimizer),
+            "games": as_tensors(self.env.save()),
+            "stats": as_tensors(self.self_play.tally.save()),
+            "window": window_state(self.window),
+        }
+
+    def load_state_dict(self, state: State) -> None:
+        """See :meth:`Trainer.load_state_dict`."""
+        super().load_state_dict(state)
+        self.network.load_state_dict(state["network"])
+        load_optimizer_state(self.learner.optimizer, state["optimizer"])
+        self.env.restore(as_arrays(state["games"]))
+        self.self_play.tally.restore(as_arrays(state["stats"]))
+        load_window(self.window, state["window"], NO_EXAMPLES, check_examples)

@@ -13,11 +13,11 @@ from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from torch import Tensor, nn
+from torch import nn
 
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.names import short_repr
-from patchwork_env.learning.algorithms.common.state import TrainerState, prefixed, with_prefix
+from patchwork_env.learning.algorithms.common.state import MOST, State
 from patchwork_env.learning.config import League
 
 Policy = TypeVar("Policy", bound=nn.Module)
@@ -137,21 +137,17 @@ class SnapshotPool(Generic[Policy]):
             "lowest_win_rate": min(rates),
         }
 
-    def state(self) -> TrainerState:
-        """The state of the pool, for :meth:`restore`."""
-        values = {
+    def state_dict(self) -> State:
+        """The state of the pool, for :meth:`load_state_dict`; tensors are those in use."""
+        return {
+            "policies": {str(number): policy.state_dict() for number, policy in self._policies.items()},
             "records": {str(number): [r.wins, r.games] for number, r in self._records.items()},
-            "retired": sorted(self._policies.keys() - self._records.keys()),
             "opponents": list(self.opponents),
             "added": self._added,
             "draws": self._draws,
         }
-        tensors: dict[str, Tensor] = {}
-        for number, policy in self._policies.items():
-            tensors |= prefixed(str(number), policy.state_dict())
-        return TrainerState(values, tensors)
 
-    def restore(self, state: TrainerState, like: Policy) -> None:
+    def load_state_dict(self, state: State, like: Policy) -> None:
         """Brings an empty pool to the state of another one; ``like`` is a policy of the same kind and sizes.
 
         Snapshots for which the configuration has no place leave the pool, the oldest ones first.
@@ -159,20 +155,19 @@ class SnapshotPool(Generic[Policy]):
         Raises:
             KeyError, TypeError, ValueError, RuntimeError: The state does not fit.
         """
-        values, tensors = state
-        check_between(values["added"], 0, 2**53, "the number of snapshots")
-        check_between(values["draws"], 0, 2**53, "the number of draws")
-        for name in (*values.get("retired", ()), *values["records"]):
-            self._keep(check_between(int(name), 0, values["added"] - 1, "a snapshot"), like)
-            self._policies[int(name)].load_state_dict(with_prefix(str(name), tensors))
-        for name, (wins, games) in values["records"].items():
+        self._added = check_between(state["added"], 0, MOST, "the number of snapshots")
+        self._draws = check_between(state["draws"], 0, MOST, "the number of draws")
+        for name, weights in state["policies"].items():
+            number = check_between(int(name), 0, self._added - 1, "a snapshot")
+            self._keep(number, like)
+            self._policies[number].load_state_dict(weights)
+        for name, (wins, games) in state["records"].items():
             if not 0 <= wins <= games < math.inf:
                 raise ValueError(f"{short_repr(wins)} of {short_repr(games)} games cannot have been won")
             self._records[int(name)] = _Record(wins, games)
-        self.opponents = list(values["opponents"])
-        if not self._policies.keys() >= set(self.opponents):
-            raise ValueError(f"the opponents {short_repr(self.opponents)} are not among the snapshots")
-        self._added, self._draws = values["added"], values["draws"]
+        self.opponents = list(state["opponents"])
+        if not self._policies.keys() >= {*self.opponents, *self._records}:
+            raise ValueError(f"opponents {short_repr(self.opponents)} or records are not among the snapshots")
         self._retire()
 
     def _retire(self) -> None:

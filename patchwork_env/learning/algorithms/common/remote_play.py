@@ -10,11 +10,10 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from patchwork_env.errors import WorkerError
 from patchwork_env.learning.algorithms.common.batches import draw_seed
-from patchwork_env.learning.algorithms.common.state import TrainerState
+from patchwork_env.learning.algorithms.common.state import State, as_arrays, as_tensors
 from patchwork_env.learning.config import ClusterRun
 from patchwork_env.learning.distributed.worker_pool import WorkerPool
 
@@ -161,30 +160,28 @@ class RemotePlay:
             "cluster/bytes_back_per_step": self._bytes_back / steps,
         }
 
-    def state(self) -> TrainerState:
-        """What the games in flight began with, for :meth:`restore`; empty without any."""
+    def state_dict(self) -> State:
+        """What the games in flight began with, for :meth:`load_state_dict`; empty without any."""
         if self._ahead is None:
-            return TrainerState({}, {})
+            return {}
         inputs, seed = self._ahead
-        tensors = {name: torch.from_numpy(array) for name, array in inputs.weights.items()}
-        return TrainerState({"progress": inputs.progress, "seed": int(seed)}, tensors)
+        return {"progress": inputs.progress, "seed": int(seed), "weights": as_tensors(inputs.weights)}
 
-    def restore(self, state: TrainerState) -> None:
+    def load_state_dict(self, state: State) -> None:
         """Makes the games that were in flight the next ones to be played.
 
         Raises:
             KeyError, TypeError, ValueError, OverflowError: The state does not fit.
         """
-        values, tensors = state
-        if values:
-            weights = {name: tensor.numpy() for name, tensor in tensors.items()}
+        if state:
+            weights = as_arrays(state["weights"])
             given, expected = (
                 {name: (array.shape, array.dtype) for name, array in arrays.items()}
                 for arrays in (weights, self._games.weights())
             )
             if given != expected:
                 raise ValueError("the weights of the games in flight are not of this run's network")
-            self._ahead = _Iteration(Inputs(0, weights, values["progress"]), np.uint64(values["seed"]))
+            self._ahead = _Iteration(Inputs(0, weights, state["progress"]), np.uint64(state["seed"]))
 
     def close(self) -> None:
         """Gives up the games that are in flight."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any
 
@@ -15,19 +15,12 @@ from patchwork_env.learning.algorithms.common.remote_play import (
     RemoteGames,
     RemotePlay,
 )
-from patchwork_env.learning.algorithms.common.state import (
-    StatePart,
-    TrainerState,
-    generator_part,
-    nested_part,
-)
+from patchwork_env.learning.algorithms.common.state import State
 from patchwork_env.learning.algorithms.common.trainer import Trainer
 from patchwork_env.learning.config import ClusterRun, trainer_class
 from patchwork_env.learning.distributed.ray_cluster import connected
 from patchwork_env.learning.distributed.ray_workers import RayBackend
 from patchwork_env.learning.distributed.worker_pool import WorkerPool
-
-_IN_FLIGHT = "in_flight"
 
 
 class RemoteTrainer(Trainer):
@@ -78,18 +71,17 @@ class RemoteTrainer(Trainer):
         """Metrics of the workers, which have played games of ``steps`` turns; empty without workers."""
         return {} if self._remote is None else self._remote.metrics(steps)
 
-    def _state_parts(self) -> Sequence[StatePart]:
+    def state_dict(self) -> State:
         """The random numbers, and the games that workers play ahead."""
-        parts = [generator_part("random", self.random)]
+        ahead = {} if self._remote is None else {"in_flight": self._remote.state_dict()}
+        return super().state_dict() | {"random": self.random.bit_generator.state} | ahead
+
+    def load_state_dict(self, state: State) -> None:
+        """See :meth:`Trainer.load_state_dict`; a state of a run without workers has no games in flight."""
+        super().load_state_dict(state)
+        self.random.bit_generator.state = state["random"]
         if self._remote is not None:
-            in_flight = nested_part(_IN_FLIGHT, self._remote.state, self._remote.restore)
-
-            def restore(state: TrainerState) -> None:
-                if _IN_FLIGHT in state.values:  # a run without workers saves none
-                    in_flight.restore(state)
-
-            parts.append(StatePart(in_flight.save, restore))
-        return parts
+            self._remote.load_state_dict(state.get("in_flight", {}))
 
 
 def new_service(config: ClusterRun) -> PlayService:

@@ -1,18 +1,18 @@
-"""What a run sees of every algorithm: a trainer that iterates, plays, and can be saved and restored."""
+"""What a run sees of every algorithm: a trainer that takes steps, plays, and can be saved and restored."""
 
 from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor
-
 from patchwork_env import agents
 from patchwork_env.agents import Agent
-from patchwork_env.learning.algorithms.common.state import StatePart, TrainerState
+from patchwork_env.core.checks import as_integer, check_between
+from patchwork_env.core.names import short_repr
+from patchwork_env.learning.algorithms.common.state import State
 from patchwork_env.learning.config import RewardedRun, RunConfig, trainer_class
 
 
@@ -27,6 +27,7 @@ class Trainer(ABC):
         steps: The number of turns so far, over all games.
         iteration: The number of iterations so far.
         seconds: How long these iterations took, in seconds.
+        steps_per_iteration: The number of turns of all games in the last iteration.
     """
 
     def __init__(self, config: RunConfig) -> None:
@@ -34,6 +35,7 @@ class Trainer(ABC):
         self.steps = 0
         self.iteration = 0
         self.seconds = 0.0
+        self.steps_per_iteration = 0
 
     @property
     def is_done(self) -> bool:
@@ -45,24 +47,18 @@ class Trainer(ABC):
         """The fraction of the run that is over, for schedules."""
         return min(1.0, self.steps / self.config.total_steps)
 
-    def iterate(self) -> dict[str, float]:
+    @abstractmethod
+    def step(self) -> dict[str, float]:
         """Plays and learns for one iteration; returns metrics by name."""
-        began = time.perf_counter()
-        metrics = self._iterate()
+
+    def _count_iteration(self, turns: int, began: float) -> dict[str, float]:
+        """Counts an iteration of so many turns, which ``began`` at this time, and measures its speed."""
         seconds = time.perf_counter() - began
-        self.steps += self.steps_per_iteration
+        self.steps += turns
         self.iteration += 1
         self.seconds += seconds
-        return metrics | {"time/steps_per_second": self.steps_per_iteration / seconds}
-
-    @property
-    @abstractmethod
-    def steps_per_iteration(self) -> int:
-        """The number of turns of all games in one iteration."""
-
-    @abstractmethod
-    def _iterate(self) -> dict[str, float]:
-        """Does one iteration; the counters still stand as before it."""
+        self.steps_per_iteration = turns
+        return {"time/steps_per_second": turns / seconds}
 
     @abstractmethod
     def agent(self) -> Agent:
@@ -80,29 +76,22 @@ class Trainer(ABC):
         """Writes the results of the run, by default a policy, as files in an existing folder."""
         self.write_policy(folder)
 
-    @abstractmethod
-    def _state_parts(self) -> Sequence[StatePart]:
-        """The parts of the trainer's state, apart from the counters."""
+    def state_dict(self) -> State:
+        """All that the trainer needs to go on as if nothing had happened; tensors may be those in use."""
+        return {"steps": self.steps, "iteration": self.iteration, "seconds": self.seconds}
 
-    def state(self) -> TrainerState:
-        """The state of the trainer, apart from the counters, for :meth:`restore`."""
-        values: dict[str, Any] = {}
-        tensors: dict[str, Tensor] = {}
-        for part in self._state_parts():
-            part_values, part_tensors = part.save()
-            values |= part_values
-            tensors |= part_tensors
-        return TrainerState(values, tensors)
-
-    def restore(self, state: TrainerState) -> None:
-        """Goes on from the state of a trainer with the same configuration.
+    def load_state_dict(self, state: State) -> None:
+        """Goes on from the state of a trainer with the same configuration, which may come from a file.
 
         Raises:
             KeyError, TypeError, ValueError, RuntimeError: The state does not fit; the trainer cannot be used
                 any more.
         """
-        for part in self._state_parts():
-            part.restore(state)
+        self.steps = as_integer(state["steps"], "steps")
+        self.iteration = check_between(state["iteration"], 0, self.steps, "iteration")
+        self.seconds = seconds = state["seconds"]
+        if type(seconds) not in (int, float) or seconds < 0 or (seconds == 0) != (self.steps == 0):
+            raise ValueError(f"seconds is {short_repr(seconds)}; allowed are numbers above 0")
 
     def close(self) -> None:
         """Gives up what the trainer holds outside this process; it cannot be used any more."""

@@ -5,21 +5,22 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from patchwork_env.agents.compiled.files import write_weights
+from patchwork_env.core.checks import check_between
 from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.common.batches import concatenated
 from patchwork_env.learning.algorithms.common.remote_trainer import RemoteTrainer
 from patchwork_env.learning.algorithms.common.state import (
-    StatePart,
-    averages_part,
-    count_part,
-    module_part,
-    optimizer_part,
-    window_part,
+    MOST,
+    State,
+    as_tensors,
+    load_optimizer_state,
+    load_window,
+    optimizer_state,
+    window_state,
 )
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.common.trainer import grouped
@@ -54,7 +55,6 @@ class ValueTrainer(RemoteTrainer, Generic[_Positions]):
         self.self_play = self.new_self_play(config, ThreadPool(config.threads))
         self.learner: ValueLearner[_Positions] = ValueLearner(self.new_module(config), settings)
         self.window: deque[_Positions] = deque(maxlen=settings.window)
-        self._turns = 0
 
     # --- what each game defines ----------------------------------------------------------------------------
 
@@ -90,21 +90,16 @@ class ValueTrainer(RemoteTrainer, Generic[_Positions]):
         """The weights of the trained value, an average of those that learn."""
         return self.learner.trained
 
-    @property
-    def steps_per_iteration(self) -> int:
-        """The turns of all games of the last iteration."""
-        return self._turns
-
     def write_policy(self, folder: Path) -> None:
         """See :meth:`Trainer.write_policy`."""
         write_weights(folder, self.config.game, self.weights, self.policy_info())
 
-    def _iterate(self) -> dict[str, float]:
-        """Plays the games of an iteration and learns from the window."""
+    def step(self) -> dict[str, float]:
+        """Plays the games of an iteration and learns from the window; see :meth:`Trainer.step`."""
         settings, began = self.settings, time.perf_counter()
         positions, statistics = self._play()
-        self._turns = int(statistics.pop("turns"))
-        self._play_ahead(self._turns)
+        turns = int(statistics.pop("turns"))
+        self._play_ahead(turns)
         self.window.append(positions)
         played = time.perf_counter()
         losses = self.learner.update(
@@ -118,7 +113,8 @@ class ValueTrainer(RemoteTrainer, Generic[_Positions]):
                 "time/share_of_time_collecting": (played - began) / (learned - began),
                 "time/games_per_second": settings.games / (learned - began),
             }
-            | self._metrics_of_workers(self._turns)
+            | self._metrics_of_workers(turns)
+            | self._count_iteration(turns, began)
         )
 
     def _play_here(self) -> tuple[_Positions, dict[str, float]]:
@@ -130,14 +126,26 @@ class ValueTrainer(RemoteTrainer, Generic[_Positions]):
         rules_of(self.config.game).game.check_states(states)
         check_targets(states, targets)
 
-    def _state_parts(self) -> Sequence[StatePart]:
+    def state_dict(self) -> State:
+        """See :meth:`Trainer.state_dict`."""
         learner = self.learner
-        return [
-            module_part("network", learner.module),
-            optimizer_part("optimizer", learner.optimizer, learner.module),
-            averages_part("average", learner.average_arrays),
-            averages_part("trained", learner.trained_arrays, earlier="average"),
-            window_part("positions", "positions", self.window, self.no_positions, self._check),
-            count_part("updates", learner, "steps"),
-            *super()._state_parts(),
-        ]
+        return super().state_dict() | {
+            "network": learner.module.state_dict(),
+            "optimizer": optimizer_state(learner.optimizer),
+            "average": as_tensors(learner.average_arrays),
+            "trained": as_tensors(learner.trained_arrays),
+            "window": window_state(self.window),
+            "updates": learner.steps,
+        }
+
+    def load_state_dict(self, state: State) -> None:
+        """See :meth:`Trainer.load_state_dict`."""
+        super().load_state_dict(state)
+        learner = self.learner
+        learner.module.load_state_dict(state["network"])
+        load_optimizer_state(learner.optimizer, state["optimizer"])
+        for name, arrays in (("average", learner.average_arrays), ("trained", learner.trained_arrays)):
+            for key, array in arrays.items():
+                array[:] = state[name][key].numpy()
+        load_window(self.window, state["window"], self.no_positions, self._check)
+        learner.steps = check_between(state["updates"], 0, MOST, "updates")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,13 +15,11 @@ from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.common.league import SnapshotPool
 from patchwork_env.learning.algorithms.common.state import (
-    StatePart,
-    array_value_part,
-    arrays_part,
-    generator_part,
-    module_part,
-    nested_part,
-    optimizer_part,
+    State,
+    as_arrays,
+    as_tensors,
+    load_optimizer_state,
+    optimizer_state,
 )
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.common.trainer import Trainer, grouped
@@ -63,13 +60,8 @@ class PpoTrainer(Trainer):
         self.pool: SnapshotPool[PolicyNetwork] = SnapshotPool(config.effective_league)
         self.random = np.random.default_rng(config.seed)
 
-    @property
-    def steps_per_iteration(self) -> int:
-        """The number of turns of all games in one rollout."""
-        return self.config.ppo.num_envs * self.config.ppo.rollout_steps
-
-    def _iterate(self) -> dict[str, float]:
-        """One rollout and the learning from it."""
+    def step(self) -> dict[str, float]:
+        """One rollout and the learning from it; see :meth:`Trainer.step`."""
         config, began = self.config, time.perf_counter()
         self._look_ahead_when_due()
         in_play = self.self_play.past_selves_in_play
@@ -89,6 +81,7 @@ class PpoTrainer(Trainer):
             | grouped("league", self.pool.statistics())
             | grouped("losses", losses)
             | {"time/share_of_time_collecting": (collected - began) / (learned - began)}
+            | self._count_iteration(config.ppo.num_envs * config.ppo.rollout_steps, began)
         )
 
     def _look_ahead_when_due(self) -> None:
@@ -107,21 +100,31 @@ class PpoTrainer(Trainer):
         """See :meth:`Trainer.write_policy`."""
         write_policy(folder, self.network, self.policy_info())
 
-    def _opponents(self) -> set[int]:
-        """What may stand for the opponent of a game."""
-        return {LEARNER, NEW_GAME} | self.pool.numbers
+    def state_dict(self) -> State:
+        """See :meth:`Trainer.state_dict`."""
+        return super().state_dict() | {
+            "network": self.network.state_dict(),
+            "optimizer": optimizer_state(self.learner.optimizer),
+            "games": as_tensors(self.env.save()),
+            "stats": as_tensors(self.self_play.tally.save()),
+            "league": self.pool.state_dict(),
+            "opponents": self.self_play.opponents.tolist(),
+            "random": self.random.bit_generator.state,
+        }
 
-    def _state_parts(self) -> Sequence[StatePart]:
-        tally = self.self_play.tally
-        return [
-            module_part("network", self.network),
-            optimizer_part("optimizer", self.learner.optimizer, self.network),
-            arrays_part("env", self.env.save, self.env.restore),
-            arrays_part("tally", tally.save, tally.restore),
-            nested_part("league", self.pool.state, lambda state: self.pool.restore(state, self.network)),
-            array_value_part("league_games", self.self_play.opponents, NEW_GAME, self._opponents),
-            generator_part("random", self.random),
-        ]
+    def load_state_dict(self, state: State) -> None:
+        """See :meth:`Trainer.load_state_dict`."""
+        super().load_state_dict(state)
+        self.network.load_state_dict(state["network"])
+        load_optimizer_state(self.learner.optimizer, state["optimizer"])
+        self.env.restore(as_arrays(state["games"]))
+        self.self_play.tally.restore(as_arrays(state["stats"]))
+        self.pool.load_state_dict(state["league"], self.network)
+        self.self_play.opponents[:] = state["opponents"]
+        self.random.bit_generator.state = state["random"]
+        allowed = {LEARNER, NEW_GAME} | self.pool.numbers
+        if wrong := set(self.self_play.opponents.tolist()) - allowed:
+            raise ValueError(f"opponents holds {min(wrong)}; allowed are {sorted(allowed)}")
 
 
 def _trunk_dtype(config: PpoConfig) -> torch.dtype:

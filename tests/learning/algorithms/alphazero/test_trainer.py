@@ -58,7 +58,7 @@ def test_restored_trainer_goes_on_as_the_saved_one(config):
 def test_a_first_iteration_without_a_decision(config):
     """With one game and one turn an iteration may have nothing to learn from."""
     trainer = make_trainer(load_config(config, ["alphazero={num_envs: 1, rollout_steps: 1, window: 1}"]))
-    losses = ["losses/loss" in trainer.iterate() for _ in range(100)]
+    losses = ["losses/loss" in trainer.step() for _ in range(100)]
     assert set(losses) == {True, False}
 
 

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from patchwork_env.learning.algorithms.common.league import SnapshotPool
-from patchwork_env.learning.algorithms.common.state import TrainerState
+from patchwork_env.learning.algorithms.common.state import join, split
 from patchwork_env.learning.config import League
 
 
@@ -117,7 +117,7 @@ def test_a_snapshot_that_is_in_play_is_kept_until_it_is_not():
     assert pool.draw(random, in_play=[0]) == [2]
     assert pool.policy(0).bias.item() == 0
     other = make_pool(size=1)
-    other.restore(pool.state(), network)
+    other.load_state_dict(pool.state_dict(), network)
     assert other.policy(0).bias.item() == 0
     for each in (pool, other):
         assert list(each.snapshots) == [2]
@@ -155,7 +155,7 @@ def test_there_are_as_many_opponents_as_there_can_be():
 
 def restored(pool, network, **settings):
     other = make_pool(**settings)
-    other.restore(pool.state(), network)
+    other.load_state_dict(pool.state_dict(), network)
     return other
 
 
@@ -182,7 +182,7 @@ def test_without_games_against_past_selves_nothing_is_kept():
     without.add(network)
     assert without.draw(random) == []
     assert not without.numbers
-    assert not without.state().tensors
+    assert without.state_dict()["policies"] == {}
 
 
 def test_statistics():
@@ -202,9 +202,9 @@ def test_a_restored_pool_goes_on_alike():
         pool.draw(random)
         first, second = pool.opponents
         pool.record({first: 3, second: 1}, {first: 4, second: 4})
-    values, tensors = pool.state()
+    values, tensors = split(pool.state_dict())
     other = make_pool(size=4, opponents=2)
-    other.restore(TrainerState(json.loads(json.dumps(values)), tensors), network)
+    other.load_state_dict(join(json.loads(json.dumps(values)), tensors), network)
     assert network.bias.item() == -1
     randoms = [np.random.default_rng(1), np.random.default_rng(1)]
     for _ in range(10):
@@ -215,7 +215,7 @@ def test_a_restored_pool_goes_on_alike():
             each.add(network)
         assert pool.opponents == other.opponents
         assert pool.win_rates() == other.win_rates()
-    assert pool.state().values == other.state().values
+    assert split(pool.state_dict())[0] == split(other.state_dict())[0]
     for number, snapshot in pool.snapshots.items():
         assert torch.equal(snapshot.weight, other.snapshots[number].weight)
 
@@ -224,8 +224,9 @@ def test_a_restored_pool_goes_on_alike():
     ("name", "value"),
     [
         ("opponents", [7]),
-        ("retired", [2]),
-        ("retired", [-1]),
+        ("policies", {"2": {}}),
+        ("policies", {"-1": {}}),
+        ("policies", {}),
         ("added", 1),
         ("draws", "many"),
         ("records", {"0": [2, 1]}),
@@ -235,15 +236,14 @@ def test_a_restored_pool_goes_on_alike():
 def test_a_state_that_no_pool_has_is_refused(name, value):
     pool = make_pool()
     network = fill(pool, 2)
-    values, tensors = pool.state()
     with pytest.raises(ValueError, match=r"snapshot|draws|won"):
-        make_pool().restore(TrainerState(values | {name: value}, tensors), network)
+        make_pool().load_state_dict(pool.state_dict() | {name: value}, network)
 
 
 def test_a_damaged_state_is_refused():
     pool = make_pool()
     network = fill(pool, 2)
-    values, tensors = pool.state()
-    tensors.pop("1.bias")
+    state = pool.state_dict()
+    state["policies"]["1"].pop("bias")
     with pytest.raises(RuntimeError, match="bias"):
-        make_pool().restore(TrainerState(values, tensors), network)
+        make_pool().load_state_dict(state, network)

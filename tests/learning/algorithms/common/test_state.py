@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import json
+from collections import deque
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 import torch
 
 from patchwork_env.integrations.sb3.random_states import RandomStates
 from patchwork_env.learning.algorithms.common.state import (
-    TrainerState,
-    array_value_part,
-    count_part,
-    restore_optimizer,
-    tensors_of_optimizer,
+    as_arrays,
+    as_tensors,
+    join,
+    load_optimizer_state,
+    load_window,
+    optimizer_state,
+    split,
+    window_state,
 )
 
 
@@ -22,58 +29,107 @@ def learner():
     optimizer = torch.optim.Adam(module.parameters())
     module(torch.ones(3)).sum().backward()
     optimizer.step()
-    return optimizer, module
+    return optimizer
 
 
 @pytest.mark.parametrize(
-    ("name", "tensor"),
+    ("number", "name", "tensor"),
     [
-        ("weight.exp_avg", torch.zeros(3, 2)),
-        ("weight.exp_avg_sq", torch.zeros(())),
-        ("bias.step", torch.zeros(2)),
-        ("bias.step", torch.tensor(-1.0)),
-        ("bias.step", torch.tensor(-1e8)),
-        ("weight.step", torch.tensor(torch.nan)),
-        ("weight.step", torch.tensor(1e30)),
-        ("bias.exp_avg", None),
-        ("bias.momentum", torch.zeros(2)),
-        ("other.exp_avg", torch.zeros(2)),
+        ("0", "exp_avg", torch.zeros(3, 2)),
+        ("0", "exp_avg_sq", torch.zeros(())),
+        ("1", "step", torch.zeros(2)),
+        ("1", "step", torch.tensor(-1.0)),
+        ("1", "step", torch.tensor(-1e8)),
+        ("0", "step", torch.tensor(torch.nan)),
+        ("0", "step", torch.tensor(1e30)),
+        ("1", "exp_avg", None),
+        ("1", "momentum", torch.zeros(2)),
+        ("2", "exp_avg", torch.zeros(2)),
+        ("-1", "exp_avg", torch.zeros(2)),
     ],
 )
-def test_what_an_optimizer_keeps_fits_its_parameters(learner, name, tensor):
+def test_what_an_optimizer_keeps_fits_its_parameters(learner, number, name, tensor):
     """Its steps may be compiled code that checks no bounds."""
-    tensors = tensors_of_optimizer(*learner)
-    restore_optimizer(*learner, tensors)
-    changed = {key: value for key, value in {**tensors, name: tensor}.items() if value is not None}
-    with pytest.raises(ValueError, match=r"optimizer holds|not in list"):
-        restore_optimizer(*learner, changed)
+    state = optimizer_state(learner)
+    load_optimizer_state(learner, state)
+    kept = {**state.get(number, {}), name: tensor}
+    state[number] = {key: value for key, value in kept.items() if value is not None}
+    with pytest.raises(ValueError, match="optimizer holds"):
+        load_optimizer_state(learner, state)
+
+
+def test_a_loaded_optimizer_shares_no_memory(learner):
+    state = optimizer_state(learner)
+    load_optimizer_state(learner, state)
+    state["0"]["exp_avg"][:] = 7
+    assert (optimizer_state(learner)["0"]["exp_avg"] != 7).all()
+
+
+def test_states_are_values_and_tensors():
+    state = {"a": {"b.c": torch.ones(2), "d": {}, "e": [1]}, "f": 2.5, "g": torch.zeros(1)}
+    values, tensors = split(state)
+    assert values == {"a": {"d": {}, "e": [1]}, "f": 2.5}
+    assert set(tensors) == {"a/b.c", "g"}
+    joined = join(json.loads(json.dumps(values)), tensors)
+    assert joined == state
+    assert joined["a"]["b.c"] is state["a"]["b.c"]
+
+
+@pytest.mark.parametrize("path", ["b/c", "a/d", "f/g", "h/i"])
+def test_a_tensor_without_a_place_is_refused(path):
+    with pytest.raises((KeyError, TypeError)):
+        join({"a": [], "f": 2.5, "h": None}, {path: torch.ones(1)})
+
+
+class Batch(NamedTuple):
+    states: np.ndarray
+    targets: np.ndarray
+
+
+RECORD = np.dtype([("a", "u1"), ("b", "<i2")])
+EMPTY = Batch(np.empty(0, RECORD), np.empty((0, 2), np.float16))
+FULL = Batch(np.array([(1, 2), (3, -4), (5, 6)], RECORD), np.arange(6, dtype=np.float16).reshape(3, 2))
+
+
+def test_a_window_is_saved_with_records_and_numbers_of_any_type():
+    window, other, checked = deque([FULL, EMPTY], maxlen=3), deque([EMPTY], maxlen=3), []
+    load_window(other, window_state(window), EMPTY, checked.append)
+    assert len(other) == len(checked) == 2
+    for batch, loaded in zip(window, other, strict=True):
+        for array, own in zip(batch, loaded, strict=True):
+            assert array.dtype == own.dtype
+            np.testing.assert_array_equal(array, own)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"states": torch.zeros(5, dtype=torch.uint8)},
+        {"targets": torch.zeros(3, 2)},
+        {"targets": torch.zeros(3, 3, dtype=torch.float16)},
+        {"targets": torch.zeros((), dtype=torch.float16)},
+    ],
+)
+def test_a_window_of_other_types_is_refused(change):
+    state = {"0": window_state(deque([FULL]))["0"] | change}
+    with pytest.raises(ValueError, match=r"array|size"):
+        load_window(deque(maxlen=3), state, EMPTY, lambda batch: None)
+
+
+def test_arrays_come_back():
+    arrays = {"streams": np.array([1, 2**63], np.uint64), "ends": np.array([True, False])}
+    assert {name: array.tolist() for name, array in as_arrays(as_tensors(arrays)).items()} == {
+        "streams": [1, 2**63],
+        "ends": [True, False],
+    }
 
 
 @pytest.mark.parametrize("place", [-1, 625, 2**31, "1", 1.5])
 def test_random_numbers_do_not_go_on_behind_their_state(place):
     """NumPy takes any place, and reads there."""
     states = RandomStates(3)
-    values, tensors = states.state()
-    states.restore(TrainerState(values, tensors))
-    values["state"] = values["state"] | {"pos": place}
+    state = states.state_dict()
+    states.load_state_dict(state)
+    state["numpy"]["state"]["pos"] = place
     with pytest.raises(ValueError, match="pos"):
-        states.restore(TrainerState(values, tensors))
-
-
-@pytest.mark.parametrize("count", [-1, 0.5, "3", None, True, 2**60])
-def test_counts_are_whole_numbers(count):
-    owner = type("Owner", (), {"steps": 5})()
-    part = count_part("updates", owner, "steps")
-    assert part.save().values == {"updates": 5}
-    with pytest.raises(ValueError, match="updates"):
-        part.restore(TrainerState({"updates": count}, {}))
-    assert owner.steps == 5
-
-
-def test_numbers_of_opponents_are_those_there_are():
-    array = np.zeros(3, np.int64)
-    part = array_value_part("league_games", array, -1, lambda: {-1, 0, 4})
-    part.restore(TrainerState({"league_games": [4, 0, -1]}, {}))
-    assert array.tolist() == [4, 0, -1]
-    with pytest.raises(ValueError, match="league_games holds 3"):
-        part.restore(TrainerState({"league_games": [4, 3, -1]}, {}))
+        states.load_state_dict(state)

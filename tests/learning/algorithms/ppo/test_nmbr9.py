@@ -52,7 +52,7 @@ def test_every_point_is_a_reward(config):
 def test_a_run_learns_and_its_policy_plays(config, tmp_path):
     trainer = make_trainer(load_config(config))
     for _ in range(2):
-        metrics = trainer.iterate()
+        metrics = trainer.step()
     assert trainer.is_done
     assert metrics["games/score"] >= 0
     assert not trainer.pool.snapshots

@@ -25,7 +25,7 @@ SMALL = [
 def trained(precision):
     trainer = make_trainer(load_config("ppo", [*SMALL, f"ppo.precision={precision}"]))
     for _ in range(2):
-        trainer.iterate()
+        trainer.step()
     return trainer
 
 

@@ -75,7 +75,7 @@ def test_the_value_comes_to_play_better_than_greedy(config):
         "solo_td.ema_decay=0.9",
     ]
     trainer = make_trainer(load_config(config, settings))
-    metrics = [trainer.iterate() for _ in range(16)]
+    metrics = [trainer.step() for _ in range(16)]
     assert metrics[0]["games/score"] < 57
     assert np.mean([m["games/score"] for m in metrics[-3:]]) > 60
     assert metrics[-1]["losses/explained_variance"] > 0.5

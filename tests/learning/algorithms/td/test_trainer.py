@@ -10,7 +10,6 @@ import torch
 
 from patchwork_env import agents
 from patchwork_env.agents.patchwork.value.network import SCALES, WIN, evaluate, new_buffer, new_weights
-from patchwork_env.learning.algorithms.common.state import TrainerState
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.algorithms.common.value_learner import ValueLearner
 from patchwork_env.learning.algorithms.td.value import PatchworkValueModule, rows_of
@@ -56,16 +55,6 @@ def test_resumed_run_equals_the_uninterrupted_one_to_the_bit(finished, tmp_path)
     check_resumed_run(finished, tmp_path / "run")
 
 
-def test_a_state_of_earlier_versions_has_one_average_for_all(config):
-    first, second = (make_trainer(load_config(config)) for _ in range(2))
-    first.iterate()
-    values, tensors = first.state()
-    earlier = {name: tensor for name, tensor in tensors.items() if not name.startswith("trained.")}
-    second.restore(TrainerState(values, earlier))
-    for name, array in second.learner.trained_arrays.items():
-        np.testing.assert_array_equal(array, first.learner.average_arrays[name])
-
-
 def test_impossible_states_are_refused(config):
     check_damaged_window(*(make_trainer(load_config(config)) for _ in range(2)))
 
@@ -82,7 +71,7 @@ def test_the_value_comes_to_explain_the_results(config):
         "td.learning_rate={start: 5e-3, end: 5e-3}",
     ]
     trainer = make_trainer(load_config(config, settings))
-    explained = [trainer.iterate()["losses/explained_variance"] for _ in range(9)]
+    explained = [trainer.step()["losses/explained_variance"] for _ in range(9)]
     assert explained[0] < 0.2
     assert np.mean(explained[-3:]) > 0.4
 
