@@ -47,7 +47,7 @@ _EXTRAS = {
     "play": "play",
     "dataset": "minari",
     "publish": "train,hub",
-    "sweep": "train,ray",
+    "sweep": "train,sweep",
     "mcp": "mcp",
     "openenv": "openenv",
 }

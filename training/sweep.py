@@ -1,4 +1,4 @@
-"""Trains runs that differ in some values of one configuration, and compares them in one table. Needs Ray.
+"""Trains runs that differ in some values of one configuration, and compares them in one table. Needs Optuna.
 
 python -m training.sweep --config configs/quick.yaml --param 'ppo.epochs=grid(1, 2, 4)'
 python -m training.sweep --config configs/quick.yaml --param 'reward.margin=uniform(0, 2)' --trials 8

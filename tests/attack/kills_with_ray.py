@@ -1,11 +1,12 @@
-"""SIGKILL at random moments of what needs Ray: sweeps, and trainings of ``rllib_ppo``.
+"""SIGKILL at random moments of what starts processes of its own: sweeps, and trainings of ``rllib_ppo``.
 
-All processes are new interpreters: one that uses Ray cannot be forked. What Ray starts for them, and what
-it starts for that, is found by a variable of its environment.
+All processes are new interpreters: one that uses Ray cannot be forked. What they start, and what that starts,
+is found by a variable of its environment.
 """
 
 from __future__ import annotations
 
+import csv
 import functools
 import json
 import os
@@ -104,25 +105,28 @@ def start_sweep(folder: Path) -> Fresh:
     config = folder.with_name("config.yaml")
     config.write_text(_TRIALS + EVERY_RUN)
     begin = ("--config", str(config), "--out", str(folder), "--param", "seed=grid(1, 2, 3)")
-    arguments = begin_or_resume(folder, "sweep.json", *begin)
+    arguments = begin_or_resume(folder, "study.jsonl", *begin)
     command = ["-m", "patchwork_env.cli", "sweep", *arguments, "--workers", "2"]
     return Fresh(command, folder.with_name("output.txt"))
 
 
 def _look_at(folder: Path) -> None:
     """Checks that no trial of a sweep that was killed has failed."""
-    ends_of_trials = [json.loads(path.read_text()) for path in (folder / "trials").glob("*.json")]
-    errors = [end["error"] for end in ends_of_trials if end["error"]]
-    assert not errors, f"trials have failed: {errors}"
+    if (folder / "study.jsonl").exists():
+        from patchwork_env.learning.sweeps.sweep import Sweep
+
+        errors = [row.error for row in Sweep(folder).rows() if row.error]
+        assert not errors, f"trials have failed: {errors}"
 
 
 def result_of_sweep(folder: Path) -> dict[str, Any]:
     """All that a finished sweep leaves, except times, by the path."""
     found: dict[str, Any] = {}
-    for name in ("results.json", "winner.json"):
-        text = (folder / name).read_text().replace(str(folder), "SWEEP")
-        found[name] = without_times(json.loads(text))
-    found["files"] = sorted(path.name for path in folder.iterdir())
+    text = (folder / "winner.json").read_text().replace(str(folder), "SWEEP")
+    found["winner.json"] = without_times(json.loads(text))
+    with (folder / "results.csv").open(newline="") as file:
+        found["results.csv"] = [without_times(row) for row in csv.DictReader(file)]
+    found["files"] = sorted(path.name for path in folder.iterdir() if path.suffix != ".lock")
     for run in sorted(path for path in (folder / "trials").iterdir() if path.is_dir()):
         found |= {f"{run.name}/{path}": contents for path, contents in result_of(run).items()}
     return found
@@ -187,4 +191,4 @@ ATTACKS: dict[str, Callable[[Generator], int]] = {
     "kill_rllib_ppo": kill_rllib_ppo,
 }
 SLOW = set(ATTACKS)
-NEEDS = dict.fromkeys(ATTACKS, "ray")
+NEEDS = {"kill_sweep": "optuna", "kill_rllib_ppo": "ray"}

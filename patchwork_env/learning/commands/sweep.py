@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from patchwork_env.core.checks import check_seed
 from patchwork_env.core.commands import CommandParser, run_command
@@ -21,30 +22,39 @@ from patchwork_env.core.files import remove_partial, storing_in
 from patchwork_env.errors import ConfigError
 from patchwork_env.learning.config import ClusterRun, RunConfig, find_config, load_config, parse_yaml
 from patchwork_env.learning.distributed.jobs import OnCluster, check_workers
-from patchwork_env.learning.distributed.ray_cluster import LOCAL, connected
 from patchwork_env.learning.evaluation.contests import contest_of
 from patchwork_env.learning.runs.checkpoints import new_run_folder
-from patchwork_env.learning.runs.folder import METRICS, evaluation_files
+from patchwork_env.learning.runs.folder import METRICS
 from patchwork_env.learning.runs.training import check_names
-from patchwork_env.learning.sweeps.folder import (
-    FINISHED,
-    Halving,
-    Metric,
-    Sweep,
-    begin_sweep,
-    name_of,
-    read_sweep,
+from patchwork_env.learning.sweeps.parameters import (
+    FORMS,
+    RANDOM,
+    SAMPLERS,
+    check_trials,
+    draw_trials,
+    load_optuna,
+    parse_parameter,
 )
-from patchwork_env.learning.sweeps.parameters import FORMS, check_trials, draw_trials, parse_parameter
-from patchwork_env.learning.sweeps.table import as_text, show_figures, write_results
-from patchwork_env.learning.sweeps.winner import measured_again
 from patchwork_env.learning.system.lock import sole_user
-from patchwork_env.learning.system.machine import usable_cores
 from patchwork_env.learning.system.signals import Interruption, signals_interrupt
 
-_OF_NEW = ("param", "set", "trials", "seed", "metric", "against", "scheduler", "grace", "reduction", "out")
+if TYPE_CHECKING:
+    from patchwork_env.learning.sweeps.sweep import Settings, Sweep
+
+_OF_NEW = (
+    "param",
+    "set",
+    "trials",
+    "seed",
+    "sampler",
+    "metric",
+    "against",
+    "scheduler",
+    "grace",
+    "reduction",
+)
 """The options that a sweep that is resumed does not take."""
-DEFAULT_OPPONENT = "greedy"
+_OPPONENT = "greedy"
 """The opponent that trials are compared by, if it is one of the configuration's; or else its last one."""
 _LARGEST_REDUCTION = 1000
 
@@ -59,13 +69,27 @@ def main(arguments: list[str] | None = None, program: str = "training.sweep") ->
 
 
 def _run(options: argparse.Namespace) -> int:
-    _check(options)
+    options.config = options.config or options.name
+    if (options.config is None) == (options.resume is None):
+        options.fail("give NAME or --config for a new sweep, or --resume")
+    if options.resume:
+        _refuse(options, (*_OF_NEW, "out"), "new sweeps")
+    if options.scheduler != "asha":
+        _refuse(options, ("grace", "reduction"), "--scheduler asha")
     try:
         with signals_interrupt(), ExitStack() as stack:
-            return _resume(options, stack) if options.resume else _begin(options, stack)
+            sweep = _resumed(options, stack) if options.resume else _new(options, stack)
+            return _train(sweep, options)
     except Interruption as interruption:
-        print(f"stopped by {interruption}", flush=True)
+        folder = f"; go on with --resume {options.folder}" if options.folder else ""
+        print(f"\nstopped by {interruption}{folder}", flush=True)
         return 128 + interruption.signal
+
+
+def _refuse(options: argparse.Namespace, names: Sequence[str], of: str) -> None:
+    given = [f"--{name}" for name in names if getattr(options, name) not in (None, [])]
+    if given:
+        options.fail(f"{', '.join(given)}: only for {of}")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -76,19 +100,25 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("name", nargs="?", metavar="NAME", help="a configuration: a name or a path")
     parser.add_argument("--config", metavar="FILE", help="the same as NAME")
     parser.add_argument("--resume", type=Path, metavar="SWEEP_DIR", help="go on with a sweep as it is")
-    _add_many(parser, "--param", "KEY=FORM", "keys of the configuration to vary, and how")
-    _add_many(parser, "--set", "KEY=VALUE", "override keys of the configuration in all trials")
+    for flag, form, text in (
+        ("--param", "KEY=FORM", "keys of the configuration to vary, and how"),
+        ("--set", "KEY=VALUE", "override keys of the configuration in all trials"),
+    ):
+        parser.add_argument(flag, action="extend", default=[], metavar=form, nargs="+", help=text)
     parser.add_argument(
         "--trials", type=int, metavar="N", help="trials for each combination of the grids (default: 1)"
     )
     parser.add_argument("--seed", type=int, help="seed of the values that are drawn (default: 0)")
     parser.add_argument(
+        "--sampler",
+        choices=SAMPLERS,
+        help="how values are drawn: independently, or where those of earlier trials were good (random)",
+    )
+    parser.add_argument(
         "--metric", choices=METRICS, help="what trials are compared by (win_rate; for nmbr9 score)"
     )
     parser.add_argument(
-        "--against",
-        metavar="AGENT",
-        help=f"the opponent of this metric ({DEFAULT_OPPONENT}, or the last one)",
+        "--against", metavar="AGENT", help=f"the opponent of this metric ({_OPPONENT}, or the last one)"
     )
     parser.add_argument("--scheduler", choices=("none", "asha"), help="what ends trials early (none)")
     parser.add_argument(
@@ -110,81 +140,52 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--cluster",
         metavar="ADDRESS",
-        help="the Ray cluster: local, one of its own on this machine; auto; or host:port (default: local, or "
-        "as before)",
+        help="let a Ray cluster train: local, a new one on this machine; auto; or host:port",
     )
-    parser.set_defaults(fail=parser.error)
+    parser.set_defaults(fail=parser.error, folder=None)
     return parser
-
-
-def _check(options: argparse.Namespace) -> None:
-    """Ends the command with an error if options do not go together."""
-    options.config = options.config or options.name
-    if (options.config is None) == (options.resume is None):
-        options.fail("give NAME or --config for a new sweep, or --resume")
-    if options.resume:
-        _refuse(options, _OF_NEW)
-    if options.scheduler != "asha":
-        _refuse(options, ("grace", "reduction"), "--scheduler asha")
-    if options.config is not None:
-        options.config = find_config(options.config)
-
-
-def _add_many(parser: argparse.ArgumentParser, flag: str, form: str, text: str) -> None:
-    parser.add_argument(flag, action="extend", default=[], metavar=form, nargs="+", help=text)
-
-
-def _refuse(options: argparse.Namespace, names: Sequence[str], of: str = "new sweeps") -> None:
-    given = [f"--{name}" for name in names if getattr(options, name) not in (None, [])]
-    if given:
-        options.fail(f"{', '.join(given)}: only for {of}")
 
 
 # --- new sweeps and old ones ------------------------------------------------------------------------------
 
 
-def _begin(options: argparse.Namespace, stack: ExitStack) -> int:
+def _new(options: argparse.Namespace, stack: ExitStack) -> Sweep:
     """Begins a sweep; nothing is written before everything that can be checked is checked."""
+    load_optuna()
+    from patchwork_env.learning.sweeps.sweep import begin_sweep
+
+    path = find_config(options.config)
     parameters = [parse_parameter(text) for text in options.param]
-    config, settings = _common_config(options)
-    trials = draw_trials(parameters, options.trials, check_seed(options.seed or 0))
-    check_trials(options.config, settings, parameters, trials)
-    metric, halving = _metric(options, config), _halving(options, config)
-    on = _cluster(options, OnCluster(LOCAL))
-    _connect(on, config, stack)
-    folder = new_run_folder(options.out or Path("runs") / f"{options.config.stem}-sweep")
+    config, changes = _common_config(path, options.set)
+    settings = _settings(options, config)
+    trials = draw_trials(parameters, options.trials, settings.seed, settings.sampler)
+    check_trials(path, changes, parameters, trials)
+    folder = new_run_folder(options.out or Path("runs") / f"{path.stem}-sweep")
     stack.enter_context(sole_user(folder))
-    sweep = Sweep(folder, tuple(options.param), tuple(trials), metric, halving, on.most, on.address)
-    begin_sweep(sweep, config)
-    print(f"new sweep in {folder}: {len(trials)} trials of {options.config}, by {metric}")
+    sweep, options.folder = begin_sweep(folder, config, settings, trials), folder
+    print(f"new sweep in {folder}: {len(trials)} trials of {path}")
     print(f"if it is cut off, go on with --resume {folder}", flush=True)
-    return _go_on(sweep, list(range(len(trials))), on.most)
+    return sweep
 
 
-def _resume(options: argparse.Namespace, stack: ExitStack) -> int:
-    sweep = read_sweep(options.resume)
-    on, config = _cluster(options, OnCluster(sweep.cluster, sweep.workers)), sweep.common_config
+def _resumed(options: argparse.Namespace, stack: ExitStack) -> Sweep:
+    load_optuna()
+    from patchwork_env.learning.sweeps.sweep import Sweep
+
+    sweep, options.folder = Sweep(options.resume), options.resume
     stack.enter_context(sole_user(sweep.folder))
-    sweep.forget_failures()
-    ended = [trial for trial in range(len(sweep.trials)) if sweep.end(trial) is not None]
-    left = [trial for trial in range(len(sweep.trials)) if trial not in ended]
-    print(f"resuming {sweep.folder}: {len(ended)} of {len(sweep.trials)} trials have ended", flush=True)
-    if not left:
-        return _report(sweep)
-    _connect(on, config, stack)
     with storing_in(sweep.folder):
         remove_partial(sweep.folder)
-    # What ends trials early compares them with those that have ended, so these report once more.
-    return _go_on(sweep, ended + left if sweep.halving else left, on.most)
+        sweep.forget_failures()
+    return sweep
 
 
-def _common_config(options: argparse.Namespace) -> tuple[RunConfig, list[str]]:
+def _common_config(path: Path, changes: Sequence[str]) -> tuple[RunConfig, list[str]]:
     """The configuration that all trials share, and the overrides that lead to it."""
-    config, settings = load_config(options.config, options.set), list(options.set)
-    given = parse_yaml(read_text(options.config)) or {}
-    if "threads" not in given and not any(text.startswith("threads=") for text in settings):
+    config, settings = load_config(path, changes), list(changes)
+    if "threads" not in (parse_yaml(read_text(path)) or {}) and "threads=" not in "".join(changes):
         settings.append("threads=1")
-        config = load_config(options.config, settings)
+        config = load_config(path, settings)
     if isinstance(config, ClusterRun) and config.cluster.workers:
         raise ConfigError(
             f"cluster.workers is {config.cluster.workers}; trials have no workers of their own: "
@@ -196,91 +197,85 @@ def _common_config(options: argparse.Namespace) -> tuple[RunConfig, list[str]]:
     return config, settings
 
 
-def _metric(options: argparse.Namespace, config: RunConfig) -> Metric:
-    opponents = config.evaluation.opponents
-    against = options.against
-    if against is None:
-        against = DEFAULT_OPPONENT if DEFAULT_OPPONENT in opponents else opponents[-1]
+def _settings(options: argparse.Namespace, config: RunConfig) -> Settings:
+    from patchwork_env.learning.sweeps.sweep import Settings
+
+    opponents, steps = config.evaluation.opponents, config.total_steps
+    against = options.against or (_OPPONENT if _OPPONENT in opponents else opponents[-1])
     if against not in opponents:
         raise ConfigError(f"--against {against}: evaluation.opponents are {', '.join(opponents)}")
-    return Metric(options.metric or contest_of(config.game).metric, against)
+    grace, reduction = 0, 3 if options.reduction is None else options.reduction
+    if options.scheduler == "asha":
+        if not 2 <= reduction <= _LARGEST_REDUCTION:
+            raise ConfigError(f"--reduction is {reduction}; allowed are 2 to {_LARGEST_REDUCTION}")
+        grace = max(steps // reduction**2, 1) if options.grace is None else options.grace
+        if not 1 <= grace < steps:
+            raise ConfigError(f"--grace is {grace}; allowed are 1 to total_steps - 1, {steps - 1}")
+    _check_workers(options.workers, options.cluster)
+    metric: Any = options.metric or contest_of(config.game).metric
+    sampler: Any = options.sampler or RANDOM
+    return Settings(
+        parameters=tuple(options.param),
+        metric=metric,
+        against=against,
+        sampler=sampler,
+        seed=check_seed(options.seed or 0),
+        grace=grace,
+        reduction=reduction,
+        workers=options.workers,
+        cluster=options.cluster,
+    )
 
 
-def _halving(options: argparse.Namespace, config: RunConfig) -> Halving | None:
-    if options.scheduler != "asha":
-        return None
-    reduction = 3 if options.reduction is None else options.reduction
-    if not 2 <= reduction <= _LARGEST_REDUCTION:
-        raise ConfigError(f"--reduction is {reduction}; allowed are 2 to {_LARGEST_REDUCTION}")
-    grace = max(config.total_steps // reduction**2, 1) if options.grace is None else options.grace
-    if not 1 <= grace < config.total_steps:
-        raise ConfigError(f"--grace is {grace}; allowed are 1 to total_steps - 1, {config.total_steps - 1}")
-    return Halving(grace, reduction)
-
-
-def _cluster(options: argparse.Namespace, before: OnCluster) -> OnCluster:
-    """The cluster and the largest number of trials at the same time: as given, or else as before."""
-    most = before.most if options.workers is None else options.workers
-    on = OnCluster(options.cluster or before.address, most)
-    check_workers(on)
-    return on
-
-
-def _connect(on: OnCluster, config: RunConfig, stack: ExitStack) -> None:
-    at_once = on.most or max(usable_cores() // config.threads, 1)
-    ray = stack.enter_context(connected(on.address, at_once * config.threads, "sweeps need"))
-    largest = max((node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]), default=0)
-    if largest < config.threads:
-        print(
-            f"trials wait for a node with {config.threads} processors: threads is {config.threads}, and the "
-            f"largest node of the cluster has {largest:.0f}",
-            flush=True,
-        )
+def _check_workers(workers: int | None, cluster: str | None) -> None:
+    if cluster is not None:
+        check_workers(OnCluster(cluster, workers))
+    elif workers is not None:
+        check_workers(workers)
 
 
 # --- while it runs ----------------------------------------------------------------------------------------
 
 
-def _go_on(sweep: Sweep, trials: list[int], most: int | None) -> int:
-    from patchwork_env.learning.sweeps.tuning import tune_trials  # needs Ray
-
-    began, known = time.monotonic(), {trial for trial in trials if sweep.end(trial) is not None}
-
-    def say(line: str) -> None:
-        print(f"{(time.monotonic() - began) / 60:6.1f} min  {line}", flush=True)
-
-    def ended(trial: int) -> None:
-        if trial in known:
-            return
-        rows = write_results(sweep)
-        row = next(row for row in rows if row.trial == trial)
-        count = sum(row.state is not None for row in rows)
-        reason = f": {' '.join(row.error.split())}" if row.error else ""
-        say(f"trial {name_of(trial)} {row.state}{reason} ({count} of {len(rows)} have ended)")
-
-    try:
-        tune_trials(sweep, trials, most, ended, say)
-    except Interruption:
-        ended_trials = sum(row.state is not None for row in write_results(sweep))
-        print(
-            f"\n{ended_trials} of {len(sweep.trials)} trials have ended; go on with --resume {sweep.folder}",
-            flush=True,
-        )
-        raise
+def _train(sweep: Sweep, options: argparse.Namespace) -> int:
+    """Trains the trials that have not ended, and reports; ``--workers`` and ``--cluster`` are as before."""
+    workers = options.workers or sweep.settings.workers
+    cluster = options.cluster or sweep.settings.cluster
+    _check_workers(workers, cluster)
+    began, rows = time.monotonic(), sweep.rows()
+    left = sorted(row.number for row in rows if row.state == "unfinished")
+    print(f"{len(rows) - len(left)} of {len(rows)} trials have ended", flush=True)
+    for number in sweep.train(left, workers, cluster) if left else ():
+        sweep.write_table()
+        rows = sweep.rows()
+        row = next(row for row in rows if row.number == number)
+        end = f"{row.state}: {row.error}" if row.error else row.state
+        ended = sum(row.state != "unfinished" for row in rows)
+        minutes = (time.monotonic() - began) / 60
+        print(f"{minutes:6.1f} min  trial {number:03} {end} ({ended} of {len(rows)} have ended)", flush=True)
     return _report(sweep)
 
 
 def _report(sweep: Sweep) -> int:
-    rows = write_results(sweep)
-    print(f"\n{as_text(sweep, rows)}\n\nresults: {sweep.folder / 'results.csv'}, .json and .txt")
-    if sweep.halving and all(len(evaluation_files(sweep.run_folder(row.trial))) < 2 for row in rows):
-        print("no trial was evaluated before its end, so none could end early: lower evaluation.every")
+    table, rows = sweep.write_table(), sweep.rows()
+    name = f"{sweep.settings.metric} against {sweep.settings.against}"
+    print("\n".join(["", f"by {name}, the best first", "", *table.lines(), ""]))
+    for row in rows:
+        if row.error:
+            print(f"trial {row.number:03} failed: {row.error}")
+    print(f"results: {sweep.folder / 'results.csv'}")
     best = rows[0]
-    if best.state != FINISHED:
+    if best.state != "finished":
         return 2
-    print(f"best: {sweep.run_folder(best.trial)}, with config.yaml and final/")
-    again = show_figures(measured_again(sweep, best.trial)["match"], sweep.metric)
-    print(f"measured again, on circles or decks that no trial was chosen by: {again}")
+    print(f"best: {sweep.run_folder(best.number)}, with config.yaml and final/")
+    match = sweep.measure_again(best)
+    low, high = match["win_rate_interval"]
+    wins = f"wins {match['win_rate']:.1%} ({low:.1%} to {high:.1%}) against {match['opponent']}"
+    score, difference = match["sides"]["agent"]["score"], match["score_difference"]
+    print(
+        f"measured again, on circles or decks that no trial was chosen by: {wins}, "
+        f"score {score:.1f}, score difference {difference:.1f}"
+    )
     return 0
 
 

@@ -94,13 +94,15 @@ def do_on_cluster(
     shared: Shared,
     jobs: Sequence[Job],
     most: int | None = None,
+    processors: int = 1,
+    gpus: int = 0,
 ) -> Iterator[tuple[int, Result]]:
     """Yields the index and the result of every job as it ends, in any order; see ``do_jobs``.
 
-    Each job takes one processor, and PyTorch one thread; ``most`` limits how many are done at the same time.
-    A job whose process or node is lost is repeated by another process. If an error or a signal ends the
-    iteration, all other jobs are cancelled. The object store keeps ``shared`` once, and every process reads
-    it once.
+    Each job takes ``processors`` and ``gpus``, and PyTorch one thread; ``most`` limits how many are done at
+    the same time. A job whose process or node is lost is repeated by another process. If an error or a signal
+    ends the iteration, all other jobs are cancelled. The object store keeps ``shared`` once, and every
+    process reads it once.
 
     Raises:
         ValueError: ``shared`` cannot be pickled.
@@ -108,7 +110,7 @@ def do_on_cluster(
     """
     pickled(shared)
     left = iter(enumerate(jobs))
-    with _Tasks(ray, function, shared).cancelled_at_the_end() as tasks:
+    with _Tasks(ray, function, shared, processors, gpus).cancelled_at_the_end() as tasks:
         for number, job in islice(left, most):
             tasks.submit(number, job)
         while tasks.pending:
@@ -126,9 +128,11 @@ class _Tasks:
         pending: The job's number and the reference of each task that has not ended, by its future.
     """
 
-    def __init__(self, ray: Any, function: Callable[[Any, Any], Any], shared: Any) -> None:
+    def __init__(
+        self, ray: Any, function: Callable[[Any, Any], Any], shared: Any, processors: int, gpus: int
+    ) -> None:
         self._ray = ray
-        self._task = ray.remote(num_cpus=1, max_retries=RETRIES)(_do)
+        self._task = ray.remote(num_cpus=processors, num_gpus=gpus, max_retries=RETRIES)(_do)
         with signals_wait():  # Ray loses what a signal raises within its calls
             self._work = ray.put(ray.cloudpickle.dumps((function, shared)))
         self._ended: SimpleQueue[Future[bytes]] = SimpleQueue()

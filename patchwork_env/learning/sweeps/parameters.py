@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import product
-from math import exp, log, prod
+from itertools import combinations, product
+from math import inf, prod
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchwork_env.core.documents import one_line
+from patchwork_env.core.extras import from_extra
 from patchwork_env.errors import ConfigError
 from patchwork_env.learning.config import RunConfig, check_memory, load_config, parse_yaml
-from patchwork_env.learning.config.messages import source_of
+
+if TYPE_CHECKING:
+    from optuna import Trial
 
 Values = dict[str, Any]
-"""The values that a trial sets, by full key."""
+"""Values by full key, as Optuna keeps them: numbers, and the choices of lists as JSON."""
 
 FORMS = {
     "choice": "choice(a, b, ...)",
@@ -30,9 +29,15 @@ FORMS = {
     "integer": "integer(low, high)",
 }
 """The forms in which the values of a parameter are given."""
+RANDOM, TPE = "random", "tpe"
+SAMPLERS = (RANDOM, TPE)
+"""Optuna's samplers: values drawn independently, or where those of earlier trials were good."""
+MOST_TRIALS = 1000
+"""The most trials of a sweep."""
 
+_LARGEST = 1e15
 _ASSIGNMENT = re.compile(r"\s*(?P<key>[\w.]+)\s*=\s*(?P<form>\w+)\s*\((?P<inner>.*)\)\s*", re.DOTALL)
-_FIXED = {
+_ALIKE = {
     "evaluation": "trials are compared by their evaluations",
     "game": "trials are compared by their evaluations",
     "cluster": "trials have no workers of their own",
@@ -41,24 +46,23 @@ _FIXED = {
     "description": "it changes nothing",
 }
 """The sections and keys that cannot vary, each with the reason."""
-_DIGITS = 4
-"""Number of significant digits of drawn numbers, so that people can read them."""
-MOST_TRIALS = 10_000
-"""The most trials of a sweep."""
-_LARGEST = 1e15
-"""The largest bound of a range."""
-_ATTEMPTS = 1000
-"""Number of attempts per trial to draw values that no other trial has."""
 
 
-@dataclass(frozen=True)
-class Parameter:
+def load_optuna() -> Any:
+    """The module ``optuna``, imported; ModuleNotFoundError says how to install it."""
+    with from_extra("sweep", "sweeps need"):
+        import optuna
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    return optuna
+
+
+class Parameter(NamedTuple):
     """A key of the configuration and the values that it may have.
 
     Attributes:
         key: The full name of the key.
         form: The form of the values, a key of :data:`FORMS`.
-        values: All values of a choice or a grid, or the lowest and the highest value.
+        values: All values as JSON for a choice or a grid; or the lowest and the highest value.
         text: The text in which the user gave the parameter.
     """
 
@@ -68,19 +72,20 @@ class Parameter:
     text: str
 
     @property
-    def is_range(self) -> bool:
-        """Whether ``values`` are the lowest and the highest value."""
-        return self.form not in ("choice", "grid")
+    def number_of_values(self) -> float:
+        """How many different values there are; infinity for real numbers."""
+        if self.form == "integer":
+            return float(self.values[1] - self.values[0] + 1)
+        return inf if self.form.endswith("uniform") else len(self.values)
 
-    def draw(self, rng: np.random.Generator) -> Any:
-        """Draws a value."""
-        if not self.is_range:
-            return self.values[rng.integers(len(self.values))]
+    def suggest(self, trial: Trial) -> Any:
+        """The value of a trial, which its study draws when it is asked for the first time."""
+        if self.form in ("choice", "grid"):
+            return trial.suggest_categorical(self.key, self.values)
         low, high = self.values
         if self.form == "integer":
-            return int(rng.integers(low, high, endpoint=True))
-        drawn = rng.uniform(low, high) if self.form == "uniform" else exp(rng.uniform(log(low), log(high)))
-        return min(max(float(f"{drawn:.{_DIGITS}g}"), float(low)), float(high))
+            return trial.suggest_int(self.key, low, high)
+        return trial.suggest_float(self.key, low, high, log=self.form == "loguniform")
 
 
 def parse_parameter(text: str) -> Parameter:
@@ -93,103 +98,95 @@ def parse_parameter(text: str) -> Parameter:
     if match is None or match["form"] not in FORMS:
         raise ConfigError(f"{source}: must be KEY=FORM, where FORM is one of {', '.join(FORMS.values())}")
     key, form = match["key"], match["form"]
-    fixed = _FIXED.get(key.partition(".")[0])
-    if fixed is not None:
-        raise ConfigError(f"{source}: {key} is alike in all trials, for {fixed}; --set it")
+    if reason := _ALIKE.get(key.partition(".")[0]):
+        raise ConfigError(f"{source}: {key} is alike in all trials, for {reason}; --set it")
     try:
         values = parse_yaml(f"[{match['inner']}]")
     except ValueError as error:
         raise ConfigError(f"{source}: ({one_line(match['inner'])}) is not valid YAML: {error}") from None
-    parameter = Parameter(key, form, tuple(values), text)
-    (_check_range if parameter.is_range else _check_list)(parameter)
-    return parameter
-
-
-def _check_range(parameter: Parameter) -> None:
-    form, values, source = parameter.form, parameter.values, _source_of(parameter.text)
-    kinds = (int,) if form == "integer" else (int, float)
-    numbers = [value for value in values if isinstance(value, kinds) and not isinstance(value, bool)]
-    if not all(abs(number) <= _LARGEST for number in numbers):
-        raise ConfigError(f"{source}: numbers from {-_LARGEST:g} to {_LARGEST:g} are allowed")
-    if len(values) != 2 or len(numbers) != 2 or not numbers[0] < numbers[1]:
-        what = "integers" if form == "integer" else "numbers"
+    if form in ("choice", "grid"):
+        return Parameter(key, form, _choices(values, form, source), text)
+    kinds, what = ((int,), "integers") if form == "integer" else ((int, float), "numbers")
+    if len(values) != 2 or any(type(value) not in kinds for value in values) or not values[0] < values[1]:
         raise ConfigError(f"{source}: {FORMS[form]} takes two {what}, the lower one first")
-    if form == "loguniform" and numbers[0] <= 0:
-        raise ConfigError(f"{source}: low is {numbers[0]}; it must be above 0")
+    if not -_LARGEST <= values[0] < values[1] <= _LARGEST:
+        raise ConfigError(f"{source}: numbers from {-_LARGEST:g} to {_LARGEST:g} are allowed")
+    if form == "loguniform" and values[0] <= 0:
+        raise ConfigError(f"{source}: low is {values[0]}; it must be above 0")
+    return Parameter(key, form, tuple(values), text)
 
 
-def _check_list(parameter: Parameter) -> None:
-    source = _source_of(parameter.text)
+def _choices(values: Sequence[Any], form: str, source: str) -> tuple[str, ...]:
     try:
-        written = [json.dumps(value) for value in parameter.values]
+        choices = tuple(map(json.dumps, values))
     except TypeError:  # a date, a set or bytes
         raise ConfigError(f"{source}: values are numbers, texts, true, false, null and lists") from None
-    if not written:
-        raise ConfigError(f"{source}: {FORMS[parameter.form]} takes at least one value")
-    for value, count in Counter(written).items():
-        if count > 1:
-            raise ConfigError(f"{source}: {one_line(value)} is given twice")
+    if not choices or len(set(choices)) < len(choices):
+        raise ConfigError(f"{source}: {FORMS[form]} takes at least one value, and each once")
+    return choices
 
 
 def _source_of(text: str) -> str:
     return f"--param {one_line(text)}"
 
 
-def draw_trials(parameters: Sequence[Parameter], trials: int | None, seed: int) -> list[Values]:
-    """Draws the values of all trials: every combination of the grids, with drawn values of the others.
+def draw_trials(
+    parameters: Sequence[Parameter], count: int | None = None, seed: int = 0, sampler: str = RANDOM
+) -> list[Values]:
+    """The values with which trials begin: every combination of the grids, with drawn values of the others.
 
-    ``trials`` is the number for each combination, no two of them alike; None for 1.
+    ``count`` is the number of trials for each combination, no two of them alike; None for 1. With the sampler
+    ``tpe`` only the grids have values yet.
 
     Raises:
-        ConfigError: There are no parameters, two have the same key, or ``trials`` asks for too few or too
-            many.
+        ConfigError: There are no parameters, two are about the same key, or ``count`` is too small or large.
     """
     _check_keys(parameters)
     grids = [parameter for parameter in parameters if parameter.form == "grid"]
-    drawn = [parameter for parameter in parameters if parameter.form != "grid"]
-    if trials is not None and not 1 <= trials <= MOST_TRIALS:
-        raise ConfigError(f"--trials is {trials}; allowed are 1 to {MOST_TRIALS}")
-    if trials is not None and not drawn:
+    combined = prod(len(grid.values) for grid in grids)
+    if count is not None and len(grids) == len(parameters):
         raise ConfigError(
-            f"--trials is {trials}, but all parameters are grids: their combinations are the trials"
+            f"--trials is {count}, but all parameters are grids: their combinations are the trials"
         )
-    combinations = prod(len(grid.values) for grid in grids)
-    if combinations * (trials or 1) > MOST_TRIALS:
+    count = 1 if count is None else count
+    if not 1 <= count * combined <= MOST_TRIALS:
         raise ConfigError(
-            f"the grids have {combinations:,} combinations, with {trials or 1} trials each; "
-            f"allowed are {MOST_TRIALS:,} trials in all"
+            f"there are {combined:,} combinations of the grids, with {count:,} trials each; "
+            f"allowed are 1 to {MOST_TRIALS:,} trials in all"
         )
-    rng, keys = np.random.default_rng(seed), [parameter.key for parameter in parameters]
-    drawn_trials: list[Values] = []
-    for combination in product(*(grid.values for grid in grids)):
-        fixed = {grid.key: value for grid, value in zip(grids, combination, strict=True)}
-        draws = _different_draws(drawn, trials or 1, rng)
-        drawn_trials += [{key: (fixed | values)[key] for key in keys} for values in draws]
-    return drawn_trials
-
-
-def _different_draws(parameters: Sequence[Parameter], count: int, rng: np.random.Generator) -> list[Values]:
-    found: dict[str, Values] = {}
-    for _ in range(_ATTEMPTS * count):
-        values = {parameter.key: parameter.draw(rng) for parameter in parameters}
-        found.setdefault(json.dumps(values), values)
-        if len(found) == count:
-            return list(found.values())
-    raise ConfigError(f"--trials is {count}, but the parameters have only {len(found)} different values")
+    possible = prod(parameter.number_of_values for parameter in parameters if parameter not in grids)
+    if count > possible:
+        raise ConfigError(
+            f"--trials is {count}, but the parameters have only {possible:.0f} different values"
+        )
+    names, trials = [grid.key for grid in grids], list[Values]()
+    optuna = load_optuna()
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed))
+    for values in product(*(grid.values for grid in grids)):
+        combination = dict(zip(names, values, strict=True))
+        different: dict[str, Values] = {}
+        while sampler == RANDOM and len(different) < count:
+            study.enqueue_trial(combination)
+            trial = study.ask()
+            drawn = {parameter.key: parameter.suggest(trial) for parameter in parameters}
+            different.setdefault(json.dumps(drawn), drawn)
+        trials += different.values() or [combination] * count
+    return trials
 
 
 def _check_keys(parameters: Sequence[Parameter]) -> None:
     if not parameters:
         raise ConfigError("a sweep needs parameters: --param KEY=FORM")
-    for i, one in enumerate(parameters):
-        for other in parameters[i + 1 :]:
-            if f"{one.key}.".startswith(f"{other.key}.") or f"{other.key}.".startswith(f"{one.key}."):
-                raise ConfigError(f"{_source_of(one.text)} and {one_line(other.text)} are about the same key")
+    for one, other in combinations(parameters, 2):
+        if f"{one.key}.".startswith(f"{other.key}.") or f"{other.key}.".startswith(f"{one.key}."):
+            raise ConfigError(
+                f"--param {one_line(one.text)} and {one_line(other.text)} are about the same key"
+            )
 
 
 def overrides(values: Mapping[str, Any]) -> list[str]:
     """The values of a trial in the form that ``--set`` takes."""
-    return [f"{key}={json.dumps(value)}" for key, value in values.items()]
+    return [f"{key}={value}" for key, value in values.items()]
 
 
 def check_trials(
@@ -201,17 +198,18 @@ def check_trials(
         path: The configuration that all trials share.
         settings: Changes to it, each as ``key=value``.
         parameters: The parameters, whose bounds and values that no trial has drawn must be valid as well.
-        trials: The values of every trial.
+        trials: The values with which trials begin.
 
     Raises:
         ConfigError: The message names the parameter or the trial, the value, and what is allowed.
     """
+    lowest = {parameter.key: parameter.values[0] for parameter in parameters}
     for values in trials:
-        _config(path, settings, parameters, values)
+        _config(path, settings, parameters, lowest | values)
     for parameter in parameters:
         for value in parameter.values:
-            tried = float(value) if parameter.form in ("uniform", "loguniform") else value
-            _config(path, settings, parameters, trials[0] | {parameter.key: tried})
+            tried = float(value) if parameter.form.endswith("uniform") else value
+            _config(path, settings, parameters, lowest | trials[0] | {parameter.key: tried})
 
 
 def _config(
@@ -221,9 +219,6 @@ def _config(
         return check_memory(load_config(path, [*settings, *overrides(values)]))
     except ConfigError as error:
         message = str(error)
-    named = False
-    for parameter in parameters:
-        source = source_of(overrides({parameter.key: values[parameter.key]})[0])
-        named = named or source in message
-        message = message.replace(source, _source_of(parameter.text))
-    raise ConfigError(message if named else f"{message} (in the trial with {', '.join(overrides(values))})")
+    for parameter, override in zip(parameters, overrides(values), strict=True):
+        message = message.replace(f"--set {one_line(override)}", _source_of(parameter.text))
+    raise ConfigError(message if "--param" in message else f"{message} (with {', '.join(overrides(values))})")

@@ -1,0 +1,366 @@
+"""A sweep in its folder: an Optuna study, each of whose trials is a run.
+
+SWEEP/config.yaml        the configuration that all trials share
+SWEEP/study.jsonl        the study: the settings of the sweep, and of every trial its values, its evaluations
+                         and how it ended; a journal of Optuna, which its own tools read, too
+SWEEP/trials/003/        the run of a trial, which is a run as any other
+SWEEP/trials/003.log     what it printed
+SWEEP/results.csv        the table of the trials
+SWEEP/winner.json        the best trial, measured again on circles or decks that it was not chosen by
+
+This imports Optuna, so import it late.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, redirect_stderr, redirect_stdout
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import optuna
+from optuna.pruners import NopPruner, SuccessiveHalvingPruner
+from optuna.samplers import TPESampler
+from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock, JournalStorage
+from optuna.trial import FrozenTrial, TrialState
+
+from patchwork_env.core.checks import later_seed
+from patchwork_env.core.documents import one_line, read_object
+from patchwork_env.core.files import make_folder, storing_in, write_text
+from patchwork_env.errors import InUseError, WorkerError
+from patchwork_env.learning.config import RunConfig, dump_config, load_stored_config
+from patchwork_env.learning.distributed.processes import do_in_processes
+from patchwork_env.learning.distributed.ray_cluster import RETRIES, connected, do_on_cluster
+from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.learning.evaluation.tables import Column, Table
+from patchwork_env.learning.runs.folder import (
+    CONFIG_FILE,
+    FINAL,
+    evaluation_files,
+    metric_of,
+    read_evaluation,
+)
+from patchwork_env.learning.sweeps.parameters import Values, overrides, parse_parameter
+from patchwork_env.learning.system.contents import as_type
+from patchwork_env.learning.system.machine import usable_cores
+
+if TYPE_CHECKING:
+    from patchwork_env.learning.runs.run import Run
+
+STUDY_FILE = "study.jsonl"
+FINISHED, STOPPED, UNFINISHED, FAILED = "finished", "stopped", "unfinished", "failed"
+_ERROR, _SETTINGS = "error", "settings"
+_SECONDS_FOR_LOST_PROCESS = 30
+"""How long a trial waits for a process that its sweep has lost, and which soon ends."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a sweep does, as the user asked for it.
+
+    Attributes:
+        parameters: The parameters that are varied, as texts.
+        metric: What trials are compared by, one of ``runs.folder.METRICS``; more is better.
+        against: The opponent in the evaluations that the metric is taken from.
+        sampler, seed: How values are drawn, one of ``parameters.SAMPLERS``, and the seed.
+        grace: The number of steps before which no trial ends early; 0 if none does.
+        reduction: The number of trials of which one goes on after ``grace`` steps, and again after
+            ``reduction`` times as many steps, and so on.
+        workers: The largest number of trials at the same time; None for as many as there are processors for.
+        cluster: The address of a Ray cluster; None for processes of this machine.
+    """
+
+    parameters: tuple[str, ...]
+    metric: Literal["win_rate", "score_difference", "score"]
+    against: str
+    sampler: Literal["random", "tpe"]
+    seed: int
+    grace: int = 0
+    reduction: int = 3
+    workers: int | None = None
+    cluster: str | None = None
+
+
+class Row(NamedTuple):
+    """A trial of a sweep, and its newest evaluation, None if there is none yet."""
+
+    number: int
+    values: Values
+    state: str
+    error: str | None
+    evaluation: dict[str, Any] | None
+
+
+def begin_sweep(folder: Path, config: RunConfig, settings: Settings, trials: Sequence[Values]) -> Sweep:
+    """Writes the files of a new sweep; the last one is that of the study, which makes the folder a sweep.
+
+    Raises:
+        StorageError: The folder cannot be written.
+    """
+    temporary = folder / f".{STUDY_FILE}.partial"
+    with storing_in(folder):
+        make_folder(folder / "trials")
+        write_text(folder / CONFIG_FILE, dump_config(config))
+        study = optuna.create_study(storage=_storage(temporary), study_name="sweep", direction="maximize")
+        study.set_user_attr(_SETTINGS, asdict(settings))
+        for values in trials:
+            study.enqueue_trial(values)
+        for _ in trials:
+            study.ask()  # every trial has its number from the beginning
+        temporary.replace(folder / STUDY_FILE)
+    return Sweep(folder)
+
+
+def _storage(path: Path) -> JournalStorage:
+    return JournalStorage(JournalFileBackend(str(path), JournalFileOpenLock(str(path))))
+
+
+class Sweep:
+    """A sweep in its folder.
+
+    Attributes:
+        folder: The folder of the sweep.
+        study: The study of Optuna.
+        settings: What the sweep does.
+        config: The configuration that all trials share.
+
+    Raises:
+        FileNotFoundError: The folder does not hold a sweep.
+        ValueError: Its files are damaged.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        path = folder / STUDY_FILE
+        if not path.is_file():
+            raise FileNotFoundError(f"{folder} is no sweep: it holds no {STUDY_FILE}")
+        try:
+            self.study = optuna.load_study(study_name="sweep", storage=_storage(path))
+            settings = self.study.user_attrs[_SETTINGS]
+        except (LookupError, ValueError, TypeError, AttributeError, AssertionError) as error:
+            raise ValueError(f"{path} is damaged: {one_line(str(error))}") from None
+        self.folder, self.settings = folder, as_type(Settings, settings, path)
+        self.config = load_stored_config(folder / CONFIG_FILE)
+        self.study.pruner = NopPruner()
+        if self.settings.grace:
+            self.study.pruner = SuccessiveHalvingPruner(self.settings.grace, self.settings.reduction)
+
+    def forget_failures(self) -> None:
+        """Lets trials that failed go on when the sweep does."""
+        for trial in self.study.trials:
+            if trial.user_attrs.get(_ERROR):
+                optuna.Trial(self.study, trial._trial_id).set_user_attr(_ERROR, None)
+
+    def run_folder(self, number: int) -> Path:
+        """The folder of the run of a trial."""
+        return self.folder / "trials" / f"{number:03}"
+
+    def trial(self, number: int) -> optuna.Trial:
+        """A trial to be trained, with all of its values; the sampler draws those that it lacks."""
+        self.study.sampler = TPESampler(seed=(self.settings.seed + number) % 2**32)
+        trial = optuna.Trial(self.study, self.study.trials[number]._trial_id)
+        for text in self.settings.parameters:
+            parse_parameter(text).suggest(trial)
+        return trial
+
+    def rows(self) -> list[Row]:
+        """All trials: those that finished, then those that were stopped, the best of each first."""
+        rows = [self._row(trial) for trial in self.study.trials]
+        order = (FINISHED, STOPPED, UNFINISHED, FAILED)
+        return sorted(rows, key=lambda row: (order.index(row.state), -self.metric_of(row.evaluation)))
+
+    def _row(self, trial: FrozenTrial) -> Row:
+        states = {TrialState.COMPLETE: FINISHED, TrialState.PRUNED: STOPPED}
+        error = trial.user_attrs.get(_ERROR)
+        state = FAILED if error else states.get(trial.state, UNFINISHED)
+        files = evaluation_files(self.run_folder(trial.number))
+        return Row(trial.number, trial.params, state, error, read_evaluation(files[-1]) if files else None)
+
+    def metric_of(self, evaluation: Mapping[str, Any] | None) -> float:
+        """What trials are compared by, in an evaluation of a run; minus infinity if there is none."""
+        if evaluation is None:
+            return float("-inf")
+        matches = {match["opponent"]: match for match in evaluation["matches"]}
+        return metric_of(matches[self.settings.against], self.settings.metric)
+
+    def table(self) -> Table:
+        """The trials with their values and the figures of their newest evaluations, the best first."""
+        keys = [parse_parameter(text).key for text in self.settings.parameters]
+        opponents = self.config.evaluation.opponents
+        columns = [Column("trial", "{:03}".format), *(Column(key, _shown) for key in keys), Column("state")]
+        columns += [Column("steps", "{:,}".format), Column("minutes", "{:.1f}".format)]
+        for name in opponents:
+            is_metric = {self.settings.metric: name == self.settings.against}
+            columns += [
+                Column(f"win_rate_against_{name}", "{:.1%}".format),
+                Column("95%", _interval, (f"win_rate_low_against_{name}", f"win_rate_high_against_{name}")),
+                *(
+                    Column(f"{figure}_against_{name}", "{:.2f}".format if is_metric.get(figure) else None)
+                    for figure in ("score", "score_difference")
+                ),
+            ]
+        columns.append(Column("error", None))
+        cells = []
+        for row in self.rows():
+            evaluation = row.evaluation or {"matches": []}
+            matches = {match["opponent"]: match for match in evaluation["matches"]}
+            figures = [figure for name in opponents for figure in _figures(matches.get(name))]
+            times = (evaluation.get("steps"), evaluation.get("minutes"))
+            values = map(row.values.get, keys)
+            cells.append([row.number, *values, row.state, *times, *figures, row.error])
+        return Table(columns, cells)
+
+    def write_table(self) -> Table:
+        """Writes ``results.csv``; returns the table."""
+        table = self.table()
+        with storing_in(self.folder):
+            write_text(self.folder / "results.csv", table.csv())
+        return table
+
+    def measure_again(self, row: Row) -> dict[str, Any]:
+        """The final policy of a trial in a match on circles or decks that no trial was compared on.
+
+        The best of many trials owes its place in part to luck in the evaluation by which it was chosen, so
+        the figures of that evaluation promise too much, and so does their interval. The match is played once,
+        and kept in ``SWEEP/winner.json``.
+        """
+        assert row.evaluation is not None
+        path, chosen = self.folder / "winner.json", {"trial": row.number, "steps": row.evaluation["steps"]}
+        if path.is_file():
+            kept = read_object(path, "match", finite=False)
+            if chosen.items() <= kept.items():
+                return dict(kept["match"])
+        config, policy = self.config, str(self.run_folder(row.number) / FINAL)
+        games, seed = config.evaluation.final_games, later_seed(config.evaluation.seed, 1)
+        match = play_matches(
+            policy, self.settings.against, games, seed, game=config.game, **config.variant
+        ).as_dict()
+        with storing_in(self.folder):
+            write_text(path, json.dumps(chosen | {"match": match}, indent=1) + "\n")
+        return match
+
+    # --- training -----------------------------------------------------------------------------------------
+
+    def train(self, numbers: Sequence[int], workers: int | None, cluster: str | None) -> Iterator[int]:
+        """Trains trials to their ends; yields the number of each that has ended.
+
+        ``workers`` and ``cluster`` are as in :class:`Settings`.
+
+        A trial whose process is lost goes on in another one from its newest checkpoint.
+
+        Raises:
+            WorkerError: That happened too often.
+            ConnectionError, ModuleNotFoundError: There is no such cluster; Ray is not installed.
+        """
+        place, threads = (str(self.folder.resolve()), os.getcwd()), self.config.threads
+        most = workers or max(usable_cores() // threads, 1)
+        if cluster is not None:
+            with connected(cluster, most * threads, "--cluster needs") as ray:
+                gpus = int(self.config.device.startswith("cuda"))
+                trained = do_on_cluster(
+                    ray, run_trial, place, numbers, workers, processors=threads, gpus=gpus
+                )
+                for index, _ in trained:
+                    yield numbers[index]
+            return
+        left, losses = list(numbers), 0
+        while left:
+            try:
+                for index, _ in do_in_processes(run_trial, place, left, most):
+                    yield left[index]
+                return
+            except WorkerError:
+                losses += 1
+                if losses > RETRIES:
+                    raise
+                left = sorted(row.number for row in self.rows() if row.state == UNFINISHED)
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _interval(ends: tuple[float, float]) -> str:
+    return "{:.1%} to {:.1%}".format(*ends)
+
+
+def _figures(match: dict[str, Any] | None) -> list[Any]:
+    """The win rate, its interval, the score and the score difference of a match."""
+    if match is None:
+        return [None] * 4
+    score = match["sides"]["agent"]["score"]
+    return [match["win_rate"], match["win_rate_interval"], score, match["score_difference"]]
+
+
+# --- in the process of a trial ----------------------------------------------------------------------------
+
+
+def run_trial(place: tuple[str, str], number: int) -> None:
+    """Begins or resumes the run of a trial, and trains it to its end, which the study then knows.
+
+    ``place`` is the folder of the sweep, and that in which the command was started. An error of the run is
+    noted in the study; a signal saves the run and ends the process.
+    """
+    folder, directory = place
+    os.chdir(directory)
+    sweep = Sweep(Path(folder))
+    trial, study = sweep.trial(number), sweep.study
+    path = sweep.run_folder(number).with_suffix(".log")
+    with path.open("a", encoding="utf-8") as log, redirect_stdout(log), redirect_stderr(log):
+        try:
+            exit_code = _train(sweep, trial)
+        except optuna.TrialPruned:
+            study.tell(trial, state=TrialState.PRUNED)
+            return
+        except Exception as error:
+            trial.set_user_attr(_ERROR, one_line(f"{type(error).__name__}: {error}", 1000))
+            return
+    if exit_code:
+        os._exit(exit_code)
+    evaluation = sweep._row(study.trials[number]).evaluation
+    study.tell(trial, sweep.metric_of(evaluation))
+
+
+def _train(sweep: Sweep, trial: optuna.Trial) -> int:
+    """Trains the run of a trial, which tells the study of its evaluations; returns the exit code."""
+    from patchwork_env.learning.runs.training import train  # PyTorch takes seconds
+
+    folder = sweep.run_folder(trial.number)
+    config = load_stored_config(sweep.folder / CONFIG_FILE, overrides(trial.params))
+    known = sweep.study.trials[trial.number].intermediate_values
+
+    def report(file: Path) -> None:
+        evaluation = read_evaluation(file)
+        steps = evaluation["steps"]
+        if steps not in known:
+            trial.report(sweep.metric_of(evaluation), steps)
+            if steps < config.total_steps and trial.should_prune():
+                raise optuna.TrialPruned
+
+    for file in evaluation_files(folder):
+        report(file)
+    with ExitStack() as stack:
+        run = _run_in(folder, config, stack)
+        run.evaluated = report
+        return train(run)
+
+
+def _run_in(folder: Path, config: RunConfig, stack: ExitStack) -> Run:
+    """The run of a trial, resumed or new; a process that the sweep has lost gets time to end."""
+    from patchwork_env.learning.runs.training import new_run, resumed_run
+
+    deadline = time.monotonic() + _SECONDS_FOR_LOST_PROCESS
+    while True:
+        try:
+            if (folder / CONFIG_FILE).is_file():
+                return resumed_run(folder, stack)
+            shutil.rmtree(folder, ignore_errors=True)  # what a killed process had begun
+            return new_run(config, folder, stack)
+        except InUseError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.5)
