@@ -79,7 +79,7 @@ NEED_AN_EXTRA = {
         ),
         *(f"patchwork.{n}" for n in ("policy_features", "offer_features", "lookahead")),
         *(f"patchwork.{n}" for n in ("onnx_agent", "onnx_export")),
-        *(f"nmbr9.{n}" for n in ("policy", "policy_features", "policy_network")),
+        *(f"nmbr9.{n}" for n in ("policy_features", "policy_network")),
     )
 } | {f"patchwork_env.play.{name}" for name in ("command", "guard", "server")}
 

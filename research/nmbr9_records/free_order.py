@@ -17,9 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from patchwork_env.agents.nmbr9.beam.planner import Plan, plan_tower
-from patchwork_env.agents.nmbr9.beam.stacks import alone
-from patchwork_env.agents.nmbr9.value.agent import read_value
+from patchwork_env.agents.nmbr9.plans import Plan, as_solo_game, plan_tower
+from patchwork_env.agents.nmbr9.value import read_value
 from patchwork_env.core.files import check_file_path, write_text
 from patchwork_env.errors import WorkerError
 from patchwork_env.learning.distributed.jobs import do_jobs
@@ -54,7 +53,7 @@ def search(work: Work, number: int) -> Plan | None:
         return None
     rng = np.random.default_rng([work.seed, number])
     weights, _ = read_value(work.value)
-    root = alone(Game(order="free").state, 0)
+    root = as_solo_game(Game(order="free").state, 0)
     end = time.perf_counter() + work.end - time.time()
     width = int(NARROWEST * (WIDEST / NARROWEST) ** rng.random())
     if work.file.exists() and rng.random() > FRESH:

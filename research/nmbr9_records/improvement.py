@@ -6,16 +6,17 @@ from the first tile to the last; or the lower levels are taken away and planned 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from time import perf_counter
 
 import numpy as np
+import numpy.typing as npt
 
-from patchwork_env.agents.nmbr9.beam import towers
-from patchwork_env.agents.nmbr9.beam.planner import Plan, best_completion, complete, run
-from patchwork_env.agents.nmbr9.beam.stacks import in_order, upper_levels, without
-from patchwork_env.agents.nmbr9.beam.towers import MOST_TILES, Rating
-from patchwork_env.agents.nmbr9.value.network import Weights
+from patchwork_env.agents.nmbr9 import towers
+from patchwork_env.agents.nmbr9.plans import Plan, Stack, Tile, best_completion, complete, in_order, run
+from patchwork_env.agents.nmbr9.towers import MOST_TILES, PLACES, SIDE, Levels, Rating, Search
+from patchwork_env.agents.nmbr9.value import Weights
+from patchwork_env.nmbr9.actions import NUM_TURNS
 from patchwork_env.nmbr9.components import NUM_DIGITS
 from patchwork_env.nmbr9.state import States
 
@@ -73,7 +74,8 @@ def rebuild_below(
         return plan
     supply = np.bincount(root[0]["deck"][: root[0]["num_cards"]], minlength=NUM_DIGITS).astype(np.int64)
     rounds, seed = int(root[0]["num_rounds"]), int(rng.integers(1 << 32))
-    search = towers.start(supply, rounds, width, random_rating(rng), seed, upper)
+    search = towers.new_search(rounds, width, random_rating(rng), seed)
+    offer_levels(search, supply, upper)
     run(search, end)
     return max(plan, best_completion(root, search, weights), key=lambda plan: plan.score)
 
@@ -109,3 +111,51 @@ def improvements(
         if found.score > plan.score:
             yield found
         plan, done = found, done + 1
+
+
+def without(stack: Sequence[Tile], removed: Iterable[int]) -> Stack:
+    """The tiles that are left when some are removed, and with them all that rest on them."""
+    kept: list[Tile] = []
+    gone = set(removed)
+    for t, tile in enumerate(stack):
+        below = {cell for other in kept if other.level == tile.level - 1 for cell in other.cells}
+        if t not in gone and (tile.level == 0 or tile.cells <= below):
+            kept.append(tile)
+    return tuple(kept)
+
+
+def upper_levels(stack: Sequence[Tile], lowest: int) -> Levels:
+    """The tiles of all levels from ``lowest`` on, in the middle of a grid.
+
+    Raises:
+        ValueError: The tiles do not fit on a grid.
+    """
+    tiles = [tile for tile in stack if tile.level >= lowest]
+    rows, columns = zip(*(cell for tile in tiles for cell in tile.cells), strict=True)
+    if max(max(rows) - min(rows), max(columns) - min(columns)) >= SIDE:
+        raise ValueError(f"the tiles spread over more than {SIDE} rows or columns")
+    down, right = ((SIDE - 1 - max(line) - min(line)) // 2 for line in (rows, columns))
+    return tuple(
+        tuple((t.piece, SIDE * (t.row + down) + t.column + right) for t in tiles if t.level == level)
+        for level in range(lowest, max(tile.level for tile in tiles) + 1)
+    )
+
+
+def offer_levels(search: Search, supply: npt.NDArray[np.int64], levels: Levels) -> None:
+    """Offers the highest levels of all towers to a new search.
+
+    Their upper parts alone are not to be continued, so they are removed from the pools.
+    """
+    node, tiles, parent = search.draft[0], 0, -1
+    node["left"] = supply
+    for level in reversed(levels):
+        node["parent_tiles"], node["parent"], node["number"] = tiles, parent, len(level)
+        node["score"] += node["digits"]
+        node["cover"] = np.bitwise_or.reduce([PLACES[piece, anchor] for piece, anchor in level])
+        for t, (piece, anchor) in enumerate(level):
+            node["piece"][t], node["anchor"][t] = piece, anchor
+            node["left"][piece // NUM_TURNS] -= 1
+            node["digits"] += piece // NUM_TURNS
+        search.pools.sizes[:] = 0
+        tiles, parent = tiles + len(level), 0
+        towers.offer(search, tiles)

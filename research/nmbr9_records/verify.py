@@ -14,8 +14,7 @@ import sys
 from pathlib import Path
 
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
-from patchwork_env.agents.nmbr9.beam.planner import Plan
-from patchwork_env.agents.nmbr9.beam.stacks import Tile, action_of, alone, in_order
+from patchwork_env.agents.nmbr9.plans import Plan, Tile, action_of, as_solo_game, in_order
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.nmbr9.actions import NUM_TURNS, choose_action
 from patchwork_env.nmbr9.components import NUM_DIGITS
@@ -68,7 +67,7 @@ def replay(plan: Plan) -> Game:
     for number, tile in enumerate(plan.stack, 1):
         try:
             game.play(choose_action(tile.digit))
-            action = action_of(tile, alone(game.state, 0), plan.stack[0])
+            action = action_of(tile, as_solo_game(game.state, 0), plan.stack[0])
             level = game.decode(action).level
             game.play(action)
         except IllegalActionError as error:

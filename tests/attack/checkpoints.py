@@ -56,7 +56,7 @@ def _checkpoints() -> dict[str, tuple[str, str, bytes]]:
     from patchwork_env.agents.compiled.files import write_weights
     from patchwork_env.agents.networks import NetworkConfig
     from patchwork_env.agents.nmbr9.policy_network import Nmbr9Network
-    from patchwork_env.agents.nmbr9.value.network import new_weights as new_nmbr9_weights
+    from patchwork_env.agents.nmbr9.value import new_weights as new_nmbr9_weights
     from patchwork_env.agents.patchwork import mlp
     from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
     from patchwork_env.agents.patchwork.value.network import new_weights

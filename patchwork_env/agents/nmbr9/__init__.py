@@ -17,10 +17,12 @@ _VALUE_OPTIONS = {"level": one_of(*LEVELS), "nodes": integer(2, 200_000), "secon
 
 register(
     "beam",
-    f"{_PACKAGE}.beam.agent:from_spec",
+    f"{_PACKAGE}.plans:load",
     games=(NMBR9,),
     options={"width": integer(1, 999_999), "seconds": seconds, "value": str},
     listed=False,
 )
-register_checkpoint(NMBR9, NETWORK, f"{_PACKAGE}.policy:load", options={"sample": boolean}, extra="train")
-register_checkpoint(NMBR9, VALUE, f"{_PACKAGE}.champion.agent:load_value", options=_VALUE_OPTIONS)
+register_checkpoint(
+    NMBR9, NETWORK, f"{_PACKAGE}.policy_network:load", options={"sample": boolean}, extra="train"
+)
+register_checkpoint(NMBR9, VALUE, f"{_PACKAGE}.champion:load", options=_VALUE_OPTIONS)

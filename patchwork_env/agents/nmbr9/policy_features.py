@@ -27,10 +27,11 @@ from torch import Tensor
 
 from patchwork_env.agents.compiled.records import copy
 from patchwork_env.agents.compiled.vectors import Floats
+from patchwork_env.agents.nmbr9.expansion import MOST_CONTACT, least_contact, put, take_back
+from patchwork_env.agents.nmbr9.fits import Record, box_of
 from patchwork_env.agents.nmbr9.greedy import contact
-from patchwork_env.agents.nmbr9.value.expansion import MOST_CONTACT, least_contact, put, take_back
-from patchwork_env.agents.nmbr9.value.fits import Record
-from patchwork_env.agents.nmbr9.value.network import Buffer, new_buffer, read_table
+from patchwork_env.agents.nmbr9.value import Buffer, new_buffer, read_table
+from patchwork_env.agents.ragged import end_of_row
 from patchwork_env.core.bits import popcount
 from patchwork_env.core.compile import kernel
 from patchwork_env.nmbr9.actions import FIRST_CHOICE, NUM_ANCHORS, NUM_TURNS, TABLE_SIZE
@@ -45,7 +46,7 @@ from patchwork_env.nmbr9.engine import (
 )
 from patchwork_env.nmbr9.observation import read_observation
 from patchwork_env.nmbr9.state import NO_DIGIT, States, empty_states
-from patchwork_env.nmbr9.tables import HEIGHTS, WIDTHS
+from patchwork_env.nmbr9.tables import HEIGHTS
 
 LEVELS = 5
 """The number of levels that are described one by one."""
@@ -86,12 +87,10 @@ def features_of(observations: Tensor, rows: Tensor, actions: Tensor) -> Features
     Arrays that are no observations have features without a meaning.
     """
     placements = np.zeros((actions.shape[0], PLACEMENT_FEATURES), np.float32)
-    positions = np.zeros((observations.shape[0], POSITION_FEATURES), np.float32)
-    seen = _array(observations)
-    _write_placements(seen, _array(rows), _array(actions), empty_states(1), new_buffer(), placements)
-    _write_positions(seen, empty_states(1), new_buffer(), positions)
+    seen = _array(observations), _array(rows), _array(actions)
+    _write_placements(*seen, empty_states(1), new_buffer(), placements)
     device = observations.device
-    return Features(torch.from_numpy(positions).to(device), torch.from_numpy(placements).to(device))
+    return Features(position_features(observations), torch.from_numpy(placements).to(device))
 
 
 def position_features(observations: Tensor) -> Tensor:
@@ -170,9 +169,7 @@ def _write_placements(
     histogram = np.zeros((MAX_LEVELS, MOST_CONTACT + 1), np.int64)
     begin = 0
     while begin < len(actions):
-        end = begin + 1
-        while end < len(actions) and rows[end] == rows[begin]:
-            end += 1
+        end = end_of_row(rows, begin)
         read_observation(observations[rows[begin]], states, 0)
         digit, placed = _tile(states), num_placed(states, 0, 0)
         if digit != NO_DIGIT:
@@ -283,12 +280,7 @@ def _write_fits(level: int, number: int, best: Indices, buffer: Record, out: Flo
 @kernel
 def _spread(level: int, placed: int, buffer: Record) -> int:
     """The number of rows and of columns, together, over which the tiles of a level spread."""
-    top, left, bottom, right = 1 << 20, 1 << 20, 0, 0
-    for t in range(placed):
-        if buffer["level"][t] == level:
-            row, column, piece = buffer["row"][t], buffer["column"][t], buffer["piece"][t]
-            top, left = min(top, row), min(left, column)
-            bottom, right = max(bottom, row + HEIGHTS[piece]), max(right, column + WIDTHS[piece])
+    top, left, bottom, right, _ = box_of(level, placed, buffer)
     return max(bottom - top, 0) + max(right - left, 0)
 
 

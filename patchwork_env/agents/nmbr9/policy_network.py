@@ -18,6 +18,8 @@ As in :mod:`patchwork_env.agents.patchwork.policy_network`, entries are picked w
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -39,6 +41,7 @@ from patchwork_env.agents.nmbr9.policy_features import (
     features_of,
     position_features,
 )
+from patchwork_env.agents.policy import PolicyAgent, read_network
 from patchwork_env.agents.ragged import hierarchical_policy, ragged_products
 from patchwork_env.games import NMBR9
 from patchwork_env.nmbr9.actions import (
@@ -197,3 +200,14 @@ def _offsets() -> Tensor:
     """The offsets of the cells of a window in a framed picture, from its first cell."""
     offsets = _FRAMED * torch.arange(_WINDOW)[:, None] + torch.arange(_WINDOW)
     return offsets.flatten()
+
+
+def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> PolicyAgent:
+    """The agent that plays the policy of a checkpoint folder; for the options see :class:`PolicyAgent`.
+
+    Raises:
+        FileNotFoundError: There is no checkpoint.
+        ValueError: It is damaged, of another game, version or kind of policy.
+    """
+    network, _ = read_network(Path(path), Nmbr9Network)
+    return PolicyAgent(network, Path(path).name, sample=sample, seed=seed)

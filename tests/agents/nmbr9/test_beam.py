@@ -9,13 +9,10 @@ import pytest
 
 from patchwork_env import agents
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
-from patchwork_env.agents.nmbr9.beam import agent as beam
-from patchwork_env.agents.nmbr9.beam import planner
-from patchwork_env.agents.nmbr9.beam.forward import search
-from patchwork_env.agents.nmbr9.beam.planner import Budget, Plan, plan
-from patchwork_env.agents.nmbr9.beam.stacks import alone
-from patchwork_env.agents.nmbr9.value.agent import read_value
-from patchwork_env.agents.nmbr9.value.network import empty_weights
+from patchwork_env.agents.nmbr9 import plans
+from patchwork_env.agents.nmbr9.beam import search
+from patchwork_env.agents.nmbr9.plans import Plan, as_solo_game, plan
+from patchwork_env.agents.nmbr9.value import empty_weights, read_value
 from patchwork_env.nmbr9 import Game
 from patchwork_env.nmbr9.actions import choose_action
 
@@ -37,12 +34,12 @@ def play(game: Game, agent: agents.Agent) -> tuple[int, ...]:
 
 @pytest.mark.parametrize("settings", [{"order": "known", "deck_size": 9}, SMALL_FREE], ids=str)
 def test_it_plays_what_it_has_planned(settings, weights, monkeypatch) -> None:
-    plans: list[Plan] = []
-    monkeypatch.setattr(beam, "plan", lambda *args: plans.append(plan(*args)) or plans[-1])
+    made: list[Plan] = []
+    monkeypatch.setattr(plans, "plan", lambda *args, **budget: made.append(plan(*args, **budget)) or made[-1])
     game = Game(seed=4, players=2, **settings)
     scores = play(game, agents.load("beam:width=20"))
-    assert len(plans) == 1
-    assert scores == (plans[0].score,) * 2
+    assert len(made) == 1
+    assert scores == (made[0].score,) * 2
     assert scores[0] > 0
 
 
@@ -66,12 +63,12 @@ def test_a_digit_that_was_chosen_is_placed() -> None:
 def test_decks_of_a_batch_keep_their_plans(monkeypatch) -> None:
     count = 0
 
-    def counting(*args):
+    def counting(*args, **budget):
         nonlocal count
         count += 1
-        return plan(*args)
+        return plan(*args, **budget)
 
-    monkeypatch.setattr(beam, "plan", counting)
+    monkeypatch.setattr(plans, "plan", counting)
     games = [Game(seed=seed, order="known", deck_size=6) for seed in range(4)]
     agent = agents.load("beam:width=5")
     while not games[0].is_over:
@@ -97,10 +94,10 @@ def test_noise_and_seed_make_other_plans_and_the_same_ones_again(weights) -> Non
 
 @pytest.mark.parametrize("settings", [{"order": "known"}, SMALL_FREE], ids=str)
 def test_time_is_kept(settings, weights) -> None:
-    root = alone(Game(seed=2, **settings).state, 0)
-    is_free = settings["order"] == "free"
-    narrow = plan(root, is_free, False, Budget(width=4), weights, 0)
-    found = plan(root, is_free, False, Budget(seconds=0.5), weights, 0)
+    root = as_solo_game(Game(seed=2, **settings).state, 0)
+    free_from = 0 if settings["order"] == "free" else None
+    narrow = plan(root, free_from, weights, width=4)
+    found = plan(root, free_from, weights, seconds=0.5)
     assert found.score > narrow.score / 2
     assert len(found.stack) == root[0]["num_rounds"]
 
@@ -116,11 +113,11 @@ def test_the_searches_of_a_plan_have_seeds_of_their_own(monkeypatch) -> None:
     def plan_tower(root, width, rating, weights, seed, end) -> Plan:
         return plan_forward(root, width, weights, 0, 0.0, seed)
 
-    monkeypatch.setattr(planner, "plan_forward", plan_forward)
-    monkeypatch.setattr(planner, "plan_tower", plan_tower)
-    for is_free in (False, True):
-        monkeypatch.setattr(planner, "perf_counter", itertools.count().__next__)
-        plan(Game(order="known").state, is_free, False, Budget(seconds=4), empty_weights(), 2**64 - 1)
+    monkeypatch.setattr(plans, "plan_forward", plan_forward)
+    monkeypatch.setattr(plans, "plan_tower", plan_tower)
+    for free_from in (None, 0):
+        monkeypatch.setattr(plans, "perf_counter", itertools.count().__next__)
+        plan(Game(order="known").state, free_from, empty_weights(), seconds=4, seed=2**64 - 1)
     assert seeds == [2**64 - 1, 0] * 2
 
 

@@ -10,11 +10,10 @@ import pytest
 
 from patchwork_env import agents
 from patchwork_env.agents.compiled.files import write_weights
-from patchwork_env.agents.nmbr9.champion import search
-from patchwork_env.agents.nmbr9.champion.agent import LEVELS, ChampionAgent
+from patchwork_env.agents.nmbr9 import search
+from patchwork_env.agents.nmbr9.champion import LEVELS, ChampionAgent, ValueAgent
 from patchwork_env.agents.nmbr9.greedy import choose_action
-from patchwork_env.agents.nmbr9.value.agent import ValueAgent
-from patchwork_env.agents.nmbr9.value.network import empty_weights, new_weights
+from patchwork_env.agents.nmbr9.value import empty_weights, new_weights
 from patchwork_env.core.files import write_folder
 from patchwork_env.games import NMBR9
 from patchwork_env.nmbr9 import Game, engine

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from patchwork_env.agents.nmbr9.beam import grids, pool, towers
-from patchwork_env.agents.nmbr9.beam.planner import run
-from patchwork_env.agents.nmbr9.beam.stacks import alone, from_tower, in_order, put, upper_levels, without
-from patchwork_env.agents.nmbr9.beam.towers import Rating
+from patchwork_env.agents.nmbr9 import beam, towers
+from patchwork_env.agents.nmbr9.plans import as_solo_game, from_tower, put, run
+from patchwork_env.agents.nmbr9.towers import Rating
 from patchwork_env.nmbr9 import Game, engine
 from patchwork_env.nmbr9.tables import SHAPES
 
@@ -17,7 +16,7 @@ PAIR = np.full(10, 2, np.int64)
 
 def cells_of(grid: np.ndarray) -> set[tuple[int, int]]:
     cells = np.flatnonzero(np.unpackbits(grid.view(np.uint8), bitorder="little"))
-    return {divmod(int(cell), grids.SIDE) for cell in cells}
+    return {divmod(int(cell), towers.SIDE) for cell in cells}
 
 
 def test_grids_against_sets_of_cells() -> None:
@@ -28,28 +27,28 @@ def test_grids_against_sets_of_cells() -> None:
         first, second = cells_of(a), cells_of(b)
         beside = {(r + x, c + y) for r, c in first for x, y in ((0, 1), (1, 0), (0, -1), (-1, 0))}
         near = np.empty(4, np.uint64)
-        grids.write_neighbors(a, near)
-        assert cells_of(near) == {cell for cell in beside if max(cell) < grids.SIDE and min(cell) >= 0}
-        assert grids.count(a) == len(first)
-        assert grids.common(a, b) == len(first & second)
-        assert grids.contains(b, a) == (first <= second)
-        assert grids.contains(a | b, a)
+        towers.write_neighbors(a, near)
+        assert cells_of(near) == {cell for cell in beside if max(cell) < towers.SIDE and min(cell) >= 0}
+        assert towers.count(a) == len(first)
+        assert towers.common(a, b) == len(first & second)
+        assert towers.contains(b, a) == (first <= second)
+        assert towers.contains(a | b, a)
         edges = sum(
             (r + x, c + y) not in first for r, c in first for x, y in ((0, 1), (1, 0), (0, -1), (-1, 0))
         )
-        assert grids.perimeter(a) == edges
+        assert towers.perimeter(a) == edges
     piece = 13
-    assert cells_of(grids.PLACES[piece, 35]) == {(2 + r, 3 + c) for r, c in SHAPES[piece]}
+    assert cells_of(towers.PLACES[piece, 35]) == {(2 + r, 3 + c) for r, c in SHAPES[piece]}
 
 
 def test_a_pool_keeps_the_best_and_nothing_twice() -> None:
-    pools, rng = pool.new_pools(2, 5), np.random.default_rng(2)
+    pools, rng = beam.new_pools(2, 5), np.random.default_rng(2)
     kept: dict[int, int] = {}
     offers = [
         (int(key), float(value)) for key, value in zip(rng.permutation(60), rng.random(60), strict=True)
     ]
     for key, value in offers + offers[:20]:
-        slot = pool.admit(pools, 1, np.uint64(key), value)
+        slot = beam.admit(pools, 1, np.uint64(key), value)
         if slot >= 0:
             kept[slot] = key
     best = sorted(offers, key=lambda offer: -offer[1])[:5]
@@ -70,7 +69,7 @@ def test_towers_can_be_built_by_the_rules_and_have_their_score(search: towers.Se
     for tiles in range(1, 21):
         for slot in range(int(search.pools.sizes[tiles])):
             stack = from_tower(towers.levels_of(search, tiles, slot))
-            table = alone(Game(order="free").state, 0)
+            table = as_solo_game(Game(order="free").state, 0)
             assert len(stack) == tiles
             assert put(table, stack)
             assert engine.score(table, 0, 0) == search.nodes[tiles, slot]["score"]
@@ -88,7 +87,7 @@ def test_what_obeys_no_rule_is_not_put_on_a_table(search: towers.Search) -> None
         stack[0]._replace(level=top.level),
     ]
     for wrong in shifted:
-        assert not put(alone(Game(order="free").state, 0), (*stack[:-1], wrong))
+        assert not put(as_solo_game(Game(order="free").state, 0), (*stack[:-1], wrong))
 
 
 @pytest.mark.parametrize(("max_digit", "copies", "tiles", "best"), [(6, 1, 4, 7), (9, 2, 3, 9)])
@@ -99,26 +98,3 @@ def test_nothing_is_missed_when_all_is_kept(max_digit: int, copies: int, tiles: 
     run(search)
     scores = [search.nodes[k, : search.pools.sizes[k]]["score"].max(initial=0) for k in range(1, tiles + 1)]
     assert max(scores) == best
-
-
-def test_levels_that_are_kept_end_all_towers(search: towers.Search) -> None:
-    tiles = int(np.flatnonzero(search.pools.sizes)[-1])
-    stack = from_tower(towers.levels_of(search, tiles, 0))
-    upper = upper_levels(stack, 1)
-    again = towers.start(PAIR, 20, 12, Rating(), 5, upper)
-    run(again)
-    last = int(np.flatnonzero(again.pools.sizes)[-1])
-    levels = towers.levels_of(again, last, 0)
-    assert levels[-len(upper) :] == upper
-    assert put(alone(Game(order="free").state, 0), from_tower(levels))
-
-
-def test_without_a_tile_nothing_rests_on_it(search: towers.Search) -> None:
-    tiles = int(np.flatnonzero(search.pools.sizes)[-1])
-    stack = from_tower(towers.levels_of(search, tiles, 0))
-    left = without(stack, [0])
-    assert stack[0] not in left
-    assert without(stack, range(len(stack))) == ()
-    covered = {(t.level, cell) for t in left for cell in t.cells}
-    assert all((t.level - 1, cell) in covered for t in left if t.level > 0 for cell in t.cells)
-    assert sorted(in_order(left)) == sorted(left)

@@ -10,18 +10,19 @@ from patchwork_env import agents
 from patchwork_env.agents.compiled.files import write_weights
 from patchwork_env.agents.compiled.records import arrays_of
 from patchwork_env.agents.nmbr9 import greedy
+from patchwork_env.agents.nmbr9.champion import ValueAgent
+from patchwork_env.agents.nmbr9.expansion import LIKELY, best_action, expand, new_expansion
+from patchwork_env.agents.nmbr9.fits import MOST_COLUMNS, NUM_WORDS
 from patchwork_env.agents.nmbr9.greedy import contact
-from patchwork_env.agents.nmbr9.value import features, relief
-from patchwork_env.agents.nmbr9.value.agent import ValueAgent, read_value
-from patchwork_env.agents.nmbr9.value.expansion import LIKELY, best_action, expand, new_expansion
-from patchwork_env.agents.nmbr9.value.fits import MOST_COLUMNS, NUM_WORDS
-from patchwork_env.agents.nmbr9.value.network import (
+from patchwork_env.agents.nmbr9.value import (
     SHAPES,
     empty_weights,
     evaluate,
+    features,
     new_buffer,
     new_weights,
     read_table,
+    read_value,
 )
 from patchwork_env.core.files import write_folder
 from patchwork_env.games import NMBR9
@@ -120,8 +121,8 @@ def painted(heights):
 
 
 def windows_of(heights):
-    grid, rows = np.zeros(relief.GRID_SHAPE, np.int32), np.empty(2000, np.int32)
-    count = relief.list_windows(painted(heights), 20, 20, *heights.shape, grid, rows)
+    grid, rows = np.zeros(features.GRID_SHAPE, np.int32), np.empty(2000, np.int32)
+    count = features.list_windows(painted(heights), 20, 20, *heights.shape, grid, rows)
     return grid, sorted(rows[:count])
 
 
@@ -207,7 +208,7 @@ def test_rows_lie_in_the_table_and_are_distinct(games):
         number, _ = read_table(game.state, 0, 0, buffer[0])
         count = features.list_rows(buffer[0], number, 20 - game.round, rows)
         assert len(set(rows[:count])) == count
-        assert 0 <= rows[:count].min() <= rows[:count].max() < features.NUM_ROWS
+        assert 0 <= rows[:count].min() <= rows[:count].max() < features.NUM_FEATURES
 
 
 # --- files and the agent ----------------------------------------------------------------------------------

@@ -6,10 +6,9 @@ from typing import Any
 
 from patchwork_env.agents import partner
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
-from patchwork_env.agents.nmbr9.champion.agent import DEFAULT_LEVEL, INSTANT, LEVELS
-from patchwork_env.agents.nmbr9.champion.deepening import _SEED
+from patchwork_env.agents.nmbr9.champion import ANALYSIS_SEED, DEFAULT_LEVEL, INSTANT, LEVELS
 from patchwork_env.agents.nmbr9.partner.levels import HABITS
-from patchwork_env.agents.nmbr9.value.agent import read_value
+from patchwork_env.agents.nmbr9.value import read_value
 from patchwork_env.nmbr9.actions import NUM_TURNS
 from patchwork_env.nmbr9.components import COPIES, MAX_CARDS, NUM_DIGITS
 from patchwork_env.nmbr9.tables import middle
@@ -61,8 +60,8 @@ def _champion(level: str) -> Offer:
 
 
 def _search(effort: int) -> dict[str, int]:
-    """The budget of an analysis, and how it is spent; see ``champion/deepening.py``."""
-    return {"effort": effort, "results": _RESULTS, "seed": _SEED}
+    """The budget of an analysis, and how it is spent; see ``champion.py``."""
+    return {"effort": effort, "results": _RESULTS, "seed": ANALYSIS_SEED}
 
 
 _RESULTS = 40

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from patchwork_env.agents.compiled.records import aligned_record
-from patchwork_env.agents.nmbr9.champion import search
+from patchwork_env.agents.nmbr9 import search
 from patchwork_env.agents.nmbr9.partner.decision import Thoughts, new_thoughts
 from patchwork_env.agents.nmbr9.partner.judgement import Sight, new_sight
-from patchwork_env.agents.nmbr9.value.network import WEIGHTS
+from patchwork_env.agents.nmbr9.value import WEIGHTS
 from patchwork_env.core.random import Streams
 from patchwork_env.nmbr9 import engine
 from patchwork_env.nmbr9.actions import NUM_ACTIONS, TABLE_SIZE

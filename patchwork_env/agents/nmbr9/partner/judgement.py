@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from patchwork_env.agents.nmbr9.expansion import LIKELY, Expansion, expand
 from patchwork_env.agents.nmbr9.greedy import contact
 from patchwork_env.agents.nmbr9.partner.decision import Thoughts, decide
 from patchwork_env.agents.nmbr9.partner.levels import Eye, Habits
-from patchwork_env.agents.nmbr9.value.expansion import LIKELY, Expansion, expand
-from patchwork_env.agents.nmbr9.value.network import Weights
+from patchwork_env.agents.nmbr9.value import Weights
 from patchwork_env.core.bits import lowest_bit
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.random import Streams

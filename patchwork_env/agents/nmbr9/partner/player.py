@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from patchwork_env.agents.base import Actions, Agent
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
-from patchwork_env.agents.nmbr9.champion.agent import load
+from patchwork_env.agents.nmbr9.champion import load
+from patchwork_env.agents.nmbr9.expansion import new_expansion
 from patchwork_env.agents.nmbr9.partner.decision import new_thoughts
 from patchwork_env.agents.nmbr9.partner.judgement import choose_by_experience, choose_by_eye, new_sight
 from patchwork_env.agents.nmbr9.partner.levels import CHAMPION_NODES, EYES, HABITS
-from patchwork_env.agents.nmbr9.value.agent import read_value
-from patchwork_env.agents.nmbr9.value.expansion import new_expansion
+from patchwork_env.agents.nmbr9.value import read_value
 from patchwork_env.agents.partner import KernelPlayer, Player
 from patchwork_env.core.random import Streams, random_below
 from patchwork_env.nmbr9.state import States

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents.compiled.drawing import draw_by_softmax
-from patchwork_env.agents.nmbr9.value.expansion import Expansion, best_action, expand, new_expansion
-from patchwork_env.agents.nmbr9.value.network import Weights
+from patchwork_env.agents.nmbr9.expansion import Expansion, best_action, expand, new_expansion
+from patchwork_env.agents.nmbr9.value import Weights
 from patchwork_env.core.batches import begin_games
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.random import random_below

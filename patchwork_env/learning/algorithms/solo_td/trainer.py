@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from patchwork_env.agents import Agent
-from patchwork_env.agents.nmbr9.value.agent import ValueAgent
-from patchwork_env.agents.nmbr9.value.network import new_weights
+from patchwork_env.agents.nmbr9.champion import ValueAgent
+from patchwork_env.agents.nmbr9.value import new_weights
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.common.value_trainer import ValueTrainer
 from patchwork_env.learning.algorithms.solo_td.config import SoloTdConfig

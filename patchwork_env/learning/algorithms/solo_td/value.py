@@ -9,8 +9,8 @@ from torch.nn.functional import leaky_relu
 
 from patchwork_env.agents.compiled.records import LEAK
 from patchwork_env.agents.compiled.vectors import Floats, Rows
-from patchwork_env.agents.nmbr9.value import features
-from patchwork_env.agents.nmbr9.value.network import (
+from patchwork_env.agents.nmbr9 import features
+from patchwork_env.agents.nmbr9.value import (
     MAX_WINDOWS,
     SCALE,
     TABLES,
@@ -27,7 +27,7 @@ from patchwork_env.nmbr9.state import States
 
 
 class Nmbr9ValueModule(ValueModule[Positions]):
-    """The forward pass of :mod:`patchwork_env.agents.nmbr9.value.network`, with gradients.
+    """The forward pass of :mod:`patchwork_env.agents.nmbr9.value`, with gradients.
 
     Args:
         weights: The weights, which learning changes in place.

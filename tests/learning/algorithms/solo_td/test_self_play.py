@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from patchwork_env.agents.nmbr9.value.network import evaluate, new_buffer, new_weights
+from patchwork_env.agents.nmbr9.value import evaluate, new_buffer, new_weights
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.solo_td.config import SoloTd
 from patchwork_env.learning.algorithms.solo_td.self_play import SelfPlay

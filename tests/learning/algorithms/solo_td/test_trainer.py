@@ -11,7 +11,7 @@ import torch
 
 from patchwork_env import agents
 from patchwork_env.agents.nmbr9 import greedy
-from patchwork_env.agents.nmbr9.value.network import SCALE, evaluate, new_buffer, new_weights
+from patchwork_env.agents.nmbr9.value import SCALE, evaluate, new_buffer, new_weights
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.algorithms.common.value_learner import ValueLearner
 from patchwork_env.learning.algorithms.solo_td.value import Nmbr9ValueModule, rows_of

@@ -14,12 +14,18 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.nmbr9.value.expansion import Expansion, best_action, expand, new_expansion
-from patchwork_env.agents.nmbr9.value.network import Weights, count_remaining, evaluate
+from patchwork_env.agents.nmbr9.expansion import (
+    Expansion,
+    best_action,
+    expand,
+    new_expansion,
+    write_solo_game,
+)
+from patchwork_env.agents.nmbr9.value import Weights, count_remaining, evaluate
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.random import Streams, random_below
 from patchwork_env.nmbr9.components import MAX_CARDS, NUM_DIGITS
-from patchwork_env.nmbr9.engine import apply, is_over, num_placed, score, shuffle
+from patchwork_env.nmbr9.engine import apply, is_over, score, shuffle
 from patchwork_env.nmbr9.state import UNKNOWN, States, empty_states
 
 MOST_CANDIDATES = 64
@@ -31,7 +37,7 @@ class RolloutSettings(NamedTuple):
     Attributes:
         candidates: The number of placements that are tried at first.
         root_width: The number of placements of each level that may become candidates; see the function
-            ``expand`` of :mod:`patchwork_env.agents.nmbr9.value.expansion`.
+            ``expand`` of :mod:`patchwork_env.agents.nmbr9.expansion`.
         width: The number of placements of each level that rollouts choose from.
         depth: The number of tiles that a rollout places by the value after the candidate.
     """
@@ -87,7 +93,7 @@ def new_workspace() -> Workspace:
 @kernel
 def begin(states: States, i: int, settings: RolloutSettings, weights: Weights, work: Workspace) -> int:
     """Starts a search: lists the candidates, the one with the highest value first; returns their number."""
-    _isolate(states, i, work)
+    _write_root(states, i, work)
     work.rollouts[0] = work.effort[0] = 0
     work.sums[:] = 0
     count = expand(work.root, 0, settings.root_width, weights, work.expansion)
@@ -101,25 +107,14 @@ def begin(states: States, i: int, settings: RolloutSettings, weights: Weights, w
 
 
 @kernel(allocates=True)
-def _isolate(states: States, i: int, work: Workspace) -> None:
+def _write_root(states: States, i: int, work: Workspace) -> None:
     """Writes the current player's table to ``root`` as a game of one player; sorts the cards to come."""
-    root, player = work.root, int(states[i]["current_player"])
-    root[0] = states[i]
-    placed = num_placed(states, i, player)
-    root[0]["piece"][0] = states[i]["piece"][player]
-    root[0]["level"][0] = states[i]["level"][player]
-    root[0]["row"][0] = states[i]["row"][player]
-    root[0]["column"][0] = states[i]["column"][player]
-    root[0]["num_players"] = 1
-    root[0]["current_player"] = 0
-    root[0]["round"] = placed
-    root[0]["order"] = UNKNOWN
-    buffer = work.expansion.buffer[0]
-    count_remaining(root, 0, placed + 1, buffer)
-    place = placed + 1
+    place = write_solo_game(states, i, UNKNOWN, work.root) + 1
+    remaining = work.expansion.buffer[0]["remaining"]
+    count_remaining(work.root, 0, place, work.expansion.buffer[0])
     for digit in range(NUM_DIGITS):
-        for _ in range(buffer["remaining"][digit]):
-            root[0]["deck"][place] = digit
+        for _ in range(remaining[digit]):
+            work.root[0]["deck"][place] = digit
             place += 1
 
 

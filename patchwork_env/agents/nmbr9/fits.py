@@ -109,7 +109,7 @@ def count_fits(levels: Levels, level: int, placed: int, buffer: Record, wanted: 
     out, whose number is 0. The buffer holds the tiles and the fields of :data:`FIELDS`.
     """
     fits[:] = 0
-    top, left, bottom, right, supports = _box_below(buffer, level, placed)
+    top, left, bottom, right, supports = box_of(level - 1, placed, buffer)
     if supports < 2:
         return
     if right - left > MOST_COLUMNS:
@@ -139,11 +139,11 @@ def count_fits(levels: Levels, level: int, placed: int, buffer: Record, wanted: 
 
 
 @kernel
-def _box_below(buffer: Record, level: int, placed: int) -> tuple[int, int, int, int, int]:
-    """The first row and column of the level below, those behind the last, and the number of its tiles."""
+def box_of(level: int, placed: int, buffer: Record) -> tuple[int, int, int, int, int]:
+    """The first row and column of a level, those behind the last, and the number of its tiles."""
     top, left, bottom, right, number = 1 << 20, 1 << 20, 0, 0, 0
     for t in range(placed):
-        if buffer["level"][t] == level - 1:
+        if buffer["level"][t] == level:
             row, column, piece = buffer["row"][t], buffer["column"][t], buffer["piece"][t]
             top, left = min(top, row), min(left, column)
             bottom, right = max(bottom, row + HEIGHTS[piece]), max(right, column + WIDTHS[piece])

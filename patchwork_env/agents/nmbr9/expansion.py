@@ -14,10 +14,10 @@ import numpy.typing as npt
 
 from patchwork_env.agents.compiled.records import copy
 from patchwork_env.agents.compiled.vectors import Floats
+from patchwork_env.agents.nmbr9 import features, fits
+from patchwork_env.agents.nmbr9.fits import Record
 from patchwork_env.agents.nmbr9.greedy import contact
-from patchwork_env.agents.nmbr9.value import fits, relief
-from patchwork_env.agents.nmbr9.value.fits import Record
-from patchwork_env.agents.nmbr9.value.network import (
+from patchwork_env.agents.nmbr9.value import (
     Buffer,
     Weights,
     add_windows,
@@ -38,7 +38,7 @@ from patchwork_env.nmbr9.engine import (
     level_at,
     num_placed,
 )
-from patchwork_env.nmbr9.state import States
+from patchwork_env.nmbr9.state import NO_DIGIT, States
 from patchwork_env.nmbr9.tables import FOOTPRINTS, HEIGHTS, SIZES, WIDTHS
 
 LIKELY = 16
@@ -118,6 +118,24 @@ def expand(states: States, i: int, width: int, weights: Weights, expansion: Expa
     return count
 
 
+@kernel(allocates=True)
+def write_solo_game(states: States, i: int, order: int, game: States) -> int:
+    """Writes the current player's table as a game of one player; returns the number of its tiles."""
+    player = int(states[i]["current_player"])
+    placed = num_placed(states, i, player)
+    game[0] = states[i]
+    game[0]["piece"][0] = states[i]["piece"][player]
+    game[0]["level"][0] = states[i]["level"][player]
+    game[0]["row"][0] = states[i]["row"][player]
+    game[0]["column"][0] = states[i]["column"][player]
+    game[0]["chosen"][0] = NO_DIGIT
+    game[0]["num_players"] = 1
+    game[0]["current_player"] = 0
+    game[0]["round"] = placed
+    game[0]["order"] = order
+    return placed
+
+
 @kernel
 def best_action(expansion: Expansion, count: int) -> int:
     """The index of the action with the highest value among the first ``count``; ties go to the first."""
@@ -193,7 +211,7 @@ def _evaluate_successor(
     piece = NUM_TURNS * digit + action // NUM_ANCHORS
     row, column = action % NUM_ANCHORS // TABLE_SIZE, action % TABLE_SIZE
     new_number = put(piece, level, row, column, placed, number, buffer)
-    gone, come = relief.list_changes(
+    gone, come = features.list_changes(
         buffer["levels"],
         row,
         column,

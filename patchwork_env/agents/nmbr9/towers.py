@@ -10,7 +10,9 @@ number of tiles, by their points plus an estimate of the points that the tiles l
 estimate, tiles fill levels like a liquid, the highest digits first; each level needs a few cells more than
 the one above. A ragged outline costs points, as it is harder to cover. See :class:`Rating`.
 
-A tower need not use all tiles.
+A tower need not use all tiles. Levels lie on grids of 16x16 cells, four 64-bit words each: cell
+``16 * row + column`` is bit ``cell % 64`` of word ``cell // 64``. The upper levels of good stacks fit in, as
+each is made of few tiles.
 """
 
 from __future__ import annotations
@@ -20,29 +22,47 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.nmbr9.beam.grids import (
-    FITS,
-    NUM_CELLS,
-    NUM_WORDS,
-    PLACES,
-    SIDE,
-    Grid,
-    common,
-    contains,
-    count,
-    has,
-    overlap,
-    perimeter,
-    write_neighbors,
-    write_union,
-)
-from patchwork_env.agents.nmbr9.beam.pool import Pools, admit, new_pools
+from patchwork_env.agents.nmbr9.beam import Pools, admit, new_pools
+from patchwork_env.core.bits import popcount
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.polyomino import extent
 from patchwork_env.core.random import mix
 from patchwork_env.nmbr9.actions import NUM_TURNS
 from patchwork_env.nmbr9.components import NUM_DIGITS
-from patchwork_env.nmbr9.tables import CELL_COLUMNS, CELL_ROWS, IS_DISTINCT, NUM_PIECES, SIZES
+from patchwork_env.nmbr9.tables import CELL_COLUMNS, CELL_ROWS, IS_DISTINCT, NUM_PIECES, SHAPES, SIZES
 
+SIDE = 16
+NUM_CELLS = SIDE * SIDE
+NUM_WORDS = NUM_CELLS // 64
+
+Grid = npt.NDArray[np.uint64]
+"""The cells of a set as bits, shape ``(NUM_WORDS,)``."""
+
+_U = np.uint64
+_U1 = _U(1)
+_ROW, _LAST = _U(SIDE), _U(64 - SIDE)
+_NOT_LAST_COLUMN = _U(0x7FFF7FFF7FFF7FFF)
+_NOT_FIRST_COLUMN = _U(0xFFFEFFFEFFFEFFFE)
+
+
+def _places() -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.bool_]]:
+    grids = np.zeros((NUM_PIECES, NUM_CELLS, NUM_WORDS), np.uint64)
+    fits = np.zeros((NUM_PIECES, NUM_CELLS), np.bool_)
+    for piece, shape in enumerate(SHAPES):
+        height, width = extent(shape)
+        for row in range(SIDE - height + 1):
+            for column in range(SIDE - width + 1):
+                anchor = SIDE * row + column
+                fits[piece, anchor] = True
+                for down, right in shape:
+                    cell = anchor + SIDE * down + right
+                    grids[piece, anchor, cell // 64] |= _U(1 << cell % 64)
+    return grids, fits
+
+
+PLACES, FITS = _places()
+"""``PLACES[piece, anchor]`` is the grid of the cells that a piece covers if its bounding box begins in the
+cell ``anchor``; ``FITS[piece, anchor]`` says whether all of them lie on the grid."""
 MOST_TILES = 8
 """The most tiles of a level."""
 LARGEST, SMALLEST = int(SIZES.max()), int(SIZES.min())
@@ -63,11 +83,10 @@ NODE = np.dtype(
 """A tower: its lowest level, and where to find the levels above."""
 
 Tile = tuple[int, int]
-"""A piece and its anchor, a cell of a grid; see :mod:`~patchwork_env.agents.nmbr9.beam.grids`."""
+"""A piece and its anchor, the cell of a grid where its bounding box begins."""
 Levels = tuple[tuple[Tile, ...], ...]
 """The tiles of each level, the lowest first."""
 
-_U = np.uint64
 _MOST_PLACES = NUM_PIECES * LARGEST
 _FIRST_ANCHOR = SIDE * (SIDE // 2 - 2) + SIDE // 2 - 2
 
@@ -111,9 +130,7 @@ class _Covers(NamedTuple):
     grids: npt.NDArray[np.uint64]  # the cells of each place
 
 
-def start(
-    supply: npt.NDArray[np.int64], num_tiles: int, width: int, rating: Rating, seed: int, upper: Levels = ()
-) -> Search:
+def start(supply: npt.NDArray[np.int64], num_tiles: int, width: int, rating: Rating, seed: int) -> Search:
     """A search that has found the highest levels.
 
     Args:
@@ -122,34 +139,18 @@ def start(
         width: The number of towers that are kept for each number of tiles.
         rating: The rating by which towers are compared.
         seed: The seed of the noise.
-        upper: The highest levels of all towers; empty to search for them too.
     """
-    growth, factor, roughness, noise = map(float, rating[:-1])
-    checked = Rating(growth, factor, roughness, noise, int(rating.waste))
-    nodes, draft = np.zeros((num_tiles + 1, width), NODE), np.zeros(1, NODE)
-    search = Search(checked, np.uint64(seed), new_pools(num_tiles + 1, width), nodes, draft)
-    if upper:
-        _offer_levels(search, supply, upper)
-    else:
-        _offer_tops(search, supply)
+    search = new_search(num_tiles, width, rating, seed)
+    _offer_tops(search, supply)
     return search
 
 
-def _offer_levels(search: Search, supply: npt.NDArray[np.int64], levels: Levels) -> None:
-    """Offers a tower. Its upper parts alone are not to be continued, so they are removed from the pools."""
-    node, tiles, parent = search.draft[0], 0, -1
-    node["left"] = supply
-    for level in reversed(levels):
-        node["parent_tiles"], node["parent"], node["number"] = tiles, parent, len(level)
-        node["score"] += node["digits"]
-        node["cover"] = np.bitwise_or.reduce([PLACES[piece, anchor] for piece, anchor in level])
-        for t, (piece, anchor) in enumerate(level):
-            node["piece"][t], node["anchor"][t] = piece, anchor
-            node["left"][piece // NUM_TURNS] -= 1
-            node["digits"] += piece // NUM_TURNS
-        search.pools.sizes[:] = 0
-        tiles, parent = tiles + len(level), 0
-        _offer(search, tiles)
+def new_search(num_tiles: int, width: int, rating: Rating, seed: int) -> Search:
+    """A search that has found nothing yet; see :func:`start`."""
+    growth, factor, roughness, noise = map(float, rating[:-1])
+    checked = Rating(growth, factor, roughness, noise, int(rating.waste))
+    nodes, draft = np.zeros((num_tiles + 1, width), NODE), np.zeros(1, NODE)
+    return Search(checked, np.uint64(seed), new_pools(num_tiles + 1, width), nodes, draft)
 
 
 def levels_of(search: Search, tiles: int, slot: int) -> Levels:
@@ -201,7 +202,7 @@ def _potential(node: np.void, rating: Rating) -> float:
 
 
 @kernel
-def _offer(search: Search, tiles: int) -> None:
+def offer(search: Search, tiles: int) -> None:
     """Keeps the draft, a tower of ``tiles`` tiles, if it is among the best."""
     node, rating = search.draft[0], search.rating
     key = _key(search, node)
@@ -228,7 +229,7 @@ def _offer_tops(search: Search, supply: npt.NDArray[np.int64]) -> None:
             node["score"], node["parent_tiles"], node["parent"] = 0, 0, -1
             node["piece"][0], node["anchor"][0] = NUM_TURNS * digit, _FIRST_ANCHOR
             node["cover"][:] = first
-            _offer(search, 1)
+            offer(search, 1)
             if len(search.nodes) > 2:
                 write_neighbors(first, near)
                 _offer_pairs(search, first, near)
@@ -252,7 +253,7 @@ def _offer_pairs(search: Search, first: Grid, near: Grid) -> None:
             if overlap(place, near) and not overlap(place, first):
                 node["anchor"][1] = anchor
                 write_union(first, place, node["cover"])
-                _offer(search, 2)
+                offer(search, 2)
         node["left"][digit] += 1
 
 
@@ -384,7 +385,7 @@ def _search_covers(search: Search, tiles: int, parent: int, waste: int, covers: 
         node["number"] = depth
         if _is_connected(node):
             node["cover"][:] = unions[depth]
-            _offer(search, tiles + depth)
+            offer(search, tiles + depth)
         depth -= 1
         _take_back(node, depth)
 
@@ -430,3 +431,70 @@ def _is_connected(node: np.void) -> bool:
                 waiting ^= 1 << t
                 grew = True
     return bool(waiting == 0)
+
+
+# --- grids ------------------------------------------------------------------------------------------------
+
+
+@kernel(inline=True)
+def count(grid: Grid) -> int:
+    """The number of cells of a grid."""
+    return popcount(grid[0]) + popcount(grid[1]) + popcount(grid[2]) + popcount(grid[3])
+
+
+@kernel(inline=True)
+def common(a: Grid, b: Grid) -> int:
+    """The number of cells in both grids."""
+    return popcount(a[0] & b[0]) + popcount(a[1] & b[1]) + popcount(a[2] & b[2]) + popcount(a[3] & b[3])
+
+
+@kernel(inline=True)
+def overlap(a: Grid, b: Grid) -> bool:
+    """Whether any cell is in both grids."""
+    return bool((a[0] & b[0]) | (a[1] & b[1]) | (a[2] & b[2]) | (a[3] & b[3]))
+
+
+@kernel(inline=True)
+def contains(a: Grid, b: Grid) -> bool:
+    """Whether all cells of ``b`` are in ``a``."""
+    return not bool((b[0] & ~a[0]) | (b[1] & ~a[1]) | (b[2] & ~a[2]) | (b[3] & ~a[3]))
+
+
+@kernel(inline=True)
+def has(grid: Grid, cell: int) -> bool:
+    """Whether a cell is in the grid."""
+    return bool((grid[cell >> 6] >> _U(cell & 63)) & _U1)
+
+
+@kernel
+def write_union(a: Grid, b: Grid, out: Grid) -> None:
+    """Writes the cells that are in at least one of two grids."""
+    for k in range(NUM_WORDS):
+        out[k] = a[k] | b[k]
+
+
+@kernel
+def write_neighbors(grid: Grid, out: Grid) -> None:
+    """Writes the cells that share an edge with a cell of the grid."""
+    for k in range(NUM_WORDS):
+        word = grid[k]
+        near = (word << _ROW) | (word >> _ROW)
+        near |= ((word >> _U1) & _NOT_LAST_COLUMN) | ((word << _U1) & _NOT_FIRST_COLUMN)
+        if k > 0:
+            near |= grid[k - 1] >> _LAST
+        if k < NUM_WORDS - 1:
+            near |= grid[k + 1] << _LAST
+        out[k] = near
+
+
+@kernel
+def perimeter(grid: Grid) -> int:
+    """The number of unit edges between cells in the grid and cells that are not."""
+    joints = 0
+    for k in range(NUM_WORDS):
+        word = grid[k]
+        above = word >> _ROW
+        if k < NUM_WORDS - 1:
+            above |= grid[k + 1] << _LAST
+        joints += popcount(word & (word >> _U1) & _NOT_LAST_COLUMN) + popcount(word & above)
+    return 4 * count(grid) - 2 * joints

@@ -1,7 +1,7 @@
 """The value of a player's table: sums of rows of learned tables and two small layers, compiled.
 
-The relief is embedded as the sum of one row per window (:mod:`.relief`), all else as the sum of one row per
-feature (:mod:`.features`). With ``leaky(x) = max(x, LEAK * x)``::
+The relief is embedded as the sum of one row per window, all else as the sum of one row per feature
+(:mod:`.features`). With ``leaky(x) = max(x, LEAK * x)``::
 
     relief   = leaky(relief_bias + sum(windows[rows]))
     hidden   = leaky(bias + sum(features[rows]) + inputs @ numbers + relief @ weights_1)
@@ -14,15 +14,19 @@ The output is the number of points that the tiles to come are expected to bring,
 from __future__ import annotations
 
 import math
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from patchwork_env.agents.compiled.files import read_weights
 from patchwork_env.agents.compiled.records import aligned_record, copy, random_record, record_type, rectify
 from patchwork_env.agents.compiled.vectors import product_adder, rows_adder
-from patchwork_env.agents.nmbr9.value import features, fits, relief
-from patchwork_env.agents.nmbr9.value.fits import Record
+from patchwork_env.agents.nmbr9 import features, fits
+from patchwork_env.agents.nmbr9.fits import Record
 from patchwork_env.core.compile import kernel
+from patchwork_env.games import NMBR9
 from patchwork_env.nmbr9.actions import NUM_TURNS
 from patchwork_env.nmbr9.components import MAX_CARDS
 from patchwork_env.nmbr9.engine import MAX_LEVELS, bounds, num_placed, paint
@@ -35,8 +39,8 @@ SCALE = 20.0
 """The points per unit of the output."""
 
 SHAPES: dict[str, tuple[int, ...]] = {
-    "windows": (relief.NUM_ROWS, RELIEF_WIDTH),
-    "features": (features.NUM_ROWS, HIDDEN),
+    "windows": (features.NUM_WINDOWS, RELIEF_WIDTH),
+    "features": (features.NUM_FEATURES, HIDDEN),
     "relief_bias": (RELIEF_WIDTH,),
     "bias": (HIDDEN,),
     "numbers": (features.NUM_INPUTS, HIDDEN),
@@ -49,7 +53,7 @@ SHAPES: dict[str, tuple[int, ...]] = {
 """The shapes of the weights by name."""
 TABLES = ("windows", "features")
 """The names of the weights that are tables of rows."""
-MAX_WINDOWS = MAX_CARDS * relief.AREA
+MAX_WINDOWS = MAX_CARDS * features.AREA
 """The most windows of a table that are not empty."""
 
 WEIGHTS = record_type({name: (np.float32, shape) for name, shape in SHAPES.items()})
@@ -65,10 +69,10 @@ BUFFER = record_type(
     | {
         "levels": (np.uint64, (MAX_LEVELS + 1, NUM_TABLE_ROWS)),
         "base_fits": features.FIELDS["fits"],
-        "grid": (np.int32, relief.GRID_SHAPE),
+        "grid": (np.int32, features.GRID_SHAPE),
         "rows": (np.int32, (4096,)),
-        "old": (np.int32, (relief.AREA + 1,)),
-        "new": (np.int32, (relief.AREA + 1,)),
+        "old": (np.int32, (features.AREA + 1,)),
+        "new": (np.int32, (features.AREA + 1,)),
         "base_relief": (np.float32, (RELIEF_WIDTH,)),
         "relief": (np.float32, (RELIEF_WIDTH,)),
         "hidden": (np.float32, (HIDDEN,)),
@@ -101,6 +105,16 @@ def new_weights(seed: int) -> Weights:
         "weights_3": 0.01,
     }
     return random_record(WEIGHTS, scales, seed)
+
+
+def read_value(folder: Path) -> tuple[Weights, dict[str, Any]]:
+    """Reads a value and what was remembered of its making.
+
+    Raises:
+        FileNotFoundError: There is no checkpoint.
+        ValueError: It is damaged, of another game, version or kind of policy, of other shapes, or not finite.
+    """
+    return read_weights(folder, NMBR9, WEIGHTS)
 
 
 add_windows, subtract_windows = rows_adder(RELIEF_WIDTH), rows_adder(RELIEF_WIDTH, -1)
@@ -140,12 +154,12 @@ def read_table(states: States, i: int, player: int, buffer: Record) -> tuple[int
         buffer["area"][level] += SIZES[piece // NUM_TURNS]
     for level in range(1, number + 1):
         fits.count_fits(buffer["levels"], level, placed, buffer, buffer["remaining"], buffer["fits"][level])
-    buffer["grid"][:, :] = relief.EMPTY
+    buffer["grid"][:, :] = features.EMPTY
     if placed == 0:
         return 0, 0
     top, left, height, width = bounds(states, i, player, placed)
     rows = buffer["rows"]
-    return number, relief.list_windows(buffer["levels"], top, left, height, width, buffer["grid"], rows)
+    return number, features.list_windows(buffer["levels"], top, left, height, width, buffer["grid"], rows)
 
 
 @kernel

@@ -1,0 +1,254 @@
+"""The agents of NMBR 9 that play by a learned value: at a glance, or with a search of every move."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+from patchwork_env.agents.analysis import ScoreLine
+from patchwork_env.agents.base import Actions, Agent, BatchAgent
+from patchwork_env.agents.checkpoints import is_shipped
+from patchwork_env.agents.nmbr9.expansion import LIKELY, Expansion, best_action, expand, new_expansion
+from patchwork_env.agents.nmbr9.search import (
+    SETTINGS,
+    RolloutSettings,
+    Workspace,
+    begin,
+    keep_best,
+    new_workspace,
+    roll_out,
+)
+from patchwork_env.agents.nmbr9.value import Weights, evaluate, new_buffer, read_value
+from patchwork_env.agents.specs import check_budget, spec_of
+from patchwork_env.core.checks import check_one_of, seed_streams
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.random import Streams
+from patchwork_env.games import NMBR9
+from patchwork_env.nmbr9.game import Game
+from patchwork_env.nmbr9.state import FREE, States
+
+INSTANT = "instant"
+LEVELS: Mapping[str, int] = {INSTANT: 0, "fast": 20_000, "strong": 160_000, "analysis": 800_000}
+"""Budgets with a name: the number of placements evaluated for a move; 600,000 take about a second."""
+DEFAULT_LEVEL = "strong"
+ANALYSIS_SEED = 0
+"""The seed of the decks that an analysis draws, so that it can be repeated."""
+_RESULTS = 10
+"""The number of results of an analysis, or more where a round of halving ends between them."""
+
+
+class ValueAgent(BatchAgent):
+    """Plays the placement whose table has the highest value, without looking further ahead.
+
+    It uses the tile in hand and how many of each digit are left, but not their order, even if it is known.
+    Other players' tables do not matter: it maximizes its own points. The weights are not copied: later
+    changes change how the agent plays.
+    """
+
+    games = (NMBR9,)
+
+    def __init__(self, weights: Weights, name: str = "nmbr9 value") -> None:
+        self.name = name
+        self._weights = weights
+
+    def _new_workspace(self) -> Expansion:
+        return new_expansion()
+
+    def act_batch(self, states: States) -> Actions:
+        """See :meth:`Agent.act_batch`.
+
+        Raises:
+            ValueError: A game is over or not one of NMBR 9, or players choose their tiles.
+        """
+        _check(self, states)
+        actions = np.empty(len(states), np.int64)
+        _choose(states, self._weights, self.workspace(), actions)
+        return actions
+
+
+@kernel
+def _choose(states: States, weights: Weights, expansion: Expansion, actions: Actions) -> None:
+    for i in range(len(states)):
+        count = expand(states, i, LIKELY, weights, expansion)
+        actions[i] = expansion.actions[best_action(expansion, count)]
+
+
+class ChampionAgent(BatchAgent):
+    """Searches every move by rollouts; see :mod:`patchwork_env.agents.nmbr9.search`.
+
+    It uses the tile in hand and how many of each digit are left, never their order. Other players' tables do
+    not matter: it maximizes its own points.
+
+    Args:
+        weights: The weights of the value, which are not copied: later changes change how the agent plays.
+        name: The name of the agent in tables and messages.
+        effort: The number of placements to evaluate for a move, at least 1; a few hundred more are possible.
+        seconds: Instead, the seconds of a move; it may take a few milliseconds more.
+        seed: The seed of the decks that it draws, ``0 ... 2**64 - 1``; None for fresh ones.
+        settings: The settings of the rollouts.
+
+    Raises:
+        ValueError: Not exactly one of ``effort`` and ``seconds`` is given.
+    """
+
+    games = (NMBR9,)
+
+    def __init__(
+        self,
+        weights: Weights,
+        name: str = "nmbr9_champion",
+        *,
+        effort: int | None = None,
+        seconds: float | None = None,
+        seed: int | None = None,
+        settings: RolloutSettings = SETTINGS,
+    ) -> None:
+        if (effort is None) == (seconds is None):
+            raise ValueError(f"effort is {effort} and seconds is {seconds}; give exactly one of them")
+        self.name = name
+        self._weights, self._settings = weights, settings
+        self._effort, self._seconds = effort, seconds
+        self.reseed(seed)
+
+    def _new_workspace(self) -> Workspace:
+        return new_workspace()
+
+    def reseed(self, seed: int | None = None) -> None:
+        """See :meth:`Agent.reseed`."""
+        self._streams = seed_streams(seed)
+
+    def act_batch(self, states: States) -> Actions:
+        """See :meth:`Agent.act_batch`; the budget is that of each game."""
+        _check(self, states)
+        streams, work = self._streams.copy(), self.workspace()
+        actions = np.empty(len(states), np.int64)
+        for i in range(len(states)):
+            search = self._search(states, i, work, streams)
+            if next(search) > 1 and not _is_last_tile(work):
+                for _ in search:
+                    pass
+            actions[i] = work.actions[0]
+        self._streams = streams  # not before there are answers to all, whatever interrupts the call
+        return actions
+
+    def deepen(self, game: Game) -> Iterator[list[ScoreLine]]:
+        """Analyses a game: the best placements with the final scores to expect, the best first.
+
+        The lines come again and again until the budget is spent; placements that are not considered any more
+        keep what was found out. Each analysis has a memory of its own, so that it can wait as long as it
+        likes, or be given up, and draws the same decks every time.
+
+        Raises:
+            ValueError: The game is over, or players choose their tiles.
+        """
+        _check(self, game.state)
+        return self._analyses(game.clone(), new_workspace())
+
+    def expected_scores(self, game: Game) -> list[float]:
+        """The final scores that all players may expect, by the value of their tables alone."""
+        buffer = new_buffer()
+        return [
+            score + float(evaluate(game.state, 0, player, self._weights, buffer))
+            for player, score in enumerate(game.scores())
+        ]
+
+    def _search(
+        self, states: States, i: int, work: Workspace, streams: Streams, results: int = 1
+    ) -> Iterator[int]:
+        """Rollouts of ever fewer candidates, the best of which is the first in the end.
+
+        Every round of halving gets an equal share of the budget, in steps that make so many results in all,
+        or at least one in each round. The number of candidates comes before the first step and after each.
+        """
+        began = perf_counter()
+        considered = int(begin(states, i, self._settings, self._weights, work))
+        yield considered
+        rounds = max((considered - 1).bit_length(), 1)
+        steps = max(round(results / rounds), 1)
+        for done in range(1, rounds * steps + 1):
+            before = int(work.rollouts[0])
+            while work.rollouts[0] == before or self._spent(work, began) < done / (rounds * steps):
+                roll_out(considered, self._settings, self._weights, work, streams)
+            yield considered
+            if done % steps == 0:
+                kept = (considered + 1) // 2
+                keep_best(considered, kept, work)
+                considered = kept
+
+    def _spent(self, work: Workspace, began: float) -> float:
+        """The share of the budget that is spent."""
+        if self._effort is not None:
+            return float(work.effort[0]) / self._effort
+        assert self._seconds is not None
+        return (perf_counter() - began) / self._seconds
+
+    def _analyses(self, game: Game, work: Workspace) -> Iterator[list[ScoreLine]]:
+        search = self._search(game.state, 0, work, seed_streams(ANALYSIS_SEED), _RESULTS)
+        considered = next(search)
+        if _is_last_tile(work):
+            yield _exact_lines(game, work.actions[:considered].tolist())
+            return
+        found: dict[int, ScoreLine] = {}
+        for considered in search:
+            rollouts = int(work.rollouts[0])
+            totals = zip(work.actions[:considered].tolist(), work.sums[:considered].tolist(), strict=True)
+            for action, total in totals:
+                found[action] = ScoreLine(action, rollouts, total / rollouts, exact=False)
+            yield sorted(found.values(), key=lambda line: (-line.visits, -line.score))
+
+
+def _check(agent: Agent, states: States) -> None:
+    """Raises ValueError if one of the games is over or another one, or players choose their tiles in it."""
+    agent.check_states(states)
+    if (states["order"] == FREE).any():
+        raise ValueError(f"agent {agent.name!r} places tiles as they come; it does not choose digits")
+
+
+def _is_last_tile(work: Workspace) -> bool:
+    return int(work.root[0]["round"]) + 1 == int(work.root[0]["num_rounds"])
+
+
+def _exact_lines(game: Game, actions: list[int]) -> list[ScoreLine]:
+    """The scores of the last tile, which are what they will be."""
+    lines = []
+    for action in actions:
+        after = game.clone()
+        after.play(action)
+        lines.append(ScoreLine(action, 1, float(after.scores()[game.current_player]), exact=True))
+    return sorted(lines, key=lambda line: -line.score)
+
+
+def load(
+    path: str | Path,
+    seed: int | None = None,
+    *,
+    level: str | None = None,
+    nodes: int | None = None,
+    seconds: float | None = None,
+) -> Agent:
+    """The agent of a value's checkpoint; it searches if there is a budget, or it comes with the package.
+
+    Args:
+        path: The folder.
+        seed: The seed of the decks that it draws, ``0 ... 2**64 - 1``; None for fresh ones.
+        level: The name of a budget, one of :data:`LEVELS`; :data:`INSTANT` does not search.
+        nodes: Instead, the effort; see :class:`ChampionAgent`.
+        seconds: Instead, the seconds of a move.
+
+    Raises:
+        FileNotFoundError: There is no checkpoint.
+        ValueError: It is damaged, of another game, version or kind of policy; or the budget is not allowed.
+    """
+    given = check_budget(level=level, nodes=nodes, seconds=seconds)
+    if level is not None:
+        check_one_of(level, LEVELS, "level")
+    weights, _ = read_value(Path(path))
+    name = spec_of(Path(path).name, **given)
+    if level == INSTANT or not (given or is_shipped(path)):
+        return ValueAgent(weights, name)
+    if seconds is None and nodes is None:
+        nodes = LEVELS[level or DEFAULT_LEVEL]
+    return ChampionAgent(weights, name, effort=nodes, seconds=seconds, seed=seed)

@@ -1,1 +1,0 @@
-"""A learned value of a player's table in NMBR 9, compiled, and the agent that plays by it."""
