@@ -18,24 +18,24 @@ from typing import Any
 
 import numpy as np
 
+from patchwork_env import __version__
 from patchwork_env.core.files import write_text
 from patchwork_env.core.progress import Bar
+from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.distributed.jobs import Workers, add_worker_options, workers_of
-from patchwork_env.learning.evaluation.contests import AGENT, OPPONENT
-from patchwork_env.learning.evaluation.gauntlet import (
-    LATEST,
-    VERSIONS,
-    GauntletPool,
-    Meeting,
-    folder_name,
-    play_meetings,
-    pool_file,
-    read_pool,
+from patchwork_env.learning.evaluation.gauntlet import LATEST, VERSIONS, GauntletPool, pool_file, read_pool
+from patchwork_env.learning.evaluation.matches import check_games, play_all
+from patchwork_env.learning.evaluation.players import Participant
+from patchwork_env.learning.evaluation.ratings import (
+    Bounds,
+    Floats,
+    expected_wins,
+    rate_with_known,
+    show_bounds,
 )
-from patchwork_env.learning.evaluation.matches import check_games
-from patchwork_env.learning.evaluation.players import Entrant
-from patchwork_env.learning.evaluation.ratings import Bounds, Floats, expected_wins, rate_beside, show_bounds
 from patchwork_env.learning.evaluation.results import MatchResult, wins_by_set_up
+from patchwork_env.learning.evaluation.runners import AGENT, OPPONENT, Match
+from patchwork_env.learning.evaluation.store import open_store
 from patchwork_env.learning.evaluation.tables import aligned
 from patchwork_env.learning.evaluation.tournament import Tournament
 from patchwork_env.learning.reports.tournament import write_results
@@ -76,24 +76,33 @@ class Ladder:
 
     def play(self, only: list[str], workers: Workers, folder: Path) -> None:
         """Plays what is left of all matches, or of those of some of the new members."""
-        meetings = [self._meeting(*pair) for pair in self.games if not only or pair[0] in only]
-        entrants = [Entrant.load(spec) for spec in self.specs]
-        about = self.seed, self.pool.special_patches
-        with Bar(sum(meeting.games for meeting in meetings), "games") as bar:
-            self.results = play_meetings(
-                entrants, meetings, *about, workers=workers, folder=folder, progress=bar.update
-            )
+        participants = [Participant.load(spec) for spec in self.specs]
+        pairs = [pair for pair in self.games if not only or pair[0] in only]
+        matches = [self._match(participants, *pair) for pair in pairs]
+        settings = {"pool": self.pool.version, "seed": self.seed, "package": __version__}
+        total = sum(match.games for match in matches)
+        with open_store(folder, "gauntlet", 1, settings) as store, Bar(total, "games") as bar:
+            players = [one.agent for one in participants]
+            self.results = list(play_all(players, matches, workers, bar.update, store))
 
-    def _meeting(self, agent: str, opponent: str) -> Meeting:
-        games, circles = self.games[agent, opponent], self.pool.member(agent).circles_per_block
-        places = self.specs.index(agent), self.specs.index(opponent)
-        return Meeting(*places, games, circles, f"{folder_name(agent)}_against_{folder_name(opponent)}")
+    def _match(self, participants: list[Participant], agent: str, opponent: str) -> Match:
+        i, j = self.specs.index(agent), self.specs.index(opponent)
+        return Match(
+            (i, j),
+            (agent, opponent),
+            PATCHWORK,
+            self.pool.special_patches,
+            self.games[agent, opponent],
+            self.seed,
+            block_size=self.pool.member(agent).circles_per_block,
+            key=participants[i].against(participants[j]),
+        )
 
     def rate(self) -> tuple[Floats, tuple[Bounds, ...]]:
         """The ratings of ``specs`` and their 95% intervals; those of version 1 stand."""
         place = self.specs.index
         results = {(place(result.agent), place(result.opponent)): result for result in self.results}
-        return rate_beside(self.known, wins_by_set_up(results, len(self.specs)))
+        return rate_with_known(self.known, wins_by_set_up(results, len(self.specs)))
 
     def matches(self) -> list[str]:
         """The matches as lines of text."""

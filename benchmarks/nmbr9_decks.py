@@ -36,8 +36,8 @@ from patchwork_env.core.names import counted, short_repr
 from patchwork_env.errors import WorkerError
 from patchwork_env.games import NMBR9
 from patchwork_env.learning.distributed.jobs import Workers, add_worker_options, do_jobs, workers_of
-from patchwork_env.learning.evaluation.blocks import blamed
-from patchwork_env.learning.evaluation.players import HELP, Entrant
+from patchwork_env.learning.evaluation.players import HELP, Participant
+from patchwork_env.learning.evaluation.playing import blamed
 from patchwork_env.learning.evaluation.store import GameStore, open_store
 from patchwork_env.learning.system.machine import describe_setup, made_with
 from patchwork_env.nmbr9 import Game
@@ -98,16 +98,21 @@ def run(options: argparse.Namespace) -> None:
     end = len(decks) if options.decks is None else options.first + options.decks
     if not 0 <= options.first < end <= len(decks):
         raise ValueError(f"decks {options.first} to {end - 1} are asked for; there are 0 to {len(decks) - 1}")
-    entrant, order = Entrant.load(options.agent), "known" if options.known else "unknown"
+    player, order = Participant.load(options.agent), "known" if options.known else "unknown"
     wanted = {number: decks[number] for number in range(options.first, end)}
     with ExitStack() as stack:
         store = None
         if options.keep:
-            settings = {"game": NMBR9, "agent": entrant.name, "weights": entrant.weights, "order": order}
+            settings = {
+                "game": NMBR9,
+                "agent": player.name,
+                "weights": player.weights,
+                "order": order,
+            }
             settings |= {"seed": options.seed, "file": options.file.name, "package": __version__}
             store = stack.enter_context(open_store(options.keep, "decks", STORE_VERSION, settings))
         done, workers = reporter(len(wanted)), workers_of(options)
-        result = play_decks(entrant.agent, wanted, order, options.seed, workers, done, store)
+        result = play_decks(player.agent, wanted, order, options.seed, workers, done, store)
     print(describe_setup())
     print(result.table())
     if options.json:

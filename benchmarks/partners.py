@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from patchwork_env.agents.partner import BEGINNER, CHAMPION
 from patchwork_env.games import GAMES, NMBR9, PATCHWORK
 from patchwork_env.learning.evaluation import play_matches
-from patchwork_env.learning.evaluation.contests import AGENT
 from patchwork_env.learning.evaluation.results import MATCH_COLUMNS, MatchResult, match_cells
+from patchwork_env.learning.evaluation.runners import AGENT
 from patchwork_env.learning.evaluation.tables import Column, Table
 from patchwork_env.learning.system.machine import describe_setup
 

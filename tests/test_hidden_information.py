@@ -21,7 +21,7 @@ from patchwork_env.integrations import text
 from patchwork_env.integrations.mcp.session import PICTURE, Session, Table, read_resource
 from patchwork_env.integrations.text.episode import Episode
 from patchwork_env.integrations.text.settings import Settings
-from patchwork_env.learning.evaluation.contests import Block, contest_of
+from patchwork_env.learning.evaluation.runners import Block, Match, runner_of
 from patchwork_env.nmbr9 import Game as Nmbr9
 from patchwork_env.patchwork import Game as Patchwork
 from patchwork_env.protocol.engine import Engine
@@ -155,11 +155,10 @@ def opponents(game: BaseGame) -> Any:
 
 def match(game: BaseGame) -> Any:
     name = rules_of(game.state).name
-    contest = contest_of(name)(Block(name, contest_of(name).variants[0], 3, 0, 1), tracks_all=True)
-    contest.states, contest._tracked = game.state, (game,)
-    records = contest.shown(ONE)
-    SPY.act(contest.game_for_agent(0, records, 0))
-    return records.tobytes()
+    match = Match((0, 1), ("", ""), name, runner_of(name).variants[0], 2, 3)
+    runner = runner_of(name)((SPY, SPY), Block(match, 0, 1))
+    runner.states, runner._tracked = game.state, (game,)
+    return runner.ask(SPY, ONE)[0].tolist()
 
 
 def choices(game: BaseGame) -> Any:

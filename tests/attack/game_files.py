@@ -51,18 +51,17 @@ def tournament_files(random: Generator) -> int:
 
 def _read(folder: Path, settings: str, block: str) -> None:
     from patchwork_env.learning.evaluation import Tournament
-    from patchwork_env.learning.evaluation.blocks import PlayedBlock, split
-    from patchwork_env.learning.evaluation.results import MatchResult
+    from patchwork_env.learning.evaluation.matches import read_block
+    from patchwork_env.learning.evaluation.runners import Match
     from patchwork_env.learning.evaluation.store import GameStore
 
     (folder / "blocks").mkdir(exist_ok=True)
     (folder / "tournament.json").write_text(settings, encoding="utf-8", errors="replace")
     (folder / "blocks" / "part.json").write_text(block, encoding="utf-8", errors="replace")
     _refused_or(Tournament.resume, folder)
-    (part,) = split("patchwork", "revised", GAMES, 0)
-    played = _refused_or(GameStore(folder).read, "part", lambda read: PlayedBlock.from_dict(read, part))
-    if played is not None:
-        result = MatchResult("a", "b", part.seed, part.variant, played.games, (), played.seconds)
+    (part,) = Match((0, 1), ("a", "b"), "patchwork", "revised", GAMES, 0).blocks()
+    result = _refused_or(GameStore(folder).read, "part", lambda read: read_block(part, read))
+    if result is not None:
         result.as_dict(), result.table()
 
 
@@ -108,49 +107,17 @@ def _mutated(text: str, random: Generator) -> str:
 
 
 def gauntlet_files(random: Generator) -> int:
-    """The settings and the games of a match of the gauntlet, and the file of a pool."""
+    """The file of a pool."""
     from patchwork_env.learning.evaluation import gauntlet
 
-    settings, blocks = _met()
     with tempfile.TemporaryDirectory() as folder:
-        match, pool = Path(folder, "random"), Path(folder, "pool.json")
-        (match / "blocks").mkdir(parents=True)
-        for number in range(FEW):
-            if number % 2:
-                pool.write_text(_mutated(_pool(), random), encoding="utf-8", errors="replace")
-                read = _refused_or(gauntlet.pool_of, 2, pool)
-                if read is not None:
-                    _refused_or(read.ratings), read.specs
-                continue
-            changed = dict(blocks)
-            name = pick(random, blocks)
-            changed[name] = _mutated(changed[name], random)
-            texts = {f"blocks/{name}": text for name, text in changed.items()}
-            texts["tournament.json"] = _mutated(settings, random) if number % 6 == 0 else settings
-            for name, text in texts.items():
-                (match / name).write_text(text, encoding="utf-8", errors="replace")
-            for result in _refused_or(_meet, Path(folder)) or ():
-                result.as_dict(), result.table()
+        pool = Path(folder, "pool.json")
+        for _ in range(FEW):
+            pool.write_text(_mutated(_pool(), random), encoding="utf-8", errors="replace")
+            read = _refused_or(gauntlet.pool_of, 2, pool)
+            if read is not None:
+                _refused_or(read.ratings), read.specs
     return FEW
-
-
-def _meet(folder: Path) -> Any:
-    """Plays a match of a gauntlet, as far as it is not in a folder."""
-    from patchwork_env.learning.evaluation.gauntlet import Meeting, play_meetings
-    from patchwork_env.learning.evaluation.players import Entrant
-
-    entrants = [Entrant.load("random"), Entrant.load("greedy")]
-    return play_meetings(entrants, [Meeting(0, 1, GAMES, 1, "random")], 0, "revised", folder=folder)
-
-
-@cache
-def _met() -> tuple[str, dict[str, str]]:
-    """The settings of a match of a gauntlet, and its games by the name of the file."""
-    with tempfile.TemporaryDirectory() as folder:
-        _meet(Path(folder))
-        match = Path(folder, "random")
-        blocks = {path.name: path.read_text() for path in sorted((match / "blocks").iterdir())}
-        return (match / "tournament.json").read_text(), blocks
 
 
 @cache

@@ -12,7 +12,8 @@ from patchwork_env.core.batches import SCORE, Masks, final_reward, loop, write_v
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.rules import Rules, States
 from patchwork_env.core.tensors import Observation
-from patchwork_env.integrations.minari.games import Integers, PlayedGame
+from patchwork_env.integrations.minari.games import PlayedGame
+from patchwork_env.learning.evaluation.playing import Integers
 
 
 class Episode(NamedTuple):
@@ -37,14 +38,14 @@ class Episode(NamedTuple):
     plies: npt.NDArray[np.int16]
 
 
-def replay(rules: Rules, played: PlayedGame) -> tuple[BaseGame[Any], States]:
-    """The game at its end, and its records before every action and at the end, ``(plies + 1,)``."""
-    game = rules.game._of_record(played.beginning)
-    states = np.repeat(played.beginning, len(played.actions) + 1)
-    for ply, action in enumerate(played.actions.tolist(), 1):
-        game.play(action)
-        states[ply] = game.state[0]
-    return game, states
+def states_of(game: BaseGame[Any]) -> States:
+    """The records of a game before every action and at the end, ``(plies + 1,)``."""
+    position = game.root()
+    states = np.repeat(position.state, len(game.history) + 1)
+    for ply, action in enumerate(game.history, 1):
+        position.play(action)
+        states[ply] = position.state[0]
+    return states
 
 
 def episodes_of(rules: Rules, played: PlayedGame, states: States, rewards: int) -> Iterator[Episode]:
@@ -53,11 +54,12 @@ def episodes_of(rules: Rules, played: PlayedGame, states: States, rewards: int) 
     Args:
         rules: The rules of the game.
         played: The game.
-        states: Its records; see :func:`replay`.
+        states: Its records; see :func:`states_of`.
         rewards: The kind of rewards: ``OUTCOME`` or ``MARGIN`` for one at the end, or ``SCORE`` for what
             every action changes in the player's score.
     """
-    end = len(played.actions)
+    actions = np.array(played.game.history, np.int64)
+    end = len(actions)
     movers = states["current_player"][:end]
     for seat in range(len(played.seating)):
         plies = np.append(np.flatnonzero(movers == seat), end)
@@ -66,7 +68,7 @@ def episodes_of(rules: Rules, played: PlayedGame, states: States, rewards: int) 
             seat=seat,
             observations=observations,
             masks=masks,
-            actions=played.actions[plies[:-1]],
+            actions=actions[plies[:-1]],
             rewards=_rewards(rules, states[plies], seat, rewards),
             plies=plies.astype(np.int16),
         )

@@ -20,12 +20,12 @@ from patchwork_env.core.rules import Rules
 from patchwork_env.envs.options import check_rewards, complete
 from patchwork_env.games import rules_of
 from patchwork_env.integrations.minari.dataset import DATA, EpisodeFile, Place, environment_of, write_dataset
-from patchwork_env.integrations.minari.episodes import episodes_of, replay
+from patchwork_env.integrations.minari.episodes import episodes_of, states_of
 from patchwork_env.integrations.minari.games import Block, PlayedGame, play_block, split
 from patchwork_env.learning.distributed.jobs import Workers, check_workers, do_jobs
-from patchwork_env.learning.evaluation.contests import common_game
 from patchwork_env.learning.evaluation.matches import MOST_GAMES, Player, Progress, name_of
 from patchwork_env.learning.evaluation.players import fingerprint
+from patchwork_env.learning.evaluation.runners import common_game
 
 
 class Plan(NamedTuple):
@@ -221,7 +221,7 @@ def _write_games(
 ) -> None:
     """Writes the episodes of all games, one game after the other."""
     for one in played:
-        game, states = replay(plan.rules, one)
+        game = one.game
         seated = [plan.names[agent] for agent in one.seating]
         about = {
             "seed": one.seed,
@@ -231,7 +231,7 @@ def _write_games(
             "winners": np.array(game.winners(), np.int8),
             "notation": game.notation(),
         }
-        for episode in episodes_of(plan.rules, one, states, plan.rewards):
+        for episode in episodes_of(plan.rules, one, states_of(game), plan.rewards):
             file.append(episode, {**about, "seat": episode.seat, "agent": seated[episode.seat]})
         if progress:
             progress(1)

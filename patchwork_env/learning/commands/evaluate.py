@@ -27,11 +27,10 @@ from patchwork_env.learning.commands.match_options import (
     write_json,
 )
 from patchwork_env.learning.distributed.jobs import add_worker_options, workers_of
-from patchwork_env.learning.evaluation.blocks import split
-from patchwork_env.learning.evaluation.contests import check_variant, common_game
-from patchwork_env.learning.evaluation.matches import Pairing, check_games, play_pairings
-from patchwork_env.learning.evaluation.players import HELP, Entrant
+from patchwork_env.learning.evaluation.matches import check_games, play_all
+from patchwork_env.learning.evaluation.players import HELP, Participant
 from patchwork_env.learning.evaluation.results import MatchResult, matches_table, results_as_dict
+from patchwork_env.learning.evaluation.runners import Match, check_variant, common_game
 from patchwork_env.learning.evaluation.seeds import SEEDS_HEADING, check_independent, over_seeds, seeds_table
 from patchwork_env.learning.evaluation.tables import CSV, TEXT, render
 
@@ -48,7 +47,9 @@ def _run(options: argparse.Namespace) -> int:
         raise ValueError(f"agents are measured once; given more than once: {', '.join(repeated)}")
     if options.seeds and len(options.agents) < 2:
         raise ValueError("--seeds is for several agents, runs of one configuration; there is one")
-    runs, opponents = ([Entrant.load(spec) for spec in specs] for specs in (options.agents, options.against))
+    runs, opponents = (
+        [Participant.load(spec) for spec in specs] for specs in (options.agents, options.against)
+    )
     if options.seeds:
         _check_runs(runs)
     results = _play(options, runs, opponents)
@@ -65,7 +66,7 @@ def _run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _check_runs(agents: list[Entrant]) -> None:
+def _check_runs(agents: list[Participant]) -> None:
     """Raises ValueError unless the agents have weights, and all of them others."""
     without = [agent.name for agent in agents if agent.weights is None]
     if without:
@@ -97,19 +98,22 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _play(options: argparse.Namespace, runs: list[Entrant], opponents: list[Entrant]) -> list[MatchResult]:
+def _play(
+    options: argparse.Namespace, runs: list[Participant], opponents: list[Participant]
+) -> list[MatchResult]:
     """Plays all matches; each table is printed when its match has ended."""
-    players = [entrant.agent for entrant in (*runs, *opponents)]
+    players = [one.agent for one in (*runs, *opponents)]
     game = common_game(players, options.game)
     variant = check_variant(game, variant_of(options))
     games, seed = check_games(options.games, game), check_seed(options.seed)
-    blocks, workers = split(game, variant, games, seed), workers_of(options)
-    numbers = itertools.product(range(len(runs)), range(len(runs), len(players)))
-    pairings = [Pairing(*pair, blocks) for pair in numbers]
-    names = [player.name for player in players]
-    with Bar(games * len(pairings), "games") as bar:
+    workers, names = workers_of(options), [player.name for player in players]
+    matches = [
+        Match((i, j), (names[i], names[j]), game, variant, games, seed)
+        for i, j in itertools.product(range(len(runs)), range(len(runs), len(players)))
+    ]
+    with Bar(games * len(matches), "games") as bar:
         results = []
-        for result in play_pairings(names, players, pairings, workers, bar.update):
+        for result in play_all(players, matches, workers, bar.update):
             results.append(result)
             if options.format == TEXT:
                 bar.print(result.table())

@@ -73,5 +73,5 @@ def write_json(options: argparse.Namespace, contents: Mapping[str, Any]) -> None
 
 
 def variant_of(options: argparse.Namespace) -> dict[str, Any]:
-    """The options of the games by name; see ``contests.check_variant``."""
+    """The options of the games by name; see ``runners.check_variant``."""
     return {"special_patches": options.special_patches, "order": options.order}

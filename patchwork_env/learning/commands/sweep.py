@@ -22,7 +22,7 @@ from patchwork_env.core.files import remove_partial, storing_in
 from patchwork_env.errors import ConfigError
 from patchwork_env.learning.config import ClusterRun, RunConfig, find_config, load_config, parse_yaml
 from patchwork_env.learning.distributed.jobs import OnCluster, check_workers
-from patchwork_env.learning.evaluation.contests import contest_of
+from patchwork_env.learning.evaluation.runners import runner_of
 from patchwork_env.learning.runs.checkpoints import new_run_folder
 from patchwork_env.learning.runs.folder import METRICS
 from patchwork_env.learning.runs.training import check_names
@@ -212,7 +212,7 @@ def _settings(options: argparse.Namespace, config: RunConfig) -> Settings:
         if not 1 <= grace < steps:
             raise ConfigError(f"--grace is {grace}; allowed are 1 to total_steps - 1, {steps - 1}")
     _check_workers(options.workers, options.cluster)
-    metric: Any = options.metric or contest_of(config.game).metric
+    metric: Any = options.metric or runner_of(config.game).metric
     sampler: Any = options.sampler or RANDOM
     return Settings(
         parameters=tuple(options.param),

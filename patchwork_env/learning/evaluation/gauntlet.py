@@ -6,17 +6,15 @@ version. docs/evaluation.md has the protocol.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from patchwork_env import agents
-from patchwork_env.agents import Agent
+from patchwork_env import __version__, agents
 from patchwork_env.core.checks import (
     as_integer,
     as_number,
@@ -29,15 +27,15 @@ from patchwork_env.core.documents import one_line, read_object
 from patchwork_env.core.names import short_repr
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.distributed.jobs import Workers, check_workers
-from patchwork_env.learning.evaluation.blocks import BLOCK_SIZE
-from patchwork_env.learning.evaluation.contests import AGENT
-from patchwork_env.learning.evaluation.matches import Pairing, Player, Progress, check_games, play_pairings
-from patchwork_env.learning.evaluation.players import Entrant, fingerprint, load_player
+from patchwork_env.learning.evaluation.matches import Player, Progress, check_games, play_all
+from patchwork_env.learning.evaluation.players import Participant, fingerprint, load_player
+from patchwork_env.learning.evaluation.playing import BLOCK_SIZE
 from patchwork_env.learning.evaluation.ratings import Bounds, Floats, expected_wins, rate_against, show_bounds
 from patchwork_env.learning.evaluation.results import MATCH_COLUMNS, MatchResult, match_cells, wins_by_set_up
+from patchwork_env.learning.evaluation.runners import AGENT, Match
 from patchwork_env.learning.evaluation.statistics import CONFIDENCE
+from patchwork_env.learning.evaluation.store import open_store
 from patchwork_env.learning.evaluation.tables import TEXT, Column, Table, render
-from patchwork_env.learning.evaluation.tournament import Settings
 from patchwork_env.learning.system.machine import made_with
 from patchwork_env.patchwork.components import VARIANTS
 
@@ -210,7 +208,7 @@ class GauntletResult:
     def seconds_per_move(self) -> float:
         """The mean time that the agent took per action, in seconds."""
         moves = sum(int(result.games.turns[:, AGENT].sum()) for result in self.results)
-        return sum(result.seconds[AGENT] for result in self.results if result.seconds) / max(moves, 1)
+        return sum(result.seconds[AGENT] for result in self.results) / max(moves, 1)
 
     def __repr__(self) -> str:
         return f"<GauntletResult: {self.agent}, rating {self.rating:.0f}, {show_bounds(self.interval)}>"
@@ -284,12 +282,12 @@ def play_gauntlet(
         skip: The specs of members to leave out; the result says that it comes from a part of the pool.
         workers: See :func:`~patchwork_env.learning.evaluation.matches.play_matches`.
         folder: The folder that keeps the games, so that a second call with the same agent goes on where the
-            first was stopped; None to keep nothing.
-        progress: See :func:`~patchwork_env.learning.evaluation.matches.play_pairings`.
+            first was stopped; None to keep nothing. It may hold games of other agents.
+        progress: See :func:`~patchwork_env.learning.evaluation.matches.play_all`.
 
     Raises:
         ValueError: An argument has a value that is not allowed, the pool is not as it was frozen, not all of
-            its members have been rated, or the folder holds other games.
+            its members have been rated, or the folder holds games of another pool.
         FileNotFoundError: A spec names no checkpoint.
         ModuleNotFoundError: Members of the pool need PyTorch, which is not installed.
         IllegalActionError: The agent chose an action that is not legal.
@@ -299,19 +297,31 @@ def play_gauntlet(
     most = None if games is None else check_games(games)
     check_workers(workers)
     player = load_player(agent) if isinstance(agent, str) else agents.as_agent(agent)
-    _check_game(player)
+    try:
+        player.check_game(PATCHWORK)
+    except ValueError as error:
+        raise ValueError(f"the gauntlet is one of Patchwork: {error}") from None
     pool.ratings()  # a pool that is not rated is refused before anything is played
     weights = fingerprint(agent) if isinstance(agent, str) else None
-    meetings = [
-        Meeting(0, 1 + k, _games(member.games, most), member.circles_per_block, folder_name(member.agent))
-        for k, member in enumerate(pool.members)
+    measured, members = Participant(player.name, weights, player), _load_members(pool)
+    matches = [
+        Match(
+            (0, k),
+            (measured.name, member.agent),
+            PATCHWORK,
+            pool.special_patches,
+            _games(member.games, most),
+            pool.seed,
+            block_size=member.circles_per_block,
+            key=measured.against(participant),
+        )
+        for k, (member, participant) in enumerate(zip(pool.members, members, strict=True), 1)
     ]
-    entrants = [Entrant(player.name, weights, player), *_load_members(pool)]
-    results = play_meetings(
-        entrants, meetings, pool.seed, pool.special_patches, workers=workers, folder=folder, progress=progress
-    )
-    rating, interval = rating_of(results, pool)
-    return GauntletResult(pool, tuple(results), rating, interval, weights, tuple(skip))
+    settings = {"pool": pool.version, "seed": pool.seed, "package": __version__}
+    players = [player, *(member.agent for member in members)]
+    with nullcontext() if folder is None else open_store(folder, "gauntlet", 1, settings) as store:
+        results = tuple(play_all(players, matches, workers, progress, store))
+    return GauntletResult(pool, results, *rating_of(results, pool), weights, tuple(skip))
 
 
 def games_of_gauntlet(version: int = LATEST, games: int | None = None, skip: Sequence[str] = ()) -> int:
@@ -328,54 +338,16 @@ def _games(protocol: int, most: int | None) -> int:
     return protocol if most is None else min(protocol, most)
 
 
-class Meeting(NamedTuple):
-    """A match between two of several entrants, which are given by their indices.
-
-    Its number of games is even; ``circles_per_block`` circles are played at once, and its games are kept in a
-    ``folder`` of this name.
-    """
-
-    agent: int
-    opponent: int
-    games: int
-    circles_per_block: int
-    folder: str
-
-
-def play_meetings(
-    entrants: Sequence[Entrant],
-    meetings: Sequence[Meeting],
-    seed: int,
-    special_patches: str,
-    *,
-    workers: Workers = 1,
-    folder: Path | None = None,
-    progress: Progress | None = None,
-) -> list[MatchResult]:
-    """Plays matches of different lengths, which begin with the same circles, as far as not played before.
-
-    Every meeting keeps its games in a folder of its own within ``folder``; without one nothing is kept. For
-    workers, progress and errors see :func:`~patchwork_env.learning.evaluation.matches.play_pairings`.
-
-    Raises:
-        OtherSettingsError: The folder holds matches of other settings.
-        InUseError: Another process plays these matches.
-    """
-    all_names, players = [side.name for side in entrants], [side.agent for side in entrants]
-    with ExitStack() as stack:
-        pairings = []
-        for meeting in meetings:
-            size, sides = meeting.circles_per_block, (entrants[meeting.agent], entrants[meeting.opponent])
-            names, weights = tuple(side.name for side in sides), tuple(side.weights for side in sides)
-            settings = Settings(names, weights, meeting.games, seed, special_patches, block_size=size)
-            store = None if folder is None else stack.enter_context(settings.open(folder / meeting.folder))
-            pairings.append(Pairing(meeting.agent, meeting.opponent, settings.blocks(), store))
-        return list(play_pairings(all_names, players, pairings, workers, progress))
-
-
-def folder_name(spec: str) -> str:
-    """Makes of a spec a name that every file system takes."""
-    return re.sub(r"[^\w.=-]", "_", spec)
+def _load_members(pool: GauntletPool) -> list[Participant]:
+    """The members, whose weights must be those of the pool."""
+    for member in pool.members:
+        found = fingerprint(member.agent)
+        if found != member.weights:
+            raise ValueError(
+                f"the weights of {member.agent!r} are not those of gauntlet v{pool.version}: "
+                f"SHA-256 {found} instead of {member.weights}"
+            )
+    return [Participant.load(member.agent) for member in pool.members]
 
 
 def rating_of(results: Sequence[MatchResult], pool: GauntletPool) -> tuple[float, Bounds]:
@@ -413,21 +385,3 @@ def rating_metrics(results: Sequence[MatchResult]) -> dict[str, float]:
         return {}
     name = "evaluation/gauntlet_rating"
     return {name: rating, f"{name}_low": low, f"{name}_high": high}
-
-
-def _check_game(player: Agent) -> None:
-    try:
-        player.check_game(PATCHWORK)
-    except ValueError as error:
-        raise ValueError(f"the gauntlet is one of Patchwork: {error}") from None
-
-
-def _load_members(pool: GauntletPool) -> list[Entrant]:
-    for member in pool.members:
-        found = fingerprint(member.agent)
-        if found != member.weights:
-            raise ValueError(
-                f"the weights of {member.agent!r} are not those of gauntlet v{pool.version}: "
-                f"SHA-256 {found} instead of {member.weights}"
-            )
-    return [Entrant.load(member.agent) for member in pool.members]

@@ -1,28 +1,27 @@
-"""Matches between two agents. All agents meet the same circles or decks; see ``contests``."""
+"""Matches between two agents. All agents meet the same circles or decks; see ``runners``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from patchwork_env import agents
 from patchwork_env.agents import Agent
-from patchwork_env.core.checks import as_integer, check_at_least_one, check_seed
+from patchwork_env.core.checks import as_integer, as_number, check_at_least_one, check_seed
 from patchwork_env.core.names import short_repr
+from patchwork_env.errors import IllegalActionError, OpponentError
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.distributed.jobs import Workers, check_workers, do_jobs
-from patchwork_env.learning.evaluation.blocks import (
-    Failure,
-    PlayedBlock,
-    Task,
-    games_in,
-    join,
-    split,
-    try_task,
-)
-from patchwork_env.learning.evaluation.contests import Block, check_variant, common_game, contest_of
 from patchwork_env.learning.evaluation.results import MatchResult
+from patchwork_env.learning.evaluation.runners import (
+    Block,
+    Match,
+    MatchGames,
+    check_variant,
+    common_game,
+    runner_of,
+)
 from patchwork_env.learning.evaluation.store import GameStore
 
 Player = str | Agent | Callable[..., Any]
@@ -82,117 +81,108 @@ def play_matches(
     game = common_game(players, game)
     what = check_variant(game, variant)
     games, workers, seed = check_games(games, game), check_workers(workers), check_seed(seed)
-    pairing = Pairing(0, 1, split(game, what, games, seed, _check_keep(keep, games)))
-    [result] = play_pairings((name_of(agent), name_of(opponent)), players, [pairing], workers, progress)
+    names = name_of(agent), name_of(opponent)
+    match = Match((0, 1), names, game, what, games, seed, _check_keep(keep, games))
+    [result] = play_all(players, [match], workers, progress)
     return result
 
 
-class Pairing(NamedTuple):
-    """A match that is to be played between two of several players.
-
-    Attributes:
-        agent: The index of the player that is measured.
-        opponent: The index of the other player.
-        blocks: The games, block by block.
-        store: The folder that keeps the games; None to keep nothing.
-        name: What the store calls the match.
-        forfeits: Whether an agent that fails loses the game.
-    """
-
-    agent: int
-    opponent: int
-    blocks: Sequence[Block]
-    store: GameStore | None = None
-    name: str = "match"
-    forfeits: bool = False
-
-    def part(self, block: Block) -> str:
-        """The name of a block in the store."""
-        return f"{self.name}_{block.begin:06d}"
-
-
-def play_pairings(
-    names: Sequence[str],
+def play_all(
     players: Sequence[Agent],
-    pairings: Sequence[Pairing],
+    matches: Sequence[Match],
     workers: Workers = 1,
     progress: Progress | None = None,
+    store: GameStore | None = None,
 ) -> Iterator[MatchResult]:
-    """Plays several matches, as far as their stores do not hold the games already.
+    """Plays several matches, as far as a store does not hold the games already.
 
-    Yields their results in order, each as soon as it and those before it have ended.
-
-    If an agent fails in games that are stored, all games without it are played first.
+    Yields their results in order, each as soon as it and those before it have ended. If an agent fails and
+    there is a store, all games without it are played first.
 
     Args:
-        names: What the results call the players.
-        players: The agents to which the indices of the pairings refer.
-        pairings: The matches, each of at least one block.
+        players: The agents to which the indices of the matches refer.
+        matches: The matches.
         workers: See :func:`play_matches`; the processes share the games of all matches.
-        progress: See :func:`play_matches`; where games are stored, it is called at first with the number of
-            those that had been played before.
+        progress: See :func:`play_matches`; with a store it is called at first with the number of games that
+            had been played before.
+        store: What keeps the games; None to keep nothing.
 
     Raises:
-        ValueError: A file in a store is damaged.
-        StorageError: A store cannot be written.
+        ValueError: A file in the store is damaged.
+        StorageError: The store cannot be written.
         IllegalActionError: An agent chose an action that is not legal.
         OpponentError: An agent failed: it raised another error, or is a program.
         WorkerError: A process was killed.
     """
-    parts: list[dict[int, PlayedBlock]] = [{} for _ in pairings]
+    blocks = [match.blocks() for match in matches]
+    parts: list[dict[int, MatchResult]] = [{} for _ in matches]
     ended = 0
-    for match, place, part in _parts(players, pairings, workers, progress or (lambda games: None)):
+    for match, place, part in _parts(players, blocks, workers, progress or (lambda games: None), store):
         parts[match][place] = part
-        while ended < len(pairings) and len(parts[ended]) == len(pairings[ended].blocks):
-            in_order = [parts[ended][place] for place in range(len(parts[ended]))]
-            yield _result(names, pairings[ended], in_order)
+        while ended < len(matches) and len(parts[ended]) == len(blocks[ended]):
+            yield MatchResult.joined([parts[ended][place] for place in range(len(blocks[ended]))])
             ended += 1
 
 
 def _parts(
-    players: Sequence[Agent], pairings: Sequence[Pairing], workers: Workers, report: Progress
-) -> Iterator[tuple[int, int, PlayedBlock]]:
-    """The played blocks of all matches, by the numbers of match and block; those of the stores come first."""
-    left: list[tuple[int, int, Task]] = []
+    players: Sequence[Agent],
+    blocks: Sequence[Sequence[Block]],
+    workers: Workers,
+    report: Progress,
+    store: GameStore | None,
+) -> Iterator[tuple[int, int, MatchResult]]:
+    """The results of all blocks, by the numbers of match and block; those of the store come first."""
+    left: list[tuple[int, int, Block]] = []
     games_there = 0
-    for match, pairing in enumerate(pairings):
-        for place, block in enumerate(pairing.blocks):
-            name = pairing.part(block)
-            if pairing.store and pairing.store.has(name):
-                played = pairing.store.read(name, partial(PlayedBlock.from_dict, block=block))
-                if pairing.forfeits or not played.games.forfeits.any():
-                    games_there += games_in(block)
-                    yield match, place, played
+    for match, of_match in enumerate(blocks):
+        for place, block in enumerate(of_match):
+            if store and store.has(block.key):
+                result = store.read(block.key, partial(read_block, block))
+                if block.match.forfeits or not result.games.forfeits.any():
+                    games_there += block.games
+                    yield match, place, result
                     continue
-            task = Task(pairing.agent, pairing.opponent, block, pairing.forfeits)
-            left.append((match, place, task))
-    if any(pairing.store for pairing in pairings):
+            left.append((match, place, block))
+    if store:
         report(games_there)
-    failures: list[Failure] = []
-    for index, outcome in do_jobs(try_task, players, [task for *_, task in left], workers):
-        match, place, task = left[index]
-        store = pairings[match].store
-        if not isinstance(outcome, PlayedBlock):
+    failures: list[IllegalActionError | OpponentError] = []
+    for index, outcome in do_jobs(_try_block, players, [block for *_, block in left], workers):
+        match, place, block = left[index]
+        if not isinstance(outcome, MatchResult):
             if not store:
                 raise outcome
             failures.append(outcome)
             continue
         if store:
-            store.write(pairings[match].part(task.block), outcome.as_dict())
-        report(len(outcome.games))
+            store.write(block.key, {"seconds": outcome.seconds, "games": outcome.games.as_dict()})
+        report(block.games)
         yield match, place, outcome
     if failures:
         reasons = "; ".join(dict.fromkeys(map(str, failures)))
-        number = sum(len(pairing.blocks) for pairing in pairings)
         raise type(failures[0])(
-            f"{len(failures)} of {number} blocks of games are missing: {reasons}"
+            f"{len(failures)} of {sum(map(len, blocks))} blocks of games are missing: {reasons}"
         ) from failures[0]
 
 
-def _result(names: Sequence[str], pairing: Pairing, parts: Sequence[PlayedBlock]) -> MatchResult:
-    match, block = join(parts), pairing.blocks[0]
-    sides = names[pairing.agent], names[pairing.opponent]
-    return MatchResult(*sides, block.seed, block.variant, match.games, match.kept, match.seconds)
+def _try_block(players: Sequence[Agent], block: Block) -> MatchResult | IllegalActionError | OpponentError:
+    """Plays a block of a match between two of the players, or gives the error of one that fails."""
+    match = block.match
+    agent, opponent = (players[side] for side in match.sides)
+    try:
+        runner = runner_of(match.game)((agent, opponent), block)
+        games = runner.run()
+    except (IllegalActionError, OpponentError) as error:
+        return error
+    first, second = runner.seconds
+    return MatchResult(*match.names, match.seed, match.variant, games, (first, second), runner.kept)
+
+
+def read_block(block: Block, contents: Any) -> MatchResult:
+    """The result of a block from what a store holds; ValueError, TypeError or KeyError for anything else."""
+    match = block.match
+    games = MatchGames.from_dict(contents["games"], match.game, block.games)
+    first, second = (as_number(seconds, "seconds", least=0) for seconds in contents["seconds"])
+    return MatchResult(*match.names, match.seed, match.variant, games, (first, second))
 
 
 def check_games(games: Any, game: str = PATCHWORK) -> int:
@@ -200,11 +190,11 @@ def check_games(games: Any, game: str = PATCHWORK) -> int:
     number = as_integer(games, "games")
     if number > MOST_GAMES:
         raise ValueError(f"games is {short_repr(number)}; it must be at most {MOST_GAMES:,}")
-    contest = contest_of(game)
-    if contest.is_solitary:
+    runner = runner_of(game)
+    if runner.is_noninteractive:
         return check_at_least_one(number, "games")
     if number < 2 or number % 2:
-        why = f"every {contest.set_up} is played from both seats"
+        why = f"every {runner.set_up} is played from both seats"
         raise ValueError(f"games is {number}; it must be even and at least 2, for {why}")
     return number
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -23,7 +24,7 @@ WEIGHTS_FILE = "weights.safetensors"
 """The file with the weights of a checkpoint."""
 
 
-class Entrant(NamedTuple):
+class Participant(NamedTuple):
     """An agent that takes part in an evaluation, by its spec or the name of the function.
 
     ``weights`` is the SHA-256 of the agent's weights; None if it has none on disk.
@@ -34,10 +35,15 @@ class Entrant(NamedTuple):
     agent: Agent
 
     @classmethod
-    def load(cls, text: str) -> Entrant:
+    def load(cls, text: str) -> Participant:
         """Loads an agent as :func:`load_player` does."""
         agent = load_player(text)
         return cls(text, fingerprint(text), agent)
+
+    def against(self, other: Participant) -> str:
+        """What a store of games calls the match against another one, whoever else takes part."""
+        sides = (json.dumps([one.name, one.weights]).encode() for one in (self, other))
+        return "_against_".join(hashlib.sha256(side).hexdigest()[:16] for side in sides)
 
 
 def load_player(text: str) -> Agent:

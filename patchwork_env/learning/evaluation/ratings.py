@@ -126,7 +126,7 @@ def rate_against(ratings: Floats, wins: Floats, losses: Floats, *, seed: int = 0
     return float(value[0]), (float(low) if wins.any() else None, float(high) if losses.any() else None)
 
 
-def rate_beside(known: Floats, wins: Floats, *, seed: int = 0) -> tuple[Floats, tuple[Bounds, ...]]:
+def rate_with_known(known: Floats, wins: Floats, *, seed: int = 0) -> tuple[Floats, tuple[Bounds, ...]]:
     """The ratings of players who met one another and others of known ratings, and their 95% intervals.
 
     Args:
@@ -141,8 +141,8 @@ def rate_beside(known: Floats, wins: Floats, *, seed: int = 0) -> tuple[Floats, 
     met = (total + total.T) > 0
     if not (is_known.any() and _reach(met | np.outer(is_known, is_known)).all()):
         raise ValueError("there are players that no games connect to one whose rating is known")
-    values = _solve_beside(known, (total + PRIOR * met)[None])[0]
-    draws = _solve_beside(known, _samples(wins, met, seed))
+    values = _solve_with_known(known, (total + PRIOR * met)[None])[0]
+    draws = _solve_with_known(known, _samples(wins, met, seed))
     low, high = np.quantile(draws, _QUANTILES, axis=0)
     beats = _reach((total > 0) | np.outer(is_known, is_known))
     intervals = tuple(
@@ -212,7 +212,7 @@ def _solve_against(ratings: Floats, wins: Floats, losses: Floats) -> Floats:
     return (low + high) / 2
 
 
-def _solve_beside(known: Floats, wins: Floats) -> Floats:
+def _solve_with_known(known: Floats, wins: Floats) -> Floats:
     """The likeliest ratings, ``(k, n)``, for wins ``(k, n, n)`` where some of the ratings are known.
 
     Newton's method with the steps of Sun and Tran-Dinh (Mathematical Programming 178, 2019) for generalized
@@ -226,8 +226,8 @@ def _solve_beside(known: Floats, wins: Floats) -> Floats:
         chances = expected_wins(ELO * (values[:, :, None] - values[:, None]))
         losing = chances.swapaxes(1, 2)
         gradient = (wins * losing - wins.swapaxes(1, 2) * chances).sum(2)
-        bends = games * chances * losing
-        hessian = np.eye(len(known)) * bends.sum(2, keepdims=True) - bends
+        curvature = games * chances * losing
+        hessian = np.eye(len(known)) * curvature.sum(2, keepdims=True) - curvature
         step = np.linalg.solve(hessian[:, sought[:, None], sought], gradient[:, sought, None])[..., 0]
         length = _PAIR_NORM * np.linalg.norm(step, axis=1, keepdims=True)
         values[:, sought] += step * np.log1p(length) / np.maximum(length, _TINY)

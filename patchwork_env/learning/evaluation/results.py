@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import counted
-from patchwork_env.learning.evaluation.contests import AGENT, OPPONENT, Contest, MatchGames, contest_of
-from patchwork_env.learning.evaluation.players import Entrant
+from patchwork_env.learning.evaluation.players import Participant
+from patchwork_env.learning.evaluation.runners import AGENT, OPPONENT, MatchGames, MatchRunner, runner_of
 from patchwork_env.learning.evaluation.statistics import (
     CONFIDENCE,
     Interval,
@@ -39,11 +39,10 @@ class MatchResult:
         agent: The name of the agent that is measured.
         opponent: The name of the agent that it is measured against.
         seed: The seed of the set-ups and of both agents' random numbers.
-        variant: What was played of the game; see :attr:`Contest.variant`.
+        variant: What was played of the game; see :attr:`MatchRunner.variant`.
         games: The figures of every game.
+        seconds: The seconds that the agent and the opponent took to choose their actions.
         kept: The first games of the match move by move, as many as were asked for.
-        seconds: The seconds that the agent and the opponent took to choose their actions; None if they were
-            not measured.
     """
 
     agent: str
@@ -51,26 +50,39 @@ class MatchResult:
     seed: int
     variant: str
     games: MatchGames
+    seconds: tuple[float, float]
     kept: tuple[BaseGame[Any], ...] = ()
-    seconds: tuple[float, float] | None = None
+
+    @classmethod
+    def joined(cls, parts: Sequence[MatchResult]) -> MatchResult:
+        """The result of a match from those of its parts, in order."""
+        return replace(
+            parts[0],
+            games=MatchGames.joined([part.games for part in parts]),
+            seconds=(
+                sum(part.seconds[AGENT] for part in parts),
+                sum(part.seconds[OPPONENT] for part in parts),
+            ),
+            kept=tuple(game for part in parts for game in part.kept),
+        )
 
     @property
-    def contest(self) -> type[Contest]:
-        """How agents meet in the game, and what results tell of it."""
-        return contest_of(self.games.game)
+    def runner(self) -> type[MatchRunner]:
+        """How agents meet in the game, and the figures that results have of it."""
+        return runner_of(self.games.game)
 
     @property
     def num_set_ups(self) -> int:
         """How many circles or decks were played."""
-        return len(self.games) // self.contest.games_per_set_up
+        return len(self.games) // self.runner.games_per_set_up
 
     def by_set_up(self, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         """The means of values ``(n,)`` over the games of each set-up, ``(set-ups,)``."""
-        return values.reshape(-1, self.contest.games_per_set_up).mean(1)
+        return values.reshape(-1, self.runner.games_per_set_up).mean(1)
 
     def wins_by_set_up(self) -> npt.NDArray[np.float64]:
         """How many games with each circle or deck the agent won, ``(set-ups,)``."""
-        return self.contest.games_per_set_up * self.by_set_up(self.games.agent_wins)
+        return self.runner.games_per_set_up * self.by_set_up(self.games.agent_wins)
 
     @property
     def win_rate(self) -> float:
@@ -113,33 +125,31 @@ class MatchResult:
         """The number of games that ``AGENT`` or ``OPPONENT`` lost because it failed."""
         return int(self.games.forfeits[:, side].sum())
 
-    def seconds_per_move(self, side: int) -> float | None:
-        """The mean seconds that ``AGENT`` or ``OPPONENT`` took per action; None if that was not measured."""
-        if self.seconds is None:
-            return None
+    def seconds_per_move(self, side: int) -> float:
+        """The mean seconds that ``AGENT`` or ``OPPONENT`` took per action."""
         return self.seconds[side] / max(int(self.games.turns[:, side].sum()), 1)
 
     def set_ups(self) -> str:
         """What was played, in words."""
-        contest, number = self.contest, counted(self.num_set_ups, self.contest.set_up)
-        how = ", the same for both sides" if contest.is_solitary else " from both seats"
-        variant = f", {contest.variant.replace('_', ' ')} {self.variant!r}" if contest.variant else ""
+        runner, number = self.runner, counted(self.num_set_ups, self.runner.set_up)
+        how = ", the same for both sides" if runner.is_noninteractive else " from both seats"
+        variant = f", {runner.variant.replace('_', ' ')} {self.variant!r}" if runner.variant else ""
         return f"{number}{how}{variant}, seed {self.seed}"
 
     def as_dict(self) -> dict[str, Any]:
         """The result as plain data, for JSON."""
-        solitary = self.contest.is_solitary
+        noninteractive = self.runner.is_noninteractive
         return {
             "agent": self.agent,
             "opponent": self.opponent,
             "games": len(self.games),
-            **({} if solitary else {"pairs": self.num_set_ups}),
+            **({} if noninteractive else {"pairs": self.num_set_ups}),
             "seed": self.seed,
-            **({self.contest.variant: self.variant} if self.contest.variant else {}),
+            **({self.runner.variant: self.variant} if self.runner.variant else {}),
             "confidence": CONFIDENCE,
             "win_rate": self.win_rate,
             "win_rate_interval": list(self.interval),
-            **(self._of_solitary_sides() if solitary else self._of_first_turns()),
+            **(self._of_both_scores() if noninteractive else self._of_first_turns()),
             "score_difference": self.score_difference,
             "score_difference_interval": _as_list(self.score_difference_interval),
             "forfeits": {"agent": self.forfeits(AGENT), "opponent": self.forfeits(OPPONENT)},
@@ -153,7 +163,7 @@ class MatchResult:
             "win_rate_following": self.win_rate_if(agent_starts=False),
         }
 
-    def _of_solitary_sides(self) -> dict[str, Any]:
+    def _of_both_scores(self) -> dict[str, Any]:
         sides = {"agent": AGENT, "opponent": OPPONENT}
         intervals = {name: _as_list(self.score_interval(side)) for name, side in sides.items()}
         return {"ties": self.ties, "score_intervals": intervals}
@@ -173,25 +183,25 @@ class MatchResult:
 
     def table(self) -> str:
         """The result as lines of text."""
-        low, high = self.interval
+        (low, high), noninteractive = self.interval, self.runner.is_noninteractive
         lines = [
             f"{self.agent} against {self.opponent}: {counted(len(self.games), 'game')}, {self.set_ups()}",
             f"  wins {self.win_rate:.1%} (95% interval {low:.1%} to {high:.1%}), "
             + (
                 f"ties, which are half a win, {self.ties:.1%}"
-                if self.contest.is_solitary
+                if noninteractive
                 else f"{self.win_rate_if(True):.1%} when starting, {self.win_rate_if(False):.1%} when second"
             ),
             f"  score difference {self.score_difference:+.2f}{_text(self.score_difference_interval, '+')}"
-            + ("" if self.contest.is_solitary else f", {self.games.turns.sum(1).mean():.1f} turns per game"),
+            + ("" if noninteractive else f", {self.games.turns.sum(1).mean():.1f} turns per game"),
         ]
-        if self.contest.is_solitary:
+        if noninteractive:
             lines += [f"  {self._score(self.agent, AGENT)}", f"  {self._score(self.opponent, OPPONENT)}"]
         if self.games.forfeits.any():
             lines.append(f"  forfeits {self.forfeits(AGENT)} and {self.forfeits(OPPONENT)}")
         rows = [["per game".ljust(_NAME_WIDTH), self.agent, self.opponent]]
         own, others = self.means(AGENT), self.means(OPPONENT)
-        for name, figure in self.contest.figures.items():
+        for name, figure in self.runner.figures.items():
             cells = (
                 f"{mean:.1%}" if figure.is_share else f"{mean:.2f}" for mean in (own[name], others[name])
             )
@@ -215,7 +225,7 @@ def wins_by_set_up(results: Mapping[tuple[int, int], MatchResult], players: int)
     for (i, j), result in results.items():
         won = result.wins_by_set_up()
         wins[: len(won), i, j] = won
-        wins[: len(won), j, i] = result.contest.games_per_set_up - won
+        wins[: len(won), j, i] = result.runner.games_per_set_up - won
     return wins
 
 
@@ -231,18 +241,18 @@ def match_cells(result: MatchResult) -> list[Any]:
     return [len(result.games), wins, result.interval, difference, result.score_difference_interval]
 
 
-def results_as_dict(results: Sequence[MatchResult], entrants: Sequence[Entrant]) -> dict[str, Any]:
+def results_as_dict(results: Sequence[MatchResult], participants: Sequence[Participant]) -> dict[str, Any]:
     """Matches as plain data, for JSON; docs/evaluation.md describes them.
 
     Args:
         results: The matches, at least one.
-        entrants: The agents that took part.
+        participants: The agents that took part.
     """
     return {
         "format": FORMAT,
         "version": VERSION,
         "game": results[0].games.game,
-        "weights": {entrant.name: entrant.weights for entrant in entrants},
+        "weights": {one.name: one.weights for one in participants},
         "matches": [result.as_dict() for result in results],
         "made_with": made_with(),
     }

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.learning.evaluation.contests import AGENT, OPPONENT, Contest
 from patchwork_env.learning.evaluation.ratings import MEAN_AT_ZERO, Anchor, Ratings, rate, show_bounds
 from patchwork_env.learning.evaluation.results import MatchResult, wins_by_set_up
+from patchwork_env.learning.evaluation.runners import AGENT, OPPONENT, MatchRunner
 from patchwork_env.learning.evaluation.statistics import CONFIDENCE
 from patchwork_env.learning.evaluation.tables import TEXT, Column, Table, csv_text, render
 
@@ -41,14 +41,14 @@ class Standings:
         return rate(wins_by_set_up(self.results, len(self.names)), self.anchor)
 
     @property
-    def contest(self) -> type[Contest]:
-        """How agents meet in the game, and what results tell of it."""
-        return self._any_result.contest
+    def runner(self) -> type[MatchRunner]:
+        """How agents meet in the game, and the figures that results have of it."""
+        return self._any_result.runner
 
     @property
     def shown_figures(self) -> dict[str, str]:
         """The titles of the figures that tables of many agents show, by the names of the figures."""
-        figures = self.contest.figures.items()
+        figures = self.runner.figures.items()
         return {name: figure.title for name, figure in figures if figure.title is not None}
 
     @property
@@ -69,27 +69,24 @@ class Standings:
         return rates
 
     def values(self, agent: int, figure: str) -> npt.NDArray[Any]:
-        """The values of a figure of an agent in all of its games; the figure is a key of the contest's."""
+        """The values of a figure of an agent in all of its games; the figure is a key of the runner's."""
         return np.concatenate(
             [result.games.figures[figure][:, side] for result, side in self._matches_of(agent)]
         )
 
     def means(self, agent: int) -> dict[str, float]:
         """The mean of each figure of an agent over all of its games, by name."""
-        return {name: float(self.values(agent, name).mean()) for name in self.contest.figures}
+        return {name: float(self.values(agent, name).mean()) for name in self.runner.figures}
 
     def win_rate(self, agent: int) -> float:
         """The share of all of its games that an agent won; a tie is half a win."""
         return float(np.nanmean(self.win_rates[agent]))
 
-    def seconds_per_move(self, agent: int) -> float | None:
-        """The mean seconds that an agent took per action in all of its games; None if not measured."""
-        seconds, moves = 0.0, 0
-        for result, side in self._matches_of(agent):
-            if result.seconds is None:
-                return None
-            seconds, moves = seconds + result.seconds[side], moves + int(result.games.turns[:, side].sum())
-        return seconds / max(moves, 1)
+    def seconds_per_move(self, agent: int) -> float:
+        """The mean seconds that an agent took per action in all of its games."""
+        matches = list(self._matches_of(agent))
+        moves = sum(int(result.games.turns[:, side].sum()) for result, side in matches)
+        return sum(result.seconds[side] for result, side in matches) / max(moves, 1)
 
     def forfeits(self, agent: int) -> int:
         """The number of games that an agent lost because it failed."""
@@ -130,7 +127,7 @@ class Standings:
         return Table(columns, [self._row(i) for i in self.order])
 
     def _row(self, agent: int) -> list[Any]:
-        means, seconds = self.means(agent), self.seconds_per_move(agent)
+        means = self.means(agent)
         return [
             self.names[agent],
             float(self.ratings.values[agent]),
@@ -138,7 +135,7 @@ class Standings:
             self._ahead_of_next(agent),
             self.win_rate(agent),
             *(means[name] for name in self.shown_figures),
-            None if seconds is None else 1000 * seconds,
+            1000 * self.seconds_per_move(agent),
         ]
 
     def _ahead_of_next(self, agent: int) -> float | None:
@@ -209,16 +206,16 @@ class Standings:
 
     def csv(self) -> str:
         """A row of CSV for each game: the pairing, the circle or deck, and the figures of both sides."""
-        contest = self.contest
-        columns = [f"{name}_of_{side}" for name in contest.figures for side in ("agent", "opponent")]
+        runner = self.runner
+        columns = [f"{name}_of_{side}" for name in runner.figures for side in ("agent", "opponent")]
         rows: list[list[Any]] = [
-            ["agent", "opponent", contest.set_up, "seat", "agent_starts", "agent_wins", *columns]
+            ["agent", "opponent", runner.set_up, "seat", "agent_starts", "agent_wins", *columns]
         ]
         for result in self.results.values():
             games = result.games
-            number = np.arange(len(games)) // contest.games_per_set_up
+            number = np.arange(len(games)) // runner.games_per_set_up
             values = [number, games.seats, games.agent_starts, games.agent_wins]
-            for name in contest.figures:
+            for name in runner.figures:
                 values += list(games.figures[name].T)
             listed = zip(*map(_as_numbers, values), strict=True)
             rows += [[result.agent, result.opponent, *row] for row in listed]

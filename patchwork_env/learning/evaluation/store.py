@@ -34,10 +34,6 @@ class GameStore:
         """Whether a part has been played."""
         return self._path(name).exists()
 
-    def names(self) -> list[str]:
-        """The parts that have been played, in alphabetical order."""
-        return sorted(path.stem for path in self._parts.glob("[!.]*.json"))
-
     def write(self, name: str, contents: Mapping[str, Any]) -> None:
         """Keeps a part under a name; its contents are anything that JSON can hold."""
         with storing_in(self._parts):
@@ -87,7 +83,7 @@ def open_store(
         with storing_in(folder):
             make_folder(folder / _PARTS)
             remove_partial(folder)
-            heading = {"format": _format(kind), "version": version}
+            heading = {"format": f"patchwork-env {kind}", "version": version}
             write_text(path, json.dumps(heading | dict(settings), indent=1) + "\n")
         yield GameStore(folder)
 
@@ -102,17 +98,14 @@ def read_settings(folder: Path, kind: str, version: int) -> dict[str, Any]:
     path = folder / f"{kind}.json"
     if not path.is_file():
         raise FileNotFoundError(f"{folder} holds no {kind}: there is no {path.name}")
-    return read_document(path, _format(kind), version, ": have the games played again in another folder")
-
-
-def _format(kind: str) -> str:
-    return f"patchwork-env {kind}"
+    advice = ": have the games played again in another folder"
+    return read_document(path, f"patchwork-env {kind}", version, advice)
 
 
 def _check_same(there: Mapping[str, Any], here: Mapping[str, Any], folder: Path, kind: str) -> None:
     new = json.loads(json.dumps(here))
     differences = [
-        f"{key} there: {_shown(there.get(key))}, here: {_shown(new[key])}"
+        f"{key} there: {short_repr(there.get(key))}, here: {short_repr(new[key])}"
         for key in new
         if there.get(key) != new[key]
     ]
@@ -121,7 +114,3 @@ def _check_same(there: Mapping[str, Any], here: Mapping[str, Any], folder: Path,
             f"{folder} holds {kind} games of other settings ({'; '.join(differences)}); "
             "name another folder, or give the settings that it has"
         )
-
-
-def _shown(value: Any) -> str:
-    return " ".join(str(entry)[:60] for entry in value[:20]) if isinstance(value, list) else short_repr(value)

@@ -22,9 +22,9 @@ from patchwork_env.agents.hub import PREFIX
 from patchwork_env.core.documents import one_line, read_object
 from patchwork_env.core.names import counted
 from patchwork_env.games import rules_of
-from patchwork_env.learning.evaluation.contests import contest_of
 from patchwork_env.learning.evaluation.players import hash_of_weights
 from patchwork_env.learning.evaluation.results import MATCH_COLUMNS
+from patchwork_env.learning.evaluation.runners import runner_of
 from patchwork_env.learning.evaluation.tables import MARKDOWN, Column, Table, render
 from patchwork_env.learning.reports.run.run_data import read_run
 from patchwork_env.learning.runs.folder import (
@@ -210,8 +210,8 @@ def _results(origin: Origin) -> list[str | Table]:
     """The matches as a table, with what was played."""
     if not origin.matches:
         return ["Nobody has measured these weights; `patchwork-env evaluate` does."]
-    contest = contest_of(origin.description["game"])
-    how = f"each {contest.set_up} once for both sides" if contest.is_solitary else "from both seats"
+    runner = runner_of(origin.description["game"])
+    how = f"each {runner.set_up} once for both sides" if runner.is_noninteractive else "from both seats"
     columns = [Column("against"), *MATCH_COLUMNS, Column("score", "{:.1f}".format)]
     keys = ("games", "win_rate", "win_rate_interval", "score_difference", "score_difference_interval")
     rows = [

@@ -41,8 +41,8 @@ def write_results(folder: Path, tournament: Tournament, standings: Standings) ->
     ratings(standings, folder / "ratings.png")
     win_matrix(standings, folder / "win_matrix.png")
     distributions(standings, folder / "distributions.png")
-    if tournament.settings.rungs:
-        ladder(standings, tournament.settings.rungs, folder / "ladder.png")
+    if tournament.rungs:
+        ladder(standings, tournament.rungs, folder / "ladder.png")
 
 
 def ratings(standings: Standings, path: Path) -> None:

@@ -15,9 +15,9 @@ from patchwork_env.core.game import BaseGame
 from patchwork_env.errors import MissingExtraError
 from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.common.trainer import Trainer
-from patchwork_env.learning.evaluation.contests import AGENT, contest_of
 from patchwork_env.learning.evaluation.gauntlet import rating_metrics
 from patchwork_env.learning.evaluation.results import MatchResult
+from patchwork_env.learning.evaluation.runners import AGENT, runner_of
 from patchwork_env.learning.evaluation.sample_games import picture, players_of, sample_games
 from patchwork_env.learning.runs.checkpoints import save_best, save_candidate
 from patchwork_env.learning.runs.folder import (
@@ -182,7 +182,7 @@ def _write(path: Path, evaluation: dict[str, Any]) -> None:
 
 def _strength(evaluation: dict[str, Any]) -> float:
     """What policies are compared by: the mean win rate, or the mean score where the sides do not interact."""
-    metric = contest_of(evaluation["game"]).metric
+    metric = runner_of(evaluation["game"]).metric
     return float(np.mean([metric_of(match, metric) for match in evaluation["matches"]]))
 
 

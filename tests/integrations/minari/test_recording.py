@@ -17,7 +17,7 @@ import minari
 from patchwork_env import cli, nmbr9, patchwork
 from patchwork_env.errors import IllegalActionError, UnknownOptionError
 from patchwork_env.integrations.minari import MaskedObservation, record
-from patchwork_env.learning.evaluation.blocks import BLOCK_SIZE
+from patchwork_env.learning.evaluation.playing import BLOCK_SIZE
 
 pytestmark = pytest.mark.frameworks
 
@@ -311,7 +311,8 @@ def fails_later(game):
 
 
 def test_a_failure_leaves_nothing(tmp_path):
-    with pytest.raises(IllegalActionError, match="agent 'fails_later': action -1 does not exist"):
+    message = r"agent 'fails_later' chose action -1, not legal in .*: action -1 does not exist"
+    with pytest.raises(IllegalActionError, match=message):
         record(fails_later, 2, "some/name-v0", root=tmp_path)
     assert list(tmp_path.iterdir()) == []
 

@@ -13,7 +13,7 @@ import yaml
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
 from patchwork_env.cli import main
 from patchwork_env.learning.evaluation.matches import play_matches
-from patchwork_env.learning.evaluation.players import Entrant
+from patchwork_env.learning.evaluation.players import Participant
 from patchwork_env.learning.evaluation.results import MatchResult, results_as_dict
 from patchwork_env.learning.runs.folder import EVALUATION_FORMAT, EVALUATION_VERSION
 
@@ -103,7 +103,9 @@ def test_figures_of_an_evaluation_are_taken_if_they_are_of_these_weights(
     run: Path, match: MatchResult, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file, out = tmp_path / "figures.json", tmp_path / "out"
-    contents = results_as_dict([match], [Entrant("greedy", WEIGHTS, None), Entrant("random", None, None)])
+    contents = results_as_dict(
+        [match], [Participant("greedy", WEIGHTS, None), Participant("random", None, None)]
+    )
     file.write_text(json.dumps(contents))
     assert publish("champion", "ann/champion", "--dry-run", out, "--figures", file) == 0
     metadata, text = card(out)

@@ -228,10 +228,7 @@ def test_processes_and_stops_change_nothing(small, tmp_path, monkeypatch) -> Non
     folder = tmp_path / "games"
     with pytest.raises(KeyboardInterrupt):
         play_gauntlet("random", folder=folder, progress=stop)
-    assert {path.name: len(list((path / "blocks").iterdir())) for path in folder.iterdir()} == {
-        "random": 2,
-        "greedy": 1,
-    }
+    assert len(list((folder / "blocks").iterdir())) == 3
     counted.clear()
     resumed = play_gauntlet("random", folder=folder, progress=counted.append)
     assert counted == [148, 8, 4]
@@ -309,10 +306,17 @@ def test_mistakes_end_with_one_line(arguments, message, small, tmp_path, monkeyp
     assert message in captured.err
 
 
-def test_another_agent_in_the_same_folder_is_an_error(small, tmp_path) -> None:
-    play_gauntlet("random", games=2, folder=tmp_path / "games")
-    with pytest.raises(ValueError, match="agents there: random random, here: greedy random"):
-        play_gauntlet("greedy", games=2, folder=tmp_path / "games")
+def test_a_folder_keeps_the_games_of_several_agents_with_one_pool(small, tmp_path, monkeypatch) -> None:
+    alone = play_gauntlet("greedy", games=2)
+    play_gauntlet("random", games=2, folder=tmp_path)
+    assert play_gauntlet("greedy", games=2, folder=tmp_path).rating == alone.rating
+    counted: list[int] = []
+    play_gauntlet("random", games=4, folder=tmp_path, progress=counted.append)
+    play_gauntlet("random", games=2, folder=tmp_path, progress=counted.append)
+    assert counted == [0, 4, 4, 4]
+    monkeypatch.setattr(module, "read_pool", lambda version=2: replace(SMALL, seed=8))
+    with pytest.raises(ValueError, match=r"gauntlet games of other settings .*seed there: 7, here: 8"):
+        play_gauntlet("random", games=2, folder=tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ import pytest
 
 from patchwork_env.learning.evaluation import ratings
 from patchwork_env.learning.evaluation.gauntlet import GauntletPool, Member, pool_file, read_pool
-from patchwork_env.learning.evaluation.ratings import rate_beside
+from patchwork_env.learning.evaluation.players import Participant
+from patchwork_env.learning.evaluation.ratings import rate_with_known
 from tests.benchmarks.test_benchmarks import ROOT, run
 
 RANDOM, GREEDY = Member("random", None, 150, 4), Member("greedy", None, 1000, 4)
@@ -87,13 +88,13 @@ def rates_of(matches, folder: Path):
     wins = np.zeros((6, 3, 3))
     for match in matches:
         i, j = names.index(match["agent"]), names.index(match["opponent"])
-        name = f"{names[i]}_against_{names[j]}".replace(":", "_")
-        for path in sorted((folder / name / "blocks").iterdir()):
-            first = int(path.stem.rpartition("_")[2])
+        name = Participant.load(names[i]).against(Participant.load(names[j]))
+        for path in sorted(folder.glob(f"blocks/{name}_*.json")):
+            first = int(path.stem.split("_")[-2])
             won = np.reshape(json.loads(path.read_text())["games"]["agent_wins"], (-1, 2)).sum(1)
             wins[first : first + len(won), i, j] = won
             wins[first : first + len(won), j, i] = 2 - won
-    return rate_beside(np.array([1000, np.nan, np.nan]), wins)
+    return rate_with_known(np.array([1000, np.nan, np.nan]), wins)
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from patchwork_env.agents import Agent, BatchAgent, GreedyAgent, RandomAgent
-from patchwork_env.learning.evaluation.contests import AGENT, OPPONENT, MatchGames
 from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.learning.evaluation.runners import AGENT, OPPONENT, MatchGames
 from patchwork_env.patchwork import PATCHES, Game, IllegalActionError
 from patchwork_env.patchwork.components import START_BUTTONS
 

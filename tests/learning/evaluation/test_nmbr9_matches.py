@@ -14,10 +14,10 @@ import pytest
 from patchwork_env.agents import Agent, GreedyAgent
 from patchwork_env.learning.commands import evaluate, tournament
 from patchwork_env.learning.evaluation import ratings
-from patchwork_env.learning.evaluation.contests import AGENT, OPPONENT
 from patchwork_env.learning.evaluation.gauntlet import play_gauntlet
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.results import MatchResult
+from patchwork_env.learning.evaluation.runners import AGENT, OPPONENT
 from patchwork_env.learning.evaluation.statistics import mean_interval, win_rate_interval
 from patchwork_env.nmbr9 import Game
 

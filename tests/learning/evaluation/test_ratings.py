@@ -15,7 +15,7 @@ from patchwork_env.learning.evaluation.ratings import (
     expected_wins,
     rate,
     rate_against,
-    rate_beside,
+    rate_with_known,
 )
 
 FIRST = Anchor(player=0)
@@ -194,7 +194,7 @@ def test_beside_one_known_player_the_ratings_are_those_around_an_anchor() -> Non
     wins = simulated((1000, 1300, 900, 1500), 60, np.random.default_rng(3))
     wins[:, 0, 3] = wins[:, 3, 0] = 0  # they never met
     around = rate(wins, Anchor(player=0, rating=1000.0))
-    values, intervals = rate_beside(np.array([1000, np.nan, np.nan, np.nan]), wins)
+    values, intervals = rate_with_known(np.array([1000, np.nan, np.nan, np.nan]), wins)
     assert values == pytest.approx(around.values, abs=0.02)
     assert np.array(intervals) == pytest.approx(np.array(around.intervals), abs=0.02)
 
@@ -203,7 +203,7 @@ def test_beside_others_that_are_known_one_player_is_rated_as_against_them() -> N
     wins = simulated((1000, 1300, 1200), 60, np.random.default_rng(4))
     wins[40:, 1] = wins[40:, :, 1] = 0  # fewer games with one of them
     known = np.array([1000, 1300, np.nan])
-    values, intervals = rate_beside(known, wins)
+    values, intervals = rate_with_known(known, wins)
     alone, _ = rate_against(known[:2], wins[:, 2, :2], wins[:, :2, 2])
     assert values == pytest.approx([1000, 1300, alone], abs=0.01)
     assert intervals[:2] == ((1000, 1000), (1300, 1300))
@@ -217,7 +217,7 @@ def test_who_loses_to_nobody_known_has_no_upper_end() -> None:
     wins = np.zeros((10, 4, 4))
     wins[:, 2, 1] = wins[:, 3, 2] = 2
     wins[0, 2, 3], wins[0, 3, 2] = 1, 1
-    values, intervals = rate_beside(np.array([900, 1000, np.nan, np.nan]), wins)
+    values, intervals = rate_with_known(np.array([900, 1000, np.nan, np.nan]), wins)
     assert values[3] > values[2] > 1000
     for low, high in intervals[2:]:
         assert low is not None
@@ -229,6 +229,6 @@ def test_players_that_no_games_connect_to_a_known_one_are_an_error() -> None:
     wins = np.zeros((5, 3, 3))
     wins[:, 1, 2] = wins[:, 2, 1] = 1
     with pytest.raises(ValueError, match="no games connect to one whose rating is known"):
-        rate_beside(np.array([1000, np.nan, np.nan]), wins)
+        rate_with_known(np.array([1000, np.nan, np.nan]), wins)
     with pytest.raises(ValueError, match="no games connect to one whose rating is known"):
-        rate_beside(np.full(3, np.nan), wins)
+        rate_with_known(np.full(3, np.nan), wins)

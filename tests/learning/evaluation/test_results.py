@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from patchwork_env.learning.evaluation.contests import AGENT, OPPONENT, MatchGames
 from patchwork_env.learning.evaluation.results import MatchResult
+from patchwork_env.learning.evaluation.runners import AGENT, OPPONENT, MatchGames
 from patchwork_env.learning.evaluation.statistics import mean_interval, win_rate_interval
 
 
@@ -34,7 +34,7 @@ def result_of(pairs: int = 40, seed: int = 0) -> MatchResult:
         forfeits=np.zeros((n, 2), bool),
         figures=figures,
     )
-    return MatchResult("new", "old", 5, "revised", games)
+    return MatchResult("new", "old", 5, "revised", games, (1.0, 1.0))
 
 
 def agresti_coull(wins: int, n: int) -> tuple[float, float]:

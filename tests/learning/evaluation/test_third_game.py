@@ -10,8 +10,8 @@ import pytest
 from patchwork_env.games import register
 from patchwork_env.learning.commands import evaluate, tournament
 from patchwork_env.learning.evaluation import ratings
-from patchwork_env.learning.evaluation.contests import AGENT, OPPONENT
 from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.learning.evaluation.runners import AGENT, OPPONENT
 from tests.toy import Game
 
 register("row", "tests.toy.rules")

@@ -22,12 +22,10 @@ from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.errors import IllegalActionError, OpponentError
 from patchwork_env.learning.commands import tournament
 from patchwork_env.learning.evaluation import ratings
-from patchwork_env.learning.evaluation.blocks import PlayedBlock
-from patchwork_env.learning.evaluation.contests import AGENT, OPPONENT
-from patchwork_env.learning.evaluation.contests.patchwork import PatchworkContest
-from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.learning.evaluation.matches import play_matches, read_block
 from patchwork_env.learning.evaluation.players import load_player
-from patchwork_env.learning.evaluation.tournament import Rung, Settings, Tournament
+from patchwork_env.learning.evaluation.runners import AGENT, OPPONENT, Match, PatchworkRunner
+from patchwork_env.learning.evaluation.tournament import Rung, Tournament
 from patchwork_env.learning.runs.ladder import rungs
 from patchwork_env.learning.system.lock import sole_user
 
@@ -117,8 +115,8 @@ def test_the_files(tmp_path) -> None:
     assert contents["matches"][0]["expected_win_rate"] == pytest.approx(
         1 / (1 + 10 ** ((greedy["rating"] - 1000) / 400))
     )
-    assert {name: random[name] for name in PatchworkContest.figures} == pytest.approx(match.means(AGENT))
-    assert {name: greedy[name] for name in PatchworkContest.figures} == pytest.approx(match.means(OPPONENT))
+    assert {name: random[name] for name in PatchworkRunner.figures} == pytest.approx(match.means(AGENT))
+    assert {name: greedy[name] for name in PatchworkRunner.figures} == pytest.approx(match.means(OPPONENT))
     assert set(contents["seconds_per_move"]) == {"random", "greedy"}
     assert {"patchwork_env", "python", "numpy", "numba", "torch", "machine"} == set(contents["made_with"])
     rows = list(csv.DictReader((folder / "games.csv").read_text().splitlines()))
@@ -243,10 +241,10 @@ def test_a_damaged_file_is_an_error_that_names_it(small, tmp_path, capsys) -> No
 def test_games_of_an_earlier_version_say_what_to_do(small, tmp_path, capsys) -> None:
     shutil.copytree(small, tmp_path / "old")
     path = tmp_path / "old" / "tournament.json"
-    path.write_text(path.read_text().replace('"version": 3', '"version": 1'))
+    path.write_text(path.read_text().replace('"version": 4', '"version": 1'))
     run("--resume", "--workers", 1, "--out", tmp_path / "old", code=2)
     message = (
-        "version 1; this needs 'patchwork-env tournament', version 3: have the games played again in another"
+        "version 1; this needs 'patchwork-env tournament', version 4: have the games played again in another"
     )
     assert message in capsys.readouterr().err
 
@@ -413,7 +411,7 @@ def test_a_ladder_rates_checkpoints_over_steps_and_minutes(tmp_path, capsys) -> 
     checkpoint(folder / "checkpoints" / "step_0000000400", 400)
     run("--resume", "--ladder", folder, "--workers", 1, "--anchor", "greedy")
     assert results(out) == contents
-    assert Rung(str(folder / "final"), 300, None) == Settings.read(out).rungs[-1]
+    assert Rung(str(folder / "final"), 300, None) == Tournament.resume(out).rungs[-1]
 
 
 @pytest.mark.parametrize(
@@ -433,15 +431,15 @@ def test_a_ladder_rates_checkpoints_over_steps_and_minutes(tmp_path, capsys) -> 
 def test_figures_that_no_games_have_are_refused(small, path, value) -> None:
     stored = next(small.joinpath("blocks").glob("*.json"))
     contents = json.loads(stored.read_text())
-    (block, *_) = Settings.read(small).blocks()
-    assert PlayedBlock.from_dict(contents, block).as_dict()["games"] == contents["games"]
+    (block,) = Match((0, 1), ("random", "greedy"), "patchwork", "revised", 4, 0).blocks()
+    assert read_block(block, contents).games.as_dict() == contents["games"]
     *parents, last = path
     holder = contents
     for key in parents:
         holder = holder[key]
     holder[last] = value
     with pytest.raises(ValueError, match=r"seconds|agent_wins|turns|seats|figures|score|unpack"):
-        PlayedBlock.from_dict(contents, block)
+        read_block(block, contents)
 
 
 def test_agents_that_are_no_texts_are_refused(small, tmp_path) -> None:

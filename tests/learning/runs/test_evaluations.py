@@ -13,10 +13,10 @@ from PIL import Image
 from patchwork_env import agents
 from patchwork_env.learning.algorithms.common.trainer import Trainer
 from patchwork_env.learning.algorithms.ppo.config import PpoConfig
-from patchwork_env.learning.evaluation.contests import AGENT
 from patchwork_env.learning.evaluation.gauntlet import rating_metrics
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.results import MatchResult
+from patchwork_env.learning.evaluation.runners import AGENT
 from patchwork_env.learning.evaluation.sample_games import milestones, picture, position_after
 from patchwork_env.learning.runs import evaluations as evaluations_module
 from patchwork_env.learning.runs.evaluations import Evaluations, metrics

@@ -13,7 +13,7 @@ import numpy as np
 from patchwork_env.core.documents import one_line
 from patchwork_env.core.names import did_you_mean, short_repr
 from patchwork_env.learning.config import changes_learning, flattened
-from patchwork_env.learning.evaluation.contests import contest_of
+from patchwork_env.learning.evaluation.runners import runner_of
 from patchwork_env.learning.evaluation.seeds import ALL_OPPONENTS, check_independent
 from patchwork_env.learning.evaluation.statistics import STUDENT, Band, Floats, Statistics
 from patchwork_env.learning.reports.comparison.results import EvaluationFigures, RunResult
@@ -109,7 +109,7 @@ def compare(
         _check_ended(run)
     _check_alike("game", results, lambda run: run.game)
     game = results[0].game
-    metric = metric or contest_of(game).metric
+    metric = metric or runner_of(game).metric
     if metric not in METRICS:
         raise ValueError(f"metric is {short_repr(metric)}; allowed are {', '.join(METRICS)}")
     opponents = tuple(dict.fromkeys(against)) or _common_opponents(results)

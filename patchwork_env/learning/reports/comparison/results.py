@@ -20,9 +20,9 @@ from patchwork_env.core.documents import one_line, read_document
 from patchwork_env.core.files import make_folder, storing_in, write_text
 from patchwork_env.core.names import counted, short_repr
 from patchwork_env.games import GAMES
-from patchwork_env.learning.evaluation.contests import contest_of
 from patchwork_env.learning.evaluation.players import hash_of_weights
 from patchwork_env.learning.evaluation.results import MatchResult
+from patchwork_env.learning.evaluation.runners import runner_of
 from patchwork_env.learning.reports.run.run_data import RunData, read_run
 from patchwork_env.learning.runs.folder import FINAL, METRICS, metric_of, read_versions
 from patchwork_env.learning.system.contents import as_type, first_problem
@@ -262,7 +262,7 @@ def _weights(folder: Path, run: RunData) -> str | None:
 
 
 def _evaluation(game: str, contents: dict[str, Any]) -> dict[str, Any]:
-    matches = [_match(contest_of(game).variant, match) for match in contents["matches"]]
+    matches = [_match(runner_of(game).variant, match) for match in contents["matches"]]
     return {"steps": contents["steps"], "minutes": contents["minutes"], "matches": matches}
 
 

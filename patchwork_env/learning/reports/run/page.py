@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from patchwork_env.learning.evaluation.contests import contest_of
+from patchwork_env.learning.evaluation.runners import runner_of
 from patchwork_env.learning.evaluation.seeds import OverSeeds, over_seeds
 from patchwork_env.learning.evaluation.statistics import STUDENT
 from patchwork_env.learning.reports.comparison.grouping import recipe_of
@@ -55,7 +55,7 @@ def render_page(runs: Sequence[RunData]) -> str:
         title=", ".join(run.name for run in runs),
         runs=runs,
         said=words_of(runs[0].game),
-        has_first_turn=not contest_of(runs[0].game).is_solitary,
+        has_first_turn=not runner_of(runs[0].game).is_noninteractive,
         shares=shares_of(runs[0].game),
         over_seeds=_over_seeds(groups),
         statistics=STUDENT.description,

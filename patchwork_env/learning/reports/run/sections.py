@@ -11,7 +11,7 @@ import numpy as np
 
 from patchwork_env.core.names import counted
 from patchwork_env.games import NMBR9, PATCHWORK
-from patchwork_env.learning.evaluation.contests import contest_of
+from patchwork_env.learning.evaluation.runners import runner_of
 from patchwork_env.learning.reports import charts
 from patchwork_env.learning.reports.charts import Chart, Sample, Series, as_words
 from patchwork_env.learning.reports.comparison.curves import AXES, STEPS, at_common_places
@@ -88,7 +88,7 @@ def words_of(game: str) -> Words:
 
 def shares_of(game: str) -> list[str]:
     """The names of the figures whose means are shares of the games."""
-    return [name for name, figure in contest_of(game).figures.items() if figure.is_share]
+    return [name for name, figure in runner_of(game).figures.items() if figure.is_share]
 
 
 class Section(NamedTuple):

@@ -1,0 +1,215 @@
+"""The loop in which agents play games that are measured or recorded, and who is to blame for an error.
+
+Random numbers start anew in every block of games, so that these are the same whichever process plays them.
+"""
+
+from __future__ import annotations
+
+import sysconfig
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter
+from traceback import extract_tb
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env.agents import Agent
+from patchwork_env.core.batches import first_illegal, imagined, loop, play_listed, write_over
+from patchwork_env.core.checks import as_integer
+from patchwork_env.core.documents import one_line
+from patchwork_env.core.game import BaseGame
+from patchwork_env.core.random import Streams
+from patchwork_env.core.records import records_at
+from patchwork_env.core.rules import States
+from patchwork_env.errors import IllegalActionError, OpponentError
+from patchwork_env.games import rules_of
+
+Integers = npt.NDArray[np.int64]
+
+BLOCK_SIZE = 64
+"""The number of games, or of circles or decks, that are played at once."""
+_LIBRARIES = (
+    Path(__file__).parents[2],
+    *(Path(sysconfig.get_path(kind)) for kind in ("stdlib", "purelib", "platlib")),
+)
+"""Where the code is that users did not write."""
+
+
+class Games:
+    """Games of several agents side by side, from their first positions to their ends.
+
+    Attributes:
+        agents: The agents.
+        rules: The rules of the game.
+        states: The records of all games, ``(n,)``.
+        seating: Which of the agents sits in each seat, int64 ``(n, players)``.
+        turns: The number of actions of each agent so far, int64 ``(n, agents)``.
+        forfeits: Whether each agent failed and so lost the game, which ended there, bool ``(n, agents)``.
+        seconds: The time that each agent took to choose its actions.
+        kept: The first games, as many as were asked for, move by move.
+
+    Args:
+        agents: See above.
+        states: See above.
+        streams: A random stream for each game, from which hidden things are drawn for the agents.
+        seating: See above.
+        keep: How many games are kept move by move.
+    """
+
+    def __init__(
+        self, agents: Sequence[Agent], states: States, streams: Streams, seating: Integers, keep: int = 0
+    ) -> None:
+        self.agents, self.states, self.seating = agents, states, seating
+        self.rules = rules_of(states)
+        self._streams = streams
+        self.turns = np.zeros((len(states), len(agents)), np.int64)
+        self.forfeits = np.zeros((len(states), len(agents)), np.bool_)
+        self.seconds = [0.0] * len(agents)
+        tracked = len(states) if any(map(_takes_games, agents)) else keep
+        of_record = self.rules.game._of_record
+        self._tracked: tuple[BaseGame[Any], ...] = tuple(of_record(states, i) for i in range(tracked))
+        self.kept = self._tracked[:keep]
+
+    def play(self, seeds: Sequence[int], *, forfeits: bool = False) -> None:
+        """Plays all games to their ends.
+
+        Args:
+            seeds: The seed of each agent's random numbers.
+            forfeits: Whether an agent that fails loses the game.
+
+        Raises:
+            IllegalActionError: An agent chose an action that is not legal, or gave something else than one
+                integer for each game.
+            OpponentError: An agent failed; see :func:`blamed`.
+        """
+        for agent, seed in zip(self.agents, seeds, strict=True):
+            with blamed(agent):
+                agent.reseed(seed)
+        running = np.arange(len(self.states))
+        while len(running):
+            movers = self.seating[running, self.states["current_player"][running]]
+            for number in range(len(self.agents)):
+                games = running[movers == number]
+                if len(games):
+                    self._take_turns(number, games, forfeits)
+            over = np.empty(len(running), np.bool_)
+            loop(write_over, self.rules)(self.states, running, over)
+            running = running[~(over | self.forfeits[running].any(1))]
+
+    def _take_turns(self, number: int, games: Integers, forfeits: bool) -> None:
+        """Plays an agent's actions in the listed games; one by one where that finds the game it fails in."""
+        agent = self.agents[number]
+        if not (forfeits and len(games) > 1 and _takes_games(agent)):
+            try:
+                answers, seconds = self.ask(agent, games)
+                actions = _check_actions(answers, agent, records_at(self.states, games))
+            except (IllegalActionError, OpponentError):
+                if not forfeits:
+                    raise
+                if len(games) == 1:
+                    self.forfeits[games, number] = True
+                    return
+            else:
+                self.seconds[number] += seconds
+                self.turns[games, number] += 1
+                self._apply(games, actions, number)
+                for i, action in zip(games[games < len(self._tracked)], actions, strict=False):
+                    self._tracked[i].play(action)
+                return
+        for k in range(len(games)):
+            self._take_turns(number, games[k : k + 1], forfeits)
+
+    def _apply(self, games: Integers, actions: Integers, number: int) -> None:
+        """Plays actions of an agent on the records of the listed games."""
+        loop(play_listed, self.rules)(self.states, games, actions)
+
+    def ask(self, agent: Agent, games: Integers) -> tuple[npt.NDArray[Any], float]:
+        """What an agent answers in the listed games, and the seconds that it took.
+
+        It is shown copies that betray nothing hidden. One that chooses for one game at a time is given games,
+        with all of their moves if nothing is hidden.
+        """
+        shown = imagined(self.rules, records_at(self.states, games), self._streams, games)
+        if not _takes_games(agent):
+            with blamed(agent):
+                began = perf_counter()
+                answers = agent.act_batch(shown)
+                seconds = perf_counter() - began
+                return np.asarray(answers), seconds
+        of_record = self.rules.game._of_record
+        copies = [
+            of_record(shown, k) if self.rules.hides else self._tracked[i].clone() for k, i in enumerate(games)
+        ]
+        with blamed(agent):
+            began = perf_counter()
+            listed = [agent.act(game) for game in copies]
+            seconds = perf_counter() - began
+        what = f"the action of agent {agent.name!r}"
+        try:
+            return np.array([as_integer(action, what) for action in listed]), seconds
+        except ValueError as error:
+            raise IllegalActionError(str(error)) from None
+
+
+def derived_seed(*words: int) -> int:
+    """A seed that depends on all of the numbers."""
+    return int(np.random.SeedSequence(words).generate_state(1, np.uint64)[0])
+
+
+def _takes_games(agent: Agent) -> bool:
+    """Whether an agent chooses for one game at a time."""
+    return type(agent).act_batch is Agent.act_batch
+
+
+@contextmanager
+def blamed(agent: Agent) -> Iterator[None]:
+    """Within the block, whatever is raised is a failure of the agent, and its cause; signals go through.
+
+    Raises:
+        IllegalActionError: The agent played an illegal action, in the game that it was shown or a copy.
+        OpponentError: The agent is a program that failed, or raised another error, also ``SystemExit``; the
+            message gives the place.
+    """
+    try:
+        yield
+    except OpponentError:  # programs are named already
+        raise
+    except IllegalActionError as error:
+        raise IllegalActionError(f"agent {agent.name!r}: {error}") from error
+    except (Exception, SystemExit) as error:
+        frames = extract_tb(error.__traceback__)
+        theirs = [frame for frame in frames if not _in_library(Path(frame.filename))]
+        place = (theirs or frames)[-1]
+        what = one_line(f"{type(error).__name__}: {error}")
+        raise OpponentError(
+            f"agent {agent.name!r} failed: {what} ({place.filename}, line {place.lineno})"
+        ) from error
+
+
+def _in_library(file: Path) -> bool:
+    return any(file.is_relative_to(folder) for folder in _LIBRARIES)
+
+
+def _check_actions(given: Any, agent: Agent, states: States) -> Integers:
+    """What an agent answered to ``(n,)`` records as int64 ``(n,)``, checked to be legal."""
+    answer = np.asarray(given)
+    if answer.shape != states.shape or answer.dtype.kind not in "iu":
+        raise IllegalActionError(
+            f"agent {agent.name!r} gave {answer.dtype} of shape {answer.shape} as actions; "
+            f"{len(states)} games need integers of shape {states.shape}"
+        )
+    rules, actions = rules_of(states), np.ascontiguousarray(answer, np.int64)
+    illegal = int(loop(first_illegal, rules)(states, actions))
+    if illegal >= 0:
+        game, action = rules.game._of_record(states, illegal), int(answer[illegal])
+        before = repr(game)
+        try:
+            game.play(action)
+        except IllegalActionError as error:
+            raise IllegalActionError(
+                f"agent {agent.name!r} chose action {action}, not legal in {before}: {error}"
+            ) from None
+    return actions

@@ -1,0 +1,422 @@
+"""How two agents meet in a game, and the figures of their games: a class for all games, and what one adds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cache, cached_property
+from typing import Any, ClassVar, NamedTuple, Self, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env.agents import Agent
+from patchwork_env.core.batches import deal_all, loop
+from patchwork_env.core.checks import check_one_of, seed_streams
+from patchwork_env.core.compile import kernel, template
+from patchwork_env.core.names import counted
+from patchwork_env.core.random import Streams
+from patchwork_env.core.rules import Kernels, States
+from patchwork_env.games import GAMES, NMBR9, PATCHWORK, rules_of
+from patchwork_env.learning.evaluation.playing import BLOCK_SIZE, Games, Integers, derived_seed
+from patchwork_env.nmbr9 import engine as nmbr9
+from patchwork_env.nmbr9.components import ORDERS
+from patchwork_env.patchwork import engine as patchwork
+from patchwork_env.patchwork.actions import ADVANCE, FIRST_SPECIAL
+from patchwork_env.patchwork.components import NUM_PLAYERS, VARIANTS
+from patchwork_env.patchwork.figures import FROM_ADVANCING, FROM_INCOME, SPENT, apply_counting
+
+AGENT, OPPONENT = 0, 1
+"""Columns of the figures that both sides have."""
+SIDES = 2
+
+
+class Match(NamedTuple):
+    """A match between two of several players, and what decides its games.
+
+    Attributes:
+        sides: The indices of the player that is measured and of its opponent.
+        names: What the result calls them.
+        game: The name of the game.
+        variant: What is played of it; one of the runner's ``variants``.
+        games: The number of games.
+        seed: The seed of the circles or decks and of both players' random numbers.
+        keep: How many games, the first ones, are kept move by move.
+        forfeits: Whether a player that fails loses the game.
+        block_size: How many circles or decks are played at once.
+        key: What a store of games calls the match.
+    """
+
+    sides: tuple[int, int]
+    names: tuple[str, str]
+    game: str
+    variant: str
+    games: int
+    seed: int
+    keep: int = 0
+    forfeits: bool = False
+    block_size: int = BLOCK_SIZE
+    key: str = ""
+
+    def blocks(self) -> list[Block]:
+        """The games in blocks of ``block_size`` circles or decks, the last of which may have fewer."""
+        size, end = self.block_size, self.games // runner_of(self.game).games_per_set_up
+        return [Block(self, k, min(k + size, end)) for k in range(0, end, size)]
+
+
+class Block(NamedTuple):
+    """The set-ups ``begin ... end - 1`` of a match: its circles or decks."""
+
+    match: Match
+    begin: int
+    end: int
+
+    @property
+    def games(self) -> int:
+        """The number of games."""
+        return (self.end - self.begin) * runner_of(self.match.game).games_per_set_up
+
+    @property
+    def key(self) -> str:
+        """What a store of games calls the block."""
+        return f"{self.match.key}_{self.begin:06d}_{self.end:06d}"
+
+
+@dataclass(frozen=True)
+class MatchGames:
+    """The figures of every game of a match; the games of a set-up are neighbors.
+
+    Attributes:
+        game: The name of the game.
+        seats: The agent's seat, 0 or 1, int64 ``(n,)``.
+        agent_starts: Whether the agent has the first turn, bool ``(n,)``.
+        agent_wins: What the agent won, ``(n,)``: bool, or float64 with 0.5 for a tie.
+        turns: The number of actions of the agent and of the opponent, int64 ``(n, 2)``.
+        forfeits: Whether the agent, or the opponent, failed and so lost the game, which ended there, bool
+            ``(n, 2)``.
+        figures: The figures of the agent and of the opponent by name, arrays ``(n, 2)``; see
+            :attr:`MatchRunner.figures`.
+    """
+
+    game: str
+    seats: Integers
+    agent_starts: npt.NDArray[np.bool_]
+    agent_wins: npt.NDArray[Any]
+    turns: Integers
+    forfeits: npt.NDArray[np.bool_]
+    figures: Mapping[str, npt.NDArray[Any]]
+
+    def __len__(self) -> int:
+        return len(self.seats)
+
+    def __repr__(self) -> str:
+        return f"<MatchGames: {counted(len(self), 'game')} of {self.game}>"
+
+    @property
+    def scores(self) -> Integers:
+        """The scores of the agent and of the opponent, int64 ``(n, 2)``."""
+        return self.figures["score"]
+
+    @classmethod
+    def joined(cls, parts: Sequence[MatchGames]) -> MatchGames:
+        """The games of all parts together, in order."""
+        arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS}
+        names = parts[0].figures
+        figures = {name: np.concatenate([part.figures[name] for part in parts]) for name in names}
+        return cls(parts[0].game, **arrays, figures=figures)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All figures as plain data, for JSON."""
+        arrays: dict[str, Any] = {name: getattr(self, name).tolist() for name in _ARRAYS}
+        return arrays | {"figures": {name: figure.tolist() for name, figure in self.figures.items()}}
+
+    @classmethod
+    def from_dict(cls, contents: Mapping[str, Any], game: str, number: int) -> Self:
+        """The inverse of :meth:`as_dict`.
+
+        Raises:
+            ValueError, TypeError, KeyError: The contents have another form, or another number of games.
+        """
+        both, one = (number, SIDES), (number,)
+        shapes = {"seats": one, "agent_starts": one, "agent_wins": one, "turns": both, "forfeits": both}
+        arrays = {name: _checked(contents[name], name, shape) for name, shape in shapes.items()}
+        if not ((arrays["agent_wins"] >= 0) & (arrays["agent_wins"] <= 1)).all():
+            raise ValueError("agent_wins are not 0 to 1")
+        if not (arrays["turns"] >= 0).all():
+            raise ValueError("turns are below 0")
+        figures = {name: _checked(values, name, both) for name, values in contents["figures"].items()}
+        if figures.keys() != runner_of(game).figures.keys():
+            raise ValueError(f"the figures are {', '.join(figures)}")
+        return cls(game, **arrays, figures=figures)
+
+
+_ARRAYS = [field.name for field in fields(MatchGames) if field.name not in ("game", "figures")]
+_KINDS = {"seats": "i", "agent_starts": "b", "turns": "i", "forfeits": "b"}
+"""The kinds of types that arrays must have that were read; all others may hold any numbers."""
+
+
+def _checked(values: Any, name: str, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    array = np.array(values)
+    if array.shape != shape or array.dtype.kind not in _KINDS.get(name, "bif"):
+        raise ValueError(f"{name} is an array of {array.dtype} {array.shape}; it must have the shape {shape}")
+    return array
+
+
+class Figure(NamedTuple):
+    """A figure that results have of both sides, such as the score.
+
+    Attributes:
+        of: A function from a runner whose games are over to the values of the agent and of the opponent in
+            all games, ``(n, 2)``.
+        title: The name of the figure in tables of many agents and in pictures of distributions; None to leave
+            it out there.
+        is_share: Whether the mean of the figure is a share of the games.
+    """
+
+    of: Callable[[Any], npt.NDArray[Any]]
+    title: str | None = None
+    is_share: bool = False
+
+
+class MatchRunner(Games):
+    """Plays the games of a block between an agent that is measured and its opponent.
+
+    It serves any game of two players; a class derived from it adds what is special to one game.
+
+    Attributes:
+        game: The name of the game.
+        set_up: What both sides have in common, in a word: ``"circle"`` or ``"deck"``.
+        variant: The name of the game's option that says what is played; empty if there is none.
+        variants: The values of this option, the usual one first.
+        is_noninteractive: Whether the sides do not interact. If so, every set-up is played once, there are
+            ties, and the mean score of a side does not depend on the other. If not, every set-up is played
+            twice, with seats and the first turn swapped.
+        metric: What agents are compared by: ``"win_rate"``, or ``"score"`` where the sides do not interact.
+        games_per_set_up: The number of games with each set-up.
+        figures: The figures that results have of both sides, by name.
+        players: The seats of the agent and of the opponent in every game, int64 ``(n, 2)``.
+    """
+
+    game: ClassVar[str]
+    set_up: ClassVar[str] = "set-up"
+    variant: ClassVar[str] = ""
+    variants: ClassVar[tuple[str, ...]] = ("",)
+    is_noninteractive: ClassVar[bool] = False
+    metric: ClassVar[str] = "win_rate"
+    games_per_set_up: ClassVar[int] = 2
+    figures: ClassVar[Mapping[str, Figure]] = {
+        "score": Figure(lambda runner: runner.of_players(runner.rules.kernels.score), "score"),
+        "turns": Figure(lambda runner: runner.turns),
+    }
+
+    def __init__(self, agents: tuple[Agent, Agent], block: Block) -> None:
+        match, times = block.match, self.games_per_set_up
+        streams = seed_streams(match.seed, block.end)[block.begin :]
+        states = np.repeat(self._deal(block, streams), times)
+        in_turn = np.arange(len(states)) + (block.begin if self.is_noninteractive else 0)
+        seats = in_turn % SIDES
+        # Of two seats, where each side sits and who sits in each seat are the same numbers.
+        self.players: Integers = np.stack([seats, 1 - seats], axis=1)
+        keep = min(max(match.keep - times * block.begin, 0), len(states))
+        super().__init__(agents, states, np.repeat(streams, times, axis=0), self.players, keep)
+        self._agent_starts = states["current_player"] == seats
+        self._seeds = [derived_seed(match.seed, block.begin, side) for side in range(SIDES)]
+        self._forfeits = match.forfeits
+
+    @classmethod
+    def _deal(cls, block: Block, streams: Streams) -> States:
+        """The first record of every set-up; each is dealt from its own random stream."""
+        rules = rules_of(cls.game)
+        options = dict(rules.options)
+        if cls.variant:
+            options[cls.variant] = block.match.variant
+        if "players" in options:
+            options["players"] = SIDES
+        beginning = rules.set_up(options, {})
+        states = rules.empty_states(len(streams))
+        loop(deal_all, rules)(states, streams, beginning.beginning, beginning.chance)
+        return states
+
+    def run(self) -> MatchGames:
+        """Plays all games; their figures, which of forfeited games are those of the last position."""
+        self.play(self._seeds, forfeits=self._forfeits)
+        figures = {name: figure.of(self) for name, figure in self.figures.items()}
+        wins, are_forfeited = self._agent_wins(), self.forfeits.any(1)
+        wins[are_forfeited] = self.forfeits[are_forfeited, OPPONENT]
+        seats = self.players[:, AGENT]
+        return MatchGames(self.game, seats, self._agent_starts, wins, self.turns, self.forfeits, figures)
+
+    def _agent_wins(self) -> npt.NDArray[Any]:
+        """What the agent won of each game, ``(n,)``: 1, 0, or 0.5 where the sides share the victory."""
+        outcomes = np.empty(len(self.states))
+        loop(_write_outcomes, self.rules)(self.states, self.players[:, AGENT], outcomes)
+        return (1 + np.sign(outcomes)) / 2
+
+    def by_side(self, field: str) -> npt.NDArray[Any]:
+        """A field that has an entry for each player, of the agent and of the opponent, ``(n, 2)``."""
+        return np.take_along_axis(self.states[field], self.players, axis=1).astype(np.int64)
+
+    def of_players(self, figure: Callable[..., int]) -> Integers:
+        """The figures of the agent and of the opponent, ``(n, 2)``, from a kernel of the game."""
+        rows = [[figure(self.states, i, player) for player in row] for i, row in enumerate(self.players)]
+        return np.array(rows, np.int64)
+
+
+game = cast(Kernels, None)  # each game's kernels take its place
+
+
+@template
+def _write_outcomes(states: States, seats: Integers, outcomes: npt.NDArray[np.float64]) -> None:
+    """Writes the outcome of game ``i`` for the player in ``seats[i]``; it is positive for a victory."""
+    for i in range(len(states)):
+        outcomes[i] = game.outcome(states, i, seats[i])
+
+
+# --- Patchwork ----------------------------------------------------------------------------------------------
+
+_PATCHES, _SPECIALS = 3, 4
+_NUM_COUNTED = 5
+"""What is counted while games are played: the columns of an economy, patches and special patches."""
+
+
+class PatchworkRunner(MatchRunner):
+    """Pairs of games in which the same seat has the first turn; the agent takes each seat once."""
+
+    game = PATCHWORK
+    set_up = "circle"
+    variant = "special_patches"
+    variants = VARIANTS
+    figures: ClassVar[Mapping[str, Figure]] = {
+        "score": Figure(lambda runner: runner.of_players(patchwork.score), "score"),
+        "empty_cells": Figure(lambda runner: runner.of_players(patchwork.empty_cells), "empty cells"),
+        "bonus_tile": Figure(
+            lambda runner: runner.states["bonus_owner"][:, None] == runner.players, is_share=True
+        ),
+        "income": Figure(lambda runner: runner.by_side("income")),
+        "buttons": Figure(lambda runner: runner.by_side("buttons")),
+        "buttons_spent": Figure(lambda runner: runner.counts[..., SPENT].T),
+        "buttons_from_income": Figure(lambda runner: runner.counts[..., FROM_INCOME].T),
+        "buttons_from_advancing": Figure(lambda runner: runner.counts[..., FROM_ADVANCING].T),
+        "patches": Figure(lambda runner: runner.counts[..., _PATCHES].T),
+        "special_patches": Figure(lambda runner: runner.counts[..., _SPECIALS].T),
+        "turns": Figure(lambda runner: runner.turns),
+    }
+
+    def __init__(self, agents: tuple[Agent, Agent], block: Block) -> None:
+        super().__init__(agents, block)
+        self.counts: Integers = np.zeros((SIDES, len(self.states), _NUM_COUNTED), np.int64)
+
+    @classmethod
+    def _deal(cls, block: Block, streams: Streams) -> States:
+        rules = rules_of(PATCHWORK)
+        circles, deal = rules.empty_states(len(streams)), rules.kernels.deal
+        options = {**rules.options, "special_patches": block.match.variant}
+        by_first = [rules.set_up(options, {"first_player": first}) for first in range(NUM_PLAYERS)]
+        for k in range(len(circles)):
+            beginning = by_first[(block.begin + k) % NUM_PLAYERS]
+            deal(circles, k, streams, beginning.beginning, beginning.chance)
+        return circles
+
+    def _apply(self, games: Integers, actions: Integers, number: int) -> None:
+        _play_counting(self.states, games, actions, self.counts[number])
+
+    def _agent_wins(self) -> npt.NDArray[np.bool_]:
+        """There are no draws."""
+        winners = [patchwork.winner(self.states, i) for i in range(len(self.states))]
+        return np.array(winners) == self.players[:, AGENT]
+
+
+@kernel
+def _play_counting(states: States, games: Integers, actions: Integers, counts: Integers) -> None:
+    for k in range(len(games)):
+        action, sums = actions[k], counts[games[k]]
+        apply_counting(states, games[k], action, sums)
+        sums[_PATCHES] += ADVANCE < action < FIRST_SPECIAL
+        sums[_SPECIALS] += action >= FIRST_SPECIAL
+
+
+# --- NMBR 9 -------------------------------------------------------------------------------------------------
+
+_HIGH = 4
+"""The lowest of the levels that are counted as one."""
+
+
+class Nmbr9Runner(MatchRunner):
+    """Games of two players with the same deck, each on a table of its own; seats change from deck to deck."""
+
+    game = NMBR9
+    set_up = "deck"
+    variant = "order"
+    variants = ORDERS
+    is_noninteractive = True
+    metric = "score"
+    games_per_set_up = 1
+    figures: ClassVar[Mapping[str, Figure]] = {
+        "score": Figure(lambda runner: runner.of_players(nmbr9.score), "score"),
+        "levels": Figure(lambda runner: runner.levels.max(2).astype(np.int64) + 1, "levels"),
+        "tiles_on_the_table": Figure(lambda runner: (runner.levels == 0).sum(2)),
+        "tiles_on_level_1": Figure(lambda runner: (runner.levels == 1).sum(2)),
+        "tiles_on_level_2": Figure(lambda runner: (runner.levels == 2).sum(2)),
+        "tiles_on_level_3": Figure(lambda runner: (runner.levels == 3).sum(2)),
+        "tiles_higher_up": Figure(lambda runner: (runner.levels >= _HIGH).sum(2)),
+    }
+
+    @cached_property
+    def levels(self) -> npt.NDArray[np.int8]:
+        """The level of each tile of the agent and of the opponent, ``(n, 2, tiles)``, at the end."""
+        tiles = self.states["level"][:, :SIDES, : self.states[0]["num_rounds"]]
+        return np.take_along_axis(tiles, self.players[:, :, None], axis=1)
+
+
+# --- which game is played -----------------------------------------------------------------------------------
+
+_RUNNERS: dict[str, type[MatchRunner]] = {PATCHWORK: PatchworkRunner, NMBR9: Nmbr9Runner}
+
+
+@cache
+def runner_of(game: str) -> type[MatchRunner]:
+    """How agents meet in a game.
+
+    Raises:
+        ValueError: There is no such game.
+    """
+    rules = rules_of(game)
+    return _RUNNERS.get(game) or type(f"RunnerOf{rules.title}", (MatchRunner,), {"game": game})
+
+
+def common_game(agents: Sequence[Agent], asked: str | None = None) -> str:
+    """The game that agents meet in: the one asked for, the only one that all of them play, or else Patchwork.
+
+    Raises:
+        ValueError: There is no such game, or not all of the agents play it.
+    """
+    if asked is not None:
+        check_one_of(asked, GAMES, "game")
+        for agent in agents:
+            agent.check_game(asked)
+        return asked
+    common = [game for game in GAMES if all(game in agent.games for agent in agents)]
+    if not common:
+        they = ", ".join(f"{agent.name!r} plays {' and '.join(agent.games)}" for agent in agents)
+        raise ValueError(f"agents of different games cannot meet: {they}")
+    return common[0]
+
+
+def check_variant(game: str, options: Mapping[str, Any]) -> str:
+    """What is played of a game: the value of the option that the game has for it, or its default.
+
+    ``options`` are empty or have that option by name, such as ``{"special_patches": "2014"}`` or ``{"order":
+    "known"}``; None stands for the default.
+
+    Raises:
+        ValueError: There is no such game, option or value.
+    """
+    runner = runner_of(game)
+    name = runner.variant
+    for key in options:
+        if options[key] is not None and key != name:
+            has = f"it has {name!r}" if name else "it has none"
+            raise ValueError(f"{game} has no option {key!r}; {has}")
+    value: str = runner.variants[0] if options.get(name) is None else options[name]
+    check_one_of(value, runner.variants, name)
+    return value
