@@ -41,8 +41,7 @@ from patchwork_env.learning.evaluation.playing import blamed
 from patchwork_env.learning.evaluation.store import GameStore, open_store
 from patchwork_env.learning.system.machine import describe_setup, made_with
 from patchwork_env.nmbr9 import Game
-from patchwork_env.nmbr9.options import check_deck
-from patchwork_env.nmbr9.rules import RULES
+from patchwork_env.nmbr9.rules import RULES, check_deck
 
 FILE = Path(__file__).with_name("nmbr9_decks.txt")
 NUMBER, SEED = 1000, 9

@@ -1,8 +1,8 @@
 """The games by name. Their rules are imported when they are asked for, so that playing one loads no other.
 
-A further game is a module that defines its :class:`~patchwork_env.core.rules.Rules` as ``RULES``. A package
-makes it known to every process by an entry point of the group ``patchwork_env.games`` that names the module,
-and ``games.register("name", "package.module")`` to one process.
+A further game is a module with a class ``Game``, which has its :class:`~patchwork_env.core.game.Rules` as
+``rules``. A package makes it known to every process by an entry point of the group ``patchwork_env.games``
+that names the module, and ``games.register("name", "package.module")`` to one process.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from patchwork_env.core import rules
+from patchwork_env.core.game import Rules, load
+from patchwork_env.core.kernels import States
 from patchwork_env.core.names import nearest, short_repr
-from patchwork_env.core.rules import Rules, States
 
 __all__ = ["GAMES", "NMBR9", "PATCHWORK", "register", "rules_of"]
 
 PATCHWORK, NMBR9 = "patchwork", "nmbr9"
 
 ENTRY_POINT_GROUP = "patchwork_env.games"
-_MODULES = {PATCHWORK: "patchwork_env.patchwork.rules", NMBR9: "patchwork_env.nmbr9.rules"}
+_MODULES = {PATCHWORK: "patchwork_env.patchwork", NMBR9: "patchwork_env.nmbr9"}
 
 
 @cache
@@ -62,7 +62,7 @@ def register(name: str, module: str) -> None:
 
     Args:
         name: The name of the game.
-        module: The name of the module that defines the rules of the game as ``RULES``.
+        module: The name of the module that has the class of the game as ``Game``.
 
     Raises:
         ValueError: Another game already has this name.
@@ -102,7 +102,7 @@ def _of_records(dtype: np.dtype[Any]) -> Rules:
 def _load(name: str) -> Rules:
     module = _modules()[name]
     try:
-        found = rules.load(module)
+        found = load(module)
     except (ImportError, AttributeError) as error:
         raise ValueError(f"game {name!r} cannot be loaded: {error}") from error
     if found.name != name:

@@ -144,7 +144,7 @@ def plain_numba() -> None:
     from patchwork_env.core import compile
     from patchwork_env.envs.self_play import SelfPlayBatch
     from patchwork_env.patchwork import Game
-    from tests.toy.rules import RULES
+    from tests.toy import RULES
 
     print(compile.IS_LINKING)
     game = Game(seed=1)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from patchwork_env import agents, games, nmbr9, nmbr9_v0, patchwork, patchwork_v0
-from patchwork_env.core.rules import Rules
+from patchwork_env.core.game import Rules
 from patchwork_env.errors import ConfigError, IllegalActionError
 from patchwork_env.search import GumbelSearch
 from tests.attack.sound import require_message

@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from patchwork_env.core.batches import first_finished, loop
 from patchwork_env.core.checks import check_action, check_answer, check_seed
-from patchwork_env.core.game import BaseGame
+from patchwork_env.core.game import BaseGame, Rules
+from patchwork_env.core.kernels import States
 from patchwork_env.core.names import short_repr
-from patchwork_env.core.rules import Rules, States
 from patchwork_env.games import GAMES, rules_of
 
 Actions = npt.NDArray[np.int64]
@@ -108,7 +108,7 @@ class Agent(ABC):
             ValueError: A game is over, or is not one that the agent plays.
         """
         rules = rules_of(self.check_states(states))
-        games = (rules.game._of_record(states, i) for i in range(len(states)))
+        games = (rules.game.unchecked(states, i) for i in range(len(states)))
         return np.array([check_action(self.act(game), rules.num_actions) for game in games], np.int64)
 
     def reseed(self, seed: int | None = None) -> None:

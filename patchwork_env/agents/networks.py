@@ -17,8 +17,8 @@ from torch import Tensor, nn
 
 from patchwork_env.agents.ragged import LegalLists, legal_lists, observations_of
 from patchwork_env.core.checks import check_between
+from patchwork_env.core.kernels import States
 from patchwork_env.core.names import short_repr
-from patchwork_env.core.rules import States
 from patchwork_env.games import NMBR9, PATCHWORK
 
 MOST_UNITS = 2**16

@@ -13,8 +13,8 @@ import numpy as np
 
 from patchwork_env.agents.base import Actions, BatchAgent
 from patchwork_env.core.checks import check_between, seed_streams
+from patchwork_env.core.kernels import States
 from patchwork_env.core.random import Streams
-from patchwork_env.core.rules import States
 from patchwork_env.games import NMBR9, PATCHWORK
 
 BEGINNER, CHAMPION = 1, 5

@@ -28,8 +28,8 @@ from patchwork_env.agents.checkpoints import (
 )
 from patchwork_env.agents.networks import NetworkConfig, PolicyNetwork
 from patchwork_env.core.files import write_folder
+from patchwork_env.core.kernels import States
 from patchwork_env.core.names import short_repr
-from patchwork_env.core.rules import States
 from patchwork_env.search import Evaluation
 
 _Network = TypeVar("_Network", bound=PolicyNetwork)

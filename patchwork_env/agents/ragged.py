@@ -16,7 +16,7 @@ from torch import Tensor
 
 from patchwork_env.core.batches import list_legal, loop, write_current_observations
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.rules import States
+from patchwork_env.core.kernels import States
 from patchwork_env.core.tensors import Observation
 from patchwork_env.games import rules_of
 

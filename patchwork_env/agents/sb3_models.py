@@ -119,7 +119,7 @@ def _check_policy(data: Mapping[str, Any], modules: tuple[str, ...], path: Path)
 def _check_observations(space: Any, path: Path) -> None:
     """Refuses a policy whose observations are not flat ones of Patchwork: named ones, or a wrapper's."""
     space = space if isinstance(space, dict) else {}
-    bounds = rules_of(PATCHWORK).upper_bounds
+    bounds = rules_of(PATCHWORK).layout.upper_bounds
     is_box = space.get(":type:") == "<class 'gymnasium.spaces.box.Box'>"
     if not (is_box and _is_written(space.get("low"), 0 * bounds) and _is_written(space.get("high"), bounds)):
         seen = f"{short_repr(space.get(':type:'))}, and no flat observations of Patchwork as they are"

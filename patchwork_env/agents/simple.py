@@ -13,8 +13,8 @@ from patchwork_env.agents.base import Actions, Agent, BatchAgent, check_running,
 from patchwork_env.core.batches import loop, sample_actions, write_views
 from patchwork_env.core.checks import as_integer, check_answer, seed_streams
 from patchwork_env.core.game import BaseGame
+from patchwork_env.core.kernels import States
 from patchwork_env.core.names import short_repr
-from patchwork_env.core.rules import States
 from patchwork_env.core.tensors import Observation
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import NMBR9, PATCHWORK, rules_of

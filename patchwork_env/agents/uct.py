@@ -21,10 +21,12 @@ import numpy.typing as npt
 
 from patchwork_env.agents.base import Actions, BatchAgent
 from patchwork_env.agents.specs import check_budget, spec_of
+from patchwork_env.core.batches import loop
 from patchwork_env.core.checks import check_at_least_one, seed_streams
 from patchwork_env.core.compile import specialize, template
+from patchwork_env.core.game import Rules
+from patchwork_env.core.kernels import Kernels, LegalSet, States
 from patchwork_env.core.random import Streams, random_below
-from patchwork_env.core.rules import Kernels, LegalSet, Rules, States
 from patchwork_env.games import rules_of
 from patchwork_env.search import uct
 from patchwork_env.search.tree import ROOT, Path, Tree, new_path
@@ -193,9 +195,9 @@ def _kernels(rules: Rules) -> ModuleType:
         "apply": rules.kernels.apply,
         "is_over": rules.kernels.is_over,
         "redraw": rules.kernels.redraw,
-        "list_actions": specialize(list_actions, rules.namespace),
-        "play_out": specialize(play_out, rules.namespace),
-        "measure_scale": specialize(measure_scale, rules.namespace),
+        "list_actions": loop(list_actions, rules),
+        "play_out": loop(play_out, rules),
+        "measure_scale": loop(measure_scale, rules),
     }
     kernels.__dict__.update(names)
     kernels.__dict__["simulate"] = specialize(uct.simulate, kernels)

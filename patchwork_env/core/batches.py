@@ -12,15 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from types import ModuleType
 from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core.compile import specialize, template
+from patchwork_env.core.game import Rules
+from patchwork_env.core.kernels import Kernels, States
 from patchwork_env.core.random import Streams, random_below
 from patchwork_env.core.records import copy_of
-from patchwork_env.core.rules import Kernels, Rules, States
 from patchwork_env.core.tensors import Observation
 
 Games = npt.NDArray[np.int64]
@@ -44,7 +46,7 @@ class _Loop(Protocol):
 
 @cache
 def _loop(template: Any, rules: Rules) -> Any:
-    return specialize(template, rules.namespace)
+    return specialize(template, cast(ModuleType, rules.kernels))
 
 
 loop: _Loop = _loop

@@ -1,14 +1,15 @@
-"""What the ``Game`` classes of all games have in common: a shell around one state record.
+"""What a game is: its :class:`Rules`, and the class of one game, :class:`BaseGame`.
 
-A property says what lies on the table; a method takes arguments or works something out. Only
-:meth:`BaseGame.play` and :meth:`BaseGame.undo` change a game, each by one assignment: an interrupt leaves it
-as it was before such a call or as it is after it.
+Each knows the other. Whoever makes a game writes the rules once; environments, agents and commands find all
+that they need to know in them.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from importlib import import_module
 from itertools import pairwise
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, Self, SupportsIndex, cast
@@ -17,8 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core import checks, names, storage
-from patchwork_env.core.records import States, copy_of
-from patchwork_env.core.tensors import Observation
+from patchwork_env.core.kernels import Kernels, States, keep, kernels_of
+from patchwork_env.core.records import copy_of
+from patchwork_env.core.tensors import Layout, Observation
 from patchwork_env.errors import IllegalActionError
 
 if TYPE_CHECKING:
@@ -30,9 +32,11 @@ else:
 
     M = TypeVar("M")
 
+RENDER_MODES = ("human", "ansi", "rgb_array")
+
 
 class Pictures(Protocol):
-    """What draws the games of one kind; only ``text`` is needed for the render mode ``"ansi"``."""
+    """What draws the games of one kind."""
 
     def text(self, game: Any) -> str:
         """The game as plain text."""
@@ -42,6 +46,130 @@ class Pictures(Protocol):
 
     def rgb_array(self, game: Any, width: int = ..., names: Any = ...) -> npt.NDArray[np.uint8]:
         """The game as pixels, uint8 ``(height, width, 3)``."""
+
+
+class SetUp(NamedTuple):
+    """How the games of an environment begin.
+
+    Attributes:
+        beginning: ``(1,)`` array of the record with which a game begins, apart from what chance decides.
+        chance: A number that tells the game's kernel ``deal`` what chance decides.
+        players: The number of players.
+    """
+
+    beginning: States
+    chance: int
+    players: int
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Rules:
+    """All that the library needs to know of a game.
+
+    Attributes:
+        name: The name of the game in specs, checkpoints, configurations and results, and of its notation.
+        title: The name that people read.
+        module: The name of the module that has the class :attr:`game` as ``Game``.
+        engine: The modules that hold the :class:`~patchwork_env.core.kernels.Kernels` of the game.
+        dtype: The type of the records.
+        max_players: The highest number of players.
+        num_actions: The number of actions.
+        max_legal_actions: An upper bound on the number of legal actions of a state.
+        legal_shape: The shape of legal sets, whose form the kernels know; None for a row of bits.
+        layout: The names, shapes and order of the tensors of an observation, and their bounds.
+        set_up: ``(options, given)`` makes a :class:`SetUp` from all options of an environment and from those
+            given to one ``reset``, which take precedence. It raises ValueError for values that are not
+            allowed.
+        options: The options of environments with their defaults.
+        reset_options: The names of the options of one ``reset``.
+        turn_options: The defaults that differ in the environments of PettingZoo.
+        batch_options: The defaults that differ in batched self-play.
+        is_simultaneous: Whether all players act at once: at the beginning of a round every one of them may be
+            made the ``current_player`` of a record to ask what it may do.
+        magic: The four bytes with which stored records begin.
+        find_contradiction: The function that says of an array of one record why it cannot be a state of a
+            game; None if it is one.
+        find_out_of_range: The function that says of many records, quickly, which field holds a value that no
+            record has; None if there is none. Without it, ``find_contradiction`` checks them all.
+    """
+
+    name: str
+    title: str
+    module: str
+    engine: tuple[ModuleType, ...]
+    dtype: np.dtype[np.void]
+    max_players: int
+    num_actions: int
+    max_legal_actions: int
+    legal_shape: tuple[int, int] | None = None
+    layout: Layout
+    set_up: Callable[[Mapping[str, Any], Mapping[str, Any]], SetUp]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    reset_options: tuple[str, ...] = ()
+    turn_options: Mapping[str, Any] = field(default_factory=dict)
+    batch_options: Mapping[str, Any] = field(default_factory=dict)
+    is_simultaneous: bool = False
+    magic: bytes
+    find_contradiction: Callable[[States], str | None]
+    find_out_of_range: Callable[[States], str | None] | None = None
+
+    @cached_property
+    def kernels(self) -> Kernels:
+        """The compiled rules, which templates know as ``game``."""
+        shape = self.legal_shape or (1, -(-self.num_actions // 64))
+        return kernels_of(self.name, self.engine, shape, self.max_players)
+
+    @cached_property
+    def game(self) -> type[BaseGame]:
+        """The class of one game."""
+        kind: type[BaseGame] = import_module(self.module).Game
+        return kind
+
+    @cached_property
+    def storage(self) -> storage.ByteFormat:
+        """How records are stored as bytes and checked."""
+        return storage.ByteFormat(
+            self.title, self.magic, self.dtype, self.find_contradiction, self.find_out_of_range
+        )
+
+    @property
+    def hides(self) -> bool:
+        """Whether records may hold what the current player cannot know."""
+        return self.kernels.redraw is not keep
+
+    @property
+    def render_modes(self) -> tuple[str, ...]:
+        """The modes of :data:`RENDER_MODES` in which games can be shown."""
+        return ("ansi",) if self.game.pictures is None else RENDER_MODES
+
+    @property
+    def pictures(self) -> Pictures:
+        """What draws games as SVG and as pixels; as text, they draw themselves.
+
+        Raises:
+            ValueError: Nothing draws games of this kind.
+        """
+        if self.game.pictures is None:
+            raise ValueError(f"there are no pictures of {self.title}")
+        return self.game.pictures
+
+    def empty_states(self, n: int) -> States:
+        """``n`` records of zeros, to be set up by the kernels."""
+        return np.zeros(n, self.dtype)
+
+    def __repr__(self) -> str:
+        return f"<rules of {self.title}>"
+
+    def __reduce__(self) -> tuple[Callable[[str], Rules], tuple[str]]:
+        """Copies and pickles are the rules themselves, found where they are defined."""
+        return load, (self.module,)
+
+
+@cache
+def load(module: str) -> Rules:
+    """The rules of the class ``Game`` that a module has."""
+    rules: Rules = import_module(module).Game.rules
+    return rules
 
 
 class _Position(NamedTuple):
@@ -60,80 +188,64 @@ class _Position(NamedTuple):
     before: _Position | None = None
 
 
-class LegalMoves(Collection[M], Generic[M]):
-    """The legal moves of one position, in the order of their actions; decoded when they are asked for.
-
-    Playing on in the game does not change them.
-    """
-
-    __slots__ = ("_actions", "_game")
-
-    def __init__(self, game: BaseGame[M]) -> None:
-        self._game = game.clone()
-        self._actions = game.legal_actions()
-
-    def __len__(self) -> int:
-        return len(self._actions)
-
-    def __iter__(self) -> Iterator[M]:
-        return iter(self._game.decode_all())
-
-    def __contains__(self, move: object) -> bool:
-        try:
-            self._game.encode(move)  # type: ignore[arg-type]  # which refuses anything else
-        except IllegalActionError:
-            return False
-        return True
-
-    def __repr__(self) -> str:
-        words = [self._game.move_text(action) for action in self._actions[:8].tolist()]
-        return f"<{len(self)} legal moves: {', '.join(words)}{', …' * (len(self) > len(words))}>"
-
-
-class BaseGame(ABC, Generic[M]):
+class BaseGame(Generic[M]):
     """One game: its position, with all positions before it since this object began.
 
-    A derived class needs a constructor that calls ``_begin``, the property ``num_players``, and the class
-    attributes below. Unless it overrides more, its moves are the numbers of its actions, and positions are
-    written as stored states.
+    Only :meth:`play` and :meth:`undo` change a game, each by one assignment: an interrupt leaves it as it was
+    before such a call or as it is after it. A property says what lies on the table; a method takes arguments
+    or works something out.
+
+    A derived class needs its :attr:`rules`. Unless it overrides more, its moves are the numbers of its
+    actions, and positions are written as stored states.
 
     Games are equal if their positions are equal, and then have the same hash; how the positions came about
     does not matter. A game that is a key of a dictionary or an element of a set must not be played on: use a
     :meth:`clone` of it, or its :meth:`position_text`, as the key.
+
+    Args:
+        seed: The seed of all that chance decides, ``0 ... 2**64 - 1``; None for a fresh random game.
+        options: Options of environments, and of their ``reset``; the others keep their defaults.
+
+    Raises:
+        UnknownOptionError: There is no such option.
+        ValueError: An argument has a value that is not allowed.
     """
 
     __slots__ = ("_position",)
 
+    rules: ClassVar[Rules]
+    """The rules that are played."""
     pictures: ClassVar[Pictures | None] = None
-    """What draws the game for ``print`` and notebooks; set by the package of the game, since modules of
-    pictures import this class. Without it ``print`` shows the position as text."""
-
-    _engine: ClassVar[ModuleType]
-    """The module of the rules, with the kernels ``is_over``, ``legal``, ``write_actions``, ``legal_mask``,
-    ``is_legal``, ``play`` and ``score``."""
-    _observation: ClassVar[ModuleType]
-    """The module of observations, with the kernel ``write_observation`` and ``OBSERVATION_SIZE``."""
-    _storage: ClassVar[storage.ByteFormat]
-    """The type of the records, how they are stored, and how they are checked."""
-    _num_actions: ClassVar[int]
-    _legal_shape: ClassVar[tuple[int, int]]
-    """The shape of the engine's legal sets."""
-    _notation: ClassVar[str]
-    """The name of the notation, with which its texts begin."""
-    _set_ups: ClassVar[tuple[tuple[str, ...], ...]] = (("state",),)
+    """What draws the game for ``print``, notebooks and environments; set by the package of the game, since
+    modules of pictures import this class. Without it, all of them show :meth:`__str__`."""
+    set_ups: ClassVar[tuple[tuple[str, ...], ...]] = (("state",),)
     """The fields that make a set-up in the notation: of a new game, of a position, of a stored state."""
 
+    _kernels: ClassVar[Kernels]
     _position: _Position
 
-    def _begin(self, state: bytes) -> None:
-        """Sets the first position to a state, the bytes of one record."""
-        self._position = _Position(np.ndarray(1, self._storage.dtype, bytearray(state)))
+    def __init_subclass__(cls) -> None:
+        """Notes the kernels of the rules, so that they are found as quickly as can be."""
+        cls._kernels = cls.rules.kernels
+
+    def __init__(self, seed: int | None = None, **options: Any) -> None:
+        rules = self.rules
+        known = (*rules.options, *rules.reset_options)
+        for name in options:
+            if name not in known:
+                raise names.unknown_option(type(self).__name__, name, ("seed", *known))
+        chosen = {name: options.get(name, default) for name, default in rules.options.items()}
+        given = {name: value for name, value in options.items() if name not in rules.options}
+        beginning, chance, _ = rules.set_up(chosen, given)
+        states = rules.empty_states(1)
+        rules.kernels.deal(states, 0, checks.seed_streams(seed), beginning, chance)
+        self._position = _Position(states)
 
     @classmethod
-    def _of_record(cls, states: States, i: int = 0) -> Self:
+    def unchecked(cls, states: States, i: int = 0) -> Self:
         """:meth:`from_state` without its checks, for records that only compiled rules have written."""
         game = cls.__new__(cls)
-        game._begin(states[i : i + 1].tobytes())
+        game._position = _Position(copy_of(states[i : i + 1]))
         return game
 
     @classmethod
@@ -148,9 +260,8 @@ class BaseGame(ABC, Generic[M]):
             ValueError: There is no such record, these are not records of the game, or no game can reach the
                 state.
         """
-        cls._require_records(states)
-        i = checks.check_between(i, 0, len(states) - 1, "the index of the record")
-        return cls._of_record(cls._storage.check(states[i : i + 1]))
+        i = checks.check_between(i, 0, len(cls.rules.storage.records(states)) - 1, "the index of the record")
+        return cls.unchecked(cls.check_states(states[i : i + 1]))
 
     @classmethod
     def check_states(cls, states: States) -> States:
@@ -159,20 +270,7 @@ class BaseGame(ABC, Generic[M]):
         Raises:
             ValueError: These are not records of the game, or one of them is impossible; the message says why.
         """
-        cls._require_records(states)
-        return cls._storage.check(states)
-
-    @classmethod
-    def _check_many(cls, states: States) -> States:
-        """:meth:`check_states` for the many records that workers send: see :meth:`ByteFormat.check_many`."""
-        cls._require_records(states)
-        return cls._storage.check_many(states)
-
-    @classmethod
-    def _require_records(cls, states: Any) -> None:
-        if not isinstance(states, np.ndarray) or states.ndim != 1 or states.dtype != cls._storage.dtype:
-            given = names.short_repr(states)
-            raise ValueError(f"states are an array (n,) of records of {cls._storage.game}, not {given}")
+        return cls.rules.storage.check(states)
 
     @property
     def state(self) -> States:
@@ -197,16 +295,17 @@ class BaseGame(ABC, Generic[M]):
     @property
     def is_over(self) -> bool:
         """Whether the game has ended."""
-        return bool(self._engine.is_over(self._position.states, 0))
+        return bool(self._kernels.is_over(self._position.states, 0))
 
     @property
-    @abstractmethod
     def num_players(self) -> int:
         """The number of players."""
+        return int(self._kernels.num_players(self._position.states, 0))
 
     def scores(self) -> tuple[int, ...]:
         """The scores of all players as if the game ended now."""
-        return tuple(int(self._engine.score(self.state, 0, player)) for player in range(self.num_players))
+        score = self._kernels.score
+        return tuple(int(score(self.state, 0, player)) for player in range(self.num_players))
 
     def winners(self) -> tuple[int, ...]:
         """The players with the highest score, who share the win; empty until the game is over."""
@@ -223,9 +322,9 @@ class BaseGame(ABC, Generic[M]):
         Returns:
             float32 ``(OBSERVATION_SIZE,)``; the module ``observation`` of each game says what is in it.
         """
-        vector = np.empty(self._observation.OBSERVATION_SIZE, np.float32)
+        vector = np.empty(self.rules.layout.size, np.float32)
         observer = self.current_player if player is None else self._check_player(player)
-        self._observation.write_observation(self.state, 0, observer, vector)
+        self._kernels.write_observation(self.state, 0, observer, vector)
         return vector
 
     def _check_player(self, player: int) -> int:
@@ -242,7 +341,11 @@ class BaseGame(ABC, Generic[M]):
         Returns:
             A copy; of games that hide something it has no history, which would betray it.
         """
-        return self.clone()
+        if not self.rules.hides:
+            return self.clone()
+        states = copy_of(self.state)
+        self._kernels.redraw(states, 0, checks.seed_streams(seed))
+        return self.unchecked(states)
 
     def public(self) -> Self:
         """The game as far as all players know it, in which hidden moves are not made yet; a copy."""
@@ -257,22 +360,23 @@ class BaseGame(ABC, Generic[M]):
 
     def legal_actions(self) -> npt.NDArray[np.int16]:
         """The legal actions as an int16 array, ascending; empty when the game is over."""
-        legal_set = np.empty(self._legal_shape, np.uint64)
-        count = self._engine.legal(self.state, 0, legal_set)
+        kernels = self._kernels
+        legal_set = np.empty(kernels.legal_shape, np.uint64)
+        count = kernels.legal(self.state, 0, legal_set)
         actions = np.empty(count, np.int16)
         if count:
-            self._engine.write_actions(legal_set, actions)
+            kernels.write_actions(legal_set, actions)
         return actions
 
     @property
-    def legal_moves(self) -> LegalMoves[M]:
-        """The legal moves: sized and iterable; ``move in game.legal_moves`` says whether a move is legal."""
-        return LegalMoves(self)
+    def legal_moves(self) -> list[M]:
+        """The legal moves, in the order of their actions; see :meth:`decode_all`."""
+        return self.decode_all()
 
     def action_mask(self) -> npt.NDArray[np.int8]:
         """The action mask, int8 ``(NUM_ACTIONS,)``: 1 for legal actions; all zeros when the game is over."""
-        mask = np.empty(self._num_actions, np.int8)
-        self._engine.legal_mask(self.state, 0, mask)
+        mask = np.empty(self.rules.num_actions, np.int8)
+        self._kernels.legal_mask(self.state, 0, mask)
         return mask
 
     def play(self, action: SupportsIndex) -> None:
@@ -281,9 +385,9 @@ class BaseGame(ABC, Generic[M]):
         Raises:
             IllegalActionError: The action is not legal, or the game is over; the game is left as it was.
         """
-        index, before = checks.check_action(action, self._num_actions), self._position
+        index, before = checks.check_action(action, self.rules.num_actions), self._position
         states = copy_of(before.states)
-        if not self._engine.play(states, 0, index):
+        if not self._kernels.play(states, 0, index):
             raise IllegalActionError(self._why_illegal(index))
         self._position = _Position(states, before.number + 1, index, before)
 
@@ -310,7 +414,7 @@ class BaseGame(ABC, Generic[M]):
 
     def root(self) -> Self:
         """The game as it was when this object began, with nothing played."""
-        return self._of_record(self._positions()[0].states)
+        return self.unchecked(self._positions()[0].states)
 
     def _replay(self) -> Iterator[tuple[Self, int]]:
         """The actions of the history, each with the game before it, which is one object that goes on."""
@@ -320,8 +424,8 @@ class BaseGame(ABC, Generic[M]):
             yield game, after.action
 
     def _require_legal(self, action: SupportsIndex) -> int:
-        index = checks.check_action(action, self._num_actions)
-        if not self._engine.is_legal(self.state, 0, index):
+        index = checks.check_action(action, self.rules.num_actions)
+        if not self._kernels.is_legal(self.state, 0, index):
             raise IllegalActionError(self._why_illegal(index))
         return index
 
@@ -359,9 +463,9 @@ class BaseGame(ABC, Generic[M]):
         allowed = set(legal)
         try:
             asked = list(actions)
-        except Exception:  # whatever a foreign iterator raises
+        except TypeError:
             raise IllegalActionError(f"actions must list integers, not {names.short_repr(actions)}") from None
-        indices = [checks.check_action(action, self._num_actions) for action in asked]
+        indices = [checks.check_action(action, self.rules.num_actions) for action in asked]
         for index in indices:
             if index not in allowed:
                 raise IllegalActionError(self._why_illegal(index))
@@ -373,11 +477,19 @@ class BaseGame(ABC, Generic[M]):
         Raises:
             IllegalActionError: The move is not legal, or the value is no move at all.
         """
-        return self._require_legal(cast(int, move))
+        try:
+            index = self._encode(move)
+        except ValueError as error:
+            raise IllegalActionError(str(error)) from None
+        return self._require_legal(index)
 
     def _decode(self, actions: list[int]) -> list[M]:
         """The moves of actions that are known to be legal."""
         return cast("list[M]", actions)
+
+    def _encode(self, move: M) -> int:
+        """The action of a move, which may still be illegal; ValueError if the value is no move."""
+        return cast(int, move)
 
     # --- copying and storing ------------------------------------------------------------------------------
 
@@ -398,7 +510,7 @@ class BaseGame(ABC, Generic[M]):
 
     def to_bytes(self) -> bytes:
         """The state as bytes, with version and checksum; the history is not part of it."""
-        return self._storage.pack(self.state)
+        return self.rules.storage.pack(self.state)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -407,7 +519,7 @@ class BaseGame(ABC, Generic[M]):
         Raises:
             ValueError: The bytes are foreign, damaged or of another version, or no game can reach the state.
         """
-        return cls._of_record(cls._storage.unpack(data))
+        return cls.unchecked(cls.rules.storage.unpack(data))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, type(self)):
@@ -435,14 +547,14 @@ class BaseGame(ABC, Generic[M]):
             index = self._parse_word(text)
         except ValueError as error:
             raise IllegalActionError(str(error)) from None
-        if not self._engine.is_legal(self.state, 0, index):
+        if not self._kernels.is_legal(self.state, 0, index):
             raise IllegalActionError(f"{text!r}: {self._why_illegal(index)}")
         return index
 
     def notation(self) -> str:
         """The game as text: its set-up and all moves of :attr:`history`."""
         words = [game._word(action) for game, action in self._replay()]
-        return storage.game_text(self._notation, self._set_up(), words)
+        return storage.game_text(self.rules.name, self._set_up(), words)
 
     @classmethod
     def from_notation(cls, text: str) -> Self:
@@ -451,7 +563,7 @@ class BaseGame(ABC, Generic[M]):
         Raises:
             ValueError: The text is not the notation of a game; the message names the first wrong word.
         """
-        set_up, words = storage.parse_game(cls._notation, text, cls._set_ups)
+        set_up, words = storage.parse_game(cls.rules.name, text, cls.set_ups)
         game = cls._from_set_up(set_up)
         for number, word in enumerate(words, 1):
             try:
@@ -462,7 +574,7 @@ class BaseGame(ABC, Generic[M]):
 
     def position_text(self) -> str:
         """The position as one line for people to read and edit; it holds the whole state, but no history."""
-        return storage.game_text(self._notation, self._position_fields(), ()).strip()
+        return storage.game_text(self.rules.name, self._position_fields(), ()).strip()
 
     @classmethod
     def from_position(cls, text: str) -> Self:
@@ -473,7 +585,7 @@ class BaseGame(ABC, Generic[M]):
         Raises:
             ValueError: The text is no position, or no game can reach it; the message says why.
         """
-        set_up, words = storage.parse_game(cls._notation, text, cls._set_ups)
+        set_up, words = storage.parse_game(cls.rules.name, text, cls.set_ups)
         if words:
             raise ValueError(f"a position is one line; after it comes {names.short_repr(words[0])}")
         return cls._from_set_up(set_up)
@@ -490,7 +602,7 @@ class BaseGame(ABC, Generic[M]):
     def _from_set_up(cls, fields: dict[str, str]) -> Self:
         if "state" in fields:
             return cls.from_bytes(storage.parse_hexadecimal(fields["state"]))
-        if set(fields) == set(cls._set_ups[1]):
+        if set(fields) == set(cls.set_ups[1]):
             return cls.from_state(cls._read_position(fields))
         return cls(**cls._read_set_up(fields))
 
@@ -531,7 +643,7 @@ class BaseGame(ABC, Generic[M]):
             turn = f"over, won by {winners}" if self.num_players > 1 else "over"
         else:
             turn = f"player {self.current_player} to move"
-        return f"<{self._storage.game} game: {self._progress()}, scores {self.scores()}, {turn}>"
+        return f"<{self.rules.title} game: {self._progress()}, scores {self.scores()}, {turn}>"
 
     def _progress(self) -> str:
         """A few words about how far the game has come."""

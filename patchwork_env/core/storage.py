@@ -13,6 +13,8 @@ import numpy as np
 from patchwork_env.core.names import did_you_mean, short_repr
 from patchwork_env.core.records import States
 
+VERSION = 1
+"""The version of the bytes of records and of the notation."""
 _CHECKSUM_SIZE = 4
 SAMPLED = 1024
 """Of many states, one in so many is checked completely."""
@@ -21,20 +23,11 @@ SAMPLED = 1024
 class ByteFormat(NamedTuple):
     """The bytes of a stored record: four magic bytes, a version byte, the record, and a CRC-32 checksum.
 
-    Attributes:
-        game: The name of the game in messages.
-        magic: The first four bytes of every stored record.
-        version: The version of the format, 0-255.
-        dtype: The type of the records.
-        find_contradiction: The function that says of an array of one record why it cannot be a state of a
-            game; None if it is one.
-        find_out_of_range: The function that says of many records, quickly, which field holds a value that no
-            record has; None if there is none. Without it, ``find_contradiction`` checks them all.
+    The attributes are those of :class:`~patchwork_env.core.game.Rules`; ``game`` is the title.
     """
 
     game: str
     magic: bytes
-    version: int
     dtype: np.dtype[np.void]
     find_contradiction: Callable[[States], str | None]
     find_out_of_range: Callable[[States], str | None] | None = None
@@ -42,16 +35,23 @@ class ByteFormat(NamedTuple):
     @property
     def num_bytes(self) -> int:
         """The length of a stored record in bytes."""
-        return len(self._header) + self.dtype.itemsize + _CHECKSUM_SIZE
-
-    @property
-    def _header(self) -> bytes:
-        return self.magic + bytes([self.version])
+        return len(self.magic) + 1 + self.dtype.itemsize + _CHECKSUM_SIZE
 
     def pack(self, states: States) -> bytes:
         """The first record of ``states`` as bytes."""
-        body = self._header + states[:1].tobytes()
+        body = self.magic + bytes([VERSION]) + states[:1].tobytes()
         return body + _checksum(body)
+
+    def records(self, states: Any) -> States:
+        """``states`` if it is an array ``(n,)`` of records of the game.
+
+        Raises:
+            ValueError: It is something else.
+        """
+        if not isinstance(states, np.ndarray) or states.ndim != 1 or states.dtype != self.dtype:
+            given = short_repr(states)
+            raise ValueError(f"states are an array (n,) of records of {self.game}, not {given}")
+        return states
 
     def check(self, states: States) -> States:
         """Returns the same records if every one of them is a state that a game can reach.
@@ -59,7 +59,7 @@ class ByteFormat(NamedTuple):
         Raises:
             ValueError: One of them is not; the message says what is impossible in it.
         """
-        for i in range(len(states)):
+        for i in range(len(self.records(states))):
             problem = self.find_contradiction(states[i : i + 1])
             if problem:
                 which = "this state" if len(states) == 1 else f"state {i} of {len(states)}"
@@ -76,7 +76,7 @@ class ByteFormat(NamedTuple):
         """
         if self.find_out_of_range is None:
             return self.check(states)
-        problem = self.find_out_of_range(states)
+        problem = self.find_out_of_range(self.records(states))
         if problem:
             raise ValueError(f"no game of {self.game} reaches these {len(states)} states: {problem}")
         self.check(states[::SAMPLED])
@@ -90,14 +90,14 @@ class ByteFormat(NamedTuple):
         """
         if not isinstance(data, bytes | bytearray | memoryview):
             raise ValueError(f"a state is stored as bytes, not as {type(data).__name__}")
-        data = bytes(data)
-        if data[:4] != self.magic:
+        data, size = bytes(data), len(self.magic)
+        if data[:size] != self.magic:
             raise ValueError(
-                f"not a {self.game} state: the bytes start with {data[:4]!r} instead of {self.magic!r}"
+                f"not a {self.game} state: the bytes start with {data[:size]!r} instead of {self.magic!r}"
             )
-        if data[4:5] != self._header[4:]:
+        if list(data[size : size + 1]) != [VERSION]:
             raise ValueError(
-                f"a state of version {list(data[4:5])}; this library reads version {self.version}"
+                f"a state of version {list(data[size : size + 1])}; this library reads version {VERSION}"
             )
         if len(data) != self.num_bytes:
             raise ValueError(
@@ -105,7 +105,7 @@ class ByteFormat(NamedTuple):
             )
         if _checksum(data[:-_CHECKSUM_SIZE]) != data[-_CHECKSUM_SIZE:]:
             raise ValueError("the checksum of the state does not match: the bytes are damaged")
-        return self.check(np.frombuffer(data, self.dtype, 1, len(self._header)).copy())
+        return self.check(np.frombuffer(data, self.dtype, 1, size + 1).copy())
 
 
 def _checksum(data: bytes) -> bytes:
@@ -130,9 +130,9 @@ def out_of_range(states: States, limits: Mapping[str, tuple[int, Any]]) -> str |
 
 
 def game_text(name: str, set_up: dict[str, str], words: Sequence[str]) -> str:
-    """Writes a game as text: the name of its notation, the fields of its set-up, and its moves."""
+    """Writes a game as text: the name of the game, the fields of its set-up, and its moves."""
     fields = [f"{field}={value}" for field, value in set_up.items()]
-    return " ".join([name, *fields]) + "\n" + " ".join(words) + "\n"
+    return " ".join([f"{name}/{VERSION}", *fields]) + "\n" + " ".join(words) + "\n"
 
 
 _STRAY = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
@@ -158,7 +158,7 @@ def parse_game(
     """Reads the fields of a game's set-up and its words; the inverse of :func:`game_text`.
 
     Args:
-        name: The name of the notation.
+        name: The name of the game.
         text: The game as text.
         allowed: The groups of fields of which each makes a complete set-up.
 
@@ -166,8 +166,9 @@ def parse_game(
         ValueError: The text begins with another name, or its fields are none of these groups.
     """
     begin, *words = words_of(text) or [""]
-    if begin != name:
-        raise ValueError(f"the notation of a game starts with {name!r}, not with {short_repr(begin)}")
+    notation = f"{name}/{VERSION}"
+    if begin != notation:
+        raise ValueError(f"the notation of a game starts with {notation!r}, not with {short_repr(begin)}")
     fields = list(takewhile(_FIELD.fullmatch, words))
     set_up = dict(field.partition("=")[::2] for field in fields)
     if len(set_up) < len(fields):

@@ -21,6 +21,8 @@ class Layout:
         shapes: The shapes of the tensors by name, in the order of the vector.
         slices: The slices of the vector that hold the tensors, by name.
         size: The length of the vector.
+        upper_bounds: float32 ``(size,)``; no entry of an observation is larger, and none is below 0. All are
+            1 unless the game says otherwise.
     """
 
     def __init__(self, shapes: Mapping[str, Shape]) -> None:
@@ -30,6 +32,7 @@ class Layout:
             name: slice(begin, end) for name, begin, end in zip(shapes, [0, *ends], ends, strict=False)
         }
         self.size: int = ends[-1]
+        self.upper_bounds: Observation = np.ones(self.size, np.float32)
 
     def as_dict(self, vector: Observation) -> dict[str, Observation]:
         """The named tensors of vectors ``(..., size)``, as views ``(..., *shape)``.

@@ -15,9 +15,8 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from patchwork_env.core.batches import SCORE, final_reward, loop, write_view
 from patchwork_env.core.checks import check_action, check_one_of, check_seed
-from patchwork_env.core.game import BaseGame
+from patchwork_env.core.game import RENDER_MODES, BaseGame, Rules
 from patchwork_env.core.names import short_repr
-from patchwork_env.core.rules import RENDER_MODES, Rules
 from patchwork_env.core.tensors import Observation
 from patchwork_env.envs.dealing import Dealer
 from patchwork_env.envs.display import FRAMES_PER_SECOND, Display
@@ -241,7 +240,7 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
             dealer.reseed(0, check_seed(seed))
         states = self._rules.empty_states(1)
         dealer.deal(states, _ALL_GAMES, set_up)
-        return self._rules.game._of_record(states), dealer
+        return self._rules.game.unchecked(states), dealer
 
     def begin(self, game: BaseGame, dealer: Dealer | None = None) -> None:
         """Makes a game the one that is on, with all agents and without rewards of earlier games.

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from patchwork_env.core.checks import check_one_of
-from patchwork_env.core.game import BaseGame
-from patchwork_env.core.rules import RENDER_MODES, Rules
+from patchwork_env.core.game import RENDER_MODES, BaseGame, Rules
 
 if TYPE_CHECKING:
     from patchwork_env.drawing.pixel_drawing import Frame
@@ -49,10 +48,9 @@ class Display:
         Raises:
             MissingExtraError: Pillow, or pygame-ce for a window, is not installed.
         """
-        pictures = self._rules.pictures
         if self.mode == "ansi":
-            return pictures.text(game)
-        frame: Frame = pictures.rgb_array(game, names=names)
+            return str(game)
+        frame: Frame = self._rules.pictures.rgb_array(game, names=names)
         if self.mode == "rgb_array":
             return frame
         if self._window is None:

@@ -9,10 +9,9 @@ from gymnasium.spaces import Space
 from pettingzoo.utils.env import ParallelEnv
 
 from patchwork_env.core.checks import check_action
-from patchwork_env.core.game import BaseGame
+from patchwork_env.core.game import BaseGame, Rules
 from patchwork_env.core.names import short_repr
 from patchwork_env.core.records import copy_of
-from patchwork_env.core.rules import Rules
 from patchwork_env.envs.aec import GameAECEnv
 from patchwork_env.envs.spaces import MaskedObservation
 from patchwork_env.errors import IllegalActionError
@@ -148,4 +147,4 @@ def _turn_of(game: BaseGame, player: int) -> BaseGame:
     """The same game with another player to move; all players have acted equally often in it."""
     states = copy_of(game.state)
     states["current_player"] = player if not game.is_over else 0
-    return type(game)._of_record(states)
+    return type(game).unchecked(states)

@@ -20,9 +20,9 @@ from patchwork_env.core.batches import (
 )
 from patchwork_env.core.checks import check_at_least_one, check_flag, check_seed, seed_streams
 from patchwork_env.core.compile import template
-from patchwork_env.core.game import BaseGame
+from patchwork_env.core.game import BaseGame, Rules
+from patchwork_env.core.kernels import Kernels, States
 from patchwork_env.core.random import Streams, random_below
-from patchwork_env.core.rules import Kernels, Rules, States
 from patchwork_env.core.tensors import Observation
 from patchwork_env.core.threads import (
     Counters,
@@ -130,7 +130,7 @@ class SelfPlayBatch:
 
     def games(self) -> list[BaseGame]:
         """Copies of all games."""
-        return [self._rules.game._of_record(self.states, i) for i in range(self.num_envs)]
+        return [self._rules.game.unchecked(self.states, i) for i in range(self.num_envs)]
 
     def reset(self, seed: int | None = None) -> None:
         """Starts new games everywhere, with new random streams."""

@@ -13,8 +13,7 @@ from gymnasium.utils import seeding
 
 from patchwork_env.core.batches import SCORE, final_reward, loop, write_view
 from patchwork_env.core.checks import check_action, check_one_of, check_seed, seed_streams
-from patchwork_env.core.game import BaseGame
-from patchwork_env.core.rules import RENDER_MODES, Rules, SetUp
+from patchwork_env.core.game import RENDER_MODES, BaseGame, Rules, SetUp
 from patchwork_env.envs.dealing import Dealer
 from patchwork_env.envs.display import FRAMES_PER_SECOND, Display, names_of
 from patchwork_env.envs.opponents import Opponent, opponent_seed, play_answer, require_opponent
@@ -235,7 +234,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         for _ in range(MOST_DEALS):
             dealer.deal(states, _ALL_GAMES, set_up)
             dealer.assign_seats(seats, _ALL_GAMES)
-            game, seat = self._rules.game._of_record(states), int(seats[0])
+            game, seat = self._rules.game.unchecked(states), int(seats[0])
             if not self._let_opponent_play(game, seat):
                 return game, seat
         raise OpponentError(NO_TURN)

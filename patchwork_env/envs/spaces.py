@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete
 
-from patchwork_env.core.rules import Rules
+from patchwork_env.core.game import Rules
 
 MaskedObservation = dict[str, Any]
 """``{"observation": vector or named tensors, "action_mask": mask}``."""
@@ -19,7 +19,7 @@ class GameSpaces:
     def __init__(self, rules: Rules) -> None:
         self._num_actions = rules.num_actions
         self._layout = rules.layout
-        self._upper_bounds = rules.upper_bounds
+        self._upper_bounds = rules.layout.upper_bounds
 
     def action_space(self) -> Discrete[np.int64]:
         """``Discrete(num_actions)``."""

@@ -15,10 +15,10 @@ from gymnasium.vector.utils import batch_space
 from patchwork_env.core import batches
 from patchwork_env.core.batches import SCORE, Games, list_games, loop
 from patchwork_env.core.checks import check_flag, check_one_of
-from patchwork_env.core.game import BaseGame
+from patchwork_env.core.game import BaseGame, Rules, SetUp
+from patchwork_env.core.kernels import States
 from patchwork_env.core.names import short_repr
 from patchwork_env.core.records import copy_of
-from patchwork_env.core.rules import Rules, SetUp, States
 from patchwork_env.envs.dealing import Dealer
 from patchwork_env.envs.display import BATCH_RENDER_MODES, FRAMES_PER_SECOND, Display, names_of
 from patchwork_env.envs.opponents import Opponent, Opponents, let_opponents_play, require_opponent
@@ -272,7 +272,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
     def games(self) -> list[BaseGame]:
         """Copies of all games."""
         states = self._require_states()
-        return [self._rules.game._of_record(states, i) for i in range(self.num_envs)]
+        return [self._rules.game.unchecked(states, i) for i in range(self.num_envs)]
 
     @property
     def opponent(self) -> Opponent | None:

@@ -1,4 +1,4 @@
-"""The rules of NMBR 9, compiled: ``new``, ``legal``, ``is_legal``, ``apply``, ``score``.
+"""The rules of NMBR 9, compiled: ``deal``, ``legal``, ``is_legal``, ``apply``, ``score``.
 
 Kernels take ``(states, i)``, an array of records and an index, and change record ``i`` in place. They trust
 their arguments; :class:`~patchwork_env.nmbr9.game.Game` and the environments check them.
@@ -22,8 +22,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.core.bits import lowest_bit, nth_bit, popcount, unpack_bits
+from patchwork_env.core.bits import lowest_bit, popcount
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.kernels import nth_legal
 from patchwork_env.core.random import Streams, random_below
 from patchwork_env.nmbr9.actions import (
     FIRST_CHOICE,
@@ -56,13 +57,16 @@ MAX_LEVELS = MAX_CARDS // 2
 NUM_ROWS = TABLE_SIZE + LONGEST_SIDE
 """The number of rows of a painted level: those of all cells that a tile may cover, and one more."""
 
+SHUFFLED = 1
+"""The bit of ``chance`` that says that the deck is shuffled."""
+
 _U = np.uint64
 _U0, _U1 = _U(0), _U(1)
 _ALL = ~_U0
 
 LegalSet = npt.NDArray[np.uint64]
 """Shape ``(NUM_MAPS, TABLE_SIZE)``: per orientation the anchors of each row. Row 0 of the last map holds the
-digits that may be chosen."""
+digits that may be chosen. As a whole it is a bitset over the actions."""
 Levels = npt.NDArray[np.uint64]
 """Shape ``(MAX_LEVELS + 1, NUM_ROWS)``: per level the covered cells of each row."""
 
@@ -99,6 +103,20 @@ def shuffle(states: States, i: int, streams: Streams, first: int) -> None:
     for k in range(states[i]["num_cards"] - 1, first, -1):
         other = first + random_below(streams, i, k - first + 1)
         deck[k], deck[other] = deck[other], deck[k]
+
+
+@kernel
+def deal(states: States, i: int, streams: Streams, beginning: States, chance: int) -> None:
+    """Begins a game; in free order there is nothing to shuffle."""
+    states[i] = beginning[0]
+    if chance & SHUFFLED and states[i]["order"] != FREE:
+        shuffle(states, i, streams, 0)
+
+
+@kernel(inline=True)
+def num_players(states: States, i: int) -> int:
+    """The number of players, 1-4."""
+    return int(states[i]["num_players"])
 
 
 # --- what is on the table ---------------------------------------------------------------------------------
@@ -394,53 +412,6 @@ def _rests_on_one(states: States, i: int, player: int, level: int, piece: int, r
     return False
 
 
-@kernel
-def nth_legal(maps: LegalSet, n: int) -> int:
-    """The ``n``-th legal action in ascending order."""
-    for k in range(NUM_MAPS):
-        for row in range(TABLE_SIZE):
-            word = maps[k, row]
-            if word:
-                count = popcount(word)
-                if n < count:
-                    return k * NUM_ANCHORS + row * TABLE_SIZE + nth_bit(word, n)
-                n -= count
-    return -1
-
-
-@kernel
-def write_actions(maps: LegalSet, actions: npt.NDArray[np.int16]) -> int:
-    """Lists the legal actions of a set in ascending order, int16, and returns their number."""
-    count = 0
-    for k in range(NUM_MAPS):
-        for row in range(TABLE_SIZE):
-            word = maps[k, row]
-            while word:
-                actions[count] = k * NUM_ANCHORS + row * TABLE_SIZE + lowest_bit(word)
-                count += 1
-                word &= word - _U1
-    return count
-
-
-@kernel
-def write_mask(maps: LegalSet, mask: npt.NDArray[np.int8]) -> None:
-    """Writes a legal set as an action mask to ``mask``, a contiguous int8 array ``(NUM_ACTIONS,)``."""
-    for k in range(NUM_TURNS):
-        for row in range(TABLE_SIZE):
-            unpack_bits(mask, k * NUM_ANCHORS + row * TABLE_SIZE, maps[k, row])
-    for digit in range(NUM_DIGITS):
-        mask[FIRST_CHOICE + digit] = (maps[CHOICE_MAP, 0] >> _U(digit)) & _U1
-
-
-@kernel(allocates=True)
-def legal_mask(states: States, i: int, mask: npt.NDArray[np.int8]) -> int:
-    """Writes the mask of one state and returns the number of legal actions."""
-    maps = np.empty((NUM_MAPS, TABLE_SIZE), np.uint64)
-    count = legal(states, i, maps)
-    write_mask(maps, mask)
-    return count
-
-
 # --- playing ----------------------------------------------------------------------------------------------
 
 
@@ -475,15 +446,6 @@ def _center(states: States, i: int, player: int) -> None:
         for t in range(number):
             states[i]["row"][player, t] += down
             states[i]["column"][player, t] += right
-
-
-@kernel
-def play(states: States, i: int, action: int) -> bool:
-    """Plays ``action``, any integer, if it is legal; returns whether it did."""
-    if not is_legal(states, i, action):
-        return False
-    apply(states, i, action)
-    return True
 
 
 # --- what players know ------------------------------------------------------------------------------------

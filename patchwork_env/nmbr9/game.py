@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core import names
-from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.records import copy_of
 from patchwork_env.errors import IllegalActionError
-from patchwork_env.nmbr9 import engine, notation, observation, position, serialization
+from patchwork_env.nmbr9 import engine, notation, position
 from patchwork_env.nmbr9.actions import (
     FIRST_CHOICE,
-    NUM_ACTIONS,
     NUM_TURNS,
     TABLE_SIZE,
     Move,
@@ -26,7 +23,7 @@ from patchwork_env.nmbr9.actions import (
     placement,
 )
 from patchwork_env.nmbr9.components import COPIES, NUM_DIGITS, ORDERS
-from patchwork_env.nmbr9.options import Variant, beginning
+from patchwork_env.nmbr9.rules import RULES
 from patchwork_env.nmbr9.state import FREE, NO_DIGIT, States
 
 
@@ -58,13 +55,8 @@ class Game(BaseGame[Move]):
 
     __slots__ = ()
 
-    _engine: ClassVar[ModuleType] = engine
-    _storage = serialization.FORMAT
-    _observation: ClassVar[ModuleType] = observation
-    _num_actions = NUM_ACTIONS
-    _legal_shape = (engine.NUM_MAPS, TABLE_SIZE)
-    _notation = notation.FORMAT
-    _set_ups = notation.SET_UPS
+    rules = RULES
+    set_ups = notation.SET_UPS
 
     @names.named_options
     def __init__(
@@ -80,18 +72,10 @@ class Game(BaseGame[Move]):
     ) -> None:
         if seed is not None and deck is not None:
             raise ValueError("give a seed or a deck, not both")
-        states = beginning(Variant(order, max_digit, copies, deck_size), players, deck)
-        streams = seed_streams(seed)
-        if deck is None and states[0]["order"] != FREE:
-            engine.shuffle(states, 0, streams, 0)
-        self._begin(states.tobytes())
+        options = {"players": players, "order": order, "deck_size": deck_size, "deck": deck}
+        super().__init__(seed, max_digit=max_digit, copies=copies, **options)
 
     # --- what is on the table -----------------------------------------------------------------------------
-
-    @property
-    def num_players(self) -> int:
-        """The number of players, 1-4."""
-        return int(self.state[0]["num_players"])
 
     @property
     def num_rounds(self) -> int:
@@ -176,16 +160,8 @@ class Game(BaseGame[Move]):
                 moves.append(Move(digit, int(level), cells_at(digit, orientation, row, column)))
         return moves
 
-    def encode(self, move: Move) -> int:
-        """The action of a legal move, the inverse of :meth:`decode`.
-
-        Raises:
-            IllegalActionError: The move is not legal, or the value is no move at all.
-        """
-        try:
-            index = encode(move, self.digit)
-        except ValueError as error:
-            raise IllegalActionError(str(error)) from None
+    def _encode(self, move: Move) -> int:
+        index = encode(move, self.digit)
         level = self.decode(index).level
         if level != move.level:
             raise IllegalActionError(f"the tile {move.digit} would lie on level {level}, not on {move.level}")
@@ -193,18 +169,12 @@ class Game(BaseGame[Move]):
 
     # --- what players know --------------------------------------------------------------------------------
 
-    def imagine(self, seed: int | None = None) -> Game:
-        """See :meth:`BaseGame.imagine`; cards to come and the others' moves of this round are drawn anew."""
-        states = copy_of(self.state)
-        engine.redraw(states, 0, seed_streams(seed))
-        return Game._of_record(states)
-
     def public(self) -> Game:
         """See :meth:`BaseGame.public`: the game when this round began, with unknown cards in order."""
         states = copy_of(self.state)
         if not self.is_over:
             engine.hide(states, 0)
-        return Game._of_record(states)
+        return Game.unchecked(states)
 
     @property
     def num_public_moves(self) -> int:

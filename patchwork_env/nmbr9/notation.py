@@ -32,7 +32,6 @@ from patchwork_env.nmbr9.actions import (
 )
 from patchwork_env.nmbr9.tables import middle
 
-FORMAT = "nmbr9/1"
 SET_UPS = (
     ("players", "order", "rounds", "deck"),
     ("players", "order", "rounds", "deck", "player", "chosen", "tables"),

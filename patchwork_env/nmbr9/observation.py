@@ -20,7 +20,7 @@ name           shape           content
 =============  ==============  ===============================================================================
 
 The vector holds them in this order, each flattened row by row; :data:`SLICES` says where. All entries lie in
-0 ... 1 except those of levels, remaining tiles and scores; see :data:`UPPER_BOUNDS`. Rows and columns are
+0 ... 1 except those of levels, remaining tiles and scores; see ``LAYOUT.upper_bounds``. Rows and columns are
 those of the actions. ``tiles`` holds all of a table, however far it spreads; ``heights`` and ``tops`` show
 its middle as an image.
 
@@ -74,19 +74,11 @@ OBSERVATION_SIZE = LAYOUT.size
 """The length of the vector."""
 as_dict = LAYOUT.as_dict
 
-
-def _upper_bounds() -> Observation:
-    bounds = np.ones(OBSERVATION_SIZE, np.float32)
-    named = as_dict(bounds)
-    named["heights"][:] = MAX_LEVELS / 8
-    named["remaining"][:] = MAX_CARDS / 2
-    named["players"][:, 1] = (NUM_DIGITS - 1) * MAX_LEVELS * MAX_CARDS / 100
-    named["tiles"][:, :, 3] = MAX_LEVELS / 8
-    return bounds
-
-
-UPPER_BOUNDS = _upper_bounds()
-"""float32 ``(OBSERVATION_SIZE,)``: no entry is larger; none is below 0."""
+_BOUNDS = as_dict(LAYOUT.upper_bounds)
+_BOUNDS["heights"][:] = MAX_LEVELS / 8
+_BOUNDS["remaining"][:] = MAX_CARDS / 2
+_BOUNDS["players"][:, 1] = (NUM_DIGITS - 1) * MAX_LEVELS * MAX_CARDS / 100
+_BOUNDS["tiles"][:, :, 3] = MAX_LEVELS / 8
 
 _HEIGHTS_AT = SLICES["heights"].start
 _TOPS_AT = SLICES["tops"].start

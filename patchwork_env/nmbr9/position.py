@@ -11,7 +11,7 @@ from patchwork_env.core.storage import numbers_text, parse_number, parse_numbers
 from patchwork_env.nmbr9 import engine
 from patchwork_env.nmbr9.components import NUM_DIGITS, ORDERS
 from patchwork_env.nmbr9.notation import parse_tile, tile_text
-from patchwork_env.nmbr9.options import Variant, beginning
+from patchwork_env.nmbr9.rules import Variant, beginning
 from patchwork_env.nmbr9.serialization import replay
 from patchwork_env.nmbr9.state import FREE, NO_DIGIT, States
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from patchwork_env.core.storage import ByteFormat, out_of_range
+from patchwork_env.core.storage import out_of_range
 from patchwork_env.nmbr9 import engine
 from patchwork_env.nmbr9.actions import NUM_TURNS, TABLE_SIZE, choose_action, place_action
 from patchwork_env.nmbr9.components import MAX_CARDS, MAX_PLAYERS, NUM_DIGITS, ORDERS
@@ -88,9 +88,10 @@ def _play_moves(record: Any, states: States) -> None:
             action = _stored_placement(record, states, player, number)
         else:
             action = -1
-        if not engine.play(states, 0, action):
+        if not engine.is_legal(states, 0, action):
             done = "placed" if is_placing else "chosen"
             raise ValueError(f"player {player} cannot have {done} tile {number} as is stored")
+        engine.apply(states, 0, action)
 
 
 def _num_steps(record: Any) -> int:
@@ -120,13 +121,3 @@ def _stored_placement(record: Any, states: States, player: int, number: int) -> 
         )
     on_table = 0 <= row < TABLE_SIZE and 0 <= column < TABLE_SIZE
     return place_action(piece % NUM_TURNS, row, column) if on_table else -1
-
-
-FORMAT = ByteFormat(
-    "NMBR 9",
-    b"NMB9",
-    version=1,
-    dtype=STATE,
-    find_contradiction=find_contradiction,
-    find_out_of_range=find_out_of_range,
-)

@@ -1,4 +1,4 @@
-"""The rules of Patchwork, compiled: ``new``, ``legal``, ``is_legal``, ``apply``, ``score``.
+"""The rules of Patchwork, compiled: ``deal``, ``legal``, ``is_legal``, ``apply``, ``score``.
 
 Kernels take ``(states, i)``, an array of records and an index, and change record ``i`` in place. They trust
 their arguments; :class:`~patchwork_env.patchwork.game.Game` and the environments check them.
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from patchwork_env.core.bits import lowest_bit, nth_bit, popcount, unpack_bits
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
-from patchwork_env.core.random import random_below
+from patchwork_env.core.random import Streams, random_below
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY, FIRST_SPECIAL, NUM_ACTIONS
 from patchwork_env.patchwork.components import (
     BONUS_POINTS,
@@ -24,6 +24,7 @@ from patchwork_env.patchwork.components import (
     NUM_CELLS,
     NUM_OFFERED,
     NUM_PATCHES,
+    NUM_PLAYERS,
     PENALTY_PER_EMPTY_CELL,
     QUILT_SIZE,
     START_BUTTONS,
@@ -52,6 +53,9 @@ MAX_LEGAL_ACTIONS = 1345
 """The highest number of legal actions in any state."""
 MAX_TURNS = 2 * LAST_SPACE + 5
 """An upper bound on the turns of a game: all but the 5 with special patches move one of the two tokens."""
+
+RANDOM_FIRST_PLAYER, GIVEN_CIRCLE = 1, 2
+"""The bits of ``chance``: the first player is random; the circle is given instead of random."""
 
 _U = np.uint64
 _U1 = _U(1)
@@ -87,12 +91,25 @@ def new(states: States, i: int, variant: int, first_player: int) -> None:
 
 
 @kernel
-def shuffle(states: States, i: int, streams: npt.NDArray[np.uint64]) -> None:
+def shuffle(states: States, i: int, streams: Streams) -> None:
     """Brings the circle of a new game into a uniformly random order; the 1x2 patch stays last."""
     circle = states[i]["circle"]
     for k in range(NUM_PATCHES - 2, 0, -1):
         other = random_below(streams, i, k + 1)
         circle[k], circle[other] = circle[other], circle[k]
+
+
+@kernel
+def deal(states: States, i: int, streams: Streams, beginning: States, chance: int) -> None:
+    """Begins a game; a given circle uses up as many random numbers as a random one."""
+    first_player = int(beginning[0]["current_player"])
+    if chance & RANDOM_FIRST_PLAYER:
+        first_player = random_below(streams, i, NUM_PLAYERS)
+    new(states, i, beginning[0]["variant"], first_player)
+    shuffle(states, i, streams)
+    if chance & GIVEN_CIRCLE:
+        for k in range(NUM_PATCHES):
+            states[i]["circle"][k] = beginning[0]["circle"][k]
 
 
 # --- legal actions ----------------------------------------------------------------------------------------
@@ -250,30 +267,15 @@ def write_actions(anchors: LegalSet, actions: npt.NDArray[np.int16]) -> int:
 
 
 @kernel
-def write_mask(anchors: LegalSet, advance: bool, mask: npt.NDArray[np.int8]) -> None:
-    """Writes a legal set as an action mask; the 81 bits of a map are written as two overlapping runs of 64.
-
-    Args:
-        anchors: The legal set.
-        advance: Whether advancing is legal.
-        mask: Contiguous int8 array ``(NUM_ACTIONS,)`` that receives the mask.
-    """
+def write_mask(states: States, i: int, anchors: LegalSet, count: int, mask: npt.NDArray[np.int8]) -> None:
+    """Writes a legal set as an action mask: the 81 bits of a map as two overlapping runs of 64."""
     overlap = _U(NUM_CELLS - 64)
-    mask[ADVANCE] = advance
+    mask[ADVANCE] = count > 0 and not states[i]["pending_special"]
     for k in range(NUM_MAPS):
         first = FIRST_BUY + k * NUM_CELLS
         upper, lower = anchors[0, k], anchors[1, k]
         unpack_bits(mask, first, upper | (lower << _SPLIT))
         unpack_bits(mask, first + NUM_CELLS - 64, (upper >> overlap) | (lower << (_SPLIT - overlap)))
-
-
-@kernel(allocates=True)
-def legal_mask(states: States, i: int, mask: npt.NDArray[np.int8]) -> int:
-    """Writes the mask of one state and returns the number of legal actions."""
-    anchors = np.empty((2, NUM_MAPS), np.uint64)
-    count = legal(states, i, anchors)
-    write_mask(anchors, count > 0 and not states[i]["pending_special"], mask)
-    return count
 
 
 # --- playing ----------------------------------------------------------------------------------------------
@@ -295,15 +297,6 @@ def apply(states: States, i: int, action: int) -> None:
         _buy(states, i, player, action - FIRST_BUY)
     if not states[i]["pending_special"] and states[i]["position"][player] > states[i]["position"][1 - player]:
         states[i]["current_player"] = 1 - player
-
-
-@kernel
-def play(states: States, i: int, action: int) -> bool:
-    """Plays ``action``, any integer, if it is legal; returns whether it was."""
-    if not is_legal(states, i, action):
-        return False
-    apply(states, i, action)
-    return True
 
 
 @kernel
@@ -401,3 +394,9 @@ def winner(states: States, i: int) -> int:
     if score_0 == score_1:
         return int(states[i]["first_finisher"])
     return int(score_1 > score_0)
+
+
+@kernel
+def outcome(states: States, i: int, player: int) -> float:
+    """1 for the winner of a game that is over, -1 for the other."""
+    return 1.0 if winner(states, i) == player else -1.0

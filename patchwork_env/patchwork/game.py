@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core import names, storage
-from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.game import BaseGame
-from patchwork_env.errors import IllegalActionError
-from patchwork_env.patchwork import engine, notation, observation, position, serialization
-from patchwork_env.patchwork.actions import NUM_ACTIONS, Move, decode, encode
+from patchwork_env.patchwork import engine, notation, position
+from patchwork_env.patchwork.actions import Move, decode, encode
 from patchwork_env.patchwork.components import (
     NUM_CELLS,
     NUM_OFFERED,
     NUM_PATCHES,
-    NUM_PLAYERS,
     QUILT_SIZE,
     SPECIAL_SPACES,
     START_PATCH,
     VARIANTS,
 )
-from patchwork_env.patchwork.options import check_circle, check_player, check_variant
-from patchwork_env.patchwork.state import NOBODY, States, empty_states
+from patchwork_env.patchwork.rules import RULES, check_player
+from patchwork_env.patchwork.state import NOBODY, States
 
 EMPTY = -1
 SPECIAL_PATCH = NUM_PATCHES
@@ -55,13 +51,8 @@ class Game(BaseGame[Move]):
 
     __slots__ = ()
 
-    _engine: ClassVar[ModuleType] = engine
-    _storage = serialization.FORMAT
-    _observation: ClassVar[ModuleType] = observation
-    _num_actions = NUM_ACTIONS
-    _legal_shape = (2, engine.NUM_MAPS)
-    _notation = notation.FORMAT
-    _set_ups = notation.SET_UPS
+    rules = RULES
+    set_ups = notation.SET_UPS
 
     @names.named_options
     def __init__(
@@ -74,20 +65,10 @@ class Game(BaseGame[Move]):
     ) -> None:
         if seed is not None and circle is not None:
             raise ValueError("give a seed or a circle, not both")
-        states = empty_states(1)
-        engine.new(states, 0, check_variant(special_patches), check_player(first_player, "first_player"))
-        if circle is None:
-            engine.shuffle(states, 0, seed_streams(seed))
-        else:
-            states["circle"][0, :NUM_PATCHES] = check_circle(circle)
-        self._begin(states.tobytes())
+        first = check_player(first_player, "first_player")
+        super().__init__(seed, circle=circle, first_player=first, special_patches=special_patches)
 
     # --- what is on the table -----------------------------------------------------------------------------
-
-    @property
-    def num_players(self) -> int:
-        """The number of players, always 2."""
-        return NUM_PLAYERS
 
     @property
     def positions(self) -> tuple[int, int]:
@@ -174,17 +155,8 @@ class Game(BaseGame[Move]):
         offered = self.offered
         return [decode(action, offered) for action in actions]
 
-    def encode(self, move: Move) -> int:
-        """The action of a legal move, the inverse of :meth:`decode`.
-
-        Raises:
-            IllegalActionError: The move is not legal, or the value is no move at all.
-        """
-        try:
-            index = encode(move, self.offered)
-        except ValueError as error:
-            raise IllegalActionError(str(error)) from None
-        return self._require_legal(index)
+    def _encode(self, move: Move) -> int:
+        return encode(move, self.offered)
 
     def scores(self) -> tuple[int, int]:
         """The scores of both players as if the game ended now: buttons + bonus - 2 per empty cell."""

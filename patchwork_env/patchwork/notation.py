@@ -26,7 +26,6 @@ from patchwork_env.core.names import short_repr
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_SPECIAL, buy_action, placement, special_action
 from patchwork_env.patchwork.components import NUM_CELLS, QUILT_SIZE
 
-FORMAT = "patchwork/1"
 SET_UPS = (
     ("variant", "first", "circle"),
     (

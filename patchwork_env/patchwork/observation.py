@@ -63,9 +63,7 @@ SLICES = LAYOUT.slices
 OBSERVATION_SIZE = LAYOUT.size
 """The length of the vector."""
 as_dict = LAYOUT.as_dict
-UPPER_BOUNDS = np.ones(OBSERVATION_SIZE, np.float32)
-"""float32 ``(OBSERVATION_SIZE,)``: no entry is larger; none is below 0."""
-as_dict(UPPER_BOUNDS)["players"][:, BUTTONS_FEATURE] = MAX_BUTTONS
+as_dict(LAYOUT.upper_bounds)["players"][:, BUTTONS_FEATURE] = MAX_BUTTONS
 
 
 def _offered_table() -> Observation:

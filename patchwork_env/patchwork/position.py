@@ -15,7 +15,7 @@ from patchwork_env.patchwork.components import (
     VARIANTS,
 )
 from patchwork_env.patchwork.notation import parse_quilt, quilt_text
-from patchwork_env.patchwork.options import check_player, check_variant
+from patchwork_env.patchwork.rules import check_player, check_variant
 from patchwork_env.patchwork.state import NOBODY, States, empty_states
 from patchwork_env.patchwork.tables import FULL_WORD, SECOND_WORD_ROW
 

@@ -1,104 +1,91 @@
-"""The rules of Patchwork in the form that code without knowledge of the game uses."""
+"""The rules of Patchwork in the form that code without knowledge of the game uses, and their options.
+
+Checks of options raise ValueError with the offending value and what is allowed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from patchwork_env.core.compile import kernel
-from patchwork_env.core.random import Streams, random_below
-from patchwork_env.core.rules import Kernels, Rules, SetUp
-from patchwork_env.patchwork import engine
+from patchwork_env.core.checks import as_integers, check_between, check_one_of
+from patchwork_env.core.game import Rules, SetUp
+from patchwork_env.core.names import short_repr
+from patchwork_env.patchwork import engine, observation
 from patchwork_env.patchwork.actions import NUM_ACTIONS
-from patchwork_env.patchwork.components import NUM_PATCHES, NUM_PLAYERS
-from patchwork_env.patchwork.game import Game
-from patchwork_env.patchwork.observation import LAYOUT, UPPER_BOUNDS, write_observation
-from patchwork_env.patchwork.options import check_circle, check_first_player, check_variant
-from patchwork_env.patchwork.state import NOBODY, STATE, States, empty_states
-
-_RANDOM_FIRST_PLAYER, _GIVEN_CIRCLE = 1, 2
-"""The bits of ``chance``: the first player is random; the circle is given instead of random."""
+from patchwork_env.patchwork.components import NUM_PATCHES, NUM_PLAYERS, START_PATCH, VARIANTS
+from patchwork_env.patchwork.serialization import find_contradiction, find_out_of_range
+from patchwork_env.patchwork.state import NOBODY, STATE, empty_states
 
 
 def set_up(options: Mapping[str, Any], given: Mapping[str, Any]) -> SetUp:
-    """How games begin with given options; see :class:`~patchwork_env.core.rules.Rules`."""
+    """How games begin with given options; see :class:`~patchwork_env.core.game.Rules`."""
     chosen = {**options, **given}
     first_player, circle = check_first_player(chosen["first_player"]), chosen.get("circle")
     states, chance = empty_states(1), 0
     if first_player == NOBODY:
-        first_player, chance = 0, _RANDOM_FIRST_PLAYER
+        first_player, chance = 0, engine.RANDOM_FIRST_PLAYER
     engine.new(states, 0, check_variant(chosen["special_patches"]), first_player)
     if circle is not None:
         states["circle"][0, :NUM_PATCHES] = check_circle(circle)
-        chance |= _GIVEN_CIRCLE
+        chance |= engine.GIVEN_CIRCLE
     return SetUp(states, chance, NUM_PLAYERS)
 
 
-@kernel
-def deal(states: States, i: int, streams: Streams, beginning: States, chance: int) -> None:
-    """Begins a game; a given circle uses up as many random numbers as a random one."""
-    first_player = int(beginning[0]["current_player"])
-    if chance & _RANDOM_FIRST_PLAYER:
-        first_player = random_below(streams, i, NUM_PLAYERS)
-    engine.new(states, i, beginning[0]["variant"], first_player)
-    engine.shuffle(states, i, streams)
-    if chance & _GIVEN_CIRCLE:
-        for k in range(NUM_PATCHES):
-            states[i]["circle"][k] = beginning[0]["circle"][k]
+def check_player(player: Any, what: str = "player") -> int:
+    """A player's number, 0 or 1."""
+    return check_between(player, 0, NUM_PLAYERS - 1, what)
 
 
-@kernel(inline=True)
-def num_players(states: States, i: int) -> int:
-    """The number of players, always 2."""
-    return NUM_PLAYERS
+def check_variant(special_patches: Any) -> int:
+    """The index in ``VARIANTS`` of a print of the time track."""
+    return VARIANTS.index(check_one_of(special_patches, VARIANTS, "special_patches"))
 
 
-@kernel
-def outcome(states: States, i: int, player: int) -> float:
-    """1 for the winner of a game that is over, -1 for the other."""
-    return 1.0 if engine.winner(states, i) == player else -1.0
+def check_first_player(first_player: Any) -> int:
+    """The number of the player who starts, 0 or 1; ``NOBODY`` for ``"random"``."""
+    if isinstance(first_player, str):
+        check_one_of(first_player, ("random",), "first_player, if not 0 or 1,")
+        return NOBODY
+    return check_player(first_player, "first_player")
 
 
-@kernel
-def write_mask(
-    states: States, i: int, anchors: engine.LegalSet, count: int, mask: npt.NDArray[np.int8]
-) -> None:
-    """Writes a legal set as an action mask."""
-    engine.write_mask(anchors, count > 0 and not states[i]["pending_special"], mask)
+def check_circle(circle: Iterable[Any]) -> list[int]:
+    """The patches of a circle, which must hold each patch once and the 1x2 patch last."""
+    patches = as_integers(circle, "circle", "a patch in the circle")
+    if len(patches) != NUM_PATCHES:
+        raise ValueError(
+            f"the circle has {len(patches)} patches; it must hold each of 0 to {NUM_PATCHES - 1} once"
+        )
+    unknown = sorted(set(patches) - set(range(NUM_PATCHES)))
+    if unknown:
+        raise ValueError(f"the circle holds {short_repr(unknown)}; patches are 0 to {NUM_PATCHES - 1}")
+    missing = sorted(set(range(NUM_PATCHES)) - set(patches))
+    if missing:
+        raise ValueError(f"the circle repeats patches and lacks {missing}; it must hold each patch once")
+    if patches[-1] != START_PATCH:
+        raise ValueError(
+            f"the circle ends in patch {patches[-1]}; it must end in patch {START_PATCH}, the 1x2 patch"
+        )
+    return patches
 
 
 RULES = Rules(
     name="patchwork",
     title="Patchwork",
-    module=__name__,
-    game=Game,
+    module="patchwork_env.patchwork",
+    engine=(engine, observation),
     dtype=STATE,
-    kernels=Kernels(
-        legal_shape=(2, engine.NUM_MAPS),
-        max_players=NUM_PLAYERS,
-        is_over=engine.is_over,
-        num_players=num_players,
-        legal=engine.legal,
-        is_legal=engine.is_legal,
-        nth_legal=engine.nth_legal,
-        write_actions=engine.write_actions,
-        write_mask=write_mask,
-        apply=engine.apply,
-        score=engine.score,
-        outcome=outcome,
-        deal=deal,
-        write_observation=write_observation,
-    ),
+    max_players=NUM_PLAYERS,
     num_actions=NUM_ACTIONS,
     max_legal_actions=engine.MAX_LEGAL_ACTIONS,
-    layout=LAYOUT,
-    upper_bounds=UPPER_BOUNDS,
+    legal_shape=(2, engine.NUM_MAPS),
+    layout=observation.LAYOUT,
     set_up=set_up,
-    pictures_module="patchwork_env.patchwork.render",
     options={"special_patches": "revised", "first_player": 0},
     reset_options=("circle", "first_player"),
     batch_options={"first_player": "random"},
+    magic=b"PTCH",
+    find_contradiction=find_contradiction,
+    find_out_of_range=find_out_of_range,
 )

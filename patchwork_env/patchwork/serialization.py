@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from patchwork_env.core.storage import ByteFormat, out_of_range
+from patchwork_env.core.storage import out_of_range
 from patchwork_env.patchwork import engine
 from patchwork_env.patchwork.components import (
     LAST_SPACE,
@@ -18,7 +18,7 @@ from patchwork_env.patchwork.components import (
     START_BUTTONS,
     VARIANTS,
 )
-from patchwork_env.patchwork.state import NOBODY, STATE, States
+from patchwork_env.patchwork.state import NOBODY, States
 from patchwork_env.patchwork.tables import INCOMES_UP_TO, SECOND_WORD_ROW, SPECIALS_UP_TO, WORD_ROWS
 
 _WORD_BITS = WORD_ROWS * QUILT_SIZE
@@ -140,13 +140,3 @@ def _bad_turn(states: States) -> str | None:
     elif mine > other or (len(finished) == NUM_PLAYERS and player == first):
         return f"player {player} is not to move at the positions {positions}"
     return None
-
-
-FORMAT = ByteFormat(
-    "Patchwork",
-    b"PTCH",
-    version=1,
-    dtype=STATE,
-    find_contradiction=find_contradiction,
-    find_out_of_range=find_out_of_range,
-)

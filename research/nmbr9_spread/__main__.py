@@ -18,10 +18,11 @@ from patchwork_env.agents.nmbr9.greedy import choose_action
 from patchwork_env.core.batches import begin_games
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.kernels import nth_legal
 from patchwork_env.core.random import Streams, random_below
 from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.nmbr9.actions import MAX_SPREAD, TABLE_SIZE
-from patchwork_env.nmbr9.engine import NUM_MAPS, apply, bounds, legal, nth_legal, num_placed, score
+from patchwork_env.nmbr9.engine import NUM_MAPS, apply, bounds, legal, num_placed, score
 from patchwork_env.nmbr9.rules import RULES
 from patchwork_env.nmbr9.state import States
 

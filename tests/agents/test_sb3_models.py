@@ -80,7 +80,7 @@ def test_it_plays_what_the_model_plays(tmp_path, policy, game, kwargs, kind):
     rules = rules_of(game)
     states = begin_games(rules, seed_streams(1, 8))
     for _ in range(6):
-        games = [rules.game._of_record(states, i) for i in range(len(states))]
+        games = [rules.game.unchecked(states, i) for i in range(len(states))]
         observations = np.array([game.observation() for game in games])
         masks = np.array([game.action_mask() for game in games])
         expected, _ = model.predict(observations, action_masks=masks, deterministic=True)

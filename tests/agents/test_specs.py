@@ -11,9 +11,9 @@ from patchwork_env import agents
 from patchwork_env.agents import Agent, GreedyAgent, RandomAgent, specs
 from patchwork_env.games import GAMES, register
 from patchwork_env.patchwork import Game
-from tests.toy.game import Game as Row
+from tests.toy import Game as Row
 
-register("row", "tests.toy.rules")
+register("row", "tests.toy")
 
 
 @pytest.fixture

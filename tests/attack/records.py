@@ -8,7 +8,8 @@ from typing import Any
 from numpy.random import Generator
 
 from patchwork_env import games
-from patchwork_env.core.rules import Rules, States
+from patchwork_env.core.game import Rules
+from patchwork_env.core.kernels import States
 from patchwork_env.nmbr9.components import MAX_CARDS, MAX_PLAYERS, NUM_DIGITS, ORDERS
 from patchwork_env.patchwork import engine
 from patchwork_env.patchwork.components import (

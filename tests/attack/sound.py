@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from patchwork_env.core.rules import Rules
+from patchwork_env.core.game import Rules
 
 _LONGEST_MESSAGE = 1000
 _FROM_INSIDE = re.compile(
@@ -67,7 +67,8 @@ def require_consistent(rules: Rules, game: Any, random: Generator) -> None:
     assert game.is_over == (not len(legal)), "a game that is not over has legal actions"
     for player in range(game.num_players):
         observation = game.observation(player)
-        assert ((observation >= 0) & (observation <= rules.upper_bounds)).all(), "observation out of bounds"
+        in_bounds = (observation >= 0) & (observation <= rules.layout.upper_bounds)
+        assert in_bounds.all(), "observation out of bounds"
     for stored in (
         rules.game.from_bytes(game.to_bytes()),
         rules.game.from_position(game.position_text()),

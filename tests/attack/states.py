@@ -14,7 +14,7 @@ import numpy as np
 from numpy.random import Generator
 
 from patchwork_env import agents, games
-from patchwork_env.core.rules import Rules
+from patchwork_env.core.game import Rules
 from patchwork_env.envs.aec import GameAECEnv
 from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.envs.single import GameEnv
@@ -141,7 +141,7 @@ def _snapshot(env: SelfPlayBatch) -> list[bytes]:
 
 def _require_running(env: SelfPlayBatch, steps: int) -> None:
     """Plays on at random; masks, counts and random actions fit, and observations lie within the bounds."""
-    bounds = env._rules.upper_bounds
+    bounds = env._rules.layout.upper_bounds
     for _ in range(steps):
         assert (env.masks.sum(1) == env.counts).all(), "masks and numbers of legal actions differ"
         assert env.masks[np.arange(NUM_ENVS), env.random_actions].all(), "a random action is not legal"

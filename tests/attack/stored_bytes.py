@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import Generator
 
 from patchwork_env import games
-from patchwork_env.core.rules import Rules
+from patchwork_env.core.game import Rules
 from tests.attack.mutations import mutate_bytes
 from tests.attack.sound import pick, refused_or, require_sound, started
 

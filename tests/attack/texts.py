@@ -10,7 +10,7 @@ from numpy.random import Generator
 
 from patchwork_env import agents, games
 from patchwork_env.agents import hub
-from patchwork_env.core.rules import Rules
+from patchwork_env.core.game import Rules
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.integrations import text as text_view
 from patchwork_env.integrations.text.episode import Episode

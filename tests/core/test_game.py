@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import random
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from patchwork_env import nmbr9, patchwork
-from patchwork_env.core.game import BaseGame, LegalMoves
+from patchwork_env.core.game import BaseGame
 from patchwork_env.errors import IllegalActionError, UnknownOptionError
 from patchwork_env.patchwork.components import VARIANTS
-from tests.toy import game as toy
+from tests import toy
 
 BEGINNINGS: list[Callable[[int], BaseGame]] = [
     lambda seed: patchwork.Game(seed, special_patches=VARIANTS[seed % 2], first_player=seed // 2 % 2),
@@ -104,14 +104,14 @@ def test_an_interrupt_leaves_state_and_history_in_step(
     for is_played in (True, False):
         game = kind(seed=2)
         game.play(game.legal_actions()[0])
-        action, original = int(game.legal_actions()[0]), game._engine.play
+        action, original = int(game.legal_actions()[0]), game.rules.kernels.play
 
         def interrupted(*arguments: Any, done: bool = is_played, kernel: Any = original) -> bool:
             if done:
                 kernel(*arguments)
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(game._engine, "play", interrupted)
+        monkeypatch.setattr(game.rules.kernels, "play", interrupted)
         with pytest.raises(KeyboardInterrupt):
             game.play(action)
         monkeypatch.undo()
@@ -130,7 +130,7 @@ def test_an_interrupt_leaves_state_and_history_in_step(
 def test_an_action_that_changes_nothing_is_played_and_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """As passing does in other games."""
     game = toy.Game(seed=2)
-    monkeypatch.setattr(game._engine, "play", lambda states, i, action: True)
+    monkeypatch.setattr(game.rules.kernels, "play", lambda states, i, action: True)
     game.play(5)
     assert game.history == (5,)
     assert (game.undo(), game.history) == (5, ())
@@ -244,8 +244,6 @@ def test_what_is_no_position(kind: Any, text: Any) -> None:
 @given(played())
 def test_legal_moves_are_the_mask(game: BaseGame) -> None:
     moves, actions = game.legal_moves, np.flatnonzero(game.action_mask()).tolist()
-    assert isinstance(moves, LegalMoves)
-    assert isinstance(moves, Collection)
     assert len(moves) == len(actions)
     assert [game.encode(move) for move in moves] == actions
     assert game.decode_all() == list(moves) == [game.decode(action) for action in actions]
@@ -269,7 +267,6 @@ def test_bulk_decoding_refuses_what_decode_refuses(kind: Any) -> None:
             game.decode_all([legal[0], wrong])
         assert str(wrong) in str(caught.value)
     assert game.decode_all([]) == []
-    assert repr(game.legal_moves).startswith(f"<{len(legal)} legal moves: {game.move_text(legal[0])}")
 
 
 @BOTH
@@ -279,7 +276,6 @@ def test_what_is_no_move_is_named(kind: Any, move: Any) -> None:
     with pytest.raises(IllegalActionError) as caught:
         game.encode(move)
     assert repr(move) in str(caught.value)
-    assert move not in game.legal_moves
     with pytest.raises(IllegalActionError) as caught:
         game.parse_move(1)
     assert "1" in str(caught.value)
@@ -394,7 +390,7 @@ def test_winners_are_those_of_the_scores(game: BaseGame) -> None:
 def test_notebooks_show_the_text_of_a_game_without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     game = toy.Game(seed=2)
     assert game._repr_svg_() is None
-    assert str(game) == toy.text(game)
+    assert set(str(game)) <= set(".#01")
     monkeypatch.delattr(toy.Game, "__str__")
     assert str(game) == game.position_text()
     assert patchwork.Game(seed=2)._repr_svg_().startswith("<svg")

@@ -13,7 +13,7 @@ from patchwork_env.agents.compiled.vectors import product_adder, rows_adder
 from patchwork_env.core.bits import unpack_bits
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.threads import finish_chunk, phase_of
-from patchwork_env.patchwork import NUM_ACTIONS, Game, engine
+from patchwork_env.patchwork import NUM_ACTIONS, Game
 
 pytestmark = pytest.mark.skipif(config.DISABLE_JIT, reason="looks at machine code")
 _add_rows, _add_product = rows_adder(4), product_adder(4)
@@ -46,7 +46,7 @@ def test_bits_are_unpacked_into_contiguous_arrays_only(dtype: Any) -> None:
 
 def test_a_strided_mask_is_refused_and_not_half_written() -> None:
     with pytest.raises(TypingError, match="must be a contiguous array"):
-        engine.legal_mask(Game(seed=1).state, 0, np.zeros(2 * NUM_ACTIONS, np.int8)[::2])
+        Game.rules.kernels.legal_mask(Game(seed=1).state, 0, np.zeros(2 * NUM_ACTIONS, np.int8)[::2])
 
 
 def test_counters_of_teams_are_contiguous_arrays_of_int64() -> None:

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from patchwork_env.agents import Agent
-from patchwork_env.core.game import BaseGame
-from patchwork_env.core.rules import Rules
+from patchwork_env.core.game import BaseGame, Rules
 from patchwork_env.games import register, rules_of
 
-register("row", "tests.toy.rules")
+register("row", "tests.toy")
 
 
 class Case(NamedTuple):

@@ -36,7 +36,7 @@ def test_misspelt_options_are_named_with_the_nearest(name: str) -> None:
 def test_a_game_of_ones_own_is_registered_in_one_call() -> None:
     assert "row" in games.GAMES
     assert games.rules_of("row") is games.rules_of(ROW.empty_states(1)) is ROW
-    games.register("row", "tests.toy.rules")
+    games.register("row", "tests.toy")
     with pytest.raises(ValueError, match="there is a game 'row' already"):
         games.register("row", "somewhere.else")
     with pytest.raises(ValueError, match="no game 'roww' \\(did you mean 'row'"):
@@ -49,7 +49,7 @@ def test_a_game_of_ones_own_is_registered_in_one_call() -> None:
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """An installed package that promises four games: one loads another, and two cannot be played."""
     promises = {"column": "own_rules", "inner": "own_inner"}
-    promises |= {"broken": "no.such.module", "misnamed": "tests.toy.rules:RULES"}
+    promises |= {"broken": "no.such.module", "misnamed": "tests.toy:RULES"}
     metadata = tmp_path / "own_games-1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Name: own-games\nVersion: 1.0\n", encoding="utf-8")
@@ -57,15 +57,17 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     (metadata / "entry_points.txt").write_text("\n".join(lines), encoding="utf-8")
     (tmp_path / "own_inner.py").write_text(
         "from dataclasses import replace\n"
-        "from tests.toy.rules import RULES\n"
-        "RULES = replace(RULES, name='inner', module=__name__, dtype=[('inner', 'u1')])\n",
+        "from tests import toy\n"
+        "class Game(toy.Game):\n"
+        "    rules = replace(toy.RULES, name='inner', module=__name__, dtype=[('inner', 'u1')])\n",
         encoding="utf-8",
     )
     (tmp_path / "own_rules.py").write_text(
         "import own_inner\n"
         "from dataclasses import replace\n"
-        "from tests.toy.rules import RULES\n"
-        "RULES = replace(RULES, name='column', module=__name__)\n",
+        "from tests import toy\n"
+        "class Game(toy.Game):\n"
+        "    rules = replace(toy.RULES, name='column', module=__name__)\n",
         encoding="utf-8",
     )
     monkeypatch.syspath_prepend(tmp_path)

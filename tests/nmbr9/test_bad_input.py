@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from patchwork_env.nmbr9 import NUM_ACTIONS, Game, IllegalActionError, Move
-from patchwork_env.nmbr9.serialization import FORMAT
 from patchwork_env.nmbr9.state import STATE
 
 
@@ -199,14 +198,14 @@ def test_states_that_no_game_reaches(field: str, index: Any, value: int, message
     states = played(13, players=2).state.copy()
     states[field][(0, *index)] = value
     with pytest.raises(ValueError, match=message):
-        Game.from_bytes(FORMAT.pack(states))
+        Game.from_bytes(Game.rules.storage.pack(states))
 
 
 def test_a_table_that_was_moved_is_no_state() -> None:
     states = played(13, players=2).state.copy()
     states["row"][0, 0, :7] += 1
     with pytest.raises(ValueError, match="row would be other"):
-        Game.from_bytes(FORMAT.pack(states))
+        Game.from_bytes(Game.rules.storage.pack(states))
 
 
 def test_states_of_free_order() -> None:
@@ -216,11 +215,11 @@ def test_states_of_free_order() -> None:
     states = game.state.copy()
     states["deck"][0, [0, 19]] = states["deck"][0, [19, 0]]
     with pytest.raises(ValueError, match="is not sorted"):
-        Game.from_bytes(FORMAT.pack(states))
+        Game.from_bytes(Game.rules.storage.pack(states))
     states = played(3, players=2, order="free").state.copy()
     states["chosen"][0, 1] = 10
     with pytest.raises(ValueError, match="reaches this state"):
-        Game.from_bytes(FORMAT.pack(states))
+        Game.from_bytes(Game.rules.storage.pack(states))
 
 
 @settings(max_examples=150)
@@ -237,7 +236,7 @@ def test_any_changed_byte_gives_a_state_that_plays_on_or_an_error(
     raw[place] ^= change
     states = np.frombuffer(bytes(raw), STATE).copy()
     try:
-        game = Game.from_bytes(FORMAT.pack(states))
+        game = Game.from_bytes(Game.rules.storage.pack(states))
     except ValueError:
         return
     while not game.is_over:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from patchwork_env.core.kernels import nth_legal
 from patchwork_env.nmbr9 import Game, IllegalActionError, engine
 from patchwork_env.nmbr9.actions import NUM_ACTIONS
 
@@ -142,5 +143,5 @@ def test_batches_of_mixed_games() -> None:
         maps = np.empty((engine.NUM_MAPS, 64), np.uint64)
         assert engine.legal(states, i, maps) == len(game.legal_actions())
         actions = game.legal_actions().tolist()
-        assert [engine.nth_legal(maps, n) for n in range(len(actions))] == actions
-    assert engine.nth_legal(np.zeros((engine.NUM_MAPS, 64), np.uint64), 0) == -1
+        assert [nth_legal(maps, n) for n in range(len(actions))] == actions
+    assert nth_legal(np.zeros((engine.NUM_MAPS, 64), np.uint64), 0) == -1

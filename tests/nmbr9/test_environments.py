@@ -13,7 +13,6 @@ from patchwork_env import nmbr9_v0
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.nmbr9 import Game
 from patchwork_env.nmbr9.observation import as_dict
-from patchwork_env.nmbr9.rules import outcome
 from patchwork_env.nmbr9_v0 import Nmbr9AECEnv, Nmbr9Env, Nmbr9VectorEnv, SelfPlayVectorEnv
 
 NAME = "patchwork_env:Nmbr9-v0"
@@ -149,7 +148,7 @@ def test_two_that_tie_get_nothing() -> None:
     for _ in range(2):
         game.play(game.legal_actions()[0])
     assert game.winners() == (0, 1)
-    assert [outcome(game.state, 0, player) for player in range(2)] == [0.0, 0.0]
+    assert [game.rules.kernels.outcome(game.state, 0, player) for player in range(2)] == [0.0, 0.0]
 
 
 @pytest.mark.parametrize("order", ["unknown", "known", "free"])

@@ -9,7 +9,7 @@ import pytest
 
 from patchwork_env.envs.spaces import GameSpaces
 from patchwork_env.nmbr9 import Game
-from patchwork_env.nmbr9.observation import OBSERVATION_SIZE, UPPER_BOUNDS, as_dict, read_observation
+from patchwork_env.nmbr9.observation import LAYOUT, OBSERVATION_SIZE, as_dict, read_observation
 from patchwork_env.nmbr9.rules import RULES
 from patchwork_env.nmbr9.state import empty_states
 from tests.nmbr9.twins import as_high_as_possible, play_out
@@ -118,7 +118,7 @@ def test_the_bounds_hold_for_high_towers() -> None:
     rng = random.Random(3)
     while not game.is_over:
         game.play(highest(game, rng))
-        assert (game.observation() <= UPPER_BOUNDS).all()
+        assert (game.observation() <= LAYOUT.upper_bounds).all()
     assert game.observation().shape == (OBSERVATION_SIZE,)
 
 
@@ -129,7 +129,7 @@ def test_a_table_is_read_from_what_its_player_sees(order: str) -> None:
     while not game.is_over:
         player = game.current_player
         read_observation(game.observation(player), found, 0)
-        seen = Game._of_record(found)
+        seen = Game.unchecked(found)
         assert seen.placements(0) == game.placements(player)
         assert seen.digit == game.digit
         assert seen.num_rounds == 12

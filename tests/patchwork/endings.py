@@ -76,7 +76,7 @@ def made_up_ending(rng: random.Random) -> Game:
     mover = states[0]["current_player"]
     if rng.random() < 0.2 and engine.empty_cells(states, 0, mover):
         states[0]["pending_special"] = 1
-    return Game._of_record(states)
+    return Game.unchecked(states)
 
 
 def _cover(states: States, player: int, rng: random.Random) -> None:

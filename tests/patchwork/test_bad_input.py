@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from patchwork_env.patchwork import Game, IllegalActionError, Move
-from patchwork_env.patchwork.serialization import FORMAT
 from patchwork_env.patchwork.state import STATE, States
 from tests.patchwork.naive import NaiveGame
 from tests.patchwork.recorded import GAMES
@@ -271,7 +270,7 @@ def test_states_that_no_game_reaches(named: str) -> None:
     states = played(12).state.copy()
     CONTRADICTIONS[named](states)
     with pytest.raises(ValueError, match="no game of Patchwork reaches") as caught:
-        Game.from_bytes(FORMAT.pack(states))
+        Game.from_bytes(Game.rules.storage.pack(states))
     assert all(word in str(caught.value) for word in named.split())
 
 
@@ -281,7 +280,7 @@ def test_a_state_that_is_let_in_can_be_played(game: Game, data: st.DataObject) -
     record = bytearray(game.state.tobytes())
     for _ in range(data.draw(st.integers(1, 3))):
         record[data.draw(st.integers(0, len(record) - 1))] = data.draw(st.integers(0, 255))
-    stored = FORMAT.pack(np.frombuffer(bytes(record), STATE))
+    stored = Game.rules.storage.pack(np.frombuffer(bytes(record), STATE))
     try:
         again = Game.from_bytes(stored)
     except ValueError:
@@ -299,11 +298,11 @@ def test_no_more_buttons_than_a_game_can_bring() -> None:
     for buttons in (2**15 - 1, 400, 5 + 53):
         states["buttons"] = buttons
         with pytest.raises(ValueError, match=f"{buttons} buttons, of which at most"):
-            Game.from_bytes(FORMAT.pack(states))
+            Game.from_bytes(Game.rules.storage.pack(states))
     states = Game(circle=CIRCLE).state.copy()
     states["buttons"] = 5, 6
     with pytest.raises(ValueError, match="player 1 has 6 buttons, of which at most 5 can be"):
-        Game.from_bytes(FORMAT.pack(states))
+        Game.from_bytes(Game.rules.storage.pack(states))
 
 
 def test_what_was_paid_is_gone() -> None:
@@ -313,7 +312,7 @@ def test_what_was_paid_is_gone() -> None:
     assert states["buttons"].tolist() == [[3, 5]]
     states["buttons"] = 7, 5
     with pytest.raises(ValueError, match=r"the buttons .* are more than 12 less the 2 paid"):
-        Game.from_bytes(FORMAT.pack(states))
+        Game.from_bytes(Game.rules.storage.pack(states))
 
 
 POSITION = Game(circle=CIRCLE).position_text()

@@ -86,7 +86,7 @@ def test_what_is_known_of_one_game_is_not_used_in_another() -> None:
         check(game, solver)
         states = game.state.copy()
         states[0]["circle"][1:3] = states[0]["circle"][2:0:-1]
-        game = Game._of_record(states)
+        game = Game.unchecked(states)
 
 
 def test_numbers_of_games_start_again() -> None:
@@ -167,7 +167,7 @@ def test_coverable_cells_are_those_of_all_placements() -> None:
         words = [np.uint64(word) ^ np.uint64((1 << 63) - 1) for word in game.state[0]["quilt"][player]]
         rich = game.state.copy()
         rich[0]["buttons"], rich[0]["pending_special"] = 99, 0
-        rich = Game._of_record(rich)
+        rich = Game.unchecked(rich)
         for patch in rich.offered:
             moves = map(rich.decode, rich.legal_actions()[1:].tolist())
             cells = {cell for move in moves if move.patch == patch for cell in move.cells}
@@ -225,13 +225,13 @@ def slightly_changed(game: Game, rng: random.Random) -> Game:
     states, player = game.state.copy(), rng.randrange(2)
     if rng.random() < 0.2:
         states[0]["buttons"][player] = rng.randrange(12)
-        return Game._of_record(states)
+        return Game.unchecked(states)
     quilt = game.quilt(player).ravel()
     quilt[rng.choice(np.flatnonzero(quilt).tolist())] = False
     quilt[rng.choice(np.flatnonzero(~quilt).tolist())] = True
     bits = sum(1 << int(cell) for cell in np.flatnonzero(quilt))
     states[0]["quilt"][player] = bits & (1 << 63) - 1, bits >> 18
-    return Game._of_record(states)
+    return Game.unchecked(states)
 
 
 @pytest.mark.slow

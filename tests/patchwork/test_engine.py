@@ -103,7 +103,7 @@ def test_the_neutral_token_moves_to_the_place_of_the_patch(slot: int) -> None:
         states[0]["circle"][:length] = circle
         states[0]["num_patches"] = length
         states[0]["buttons"] = 20
-        game = Game._of_record(states)  # these patches alone make no game
+        game = Game.unchecked(states)  # these patches alone make no game
         action = 1 + 648 * slot
         assert engine.is_legal(states, 0, action) == (slot < length)
         if slot < length:
@@ -133,11 +133,11 @@ def test_play_refuses_what_is_not_legal() -> None:
     states = games_in_play(20, 1)
     before = states.copy()
     mask = np.empty(NUM_ACTIONS, np.int8)
-    assert engine.legal_mask(states, 0, mask) == mask.sum()
+    assert RULES.kernels.legal_mask(states, 0, mask) == mask.sum()
     for action in [-1, NUM_ACTIONS, *np.flatnonzero(mask == 0)[::25]]:
-        assert not engine.play(states, 0, action)
+        assert not RULES.kernels.play(states, 0, action)
         assert states.tobytes() == before.tobytes()
-    assert engine.play(states, 0, np.flatnonzero(mask)[-1])
+    assert RULES.kernels.play(states, 0, np.flatnonzero(mask)[-1])
     assert states.tobytes() != before.tobytes()
 
 
@@ -154,7 +154,7 @@ def test_all_forms_of_the_legal_set_agree(turns: int) -> None:
         count = engine.legal(states, i, anchors)
         assert engine.write_actions(anchors, actions) == count
         legal = actions[:count].tolist()
-        assert engine.legal_mask(states, i, mask) == count
+        assert RULES.kernels.legal_mask(states, i, mask) == count
         assert np.flatnonzero(mask).tolist() == legal
         assert mask.max() == 1
         assert [engine.nth_legal(anchors, n) for n in range(count)] == legal
@@ -198,7 +198,7 @@ def test_the_legal_set_after_the_end_is_empty() -> None:
     assert engine.is_over(states, 0)
     assert engine.legal(states, 0, anchors) == 0
     assert not anchors.any()
-    assert engine.legal_mask(states, 0, mask) == 0
+    assert RULES.kernels.legal_mask(states, 0, mask) == 0
     assert not mask.any()
     assert not engine.is_legal(states, 0, 0)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.components import LAST_SPACE, PATCHES, START_BUTTONS
-from patchwork_env.patchwork.observation import BUTTONS_FEATURE, UPPER_BOUNDS, as_dict
+from patchwork_env.patchwork.observation import BUTTONS_FEATURE, LAYOUT, as_dict
 from patchwork_env.patchwork.serialization import most_buttons
 from patchwork_env.patchwork.state import STATE
 from patchwork_env.patchwork.tables import INCOMES_UP_TO
@@ -21,7 +21,7 @@ def test_the_most_buttons_have_room() -> None:
     most = most_buttons(LAST_SPACE, ALL_INCOME)
     assert most == START_BUTTONS + LAST_SPACE + 9 * ALL_INCOME == 400
     assert most < np.iinfo(STATE["buttons"].base).max
-    assert most <= 32 * as_dict(UPPER_BOUNDS)["players"][:, BUTTONS_FEATURE].min()
+    assert most <= 32 * as_dict(LAYOUT.upper_bounds)["players"][:, BUTTONS_FEATURE].min()
     assert max(ALL_INCOME, LAST_SPACE + max(patch.time for patch in PATCHES)) <= np.iinfo(np.uint8).max
 
 

@@ -100,7 +100,7 @@ def game_at(naive: NaiveGame, variant: str) -> Game:
     record["bonus_owner"] = NOBODY if naive.bonus_owner is None else naive.bonus_owner
     record["first_finisher"] = NOBODY if naive.first_finisher is None else naive.first_finisher
     record["variant"] = VARIANTS.index(variant)
-    return Game._of_record(states)
+    return Game.unchecked(states)
 
 
 def play_out(game: Game, naive: NaiveGame, policy: Policy, rng: random.Random) -> Counter[str]:

@@ -362,8 +362,7 @@ def put(states: States, tiles: Iterable[Tile]) -> bool:
         action = action_of(tile, states, first)
         if not engine.is_legal(states, 0, action) or engine.level_of(states, 0, action) != tile.level:
             return False
-        if not engine.play(states, 0, action):
-            return False
+        engine.apply(states, 0, action)
     return True
 
 

@@ -16,9 +16,9 @@ from patchwork_env.agents.base import Actions
 from patchwork_env.core.checks import as_path, check_between
 from patchwork_env.core.files import GrowingFile, storing_in
 from patchwork_env.core.game import BaseGame
+from patchwork_env.core.kernels import States
 from patchwork_env.core.messages import encoded
 from patchwork_env.core.names import short_repr
-from patchwork_env.core.rules import States
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import NMBR9, PATCHWORK, rules_of
 from patchwork_env.integrations.language_models.dialogue import Complete, Decision, Limits, Usage, decide
@@ -97,7 +97,7 @@ class TextAgent(BatchAgent):
             StorageError: The transcript cannot be written.
         """
         game_class = rules_of(self.check_states(states)).game
-        games = [game_class._of_record(states, i) for i in range(len(states))]
+        games = [game_class.unchecked(states, i) for i in range(len(states))]
         decisions = zip(games, self._decisions(games), strict=True)
         return np.array([self._settle(game, decision) for game, decision in decisions], np.int64)
 

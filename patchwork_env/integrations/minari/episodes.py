@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core.batches import SCORE, Masks, final_reward, loop, write_views
-from patchwork_env.core.game import BaseGame
-from patchwork_env.core.rules import Rules, States
+from patchwork_env.core.game import BaseGame, Rules
+from patchwork_env.core.kernels import States
 from patchwork_env.core.tensors import Observation
 from patchwork_env.integrations.minari.games import PlayedGame
 from patchwork_env.learning.evaluation.playing import Integers

@@ -15,8 +15,8 @@ from patchwork_env import __version__
 from patchwork_env.agents import Agent, as_agent
 from patchwork_env.core.batches import REWARDS
 from patchwork_env.core.checks import check_between, check_seed
+from patchwork_env.core.game import Rules
 from patchwork_env.core.names import short_repr
-from patchwork_env.core.rules import Rules
 from patchwork_env.envs.options import check_rewards, complete
 from patchwork_env.games import rules_of
 from patchwork_env.integrations.minari.dataset import DATA, EpisodeFile, Place, environment_of, write_dataset

@@ -36,7 +36,7 @@ class Node:
 
     def copy_of_game(self) -> BaseGame:
         """A game at this position that may be played on, without what was played before."""
-        return type(self.game)._of_record(self.game.state)
+        return type(self.game).unchecked(self.game.state)
 
     @property
     def legal(self) -> list[int]:
@@ -65,8 +65,8 @@ def _restored(name: str, record: bytes, dealing: int | None) -> Node:
     states = np.frombuffer(record, rules.dtype)
     if dealing is None:
         return Node(rules.game.from_state(states))
-    find_out_of_range = rules.game._storage.find_out_of_range
+    find_out_of_range = rules.find_out_of_range
     problem = find_out_of_range and find_out_of_range(states)
     if problem:
         raise ValueError(f"no game of {rules.title} reaches this state: {problem}")
-    return Node(rules.game._of_record(states), dealing)
+    return Node(rules.game.unchecked(states), dealing)

@@ -9,7 +9,6 @@ import numpy as np
 from patchwork_env.core.game import BaseGame
 from patchwork_env.learning.algorithms.common.rewards import rewards_of_players
 from patchwork_env.learning.config import Reward
-from patchwork_env.nmbr9.rules import outcome
 from patchwork_env.patchwork import Game as PatchworkGame
 
 
@@ -32,6 +31,7 @@ def _of_nmbr9(reward: Reward, game: Any) -> list[float]:
     scores = game.scores()
     if len(scores) == 1:
         return [0.0]
+    outcome = game.rules.kernels.outcome
     rewards = []
     for player, score in enumerate(scores):
         rival = max(scores[:player] + scores[player + 1 :])

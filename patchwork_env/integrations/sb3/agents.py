@@ -25,8 +25,8 @@ from patchwork_env.agents.base import Actions, SamplingAgent
 from patchwork_env.agents.networks import PolicyNetwork
 from patchwork_env.agents.policy import PolicyAgent
 from patchwork_env.agents.simple import views_of
+from patchwork_env.core.kernels import States
 from patchwork_env.core.names import short_repr
-from patchwork_env.core.rules import States
 from patchwork_env.games import rules_of
 from patchwork_env.integrations.sb3.policy import PatchworkPolicy, are_within, game_of
 

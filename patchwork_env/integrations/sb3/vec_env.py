@@ -16,10 +16,10 @@ from patchwork_env.agents import Agent, as_agents
 from patchwork_env.core import batches
 from patchwork_env.core.batches import MARGIN, MARGIN_SCALE, OUTCOME, SCORE, Games, list_games, loop
 from patchwork_env.core.checks import check_seed, seed_streams
-from patchwork_env.core.game import BaseGame
+from patchwork_env.core.game import BaseGame, SetUp
+from patchwork_env.core.kernels import States
 from patchwork_env.core.names import short_repr
 from patchwork_env.core.records import records_at
-from patchwork_env.core.rules import SetUp, States
 from patchwork_env.core.tensors import Observation
 from patchwork_env.envs.opponents import Opponents
 from patchwork_env.envs.options import check_batch, check_num_envs, check_rewards, check_saved, complete
@@ -312,7 +312,7 @@ class SelfPlayVecEnv(MaskedVecEnv):
 
     def games(self) -> list[BaseGame]:
         """Copies of all games."""
-        return [self.rules.game._of_record(self.states, i) for i in range(self.num_envs)]
+        return [self.rules.game.unchecked(self.states, i) for i in range(self.num_envs)]
 
     def save(self) -> dict[str, npt.NDArray[Any]]:
         """Copies of all that the games depend on, except the opponents, for :meth:`restore`."""

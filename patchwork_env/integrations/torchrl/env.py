@@ -177,7 +177,7 @@ class GamesEnv(EnvBase):
 
     def _make_specs(self) -> None:
         batch, n, rules, device = self.batch, self.batch.num_envs, self.batch.rules, self.device
-        high = torch.from_numpy(rules.upper_bounds).to(device).expand(n, -1)
+        high = torch.from_numpy(rules.layout.upper_bounds).to(device).expand(n, -1)
         mask_shape = (n, rules.num_actions)
         self.observation_spec = Composite(
             observation=Bounded(torch.zeros_like(high), high, dtype=torch.float32, device=device),

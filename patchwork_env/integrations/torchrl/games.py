@@ -23,7 +23,8 @@ from patchwork_env.core.batches import (
     write_current_observations,
 )
 from patchwork_env.core.checks import check_seed
-from patchwork_env.core.rules import Rules, States
+from patchwork_env.core.game import Rules
+from patchwork_env.core.kernels import States
 from patchwork_env.core.tensors import Observation
 from patchwork_env.envs.opponents import Opponent
 from patchwork_env.envs.self_play import SelfPlayBatch, show_games

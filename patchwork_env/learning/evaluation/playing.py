@@ -21,9 +21,9 @@ from patchwork_env.core.batches import first_illegal, imagined, loop, play_liste
 from patchwork_env.core.checks import as_integer
 from patchwork_env.core.documents import one_line
 from patchwork_env.core.game import BaseGame
+from patchwork_env.core.kernels import States
 from patchwork_env.core.random import Streams
 from patchwork_env.core.records import records_at
-from patchwork_env.core.rules import States
 from patchwork_env.errors import IllegalActionError, OpponentError
 from patchwork_env.games import rules_of
 
@@ -69,7 +69,7 @@ class Games:
         self.forfeits = np.zeros((len(states), len(agents)), np.bool_)
         self.seconds = [0.0] * len(agents)
         tracked = len(states) if any(map(_takes_games, agents)) else keep
-        of_record = self.rules.game._of_record
+        of_record = self.rules.game.unchecked
         self._tracked: tuple[BaseGame[Any], ...] = tuple(of_record(states, i) for i in range(tracked))
         self.kept = self._tracked[:keep]
 
@@ -139,7 +139,7 @@ class Games:
                 answers = agent.act_batch(shown)
                 seconds = perf_counter() - began
                 return np.asarray(answers), seconds
-        of_record = self.rules.game._of_record
+        of_record = self.rules.game.unchecked
         copies = [
             of_record(shown, k) if self.rules.hides else self._tracked[i].clone() for k, i in enumerate(games)
         ]
@@ -204,7 +204,7 @@ def _check_actions(given: Any, agent: Agent, states: States) -> Integers:
     rules, actions = rules_of(states), np.ascontiguousarray(answer, np.int64)
     illegal = int(loop(first_illegal, rules)(states, actions))
     if illegal >= 0:
-        game, action = rules.game._of_record(states, illegal), int(answer[illegal])
+        game, action = rules.game.unchecked(states, illegal), int(answer[illegal])
         before = repr(game)
         try:
             game.play(action)

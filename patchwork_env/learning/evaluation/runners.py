@@ -14,9 +14,9 @@ from patchwork_env.agents import Agent
 from patchwork_env.core.batches import deal_all, loop
 from patchwork_env.core.checks import check_one_of, seed_streams
 from patchwork_env.core.compile import kernel, template
+from patchwork_env.core.kernels import Kernels, States
 from patchwork_env.core.names import counted
 from patchwork_env.core.random import Streams
-from patchwork_env.core.rules import Kernels, States
 from patchwork_env.games import GAMES, NMBR9, PATCHWORK, rules_of
 from patchwork_env.learning.evaluation.playing import BLOCK_SIZE, Games, Integers, derived_seed
 from patchwork_env.nmbr9 import engine as nmbr9

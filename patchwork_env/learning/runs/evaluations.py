@@ -13,7 +13,6 @@ import numpy as np
 from patchwork_env.core.files import make_folder, write_text
 from patchwork_env.core.game import BaseGame
 from patchwork_env.errors import MissingExtraError
-from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.common.trainer import Trainer
 from patchwork_env.learning.evaluation.gauntlet import rating_metrics
 from patchwork_env.learning.evaluation.results import MatchResult
@@ -143,7 +142,7 @@ class Evaluations:
     def _show_game(self, steps: int, result: MatchResult) -> None:
         """Logs a game against an opponent, as text and as a picture."""
         game, names = result.kept[0], players_of(result, 0)
-        self._log.add_text(_SHOWN_GAME, _as_markdown(game, names, result.games.game), steps)
+        self._log.add_text(_SHOWN_GAME, _as_markdown(game, names), steps)
         if not self._draws:
             return
         try:
@@ -186,6 +185,6 @@ def _strength(evaluation: dict[str, Any]) -> float:
     return float(np.mean([metric_of(match, metric) for match in evaluation["matches"]]))
 
 
-def _as_markdown(game: BaseGame, names: tuple[str, str], kind: str) -> str:
+def _as_markdown(game: BaseGame, names: tuple[str, str]) -> str:
     title = f"{names[0]} (player 0) against {names[1]} (player 1), scores {game.scores()}"
-    return f"{title}\n\n```\n{rules_of(kind).pictures.text(game)}\n```\n\n```\n{game.notation()}```\n"
+    return f"{title}\n\n```\n{game}\n```\n\n```\n{game.notation()}```\n"

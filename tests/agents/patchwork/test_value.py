@@ -154,7 +154,7 @@ def test_fits_are_the_placements_that_are_legal(games):
         if game.state[0]["pending_special"]:
             continue
         rows = listed(features.list_fit_rows, game.state, 0, 0)
-        rich = Game._of_record(game.state)
+        rich = Game.unchecked(game.state)
         rich.state["buttons"] = 100
         slots = [kind_of(int(action)) for action in rich.legal_actions()]
         for slot, row in enumerate(rows[:3], 1):

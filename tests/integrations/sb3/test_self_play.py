@@ -142,7 +142,7 @@ def test_any_policy_plays_against_itself():
     model.learn(128, SelfPlayCallback(fraction=1.0, snapshot_every=1))
     states = begin_games(RULES, seed_streams(3, 6))
     agent, drawing = as_agent(model), as_agent(model, sample=True, seed=4)
-    games = [RULES.game._of_record(states, i) for i in range(len(states))]
+    games = [RULES.game.unchecked(states, i) for i in range(len(states))]
     observations, masks = (
         np.array(rows)
         for rows in zip(*((game.observation(), game.action_mask()) for game in games), strict=True)

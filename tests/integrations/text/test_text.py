@@ -14,7 +14,7 @@ from patchwork_env.errors import IllegalActionError
 from patchwork_env.integrations import text
 from patchwork_env.nmbr9 import Game as Nmbr9
 from patchwork_env.patchwork import Game as Patchwork
-from tests.toy.game import Game as Toy
+from tests.toy import Game as Toy
 
 
 def after(game: BaseGame, moves: int, seed: int = 0) -> Any:
@@ -369,6 +369,6 @@ def test_texts_alone_are_read() -> None:
 
 
 def test_other_games_have_no_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(games._MODULES, "row", "tests.toy.rules")
+    monkeypatch.setitem(games._MODULES, "row", "tests.toy")
     with pytest.raises(ValueError, match="'row' cannot be told in words; allowed are patchwork, nmbr9"):
         text.rules(Toy(seed=1))

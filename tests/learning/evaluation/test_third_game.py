@@ -14,7 +14,7 @@ from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.runners import AGENT, OPPONENT
 from tests.toy import Game
 
-register("row", "tests.toy.rules")
+register("row", "tests.toy")
 
 
 def widest(game: Game) -> int:

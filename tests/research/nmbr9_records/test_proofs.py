@@ -7,10 +7,11 @@ import pytest
 
 from patchwork_env.agents.nmbr9.greedy import choose_action as highest_placement
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.kernels import nth_legal
 from patchwork_env.nmbr9 import Game
 from patchwork_env.nmbr9.actions import choose_action
 from patchwork_env.nmbr9.components import NUM_DIGITS
-from patchwork_env.nmbr9.engine import apply, is_over, legal, level_of, nth_legal, score, supply
+from patchwork_env.nmbr9.engine import apply, is_over, legal, level_of, score, supply
 from tests.scripts import run_study
 
 

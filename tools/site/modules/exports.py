@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from patchwork_env.core.kernels import Kernels
 from patchwork_env.core.random import random_below, start_streams
 
 Export = Callable[..., float]
 
 
-def rules(room: Any, engine: ModuleType) -> tuple[Export, ...]:
+def rules(room: Any, game: Kernels) -> tuple[Export, ...]:
     """The rules that need to know nothing of the game, and the agent ``random``."""
 
     def seed_stream(high: int, low: int) -> int:
@@ -24,26 +24,26 @@ def rules(room: Any, engine: ModuleType) -> tuple[Export, ...]:
     def legal_actions() -> int:
         """Lists the legal actions; returns their number."""
         here = room()
-        count = engine.legal(here.states, 0, here.legal_set)
-        return engine.write_actions(here.legal_set, here.actions) if count > 0 else 0
+        count = game.legal(here.states, 0, here.legal_set)
+        return game.write_actions(here.legal_set, here.actions) if count > 0 else 0
 
     def play(action: int) -> int:
         """Plays an action if the game allows it; returns whether it does."""
-        return int(engine.play(room().states, 0, action))
+        return int(game.play(room().states, 0, action))
 
     def is_over() -> int:
         """Whether the game has ended."""
-        return int(engine.is_over(room().states, 0))
+        return int(game.is_over(room().states, 0))
 
     def score(player: int) -> int:
         """The score of a player as if the game ended now."""
-        return engine.score(room().states, 0, player)
+        return game.score(room().states, 0, player)
 
     def choose_at_random() -> int:
         """The action of the agent ``random``."""
         here = room()
-        count = engine.legal(here.states, 0, here.legal_set)
-        return engine.nth_legal(here.legal_set, random_below(here.streams, 0, count))
+        count = game.legal(here.states, 0, here.legal_set)
+        return game.nth_legal(here.legal_set, random_below(here.streams, 0, count))
 
     return seed_stream, legal_actions, play, is_over, score, choose_at_random
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from patchwork_env.agents.nmbr9 import greedy
 from patchwork_env.nmbr9 import engine
+from patchwork_env.nmbr9.rules import RULES
 from tools.site.modules.exports import Export, rules
 from tools.site.modules.nmbr9_room import room
 
@@ -50,6 +51,6 @@ def choose_greedily() -> int:
 
 
 EXPORTS: tuple[Export, ...] = (
-    *rules(room, engine),
+    *rules(room, RULES.kernels),
     *(new_game, shuffle, is_legal, digit_to_place, num_placed, count_supply, choose_greedily),
 )

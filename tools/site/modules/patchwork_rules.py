@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from patchwork_env.agents.patchwork import greedy
 from patchwork_env.patchwork import engine
+from patchwork_env.patchwork.rules import RULES
 from tools.site.modules.exports import Export, rules
 from tools.site.modules.patchwork_room import room
 
@@ -30,4 +31,4 @@ def choose_greedily() -> int:
     return greedy.choose_action(room().states, 0, room().legal_set)
 
 
-EXPORTS: tuple[Export, ...] = (*rules(room, engine), new_game, shuffle, winner, choose_greedily)
+EXPORTS: tuple[Export, ...] = (*rules(room, RULES.kernels), new_game, shuffle, winner, choose_greedily)

@@ -8,7 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.core.rules import Rules, States
+from patchwork_env.core.game import Rules
+from patchwork_env.core.kernels import States
 from patchwork_env.games import PATCHWORK
 from patchwork_env.nmbr9 import figures as nmbr9
 from patchwork_env.patchwork import figures as patchwork

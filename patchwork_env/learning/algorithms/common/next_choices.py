@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from patchwork_env.core import batches
 from patchwork_env.core.batches import OUTCOME, list_games, loop
-from patchwork_env.core.rules import States
+from patchwork_env.core.kernels import States
 from patchwork_env.games import rules_of
 
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from patchwork_env.agents.networks import PolicyNetwork
-from patchwork_env.core.rules import States
+from patchwork_env.core.kernels import States
 from patchwork_env.learning.algorithms.common.advantages import advantages
 from patchwork_env.learning.algorithms.common.gradients import Losses, compute_gradient, means
 from patchwork_env.learning.algorithms.common.threads import ThreadPool

@@ -13,7 +13,7 @@ import torch
 from patchwork_env.agents import ragged
 from patchwork_env.agents.networks import PolicyNetwork
 from patchwork_env.agents.policy import NetworkEvaluator
-from patchwork_env.core.rules import States
+from patchwork_env.core.kernels import States
 from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.common.advantages import Decisions

@@ -1,0 +1,234 @@
+"""The compiled rules of a game: its own kernels, and those that follow from them.
+
+A legal set is an array of words ``(rows, words)`` in whatever form suits a game. Unless the game brings
+kernels of its own, it is a bitset: bit ``b`` of word ``w``, counted through all rows, says whether action
+``64 * w + b`` is legal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import get_annotations
+from types import ModuleType
+from typing import Any, Protocol, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env.core.bits import U1, lowest_bit, nth_bit, popcount, unpack_bits
+from patchwork_env.core.compile import kernel, specialize, template
+from patchwork_env.core.random import Streams
+from patchwork_env.core.tensors import Observation
+
+States = npt.NDArray[np.void]
+"""Array of a game's records, shape ``(n,)``. The records of every game have a field ``current_player``."""
+LegalSet = npt.NDArray[np.uint64]
+"""The legal actions of one state, shape ``(rows, words)``."""
+
+_WORD = 64
+
+
+class Kernels(Protocol):
+    """The compiled rules of one game, which trust their arguments; templates know them as ``game``.
+
+    The arguments ``(states, i)``, with which most of them begin, are an array of records and an index. A game
+    must bring ``is_over``, ``legal``, ``apply``, ``score``, ``deal`` and ``write_observation``; the others
+    have defaults.
+
+    Attributes:
+        legal_shape: The shape of legal sets.
+        max_players: The highest number of players.
+        is_over: ``(states, i)`` says whether the game has ended.
+        legal: ``(states, i, legal_set)`` writes the legal actions of the current player, of which there are
+            none if the game is over, and returns their number.
+        apply: ``(states, i, action)`` plays a legal action.
+        score: ``(states, i, player)`` is a player's score at any time, an integer. A move changes only the
+            score of the player who makes it.
+        deal: ``(states, i, streams, beginning, chance)`` begins a game; see
+            :class:`~patchwork_env.core.game.SetUp`. Random numbers come from the stream of the same index.
+        write_observation: ``(states, i, observer, out)`` writes what a player sees to a contiguous float32
+            array ``(layout.size,)``.
+        num_players: ``(states, i)`` is the number of players; by default ``max_players``.
+        outcome: ``(states, i, player)`` is the reward for the end of a game: 1 for a sole winner; the rewards
+            of all players add up to 0. By default those with the highest score win.
+        redraw: ``(states, i, streams)`` draws anew what the record holds but the current player cannot know,
+            such as the order of the cards to come; by default nothing.
+        is_legal: ``(states, i, action)`` says of any integer whether the current player may play it.
+        nth_legal: ``(legal_set, n)`` is the ``n``-th legal action in ascending order, or -1.
+        write_actions: ``(legal_set, actions)`` lists the legal actions in ascending order in an int16 array
+            and returns their number.
+        write_mask: ``(states, i, legal_set, count, mask)`` writes the legal set of a state, which has
+            ``count`` actions, as 0 and 1 to an int8 array ``(num_actions,)``.
+        legal_mask: ``(states, i, mask)`` writes the mask of a state and returns the number of legal actions.
+        play: ``(states, i, action)`` plays an action, any integer, if it is legal; returns whether it was.
+    """
+
+    legal_shape: tuple[int, int]
+    max_players: int
+    is_over: Callable[[States, int], bool]
+    legal: Callable[[States, int, LegalSet], int]
+    apply: Callable[[States, int, int], None]
+    score: Callable[[States, int, int], int]
+    deal: Callable[[States, int, Streams, States, int], None]
+    write_observation: Callable[[States, int, int, Observation], None]
+    num_players: Callable[[States, int], int]
+    outcome: Callable[[States, int, int], float]
+    redraw: Callable[[States, int, Streams], None]
+    is_legal: Callable[[States, int, int], bool]
+    nth_legal: Callable[[LegalSet, int], int]
+    write_actions: Callable[[LegalSet, npt.NDArray[np.int16]], int]
+    write_mask: Callable[[States, int, LegalSet, int, npt.NDArray[np.int8]], None]
+    legal_mask: Callable[[States, int, npt.NDArray[np.int8]], int]
+    play: Callable[[States, int, int], bool]
+
+
+game = cast(Kernels, None)  # each game's kernels take its place
+
+
+# --- bitsets ----------------------------------------------------------------------------------------------
+
+
+@kernel
+def nth_legal(legal_set: LegalSet, n: int) -> int:
+    """The ``n``-th legal action of a bitset in ascending order, or -1."""
+    rows, words = legal_set.shape
+    for row in range(rows):
+        for k in range(words):
+            word = legal_set[row, k]
+            if word:
+                count = popcount(word)
+                if n < count:
+                    return int((row * words + k) * _WORD) + nth_bit(word, n)
+                n -= count
+    return -1
+
+
+@kernel
+def write_actions(legal_set: LegalSet, actions: npt.NDArray[np.int16]) -> int:
+    """Lists the legal actions of a bitset in ascending order and returns their number."""
+    rows, words = legal_set.shape
+    count = 0
+    for row in range(rows):
+        for k in range(words):
+            word = legal_set[row, k]
+            while word:
+                actions[count] = (row * words + k) * _WORD + lowest_bit(word)
+                count += 1
+                word &= word - U1
+    return count
+
+
+@kernel
+def write_mask(states: States, i: int, legal_set: LegalSet, count: int, mask: npt.NDArray[np.int8]) -> None:
+    """Writes a bitset as an action mask."""
+    rows, words = legal_set.shape
+    first = 0
+    for row in range(rows):
+        for k in range(words):
+            if first + _WORD <= len(mask):
+                unpack_bits(mask, first, legal_set[row, k])
+            else:
+                for action in range(first, len(mask)):
+                    mask[action] = (legal_set[row, k] >> np.uint64(action - first)) & U1
+            first += _WORD
+
+
+@template(allocates=True)
+def is_in_legal_set(states: States, i: int, action: int) -> bool:
+    """Whether a bitset of the legal actions holds an action, any integer."""
+    legal_set = np.empty(game.legal_shape, np.uint64)
+    rows, words = game.legal_shape
+    if action < 0 or action >= rows * words * _WORD:
+        return False
+    game.legal(states, i, legal_set)
+    place = action // _WORD
+    return bool((legal_set[place // words, place % words] >> np.uint64(action % _WORD)) & U1 != 0)
+
+
+# --- what follows for every game --------------------------------------------------------------------------
+
+
+@template(allocates=True)
+def write_legal_mask(states: States, i: int, mask: npt.NDArray[np.int8]) -> int:
+    """Writes the mask of a state and returns the number of legal actions."""
+    legal_set = np.empty(game.legal_shape, np.uint64)
+    count = game.legal(states, i, legal_set)
+    game.write_mask(states, i, legal_set, count, mask)
+    return count
+
+
+@template
+def play_if_legal(states: States, i: int, action: int) -> bool:
+    """Plays an action, any integer, if it is legal; returns whether it was."""
+    if not game.is_legal(states, i, action):
+        return False
+    game.apply(states, i, action)
+    return True
+
+
+@template
+def most_players(states: States, i: int) -> int:
+    """The number of players of a game that always has the same number."""
+    return game.max_players
+
+
+@template
+def shared_prize(states: States, i: int, player: int) -> float:
+    """A player's reward at the end of a game of several players.
+
+    The winners, who have the highest score, share a prize of 1 equally. The shares are scaled so that a sole
+    winner gets 1 and the rewards of all ``n`` players add up to 0; who has no share gets ``-1 / (n - 1)``.
+    Two players who tie get 0 each.
+    """
+    number = game.num_players(states, i)
+    own, best, winners = game.score(states, i, player), game.score(states, i, 0), 0
+    for other in range(1, number):
+        best = max(best, game.score(states, i, other))
+    for other in range(number):
+        winners += game.score(states, i, other) == best
+    share = 1.0 / winners if own == best else 0.0
+    return (number * share - 1.0) / (number - 1.0)
+
+
+@kernel
+def keep(states: States, i: int, streams: Streams) -> None:
+    """Changes nothing: the record holds nothing that players cannot know."""
+
+
+_DEFAULTS: dict[str, Any] = {
+    "num_players": most_players,
+    "outcome": shared_prize,
+    "redraw": keep,
+    "is_legal": is_in_legal_set,
+    "nth_legal": nth_legal,
+    "write_actions": write_actions,
+    "write_mask": write_mask,
+    "legal_mask": write_legal_mask,
+    "play": play_if_legal,
+}
+
+
+def kernels_of(
+    name: str, modules: tuple[ModuleType, ...], legal_shape: tuple[int, int], max_players: int
+) -> Kernels:
+    """The kernels of a game.
+
+    Args:
+        name: The name of the game.
+        modules: The modules that hold its kernels, under the names of the attributes of :class:`Kernels`.
+        legal_shape: The shape of its legal sets.
+        max_players: The highest number of players that it may have.
+
+    Raises:
+        AttributeError: A kernel is missing that every game must bring.
+    """
+    made = ModuleType(name)
+    given = _DEFAULTS | {"legal_shape": legal_shape, "max_players": max_players}
+    for module in modules:
+        given |= vars(module)
+    for key in get_annotations(Kernels):
+        if key not in given:
+            raise AttributeError(f"the game {name!r} has no kernel {key!r}")
+        of_game = given[key]
+        setattr(made, key, specialize(of_game, made) if hasattr(of_game, "__template__") else of_game)
+    return cast(Kernels, made)
