@@ -41,7 +41,7 @@ libraries_ray := ray
 libraries_tianshou := tianshou
 with_libraries := agilerl browser clients frameworks openenv proofs ray tianshou
 
-.PHONY: help environment train test test-all test-attack test-bounds coverage test-gymnasium-1.2 \
+.PHONY: help environment train test test-all test-attack test-bounds coverage mutants test-gymnasium-1.2 \
 	$(addprefix test-,$(with_libraries)) kill-with-ray test-resolution site lint format bench benchmark clean distclean
 
 help:  ## show this list
@@ -82,6 +82,9 @@ test-bounds: $(ready)  ## play and train with bounds checks in all compiled code
 test-gymnasium-1.2: $(old_gymnasium)/ready  ## run the tests of the environments with the oldest supported Gymnasium
 	$(old_gymnasium)/bin/python -m pytest \
 		tests/envs tests/patchwork/test_environments.py tests/nmbr9/test_environments.py
+
+mutants: $(ready)  ## see whether the tests find a hundred small faults (an hour)
+	$(python) -m tools.mutants
 
 # An environment that holds some packages of its own and finds all others in $(VENV).
 define create_beside
