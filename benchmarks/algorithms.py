@@ -13,7 +13,7 @@ from pathlib import Path
 
 from patchwork_env.agents.checkpoints import CHECKPOINT_FILE
 from patchwork_env.core.files import write_text
-from patchwork_env.learning.config import load_stored_config
+from patchwork_env.learning.config import load_config
 from patchwork_env.learning.distributed.jobs import add_worker_options, workers_of
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.results import MatchResult
@@ -64,7 +64,7 @@ def main() -> None:
     print("|---|---|---|---|---|")
     figures = []
     for run in options.runs:
-        algorithm = load_stored_config(run / CONFIG_FILE).algorithm
+        algorithm = load_config(run / CONFIG_FILE).algorithm
         for minutes, steps, folder in chosen(run, options.minutes):
             specs = [str(folder)]
             if algorithm in WITH_NETWORK:

@@ -158,7 +158,7 @@ def _run(name: str) -> dict[str, bytes]:
         folder = Path(parent)
         trainer = make_trainer(_config(name))
         begin_run(folder, trainer, trainer.config)
-        log = Log(folder, 0)
+        log = Log(folder, 0, trainer.config.model_copy(update={"tracker": ()}))
         for _ in range(2):
             log.add(trainer.step(), trainer.steps, trainer.seconds / 60)
             save_checkpoint(folder, trainer)
@@ -219,7 +219,7 @@ def _with_odd_numbers(data: bytes, random: Generator) -> bytes:
 def _try_run(name: str, folder: Path) -> None:
     from patchwork_env.errors import DivergenceError
     from patchwork_env.learning.algorithms.common.trainer import make_trainer
-    from patchwork_env.learning.config import check_memory, load_stored_config
+    from patchwork_env.learning.config import check_memory, load_config
     from patchwork_env.learning.reports.comparison.results import read_result
     from patchwork_env.learning.reports.run.run_data import read_run
     from patchwork_env.learning.runs.checkpoints import load_checkpoint, save_checkpoint
@@ -232,13 +232,13 @@ def _try_run(name: str, folder: Path) -> None:
         except (ValueError, FileNotFoundError) as error:
             _require_short(error)
     try:
-        config = check_memory(load_stored_config(folder / "config.yaml"))
+        config = check_memory(load_config(folder / "config.yaml"))
         trainer = make_trainer(_config(name) if _is_large(config) else config)
         load_checkpoint(folder, trainer)
     except (ValueError, FileNotFoundError) as error:
         _require_short(error)
         return
-    log = Log(folder, trainer.steps)
+    log = Log(folder, trainer.steps, trainer.config.model_copy(update={"tracker": ()}))
     try:
         log.add(trainer.step(), trainer.steps, trainer.seconds / 60)
         save_checkpoint(folder, trainer)

@@ -50,9 +50,9 @@ def files(random: Generator) -> int:
 def overrides(random: Generator) -> int:
     """Overrides with known keys and odd values, and mutated ones."""
     from patchwork_env.learning.config import CONFIGS, algorithms
-    from patchwork_env.learning.config.messages import all_keys
+    from patchwork_env.learning.config.sections import section_keys
 
-    keys = {name: all_keys(kind) for name, kind in algorithms().items()}
+    keys = {name: section_keys(kind) for name, kind in algorithms().items()}
     for _ in range(BATCH):
         path = pick(random, sorted(CONFIGS.glob("*.yaml")))
         algorithm = re.search(r"algorithm: (\w+)", path.read_text())
@@ -87,7 +87,7 @@ def parameters(random: Generator) -> int:
 def _try(path: Path, given: list[str] | tuple[str, ...]) -> None:
     """Loads a configuration, which is refused or survives being stored and loaded again."""
     from patchwork_env.errors import ConfigError
-    from patchwork_env.learning.config import check_memory, dump_config, load_config, load_stored_config
+    from patchwork_env.learning.config import check_memory, dump_config, load_config
 
     try:
         config = check_memory(load_config(path, given))
@@ -97,7 +97,7 @@ def _try(path: Path, given: list[str] | tuple[str, ...]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         stored = Path(folder) / "config.yaml"
         stored.write_text(dump_config(config), encoding="utf-8")
-        assert load_stored_config(stored) == config, "a configuration differs when it is read back"
+        assert load_config(stored) == config, "a configuration differs when it is read back"
 
 
 def _require_message(error: BaseException) -> None:

@@ -17,7 +17,7 @@ from patchwork_env.learning.config.sections import (
     WHOLE,
     Fraction,
     League,
-    Needs,
+    MemoryEstimate,
     Network,
     NonNegative,
     Positive,
@@ -105,7 +105,7 @@ class RllibPpoConfig(ClusterRun, RewardedRun):
         """The league that is played: none where a player is alone."""
         return League(fraction=0.0) if self.rllib_ppo.players == 1 else self.league
 
-    def least_memory(self) -> Needs:
+    def least_memory(self) -> MemoryEstimate:
         """See :meth:`RunConfig.least_memory`."""
         snapshots = self.effective_league.num_snapshots(self.total_steps // self.rllib_ppo.batch_size)
         weights = self.network.num_weights

@@ -17,7 +17,7 @@ from patchwork_env.learning.config.sections import (
     NETWORK_KEYS,
     Fixed,
     Fraction,
-    Needs,
+    MemoryEstimate,
     Positive,
     Several,
     Size,
@@ -103,7 +103,7 @@ class MaskablePpoConfig(PpoRun):
             )
         return self
 
-    def least_memory(self) -> Needs:
+    def least_memory(self) -> MemoryEstimate:
         """See :meth:`RunConfig.least_memory`."""
         settings = self.maskable_ppo
         decisions = settings.num_envs * settings.rollout_steps

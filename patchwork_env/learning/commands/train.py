@@ -20,7 +20,6 @@ from patchwork_env.learning.config import (
     explain,
     list_configs,
     load_config,
-    load_stored_config,
 )
 from patchwork_env.learning.runs import training
 from patchwork_env.learning.runs.folder import CONFIG_FILE
@@ -57,7 +56,7 @@ def _new_run(options: argparse.Namespace, stack: ExitStack) -> Run:
 def _resumed_run(options: argparse.Namespace, stack: ExitStack) -> Run:
     given = load_config(options.config, options.set) if options.config else None
     run = training.resumed_run(options.resume, stack, options.set)
-    others = differences(load_stored_config(options.resume / CONFIG_FILE), given) if given else []
+    others = differences(load_config(options.resume / CONFIG_FILE), given) if given else []
     if others:
         listed = ", ".join(others)
         print(f"the run keeps its own configuration; {options.config} differs in {listed}", flush=True)

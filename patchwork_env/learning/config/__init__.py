@@ -8,12 +8,22 @@ from patchwork_env.learning.config.loading import (
     flattened,
     list_configs,
     load_config,
-    load_stored_config,
     parse_yaml,
 )
-from patchwork_env.learning.config.memory import check_memory
-from patchwork_env.learning.config.registry import algorithms, class_named, trainer_class
-from patchwork_env.learning.config.run_config import ClusterRun, RewardedRun, RunConfig, changes_learning
+from patchwork_env.learning.config.registry import (
+    CONFIGS,
+    algorithms,
+    class_named,
+    find_config,
+    trainer_class,
+)
+from patchwork_env.learning.config.run_config import (
+    ClusterRun,
+    RewardedRun,
+    RunConfig,
+    changes_learning,
+    check_memory,
+)
 from patchwork_env.learning.config.sections import (
     Cluster,
     Evaluation,
@@ -23,7 +33,6 @@ from patchwork_env.learning.config.sections import (
     Schedule,
     Section,
 )
-from patchwork_env.learning.config.shipped import CONFIGS, find_config
 
 __all__ = [
     "CONFIGS",
@@ -49,7 +58,6 @@ __all__ = [
     "flattened",
     "list_configs",
     "load_config",
-    "load_stored_config",
     "parse_yaml",
     "trainer_class",
 ]

@@ -11,10 +11,9 @@ from pydantic import BaseModel
 from patchwork_env.core.checks import as_texts
 from patchwork_env.core.names import nearest
 from patchwork_env.errors import ConfigError
-from patchwork_env.learning.config.names import section_of
 from patchwork_env.learning.config.registry import DEFAULT_ALGORITHM, algorithms
 from patchwork_env.learning.config.run_config import RunConfig
-from patchwork_env.learning.config.sections import Schedule
+from patchwork_env.learning.config.sections import Schedule, section_of
 
 _TYPES = {
     "integer": "integer",

@@ -1,4 +1,7 @@
-"""Reading configurations: defaults, then a YAML file, then overrides; mistakes are answered by messages."""
+"""Reading configurations: defaults, then a YAML file, then overrides; mistakes are answered by messages.
+
+A message about a mistake names the key, where it was given, and the nearest known key.
+"""
 
 from __future__ import annotations
 
@@ -8,24 +11,55 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from patchwork_env.core.checks import as_texts
 from patchwork_env.core.documents import one_line, read_text
-from patchwork_env.core.names import short_repr
+from patchwork_env.core.names import nearest, short_repr
 from patchwork_env.errors import ConfigError
 from patchwork_env.games import PATCHWORK
-from patchwork_env.learning.config import messages
-from patchwork_env.learning.config.names import (
-    EARLIER,
-    brought_over,
-    check_sections,
-    replaced_names,
-    with_present_names,
+from patchwork_env.learning.config.registry import (
+    CONFIGS,
+    DEFAULT_ALGORITHM,
+    algorithms,
+    config_class,
+    find_config,
 )
-from patchwork_env.learning.config.registry import DEFAULT_ALGORITHM, config_class
 from patchwork_env.learning.config.run_config import RunConfig, changes_learning
-from patchwork_env.learning.config.shipped import CONFIGS, find_config
+from patchwork_env.learning.config.sections import section_keys, section_of
+
+NAMES: Mapping[str, str] = {
+    "averaging": "ema_decay",
+    "batch_size": "minibatch_size",
+    "clip_param": "clip_range",
+    "discount": "gamma",
+    "ent_coef": "entropy_coefficient",
+    "entropy_coeff": "entropy_coefficient",
+    "grad_clip": "max_gradient_norm",
+    "kl_coeff": "kl_coefficient",
+    "lambda_": "gae_lambda",
+    "logging": "tracker",
+    "lr": "learning_rate",
+    "max_grad_norm": "max_gradient_norm",
+    "n_epochs": "epochs",
+    "n_steps": "rollout_steps",
+    "num_envs_per_env_runner": "num_envs",
+    "num_epochs": "epochs",
+    "rollout_turns": "rollout_steps",
+    "trace": "td_lambda",
+    "train_batch_size": "batch_size",
+    "updates": "gradient_steps",
+    "value_lambda": "td_lambda",
+    "vf_clip_param": "value_clip_range",
+    "vf_coef": "value_coefficient",
+    "vf_loss_coeff": "value_coefficient",
+    "width": "candidate_placements",
+}
+"""The name of a key here, by its name in other libraries and earlier versions; for messages."""
+_MOST_BYTES = 2**18
+"""The largest file of a configuration."""
+_MOST_PROBLEMS = 5
+"""How many of the things that are wrong a message tells."""
 
 
 def load_config(source: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
@@ -35,7 +69,7 @@ def load_config(source: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
     The description of the file is left out if an override changes what is learned.
 
     Args:
-        source: The name of a shipped configuration, or the path of a YAML file.
+        source: The name of a shipped configuration, or the path of a YAML file, such as that of a run.
         overrides: Changes as ``key=value``, as in ``ppo.epochs=3``; the value is YAML, and the last override
             of a key counts.
 
@@ -47,40 +81,24 @@ def load_config(source: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
             a value has a wrong type or range.
     """
     path = find_config(source)
-    return _load(path, _read_yaml(path), overrides)
-
-
-def load_stored_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
-    """Reads the configuration that a run has stored, also one with the key names of earlier versions.
-
-    Sections that the algorithm does not read, which earlier versions stored as well, are left out.
-
-    Raises:
-        ConfigError: The file or an override is not valid; see :func:`load_config`.
-    """
-    return _load(path, brought_over(_read_yaml(path)), overrides)
-
-
-def _load(path: Path, tree: dict[str, Any], overrides: Sequence[str]) -> RunConfig:
-    try:
-        tree = with_present_names(tree)
-    except ConfigError as error:
-        raise ConfigError(f"{path}: {error}") from None
+    tree = _read_yaml(path)
     keys = [_apply_override(tree, text) for text in as_texts(overrides, "overrides", ConfigError)]
     if "description" not in keys and any(map(changes_learning, keys)):
         tree.pop("description", None)  # it speaks of the configuration as it was
     try:
         kind = config_class(tree.get("algorithm", DEFAULT_ALGORITHM), tree.get("game"))
     except ConfigError as error:
-        raise ConfigError(f"{messages.source('algorithm', path, overrides)}: {error}") from None
-    problems = check_sections(tree, kind) or replaced_names(tree, kind)
-    if problems:
-        listed = (f"{messages.source(key, path, overrides)}: {said}" for key, said in problems.items())
-        raise ConfigError(messages.first_of(listed, len(problems)))
+        raise ConfigError(f"{_source('algorithm', path, overrides)}: {error}") from None
     try:
         return kind.model_validate(_merged(kind().model_dump(), tree))
     except ValidationError as error:
-        raise ConfigError(messages.sentences(error, kind, path, overrides)) from None
+        problems = [
+            f"{_source('.'.join(map(str, problem['loc'])), path, overrides)}: {_explain(problem, kind)}"
+            for problem in error.errors(include_url=False)[:_MOST_PROBLEMS]
+        ]
+        if error.error_count() > _MOST_PROBLEMS:
+            problems.append(f"and {error.error_count() - _MOST_PROBLEMS:,} more")
+        raise ConfigError("; ".join(problems)) from None
 
 
 def dump_config(config: RunConfig) -> str:
@@ -109,38 +127,123 @@ def flattened(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-_MOST_BYTES = 2**18
-"""The largest file of a configuration."""
+def _apply_override(tree: dict[str, Any], override: str) -> str:
+    """Changes a configuration by an override; returns the full name of the key."""
+    key, equals, text = override.partition("=")
+    source = f"--set {one_line(override)}"
+    if not equals or not key:
+        raise ConfigError(f"{source}: must have the form key=value")
+    *sections, name = key.split(".", maxsplit=_DEEPEST)
+    for section in sections:
+        tree = tree.setdefault(section, {})
+        if not isinstance(tree, dict):
+            raise ConfigError(f"{source}: {short_repr(section)} is no section")
+    try:
+        tree[name] = parse_yaml(text)
+    except ValueError as error:
+        raise ConfigError(f"{source}: {short_repr(text)} is not valid YAML: {error}") from None
+    return key
+
+
+def _merged(default: Any, given: Any) -> Any:
+    """The defaults, replaced where values are given; lists become tuples, for the configuration is frozen."""
+    if isinstance(default, dict) and isinstance(given, dict):
+        return default | {key: _merged(default.get(key), value) for key, value in given.items()}
+    return tuple(given) if isinstance(given, list) else given
+
+
+# --- messages ---------------------------------------------------------------------------------------------
+
+
+def _source(key: str, path: Path, overrides: Sequence[str]) -> str:
+    """Where the value of a key comes from: the last override that concerns it, or else the file."""
+    location = key.split(".") if key else []
+    for override in reversed(overrides):
+        given = override.partition("=")[0].split(".")
+        if location and (given == location[: len(given)] or location == given[: len(location)]):
+            return f"--set {one_line(override)}"
+    return str(path)
+
+
+def _explain(problem: Any, kind: type[RunConfig]) -> str:
+    """What is wrong, mostly in the words of pydantic."""
+    location = tuple(map(str, problem["loc"]))
+    key, message = one_line(".".join(location)), one_line(problem["msg"].removeprefix("Value error, "))
+    match problem["type"]:
+        case "extra_forbidden":
+            return _explain_unknown(location, kind)
+        case "invalid_key":
+            return f"the key {key} must be a text"
+        case "tuple_type":
+            message = "it must be a list"
+        case "model_type":
+            message = f"it must be a section with the keys {', '.join(_keys_beside((*location, ''), kind))}"
+    if not key:
+        return message
+    if isinstance(problem["input"], dict) and problem["type"] == "value_error":
+        return f"{key}: {message}"  # about several values of the section
+    return f"{key} is {short_repr(problem['input'])}: {message}"
+
+
+def _explain_unknown(location: tuple[str, ...], kind: type[RunConfig]) -> str:
+    """What the name of a key may mean that is not known: the nearest in the section, or else anywhere."""
+    key, name = one_line(".".join(location)), location[-1]
+    readers = [reader for reader, other in algorithms().items() if section_of(other, key)]
+    if readers:
+        return (
+            f"the section {short_repr(key)} is of no use to the algorithm {kind().algorithm!r}; "
+            f"it is read by {', '.join(readers)}"
+        )
+    beside = {own: ".".join((*location[:-1], own)) for own in _keys_beside(location, kind)}
+    if (here := beside.get(NAMES.get(name, ""))) is not None:
+        return f"{key!r} is called {here!r} here"
+    anywhere = {full.rpartition(".")[2]: full for full in reversed(section_keys(kind))}
+    for known in (beside, anywhere):
+        if close := nearest(name, known):
+            return f"unknown key {key!r}; did you mean {known[close]!r}?"
+    return f"unknown key {key!r}; known are {', '.join(beside)}"
+
+
+def _keys_beside(location: tuple[str, ...], kind: type[BaseModel]) -> list[str]:
+    """The keys of the section in which a key lies."""
+    for name in location[:-1]:
+        inner = section_of(kind, name)
+        assert inner is not None
+        kind = inner
+    return list(kind.model_fields)
+
+
+# --- YAML -------------------------------------------------------------------------------------------------
+
 _DEEPEST = 16
 """How deep lists and mappings may be nested."""
-_MOST_VALUES = 10_000
-"""The most keys and values of a text."""
 
 
 class _YamlLoader(yaml.SafeLoader):
     """YAML in which ``1e-3`` is a number, as in other languages, and which can do no harm.
 
     No key may appear twice. Aliases are not read, for a few of them stand for texts of any length, and depth
-    and number of values are bounded.
+    is bounded.
     """
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
-        self._depth = self._count = 0
+        self._depth = 0
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         """Reads a value with all that is in it."""
         if self.check_event(yaml.AliasEvent):
             raise yaml.YAMLError("aliases (*name) are not read: write out what they stand for")
-        self._depth, self._count = self._depth + 1, self._count + 1
-        if self._depth > _DEEPEST:
+        if self._depth >= _DEEPEST:
             raise yaml.YAMLError(f"lists and mappings are nested more than {_DEEPEST} deep")
-        if self._count > _MOST_VALUES:
-            raise yaml.YAMLError(f"there are more than {_MOST_VALUES:,} keys and values")
+        self._depth += 1
         node = super().compose_node(parent, index)
         self._depth -= 1
         if isinstance(node, yaml.MappingNode):
-            self._check_keys(node)
+            keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+            if len(set(keys)) < len(keys):
+                twice = next(key for key in keys if keys.count(key) > 1)
+                raise yaml.YAMLError(f"{short_repr(twice)} appears twice")
         return node
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
@@ -150,15 +253,6 @@ class _YamlLoader(yaml.SafeLoader):
         except (ValueError, LookupError, AttributeError, TypeError, ArithmeticError) as error:  # !!bool foo
             line = node.start_mark.line + 1
             raise yaml.YAMLError(f"a value cannot be read: line {line}: {error}") from None
-
-    @staticmethod
-    def _check_keys(node: yaml.MappingNode) -> None:
-        seen: set[str] = set()
-        for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode):
-                if key.value in seen:
-                    raise yaml.YAMLError(f"{short_repr(key.value)} appears twice")
-                seen.add(key.value)
 
 
 _YamlLoader.add_implicit_resolver(
@@ -170,11 +264,9 @@ def parse_yaml(text: str) -> Any:
     """Parses YAML in the way in which configurations are read.
 
     Raises:
-        ValueError: The text is not valid YAML, it has aliases, too many values or too deep ones, or a value
-            does not fit the type that a tag gives it. The message is one line.
+        ValueError: The text is not valid YAML, it has aliases or is nested too deep, or a value does not fit
+            the type that a tag gives it. The message is one line.
     """
-    if not isinstance(text, str):
-        raise ValueError(f"YAML is text, not {short_repr(text)}")
     try:
         return yaml.load(text, _YamlLoader)  # noqa: S506 - it is a SafeLoader
     except yaml.YAMLError as error:
@@ -192,30 +284,3 @@ def _read_yaml(path: Path) -> dict[str, Any]:
         kind = type(tree).__name__
         raise ConfigError(f"{path} holds a {kind}; a configuration is a mapping of keys to values")
     return tree
-
-
-def _apply_override(tree: dict[str, Any], override: str) -> str:
-    """Changes a configuration by an override; returns the full name of the key."""
-    key, equals, text = override.partition("=")
-    source = messages.source_of(override)
-    if not equals or not key:
-        raise ConfigError(f"{source}: must have the form key=value")
-    *sections, name = EARLIER.get(key, key).split(".")
-    if len(sections) > _DEEPEST:
-        raise ConfigError(f"{source}: there is no such key")
-    for section in sections:
-        tree = tree.setdefault(section, {})
-        if not isinstance(tree, dict):
-            raise ConfigError(f"{source}: {short_repr(section)} is no section")
-    try:
-        tree[name] = parse_yaml(text)
-    except ValueError as error:
-        raise ConfigError(f"{source}: {short_repr(text)} is not valid YAML: {error}") from None
-    return ".".join([*sections, name])
-
-
-def _merged(default: Any, given: Any) -> Any:
-    """The defaults, replaced where values are given; lists become tuples, for the configuration is frozen."""
-    if isinstance(default, dict) and isinstance(given, dict):
-        return default | {key: _merged(default.get(key), value) for key, value in given.items()}
-    return tuple(given) if isinstance(given, list) else given

@@ -7,16 +7,19 @@ key can be set without effect.
 
 from __future__ import annotations
 
+import operator
+from functools import reduce
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from patchwork_env.errors import ConfigError
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.config.sections import (
     Cluster,
     Evaluation,
     Fixed,
-    Needs,
+    MemoryEstimate,
     Network,
     Positive,
     Rate,
@@ -26,6 +29,7 @@ from patchwork_env.learning.config.sections import (
     Steps,
     Threads,
 )
+from patchwork_env.learning.system.machine import memory_limit
 
 # YAML reads 2014 as a number.
 SpecialPatches = Annotated[
@@ -48,7 +52,6 @@ Trackers = Annotated[
 _WITHOUT_EFFECT = {
     "seed",
     "description",
-    "logging",
     "tracker",
     "checkpoint_every",
     "checkpoint_minutes",
@@ -106,7 +109,7 @@ class RunConfig(Section):
         """The options of the game that is played, as ``check_variant`` takes them."""
         return {"special_patches": self.special_patches} if self.game == PATCHWORK else {}
 
-    def least_memory(self) -> Needs:
+    def least_memory(self) -> MemoryEstimate:
         """The bytes of memory that a run needs, or less, by the keys that ask for them."""
         return {}
 
@@ -144,3 +147,28 @@ class ClusterRun(RunConfig):
     """A run whose games the workers of a cluster can play."""
 
     cluster: Cluster = Cluster()
+
+
+def check_memory(config: RunConfig, available: int | None = None) -> RunConfig:
+    """The configuration, after a check that this process may have the memory that it needs at the least.
+
+    Args:
+        config: The configuration of a run.
+        available: The bytes that the process may have; None for those of the machine.
+
+    Raises:
+        ConfigError: It needs more; the message names the keys that ask for most of it.
+    """
+    available = memory_limit() if available is None else available
+    needs = config.least_memory()
+    total = sum(needs.values())
+    if total > available:
+        keys, most = max(needs.items(), key=operator.itemgetter(1))
+        found: list[Any] = [reduce(getattr, key.split("."), config) for key in keys]
+        values = [list(value) if isinstance(value, tuple) else value for value in found]
+        asked = ", ".join(f"{key} is {value}" for key, value in zip(keys, values, strict=True))
+        raise ConfigError(
+            f"{asked}: that takes at least {most / 1e9:,.2f} GB of memory, and the whole configuration "
+            f"{total / 1e9:,.2f} GB; this process may have {available / 1e9:,.2f} GB"
+        )
+    return config

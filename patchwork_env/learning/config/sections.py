@@ -41,7 +41,7 @@ Fixed = Annotated[_Value, _FIXED]
 Specs = Annotated[tuple[Annotated[str, Field(max_length=4096)], ...], Field(max_length=100)]
 
 
-Needs = dict[tuple[str, ...], int]
+MemoryEstimate = dict[tuple[str, ...], int]
 """Bytes of memory by the keys of a configuration that ask for them."""
 BYTES_OF_WEIGHT = 4
 BYTES_OF_LEARNING = 16
@@ -70,6 +70,23 @@ class Section(BaseModel):
             elif _FIXED in field.metadata:
                 fixed[prefix + name] = dumped[name]
         return fixed
+
+
+def section_of(kind: type[BaseModel], key: str) -> type[BaseModel] | None:
+    """The type of the section that a field holds; None if the field is not a section or does not exist."""
+    field = kind.model_fields.get(key)
+    annotation = field.annotation if field else None
+    return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
+
+
+def section_keys(kind: type[BaseModel], prefix: str = "") -> list[str]:
+    """The full names of all fields of a section and of the sections in it."""
+    keys = []
+    for name in kind.model_fields:
+        keys.append(prefix + name)
+        if section := section_of(kind, name):
+            keys += section_keys(section, f"{prefix}{name}.")
+    return keys
 
 
 class Schedule(Section):

@@ -137,11 +137,6 @@ def _by_steps(folder: Path) -> list[Path]:
     return [path for _, path in sorted(found)]
 
 
-def tracker_file(folder: Path, service: str) -> Path:
-    """The file that says what a tracking service knows a run by."""
-    return folder / "trackers" / f"{service}.json"
-
-
 def evaluation_file(folder: Path, steps: int) -> Path:
     """The file of the evaluation after so many steps; the order of the names is that of the steps."""
     return folder / EVALUATIONS / f"step_{steps:010d}.json"

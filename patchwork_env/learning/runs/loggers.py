@@ -1,62 +1,75 @@
 """Loggers: where the metrics, texts and pictures of a run go.
 
 Every run writes ``metrics.jsonl``; the key ``tracker`` of its configuration names loggers in addition, files
-or services. To add a logger, write a class with the methods of :class:`Logger` and enter it in
-:data:`LOGGERS`, or a service in ``trackers.py``.
+or services. To add a file, write a subclass of :class:`Logger` and enter it in :data:`LOGGERS`; services are
+in ``trackers.py``.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import os
 import platform
-import re
+import queue
+import sys
+import threading
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from patchwork_env.core.files import GrowingFile, storing_in, write_text
+from patchwork_env.core.documents import one_line, read_object
+from patchwork_env.core.files import GrowingFile, make_folder, storing_in, write_text
 from patchwork_env.core.names import did_you_mean, short_repr
 from patchwork_env.errors import ConfigError
-from patchwork_env.learning.runs.folder import METRICS_FILE, interval_metrics, metrics_lines
-from patchwork_env.learning.runs.sending import ServiceLogger
-from patchwork_env.learning.runs.trackers import SERVICES, check_client
+from patchwork_env.learning.config import RunConfig
+from patchwork_env.learning.evaluation.tables import csv_text
+from patchwork_env.learning.runs.folder import METRICS_FILE, interval_metrics, metrics_lines, read_versions
+from patchwork_env.learning.runs.trackers import SERVICES, Frame, Service, check_client
 
 CSV_FILE = "metrics.csv"
-_CSV_HEADER = "steps,minutes,metric,value\n"
+_MOST_WAITING = 10_000
+"""How many calls wait for a service that does not answer; what comes later is left out."""
+_SECONDS_AT_END = 30.0
+"""How long a service may take for what is left when the run ends."""
 
-Frame = Any
-"""A picture: uint8 array of shape ``(height, width, 3)``."""
 
+class Logger(ABC):
+    """Records what a run logs; by default metrics alone, in one file.
 
-class Logger(Protocol):
-    """Records metrics, texts and pictures; what is added is in the file when the call returns.
-
-    A logger is made with the folder of the run and the number of steps from which the run begins or is
-    resumed. It drops what an earlier attempt logged of later steps.
+    A logger is made with the folder of the run, the number of steps from which the run begins or is resumed,
+    and its configuration. It drops what an earlier attempt logged of later steps. What is added is in the
+    file when the call returns.
     """
 
+    _file: GrowingFile
+
+    @abstractmethod
     def add(self, metrics: Mapping[str, float], steps: int, minutes: float) -> None:
         """Logs metrics by name."""
 
     def add_text(self, name: str, markdown: str, steps: int) -> None:
         """Logs a text in Markdown."""
+        return
 
     def add_picture(self, name: str, frame: Frame, steps: int) -> None:
-        """Logs a picture; raises MissingExtraError if a package that this needs is not installed."""
+        """Logs a picture."""
+        return
 
     def conclude(self, figures: Mapping[str, float | str], steps: int) -> None:
-        """Takes what the whole run came to, once, at its end."""
+        """Takes what the whole run came to, once, at its end; metrics have said it already."""
+        return
 
     def sync(self) -> None:
         """Waits until everything that was added is on the disk."""
+        self._file.sync()
 
     def close(self) -> None:
         """Closes the file; nothing can be logged afterwards."""
+        self._file.close()
 
 
 class Log:
@@ -68,101 +81,72 @@ class Log:
         folder: The folder of the run.
         steps: The number of steps from which the run begins or is resumed; what an earlier attempt logged of
             later steps is dropped.
-        names: The names of the loggers, as the key ``tracker`` has them.
-        opponents: The opponents of evaluations, for charts of the win rates against them.
+        config: The configuration of the run.
 
     Raises:
         StorageError: The folder cannot be written; all methods raise it as well.
     """
 
-    def __init__(
-        self, folder: Path, steps: int, names: Sequence[str] = (), opponents: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, folder: Path, steps: int, config: RunConfig) -> None:
         self._folder, self._start = folder, steps
         with storing_in(folder):
-            self._lines = _JsonLines(folder, steps)
-            others = [logger_of(name)(folder, steps) for name in names]
-        self._loggers: list[Logger] = [self._lines, *others]
-        for logger in others:
-            if isinstance(logger, TensorBoardLogger):
-                logger.draw_intervals(opponents)
+            self._known = _cut_back(folder / METRICS_FILE, steps)
+            made: list[Callable[..., Logger]] = [JsonLogger, *map(logger_of, config.tracker)]
+            self._loggers = [make(folder, steps, config) for make in made]
 
     def add(self, metrics: Mapping[str, float], steps: int, minutes: float) -> None:
         """Logs metrics by name after so many steps and minutes."""
         if steps == self._start:
-            known = self._lines.known
+            known = self._known
             metrics = {name: value for name, value in metrics.items() if known.get(name) != round(value, 6)}
         if metrics:
-            with storing_in(self._folder):
-                for logger in self._loggers:
-                    logger.add(metrics, steps, minutes)
+            self._each(lambda logger: logger.add(metrics, steps, minutes))
 
     def add_text(self, name: str, markdown: str, steps: int) -> None:
         """Logs a text in Markdown."""
-        with storing_in(self._folder):
-            for logger in self._loggers:
-                logger.add_text(name, markdown, steps)
+        self._each(lambda logger: logger.add_text(name, markdown, steps))
 
     def add_picture(self, name: str, frame: Frame, steps: int) -> None:
         """Logs a picture."""
-        with storing_in(self._folder):
-            for logger in self._loggers:
-                logger.add_picture(name, frame, steps)
+        self._each(lambda logger: logger.add_picture(name, frame, steps))
 
     def conclude(self, figures: Mapping[str, float | str], steps: int) -> None:
         """Hands on what the whole run came to."""
-        for logger in self._loggers:
-            logger.conclude(figures, steps)
+        self._each(lambda logger: logger.conclude(figures, steps))
 
     def sync(self) -> None:
         """Waits until everything that was added is on the disk."""
-        with storing_in(self._folder):
-            for logger in self._loggers:
-                logger.sync()
+        self._each(lambda logger: logger.sync())
 
     def close(self) -> None:
         """Closes the files."""
-        for logger in self._loggers:
-            logger.close()
+        self._each(lambda logger: logger.close())
+
+    def _each(self, call: Callable[[Logger], object]) -> None:
+        with storing_in(self._folder):
+            for logger in self._loggers:
+                call(logger)
 
 
-class _OnlyMetrics:
-    """A file of metrics, which leaves out texts and pictures."""
-
-    def __init__(self, path: Path) -> None:
-        self._file = GrowingFile(path)
-
-    def add_text(self, name: str, markdown: str, steps: int) -> None:
-        """Leaves out the text."""
-
-    def add_picture(self, name: str, frame: Frame, steps: int) -> None:
-        """Leaves out the picture."""
-
-    def conclude(self, figures: Mapping[str, float | str], steps: int) -> None:
-        """Leaves out what the metrics say already."""
-
-    def sync(self) -> None:
-        """See :meth:`Logger.sync`."""
-        self._file.sync()
-
-    def close(self) -> None:
-        """See :meth:`Logger.close`."""
-        self._file.close()
+def _cut_back(path: Path, steps: int) -> dict[str, float]:
+    """Drops the lines of later steps, and those without figures; returns the figures of just these steps."""
+    before = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+    kept, known = [], dict[str, float]()
+    for line, figures in metrics_lines(before):
+        if figures and figures["steps"] <= steps:
+            kept.append(line)
+        if figures and figures["steps"] == steps:
+            known |= figures
+    if "".join(kept) != before:
+        write_text(path, "".join(kept))
+    return known
 
 
-class _JsonLines(_OnlyMetrics):
-    """``metrics.jsonl``: a line of JSON for every call.
+class JsonLogger(Logger):
+    """``metrics.jsonl``: a line of JSON for every call."""
 
-    Attributes:
-        known: The metrics, by name, that the file has of the step from which the run is resumed.
-    """
-
-    def __init__(self, folder: Path, steps: int) -> None:
-        self.known: dict[str, float] = {}
-        path = folder / METRICS_FILE
-        if path.exists():
-            self._cut_back(path, steps)
-        super().__init__(path)
+    def __init__(self, folder: Path, steps: int, config: RunConfig) -> None:
+        self._file = GrowingFile(folder / METRICS_FILE)
 
     def add(self, metrics: Mapping[str, float], steps: int, minutes: float) -> None:
         """See :meth:`Logger.add`."""
@@ -170,55 +154,37 @@ class _JsonLines(_OnlyMetrics):
         line = {"steps": steps, "minutes": round(minutes, 4), **rounded}
         self._file.write(f"{json.dumps(line)}\n".encode())
 
-    def _cut_back(self, path: Path, steps: int) -> None:
-        """Drops the lines of later steps, and those without figures; see :func:`metrics_lines`."""
-        before, kept = path.read_text(encoding="utf-8", errors="replace"), []
-        for line, figures in metrics_lines(before):
-            if figures and figures["steps"] <= steps:
-                kept.append(line)
-            if figures and figures["steps"] == steps:
-                self.known |= figures
-        if "".join(kept) != before:
-            write_text(path, "".join(kept))
 
+class CsvLogger(Logger):
+    """``metrics.csv``: a row of steps, minutes, metric and value for every metric, for tables and plots.
 
-class CsvLogger(_OnlyMetrics):
-    """``metrics.csv``: a row of steps, minutes, metric and value for every metric, for tables and plots."""
+    A resumed run begins it anew from ``metrics.jsonl``.
+    """
 
-    def __init__(self, folder: Path, steps: int) -> None:
-        path = folder / CSV_FILE
-        before = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
-        header, *rows = before.splitlines(keepends=True) or [_CSV_HEADER]
-        kept = [row for row in rows if row.endswith("\n") and _steps_of_row(row) <= steps]
-        if not path.exists() or len(kept) < len(rows):
-            write_text(path, "".join([header, *kept]))
-        super().__init__(path)
+    def __init__(self, folder: Path, steps: int, config: RunConfig) -> None:
+        write_text(folder / CSV_FILE, "steps,minutes,metric,value\n")
+        self._file = GrowingFile(folder / CSV_FILE)
+        path = folder / METRICS_FILE
+        for _, figures in metrics_lines(path.read_text(encoding="utf-8")):
+            if figures:
+                metrics = {name: figures[name] for name in figures if name not in ("steps", "minutes")}
+                self.add(metrics, int(figures["steps"]), figures["minutes"])
 
     def add(self, metrics: Mapping[str, float], steps: int, minutes: float) -> None:
         """See :meth:`Logger.add`."""
-        rows = [f"{steps},{minutes:.4f},{_quoted(name)},{value:.6g}\n" for name, value in metrics.items()]
-        self._file.write("".join(rows).encode())
+        rows = [(steps, f"{minutes:.4f}", name, f"{value:.6g}") for name, value in metrics.items()]
+        self._file.write(csv_text(rows).encode())
 
 
-def _steps_of_row(row: str) -> float:
-    """The steps of a row; infinity for a row that does not begin with them."""
-    steps = row.partition(",")[0]
-    return int(steps) if re.fullmatch("[0-9]{1,12}", steps) else math.inf
+class TensorBoardLogger(Logger):
+    """A file of TensorBoard's events, in records of its own writer.
 
-
-def _quoted(name: str) -> str:
-    """A name as a cell of CSV; specs of opponents may hold commas."""
-    return '"' + name.replace('"', '""') + '"' if set(name) & set(',"\n') else name
-
-
-class TensorBoardLogger:
-    """A new file of events, which TensorBoard shows together with those of earlier attempts.
-
-    PyTorch's ``SummaryWriter`` has a thread that writes later on: a killed process loses events that way, and
-    nobody hears of errors in time.
+    TensorBoard shows the file together with those of earlier attempts, of which it drops what came later than
+    this one begins. ``SummaryWriter`` has a thread that writes later on: a killed process loses events that
+    way, and a full disk ends in the traceback of a thread.
     """
 
-    def __init__(self, folder: Path, steps: int) -> None:
+    def __init__(self, folder: Path, steps: int, config: RunConfig) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             from tensorboard.compat.proto.event_pb2 import Event, SessionLog
@@ -226,58 +192,121 @@ class TensorBoardLogger:
             from torch.utils.tensorboard import summary
 
         self._event, self._summary = Event, summary
-        seconds = time.time()
         # TensorBoard reads files in the order of their names.
-        name = f"events.out.tfevents.{seconds:017.6f}.{platform.node()}.{os.getpid()}"
+        name = f"events.out.tfevents.{time.time():017.6f}.{platform.node()}.{os.getpid()}"
         self._file = GrowingFile(folder / name)
         self._records: Any = RecordWriter(self._file)
-        self._write(wall_time=seconds, file_version="brain.Event:2")
-        if steps:  # TensorBoard drops what earlier files say of later steps
-            start = SessionLog(status=SessionLog.START)
-            self._write(wall_time=seconds, step=steps + 1, session_log=start)
+        self._write(0, file_version="brain.Event:2")
+        if steps:
+            self._write(steps + 1, session_log=SessionLog(status=SessionLog.START))
+        charts = {
+            f"games won against {name}": ["Margin", list(interval_metrics(name))]
+            for name in config.evaluation.opponents
+        }
+        self._write(0, summary=summary.custom_scalars({"evaluation": charts}))
+
+    def _write(self, steps: int, **contents: Any) -> None:
+        event = self._event(wall_time=time.time(), step=steps, **contents)
+        self._records.write(event.SerializeToString())
 
     def add(self, metrics: Mapping[str, float], steps: int, minutes: float) -> None:
         """See :meth:`Logger.add`."""
         for name, value in metrics.items():
-            self._show(self._summary.scalar(name, value), steps)
+            self._write(steps, summary=self._summary.scalar(name, value))
 
     def add_text(self, name: str, markdown: str, steps: int) -> None:
         """See :meth:`Logger.add_text`."""
-        self._show(self._summary.text(name, markdown), steps)
+        self._write(steps, summary=self._summary.text(name, markdown))
 
     def add_picture(self, name: str, frame: Frame, steps: int) -> None:
         """See :meth:`Logger.add_picture`."""
-        self._show(self._summary.image(name, frame, dataformats="HWC"), steps)
+        self._write(steps, summary=self._summary.image(name, frame, dataformats="HWC"))
+
+
+class ServiceLogger(Logger):
+    """Logs to a tracking service in a thread of its own, so that training never waits or stops.
+
+    Whatever the service does, the run goes on: the first call that fails is told, once. What the service
+    knows the run by is kept in the folder of the run, so that a resumed run goes on with it there.
+    """
+
+    def __init__(self, service: Service, folder: Path, config: RunConfig) -> None:
+        self._service, self._has_failed = service, False
+        self._calls: queue.Queue[Callable[[], object] | None] = queue.Queue(_MOST_WAITING)
+        work = partial(self._work, folder, config)
+        self._thread = threading.Thread(target=work, name=f"tracker {service.NAME}", daemon=True)
+        self._thread.start()
+
+    def add(self, metrics: Mapping[str, float], steps: int, minutes: float) -> None:
+        """See :meth:`Logger.add`."""
+        self._later(lambda: self._service.add({**metrics, "minutes": minutes}, steps))
+
+    def add_picture(self, name: str, frame: Frame, steps: int) -> None:
+        """See :meth:`Logger.add_picture`."""
+        self._later(lambda: self._service.add_picture(name, frame, steps))
 
     def conclude(self, figures: Mapping[str, float | str], steps: int) -> None:
-        """Leaves out what the metrics say already."""
-
-    def draw_intervals(self, opponents: Sequence[str]) -> None:
-        """Makes TensorBoard draw the win rate against each opponent between the bounds of its interval."""
-        charts = {f"games won against {name}": ["Margin", list(interval_metrics(name))] for name in opponents}
-        self._show(self._summary.custom_scalars({"evaluation": charts}), 0)
+        """See :meth:`Logger.conclude`."""
+        named = {f"final/{name}": value for name, value in figures.items()}
+        self._later(lambda: self._service.conclude(named, steps))
 
     def sync(self) -> None:
-        """See :meth:`Logger.sync`."""
-        self._file.sync()
+        """Does not wait: what has to be on the disk is in the files of the run."""
 
     def close(self) -> None:
-        """See :meth:`Logger.close`."""
-        self._file.close()
+        """See :meth:`Logger.close`; gives up after some seconds."""
+        self._later(self._service.end)
+        self._later(None)
+        self._thread.join(_SECONDS_AT_END)
+        if self._thread.is_alive():
+            self._warn(f"it has not taken everything in {_SECONDS_AT_END:.0f} seconds")
 
-    def _show(self, summary: Any, steps: int) -> None:
-        self._write(wall_time=time.time(), step=steps, summary=summary)
+    def _later(self, call: Callable[[], object] | None) -> None:
+        try:
+            self._calls.put_nowait(call)
+        except queue.Full:
+            self._warn(f"{_MOST_WAITING:,} calls are waiting for it")
 
-    def _write(self, **contents: Any) -> None:
-        self._records.write(self._event(**contents).SerializeToString())
+    def _work(self, folder: Path, config: RunConfig) -> None:
+        """Makes the calls, one after the other; without a run at the service it makes none."""
+        has_begun = self._succeeds(lambda: self._begin(folder, config))
+        while (call := self._calls.get()) is not None:
+            if has_begun:
+                self._succeeds(call)
+
+    def _begin(self, folder: Path, config: RunConfig) -> None:
+        file = folder / "trackers" / f"{self._service.NAME}.json"
+        known = str(read_object(file, "run")["run"]) if file.is_file() else None
+        configuration = config.model_dump(mode="json")
+        if starts := read_versions(folder):
+            configuration["made_with"] = starts[-1]
+        found = self._service.begin(folder.resolve(), known, configuration)
+        if found != known:
+            make_folder(file.parent)
+            write_text(file, json.dumps({"run": found}) + "\n")
+
+    def _succeeds(self, call: Callable[[], object]) -> bool:
+        try:
+            call()
+        except Exception as error:
+            self._warn(f"{type(error).__name__}: {one_line(str(error))}")
+            return False
+        return True
+
+    def _warn(self, reason: str) -> None:
+        """Warns once; the thread and the run may call it at the same time, which at worst warns twice."""
+        if not self._has_failed:
+            self._has_failed = True
+            said = f"{self._service.NAME} does not get everything ({reason})"
+            print(f"\n{said}; the run goes on, and {METRICS_FILE} is complete", file=sys.stderr, flush=True)
 
 
 LOGGERS: dict[str, type[Logger]] = {"tensorboard": TensorBoardLogger, "csv": CsvLogger}
 """The loggers that write files, by the names that the key ``tracker`` of a configuration takes."""
 
 
-def logger_of(name: str) -> Callable[[Path, int], Logger]:
-    """What makes a logger, from the folder of a run and the steps from which it begins or is resumed.
+def logger_of(name: str) -> Callable[[Path, int, RunConfig], Logger]:
+    """What makes a logger, from the folder of a run, the steps with which it begins, and its configuration.
 
     Raises:
         ConfigError: There is no logger of this name.
@@ -286,8 +315,7 @@ def logger_of(name: str) -> Callable[[Path, int], Logger]:
     if name in LOGGERS:
         return LOGGERS[name]
     if name not in SERVICES:
-        raise ConfigError(
-            f"tracker: there is no {short_repr(name)}; {did_you_mean(name, (*LOGGERS, *SERVICES))}"
-        )
+        known = did_you_mean(name, (*LOGGERS, *SERVICES))
+        raise ConfigError(f"tracker: there is no {short_repr(name)}; {known}")
     check_client(name)
-    return partial(ServiceLogger, SERVICES[name]())
+    return lambda folder, steps, config: ServiceLogger(SERVICES[name](), folder, config)

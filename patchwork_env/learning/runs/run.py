@@ -50,10 +50,9 @@ class Run:
     def __init__(self, folder: Path, trainer: Trainer) -> None:
         self.folder, self.trainer, self.config = folder, trainer, trainer.config
         self.evaluated: Callable[[Path], object] = lambda file: None
-        evaluation = self.config.evaluation
         with storing_in(folder):
             _note_versions(folder, trainer.steps, self.config.device)
-            self._log = Log(folder, trainer.steps, self.config.tracker, evaluation.opponents)
+            self._log = Log(folder, trainer.steps, self.config)
             self._evaluations = Evaluations(folder, trainer, self._log)
         self._saved = time.monotonic()
         self._bar = Bar(self.config.total_steps, "steps", done=trainer.steps)

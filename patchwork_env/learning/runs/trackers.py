@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,22 +30,6 @@ Figures = Mapping[str, float | str]
 Frame = npt.NDArray[np.uint8]
 
 
-class TrackedRun(NamedTuple):
-    """What a service is told of a run when it begins or goes on.
-
-    Attributes:
-        folder: The folder of the run.
-        name: The name of the folder.
-        known: What :meth:`Service.begin` returned when the run began; None if it begins now.
-        configuration: The whole configuration, with sections, and what this start was made with.
-    """
-
-    folder: Path
-    name: str
-    known: str | None
-    configuration: dict[str, Any]
-
-
 class Service(ABC):
     """A tracking service; any of its methods may take long and raise anything.
 
@@ -55,8 +39,14 @@ class Service(ABC):
     NAME: ClassVar[str]
 
     @abstractmethod
-    def begin(self, run: TrackedRun) -> str:
-        """Begins a run, or goes on with a known one; returns what it is known by from here on."""
+    def begin(self, folder: Path, known: str | None, configuration: dict[str, Any]) -> str:
+        """Begins a run, or goes on with a known one; returns what it is known by from here on.
+
+        Args:
+            folder: The folder of the run, whose name it has at the service.
+            known: What this method returned when the run began; None if it begins now.
+            configuration: The whole configuration, with sections, and what this start was made with.
+        """
 
     @abstractmethod
     def add(self, metrics: Figures, steps: int) -> None:
@@ -75,24 +65,23 @@ class Service(ABC):
         """Ends the run, or this part of it."""
 
 
-class Wandb(Service):
+class _Wandb(Service):
     """Weights & Biases; without a network by ``WANDB_MODE=offline``, and ``wandb sync`` later."""
 
     NAME = "wandb"
     _run: Any
 
-    def begin(self, run: TrackedRun) -> str:
-        """See :meth:`Service.begin`."""
+    def begin(self, folder: Path, known: str | None, configuration: dict[str, Any]) -> str:
         import wandb
 
-        known = run.known or uuid.uuid4().hex[:8]
+        known = known or uuid.uuid4().hex[:8]
         self._run = wandb.init(
             project=os.environ.get("WANDB_PROJECT", PROJECT),
-            name=run.name,
+            name=folder.name,
             id=known,
             resume="allow",
-            dir=run.folder,
-            config=run.configuration,
+            dir=folder,
+            config=configuration,
             allow_val_change=True,
             settings=wandb.Settings(console="off"),
         )
@@ -100,25 +89,21 @@ class Wandb(Service):
         return known
 
     def add(self, metrics: Figures, steps: int) -> None:
-        """See :meth:`Service.add`."""
         self._run.log({"steps": steps, **metrics})
 
     def add_picture(self, name: str, frame: Frame, steps: int) -> None:
-        """See :meth:`Service.add_picture`."""
         import wandb
 
         self._run.log({"steps": steps, name: wandb.Image(frame)})
 
     def conclude(self, figures: Figures, steps: int) -> None:
-        """See :meth:`Service.conclude`."""
         self._run.summary.update(dict(figures))
 
     def end(self) -> None:
-        """See :meth:`Service.end`."""
         self._run.finish()
 
 
-class Mlflow(Service):
+class _Mlflow(Service):
     """MLflow, at ``MLFLOW_TRACKING_URI``, in the experiment ``MLFLOW_EXPERIMENT_NAME``."""
 
     NAME = "mlflow"
@@ -131,21 +116,19 @@ class Mlflow(Service):
     _client: Any
     _id: str
 
-    def begin(self, run: TrackedRun) -> str:
-        """See :meth:`Service.begin`; keys of the configuration that have changed become tags."""
+    def begin(self, folder: Path, known: str | None, configuration: dict[str, Any]) -> str:
         import mlflow
 
         self._client = mlflow.MlflowClient()
-        if run.known is None:
-            self._id = self._client.create_run(self._experiment(), run_name=run.name).info.run_id
+        if known is None:
+            self._id = self._client.create_run(self._experiment(), run_name=folder.name).info.run_id
         else:
-            self._id = run.known
+            self._id = known
             self._client.update_run(self._id, status="RUNNING")
-        self._send_parameters(run.configuration)
+        self._send_parameters(configuration)
         return self._id
 
     def add(self, metrics: Figures, steps: int) -> None:
-        """See :meth:`Service.add`."""
         from mlflow.entities import Metric
 
         now = int(1000 * time.time())
@@ -153,11 +136,9 @@ class Mlflow(Service):
         self._client.log_batch(self._id, metrics=sent)
 
     def add_picture(self, name: str, frame: Frame, steps: int) -> None:
-        """See :meth:`Service.add_picture`."""
         self._client.log_image(self._id, frame, key=name, step=steps)
 
     def conclude(self, figures: Figures, steps: int) -> None:
-        """See :meth:`Service.conclude`; numbers are metrics, and texts are tags."""
         for name, value in figures.items():
             if isinstance(value, str):
                 self._client.set_tag(self._id, name, value)
@@ -165,7 +146,6 @@ class Mlflow(Service):
                 self._client.log_metric(self._id, self._ODD.sub("_", name), value, step=steps)
 
     def end(self) -> None:
-        """See :meth:`Service.end`."""
         self._client.set_terminated(self._id)
 
     def _experiment(self) -> str:
@@ -187,40 +167,35 @@ class Mlflow(Service):
                 self._client.set_tag(self._id, f"resumed.{key}", value)
 
 
-class Trackio(Service):
+class _Trackio(Service):
     """trackio: on this machine, or where ``TRACKIO_SPACE_ID`` or ``TRACKIO_SERVER_URL`` say."""
 
     NAME = "trackio"
     _run: Any
 
-    def begin(self, run: TrackedRun) -> str:
-        """See :meth:`Service.begin`; it knows runs by their names."""
+    def begin(self, folder: Path, known: str | None, configuration: dict[str, Any]) -> str:
         import trackio
 
-        known = run.known or f"{run.name}-{uuid.uuid4().hex[:6]}"
-        self._run = trackio.init(PROJECT, known, config=run.configuration, resume="allow", embed=False)
+        known = known or f"{folder.name}-{uuid.uuid4().hex[:6]}"
+        self._run = trackio.init(PROJECT, known, config=configuration, resume="allow", embed=False)
         return known
 
     def add(self, metrics: Figures, steps: int) -> None:
-        """See :meth:`Service.add`."""
         self._run.log(dict(metrics), step=steps)
 
     def add_picture(self, name: str, frame: Frame, steps: int) -> None:
-        """See :meth:`Service.add_picture`."""
         import trackio
 
         self._run.log({name: trackio.Image(frame)}, step=steps)
 
     def conclude(self, figures: Figures, steps: int) -> None:
-        """See :meth:`Service.conclude`."""
         self._run.log(dict(figures), step=steps)
 
     def end(self) -> None:
-        """See :meth:`Service.end`."""
         self._run.finish()
 
 
-SERVICES: dict[str, type[Service]] = {service.NAME: service for service in (Wandb, Mlflow, Trackio)}
+SERVICES: dict[str, type[Service]] = {service.NAME: service for service in (_Wandb, _Mlflow, _Trackio)}
 """The services, by the names that the key ``tracker`` of a configuration takes."""
 
 

@@ -13,7 +13,7 @@ from patchwork_env.core.files import remove_partial, storing_in, write_text
 from patchwork_env.errors import ConfigError
 from patchwork_env.learning.algorithms.common.remote_trainer import RemoteTrainer, played_on_cluster
 from patchwork_env.learning.algorithms.common.trainer import Trainer, make_trainer
-from patchwork_env.learning.config import RunConfig, check_memory, dump_config, load_stored_config
+from patchwork_env.learning.config import RunConfig, check_memory, dump_config, load_config
 from patchwork_env.learning.runs.checkpoints import begin_run, load_checkpoint, new_run_folder
 from patchwork_env.learning.runs.folder import CONFIG_FILE
 from patchwork_env.learning.runs.loggers import logger_of
@@ -88,7 +88,7 @@ def resumed_run(folder: Path, stack: ExitStack, overrides: Sequence[str] = ()) -
     if not (folder / CONFIG_FILE).is_file():
         raise FileNotFoundError(f"{folder} is no run: it holds no {CONFIG_FILE}")
     stack.enter_context(sole_user(folder))
-    config = load_stored_config(folder / CONFIG_FILE, overrides)
+    config = load_config(folder / CONFIG_FILE, overrides)
     trainer = _trainer(config, stack)
     checkpoint = load_checkpoint(folder, trainer)
     with storing_in(folder):

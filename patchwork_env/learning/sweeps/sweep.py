@@ -33,7 +33,7 @@ from patchwork_env.core.checks import later_seed
 from patchwork_env.core.documents import one_line, read_object
 from patchwork_env.core.files import make_folder, storing_in, write_text
 from patchwork_env.errors import InUseError, WorkerError
-from patchwork_env.learning.config import RunConfig, dump_config, load_stored_config
+from patchwork_env.learning.config import RunConfig, dump_config, load_config
 from patchwork_env.learning.distributed.processes import do_in_processes
 from patchwork_env.learning.distributed.ray_cluster import RETRIES, connected, do_on_cluster
 from patchwork_env.learning.evaluation.matches import play_matches
@@ -144,7 +144,7 @@ class Sweep:
         except (LookupError, ValueError, TypeError, AttributeError, AssertionError) as error:
             raise ValueError(f"{path} is damaged: {one_line(str(error))}") from None
         self.folder, self.settings = folder, as_type(Settings, settings, path)
-        self.config = load_stored_config(folder / CONFIG_FILE)
+        self.config = load_config(folder / CONFIG_FILE)
         self.study.pruner = NopPruner()
         if self.settings.grace:
             self.study.pruner = SuccessiveHalvingPruner(self.settings.grace, self.settings.reduction)
@@ -330,7 +330,7 @@ def _train(sweep: Sweep, trial: optuna.Trial) -> int:
     from patchwork_env.learning.runs.training import train  # PyTorch takes seconds
 
     folder = sweep.run_folder(trial.number)
-    config = load_stored_config(sweep.folder / CONFIG_FILE, overrides(trial.params))
+    config = load_config(sweep.folder / CONFIG_FILE, overrides(trial.params))
     known = sweep.study.trials[trial.number].intermediate_values
 
     def report(file: Path) -> None:

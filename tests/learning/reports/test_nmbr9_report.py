@@ -11,7 +11,7 @@ from patchwork_env import agents
 from patchwork_env.learning.algorithms.common.trainer import Trainer
 from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.commands.report import main
-from patchwork_env.learning.config import dump_config
+from patchwork_env.learning.config import dump_config, load_config
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.sample_games import picture
 from patchwork_env.learning.runs.evaluations import Evaluations
@@ -42,7 +42,7 @@ def run(tmp_path_factory) -> Path:
     folder.mkdir()
     (folder / "config.yaml").write_text(dump_config(CONFIG))
     trainer = Unlearning(CONFIG)
-    log = Log(folder, 0)
+    log = Log(folder, 0, load_config("nmbr9_quick", ["tracker=none"]))
     evaluations = Evaluations(folder, trainer, log)
     log.add(trainer.step(), trainer.steps, trainer.seconds / 60)
     specs = CONFIG.evaluation.opponents

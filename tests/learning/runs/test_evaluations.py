@@ -77,7 +77,7 @@ def events_of(folder: Path):
 
 def add(folder: Path, trainer: Trainer, *evaluations: list[MatchResult]) -> Evaluations:
     """Starts, or goes on with, a run, and adds evaluations an iteration apart."""
-    log = Log(folder, trainer.steps, ["tensorboard"], trainer.config.evaluation.opponents)
+    log = Log(folder, trainer.steps, trainer.config)
     kept = Evaluations(folder, trainer, log)
     for number, results in enumerate(evaluations):
         trainer.steps = 100 * (number + 1)

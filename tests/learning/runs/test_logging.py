@@ -13,7 +13,7 @@ import pytest
 
 from patchwork_env.agents.patchwork.policy import load_policy
 from patchwork_env.learning.commands import train
-from patchwork_env.learning.config import ConfigError, algorithms, explain
+from patchwork_env.learning.config import ConfigError, algorithms, explain, load_config
 from patchwork_env.learning.config.explain import keys_of
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.players import hash_of_weights
@@ -76,13 +76,13 @@ def test_loggers_are_chosen_by_the_configuration(run) -> None:
 
 
 def test_a_table_is_cut_back_where_the_run_goes_on(tmp_path) -> None:
-    log = Log(tmp_path, 0, ["csv"])
+    log = Log(tmp_path, 0, load_config("quick", ["tracker=csv"]))
     for steps in (10, 20, 30):
         log.add({"a": 0.5, "against x:y=1,z=2": 1.0}, steps, 1.0)
     log.close()
     with (tmp_path / "metrics.csv").open("a") as file:
         file.write("40,1.0,half a ro")
-    log = Log(tmp_path, 20, ["csv"])
+    log = Log(tmp_path, 20, load_config("quick", ["tracker=csv"]))
     log.add({"a": 0.5, "b": 2.0}, 20, 1.0)
     log.close()
     with (tmp_path / "metrics.csv").open(newline="") as file:
@@ -95,7 +95,7 @@ def test_a_logger_is_one_class(tmp_path, monkeypatch) -> None:
     seen = []
 
     class Kept:
-        def __init__(self, folder: Path, steps: int) -> None:
+        def __init__(self, folder: Path, steps: int, config) -> None:
             seen.append(steps)
 
         def add(self, metrics, steps, minutes) -> None:
@@ -105,7 +105,7 @@ def test_a_logger_is_one_class(tmp_path, monkeypatch) -> None:
             seen.append("closed")
 
     monkeypatch.setitem(LOGGERS, "kept", Kept)
-    log = Log(tmp_path, 3, ["kept"])
+    log = Log(tmp_path, 3, load_config("quick", ["tracker=kept"]))
     log.add({"a": 1.0}, 4, 0.5)
     log.close()
     assert seen == [3, ({"a": 1.0}, 4, 0.5), "closed"]

@@ -20,8 +20,8 @@ import pytest
 
 from patchwork_env.errors import MissingExtraError
 from patchwork_env.learning.commands import train
-from patchwork_env.learning.config import ConfigError, load_config, load_stored_config
-from patchwork_env.learning.runs import sending
+from patchwork_env.learning.config import load_config
+from patchwork_env.learning.runs import loggers
 from patchwork_env.learning.runs.folder import interval_metrics
 from patchwork_env.learning.runs.loggers import Log, logger_of
 from patchwork_env.learning.runs.trackers import SERVICES
@@ -183,8 +183,7 @@ def test_a_run_is_sent_and_goes_on_with_the_same_one(config, tmp_path, wandb, ml
 
 
 def test_pictures_and_names_of_agents_with_options(tmp_path, wandb, mlflow, trackio) -> None:
-    (tmp_path / "config.yaml").write_text(CONFIG)
-    log = Log(tmp_path, 0, ["wandb", "mlflow", "trackio"])
+    log = Log(tmp_path, 0, load_config("quick", ["tracker=[wandb, mlflow, trackio]"]))
     log.add({"win_rate_against_mcts:simulations=4,c=1": 0.5}, 3, 0.1)
     log.add_picture("game", np.zeros((4, 6, 3), np.uint8), 3)
     log.close()
@@ -219,10 +218,9 @@ def test_a_service_that_fails_is_told_once_and_stops_nothing(
 def test_a_service_that_does_not_answer_is_left_behind(tmp_path, wandb, monkeypatch, capsys) -> None:
     answer = threading.Event()
     monkeypatch.setattr(sys.modules["wandb"], "init", lambda **named: answer.wait() and None)
-    monkeypatch.setattr(sending, "_PATIENCE", 0.01)
-    monkeypatch.setattr(sending, "_MOST_WAITING", 4)
-    (tmp_path / "config.yaml").write_text(CONFIG)
-    log = Log(tmp_path, 0, ["wandb"])
+    monkeypatch.setattr(loggers, "_SECONDS_AT_END", 0.01)
+    monkeypatch.setattr(loggers, "_MOST_WAITING", 4)
+    log = Log(tmp_path, 0, load_config("quick", ["tracker=wandb"]))
     for steps in range(20):
         log.add({"a": 1.0}, steps, 0.0)
     log.close()
@@ -252,22 +250,13 @@ def test_a_client_that_is_missing_is_named(config, tmp_path, monkeypatch, capsys
         ("tracker:", ()),
         ("tracker: []", ()),
         ("", ("tensorboard",)),
-        ("logging: [csv]", ("csv",)),
     ],
 )
 def test_trackers_are_a_name_or_several_or_none(tmp_path, given, trackers) -> None:
     path = tmp_path / "config.yaml"
     path.write_text(given)
-    assert load_config(path).tracker == load_stored_config(path).tracker == trackers
-    assert load_stored_config(path, ["logging=[csv]"]).tracker == ("csv",)
-    assert load_stored_config(path, ["tracker=none"]).tracker == ()
-
-
-def test_a_key_is_given_by_one_name(tmp_path) -> None:
-    path = tmp_path / "config.yaml"
-    path.write_text("tracker: csv\nlogging: []\n")
-    with pytest.raises(ConfigError, match="'logging' is the earlier name of 'tracker': give one of them"):
-        load_config(path)
+    assert load_config(path).tracker == trackers
+    assert load_config(path, ["tracker=none"]).tracker == ()
 
 
 # --- the real clients, without a network --------------------------------------------------------------------

@@ -13,7 +13,7 @@ from patchwork_env.learning.config.sections import (
     Count,
     Fixed,
     Fraction,
-    Needs,
+    MemoryEstimate,
     Network,
     NonNegative,
     Positive,
@@ -78,7 +78,7 @@ class AlphaZeroConfig(ClusterRun, RewardedRun):
     alphazero: AlphaZero = AlphaZero()
     network: Network = Network()
 
-    def least_memory(self) -> Needs:
+    def least_memory(self) -> MemoryEstimate:
         """See :meth:`RunConfig.least_memory`."""
         settings = self.alphazero
         turns = settings.num_envs * settings.rollout_steps

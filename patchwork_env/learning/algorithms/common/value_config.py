@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from patchwork_env.learning.config.run_config import ClusterRun
 from patchwork_env.learning.config.sections import (
     Fraction,
-    Needs,
+    MemoryEstimate,
     NonNegative,
     Positive,
     Rate,
@@ -61,7 +61,7 @@ class ValueRun(ClusterRun):
     BYTES_OF_GAME: ClassVar[int] = 0
     """Bytes of the positions of a game that is learned from."""
 
-    def least_memory(self) -> Needs:
+    def least_memory(self) -> MemoryEstimate:
         """See :meth:`RunConfig.least_memory`."""
         settings: TdLearning = getattr(self, self.algorithm)
         window = min(settings.window, self.total_steps // settings.games + 1)

@@ -12,7 +12,7 @@ from patchwork_env.learning.config.sections import (
     BYTES_OF_SAMPLE,
     BYTES_OF_WEIGHT,
     NETWORK_KEYS,
-    Needs,
+    MemoryEstimate,
     Rate,
     Schedule,
 )
@@ -55,7 +55,7 @@ class PpoConfig(PpoRun):
                 raise ValueError(f"ppo.{name} is {given} and network.lookahead is false: it needs lookahead")
         return self
 
-    def least_memory(self) -> Needs:
+    def least_memory(self) -> MemoryEstimate:
         """See :meth:`RunConfig.least_memory`."""
         decisions = self.ppo.num_envs * self.ppo.rollout_steps
         snapshots = self.effective_league.num_snapshots(self.total_steps // decisions)
