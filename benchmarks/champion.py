@@ -20,8 +20,9 @@ import numpy as np
 
 from patchwork_env import agents
 from patchwork_env.agents import Agent
-from patchwork_env.agents.patchwork.champion.agent import ChampionAgent
-from patchwork_env.agents.patchwork.champion.levels import AIMS, LEVELS
+from patchwork_env.agents.patchwork import AIMS
+from patchwork_env.agents.patchwork.champion import ChampionAgent
+from patchwork_env.agents.patchwork.search import LEVELS
 from patchwork_env.agents.patchwork.value.agent import ValueAgent
 from patchwork_env.learning.evaluation import play_matches
 from patchwork_env.learning.system.machine import describe_setup

@@ -19,10 +19,8 @@ import numpy.typing as npt
 
 from patchwork_env.agents import GreedyAgent
 from patchwork_env.agents.patchwork.endgame import new_solver, solve
-from patchwork_env.agents.patchwork.mcts import MctsAgent
-from patchwork_env.agents.patchwork.mcts.agent import EDGES_PER_NODE, RULE
-from patchwork_env.agents.patchwork.mcts.playout import PlayoutBuffers, new_playout_buffers, play_out
-from patchwork_env.agents.patchwork.mcts.simulation import new_workspace, simulate
+from patchwork_env.agents.patchwork.greedy import GreedyBuffers, new_greedy_buffers, play_out
+from patchwork_env.agents.patchwork.mcts import EDGES_PER_NODE, RULE, MctsAgent, new_workspace, simulate
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.random import random_below
@@ -57,7 +55,7 @@ def positions(turn: int) -> list[Game]:
 
 @kernel(allocates=True)
 def play_policy(
-    states: States, buffers: PlayoutBuffers, streams: npt.NDArray[np.uint64], repeats: int
+    states: States, buffers: GreedyBuffers, streams: npt.NDArray[np.uint64], repeats: int
 ) -> None:
     game = states[:1].copy()
     for k in range(repeats * len(states)):
@@ -84,7 +82,7 @@ def seconds_of(function: Callable[[], object]) -> float:
 def measure_speed(simulations: int) -> list[dict[str, float]]:
     """Per stage: simulations, playouts and random games per second."""
     tree, work = new_tree(simulations + 1, EDGES_PER_NODE * (simulations + 1), STATE), new_workspace()
-    streams, buffers, repeats = seed_streams(1), new_playout_buffers(), max(simulations // 4, 1)
+    streams, buffers, repeats = seed_streams(1), new_greedy_buffers(), max(simulations // 4, 1)
 
     def search(states: States, number: int) -> None:
         for i in range(len(states)):

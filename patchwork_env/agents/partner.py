@@ -1,48 +1,97 @@
 """Levels for people: agents that play as people of different strength do, from a beginner to the champion.
 
-The package ``partner`` in the folder of each game's agents defines what the levels see, miss and get wrong.
+They are weaker by mistakes that people make. The module ``partner`` in the folder of each game's agents says
+what every level overlooks and gets wrong, and how it judges moves; which of the judged moves is played is
+decided here.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, Protocol
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from patchwork_env.agents.base import Actions, BatchAgent
 from patchwork_env.core.checks import check_between, seed_streams
+from patchwork_env.core.compile import kernel
 from patchwork_env.core.kernels import States
-from patchwork_env.core.random import Streams
+from patchwork_env.core.polyomino import NUM_ORIENTATIONS
+from patchwork_env.core.random import Streams, random_below
 from patchwork_env.games import NMBR9, PATCHWORK
 
 BEGINNER, CHAMPION = 1, 5
 """The lowest and the highest level."""
 DEFAULT_LEVEL = 3
+NEVER_OVERLOOKED = -1
+"""Stands for the orientation of moves that have none."""
+_UNFLIPPED = NUM_ORIENTATIONS // 2
+_STEPS = 1 << 16
+
+Player = Callable[[States, Streams, Actions], None]
+"""One level of one game: writes the actions of games, none of which is over, with the random numbers of
+``streams[0]``."""
 
 
-class Player(Protocol):
-    """One level of one game, with memory of its own."""
+class Habits(NamedTuple):
+    """How somebody looks at the moves of a position, and how wrong they are about them, in points of a game.
 
-    def choose(self, states: States, streams: Streams, actions: Actions) -> None:
-        """Writes the actions of games, none of which is over; random numbers come from ``streams[0]``."""
-
-
-class KernelPlayer:
-    """A player whose choices a kernel makes.
-
-    Args:
-        choose: The kernel; it takes the states, ``arguments``, the streams and the actions that it writes.
-        arguments: What the player knows, and room for what it thinks.
+    Attributes:
+        turning: The chance that a piece is tried in each orientation to which it can be turned.
+        misjudging: How far off the value of a group of moves, such as those with one patch, is judged: a
+            standard deviation.
+        carelessness: How far off the value of a single move is judged: a standard deviation.
+        lapses: The share of moves that are made without much thought.
+        lapse: How far off the value of a group of moves is judged then: a standard deviation.
+        flipping: The chance that a piece is tried in each orientation for which it has to be flipped as well.
+        placements: The number of placements of a piece that are looked at, the snuggest ones.
+        lookahead: The number of positions that are thought through ahead.
     """
 
-    def __init__(self, choose: Callable[..., None], *arguments: Any) -> None:
-        self._choose, self._arguments = choose, arguments
+    turning: float
+    misjudging: float
+    carelessness: float
+    lapses: float = 0.0
+    lapse: float = 0.0
+    flipping: float = 1.0
+    placements: int = 16
+    lookahead: int = 0
 
-    def choose(self, states: States, streams: Streams, actions: Actions) -> None:
-        """See :meth:`Player.choose`."""
-        self._choose(states, *self._arguments, streams, actions)
+
+class Candidates(NamedTuple):
+    """The moves that somebody considers, ``most`` at the most.
+
+    Attributes:
+        actions: int64 ``(most,)``, ascending.
+        values: float64 ``(most,)``, what they are worth, in points.
+        groups: int64 ``(most,)``, the number of the group in which each is misjudged.
+        orientations: int64 ``(most,)``, the number of the orientation that has to be tried for each, or
+            :data:`NEVER_OVERLOOKED`.
+        errors: float64, how wrong each group is judged.
+        tried: uint8, which orientations are tried; all those of one piece after the other.
+    """
+
+    actions: npt.NDArray[np.int64]
+    values: npt.NDArray[np.float64]
+    groups: npt.NDArray[np.int64]
+    orientations: npt.NDArray[np.int64]
+    errors: npt.NDArray[np.float64]
+    tried: npt.NDArray[np.uint8]
+
+
+def new_candidates(most: int, groups: int, orientations: int) -> Candidates:
+    """Room for the moves of a position in one thread."""
+    return Candidates(
+        np.empty(most, np.int64),
+        np.empty(most),
+        np.empty(most, np.int64),
+        np.empty(most, np.int64),
+        np.empty(groups),
+        np.empty(orientations, np.uint8),
+    )
 
 
 class PartnerAgent(BatchAgent):
@@ -75,13 +124,50 @@ class PartnerAgent(BatchAgent):
         """See :meth:`Agent.act_batch`."""
         game, players = self.check_states(states), self.workspace()
         if game not in players:
-            module = import_module(f"patchwork_env.agents.{game}.partner.player")
-            players[game] = module.new_player(self.level)
+            players[game] = import_module(f"patchwork_env.agents.{game}.partner").new_player(self.level)
         streams, actions = self._streams.copy(), np.empty(len(states), np.int64)
-        players[game].choose(np.ascontiguousarray(states), streams, actions)
+        players[game](np.ascontiguousarray(states), streams, actions)
         self._streams = streams  # not before there are answers to all, whatever interrupts the call
         return actions
 
     def reseed(self, seed: int | None = None) -> None:
         """See :meth:`Agent.reseed`."""
         self._streams = seed_streams(seed)
+
+
+@kernel
+def decide(candidates: Candidates, count: int, habits: Habits, streams: Streams) -> int:
+    """The move that seems best among the first ``count``; without one that is tried, the first of all.
+
+    The random numbers come from ``streams[0]``.
+    """
+    errors, tried = candidates.errors, candidates.tried
+    deviation = habits.lapse if _happens(habits.lapses, streams) else habits.misjudging
+    for group in range(len(errors)):
+        errors[group] = deviation * _draw_error(streams)
+    for k in range(len(tried)):
+        is_flipped = k % NUM_ORIENTATIONS >= _UNFLIPPED
+        tried[k] = _happens(habits.flipping if is_flipped else habits.turning, streams)
+    best, most = candidates.actions[0], -math.inf
+    for k in range(count):
+        seeming = candidates.values[k] + errors[candidates.groups[k]]
+        seeming += habits.carelessness * _draw_error(streams)
+        orientation = candidates.orientations[k]
+        if (orientation == NEVER_OVERLOOKED or tried[orientation]) and seeming > most:
+            best, most = candidates.actions[k], seeming
+    return int(best)
+
+
+@kernel(inline=True)
+def _happens(chance: float, streams: Streams) -> bool:
+    """Whether something of this chance happens."""
+    return bool(random_below(streams, 0, _STEPS) < chance * _STEPS)
+
+
+@kernel(inline=True)
+def _draw_error(streams: Streams) -> float:
+    """A number with mean 0 and standard deviation 1, never beyond 3."""
+    total = 0
+    for _ in range(3):
+        total += random_below(streams, 0, _STEPS)
+    return 2 * (total / _STEPS - 1.5)

@@ -37,14 +37,8 @@ with from_extra("train", f"{__name__} needs"):
 from patchwork_env.agents.networks import NetworkConfig, PolicyNetwork, network_class
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.agents.policy import PolicyAgent, save_policy
-from patchwork_env.agents.ragged import (
-    LegalLists,
-    hierarchical_policy,
-    legal_lists,
-    most_probable,
-    observations_of,
-    sample,
-)
+from patchwork_env.agents.ragged import LegalLists, legal_lists, most_probable, observations_of, sample
+from patchwork_env.agents.ragged_policy import hierarchical_policy
 from patchwork_env.envs.opponents import Opponents
 from patchwork_env.errors import DivergenceError
 from patchwork_env.learning.algorithms.common.advantages import Decisions, advantages

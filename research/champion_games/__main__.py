@@ -16,9 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env import agents
-from patchwork_env.agents.patchwork.heuristics import kind_of
-from patchwork_env.agents.patchwork.value.agent import read_value
-from patchwork_env.agents.patchwork.value.choice import Payoffs, best_action
+from patchwork_env.agents.patchwork.placements import kind_of
+from patchwork_env.agents.patchwork.value.agent import Payoffs, best_action, read_value
 from patchwork_env.agents.patchwork.value.expansion import LIKELY, Expansion, expand_likely, new_expansion
 from patchwork_env.agents.patchwork.value.features import signed
 from patchwork_env.agents.patchwork.value.network import Weights

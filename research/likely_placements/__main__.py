@@ -17,10 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env import agents
-from patchwork_env.agents.patchwork.champion.agent import ChampionAgent
-from patchwork_env.agents.patchwork.heuristics import kind_of
-from patchwork_env.agents.patchwork.value.agent import read_value
-from patchwork_env.agents.patchwork.value.choice import TO_WIN, action_utility
+from patchwork_env.agents.patchwork.champion import ChampionAgent
+from patchwork_env.agents.patchwork.placements import keep_most_compact, kind_of, list_likely
+from patchwork_env.agents.patchwork.value.agent import TO_WIN, action_utility, read_value
 from patchwork_env.agents.patchwork.value.expansion import (
     LIKELY,
     Expansion,
@@ -29,7 +28,6 @@ from patchwork_env.agents.patchwork.value.expansion import (
     new_expansion,
 )
 from patchwork_env.agents.patchwork.value.network import Weights
-from patchwork_env.agents.patchwork.value.placements import keep_most_compact, list_likely
 from patchwork_env.core.checks import check_seed
 from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.patchwork import Game

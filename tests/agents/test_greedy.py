@@ -7,7 +7,7 @@ import random
 import pytest
 
 from patchwork_env.agents import GreedyAgent, RandomAgent
-from patchwork_env.agents.patchwork.heuristics import patch_value
+from patchwork_env.agents.patchwork.greedy import patch_value
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.patchwork import Game
 from tests.patchwork.naive import ALL_CELLS, FIRST_SPECIAL_ACTION, INCOME_SPACES, PATCHES, Cell, NaiveGame

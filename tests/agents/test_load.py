@@ -14,7 +14,7 @@ from patchwork_env.agents import CallableAgent, GreedyAgent, RandomAgent
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER, read_description
 from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.partner import PartnerAgent
-from patchwork_env.agents.patchwork.champion.agent import ChampionAgent
+from patchwork_env.agents.patchwork.champion import ChampionAgent
 from patchwork_env.agents.patchwork.mcts import MctsAgent
 from patchwork_env.agents.patchwork.policy import PolicyAgent, save_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from patchwork_env.agents.ragged import hierarchical_policy, ragged_products, scattered_policy
+from patchwork_env.agents.ragged_policy import hierarchical_policy, ragged_products, scattered_policy
 
 ROWS = torch.tensor([0, 0, 0, 0, 2, 3, 3, 3, 3, 3])
 KINDS = torch.tensor([0, 1, 1, 2, 1, 0, 1, 1, 2, 2])

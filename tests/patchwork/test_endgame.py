@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from patchwork_env.agents import GreedyAgent
-from patchwork_env.agents.patchwork.endgame import NO_ACTION, Solver, margin_of, new_solver, solve
+from patchwork_env.agents.patchwork.dynamics import NO_ACTION
+from patchwork_env.agents.patchwork.endgame import Solver, margin_of, new_solver, solve
 from patchwork_env.agents.patchwork.endgame.prospects import PROSPECTS, coverable, write_prospects
-from patchwork_env.agents.patchwork.endgame.table import KEY_WORDS, write_key
+from patchwork_env.agents.patchwork.endgame.solver import KEY_WORDS, write_key
 from patchwork_env.patchwork import Game, engine
 from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS
 from tests.patchwork.endings import LAST_SPACE, TooLargeError, made_up_ending, minimax, value_of

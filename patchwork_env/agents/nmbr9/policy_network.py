@@ -42,7 +42,7 @@ from patchwork_env.agents.nmbr9.policy_features import (
     position_features,
 )
 from patchwork_env.agents.policy import PolicyAgent, read_network
-from patchwork_env.agents.ragged import hierarchical_policy, ragged_products
+from patchwork_env.agents.ragged_policy import hierarchical_policy, ragged_products
 from patchwork_env.games import NMBR9
 from patchwork_env.nmbr9.actions import (
     FIRST_CHOICE,

@@ -1,7 +1,6 @@
 """Agents that play Patchwork; this module registers those that a spec can name."""
 
 from patchwork_env.agents.checkpoints import MASKABLE_PPO, NETWORK, VALUE
-from patchwork_env.agents.patchwork.champion.levels import AIMS, FEWEST_NODES, MOST_NODES
 from patchwork_env.agents.specs import (
     LEVELS,
     boolean,
@@ -16,6 +15,12 @@ from patchwork_env.games import PATCHWORK
 _PACKAGE = "patchwork_env.agents.patchwork"
 FEWEST_SIMULATIONS = 2
 """The fewest simulations of an agent that searches; with a single one there would be nothing to compare."""
+FEWEST_NODES, MOST_NODES = 2, 200_000
+"""The limits of the nodes of a search with a learned value; the most take 150 MB."""
+AIMS = ("win", "rich", "margin", "score")
+"""What such a search plays for. ``win`` is the strongest. ``rich`` is to win too, but with many points for
+both players. ``margin`` is the difference of the scores. ``score`` is the player's own points, with little
+regard to who wins."""
 ONNX_SUFFIX = ".onnx"
 """The ending of files that hold an exported policy."""
 _POLICY_OPTIONS = {"sample": boolean, "simulations": integer(FEWEST_SIMULATIONS)}
@@ -28,11 +33,11 @@ _VALUE_OPTIONS = {
 
 register(
     "mcts",
-    f"{_PACKAGE}.mcts.agent:MctsAgent",
+    f"{_PACKAGE}.mcts:MctsAgent",
     games=(PATCHWORK,),
     options={"simulations": integer(FEWEST_SIMULATIONS), "seconds": seconds},
 )
 register_checkpoint(PATCHWORK, NETWORK, f"{_PACKAGE}.policy:load", options=_POLICY_OPTIONS, extra="train")
 register_checkpoint(PATCHWORK, MASKABLE_PPO, f"{_PACKAGE}.mlp:load", options=_POLICY_OPTIONS, extra="train")
-register_checkpoint(PATCHWORK, VALUE, f"{_PACKAGE}.champion.agent:load_value", options=_VALUE_OPTIONS)
+register_checkpoint(PATCHWORK, VALUE, f"{_PACKAGE}.champion:load_value", options=_VALUE_OPTIONS)
 register(ONNX_SUFFIX, f"{_PACKAGE}.onnx_agent:load", options={"sample": boolean}, extra="onnx")

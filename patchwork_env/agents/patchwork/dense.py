@@ -7,8 +7,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from patchwork_env.agents.patchwork.dense_features import DenseFeatures, by_kind
-from patchwork_env.agents.patchwork.heuristics import NUM_KINDS
 from patchwork_env.agents.patchwork.mlp import MlpNetwork
+from patchwork_env.agents.patchwork.placements import NUM_KINDS
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.agents.ragged import TIE
 from patchwork_env.patchwork.actions import FIRST_BUY

@@ -6,33 +6,23 @@ with compiled code, in a fraction of the time.
 Every cell of a quilt is of a *sort*: empty or covered, with so many empty neighbors. What a placement makes
 of the sort of a cell depends only on whether it covers the cell, and on how many of its neighbors. Hence the
 changes that all placements make are one product: of the sorts of the cells around every anchor, and of a
-table for every shape, which :mod:`.dense_tables` has. A position takes most of a megabyte while this is
-computed.
+table for every shape. A position takes most of a megabyte while this is computed.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from patchwork_env.agents.patchwork import dense_tables
-from patchwork_env.agents.patchwork.dense_tables import (
-    COUNTED_SORTS,
-    EMPTY_SORTS,
-    IN_BOX,
-    IN_REACH,
-    NO_PIECE,
-    SORTS,
-    SPECIAL_PIECE,
-)
-from patchwork_env.agents.patchwork.heuristics import NUM_KINDS
-from patchwork_env.agents.patchwork.offer_features import SOON
-from patchwork_env.agents.patchwork.policy_features import NEXT, Features, fits_of
+from patchwork_env.agents.patchwork.placements import NUM_KINDS
+from patchwork_env.agents.patchwork.policy_features import NEXT, SOON, Features, fits_of
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
-from patchwork_env.patchwork.actions import FIRST_BUY, SLOT_SIZE
+from patchwork_env.patchwork.actions import DISTINCT, FIRST_BUY, ORIENTED, SLOT_SIZE
 from patchwork_env.patchwork.components import (
     BONUS_SQUARE,
     LAST_SPACE,
@@ -40,12 +30,26 @@ from patchwork_env.patchwork.components import (
     NUM_OFFERED,
     NUM_PATCHES,
     NUM_PLAYERS,
+    PATCHES,
     PENALTY_PER_EMPTY_CELL,
     QUILT_SIZE,
 )
 from patchwork_env.patchwork.observation import BOX, BUTTONS_FEATURE, PLAYER_FEATURES, SLICES
 from patchwork_env.patchwork.tables import INCOMES_UP_TO
 
+_NO_PIECE, _SPECIAL_PIECE = 0, NUM_PATCHES + 1
+"""Pieces are nothing (what advancing places, and what the circle holds behind its end), the patches as
+``index + 1``, and special patches."""
+_PIECES = NUM_PATCHES + 2
+_EMPTY_SORTS = 5
+"""Sorts 0-4 are empty cells with so many empty neighbors, and sorts 5-9 covered ones."""
+_SORTS = 2 * _EMPTY_SORTS
+_COUNTED_SORTS = _EMPTY_SORTS + 2
+"""Figures of a quilt are how many cells there are of each of the first sorts."""
+_IN_BOX = range(BOX)
+"""The rows and columns that a shape can cover, counted from its anchor."""
+_IN_REACH = range(-1, BOX + 1)
+"""The rows and columns that a shape can cover or lie next to, counted from its anchor."""
 _MAPS = NUM_OFFERED * NUM_ORIENTATIONS + 1
 """The shapes that can be placed, in the order of the actions: those of the slots, and the special patch."""
 _SQUARES = (QUILT_SIZE - BONUS_SQUARE + 1) ** 2
@@ -55,7 +59,7 @@ class DenseFeatures(nn.Module):
     """Counts the features of positions and of all actions; there is nothing to learn in it.
 
     Args:
-        offers: Whether those of :mod:`.offer_features` are among them.
+        offers: Whether those of offers are among them.
     """
 
     cells: Tensor
@@ -73,17 +77,17 @@ class DenseFeatures(nn.Module):
     def __init__(self, offers: bool = False) -> None:
         super().__init__()
         self.offers = offers
-        box, squares = dense_tables.windows(IN_BOX), dense_tables.squares()
+        box, squares = _windows(_IN_BOX), _squares()
         tables = {
-            "cells": torch.from_numpy(dense_tables.shapes(IN_BOX)).flatten(2).float(),
-            "distinct": dense_tables.distinct(),
-            "changes": dense_tables.changes(),
-            "facts": dense_tables.facts(),
-            "neighbors": dense_tables.neighbors(),
+            "cells": torch.from_numpy(_shapes(_IN_BOX)).flatten(2).float(),
+            "distinct": _distinct(),
+            "changes": _changes(),
+            "facts": _facts(),
+            "neighbors": _neighbors(),
             "squares": squares,
             "square_overlaps": _with_outside(squares, 0.0, 0)[box.T].flatten(1),
             "box": box,
-            "reach": dense_tables.windows(IN_REACH),
+            "reach": _windows(_IN_REACH),
             "marks_after": torch.from_numpy(INCOMES_UP_TO[LAST_SPACE] - INCOMES_UP_TO).float(),
             "is_advance": torch.eye(NUM_KINDS)[0],
         }
@@ -114,9 +118,9 @@ class DenseFeatures(nn.Module):
         return Features(positions, torch.cat(kinds, 2).where(possible.unsqueeze(2), 0.0), placements)
 
     def _sorts(self, quilts: Tensor) -> Tensor:
-        """The sort of every cell as a one-hot vector, ``(n, NUM_PLAYERS, 81, SORTS)``."""
-        sort = (1 - quilts) @ self.neighbors + EMPTY_SORTS * quilts
-        return (sort.unsqueeze(3) == torch.arange(SORTS, device=quilts.device)).float()
+        """The sort of every cell as a one-hot vector, ``(n, NUM_PLAYERS, 81, _SORTS)``."""
+        sort = (1 - quilts) @ self.neighbors + _EMPTY_SORTS * quilts
+        return (sort.unsqueeze(3) == torch.arange(_SORTS, device=quilts.device)).float()
 
     def _positions(self, view: _View, sorts: Tensor, missing: Tensor) -> Tensor:
         """The features of positions, ``(n, POSITION_FEATURES)``."""
@@ -136,8 +140,8 @@ class DenseFeatures(nn.Module):
     def _moves(self, view: _View) -> _Moves:
         """What moves of every kind are for the player who moves, as far as it is known before placing."""
         (space, other_space), (buttons, _) = torch.split(view.spaces, 1, 1), torch.split(view.buttons, 1, 1)
-        pieces = functional.pad(view.circle[:, :NUM_OFFERED], (1, 0), value=NO_PIECE)
-        pieces = functional.pad(pieces, (0, 1), value=SPECIAL_PIECE)
+        pieces = functional.pad(view.circle[:, :NUM_OFFERED], (1, 0), value=_NO_PIECE)
+        pieces = functional.pad(pieces, (0, 1), value=_SPECIAL_PIECE)
         size, price, time, income = self.facts[pieces].unbind(2)
         target = torch.cat([other_space + 1, (space + time.long())[:, 1:]], 1).clamp(max=LAST_SPACE)
         marks = self.marks_after[space] - self.marks_after[target]
@@ -200,16 +204,16 @@ class DenseFeatures(nn.Module):
         """By how much every placement changes the figures of the own quilt; see :meth:`forward`.
 
         Args:
-            sorts: The sorts of the cells of the own quilt, ``(n, 81, SORTS)``.
+            sorts: The sorts of the cells of the own quilt, ``(n, 81, _SORTS)``.
             missing: The empty cells of its 7x7 squares, ``(n, 9)``.
             circle: The circle, ``(n, 33)``.
         """
         offered = circle[:, :NUM_OFFERED]
         around = _with_outside(sorts, 0.0, 1).index_select(1, self.reach.flatten())
         changes = _of_maps(self.changes, offered).float()
-        changes = changes.view(-1, _MAPS * COUNTED_SORTS, len(IN_REACH) ** 2 * SORTS).transpose(1, 2)
-        counted = around.view(-1, NUM_CELLS, len(IN_REACH) ** 2 * SORTS) @ changes
-        counted = counted.view(-1, NUM_CELLS, _MAPS, COUNTED_SORTS).transpose(1, 2)
+        changes = changes.view(-1, _MAPS * _COUNTED_SORTS, len(_IN_REACH) ** 2 * _SORTS).transpose(1, 2)
+        counted = around.view(-1, NUM_CELLS, len(_IN_REACH) ** 2 * _SORTS) @ changes
+        counted = counted.view(-1, NUM_CELLS, _MAPS, _COUNTED_SORTS).transpose(1, 2)
         overlaps = _of_maps(self.cells, offered) @ self.square_overlaps
         left = missing.view(-1, 1, 1, _SQUARES) - overlaps.view(-1, _MAPS, NUM_CELLS, _SQUARES)
         fewer = left.amin(3) - missing.amin(1).view(-1, 1, 1)
@@ -278,12 +282,12 @@ def _figures(counted: Tensor, missing: Tensor) -> Tensor:
     """The figures ``(…, PLACEMENT_FEATURES)`` of quilts, or changes of them.
 
     Args:
-        counted: How many cells there are of the first sorts, ``(…, COUNTED_SORTS)`` or more.
+        counted: How many cells there are of the first sorts, ``(…, _COUNTED_SORTS)`` or more.
         missing: The empty cells of the fullest 7x7 square, ``(…)``.
     """
-    ends = torch.arange(EMPTY_SORTS, dtype=counted.dtype, device=counted.device).unsqueeze(1)
-    joints = counted[..., :EMPTY_SORTS] @ (ends / 2)
-    return torch.cat([counted[..., :COUNTED_SORTS], joints, missing.unsqueeze(-1)], -1)
+    ends = torch.arange(_EMPTY_SORTS, dtype=counted.dtype, device=counted.device).unsqueeze(1)
+    joints = counted[..., :_EMPTY_SORTS] @ (ends / 2)
+    return torch.cat([counted[..., :_COUNTED_SORTS], joints, missing.unsqueeze(-1)], -1)
 
 
 def _places_offered(lengths: Tensor) -> tuple[Tensor, Tensor]:
@@ -312,8 +316,8 @@ def _best_placements(placements: Tensor, legal: Tensor) -> Tensor:
 
 
 def _of_maps(table: Tensor, offered: Tensor) -> Tensor:
-    """The rows ``(n, _MAPS, k)`` of a table ``(PIECES, NUM_ORIENTATIONS, k)`` for the shapes to place."""
-    special = table[SPECIAL_PIECE, :1].expand(offered.shape[0], -1, -1)
+    """The rows ``(n, _MAPS, k)`` of a table ``(_PIECES, NUM_ORIENTATIONS, k)`` for the shapes to place."""
+    special = table[_SPECIAL_PIECE, :1].expand(offered.shape[0], -1, -1)
     return torch.cat([table[offered].flatten(1, 2), special], 1)
 
 
@@ -321,3 +325,83 @@ def _with_outside(of_cells: Tensor, value: float, dim: int) -> Tensor:
     """Adds a cell that stands for all outside of the quilt, and that ``windows`` point to."""
     outside = torch.full_like(of_cells.narrow(dim, 0, 1), value)
     return torch.cat([of_cells, outside], dim)
+
+
+# --- tables of pieces, quilts and the shapes around anchors -------------------------------------------------
+
+
+def _windows(offsets: range) -> Tensor:
+    """The cells around every anchor, int64 ``(81, offsets ** 2)``; 81 for those outside of the quilt.
+
+    Args:
+        offsets: The rows, and the columns, of the cells, counted from the anchor's.
+    """
+    quilt = np.full((QUILT_SIZE + 2 * BOX,) * 2, NUM_CELLS)
+    quilt[BOX:-BOX, BOX:-BOX] = np.arange(NUM_CELLS).reshape(QUILT_SIZE, QUILT_SIZE)
+    around = BOX + np.add.outer(np.arange(QUILT_SIZE), offsets)
+    cells = quilt[around[:, None, :, None], around[None, :, None, :]]
+    return torch.from_numpy(cells.reshape(NUM_CELLS, -1))
+
+
+def _neighbors() -> Tensor:
+    """Which cells of a quilt are neighbors, 0 or 1, ``(81, 81)``."""
+    rows, columns = np.divmod(np.arange(NUM_CELLS), QUILT_SIZE)
+    distances = abs(np.subtract.outer(rows, rows)) + abs(np.subtract.outer(columns, columns))
+    return torch.from_numpy(distances == 1).float()
+
+
+def _squares() -> Tensor:
+    """Which cells of a quilt lie in each 7x7 square, 0 or 1, ``(81, 9)``."""
+    behind = np.subtract.outer(np.arange(QUILT_SIZE), np.arange(QUILT_SIZE - BONUS_SQUARE + 1))
+    in_span = (behind >= 0) & (behind < BONUS_SQUARE)
+    return torch.from_numpy(np.kron(in_span, in_span)).float()
+
+
+def _shapes(offsets: range) -> npt.NDArray[np.bool_]:
+    """Which cells around its anchor every shape covers, ``(_PIECES, 8, offsets, offsets)``.
+
+    Args:
+        offsets: The rows, and the columns, of the cells, counted from the anchor's.
+    """
+    size, anchor = len(offsets), -offsets[0]
+    covers = np.zeros((_PIECES, NUM_ORIENTATIONS, size, size), np.bool_)
+    for patch, oriented in enumerate(ORIENTED):
+        for orientation, cells in enumerate(oriented):
+            for row, column in cells:
+                covers[patch + 1, orientation, anchor + row, anchor + column] = True
+    covers[_SPECIAL_PIECE, :, anchor, anchor] = True
+    return covers
+
+
+def _distinct() -> Tensor:
+    """Which orientations of a piece repeat no lower one, 0 or 1, ``(_PIECES, 8)``."""
+    is_distinct = torch.zeros(_PIECES, NUM_ORIENTATIONS)
+    for patch, orientations in enumerate(DISTINCT):
+        is_distinct[patch + 1, list(orientations)] = 1
+    return is_distinct
+
+
+def _facts() -> Tensor:
+    """Size, price, time and income of every piece, ``(_PIECES, 4)``."""
+    of_patches = [(patch.size, patch.buttons, patch.time, patch.income) for patch in PATCHES]
+    return torch.tensor([(0, 0, 0, 0), *of_patches, (1, 0, 0, 0)]).float()
+
+
+def _changes() -> Tensor:
+    """How the numbers of cells of each sort change on account of a cell in reach of a shape that is placed.
+
+    Returns:
+        int8 ``(_PIECES, 8, k)``, the entries of each shape in the order (sort that is counted, cell in reach,
+        sort of that cell before). Those of cells that no legal placement finds have no meaning.
+    """
+    covers = _shapes(_IN_REACH)
+    padded = np.pad(covers, ((0, 0), (0, 0), (1, 1), (1, 1))).astype(np.int8)
+    fewer = (
+        padded[:, :, 2:, 1:-1] + padded[:, :, :-2, 1:-1] + padded[:, :, 1:-1, 2:] + padded[:, :, 1:-1, :-2]
+    )
+    changed = np.zeros((_PIECES, NUM_ORIENTATIONS, _SORTS, len(_IN_REACH), len(_IN_REACH), _SORTS), np.int8)
+    for before in range(_SORTS):
+        after = before - fewer + _EMPTY_SORTS * (covers & (before < _EMPTY_SORTS))
+        for sort in range(_SORTS):
+            changed[:, :, sort, :, :, before] = (after == sort).astype(np.int8) - (before == sort)
+    return torch.from_numpy(changed[:, :, :_COUNTED_SORTS]).flatten(2)

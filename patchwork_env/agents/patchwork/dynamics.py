@@ -1,4 +1,4 @@
-"""Patchwork as :mod:`patchwork_env.search` needs it."""
+"""Patchwork as searches need it: the rules for batches, payoffs, and moves that leave no choice."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core.compile import kernel
-from patchwork_env.patchwork.engine import NUM_MAPS, apply, is_over, legal, nth_legal, score, winner
+from patchwork_env.patchwork.engine import NUM_MAPS, LegalSet, apply, is_over, legal, nth_legal, score, winner
 from patchwork_env.patchwork.state import States
+
+NO_ACTION = -1
+"""Stands for an action where there is none."""
 
 
 class PatchworkDynamics:
@@ -63,13 +66,25 @@ class PatchworkDynamics:
         return payoffs
 
 
+@kernel
+def only_action(states: States, i: int, anchors: LegalSet) -> int:
+    """The only legal action of a game, or ``NO_ACTION`` if there are several; ``anchors`` is a buffer."""
+    return nth_legal(anchors, 0) if legal(states, i, anchors) == 1 else NO_ACTION
+
+
+@kernel
+def play_forced(states: States, i: int, anchors: LegalSet) -> None:
+    """Plays as long as there is no choice; ``anchors`` is a buffer."""
+    while legal(states, i, anchors) == 1:
+        apply(states, i, nth_legal(anchors, 0))
+
+
 @kernel(allocates=True)
 def _step(states: States, actions: npt.NDArray[np.int64]) -> None:
     anchors = np.empty((2, NUM_MAPS), np.uint64)
     for i in range(len(states)):
         apply(states, i, actions[i])
-        while legal(states, i, anchors) == 1:
-            apply(states, i, nth_legal(anchors, 0))
+        play_forced(states, i, anchors)
 
 
 @kernel

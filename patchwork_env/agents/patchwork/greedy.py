@@ -1,79 +1,145 @@
-"""The action that looks best now, without looking ahead: what a greedy agent plays.
+"""What looks best now, without looking ahead: greedy play, and playouts, which are greedy with random noise.
 
-It chooses in two steps.
+Both choose in two steps.
 
-1. *Which patch?* The one with the highest value, see :mod:`~patchwork_env.agents.patchwork.heuristics`; ties
-   go to the lower slot. Advancing has the value 0, and is preferred to a patch of the same value.
-2. *Where?* Where the empty cells stay connected best. The measure is the number of joints that are left:
-   pairs of neighboring empty cells. Contact with the border and with covered cells saves joints, and cells
-   that become holes lose theirs. Special patches follow the same rule. Ties go to the lower action.
+1. *Which patch?* The one with the highest value. Bought now, a patch is worth its income at every income mark
+   ahead, plus the penalty that it saves, minus its price, minus one for every space that the token moves, as
+   advancing would earn a button there. The penalty is 2 per cell, times the share of the track that lies
+   behind the token after the move: the earlier in the game, the likelier another patch would have covered the
+   cell as well. Ties go to the lower slot. Advancing has the value 0, and is preferred to a patch of the same
+   value.
+2. *Where?* Where the empty cells stay connected best, which is where the most joints are left; see
+   :mod:`~patchwork_env.agents.patchwork.placements`. Special patches follow the same rule. Greedy play takes
+   the lowest of these actions, playouts a random one.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.patchwork.heuristics import (
-    FIRST_LOWER_ANCHOR,
-    can_be_placed,
-    footprint_of,
-    joints_left,
-    patch_value,
+from patchwork_env.agents.patchwork.placements import (
+    Ranking,
+    draw_kept,
+    first_kept,
+    keep_best_placements,
+    most_enclosed_cell,
+    new_ranking,
 )
-from patchwork_env.core.bits import U1, lowest_bit
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.polyomino import NUM_ORIENTATIONS
-from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY
-from patchwork_env.patchwork.components import NUM_CELLS, NUM_OFFERED
-from patchwork_env.patchwork.engine import NUM_MAPS, SPECIAL_MAP, LegalSet, legal
+from patchwork_env.core.random import random_below
+from patchwork_env.patchwork.actions import ADVANCE
+from patchwork_env.patchwork.components import LAST_SPACE, NUM_OFFERED, PATCHES, PENALTY_PER_EMPTY_CELL
+from patchwork_env.patchwork.engine import apply, is_over
 from patchwork_env.patchwork.state import States
+from patchwork_env.patchwork.tables import INCOMES, INCOMES_UP_TO, PRICES, TIMES
+
+_NOISE = 6.0
+"""The width, in buttons, of the random number that playouts add to the value of every patch."""
+_STEPS = 1 << 16
+_NO_SLOT = -1
+_SIZES = np.array([patch.size for patch in PATCHES], np.int64)
 
 
-@kernel(allocates=True)
+class GreedyBuffers(NamedTuple):
+    """The buffers of one thread.
+
+    Attributes:
+        ranking: The buffer in which placements are compared.
+        values: float64 ``(NUM_OFFERED,)``, the values of the patches on offer, in buttons.
+    """
+
+    ranking: Ranking
+    values: npt.NDArray[np.float64]
+
+
+def new_greedy_buffers() -> GreedyBuffers:
+    """Buffers for games of any kind."""
+    return GreedyBuffers(new_ranking(), np.empty(NUM_OFFERED))
+
+
 def choose_actions(states: States, actions: npt.NDArray[np.int64]) -> None:
     """Writes the greedy action of every game, none of which may be over."""
-    anchors = np.empty((2, NUM_MAPS), np.uint64)
+    _choose_actions(states, new_greedy_buffers(), actions)
+
+
+@kernel
+def _choose_actions(states: States, buffers: GreedyBuffers, actions: npt.NDArray[np.int64]) -> None:
     for i in range(len(states)):
-        actions[i] = choose_action(states, i, anchors)
+        actions[i] = choose_action(states, i, buffers)
 
 
 @kernel
-def choose_action(states: States, i: int, anchors: LegalSet) -> int:
-    """The greedy action of one game that is not over; ``anchors`` receives its legal set."""
-    legal(states, i, anchors)
+def choose_action(states: States, i: int, buffers: GreedyBuffers) -> int:
+    """The greedy action of one game that is not over."""
     if states[i]["pending_special"]:
-        return _best_placement(states, i, anchors, SPECIAL_MAP, NUM_MAPS)
-    slot = _best_slot(states, i, anchors)
-    if slot < 0:
-        return ADVANCE
-    return _best_placement(states, i, anchors, slot * NUM_ORIENTATIONS, (slot + 1) * NUM_ORIENTATIONS)
-
-
-@kernel
-def _best_slot(states: States, i: int, anchors: LegalSet) -> int:
-    """The slot of the patch with the highest value, or -1 if no value is above 0."""
-    best_slot, best_value = -1, 0.0
+        return most_enclosed_cell(states, i)
     for slot in range(NUM_OFFERED):
-        if can_be_placed(anchors, slot):
-            value = patch_value(states, i, states[i]["circle"][slot])
-            if value > best_value:
-                best_slot, best_value = slot, value
-    return best_slot
+        buffers.values[slot] = 0.0
+        if _can_be_paid(states, i, slot):
+            buffers.values[slot] = patch_value(states, i, states[i]["circle"][slot])
+    slot = _most_valuable_slot(states, i, buffers)
+    return ADVANCE if slot == _NO_SLOT else first_kept(slot, buffers.ranking)
 
 
 @kernel
-def _best_placement(states: States, i: int, anchors: LegalSet, first_map: int, end_map: int) -> int:
-    """The action that leaves the most joints, among those of the maps ``first_map ... end_map - 1``."""
-    best_action, best_joints = -1, -1
-    for k in range(first_map, end_map):
-        footprint = footprint_of(states, i, k)
-        for word in range(2):
-            bits = anchors[word, k]
-            while bits:
-                anchor = lowest_bit(bits) + word * FIRST_LOWER_ANCHOR
-                bits &= bits - U1
-                joints = joints_left(states, i, footprint, anchor)
-                if joints > best_joints:
-                    best_action, best_joints = FIRST_BUY + k * NUM_CELLS + anchor, joints
-    return best_action
+def play_out(
+    states: States, i: int, buffers: GreedyBuffers, streams: npt.NDArray[np.uint64], stream: int
+) -> None:
+    """Plays a game to its end, greedily with noise."""
+    while not is_over(states, i):
+        apply(states, i, choose_noisily(states, i, buffers, streams, stream))
+
+
+@kernel
+def choose_noisily(
+    states: States, i: int, buffers: GreedyBuffers, streams: npt.NDArray[np.uint64], stream: int
+) -> int:
+    """The action of playouts in a game that is not over."""
+    if states[i]["pending_special"]:
+        return most_enclosed_cell(states, i)
+    for slot in range(NUM_OFFERED):
+        buffers.values[slot] = 0.0
+        if _can_be_paid(states, i, slot):
+            value = patch_value(states, i, states[i]["circle"][slot])
+            buffers.values[slot] = value + _NOISE * (random_below(streams, stream, _STEPS) / _STEPS - 0.5)
+    slot = _most_valuable_slot(states, i, buffers)
+    return ADVANCE if slot == _NO_SLOT else draw_kept(slot, buffers.ranking, streams, stream)
+
+
+@kernel(inline=True)
+def _can_be_paid(states: States, i: int, slot: int) -> bool:
+    if slot >= states[i]["num_patches"]:
+        return False
+    return bool(PRICES[states[i]["circle"][slot]] <= states[i]["buttons"][states[i]["current_player"]])
+
+
+@kernel
+def patch_value(states: States, i: int, patch: int) -> float:
+    """The value for the current player of buying a patch now, in buttons; that of advancing is 0."""
+    space = np.int64(states[i]["position"][states[i]["current_player"]])
+    target = min(space + np.int64(TIMES[patch]), np.int64(LAST_SPACE))
+    incomes_ahead = np.int64(INCOMES_UP_TO[LAST_SPACE] - INCOMES_UP_TO[space])
+    income = np.int64(INCOMES[patch]) * incomes_ahead
+    penalty_saved = PENALTY_PER_EMPTY_CELL * _SIZES[patch] * target / LAST_SPACE
+    return float(income + penalty_saved - PRICES[patch] - (target - space))
+
+
+@kernel(inline=True)
+def _most_valuable_slot(states: States, i: int, buffers: GreedyBuffers) -> int:
+    """The slot of the highest value above 0 whose patch has a placement, or ``_NO_SLOT``.
+
+    The best placements of its patch are left in ``ranking``.
+    """
+    while True:
+        best = 0
+        for slot in range(1, NUM_OFFERED):
+            if buffers.values[slot] > buffers.values[best]:
+                best = slot
+        if buffers.values[best] <= 0:
+            return _NO_SLOT
+        if keep_best_placements(states, i, best, buffers.ranking):
+            return best
+        buffers.values[best] = 0.0

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from patchwork_env.agents.compiled.vectors import Floats
-from patchwork_env.agents.patchwork.heuristics import NUM_KINDS, kind_of
+from patchwork_env.agents.patchwork.dynamics import play_forced
+from patchwork_env.agents.patchwork.placements import NUM_KINDS, kind_of
 from patchwork_env.agents.patchwork.policy_features import Indices, array_of, is_possible
 from patchwork_env.agents.patchwork.value.features import signed
 from patchwork_env.agents.ragged import end_of_row
@@ -19,8 +20,6 @@ from patchwork_env.patchwork.engine import (
     LegalSet,
     apply,
     is_over,
-    legal,
-    nth_legal,
     score,
     winner,
 )
@@ -138,8 +137,7 @@ def _play(states: States, action: int, anchors: LegalSet) -> None:
     """Makes the second state that behind an action in the first one and turns that leave no choice."""
     states[1] = states[0]
     apply(states, 1, action)
-    while legal(states, 1, anchors) == 1:
-        apply(states, 1, nth_legal(anchors, 0))
+    play_forced(states, 1, anchors)
 
 
 @kernel

@@ -14,8 +14,15 @@ one changes the two figures that placements are judged by, and how many there ar
 **Placements**, :data:`PLACEMENT_FEATURES` each: by how much they change the figures of the own quilt.
 
 The figures of a quilt: its empty cells with no, one, two, three and four empty neighbors; its covered cells
-with none and one; the pairs of neighboring empty cells (:mod:`.joints`); and the empty cells of the 7x7
+with none and one; the pairs of neighboring empty cells (:mod:`.placements`); and the empty cells of the 7x7
 square that has the fewest.
+
+**Offers**, which networks with ``offers`` read too: the choice of a patch is also that of the patches which
+the other player finds. To positions are added :data:`POSITION_OFFERS`: for both players the value that greedy
+play gives each of the next :data:`SOON` patches, and whether the player can pay for it. To kinds are added
+:data:`KIND_OFFERS`: of the patches that are offered after an action of the kind their size and time, and for
+both players value, whether it can be paid, and how many placements it has on the quilt as it is before the
+action (logarithms).
 """
 
 from __future__ import annotations
@@ -29,19 +36,25 @@ import torch
 from torch import Tensor
 
 from patchwork_env.agents.compiled.vectors import Floats
-from patchwork_env.agents.patchwork.heuristics import NUM_KINDS, kind_of
-from patchwork_env.agents.patchwork.joints import ROWS_0_TO_4, ROWS_5_TO_8, count_neighbors
+from patchwork_env.agents.patchwork.greedy import patch_value
+from patchwork_env.agents.patchwork.placements import (
+    NUM_KINDS,
+    ROWS_0_TO_4,
+    ROWS_5_TO_8,
+    count_neighbors,
+    kind_of,
+)
 from patchwork_env.agents.patchwork.value.features import missing_cells, projected_buttons, signed
 from patchwork_env.agents.ragged import end_of_row
 from patchwork_env.core.bits import popcount
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.patchwork.actions import FIRST_BUY, NUM_ACTIONS, SLOT_SIZE
-from patchwork_env.patchwork.components import LAST_SPACE, NUM_CELLS, NUM_OFFERED, NUM_PLAYERS
+from patchwork_env.patchwork.components import LAST_SPACE, NUM_CELLS, NUM_OFFERED, NUM_PLAYERS, PATCHES
 from patchwork_env.patchwork.engine import apply, count_placements, empty_cells, placed_words
 from patchwork_env.patchwork.observation import read_observation
 from patchwork_env.patchwork.state import States, empty_states
-from patchwork_env.patchwork.tables import FOOTPRINTS, FULL_WORD
+from patchwork_env.patchwork.tables import FOOTPRINTS, FULL_WORD, PRICES, TIMES
 
 NEXT = 8
 """The number of patches, from the neutral token on, whose placements are counted."""
@@ -49,6 +62,13 @@ _FIGURES = 9
 POSITION_FEATURES = NUM_PLAYERS * (_FIGURES + NEXT + 1)
 PLACEMENT_FEATURES = _FIGURES
 KIND_FEATURES = 13
+SOON = 2 * NUM_OFFERED
+"""The number of patches, from the neutral token on, that can be offered now or after one move."""
+_JUDGED = 2
+POSITION_OFFERS = NUM_PLAYERS * SOON * _JUDGED
+_OFFER = 2 + NUM_PLAYERS * (_JUDGED + 1)
+KIND_OFFERS = NUM_OFFERED * _OFFER
+_SIZES = np.array([patch.size for patch in PATCHES], np.int64)
 _IS_POSSIBLE, _MOST_COMPACT, _MOST_JOINTS, _NUM_PLACEMENTS = 0, 10, 11, 12
 
 Indices = npt.NDArray[np.int64]
@@ -79,24 +99,34 @@ class Features(NamedTuple):
     placements: Tensor
 
 
-def features_of(observations: Tensor, rows: Tensor, actions: Tensor) -> Features:
+def features_of(observations: Tensor, rows: Tensor, actions: Tensor, offers: bool = False) -> Features:
     """The features of positions and their legal actions; see :class:`~patchwork_env.agents.networks.Inputs`.
 
-    Arrays that are no observations have features without a meaning.
+    With ``offers``, those of offers stand behind the others of positions and kinds. Arrays that are no
+    observations have features without a meaning.
     """
-    positions = position_features(observations)
+    positions = position_features(observations, offers)
     kinds = np.zeros((observations.shape[0], NUM_KINDS, KIND_FEATURES), np.float32)
     placements = np.zeros((actions.shape[0], PLACEMENT_FEATURES), np.float32)
     arrays = array_of(observations), array_of(rows), array_of(actions)
     _write_actions(*arrays, _new_memory(), kinds, placements)
+    if offers:
+        of_offers = np.zeros((observations.shape[0], NUM_KINDS, KIND_OFFERS), np.float32)
+        _write_kind_offers(*arrays, array_of(fits_of(positions)), empty_states(2), of_offers)
+        kinds = np.concatenate([kinds, of_offers], 2)
     device = observations.device
     return Features(positions, torch.from_numpy(kinds).to(device), torch.from_numpy(placements).to(device))
 
 
-def position_features(observations: Tensor) -> Tensor:
-    """The features of positions alone, float32 ``(n, POSITION_FEATURES)``."""
-    positions = np.empty((observations.shape[0], POSITION_FEATURES), np.float32)
-    _write_positions(array_of(observations), _new_memory(), positions)
+def position_features(observations: Tensor, offers: bool = False) -> Tensor:
+    """The features of positions alone, float32 ``(n, POSITION_FEATURES)``; see :func:`features_of`."""
+    array = array_of(observations)
+    positions = np.empty((len(array), POSITION_FEATURES), np.float32)
+    _write_positions(array, _new_memory(), positions)
+    if offers:
+        of_offers = np.zeros((len(array), POSITION_OFFERS), np.float32)
+        _write_position_offers(array, empty_states(1), of_offers)
+        positions = np.concatenate([positions, of_offers], 1)
     return torch.from_numpy(positions).to(observations.device)
 
 
@@ -277,3 +307,61 @@ def _write_best(placements: Floats, out: Floats) -> None:
         most_joints = max(most_joints, placements[k, 7])
     out[_MOST_COMPACT], out[_MOST_JOINTS] = most_compact / 4, most_joints / 4 + 3
     out[_NUM_PLACEMENTS] = len(placements) / 100
+
+
+# --- offers -------------------------------------------------------------------------------------------------
+
+
+@kernel
+def _write_position_offers(observations: Floats, states: States, out: Floats) -> None:
+    """Writes the features of positions into an array of zeros."""
+    for i in range(len(observations)):
+        read_observation(observations[i], states, 0)
+        for player in range(NUM_PLAYERS):
+            for k in range(min(SOON, signed(states[0]["num_patches"]))):
+                at = (player * SOON + k) * _JUDGED
+                _judge(states, 0, player, signed(states[0]["circle"][k]), out[i, at : at + _JUDGED])
+
+
+@kernel
+def _write_kind_offers(
+    observations: Floats, rows: Indices, actions: Indices, fits: Floats, states: States, out: Floats
+) -> None:
+    """Writes the features of the kinds of all legal actions into an array of zeros."""
+    begin = 0
+    while begin < len(actions):
+        end, row, last = end_of_row(rows, begin), rows[begin], -1
+        read_observation(observations[row], states, 0)
+        for k in range(begin, end):
+            kind = kind_of(actions[k])
+            if kind != last and is_possible(states, kind):
+                states[1] = states[0]
+                apply(states, 1, actions[k])
+                _write_offers(states, kind, fits[row], out[row, kind])
+            last = kind
+        begin = end
+
+
+@kernel
+def _write_offers(states: States, kind: int, fits: Floats, out: Floats) -> None:
+    """Writes what is offered in the second state, after an action of a kind in the first one."""
+    left = signed(states[1]["num_patches"])
+    before = signed(states[0]["num_patches"])
+    first = kind if left < before else 0  # the neutral token moves behind the patch that is bought
+    for k in range(min(NUM_OFFERED, left)):
+        place = (first + k) % before
+        patch = signed(states[0]["circle"][place])
+        at = k * _OFFER
+        out[at], out[at + 1] = _SIZES[patch] / 8, TIMES[patch] / 6
+        for player in range(NUM_PLAYERS):
+            begin = at + 2 + player * (_JUDGED + 1)
+            _judge(states, 1, player, patch, out[begin : begin + _JUDGED])
+            out[begin + _JUDGED] = fits[player, place]
+
+
+@kernel
+def _judge(states: States, i: int, player: int, patch: int, out: Floats) -> None:
+    """Writes what a patch is worth for a player, and whether it can be paid."""
+    states[i]["current_player"] = player
+    out[0] = patch_value(states, i, patch) / 10
+    out[1] = signed(states[i]["buttons"][player]) >= signed(PRICES[patch])

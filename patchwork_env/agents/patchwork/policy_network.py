@@ -43,23 +43,18 @@ from patchwork_env.agents.networks import (
     initialize_layers,
     new_trunk,
 )
-from patchwork_env.agents.patchwork.heuristics import NUM_KINDS
 from patchwork_env.agents.patchwork.lookahead import OUTCOMES, successors_of
-from patchwork_env.agents.patchwork.offer_features import (
-    KIND_OFFERS,
-    POSITION_OFFERS,
-    positions_with_offers,
-    with_offers,
-)
+from patchwork_env.agents.patchwork.placements import NUM_KINDS
 from patchwork_env.agents.patchwork.policy_features import (
     KIND_FEATURES,
+    KIND_OFFERS,
     PLACEMENT_FEATURES,
     POSITION_FEATURES,
-    Features,
+    POSITION_OFFERS,
     features_of,
     position_features,
 )
-from patchwork_env.agents.ragged import hierarchical_policy, ragged_products
+from patchwork_env.agents.ragged_policy import hierarchical_policy, ragged_products
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork import observation
@@ -136,7 +131,7 @@ class PatchworkNetwork(PolicyNetwork):
         """Evaluates a batch, which may be empty."""
         observations, rows, actions = inputs
         patches, quilts = self.patches_and_quilts(observations)
-        features = self.features(inputs) if self.config.features else None
+        features = features_of(*inputs, self.config.offers) if self.config.features else None
         positions = None if features is None else features.positions
         trunk = self.trunk(self.trunk_input(observations, patches, positions))
         kind_logits, scores = self.kind(trunk), trunk.new_zeros(actions.shape[0])
@@ -180,18 +175,9 @@ class PatchworkNetwork(PolicyNetwork):
     def values(self, observations: Tensor) -> Tensor:
         """The values ``(n,)`` alone, without the work on the policy."""
         patches, _ = self.patches_and_quilts(observations)
-        positions = self._position_features(observations) if self.config.features else None
+        positions = position_features(observations, self.config.offers) if self.config.features else None
         values: Tensor = self.value(self.trunk(self.trunk_input(observations, patches, positions)))
         return values.squeeze(1)
-
-    def features(self, inputs: Inputs) -> Features:
-        """What is counted of positions and their legal actions for a network that reads features."""
-        features = features_of(*inputs)
-        return with_offers(features, *inputs) if self.config.offers else features
-
-    def _position_features(self, observations: Tensor) -> Tensor:
-        positions = position_features(observations)
-        return positions_with_offers(positions, observations) if self.config.offers else positions
 
     def patches_and_quilts(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         """The patches of the circle and the cells that are covered, from observations.

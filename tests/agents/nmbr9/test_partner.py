@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from patchwork_env import agents
-from patchwork_env.agents.nmbr9.partner.decision import decide, new_thoughts
-from patchwork_env.agents.nmbr9.partner.levels import HABITS, Habits
+from patchwork_env.agents.nmbr9.partner import HABITS, _note, new_candidates
+from patchwork_env.agents.partner import Habits, decide
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.nmbr9 import Game
 from patchwork_env.nmbr9.actions import FIRST_CHOICE, NUM_ANCHORS
@@ -29,11 +29,10 @@ def test_the_highest_digit_is_chosen() -> None:
 
 
 def decided(habits: Habits, judged: list[tuple[int, int, float]], seed: int = 1) -> int:
-    thoughts = new_thoughts()
-    for k, (orientation, level, worth) in enumerate(judged):
-        thoughts.actions[k] = orientation * NUM_ANCHORS
-        thoughts.levels[k], thoughts.worths[k] = level, worth
-    return int(decide(thoughts, len(judged), habits, seed_streams(seed))) // NUM_ANCHORS
+    candidates = new_candidates()
+    for k, (orientation, level, value) in enumerate(judged):
+        _note(candidates, k, orientation * NUM_ANCHORS, level, value)
+    return decide(candidates, len(judged), habits, seed_streams(seed)) // NUM_ANCHORS
 
 
 def test_who_overlooks_and_misjudges_nothing_takes_the_best_placement() -> None:

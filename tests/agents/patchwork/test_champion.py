@@ -14,11 +14,12 @@ from patchwork_env import agents
 from patchwork_env.agents import Agent, checkpoints
 from patchwork_env.agents.compiled.files import write_weights
 from patchwork_env.agents.compiled.records import arrays_of
-from patchwork_env.agents.patchwork.champion import agent as champion_agent
-from patchwork_env.agents.patchwork.champion.agent import ChampionAgent, load
-from patchwork_env.agents.patchwork.champion.endings import solve_root, solved_action, solved_ending
-from patchwork_env.agents.patchwork.champion.levels import LEVELS
-from patchwork_env.agents.patchwork.champion.simulation import (
+from patchwork_env.agents.patchwork import analysis
+from patchwork_env.agents.patchwork.champion import LEVELS, ChampionAgent, load
+from patchwork_env.agents.patchwork.dynamics import NO_ACTION
+from patchwork_env.agents.patchwork.endgame import margin_of, new_solver, solve
+from patchwork_env.agents.patchwork.placements import kind_of
+from patchwork_env.agents.patchwork.search import (
     EMPTY,
     NO_LIMIT,
     NODE_EFFORT,
@@ -26,12 +27,12 @@ from patchwork_env.agents.patchwork.champion.simulation import (
     Budget,
     grow,
     reset_search,
+    solve_root,
+    solved_action,
+    solved_ending,
 )
-from patchwork_env.agents.patchwork.endgame import NO_ACTION, margin_of, new_solver, solve
-from patchwork_env.agents.patchwork.heuristics import kind_of
-from patchwork_env.agents.patchwork.value.agent import ValueAgent
-from patchwork_env.agents.patchwork.value.choice import TO_WIN, Payoffs
-from patchwork_env.agents.patchwork.value.network import SHAPES, new_weights
+from patchwork_env.agents.patchwork.value.agent import TO_WIN, Payoffs, ValueAgent
+from patchwork_env.agents.patchwork.value.network import SHAPES, Weights, new_weights
 from patchwork_env.core.files import write_folder
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.evaluation.matches import play_matches
@@ -46,8 +47,11 @@ WEIGHTS = simple_weights()
 SOLVER = new_solver()
 
 
-def champion(nodes: int = 20) -> ChampionAgent:
-    return ChampionAgent(WEIGHTS, PAYOFFS, nodes=nodes)
+def champion(nodes: int = 20, to_solve: int | None = None, weights: Weights = WEIGHTS) -> ChampionAgent:
+    agent = ChampionAgent(weights, PAYOFFS, nodes=nodes)
+    if to_solve is not None:
+        agent.limits = agent.limits._replace(to_solve=to_solve)
+    return agent
 
 
 def end_of_game(seed: int, turns_left: int) -> Game:
@@ -113,7 +117,7 @@ def test_lines_begin_with_the_move_that_is_played() -> None:
         game = end_of_game(seed, 12 + seed)
         lines = agent.search(game)
         assert lines[0].action == agent.act(game)
-        known, _, _ = solved_action(game.state, 0, PAYOFFS, agent._to_solve, SOLVER)
+        known, _, _ = solved_action(game.state, 0, PAYOFFS, agent.limits.to_solve, SOLVER)
         assert known in (NO_ACTION, lines[0].action)
         searched = lines if known == NO_ACTION else lines[1:]
         if all(line.exact for line in lines):
@@ -160,8 +164,7 @@ def test_an_ending_is_played_perfectly(seed: int) -> None:
     while sum(game.positions) < 90:
         game.play(champion().act(game))
     best = exact_margin(game, game.current_player)
-    agent = champion()
-    agent._to_solve = 3_000_000
+    agent = champion(to_solve=3_000_000)
     assert margin_after(agent, game) == best
     lines = agent.search(game)
     assert lines[0].exact
@@ -176,7 +179,8 @@ def test_an_ending_is_played_perfectly(seed: int) -> None:
 def test_what_follows_the_moves_of_an_ending_is_solved_within_a_budget() -> None:
     """The best move comes first, and all four together look at no more quilts than three of them may."""
     game, agent = end_of_game(1, 12), champion()
-    tree, work, settings = *agent.workspace()[:2], agent._settings
+    search = agent.workspace()
+    tree, work, settings = search.tree, search.work, search.settings
     for budget, num_solved in (200, 0), (1_000_000, 4):
         reset_search(tree, work, game.state, 0)
         grow(tree, work, settings, Budget(0, NO_LIMIT), False)
@@ -199,8 +203,8 @@ def test_the_time_of_a_search_includes_that_of_the_ending(monkeypatch) -> None:
         now += 2.0
         return solved_ending(*arguments)
 
-    monkeypatch.setattr(champion_agent, "perf_counter", lambda: now)
-    monkeypatch.setattr(champion_agent, "solved_ending", solve_slowly)
+    monkeypatch.setattr(analysis, "perf_counter", lambda: now)
+    monkeypatch.setattr(analysis, "solved_ending", solve_slowly)
     lines = ChampionAgent(WEIGHTS, PAYOFFS, seconds=1.0).search(Game(seed=3))
     assert sum(line.visits for line in lines) == 16
 
@@ -214,8 +218,7 @@ def test_endings_are_played_better_than_with_one_ply() -> None:
     """By a value that knows nothing."""
     weights = new_weights(seed=1)
     arrays_of(weights)["weights_3"][:] = np.random.default_rng(1).normal(size=SHAPES["weights_3"])
-    one_ply, searcher = ValueAgent(weights, PAYOFFS), ChampionAgent(weights, PAYOFFS, nodes=20)
-    searcher._to_solve = 3_000_000
+    one_ply, searcher = ValueAgent(weights, PAYOFFS), champion(to_solve=3_000_000, weights=weights)
     gains = []
     for seed in range(20):
         game = end_of_game(seed, 8)
@@ -232,11 +235,10 @@ def test_more_nodes_win() -> None:
 
 
 def test_a_budget_of_time() -> None:
-    agent = ChampionAgent(WEIGHTS, PAYOFFS, seconds=0.02)
-    game = Game(seed=2)
+    game, agent = Game(seed=2), ChampionAgent(WEIGHTS, PAYOFFS, seconds=0.02)
     few = sum(line.visits for line in agent.search(game))
-    agent.seconds = 0.2
-    assert 0 < few < sum(line.visits for line in agent.search(game))
+    longer = ChampionAgent(WEIGHTS, PAYOFFS, seconds=0.2)
+    assert 0 < few < sum(line.visits for line in longer.search(game))
     assert agent.act(game) in game.legal_actions()
 
 
@@ -257,9 +259,9 @@ def test_a_wrong_budget_is_an_error(budget, message: str) -> None:
 
 
 def test_levels_are_budgets() -> None:
-    assert ChampionAgent(WEIGHTS, PAYOFFS).budget.effort == LEVELS["instant"]
+    assert ChampionAgent(WEIGHTS, PAYOFFS).limits.budget.effort == LEVELS["instant"]
     for level, effort in LEVELS.items():
-        assert ChampionAgent(WEIGHTS, PAYOFFS, level=level).budget.effort == effort
+        assert ChampionAgent(WEIGHTS, PAYOFFS, level=level).limits.budget.effort == effort
 
 
 def test_agents_are_pickled_without_their_room() -> None:
@@ -296,14 +298,14 @@ def checkpoint(tmp_path_factory):
 def test_a_checkpoint_searches_if_its_spec_gives_a_budget(checkpoint) -> None:
     assert isinstance(agents.load(checkpoint), ValueAgent)
     fast, few = (
-        ChampionAgent(WEIGHTS, PAYOFFS, **given).budget for given in ({"level": "fast"}, {"nodes": 7})
+        ChampionAgent(WEIGHTS, PAYOFFS, **given).limits for given in ({"level": "fast"}, {"nodes": 7})
     )
-    for option, budget in ((":fast", fast), (":level=fast", fast), (":nodes=7", few)):
+    for option, limits in ((":fast", fast), (":level=fast", fast), (":nodes=7", few)):
         agent = agents.load(f"{checkpoint}{option}")
         assert isinstance(agent, ChampionAgent)
-        assert agent.budget == budget
+        assert agent.limits == limits
     assert agents.load(f"{checkpoint}:level=fast").name == "final:fast"
-    assert agents.load(f"{checkpoint}:seconds=0.5").seconds == 0.5
+    assert agents.load(f"{checkpoint}:seconds=0.5").limits.seconds == 0.5
     game = Game(seed=1)
     assert agents.load(f"{checkpoint}:nodes=20").act(game) == champion(nodes=20).act(game)
 
@@ -329,14 +331,13 @@ def test_what_it_plays_for_is_an_option(checkpoint) -> None:
 
 def test_an_ending_is_won_that_is_too_large_to_be_solved_further() -> None:
     """By a value that knows nothing and a budget for little more than the question who wins."""
-    agent, won = ChampionAgent(new_weights(seed=1), PAYOFFS, nodes=2), 0
+    weights, won = new_weights(seed=1), 0
     for seed in range(30):
         game = end_of_game(seed, 9)
         for budget in (1000, 10_000):
             is_solved, value, _ = solve(game.state, 0, budget, SOLVER, True)
             if is_solved and value > 0 and not solve(game.state, 0, budget, SOLVER, False)[0]:
-                agent._to_solve = budget
-                assert exact_margin_sign(agent, game) > 0
+                assert exact_margin_sign(champion(2, budget, weights), game) > 0
                 won += 1
     assert won > 0
 
@@ -356,8 +357,8 @@ def test_a_value_that_comes_with_the_package_searches_at_once(checkpoint, monkey
     monkeypatch.setattr(checkpoints, "SHIPPED_FOLDER", checkpoint.parent)
     agent = agents.load("final")
     assert isinstance(agent, ChampionAgent)
-    assert (agent.name, agent.budget.effort) == ("final", LEVELS["instant"])
-    assert agents.load("final:strong").budget.effort == LEVELS["strong"]
+    assert (agent.name, agent.limits.budget.effort) == ("final", LEVELS["instant"])
+    assert agents.load("final:strong").limits.budget.effort == LEVELS["strong"]
     assert agents.path_of("final:strong") == checkpoint
     with pytest.raises(ValueError, match=r"'final' has no level 'slow'; .* instant, fast, strong, analysis"):
         agents.load("final:slow")

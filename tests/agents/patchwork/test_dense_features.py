@@ -7,8 +7,11 @@ import pytest
 import torch
 
 from patchwork_env.agents.patchwork.dense_features import DenseFeatures
-from patchwork_env.agents.patchwork.offer_features import with_offers
-from patchwork_env.agents.patchwork.policy_features import KIND_FEATURES, POSITION_FEATURES, features_of
+from patchwork_env.agents.patchwork.policy_features import (
+    KIND_FEATURES,
+    POSITION_FEATURES,
+    features_of,
+)
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY, NUM_ACTIONS
 from patchwork_env.patchwork.state import NOBODY
@@ -27,7 +30,7 @@ def test_the_features_are_those_of_the_compiled_code(special_patches):
     with torch.inference_mode():
         dense = DenseFeatures(offers=True)(inputs.observations, legal)
         without_offers = DenseFeatures()(inputs.observations, legal)
-    expected = with_offers(features_of(*inputs), *inputs)
+    expected = features_of(*inputs, offers=True)
     assert torch.equal(without_offers.kinds, dense.kinds[:, :, :KIND_FEATURES])
     assert torch.equal(without_offers.positions, dense.positions[:, :POSITION_FEATURES])
     assert (expected.kinds[:, :, 9] == 2).any()  # a move that takes a special patch

@@ -11,18 +11,25 @@ import pytest
 
 from patchwork_env import agents
 from patchwork_env.agents import GreedyAgent
+from patchwork_env.agents.patchwork import mcts as module
 from patchwork_env.agents.patchwork.endgame import new_solver, solve
-from patchwork_env.agents.patchwork.heuristics import footprint_of, joints_left
-from patchwork_env.agents.patchwork.mcts import MctsAgent
-from patchwork_env.agents.patchwork.mcts import agent as module
-from patchwork_env.agents.patchwork.mcts.candidates import (
+from patchwork_env.agents.patchwork.greedy import new_greedy_buffers, play_out
+from patchwork_env.agents.patchwork.mcts import (
     MOST_CANDIDATES,
+    MctsAgent,
     list_candidates,
     new_candidate_buffers,
+    value_of,
 )
-from patchwork_env.agents.patchwork.mcts.placing import NOWHERE, best_placement, most_enclosed_cell, new_sums
-from patchwork_env.agents.patchwork.mcts.playout import new_playout_buffers, play_out
-from patchwork_env.agents.patchwork.mcts.simulation import value_of
+from patchwork_env.agents.patchwork.placements import (
+    draw_kept,
+    first_kept,
+    footprint_of,
+    joints_left,
+    keep_best_placements,
+    most_enclosed_cell,
+    new_ranking,
+)
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.patchwork import PATCHES, Game, engine
@@ -170,7 +177,7 @@ def test_more_simulations_play_better() -> None:
 
 
 def test_placements_of_playouts_leave_the_most_joints() -> None:
-    sums, streams, checked, nowhere = new_sums(), seed_streams(1), 0, 0
+    ranking, streams, checked, nowhere = new_ranking(), seed_streams(1), 0, 0
     for state in many_states()[::3]:
         game = Game.from_state(np.array([state]))
         if game.pending_special:
@@ -180,13 +187,14 @@ def test_placements_of_playouts_leave_the_most_joints() -> None:
             if PATCHES[game.offered[slot]].buttons > game.buttons[game.current_player]:
                 continue
             places = [action for action in legal if (action - 1) // 648 == slot]
-            action = best_placement(game.state, 0, slot, sums, streams, 0)
+            assert keep_best_placements(game.state, 0, slot, ranking) == bool(places)
             if not places:
-                assert action == NOWHERE
                 nowhere += 1
                 continue
             best = max(joints_after(game, place) for place in places)
-            assert action in [place for place in places if joints_after(game, place) == best]
+            equal = [place for place in places if joints_after(game, place) == best]
+            assert first_kept(slot, ranking) == equal[0]
+            assert draw_kept(slot, ranking, streams, 0) in equal
             checked += 1
     assert checked > 100
     assert nowhere > 5
@@ -205,7 +213,7 @@ def test_special_patches_of_playouts_go_where_the_fewest_neighbors_are_empty() -
 
 
 def test_playouts_end_and_vary() -> None:
-    table, streams, ends = new_playout_buffers(), seed_streams(1), set()
+    table, streams, ends = new_greedy_buffers(), seed_streams(1), set()
     for _ in range(20):
         states = Game(seed=1).state.copy()
         play_out(states, 0, table, streams, 0)
@@ -239,8 +247,9 @@ def test_the_outcome_counts_for_more_than_the_margin() -> None:
         game = Game(seed=rng.randrange(1000))
         while not game.is_over:
             game.play(rng.choice(game.legal_actions().tolist()))
-        value = value_of(game.state, 0, 0.2)
+        value = value_of(game.state, 0)
         margin = game.scores()[0] - game.scores()[1]
         assert (value > 0) == (game.winner() == 0)
         assert 0.6 <= abs(value) <= 1
-        assert value_of(game.state, 0, 1.0) == pytest.approx(max(-1, min(1, margin / 50)))
+        sign = 1 if value > 0 else -1
+        assert value == pytest.approx(0.8 * sign + 0.2 * max(-1, min(1, margin / 50)))

@@ -10,7 +10,7 @@ import torch
 from torch.nn import functional
 
 from patchwork_env.agents.networks import NetworkConfig
-from patchwork_env.agents.patchwork.policy_features import NUM_KINDS
+from patchwork_env.agents.patchwork.policy_features import NUM_KINDS, features_of
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.components import NUM_PATCHES
@@ -100,7 +100,7 @@ def test_policy_against_dense_softmaxes(network, states):
     inputs, _ = PatchworkNetwork.encode(states)
     with torch.inference_mode():
         patches = torch.from_numpy(_circle(states))
-        features = network.features(inputs) if network.config.features else None
+        features = features_of(*inputs, network.config.offers) if network.config.features else None
         positions = features and features.positions
         trunk = network.trunk(network.trunk_input(inputs.observations, patches, positions))
         maps, kinds = torch.zeros(len(states), 2025), network.kind(trunk)

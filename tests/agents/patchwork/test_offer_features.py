@@ -9,19 +9,16 @@ import pytest
 import torch
 
 from patchwork_env.agents.networks import NetworkConfig
-from patchwork_env.agents.patchwork.heuristics import patch_value
-from patchwork_env.agents.patchwork.offer_features import (
-    KIND_OFFERS,
-    POSITION_OFFERS,
-    SOON,
-    positions_with_offers,
-    with_offers,
-)
+from patchwork_env.agents.patchwork.greedy import patch_value
 from patchwork_env.agents.patchwork.policy_features import (
     KIND_FEATURES,
+    KIND_OFFERS,
     NUM_KINDS,
     POSITION_FEATURES,
+    POSITION_OFFERS,
+    SOON,
     features_of,
+    position_features,
 )
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.patchwork import PATCHES, Game
@@ -59,19 +56,19 @@ def offers_of(game, players, before):
 
 
 def test_positions(states, inputs):
-    positions = positions_with_offers(torch.zeros(len(states), 1), inputs.observations).numpy()
-    assert positions.shape == (len(states), 1 + POSITION_OFFERS)
+    positions = position_features(inputs.observations, offers=True).numpy()
+    assert positions.shape == (len(states), POSITION_FEATURES + POSITION_OFFERS)
     for row in range(0, len(states), 3):
         game = Game.from_state(states, row)
         expected = []
         for player in (game.current_player, 1 - game.current_player):
             soon = [number for patch in game.circle[:SOON] for number in judged(game, player, patch)]
             expected += soon + [0] * (2 * SOON - len(soon))
-        np.testing.assert_allclose(positions[row, 1:], expected, atol=1e-6)
+        np.testing.assert_allclose(positions[row, POSITION_FEATURES:], expected, atol=1e-6)
 
 
 def test_kinds(states, inputs):
-    features = with_offers(features_of(*inputs), *inputs)
+    features = features_of(*inputs, offers=True)
     kinds, found = PatchworkNetwork.kinds_of(inputs.actions), features.kinds[:, :, KIND_FEATURES:].numpy()
     assert features.positions.shape == (len(states), POSITION_FEATURES + POSITION_OFFERS)
     seen = set()
@@ -94,7 +91,7 @@ def test_arrays_that_are_no_observations_have_features():
     random = np.random.default_rng(0)
     observations = torch.from_numpy(random.uniform(-1, 2, (64, 307)).astype(np.float32))
     rows, actions = torch.arange(64).repeat_interleave(30), torch.arange(0, 1920) % 2026
-    features = with_offers(features_of(observations, rows, actions), observations, rows, actions)
+    features = features_of(observations, rows, actions, offers=True)
     assert features.kinds.shape == (64, NUM_KINDS, KIND_FEATURES + KIND_OFFERS)
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from patchwork_env import agents
-from patchwork_env.agents.patchwork.partner.decision import decide, new_thoughts
-from patchwork_env.agents.patchwork.partner.eye import look, new_sight
-from patchwork_env.agents.patchwork.partner.levels import EYES, HABITS, Habits
-from patchwork_env.agents.patchwork.value.placements import list_likely, new_ranking_buffer
+from patchwork_env.agents.partner import Habits, decide
+from patchwork_env.agents.patchwork.partner import EYES, HABITS, _note, judge_by_eye, new_candidates
+from patchwork_env.agents.patchwork.placements import list_likely, new_ranking
+from patchwork_env.agents.patchwork.value.expansion import new_expansion
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.patchwork import Game, engine
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY, FIRST_SPECIAL, buy_action, placement
@@ -17,14 +17,14 @@ from patchwork_env.patchwork.components import PATCHES
 from patchwork_env.patchwork.state import States
 from tests.agents.positions import many_states
 
-SURE = Habits(placements=16, turning=1.0, flipping=1.0, misjudging=0.0, carelessness=0.0)
+SURE = Habits(turning=1.0, misjudging=0.0, carelessness=0.0)
 
 
 def snuggest(states: States, i: int, width: int) -> list[int]:
     """Advancing and the snuggest placements of each patch."""
     actions, anchors = np.empty(engine.MAX_LEGAL_ACTIONS, np.int16), np.empty((2, 25), np.uint64)
     engine.legal(states, i, anchors)
-    return actions[: list_likely(states, i, width, anchors, new_ranking_buffer(), actions)].tolist()
+    return actions[: list_likely(states, i, width, anchors, new_ranking(), actions)].tolist()
 
 
 @pytest.mark.parametrize("level", sorted(HABITS))
@@ -42,10 +42,10 @@ def test_the_highest_level_is_the_champion() -> None:
 
 
 def decided(habits: Habits, judged: dict[int, float], seed: int = 1) -> int:
-    thoughts = new_thoughts()
-    thoughts.actions[: len(judged)] = list(judged)
-    thoughts.worths[: len(judged)] = list(judged.values())
-    return int(decide(thoughts, len(judged), habits, seed_streams(seed)))
+    candidates = new_candidates()
+    for k, (action, value) in enumerate(judged.items()):
+        _note(candidates, k, action, value)
+    return decide(candidates, len(judged), habits, seed_streams(seed))
 
 
 def test_who_overlooks_and_misjudges_nothing_takes_the_best_move() -> None:
@@ -80,13 +80,13 @@ def test_some_moves_are_made_without_much_thought() -> None:
 
 
 def test_the_eye_sees_what_a_move_costs_and_brings() -> None:
-    game, sight, thoughts, eye = Game(seed=1), new_sight(), new_thoughts(), EYES[1]
+    game, expansion, candidates, eye = Game(seed=1), new_expansion(), new_candidates(), EYES[1]
     blind = eye._replace(income=0.0, price=0.0, time=0.0, cover=1.0, early=1.0, snugness=0.0)
-    count = look(game.state, 0, 16, blind, sight, thoughts)
-    for action, worth in zip(thoughts.actions[:count].tolist(), thoughts.worths[:count], strict=True):
-        assert worth == 2 * len(game.decode(action).cells)
+    count = judge_by_eye(game.state, 0, 16, blind, expansion, candidates)
+    for action, value in zip(candidates.actions[:count].tolist(), candidates.values[:count], strict=True):
+        assert value == 2 * len(game.decode(action).cells)
     thrifty = blind._replace(price=1.0, cover=0.0)
-    look(game.state, 0, 16, thrifty, sight, thoughts)
-    for action, worth in zip(thoughts.actions[:count].tolist(), thoughts.worths[:count], strict=True):
+    judge_by_eye(game.state, 0, 16, thrifty, expansion, candidates)
+    for action, value in zip(candidates.actions[:count].tolist(), candidates.values[:count], strict=True):
         patch = game.decode(action).patch
-        assert worth == (1 if patch is None else -PATCHES[patch].buttons)
+        assert value == (1 if patch is None else -PATCHES[patch].buttons)

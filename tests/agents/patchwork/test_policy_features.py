@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from patchwork_env.agents.patchwork.heuristics import patch_value
+from patchwork_env.agents.patchwork.greedy import patch_value
 from patchwork_env.agents.patchwork.policy_features import (
     KIND_FEATURES,
     NEXT,

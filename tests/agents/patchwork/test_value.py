@@ -13,11 +13,15 @@ from safetensors.numpy import load_file, save_file
 from patchwork_env import agents
 from patchwork_env.agents.compiled.files import write_weights
 from patchwork_env.agents.compiled.records import LEAK, arrays_of, record_type
-from patchwork_env.agents.patchwork.heuristics import kind_of
-from patchwork_env.agents.patchwork.joints import count_joints
+from patchwork_env.agents.patchwork.placements import count_joints, kind_of
 from patchwork_env.agents.patchwork.value import features, patterns
-from patchwork_env.agents.patchwork.value.agent import ValueAgent, read_value
-from patchwork_env.agents.patchwork.value.choice import Payoffs, best_action, draw_action
+from patchwork_env.agents.patchwork.value.agent import (
+    Payoffs,
+    ValueAgent,
+    best_action,
+    draw_action,
+    read_value,
+)
 from patchwork_env.agents.patchwork.value.expansion import (
     LIKELY,
     expand,

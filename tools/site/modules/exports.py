@@ -46,14 +46,3 @@ def rules(room: Any, game: Kernels) -> tuple[Export, ...]:
         return game.nth_legal(here.legal_set, random_below(here.streams, 0, count))
 
     return seed_stream, legal_actions, play, is_over, score, choose_at_random
-
-
-def beginner(room: Any, choose_by_eye: Callable[..., None], habits: Any, eye: Any) -> Export:
-    """A level for people that judges by eye."""
-
-    def choose() -> int:
-        here = room()
-        choose_by_eye(here.states, habits, eye, here.sight, here.thoughts, here.streams, here.chosen)
-        return here.chosen[0]
-
-    return choose

@@ -7,7 +7,7 @@ from typing import Any
 from patchwork_env.agents import partner
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
 from patchwork_env.agents.nmbr9.champion import ANALYSIS_SEED, DEFAULT_LEVEL, INSTANT, LEVELS
-from patchwork_env.agents.nmbr9.partner.levels import HABITS
+from patchwork_env.agents.nmbr9.partner import HABITS
 from patchwork_env.agents.nmbr9.value import read_value
 from patchwork_env.nmbr9.actions import NUM_TURNS
 from patchwork_env.nmbr9.components import COPIES, MAX_CARDS, NUM_DIGITS

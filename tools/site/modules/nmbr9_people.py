@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from patchwork_env.agents.nmbr9.partner.judgement import choose_by_experience, choose_by_eye
-from patchwork_env.agents.nmbr9.partner.levels import CHAMPION_NODES, EYES, HABITS, Habits
-from patchwork_env.agents.nmbr9.partner.player import NUM_SEEDS
+from patchwork_env.agents.nmbr9.partner import (
+    CHAMPION_NODES,
+    EYES,
+    HABITS,
+    NUM_SEEDS,
+    Eye,
+    choose_by_eye,
+    choose_by_value,
+)
+from patchwork_env.agents.partner import Habits
 from patchwork_env.core.random import random_below, start_streams
-from tools.site.modules.exports import Export, beginner
+from tools.site.modules.exports import Export
 from tools.site.modules.nmbr9_room import room
 from tools.site.modules.nmbr9_search import search_action
 
@@ -20,18 +27,26 @@ def name_of(level: int) -> str:
 
 def _level(level: int) -> Export:
     habits = HABITS[level]
-    export = beginner(room, choose_by_eye, habits, EYES[level]) if level in EYES else _by_experience(habits)
+    export = _by_eye(habits, EYES[level]) if level in EYES else _by_value(habits)
     export.__name__ = name_of(level)
     return export
 
 
-def _by_experience(habits: Habits) -> Export:
+def _by_eye(habits: Habits, eye: Eye) -> Export:
     def choose() -> int:
         here = room()
-        expansion, thoughts = here.work.expansion, here.thoughts
-        choose_by_experience(
-            here.states, habits, here.weights, expansion, thoughts, here.streams, here.chosen
-        )
+        buffers, candidates = here.eye_buffers, here.candidates
+        choose_by_eye(here.states, habits, eye, buffers, candidates, here.streams, here.chosen)
+        return here.chosen[0]
+
+    return choose
+
+
+def _by_value(habits: Habits) -> Export:
+    def choose() -> int:
+        here = room()
+        expansion, candidates = here.work.expansion, here.candidates
+        choose_by_value(here.states, habits, here.weights, expansion, candidates, here.streams, here.chosen)
         return here.chosen[0]
 
     return choose

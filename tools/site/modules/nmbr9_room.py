@@ -8,9 +8,9 @@ import numpy as np
 
 from patchwork_env.agents.compiled.records import aligned_record
 from patchwork_env.agents.nmbr9 import search
-from patchwork_env.agents.nmbr9.partner.decision import Thoughts, new_thoughts
-from patchwork_env.agents.nmbr9.partner.judgement import Sight, new_sight
+from patchwork_env.agents.nmbr9.partner import Buffers, new_buffers, new_candidates
 from patchwork_env.agents.nmbr9.value import WEIGHTS
+from patchwork_env.agents.partner import Candidates
 from patchwork_env.core.random import Streams
 from patchwork_env.nmbr9 import engine
 from patchwork_env.nmbr9.actions import NUM_ACTIONS, TABLE_SIZE
@@ -29,8 +29,8 @@ class Room(NamedTuple):
         actions: int16, legal actions.
         supply: int64 ``(10,)``, how many tiles of each digit a player in free order may still choose.
         chosen: int64 ``(1,)``, the action of an agent.
-        sight: What a beginner judges with.
-        thoughts: What a level for people thinks of the placements.
+        eye_buffers: What a beginner judges with.
+        candidates: The placements that a level for people considers.
         work: What searches need.
         weights: The weights of the value.
     """
@@ -41,8 +41,8 @@ class Room(NamedTuple):
     actions: Any
     supply: Any
     chosen: Any
-    sight: Sight
-    thoughts: Thoughts
+    eye_buffers: Buffers
+    candidates: Candidates
     work: search.Workspace
     weights: Any
 
@@ -56,8 +56,8 @@ MEMORY = Memory(
         np.zeros(NUM_ACTIONS, np.int16),
         np.zeros(NUM_DIGITS, np.int64),
         np.zeros(1, np.int64),
-        new_sight(),
-        new_thoughts(),
+        new_buffers(),
+        new_candidates(),
         search.new_workspace(),
         aligned_record(WEIGHTS),
     ),

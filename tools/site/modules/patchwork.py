@@ -6,12 +6,11 @@ from typing import Any
 
 from patchwork_env.agents import partner
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
-from patchwork_env.agents.patchwork.champion.agent import _budget
-from patchwork_env.agents.patchwork.champion.deepening import _FIRST_EFFORT, _SOLVER_SHARE
-from patchwork_env.agents.patchwork.champion.levels import DEFAULT_LEVEL, LEVELS
-from patchwork_env.agents.patchwork.champion.simulation import NO_LIMIT
-from patchwork_env.agents.patchwork.endgame import NO_ACTION
-from patchwork_env.agents.patchwork.partner.levels import CHAMPION, HABITS
+from patchwork_env.agents.patchwork.analysis import FIRST_EFFORT, SOLVER_SHARE
+from patchwork_env.agents.patchwork.champion import DEFAULT_LEVEL, limits_of
+from patchwork_env.agents.patchwork.dynamics import NO_ACTION
+from patchwork_env.agents.patchwork.partner import CHAMPION, HABITS
+from patchwork_env.agents.patchwork.search import LEVELS, NO_LIMIT
 from patchwork_env.agents.patchwork.value.agent import read_value
 from tools.site.agents import Call, Offer
 from tools.site.modules import patchwork_people, patchwork_rules, patchwork_search
@@ -53,7 +52,7 @@ def _person(level: int) -> Offer:
 
 
 def _champion(level: str) -> Offer:
-    (simulations, effort), to_solve = _budget(level, None, None)
+    (simulations, effort), to_solve, _ = limits_of(level, None, None)
     call = Call("choose", (simulations, effort, to_solve))
     aliases = ("champion",) if level == DEFAULT_LEVEL else ()
     analysis = _search(simulations, effort, to_solve)
@@ -61,14 +60,14 @@ def _champion(level: str) -> Offer:
 
 
 def _search(simulations: int, effort: int, to_solve: int) -> dict[str, int]:
-    """The budget of an analysis, and how it is spent; see ``champion/deepening.py``."""
+    """The budget of an analysis, and how it is spent; see ``analysis.py``."""
     limits = {"simulations": simulations, "effort": effort, "to_solve": to_solve}
-    return {**limits, "first": _FIRST_EFFORT, "share": _SOLVER_SHARE, "step": _STEP}
+    return {**limits, "first": FIRST_EFFORT, "share": SOLVER_SHARE, "step": _STEP}
 
 
 _STEP = 50_000
 """The most effort between two results, about a tenth of a second."""
-ANALYSIS = _search(MOST_NODES - 1, NO_LIMIT, LEVELS["strong"] // _SOLVER_SHARE)
+ANALYSIS = _search(MOST_NODES - 1, NO_LIMIT, LEVELS["strong"] // SOLVER_SHARE)
 """The analysis of a position, unless an agent is named: until the tree is full."""
 AGENTS = (
     *(_person(level) for level in range(partner.BEGINNER, partner.CHAMPION + 1)),

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from patchwork_env.agents.patchwork.partner.experience import choose_ahead, choose_by_experience
-from patchwork_env.agents.patchwork.partner.eye import choose_by_eye
-from patchwork_env.agents.patchwork.partner.levels import EYES, HABITS, Habits
-from tools.site.modules.exports import Export, beginner
+from patchwork_env.agents.partner import Habits
+from patchwork_env.agents.patchwork.partner import (
+    EYES,
+    HABITS,
+    Eye,
+    choose_ahead,
+    choose_by_eye,
+    choose_by_value,
+)
+from tools.site.modules.exports import Export
 from tools.site.modules.patchwork_room import room
 
 
@@ -17,18 +23,28 @@ def name_of(level: int) -> str:
 def _level(level: int) -> Export:
     habits = HABITS[level]
     if level in EYES:
-        export = beginner(room, choose_by_eye, habits, EYES[level])
+        export = _by_eye(habits, EYES[level])
     else:
-        export = _ahead(habits) if habits.lookahead else _by_experience(habits)
+        export = _ahead(habits) if habits.lookahead else _by_value(habits)
     export.__name__ = name_of(level)
     return export
 
 
-def _by_experience(habits: Habits) -> Export:
+def _by_eye(habits: Habits, eye: Eye) -> Export:
     def choose() -> int:
         here = room()
-        weights, expansion, thoughts = here.settings.weights, here.expansion, here.thoughts
-        choose_by_experience(here.states, habits, weights, expansion, thoughts, here.streams, here.chosen)
+        expansion, candidates = here.expansion, here.candidates
+        choose_by_eye(here.states, habits, eye, expansion, candidates, here.streams, here.chosen)
+        return here.chosen[0]
+
+    return choose
+
+
+def _by_value(habits: Habits) -> Export:
+    def choose() -> int:
+        here = room()
+        weights, expansion, candidates = here.settings.weights, here.expansion, here.candidates
+        choose_by_value(here.states, habits, weights, expansion, candidates, here.streams, here.chosen)
         return here.chosen[0]
 
     return choose
@@ -37,8 +53,8 @@ def _by_experience(habits: Habits) -> Export:
 def _ahead(habits: Habits) -> Export:
     def choose() -> int:
         here = room()
-        tree, work, thoughts = here.tree, here.work, here.thoughts
-        choose_ahead(here.states, habits, here.settings, tree, work, thoughts, here.streams, here.chosen)
+        tree, work, candidates = here.tree, here.work, here.candidates
+        choose_ahead(here.states, habits, here.settings, tree, work, candidates, here.streams, here.chosen)
         return here.chosen[0]
 
     return choose

@@ -7,20 +7,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from patchwork_env.agents.compiled.records import aligned_record
-from patchwork_env.agents.patchwork.champion.levels import LEVELS
-from patchwork_env.agents.patchwork.champion.simulation import (
-    LIKELY_BELOW_ROOT,
+from patchwork_env.agents.partner import Candidates
+from patchwork_env.agents.patchwork.endgame import Solver, new_solver
+from patchwork_env.agents.patchwork.greedy import GreedyBuffers, new_greedy_buffers
+from patchwork_env.agents.patchwork.partner import new_candidates
+from patchwork_env.agents.patchwork.search import (
+    LEVELS,
     NODE_EFFORT,
-    RULE,
     WIDTH,
     Settings,
     Workspace,
     new_workspace,
 )
-from patchwork_env.agents.patchwork.endgame import Solver, new_solver
-from patchwork_env.agents.patchwork.partner.decision import Thoughts, new_thoughts
-from patchwork_env.agents.patchwork.partner.eye import Sight, new_sight
-from patchwork_env.agents.patchwork.value.choice import TO_WIN
+from patchwork_env.agents.patchwork.value.agent import TO_WIN
 from patchwork_env.agents.patchwork.value.expansion import Expansion, new_expansion
 from patchwork_env.agents.patchwork.value.network import WEIGHTS
 from patchwork_env.core.random import Streams
@@ -45,8 +44,8 @@ class Room(NamedTuple):
         legal_set: The legal set.
         actions: int16, legal actions, or those of a line.
         chosen: int64 ``(1,)``, the action of an agent.
-        sight: What a beginner judges with.
-        thoughts: What a level for people thinks of the moves.
+        greedy: The buffers of greedy play.
+        candidates: The moves that a level for people considers.
         figures: float64 ``(WIDTH, 5)``, for each line its action, visits, margin, probability to win and
             whether these are exact.
         exact: uint8 ``(1,)``, whether the solver's action is the best.
@@ -64,8 +63,8 @@ class Room(NamedTuple):
     legal_set: Any
     actions: Any
     chosen: Any
-    sight: Sight
-    thoughts: Thoughts
+    greedy: GreedyBuffers
+    candidates: Candidates
     figures: Any
     exact: Any
     ranked: Any
@@ -85,8 +84,8 @@ MEMORY = Memory(
         np.zeros((2, engine.NUM_MAPS), np.uint64),
         np.zeros(engine.MAX_LEGAL_ACTIONS, np.int16),
         np.zeros(1, np.int64),
-        new_sight(),
-        new_thoughts(),
+        new_greedy_buffers(),
+        new_candidates(),
         np.zeros((WIDTH, _FIGURES)),
         np.zeros(1, np.uint8),
         np.zeros(WIDTH, np.int64),
@@ -95,7 +94,7 @@ MEMORY = Memory(
         new_tree(MOST_NODES, WIDTH, STATE),
         new_workspace(),
         new_solver(),
-        Settings(aligned_record(WEIGHTS), TO_WIN, RULE, LIKELY_BELOW_ROOT),
+        Settings(aligned_record(WEIGHTS), TO_WIN),
     ),
 )
 room: Any = entrance(MEMORY)

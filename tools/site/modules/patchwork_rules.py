@@ -28,7 +28,7 @@ def winner() -> int:
 
 def choose_greedily() -> int:
     """The action of the agent ``greedy``."""
-    return greedy.choose_action(room().states, 0, room().legal_set)
+    return greedy.choose_action(room().states, 0, room().greedy)
 
 
 EXPORTS: tuple[Export, ...] = (*rules(room, RULES.kernels), new_game, shuffle, winner, choose_greedily)

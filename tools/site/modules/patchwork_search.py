@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from patchwork_env.agents.patchwork.champion.agent import only_action
-from patchwork_env.agents.patchwork.champion.endings import ensure_edge, solve_root, solved_action
-from patchwork_env.agents.patchwork.champion.simulation import (
+from patchwork_env.agents.patchwork.dynamics import NO_ACTION, only_action
+from patchwork_env.agents.patchwork.search import (
     NO_LIMIT,
     SCORE,
     WIN,
     Budget,
+    ensure_edge,
     grow,
     reset_search,
+    solve_root,
+    solved_action,
 )
-from patchwork_env.agents.patchwork.endgame import NO_ACTION
 from patchwork_env.agents.patchwork.value.expansion import expand
 from patchwork_env.core.compile import kernel
 from patchwork_env.patchwork import engine
@@ -26,7 +27,7 @@ from tools.site.modules.patchwork_room import Room, room
 def choose(simulations: int, effort: int, to_solve: int) -> int:
     """The champion's action with a budget; ``to_solve`` is that of each question for the solver."""
     here = room()
-    known, spent = only_action(here.states, 0, here.work), 0
+    known, spent = only_action(here.states, 0, here.legal_set), 0
     if known == NO_ACTION:
         known, _, spent = solved_action(here.states, 0, here.settings.payoffs, to_solve, here.solver)
     if known != NO_ACTION:

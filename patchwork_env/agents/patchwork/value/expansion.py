@@ -14,7 +14,16 @@ import numpy.typing as npt
 
 from patchwork_env.agents.compiled.records import copy
 from patchwork_env.agents.compiled.vectors import Floats
-from patchwork_env.agents.patchwork.heuristics import NUM_KINDS, can_be_placed, kind_of
+from patchwork_env.agents.patchwork.placements import (
+    NUM_KINDS,
+    Ranking,
+    can_be_placed,
+    first_of_kind,
+    keep_most_compact,
+    kind_of,
+    list_likely,
+    new_ranking,
+)
 from patchwork_env.agents.patchwork.value import features, patterns
 from patchwork_env.agents.patchwork.value.features import signed
 from patchwork_env.agents.patchwork.value.network import (
@@ -36,13 +45,6 @@ from patchwork_env.agents.patchwork.value.network import (
     subtract_patterns,
     values_of,
     write_left,
-)
-from patchwork_env.agents.patchwork.value.placements import (
-    RankingBuffer,
-    first_of_kind,
-    keep_most_compact,
-    list_likely,
-    new_ranking_buffer,
 )
 from patchwork_env.agents.patchwork.value.quilts import (
     MOST_CHOICES,
@@ -104,7 +106,7 @@ class Expansion(NamedTuple):
     empties: Floats
     quilts: QuiltCache
     anchors: LegalSet
-    ranking: RankingBuffer
+    ranking: Ranking
     sort_keys: npt.NDArray[np.int64]
     successor: States
     buffer: Buffer
@@ -121,7 +123,7 @@ def new_expansion(quilts: int = POSITION_CACHE_SIZE) -> Expansion:
         np.empty((MAX_LEGAL_ACTIONS, 2), np.float32),
         new_quilt_cache(quilts),
         np.empty((2, NUM_MAPS), np.uint64),
-        new_ranking_buffer(),
+        new_ranking(),
         np.empty(LIKELY, np.int64),
         empty_states(1),
         new_buffer(),

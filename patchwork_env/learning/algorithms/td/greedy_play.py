@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from patchwork_env.agents.compiled.records import copy
-from patchwork_env.agents.patchwork.mcts.playout import PlayoutBuffers, choose
-from patchwork_env.agents.patchwork.value.choice import Payoffs, best_action, draw_action
+from patchwork_env.agents.patchwork.greedy import GreedyBuffers, choose_noisily
+from patchwork_env.agents.patchwork.value.agent import Payoffs, best_action, draw_action
 from patchwork_env.agents.patchwork.value.expansion import Expansion, expand_likely
 from patchwork_env.agents.patchwork.value.features import signed
 from patchwork_env.agents.patchwork.value.network import Weights, evaluate
@@ -20,7 +20,7 @@ def play_greedily(
     games: Games,
     weights: Weights,
     expansion: Expansion,
-    playout: PlayoutBuffers,
+    playout: GreedyBuffers,
     payoffs: Payoffs,
     width: int,
     exploration: float,
@@ -40,7 +40,7 @@ def play_greedily(
             best = best_action(expansion, count, payoffs)
             action = preferred = signed(expansion.actions[best])
             if states[i]["current_player"] == games.guests[i]:
-                action = choose(states, i, playout, games.streams, i)
+                action = choose_noisily(states, i, playout, games.streams, i)
             elif random_below(games.streams, i, STEPS) < exploration * STEPS:
                 drawn = draw_action(expansion, count, payoffs, temperature, games.streams, i)
                 action = signed(expansion.actions[drawn])

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.patchwork.mcts.playout import PlayoutBuffers, choose, new_playout_buffers
-from patchwork_env.agents.patchwork.value.choice import Payoffs
+from patchwork_env.agents.patchwork.greedy import GreedyBuffers, choose_noisily, new_greedy_buffers
+from patchwork_env.agents.patchwork.value.agent import Payoffs
 from patchwork_env.agents.patchwork.value.expansion import Expansion, new_expansion
 from patchwork_env.agents.patchwork.value.network import Weights
 from patchwork_env.core.batches import begin_games
@@ -45,7 +45,7 @@ class Buffers(NamedTuple):
 
     games: Games
     expansion: Expansion
-    playout: PlayoutBuffers
+    playout: GreedyBuffers
 
 
 class Played(NamedTuple):
@@ -87,7 +87,7 @@ class SelfPlay(ValueSelfPlay[Buffers, Played, Positions]):
         return concatenated(part.positions for part in parts), _statistics(parts)
 
     def _new_buffers(self, games: int) -> Buffers:
-        return Buffers(new_games(games), new_expansion(), new_playout_buffers())
+        return Buffers(new_games(games), new_expansion(), new_greedy_buffers())
 
     def _play(self, buffers: Buffers, weights: Weights, progress: float) -> Played:
         games, expansion, playout = buffers
@@ -128,9 +128,9 @@ def _draw_roles(games: Games, openings: float, guests: float) -> None:
 
 
 @kernel
-def _play_openings(games: Games, playout: PlayoutBuffers) -> None:
+def _play_openings(games: Games, playout: GreedyBuffers) -> None:
     """Plays the openings of guests."""
     for i in range(len(games.lengths)):
         for _ in range(games.openings[i]):
             if not is_over(games.states, i):
-                apply(games.states, i, choose(games.states, i, playout, games.streams, i))
+                apply(games.states, i, choose_noisily(games.states, i, playout, games.streams, i))

@@ -1,21 +1,33 @@
-"""The champion's tree: positions of Patchwork, each with its best actions by a learned value."""
+"""The champion's search: a best-first tree of positions, each with its best actions by a learned value.
+
+Endings are played exactly, or at least won, as soon as they can be solved within a part of the budget.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents.compiled.vectors import Floats
-from patchwork_env.agents.patchwork.heuristics import NUM_KINDS, kind_of
-from patchwork_env.agents.patchwork.value.choice import Payoffs, action_utility, utility
-from patchwork_env.agents.patchwork.value.expansion import LIKELY, Expansion, expand_further, new_expansion
+from patchwork_env.agents.patchwork.dynamics import NO_ACTION
+from patchwork_env.agents.patchwork.endgame import Solver, margin_of, solve
+from patchwork_env.agents.patchwork.placements import NUM_KINDS, kind_of
+from patchwork_env.agents.patchwork.value.agent import Payoffs, action_utility, utility
+from patchwork_env.agents.patchwork.value.expansion import (
+    LIKELY,
+    Expansion,
+    expand,
+    expand_further,
+    new_expansion,
+)
 from patchwork_env.agents.patchwork.value.features import signed
 from patchwork_env.agents.patchwork.value.network import Weights
 from patchwork_env.agents.patchwork.value.quilts import SEARCH_CACHE_SIZE, forget
 from patchwork_env.core.compile import kernel
-from patchwork_env.patchwork.components import NUM_OFFERED, NUM_PLAYERS
+from patchwork_env.patchwork.components import LAST_SPACE, NUM_OFFERED, NUM_PLAYERS
 from patchwork_env.patchwork.engine import MAX_TURNS, apply, empty_cells, is_over, score, winner
 from patchwork_env.patchwork.state import States
 from patchwork_env.search.best_first import (
@@ -33,7 +45,7 @@ from patchwork_env.search.tree import NOTHING, ROOT, Path, Tree, is_full, new_pa
 UTILITY, SCORE, WIN, EMPTY = 0, 2, 4, 6
 """The first index of each pair of values: utilities, scores, probabilities to win and empty cells."""
 RULE = Rule(exploration=0.8, temperature=0.25, best_weight=0.5)
-"""How the champion's trees grow by default."""
+"""How the champion's trees grow."""
 LIKELY_BELOW_ROOT = 4
 """The number of placements of a patch that the champion evaluates below the root."""
 _ALIKE_AT_ROOT, _ALIKE = 4, 2
@@ -45,6 +57,8 @@ _LISTED = 64
 _WEIGHT_OF_NEXT = 0.2
 """The weight of the next best placement of a patch, as a share of the weight of the one before. Which patch
 to take matters more to the search than where to put it, which the value judges well by itself."""
+LEVELS: Mapping[str, int] = {"instant": 22_000, "fast": 140_000, "strong": 2_800_000, "analysis": 15_000_000}
+"""Budgets with a name, in units of effort: about one evaluation each. A million take 0.25 to 0.6 seconds."""
 NO_LIMIT = 2**40
 """An effort that no search spends."""
 NODE_EFFORT, QUILT_EFFORT = 2, 3
@@ -54,15 +68,10 @@ _SAME = 1e-5
 
 
 class Settings(NamedTuple):
-    """How a search evaluates positions and grows its tree.
-
-    About ``likely`` placements of a patch are evaluated below the root.
-    """
+    """How a search evaluates positions: the value, and what the player wants."""
 
     weights: Weights
     payoffs: Payoffs
-    rule: Rule
-    likely: int
 
 
 class Budget(NamedTuple):
@@ -132,20 +141,20 @@ def grow(tree: Tree, work: Workspace, settings: Settings, budget: Budget, may_st
         if may_stop and is_decided(tree, min(budget.simulations - k, at_this_pace)):
             return k
         work.effort[0] += NODE_EFFORT
-        length = _descend(tree, work, settings.rule)
+        length = _descend(tree, work)
         node, edge = work.path.nodes[length - 1], work.path.edges[length - 1]
         if tree.edges[edge]["child"] == NOTHING:
             _open(tree, work, settings, add_child(tree, node, edge))
-        back_up(tree, work.path, length, settings.rule)
+        back_up(tree, work.path, length, RULE)
     return budget.simulations
 
 
 @kernel
-def _descend(tree: Tree, work: Workspace, rule: Rule) -> int:
+def _descend(tree: Tree, work: Workspace) -> int:
     """Goes down to an edge that has no node yet, or is solved; returns the length of the path."""
     node, length = ROOT, 0
     while True:
-        edge = choose_edge(tree, node, rule)
+        edge = choose_edge(tree, node, RULE)
         work.path.nodes[length], work.path.edges[length] = node, edge
         length += 1
         node = tree.edges[edge]["child"]
@@ -171,14 +180,14 @@ def _open(tree: Tree, work: Workspace, settings: Settings, node: int) -> None:
         if is_over(tree.states, node):
             finish(tree, settings.payoffs, node)
             return
-        width = max(settings.likely, LIKELY) if node == ROOT else settings.likely
+        width = LIKELY if node == ROOT else LIKELY_BELOW_ROOT
         known = quilts.added[0]
         count = expand_further(tree.states, node, width, settings.weights, work.expansion)
         work.effort[0] += count + QUILT_EFFORT * (quilts.added[0] - known)
         if count == 1:
             apply(tree.states, node, signed(work.expansion.actions[0]))
     _add_edges(tree, work, settings.payoffs, node, _list_best(work, settings.payoffs, count))
-    start_node(tree, node, signed(tree.states[node]["current_player"]), settings.rule)
+    start_node(tree, node, signed(tree.states[node]["current_player"]), RULE)
 
 
 @kernel
@@ -255,3 +264,117 @@ def _is_known(work: Workspace, value: float, index: int, place: int, length: int
         if abs(work.utilities[k] - value) < _SAME and abs(margin - margins[index]) < _SAME * 30:
             return True
     return False
+
+
+# --- endings ------------------------------------------------------------------------------------------------
+
+_MOST_SPACES = 24
+"""The most spaces that both players have left together in a position that the solver tries."""
+_EDGE_BUDGETS = 3
+"""The budget of all edges of a root together, in units of the budget of one edge."""
+
+
+@kernel
+def is_ending(states: States, i: int, payoffs: Payoffs) -> bool:
+    """Whether the solver tries a position: few spaces are left, and players are pure opponents."""
+    position = states[i]["position"]
+    left = 2 * LAST_SPACE - signed(position[0]) - signed(position[1])
+    return left <= _MOST_SPACES and payoffs.denial == 1
+
+
+def solved_ending(
+    states: States, i: int, payoffs: Payoffs, budget: int, solver: Solver
+) -> tuple[int, bool, int]:
+    """:func:`solved_action`, which is not compiled before the first ending."""
+    if not is_ending(states, i, payoffs):
+        return NO_ACTION, False, 0
+    return solved_action(states, i, payoffs, budget, solver)
+
+
+@kernel
+def solved_action(
+    states: States, i: int, payoffs: Payoffs, budget: int, solver: Solver
+) -> tuple[int, bool, int]:
+    """The solver's action in a position, if it finds one within its budget.
+
+    To find out who wins takes much less effort than by how much, so that is asked first, each with ``budget``
+    quilts to look at. An ending that is lost by an unknown margin is left to the search: the opponent may
+    err.
+
+    Returns:
+        The best action or else one that surely wins, or ``NO_ACTION``; whether it is the best; and the number
+        of quilts that were looked at.
+    """
+    if not is_ending(states, i, payoffs):
+        return NO_ACTION, False, 0
+    is_solved, value, winning = solve(states, i, budget, solver, True)
+    effort = solver.buffers.effort[0]
+    if not is_solved:
+        return NO_ACTION, False, effort
+    is_solved, _, best = solve(states, i, budget, solver, False)
+    effort += solver.buffers.effort[0]
+    if is_solved:
+        return best, True, effort
+    return (winning if value > 0 and payoffs.outcome > 0 else NO_ACTION), False, effort
+
+
+@kernel
+def ensure_edge(tree: Tree, work: Workspace, settings: Settings, action: int) -> None:
+    """Replaces the last edge of the root, which is complete, by one for an action that has no edge yet."""
+    begin, end = tree.nodes[ROOT]["begin"], tree.nodes[ROOT]["begin"] + tree.nodes[ROOT]["count"]
+    for edge in range(begin, end):
+        if tree.edges[edge]["action"] == action:
+            return
+    tree.edges[end - 1]["action"] = action
+    for k in range(expand(tree.states, ROOT, settings.weights, work.expansion)):
+        if signed(work.expansion.actions[k]) == action:
+            write_expected(tree.edges[end - 1]["values"], work.expansion, k, settings.payoffs)
+
+
+@kernel
+def solve_root(
+    tree: Tree, work: Workspace, settings: Settings, best: int, budget: int, solver: Solver
+) -> int:
+    """Solves the edges of a root that is an ending, complete and with a choice, as far as the budget allows.
+
+    The edge of the action ``best`` comes first. Each edge may take ``budget`` quilts to look at, all together
+    ``_EDGE_BUDGETS`` times as many. Returns how many were looked at.
+    """
+    begin, end = tree.nodes[ROOT]["begin"], tree.nodes[ROOT]["begin"] + tree.nodes[ROOT]["count"]
+    left = _EDGE_BUDGETS * budget
+    for is_best in (True, False):
+        for edge in range(begin, end):
+            if (tree.edges[edge]["action"] == best) == is_best and left > 0 and not is_full(tree):
+                left -= _solve_edge(tree, work, settings, edge, min(budget, left), solver)
+    return _EDGE_BUDGETS * budget - left
+
+
+@kernel
+def _solve_edge(
+    tree: Tree, work: Workspace, settings: Settings, edge: int, budget: int, solver: Solver
+) -> int:
+    """Solves an edge if the budget allows it; returns the number of quilts that were looked at."""
+    game = work.expansion.successor
+    game[0] = tree.states[ROOT]
+    apply(game, 0, tree.edges[edge]["action"])
+    is_solved, value, effort = False, 0, 0
+    if not is_over(game, 0):
+        is_solved, value, _ = solve(game, 0, budget, solver, False)
+        effort = int(solver.buffers.effort[0])
+        if not is_solved:
+            return effort
+    child = add_child(tree, ROOT, edge)
+    if is_solved:
+        player = signed(game[0]["current_player"])
+        share, win = margin_of(value) / 2, 1.0 if value > 0 else 0.0
+        values = tree.nodes[child]["values"]
+        write_result(values, settings.payoffs, share, -share, win)
+        swap = int(player != tree.nodes[ROOT]["player"])
+        for k in range(NUM_PLAYERS):  # of empty cells the solver says nothing: what is expected stays
+            values[EMPTY + k] = tree.edges[edge]["values"][EMPTY + (k ^ swap)]
+        tree.nodes[child]["player"] = player
+    else:
+        finish(tree, settings.payoffs, child)
+    work.path.nodes[0], work.path.edges[0] = ROOT, edge
+    back_up(tree, work.path, 1, RULE)
+    return effort

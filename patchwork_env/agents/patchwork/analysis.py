@@ -1,0 +1,290 @@
+"""The champion's searches as people see them: expected results, lines of play, and analyses that go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env.agents.analysis import Line
+from patchwork_env.agents.patchwork.dynamics import NO_ACTION, only_action
+from patchwork_env.agents.patchwork.endgame import Solver, new_solver
+from patchwork_env.agents.patchwork.search import (
+    LEVELS,
+    NO_LIMIT,
+    SCORE,
+    WIDTH,
+    WIN,
+    Budget,
+    Settings,
+    Workspace,
+    ensure_edge,
+    grow,
+    new_workspace,
+    reset_search,
+    solve_root,
+    solved_action,
+    solved_ending,
+)
+from patchwork_env.agents.patchwork.value.agent import Payoffs, action_utility
+from patchwork_env.agents.patchwork.value.expansion import Expansion, expand
+from patchwork_env.agents.patchwork.value.network import Weights
+from patchwork_env.patchwork.game import Game
+from patchwork_env.patchwork.state import STATE, States
+from patchwork_env.patchwork.symmetry import NUM_SYMMETRIES, turn_actions, turn_quilts
+from patchwork_env.search.best_first import best_edge, is_solved, new_tree
+from patchwork_env.search.tree import NOTHING, ROOT, Tree, is_full
+
+_BLOCK = Budget(16, NO_LIMIT)
+"""The budget that is spent between two looks at the clock."""
+FIRST_EFFORT = LEVELS["instant"]
+"""The effort before the first lines; it doubles from one attempt to solve an ending to the next."""
+_MOST_AT_ONCE = 500_000
+"""The most effort between two results: 0.1 to 0.3 seconds."""
+SOLVER_SHARE = 3
+"""The solver may look at one quilt for each of its questions where the search spends this effort."""
+
+
+class Limits(NamedTuple):
+    """When a search ends, at the latest.
+
+    Attributes:
+        budget: The most simulations and the most effort.
+        to_solve: The most quilts that the solver may look at for each of its questions.
+        seconds: The most seconds; None for any.
+    """
+
+    budget: Budget
+    to_solve: int
+    seconds: float | None
+
+
+class Search:
+    """The memory of searches: a tree that grows from one position after the other.
+
+    Args:
+        settings: How positions are evaluated.
+        limits: When searches end; the budget gives the room of the tree.
+    """
+
+    def __init__(self, settings: Settings, limits: Limits) -> None:
+        self.settings, self.limits = settings, limits
+        self.tree: Tree = new_tree(limits.budget.simulations + 1, WIDTH, STATE)
+        self.work: Workspace = new_workspace()
+        self.solver: Solver = new_solver()
+        self.solved, self._tried, self._added = NO_ACTION, 0, 0
+
+    def compile(self) -> None:
+        """Compiles, or loads, all that searches need, so that no search waits for it."""
+        state = Game(seed=0).state
+        only_action(state, 0, self.work.expansion.anchors)
+        solved_action(state, 0, self.settings.payoffs, 1, self.solver)
+        self.begin(state, 0)
+        self.grow(_BLOCK)
+        self._put_solved(self.best(), 0, is_exact=True)
+
+    def begin(self, states: States, i: int) -> None:
+        """Begins with a position that is not over, whose root is not complete yet."""
+        self._added = 0
+        reset_search(self.tree, self.work, states, i)
+
+    def grow(self, budget: Budget, *, may_stop: bool = False) -> int:
+        """Adds simulations, up to the effort of the budget in all; returns their number."""
+        added = int(grow(self.tree, self.work, self.settings, budget, may_stop))
+        self._added += added
+        return added
+
+    def spend(self, budget: Budget, began: float, *, may_stop: bool) -> None:
+        """Spends a budget, or instead the seconds of a search that began then."""
+        seconds = self.limits.seconds
+        if seconds is None:
+            self.grow(budget, may_stop=may_stop)
+            return
+        added = self.grow(_BLOCK)
+        while perf_counter() < began + seconds and added == _BLOCK.simulations:
+            added = self.grow(_BLOCK)
+
+    def best(self) -> int:
+        """The action of the root to play."""
+        return int(self.tree.edges[best_edge(self.tree, ROOT)]["action"])
+
+    def lines(self, game: Game) -> list[Line]:
+        """The lines of a game with the whole budget; the game is left as it was."""
+        began = perf_counter()
+        self._begin_with_root(game)
+        self._solve(game, self.limits.to_solve)
+        self.spend(self.limits.budget, began, may_stop=False)
+        return lines_of(self.tree, game, self.solved)
+
+    def deepen(self, game: Game) -> Iterator[list[Line]]:
+        """The lines of a game after ever more effort; the game is left as it was."""
+        began, reached, is_done = perf_counter(), FIRST_EFFORT, False
+        self._begin_with_root(game)
+        while not is_done:
+            self._solve(game, reached // SOLVER_SHARE)
+            for effort in _steps(self._spent, min(reached, self.limits.budget.effort)):
+                yield self._lines_after(game, effort)
+                is_done = self._is_done(perf_counter() - began)
+                if is_done:
+                    break
+            reached *= 2
+        if self._solve(game, self.limits.to_solve):
+            yield self._lines_after(game, _MOST_AT_ONCE)
+
+    @property
+    def _spent(self) -> int:
+        return int(self.work.effort[0])
+
+    def _is_done(self, seconds: float) -> bool:
+        """Whether the limits are reached after so many seconds, or nothing more can be found out."""
+        budget, most_seconds, tree = self.limits.budget, self.limits.seconds, self.tree
+        is_spent = self._spent >= budget.effort or self._added >= budget.simulations
+        is_late = most_seconds is not None and seconds >= most_seconds
+        return is_spent or is_late or bool(is_full(tree)) or bool(is_solved(tree, ROOT))
+
+    def _begin_with_root(self, game: Game) -> None:
+        self.solved, self._tried = NO_ACTION, 0
+        self._restart(game)
+
+    def _restart(self, game: Game) -> None:
+        """Begins the tree anew, with a root that is complete."""
+        self.begin(game.state, 0)
+        self.grow(Budget(0, NO_LIMIT))
+
+    def _solve(self, game: Game, quilts: int) -> bool:
+        """Solves an ending as far as so many quilts allow.
+
+        Returns whether that tells more than before; then the tree begins anew with it.
+        """
+        quilts = min(quilts, self.limits.to_solve)
+        if quilts <= self._tried or is_solved(self.tree, ROOT):
+            return False
+        self._tried = quilts
+        payoffs = self.settings.payoffs
+        solved, is_exact, _ = solved_ending(self.tree.states, ROOT, payoffs, quilts, self.solver)
+        if solved == NO_ACTION or (solved == self.solved and not is_exact):
+            return False
+        self.solved = solved
+        self._restart(game)
+        self._put_solved(solved, quilts, is_exact=is_exact)
+        return True
+
+    def _put_solved(self, action: int, quilts: int, *, is_exact: bool) -> None:
+        """Gives a complete root an edge for the solver's action, and solves its edges if that is the best."""
+        ensure_edge(self.tree, self.work, self.settings, action)
+        if is_exact:
+            solve_root(self.tree, self.work, self.settings, action, quilts, self.solver)
+
+    def _lines_after(self, game: Game, effort: int) -> list[Line]:
+        """The lines when the tree has grown up to an effort."""
+        self.grow(Budget(self.limits.budget.simulations - self._added, effort))
+        return lines_of(self.tree, game, self.solved)
+
+
+def _steps(spent: int, reached: int) -> list[int]:
+    """The efforts on the way from one to another at which to show results."""
+    return [*range(spent + _MOST_AT_ONCE, reached, _MOST_AT_ONCE), reached]
+
+
+# --- lines of play ------------------------------------------------------------------------------------------
+
+
+def lines_of(tree: Tree, game: Game, solved: int) -> list[Line]:
+    """The actions that a search from a game considered, in its tree; the one to play comes first.
+
+    That is ``solved`` unless it is ``NO_ACTION``. The game, which is not over, is left as it was.
+    """
+    if len(game.legal_actions()) == 1:
+        return [_line_of_forced(tree, game)]
+    begin, count = int(tree.nodes[ROOT]["begin"]), int(tree.nodes[ROOT]["count"])
+    by_value = bool(is_solved(tree, ROOT))
+    edges = sorted(range(begin, begin + count), key=lambda edge: _rank(tree.edges[edge], solved, by_value))
+    return [_line_of(tree, game, edge) for edge in edges]
+
+
+def _rank(edge: Any, solved: int, by_value: bool) -> tuple[bool, float, float]:
+    """The sort key of a line; see :func:`~patchwork_env.search.best_first.best_edge`."""
+    value, visits = float(edge["values"][0]), int(edge["visits"])
+    return edge["action"] != solved, *((-value, -visits) if by_value else (-visits, -value))
+
+
+def _line_of(tree: Tree, game: Game, edge: int) -> Line:
+    record = tree.edges[edge]
+    margin, win = _margin_and_win(record["values"])
+    action, after = int(record["action"]), game.clone()
+    after.play(action)
+    variation = action, *_best_play(tree, after, int(record["child"]))
+    return Line(action, int(record["visits"]), margin, win, bool(record["solved"]), variation)
+
+
+def _margin_and_win(values: npt.NDArray[np.floating[Any]]) -> tuple[float, float]:
+    return float(values[SCORE] - values[SCORE + 1]), float(values[WIN])
+
+
+def _line_of_forced(tree: Tree, game: Game) -> Line:
+    """The line of the only legal action; the root is the next position with a choice, or the end."""
+    root = tree.nodes[ROOT]
+    margin, win = _margin_and_win(root["values"])
+    if int(root["player"]) != game.current_player:
+        margin, win = -margin, 1 - win
+    variation = _best_play(tree, game.clone(), ROOT)
+    return Line(variation[0], int(root["visits"]), margin, win, bool(is_solved(tree, ROOT)), tuple(variation))
+
+
+def _best_play(tree: Tree, game: Game, node: int) -> list[int]:
+    """Plays the forced moves before a node and the best line below it; returns what it played."""
+    actions = _play_forced(game)
+    while node != NOTHING and tree.nodes[node]["count"] > 0:
+        edge = tree.edges[best_edge(tree, node)]
+        actions.append(int(edge["action"]))
+        game.play(actions[-1])
+        actions += _play_forced(game)
+        node = int(edge["child"])
+    return actions
+
+
+def _play_forced(game: Game) -> list[int]:
+    actions: list[int] = []
+    while len(legal := game.legal_actions()) == 1:
+        actions.append(int(legal[0]))
+        game.play(actions[-1])
+    return actions
+
+
+# --- the value alone, and symmetries ------------------------------------------------------------------------
+
+
+def lines_of_value(game: Game, weights: Weights, payoffs: Payoffs, expansion: Expansion) -> list[Line]:
+    """A line of one action, without visits, for every legal action, in descending order of their utilities.
+
+    The game, which is not over, is left as it was.
+    """
+    count = expand(game.state, 0, weights, expansion)
+    order = sorted(range(count), key=lambda k: -action_utility(payoffs, expansion, k))
+    parts = (values[order].tolist() for values in (expansion.actions, expansion.margins, expansion.wins))
+    return [_line_of_value(game, *figures) for figures in zip(*parts, strict=True)]
+
+
+def _line_of_value(game: Game, action: int, margin: float, win: float) -> Line:
+    after = game.clone()
+    after.play(action)
+    return Line(action, 0, margin, win, after.is_over, (action,))
+
+
+def symmetric_actions(game: Game) -> dict[int, list[int]]:
+    """For every legal action, all that lead to the same position up to turns and flips, itself included.
+
+    They are images of each other under the symmetries of the quilt of the player to move.
+    """
+    actions = game.legal_actions().astype(np.int64)
+    images, none = [actions], np.zeros(1, np.int64)
+    for symmetry in range(1, NUM_SYMMETRIES):
+        turned, own = game.state.copy(), np.array([symmetry])
+        turn_quilts(turned, own, none)
+        if turned.tobytes() == game.state.tobytes():
+            images.append(turn_actions(game.state, np.array([len(actions)]), actions, own))
+    orbits = np.stack(images, axis=1).tolist()
+    return {action: sorted(set(orbit)) for action, orbit in zip(actions.tolist(), orbits, strict=True)}

@@ -1,0 +1,196 @@
+"""The champion: the strongest way to play that this library knows, a search with a learned value.
+
+:mod:`~patchwork_env.agents.patchwork.search` has the tree, :mod:`~patchwork_env.agents.patchwork.analysis`
+what people see of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from patchwork_env.agents.analysis import Line
+from patchwork_env.agents.base import Actions, BatchAgent, serialized
+from patchwork_env.agents.checkpoints import is_shipped
+from patchwork_env.agents.patchwork import AIMS, FEWEST_NODES, MOST_NODES
+from patchwork_env.agents.patchwork.analysis import Limits, Search, lines_of_value, symmetric_actions
+from patchwork_env.agents.patchwork.dynamics import NO_ACTION, only_action
+from patchwork_env.agents.patchwork.search import (
+    LEVELS,
+    NO_LIMIT,
+    NODE_EFFORT,
+    Budget,
+    Settings,
+    solved_ending,
+)
+from patchwork_env.agents.patchwork.value import agent as value_agent
+from patchwork_env.agents.patchwork.value.agent import (
+    FOR_MARGIN,
+    FOR_SCORE,
+    TO_WIN,
+    TO_WIN_RICHLY,
+    Payoffs,
+    read_value,
+)
+from patchwork_env.agents.patchwork.value.network import Weights
+from patchwork_env.agents.specs import check_budget, spec_of
+from patchwork_env.core.checks import check_between, check_one_of
+from patchwork_env.games import PATCHWORK
+from patchwork_env.patchwork.game import Game
+from patchwork_env.patchwork.state import States
+
+DEFAULT_LEVEL, DEFAULT_AIM = "instant", "win"
+_PAYOFFS = dict(zip(AIMS, (TO_WIN, TO_WIN_RICHLY, FOR_MARGIN, FOR_SCORE), strict=True))
+_SOLVED_PER_NODE, _SOLVED_PER_SECOND = 20, 500_000
+"""The quilts that the solver may look at for each of its two questions; it looks at three million in a
+second."""
+
+
+class ChampionAgent(BatchAgent):
+    """Searches every move with a learned value.
+
+    A search ends early when the rest of its budget cannot change the move any more.
+
+    Args:
+        weights: The weights of the value, which are not copied: later changes change how the agent plays.
+        payoffs: The payoffs of the agent.
+        name: The name of the agent in tables and messages.
+        level: The budget of a move, one of ``LEVELS``; ``"instant"`` if no budget is given.
+        nodes: Instead, the most positions of a move whose successors are evaluated.
+        seconds: Instead, the most seconds of a move; it may take a few milliseconds more.
+
+    Raises:
+        ValueError: A budget is not allowed, or more than one is given.
+    """
+
+    games = (PATCHWORK,)
+
+    def __init__(
+        self,
+        weights: Weights,
+        payoffs: Payoffs,
+        name: str = "champion",
+        *,
+        level: str | None = None,
+        nodes: int | None = None,
+        seconds: float | None = None,
+    ) -> None:
+        self.name = name
+        self.limits = limits_of(level, nodes, seconds)
+        self._settings = Settings(weights, payoffs)
+
+    def _new_workspace(self) -> Search:
+        search = Search(self._settings, self.limits)
+        if self.limits.seconds is not None:
+            search.compile()
+        return search
+
+    def act_batch(self, states: States) -> Actions:
+        """See :meth:`Agent.act_batch`; the budget is that of each game."""
+        self.check_states(states)
+        states = np.ascontiguousarray(states)
+        return np.array([self._choose(states, i) for i in range(len(states))], np.int64)
+
+    @serialized
+    def search(self, game: Game) -> list[Line]:
+        """Analyses a game with the whole budget; a line for every action considered, the one to play first.
+
+        In an ending that it can solve, it also solves the positions after the moves, as far as that is quick.
+
+        Raises:
+            ValueError: The game is over.
+        """
+        self.check_states(game.state)
+        search: Search = self.workspace()
+        return search.lines(game)
+
+    def deepen(self, game: Game) -> Iterator[list[Line]]:
+        """Analyses a game as :meth:`search` does, and gives the lines again and again as the search goes on.
+
+        The first ones come after a few milliseconds, the later ones several times a second. Each analysis has
+        a memory of its own, so that it can wait as long as it likes, or be given up.
+
+        Raises:
+            ValueError: The game is over.
+        """
+        self.check_states(game.state)
+        return Search(self._settings, self.limits).deepen(game.clone())
+
+    @serialized
+    def appraise(self, game: Game) -> list[Line]:
+        """A line of one action for every legal action by the value alone, the highest utility first.
+
+        Raises:
+            ValueError: The game is over.
+        """
+        self.check_states(game.state)
+        return lines_of_value(game, *self._settings, self.workspace().work.expansion)
+
+    def alike(self, game: Game) -> dict[int, list[int]]:
+        """See :class:`~patchwork_env.agents.analysis.Analyst`."""
+        return symmetric_actions(game)
+
+    def _choose(self, states: States, i: int) -> int:
+        search: Search = self.workspace()
+        began = perf_counter()
+        known, spent = only_action(states, i, search.work.expansion.anchors), 0
+        if known == NO_ACTION:
+            payoffs, to_solve = self._settings.payoffs, search.limits.to_solve
+            known, _, spent = solved_ending(states, i, payoffs, to_solve, search.solver)
+        if known != NO_ACTION:
+            return int(known)
+        search.begin(states, i)
+        budget = search.limits.budget
+        search.spend(budget._replace(effort=budget.effort - spent), began, may_stop=True)
+        return search.best()
+
+
+def limits_of(level: str | None, nodes: int | None, seconds: float | None) -> Limits:
+    """The limits of searches with a budget, of which at most one is given; the root takes no simulation.
+
+    Raises:
+        ValueError: An argument is not allowed, or more than one is given.
+    """
+    check_budget(level=level, nodes=nodes, seconds=seconds)
+    if seconds is not None:
+        return Limits(Budget(MOST_NODES - 1, NO_LIMIT), int(seconds * _SOLVED_PER_SECOND), seconds)
+    if nodes is not None:
+        check_between(nodes, FEWEST_NODES, MOST_NODES, "nodes")
+        return Limits(Budget(nodes - 1, NO_LIMIT), nodes * _SOLVED_PER_NODE, None)
+    effort = LEVELS[check_one_of(level or DEFAULT_LEVEL, LEVELS, "level")]
+    return Limits(Budget(min(effort // NODE_EFFORT, MOST_NODES) - 1, effort), effort // 3, None)
+
+
+def load_value(path: str | Path, seed: int | None = None, **options: Any) -> BatchAgent:
+    """The agent of a value's checkpoint; it searches if there are options, and if it comes with the package.
+
+    For errors see :func:`load`.
+    """
+    return load(path, **options) if options or is_shipped(path) else value_agent.load(path)
+
+
+def load(
+    path: str | Path,
+    *,
+    level: str | None = None,
+    nodes: int | None = None,
+    seconds: float | None = None,
+    aim: str = DEFAULT_AIM,
+) -> ChampionAgent:
+    """The agent that searches with the value of a checkpoint; for the options see :class:`ChampionAgent`.
+
+    ``aim`` is what it plays for, one of :data:`~patchwork_env.agents.patchwork.AIMS`.
+
+    Raises:
+        FileNotFoundError: There is no checkpoint.
+        ValueError: It is damaged, of another game, version or kind of policy; or an option is not allowed.
+    """
+    check_one_of(aim, AIMS, "aim")
+    weights, _ = read_value(Path(path))
+    other_aim = None if aim == DEFAULT_AIM else aim
+    name = spec_of(Path(path).name, level=level, nodes=nodes, seconds=seconds, aim=other_aim)
+    return ChampionAgent(weights, _PAYOFFS[aim], name, level=level, nodes=nodes, seconds=seconds)

@@ -1,0 +1,266 @@
+"""Levels for people in Patchwork: how each judges moves.
+
+The beginner judges by eye, what a move costs and brings and how tidy the quilt is afterwards; the others by
+the champion's learned value, one of them with a short look ahead.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from patchwork_env.agents.base import Actions
+from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
+from patchwork_env.agents.partner import (
+    NEVER_OVERLOOKED,
+    Candidates,
+    Habits,
+    Player,
+    decide,
+)
+from patchwork_env.agents.partner import new_candidates as new_candidates_of
+from patchwork_env.agents.patchwork.champion import load
+from patchwork_env.agents.patchwork.dynamics import NO_ACTION, only_action
+from patchwork_env.agents.patchwork.placements import NUM_KINDS, count_joints, kind_of, list_likely
+from patchwork_env.agents.patchwork.search import (
+    NO_LIMIT,
+    UTILITY,
+    WIDTH,
+    Budget,
+    Settings,
+    Workspace,
+    grow,
+    new_workspace,
+    reset_search,
+)
+from patchwork_env.agents.patchwork.value.agent import TO_WIN, read_value
+from patchwork_env.agents.patchwork.value.expansion import Expansion, expand_likely, new_expansion
+from patchwork_env.agents.patchwork.value.features import signed
+from patchwork_env.agents.patchwork.value.network import Weights
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.polyomino import NUM_ORIENTATIONS
+from patchwork_env.core.random import Streams
+from patchwork_env.patchwork.actions import FIRST_BUY
+from patchwork_env.patchwork.components import (
+    LAST_SPACE,
+    NUM_CELLS,
+    NUM_OFFERED,
+    PENALTY_PER_EMPTY_CELL,
+)
+from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS, apply, empty_cells, legal
+from patchwork_env.patchwork.state import STATE, States
+from patchwork_env.patchwork.tables import INCOMES_UP_TO
+from patchwork_env.search.best_first import new_tree
+from patchwork_env.search.tree import ROOT, Tree
+
+_VALUE = SHIPPED_FOLDER / "champion"
+CHAMPION = "instant"
+"""The level of the champion that is the highest one for people."""
+HABITS = {
+    1: Habits(turning=0.9, flipping=0.4, misjudging=0.5, carelessness=0.2),
+    2: Habits(turning=0.9, flipping=0.6, misjudging=0.5, carelessness=0.2, lapses=0.23, lapse=12.0),
+    3: Habits(turning=1.0, misjudging=0.2, carelessness=0.1),
+    4: Habits(turning=1.0, misjudging=0.0, carelessness=0.0, lapses=0.13, lapse=15.0, lookahead=300),
+}
+"""The levels below the champion's: of each more is said in docs/play.md."""
+_POINTS_OF_UTILITY = 15
+"""What a unit of utility is worth: in mid-game, a point more wins about one game in thirty more."""
+_MOST_JOINTS = np.array([2 * n - math.ceil(2 * math.sqrt(n)) for n in range(NUM_CELLS + 1)], np.int64)
+"""The most pairs of neighbors that a number of cells can have."""
+
+
+class Eye(NamedTuple):
+    """What somebody counts who judges a move by eye; 1 stands for as much as it is worth.
+
+    Attributes:
+        income: The weight of an income button at every income mark ahead.
+        price: The weight of a button that is spent.
+        time: The weight of a space that the token moves: advancing would earn a button there.
+        cover: The weight of a covered cell, which saves two points.
+        early: The share of this weight that a cell has at the start of the game; at the end it has all.
+        snugness: Points for every pair of empty neighbors that a move keeps beyond what its size takes.
+    """
+
+    income: float
+    price: float
+    time: float
+    cover: float
+    early: float
+    snugness: float
+
+
+EYES = {1: Eye(income=0.8, price=1.1, time=0.8, cover=1.0, early=0.2, snugness=0.7)}
+"""The levels that judge by eye. The beginner grudges buttons, thinks too little of time and income, and
+overlooks that a move may keep the turn, a special patch or the bonus tile."""
+
+
+def new_player(level: int) -> Player:
+    """The player of a level; a level compiles only what it needs."""
+    candidates = new_candidates()
+    if level not in HABITS:
+        champion = load(_VALUE, level=CHAMPION)
+
+        def choose(states: States, streams: Streams, actions: Actions) -> None:
+            actions[:] = champion.act_batch(states)
+
+    elif level in EYES:
+        expansion = new_expansion()
+
+        def choose(states: States, streams: Streams, actions: Actions) -> None:
+            choose_by_eye(states, HABITS[level], EYES[level], expansion, candidates, streams, actions)
+
+    elif HABITS[level].lookahead:
+        settings, work = Settings(read_value(_VALUE)[0], TO_WIN), new_workspace()
+        tree = new_tree(HABITS[level].lookahead + 1, WIDTH, STATE)
+
+        def choose(states: States, streams: Streams, actions: Actions) -> None:
+            choose_ahead(states, HABITS[level], settings, tree, work, candidates, streams, actions)
+
+    else:
+        weights, expansion = read_value(_VALUE)[0], new_expansion()
+
+        def choose(states: States, streams: Streams, actions: Actions) -> None:
+            choose_by_value(states, HABITS[level], weights, expansion, candidates, streams, actions)
+
+    return choose
+
+
+def new_candidates() -> Candidates:
+    """Room for the moves of a position in one thread."""
+    return new_candidates_of(MAX_LEGAL_ACTIONS, NUM_KINDS, NUM_OFFERED * NUM_ORIENTATIONS)
+
+
+@kernel(inline=True)
+def _note(candidates: Candidates, k: int, action: int, value: float) -> None:
+    """Writes a move; those with one patch are misjudged together, and advancing by itself."""
+    kind = kind_of(action)
+    candidates.actions[k], candidates.values[k] = action, value
+    candidates.groups[k] = kind - 1 if kind > 0 else NUM_KINDS - 1
+    candidates.orientations[k] = NEVER_OVERLOOKED
+    if 1 <= kind <= NUM_OFFERED:
+        candidates.orientations[k] = (action - FIRST_BUY) // NUM_CELLS
+
+
+# --- by eye -------------------------------------------------------------------------------------------------
+
+
+@kernel
+def choose_by_eye(
+    states: States,
+    habits: Habits,
+    eye: Eye,
+    expansion: Expansion,
+    candidates: Candidates,
+    streams: Streams,
+    actions: Actions,
+) -> None:
+    """Writes the actions of games, none of which is over."""
+    for i in range(len(states)):
+        count = judge_by_eye(states, i, habits.placements, eye, expansion, candidates)
+        actions[i] = decide(candidates, count, habits, streams)
+
+
+@kernel
+def judge_by_eye(
+    states: States, i: int, placements: int, eye: Eye, expansion: Expansion, candidates: Candidates
+) -> int:
+    """Judges advancing and the snuggest placements of each patch; returns the number of these moves."""
+    legal(states, i, expansion.anchors)
+    count = list_likely(states, i, placements, expansion.anchors, expansion.ranking, expansion.actions)
+    player, successor = signed(states[i]["current_player"]), expansion.successor
+    for k in range(count):
+        action = signed(expansion.actions[k])
+        successor[0] = states[i]
+        apply(successor, 0, action)
+        _note(candidates, k, action, _value_by_eye(states, i, player, eye, successor))
+    return count
+
+
+@kernel
+def _value_by_eye(states: States, i: int, player: int, eye: Eye, successor: States) -> float:
+    """What a player thinks to gain by the move to a successor, in points."""
+    before, after = states[i], successor[0]
+    space, target = signed(before["position"][player]), signed(after["position"][player])
+    income = signed(after["income"][player]) - signed(before["income"][player])
+    incomes_ahead = signed(INCOMES_UP_TO[LAST_SPACE]) - signed(INCOMES_UP_TO[space])
+    earned = signed(INCOMES_UP_TO[target]) - signed(INCOMES_UP_TO[space])
+    earned *= signed(after["income"][player])
+    spent = signed(before["buttons"][player]) + earned - signed(after["buttons"][player])
+    covered = empty_cells(states, i, player) - empty_cells(successor, 0, player)
+    share = eye.early + (1 - eye.early) * target / LAST_SPACE
+    value = eye.income * income * incomes_ahead - eye.price * spent - eye.time * (target - space)
+    value += eye.cover * PENALTY_PER_EMPTY_CELL * share * covered
+    return value + eye.snugness * (_snugness(successor, 0, player) - _snugness(states, i, player))
+
+
+@kernel(inline=True)
+def _snugness(states: States, i: int, player: int) -> int:
+    """Pairs of empty neighbors, less those that as many empty cells can have at most."""
+    quilt = states[i]["quilt"][player]
+    return count_joints(quilt[0], quilt[1]) - signed(_MOST_JOINTS[empty_cells(states, i, player)])
+
+
+# --- by the learned value -----------------------------------------------------------------------------------
+
+
+@kernel
+def choose_by_value(
+    states: States,
+    habits: Habits,
+    weights: Weights,
+    expansion: Expansion,
+    candidates: Candidates,
+    streams: Streams,
+    actions: Actions,
+) -> None:
+    """Writes the actions of games, none of which is over, by the value alone."""
+    for i in range(len(states)):
+        count = expand_likely(states, i, habits.placements, weights, expansion)
+        for k in range(count):
+            _note(candidates, k, signed(expansion.actions[k]), expansion.margins[k])
+        actions[i] = decide(candidates, count, habits, streams)
+
+
+@kernel
+def choose_ahead(
+    states: States,
+    habits: Habits,
+    settings: Settings,
+    tree: Tree,
+    work: Workspace,
+    candidates: Candidates,
+    streams: Streams,
+    actions: Actions,
+) -> None:
+    """Writes the actions of games, none of which is over, by a short search."""
+    for i in range(len(states)):
+        count = _judge_ahead(states, i, habits.lookahead, settings, tree, work, candidates)
+        actions[i] = decide(candidates, count, habits, streams)
+
+
+@kernel
+def _judge_ahead(
+    states: States,
+    i: int,
+    lookahead: int,
+    settings: Settings,
+    tree: Tree,
+    work: Workspace,
+    candidates: Candidates,
+) -> int:
+    """Judges the best moves by a search of so many positions; returns their number."""
+    action = only_action(states, i, work.expansion.anchors)
+    if action != NO_ACTION:  # the search would look beyond it
+        _note(candidates, 0, action, 0.0)
+        return 1
+    reset_search(tree, work, states, i)
+    grow(tree, work, settings, Budget(lookahead, NO_LIMIT), False)
+    begin, count = tree.nodes[ROOT]["begin"], 0
+    for edge in range(begin, begin + tree.nodes[ROOT]["count"]):
+        if tree.edges[edge]["visits"]:
+            value = _POINTS_OF_UTILITY * tree.edges[edge]["values"][UTILITY]
+            _note(candidates, count, tree.edges[edge]["action"], value)
+            count += 1
+    return count

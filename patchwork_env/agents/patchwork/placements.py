@@ -1,0 +1,479 @@
+"""Kinds of moves, and the placements that keep the empty cells of a quilt together.
+
+*Joints* are pairs of neighboring empty cells. A placement takes away the joints of the cells that it covers.
+The joints among its own cells are the same wherever it lies, so the most joints are left where the sum of the
+empty neighbors of its cells is the lowest. These sums are bit-sliced: the number of empty neighbors of every
+cell, 0-4, is kept as three words, one for each binary digit, and the sum for every anchor as six. An addition
+of words adds for all anchors of an orientation. The compiler handles all orientations in one vector, as long
+as it reads their number from an array: it unrolls loops whose length it knows.
+
+Of the placements that leave the most joints a learned value evaluates the most compact: those after which the
+most covered cells have no empty neighbor left, or only one. That looks at every placement by itself, and
+tells better than the joints which ones the value will prefer.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env.core.bits import U1, lowest_bit, nth_bit, popcount
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.polyomino import NUM_ORIENTATIONS
+from patchwork_env.core.random import random_below
+from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY, FIRST_SPECIAL, SLOT_SIZE
+from patchwork_env.patchwork.components import NUM_CELLS, NUM_OFFERED, PATCHES, QUILT_SIZE
+from patchwork_env.patchwork.engine import NUM_MAPS, SPECIAL_MAP, LegalSet, placed_words
+from patchwork_env.patchwork.state import States
+from patchwork_env.patchwork.tables import (
+    FITS,
+    FOOTPRINTS,
+    FULL_WORD,
+    SECOND_WORD_ROW,
+    SHIFTS,
+    WORD_ROWS,
+)
+
+FIRST_LOWER_ANCHOR = SECOND_WORD_ROW * QUILT_SIZE
+"""The cell of the lowest bit in the second word of a map."""
+NUM_KINDS = NUM_OFFERED + 2
+"""The number of kinds of actions; see :func:`kind_of`."""
+_U = np.uint64
+_U0 = _U(0)
+_ROW = _U(QUILT_SIZE)
+ROWS_0_TO_4 = _U((1 << 5 * QUILT_SIZE) - 1)
+ROWS_5_TO_8 = _U(((1 << 4 * QUILT_SIZE) - 1) << (5 - SECOND_WORD_ROW) * QUILT_SIZE)
+"""Masks of the words of a quilt, with which every cell counts once: in word 0, and in word 1."""
+_FIRST_ROW = _U((1 << QUILT_SIZE) - 1)
+_LAST_ROW = _U((WORD_ROWS - 1) * QUILT_SIZE)  # of a word
+_TO_ROW_7 = _U((WORD_ROWS - SECOND_WORD_ROW) * QUILT_SIZE)  # in word 1
+_NOT_LAST_COLUMN = _U(sum(1 << bit for bit in range(63) if (bit + 1) % QUILT_SIZE))
+
+
+# --- kinds of moves -----------------------------------------------------------------------------------------
+
+
+@kernel(inline=True)
+def kind_of(action: int) -> int:
+    """The kind of an action: 0 advance, 1-3 a slot, 4 special patch."""
+    return 1 + (action - FIRST_BUY) // SLOT_SIZE
+
+
+@kernel(inline=True)
+def first_of_kind(kind: int) -> int:
+    """The first action of a kind of placements, legal or not."""
+    return FIRST_BUY + (kind - 1) * SLOT_SIZE
+
+
+@kernel(inline=True)
+def can_be_placed(anchors: LegalSet, slot: int) -> bool:
+    """Whether a legal set has placements of the patch in a slot; ``NUM_OFFERED`` stands for a special one."""
+    placements = _U0
+    for k in range(slot * NUM_ORIENTATIONS, min((slot + 1) * NUM_ORIENTATIONS, NUM_MAPS)):
+        placements |= anchors[0, k] | anchors[1, k]
+    return bool(placements)
+
+
+@kernel
+def footprint_of(states: States, i: int, k: int) -> np.uint64:
+    """The cells of the piece that map ``k`` of the legal set places."""
+    if k == SPECIAL_MAP:
+        return U1
+    patch = states[i]["circle"][k // NUM_ORIENTATIONS]
+    return np.uint64(FOOTPRINTS[patch, k % NUM_ORIENTATIONS])
+
+
+# --- quilts -------------------------------------------------------------------------------------------------
+
+
+@kernel
+def count_joints(covered_0: np.uint64, covered_1: np.uint64) -> int:
+    """The joints of a quilt, given as its two words.
+
+    Each pair counts where its upper or left cell lies: in rows 0-4, read from word 0, or in rows 5-8, read
+    from word 1. Both words hold the row below as well.
+    """
+    return _joints(~covered_0 & FULL_WORD, ROWS_0_TO_4) + _joints(~covered_1 & FULL_WORD, ROWS_5_TO_8)
+
+
+@kernel
+def _joints(empty: np.uint64, rows: np.uint64) -> int:
+    beside = empty & (empty >> U1) & _NOT_LAST_COLUMN
+    below = empty & (empty >> _ROW)
+    return popcount(beside & rows) + popcount(below & rows)
+
+
+@kernel
+def joints_left(states: States, i: int, footprint: np.uint64, anchor: int) -> int:
+    """The joints of the current player's quilt after covering a footprint."""
+    word_0, word_1 = placed_words(footprint, anchor)
+    quilt = states[i]["quilt"][states[i]["current_player"]]
+    return count_joints(quilt[0] | word_0, quilt[1] | word_1)
+
+
+Digits = tuple[np.uint64, np.uint64, np.uint64]
+"""The three binary digits, the lowest first, of a number from 0 to 4 for every cell of a word."""
+
+
+@kernel(inline=True)
+def count_neighbors(covered_0: np.uint64, covered_1: np.uint64) -> tuple[Digits, Digits]:
+    """Counts the empty neighbors of every cell of a quilt, given as its two words.
+
+    Returns:
+        The counts for the cells of each word; the bits behind the cells of a word have no meaning.
+    """
+    empty_0, empty_1 = ~covered_0 & FULL_WORD, ~covered_1 & FULL_WORD
+    above_0, below_0 = empty_0 << _ROW, empty_0 >> _ROW | empty_1 >> _TO_ROW_7 << _LAST_ROW
+    above_1, below_1 = empty_1 << _ROW | empty_0 >> _ROW & _FIRST_ROW, empty_1 >> _ROW
+    return _add_neighbors(empty_0, above_0, below_0), _add_neighbors(empty_1, above_1, below_1)
+
+
+@kernel(inline=True)
+def _add_neighbors(empty: np.uint64, above: np.uint64, below: np.uint64) -> Digits:
+    left, right = (empty & _NOT_LAST_COLUMN) << U1, empty >> U1 & _NOT_LAST_COLUMN
+    odd_rows, both_rows, odd_sides, both_sides = above ^ below, above & below, left ^ right, left & right
+    twos = both_rows ^ both_sides ^ (odd_rows & odd_sides)
+    return odd_rows ^ odd_sides, twos, both_rows & both_sides
+
+
+@kernel(inline=True)
+def compactness(covered_0: np.uint64, covered_1: np.uint64) -> int:
+    """How compactly the covered cells of a quilt, given as its two words, lie together and at the border.
+
+    A covered cell without an empty neighbor counts twice, one with a single empty neighbor once.
+    """
+    return _compactness(covered_0, ROWS_0_TO_4) + _compactness(covered_1, ROWS_5_TO_8)
+
+
+@kernel(inline=True)
+def _compactness(covered: np.uint64, rows: np.uint64) -> int:
+    empty = ~covered & FULL_WORD
+    above, below = empty << _ROW, empty >> _ROW
+    left, right = (empty & _NOT_LAST_COLUMN) << U1, empty >> U1 & _NOT_LAST_COLUMN
+    ends, sides = above | below, left | right
+    several = above & below | left & right | ends & sides
+    return popcount(covered & rows & ~(ends | sides)) + popcount(covered & rows & ~several)
+
+
+# --- sums for all anchors -----------------------------------------------------------------------------------
+
+_DIGITS = 6
+"""The binary digits of a sum over at most 8 cells with 4 neighbors each."""
+_OPEN, _CHOSEN = _DIGITS, _DIGITS + 1
+
+Ranking = npt.NDArray[np.uint64]
+"""A buffer in which the placements of one patch are ranked, ``(2, _DIGITS + 2, NUM_ORIENTATIONS)``. For each
+word and orientation it holds the digits of the sums, the anchors that are still open, and those that are
+chosen."""
+
+
+def new_ranking() -> Ranking:
+    """A buffer for one thread."""
+    return np.zeros((2, _DIGITS + 2, NUM_ORIENTATIONS), np.uint64)
+
+
+def _padded_shifts() -> npt.NDArray[np.uint64]:
+    """``SHIFTS`` whose repeated cells point to a bit that is always 0."""
+    shifts = SHIFTS.copy()
+    for patch, cells in enumerate(PATCHES):
+        shifts[patch, cells.size :] = WORD_ROWS * QUILT_SIZE
+    return shifts
+
+
+_SHIFTS = _padded_shifts()
+
+
+@kernel(inline=True)
+def _full_add(x: np.uint64, y: np.uint64, carry: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """The digit and the carry of a sum of three bits."""
+    odd = x ^ y
+    return odd ^ carry, (x & y) | (odd & carry)
+
+
+@kernel(inline=True)
+def _two_cells(
+    patch: int, cell: int, o: int, ones: np.uint64, twos: np.uint64, fours: np.uint64
+) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
+    """The digits of the sum over two cells of a patch, for every anchor."""
+    first, second = _SHIFTS[patch, cell, o], _SHIFTS[patch, cell + 1, o]
+    x, y = ones >> first, ones >> second
+    s1, carry = _full_add(twos >> first, twos >> second, x & y)
+    s2, s3 = _full_add(fours >> first, fours >> second, carry)
+    return x ^ y, s1, s2, s3
+
+
+@kernel(inline=True)
+def _four_cells(
+    patch: int, cell: int, o: int, ones: np.uint64, twos: np.uint64, fours: np.uint64
+) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64, np.uint64]:
+    """The digits of the sum over four cells of a patch, for every anchor."""
+    x0, x1, x2, x3 = _two_cells(patch, cell, o, ones, twos, fours)
+    y0, y1, y2, y3 = _two_cells(patch, cell + 2, o, ones, twos, fours)
+    s1, carry = _full_add(x1, y1, x0 & y0)
+    s2, carry = _full_add(x2, y2, carry)
+    s3, s4 = _full_add(x3, y3, carry)
+    return x0 ^ y0, s1, s2, s3, s4
+
+
+@kernel(inline=True)
+def _add_up(patch: int, word: int, neighbors: Digits, ranking: Ranking) -> None:
+    """Writes the sums over the cells of a patch for all anchors in one word."""
+    # The bit behind the cells counts for none: shifts of cells that a patch does not have end there.
+    ones, twos, fours = neighbors[0] & FULL_WORD, neighbors[1] & FULL_WORD, neighbors[2] & FULL_WORD
+    for o in range(ranking.shape[2]):
+        x0, x1, x2, x3, x4 = _four_cells(patch, 0, o, ones, twos, fours)
+        y0, y1, y2, y3, y4 = _four_cells(patch, 4, o, ones, twos, fours)
+        s1, carry = _full_add(x1, y1, x0 & y0)
+        s2, carry = _full_add(x2, y2, carry)
+        s3, carry = _full_add(x3, y3, carry)
+        s4, s5 = _full_add(x4, y4, carry)
+        ranking[word, 0, o], ranking[word, 1, o], ranking[word, 2, o] = x0 ^ y0, s1, s2
+        ranking[word, 3, o], ranking[word, 4, o], ranking[word, 5, o] = s3, s4, s5
+
+
+# --- the best placement -------------------------------------------------------------------------------------
+
+
+@kernel
+def keep_best_placements(states: States, i: int, slot: int, ranking: Ranking) -> bool:
+    """Leaves the placements of a patch open that leave the most joints; returns whether there are any.
+
+    No special patch is pending, and the current player can pay for the patch in ``slot``.
+    """
+    quilt, patch = states[i]["quilt"][states[i]["current_player"]], states[i]["circle"][slot]
+    upper, lower = count_neighbors(quilt[0], quilt[1])
+    _add_up(patch, 0, upper, ranking)
+    _open_legal(patch, 0, quilt[0], ranking)
+    _add_up(patch, 1, lower, ranking)
+    _open_legal(patch, 1, quilt[1], ranking)
+    if not _has_open(ranking):
+        return False
+    _keep_lowest(ranking)
+    return True
+
+
+@kernel(inline=True)
+def _open_legal(patch: int, word: int, covered: np.uint64, ranking: Ranking) -> None:
+    for o in range(ranking.shape[2]):
+        blocked = _U0
+        for cell in range(_SHIFTS.shape[1]):
+            blocked |= covered >> _SHIFTS[patch, cell, o]
+        ranking[word, _OPEN, o] = FITS[patch, word, o] & ~blocked
+
+
+@kernel(inline=True)
+def _has_open(ranking: Ranking) -> bool:
+    found = _U0
+    for word in range(2):
+        for o in range(ranking.shape[2]):
+            found |= ranking[word, _OPEN, o]
+    return bool(found != _U0)
+
+
+@kernel(inline=True)
+def _keep_lowest(ranking: Ranking) -> None:
+    """Closes all anchors but those with the lowest sum."""
+    for k in range(_DIGITS):
+        digit = _DIGITS - 1 - k
+        found = _U0
+        for word in range(2):
+            for o in range(ranking.shape[2]):
+                found |= ranking[word, _OPEN, o] & ~ranking[word, digit, o]
+        if found:
+            for word in range(2):
+                for o in range(ranking.shape[2]):
+                    ranking[word, _OPEN, o] &= ~ranking[word, digit, o]
+
+
+@kernel(inline=True)
+def first_kept(slot: int, ranking: Ranking) -> int:
+    """The lowest action among the placements of a patch that are open, of which there is one at least."""
+    k = 0
+    while not ranking[0, _OPEN, k] | ranking[1, _OPEN, k]:
+        k += 1
+    word = 0 if ranking[0, _OPEN, k] else 1
+    cell = word * FIRST_LOWER_ANCHOR + lowest_bit(ranking[word, _OPEN, k])
+    return FIRST_BUY + (slot * NUM_ORIENTATIONS + k) * NUM_CELLS + cell
+
+
+@kernel(inline=True)
+def draw_kept(slot: int, ranking: Ranking, streams: npt.NDArray[np.uint64], stream: int) -> int:
+    """A random action among the placements of a patch that are open, of which there is one at least."""
+    count = 0
+    for word in range(2):
+        for o in range(ranking.shape[2]):
+            count += popcount(ranking[word, _OPEN, o])
+    n = random_below(streams, stream, count)
+    for word in range(2):
+        for o in range(ranking.shape[2]):
+            here = popcount(ranking[word, _OPEN, o])
+            if n < here:
+                cell = word * FIRST_LOWER_ANCHOR + nth_bit(ranking[word, _OPEN, o], n)
+                return FIRST_BUY + (slot * NUM_ORIENTATIONS + o) * NUM_CELLS + cell
+            n -= here
+    return -1
+
+
+@kernel
+def most_enclosed_cell(states: States, i: int) -> int:
+    """The action that places a special patch on a cell with the fewest empty neighbors, the first of them."""
+    quilt = states[i]["quilt"][states[i]["current_player"]]
+    empty_0, empty_1 = quilt[0] ^ FULL_WORD, quilt[1] ^ FULL_WORD
+    (a, b, c), (d, e, f) = count_neighbors(quilt[0], quilt[1])
+    for ones_0, twos_0, ones_1, twos_1 in ((~a, ~b, ~d, ~e), (a, ~b, d, ~e), (~a, b, ~d, e), (a, b, d, e)):
+        upper = empty_0 & ones_0 & twos_0 & ~c
+        lower = empty_1 & ones_1 & twos_1 & ~f
+        if upper:
+            return FIRST_SPECIAL + lowest_bit(upper)
+        if lower:
+            return FIRST_SPECIAL + FIRST_LOWER_ANCHOR + lowest_bit(lower)
+    return FIRST_SPECIAL + (lowest_bit(empty_0) if empty_0 else FIRST_LOWER_ANCHOR + lowest_bit(empty_1))
+
+
+# --- the likely placements ----------------------------------------------------------------------------------
+
+
+@kernel
+def list_likely(
+    states: States,
+    i: int,
+    width: int,
+    anchors: LegalSet,
+    ranking: Ranking,
+    actions: npt.NDArray[np.int16],
+) -> int:
+    """Lists advancing, if it is legal, and the placements of each patch that leave the most joints.
+
+    Of each patch up to ``width`` placements are listed; ties go to the first ones. The actions are ascending;
+    returns their number.
+    """
+    quilt = states[i]["quilt"][states[i]["current_player"]]
+    upper, lower = count_neighbors(quilt[0], quilt[1])
+    if can_be_placed(anchors, NUM_OFFERED):
+        for digit in range(_DIGITS):
+            ranking[0, digit, 0] = upper[digit] if digit < 3 else _U0
+            ranking[1, digit, 0] = lower[digit] if digit < 3 else _U0
+        return _list_fewest(anchors, SPECIAL_MAP, NUM_MAPS, width, ranking, actions, 0)
+    actions[0], count = ADVANCE, 1
+    for slot in range(NUM_OFFERED):
+        first = slot * NUM_ORIENTATIONS
+        if can_be_placed(anchors, slot):
+            patch = states[i]["circle"][slot]
+            _add_up(patch, 0, upper, ranking)
+            _add_up(patch, 1, lower, ranking)
+            count = _list_fewest(anchors, first, first + NUM_ORIENTATIONS, width, ranking, actions, count)
+    return count
+
+
+@kernel(inline=True)
+def _list_fewest(
+    anchors: LegalSet,
+    first: int,
+    end: int,
+    width: int,
+    ranking: Ranking,
+    actions: npt.NDArray[np.int16],
+    count: int,
+) -> int:
+    """Appends the placements of the maps ``first ... end - 1`` with the lowest sums to ``count`` actions."""
+    for k in range(first, end):
+        for word in range(2):
+            ranking[word, _OPEN, k - first] = anchors[word, k]
+            ranking[word, _CHOSEN, k - first] = _U0
+    left = _choose_fewest(ranking, end - first, width)
+    for k in range(first, end):
+        for word in range(2):
+            chosen, still_open = ranking[word, _CHOSEN, k - first], ranking[word, _OPEN, k - first]
+            bits = chosen | still_open if left else chosen
+            begin = FIRST_BUY + k * NUM_CELLS + word * FIRST_LOWER_ANCHOR
+            while bits:
+                lowest = bits & (_U0 - bits)
+                bits ^= lowest
+                if chosen & lowest or left:
+                    left -= not chosen & lowest
+                    actions[count] = begin + lowest_bit(lowest)
+                    count += 1
+    return count
+
+
+@kernel(inline=True)
+def _choose_fewest(ranking: Ranking, maps: int, width: int) -> int:
+    """Chooses anchors with low sums; returns how many of the open ones, with equal sums, may join them."""
+    left = width
+    for digit in range(_DIGITS - 1, -1, -1):
+        number = 0
+        for word in range(2):
+            for k in range(maps):
+                number += popcount(ranking[word, _OPEN, k] & ~ranking[word, digit, k])
+        for word in range(2):
+            for k in range(maps):
+                low = ranking[word, _OPEN, k] & ~ranking[word, digit, k]
+                if number < left:
+                    ranking[word, _CHOSEN, k] |= low
+                    ranking[word, _OPEN, k] &= ranking[word, digit, k]
+                else:
+                    ranking[word, _OPEN, k] = low
+        if number < left:
+            left -= number
+    return left
+
+
+@kernel
+def keep_most_compact(
+    states: States,
+    i: int,
+    width: int,
+    actions: npt.NDArray[np.int16],
+    count: int,
+    sort_keys: npt.NDArray[np.int64],
+) -> int:
+    """Drops all but the ``width`` most compact placements of each patch; ties go to the first ones.
+
+    The ``count`` actions are ascending; those that stay move to the front, and their number is returned.
+    ``sort_keys`` is a buffer, as long as the longest list of placements that is cut.
+    """
+    kept = begin = 0
+    while begin < count:
+        end = _end_of_kind(actions, begin, count)
+        if end - begin > width:
+            _write_sort_keys(states, i, actions[begin:end], sort_keys)
+            least = _nth_highest(sort_keys[: end - begin], width)
+        for k in range(begin, end):
+            if end - begin <= width or sort_keys[k - begin] >= least:
+                actions[kept] = actions[k]
+                kept += 1
+        begin = end
+    return kept
+
+
+@kernel(inline=True)
+def _end_of_kind(actions: npt.NDArray[np.int16], begin: int, count: int) -> int:
+    end = begin + 1
+    while end < count and kind_of(int(np.int64(actions[end]))) == kind_of(int(np.int64(actions[begin]))):
+        end += 1
+    return end
+
+
+@kernel(inline=True)
+def _write_sort_keys(
+    states: States, i: int, actions: npt.NDArray[np.int16], sort_keys: npt.NDArray[np.int64]
+) -> None:
+    """Writes the compactness of placements as numbers that all differ; ties go to the first placement."""
+    quilt = states[i]["quilt"][states[i]["current_player"]]
+    for k in range(len(actions)):
+        number = int(np.int64(actions[k])) - FIRST_BUY
+        word_0, word_1 = placed_words(footprint_of(states, i, number // NUM_CELLS), number % NUM_CELLS)
+        sort_keys[k] = (compactness(quilt[0] | word_0, quilt[1] | word_1) + 1) * len(actions) - k
+
+
+@kernel(inline=True)
+def _nth_highest(numbers: npt.NDArray[np.int64], n: int) -> int:
+    """The ``n``-th highest of some numbers above 0 that differ."""
+    highest = np.int64(2**62)
+    for _ in range(n):
+        following = np.int64(0)
+        for number in numbers:
+            if following < number < highest:
+                following = number
+        highest = following
+    return int(highest)
