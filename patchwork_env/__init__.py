@@ -15,7 +15,7 @@ import gymnasium
 import pettingzoo
 
 if TYPE_CHECKING:
-    from patchwork_env import agents, errors, games, nmbr9, nmbr9_v0, patchwork, patchwork_v0
+    from patchwork_env import agents, errors, games, nmbr9, nmbr9_v0, patchwork, patchwork_v0, testing
 
 __all__ = [
     "__version__",
@@ -26,6 +26,7 @@ __all__ = [
     "nmbr9_v0",
     "patchwork",
     "patchwork_v0",
+    "testing",
 ]
 
 __version__ = "0.1.0"

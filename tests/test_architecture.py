@@ -28,7 +28,7 @@ TIERS = (
     ("agents",),
     ("service",),
     ("play", "protocol"),
-    ("patchwork_v0", "nmbr9_v0"),
+    ("patchwork_v0", "nmbr9_v0", "testing"),
     ("learning.system",),
     ("learning.config",),
     ("learning.distributed",),

@@ -14,7 +14,7 @@ import patchwork_env
 from patchwork_env import errors
 
 MODULES = ["", ".agents", ".errors", ".games", ".patchwork", ".nmbr9", ".patchwork.render", ".nmbr9.render"]
-MODULES += [".patchwork_v0", ".nmbr9_v0", ".learning.toolbox"]
+MODULES += [".patchwork_v0", ".nmbr9_v0", ".testing", ".learning.toolbox"]
 
 
 def module(name: str) -> ModuleType:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from importlib import import_module
 from itertools import pairwise
 from types import ModuleType
@@ -165,7 +165,6 @@ class Rules:
         return load, (self.module,)
 
 
-@cache
 def load(module: str) -> Rules:
     """The rules of the class ``Game`` that a module has."""
     rules: Rules = import_module(module).Game.rules

@@ -9,7 +9,7 @@ from patchwork_env import agents
 from patchwork_env.agents import Agent, CallableAgent, RandomAgent
 from patchwork_env.agents.base import check_running
 from patchwork_env.patchwork import Game, engine
-from patchwork_env.patchwork.state import empty_states
+from patchwork_env.testing import check_agent
 from tests.agents.positions import many_states
 
 
@@ -31,29 +31,8 @@ def all_agents(seed: int = 1) -> list[Agent]:
 
 @pytest.mark.parametrize("agent", all_agents(), ids=lambda agent: agent.name)
 @pytest.mark.parametrize("variant", ["revised", "2014"])
-def test_actions_are_legal_and_leave_the_game_as_it_was(agent: Agent, variant: str) -> None:
-    for seed in range(5):
-        game = Game(seed=seed, first_player=seed % 2, special_patches=variant)
-        while not game.is_over:
-            before, history = game.to_bytes(), game.history
-            action = agent.act(game)
-            assert type(action) is int
-            assert action in game.legal_actions()
-            assert (game.to_bytes(), game.history) == (before, history)
-            game.play(action)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("agent", all_agents(), ids=lambda agent: agent.name)
-def test_a_batch_is_the_same_as_one_game_after_the_other(agent: Agent) -> None:
-    states = many_states()
-    before = states.tobytes()
-    agent.reseed(7)
-    batch = agent.act_batch(states)
-    assert batch.dtype == np.int64
-    assert states.tobytes() == before
-    agent.reseed(7)
-    assert batch.tolist() == [agent.act(Game.from_state(states, i)) for i in range(len(states))]
+def test_agents_keep_their_promises(agent: Agent, variant: str) -> None:
+    check_agent(agent, game="patchwork", special_patches=variant)
 
 
 @pytest.mark.parametrize("agent", all_agents(), ids=lambda agent: agent.name)
@@ -65,11 +44,6 @@ def test_a_game_that_is_over_is_an_error(agent: Agent) -> None:
         agent.act(game)
     with pytest.raises(ValueError, match="game 1 of the batch is over"):
         agent.act_batch(np.concatenate([Game(seed=1).state, game.state]))
-
-
-@pytest.mark.parametrize("agent", all_agents(), ids=lambda agent: agent.name)
-def test_a_batch_may_be_empty(agent: Agent) -> None:
-    assert agent.act_batch(empty_states(0)).shape == (0,)
 
 
 def test_a_function_gets_a_copy_of_the_game() -> None:

@@ -17,8 +17,9 @@ from patchwork_env.protocol.engine import Engine
 from patchwork_env.protocol.loop import serve
 from patchwork_env.protocol.queries import NEEDED
 from patchwork_env.service.players import Players
+from patchwork_env.testing import check_position
 from tests.attack.mutations import mutate_bytes, mutate_text, mutate_tree
-from tests.attack.sound import pick, refused_or, require_consistent, require_message, started
+from tests.attack.sound import pick, refused_or, require_message, started
 
 BATCH = 40
 _SPECS = ("random", "greedy", "champion:nodes=2", "nmbr9_champion:nodes=2", "os:getcwd", "program:false")
@@ -86,7 +87,7 @@ def _require_answer(answer: dict[str, Any], random: Generator) -> None:
     elif "position" in answer:
         rules = games.rules_of(answer["position"]["game"])
         game = rules.game.from_notation(answer["notation"])
-        require_consistent(rules, game, random)
+        check_position(game)
         assert game == rules.game.from_bytes(bytes.fromhex(answer["state"]))
     else:
         assert isinstance(answer["id"], str)

@@ -13,8 +13,9 @@ from patchwork_env.errors import OpponentError
 from patchwork_env.integrations.language_models import TextAgent
 from patchwork_env.integrations.mcp.session import Session
 from patchwork_env.integrations.mcp.tools import TOOLS
+from patchwork_env.testing import check_position
 from tests.attack.mutations import mutate_text, mutate_tree
-from tests.attack.sound import pick, require_consistent, require_message, started
+from tests.attack.sound import pick, require_message, started
 
 BATCH = 20
 _ANSWERS = (
@@ -112,7 +113,7 @@ async def _require_answer(session: Session, tool: str, arguments: dict[str, Any]
         assert _held(session) == before, f"a refused call of {tool} changed a game"
     for name, game in _held(session).items():
         if before.get(name) != game:
-            require_consistent(games.rules_of(game.state), game, random)
+            check_position(game)
 
 
 def _held(session: Session) -> dict[str, BaseGame]:

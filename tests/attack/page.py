@@ -9,8 +9,9 @@ from typing import Any
 from numpy.random import Generator
 
 from patchwork_env import games
+from patchwork_env.testing import check_position
 from tests.attack.mutations import ODD_TEXTS, mutate_bytes, mutate_text, mutate_tree
-from tests.attack.sound import pick, require_consistent, require_message, started
+from tests.attack.sound import pick, require_message, started
 
 BATCH = 60
 ROUTES = ("components", "open", "play", "agents", "choose", "analyse")
@@ -108,7 +109,7 @@ def _require_game(notation: str, position: dict[str, Any], random: Generator) ->
     """The position is that of a game that can be played on, and is told truly."""
     rules = games.rules_of(position["game"])
     game = rules.game.from_notation(notation)
-    require_consistent(rules, game, random)
+    check_position(game)
     assert position["legal"] == game.legal_actions().tolist()
     assert position["scores"] == list(game.scores())
     assert position["ply"] == game.num_moves

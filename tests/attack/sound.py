@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
 from numpy.random import Generator
 
 from patchwork_env.core.game import Rules
+from patchwork_env.testing import check_position
 
 _LONGEST_MESSAGE = 1000
 _FROM_INSIDE = re.compile(
@@ -53,33 +53,7 @@ def require_sound(rules: Rules, game: Any, random: Generator) -> None:
     """
     for moves in (0, int(random.integers(40)), None):
         play(rules, game, random, moves)
-        require_consistent(rules, game, random)
-
-
-def require_consistent(rules: Rules, game: Any, random: Generator) -> None:
-    """Checks masks, observations, moves, and that all formats give the game back.
-
-    Raises:
-        AssertionError: One of them does not fit the others.
-    """
-    mask, legal = game.action_mask(), game.legal_actions()
-    assert np.array_equal(np.flatnonzero(mask), legal), "mask and legal actions differ"
-    assert game.is_over == (not len(legal)), "a game that is not over has legal actions"
-    for player in range(game.num_players):
-        observation = game.observation(player)
-        in_bounds = (observation >= 0) & (observation <= rules.layout.upper_bounds)
-        assert in_bounds.all(), "observation out of bounds"
-    for stored in (
-        rules.game.from_bytes(game.to_bytes()),
-        rules.game.from_position(game.position_text()),
-        rules.game.from_notation(game.notation()),
-    ):
-        assert stored == game, "a game differs when it is read back"
-    if len(legal):
-        actions = random.choice(legal, 3)
-        assert [game.encode(move) for move in game.decode_all(actions)] == actions.tolist()
-        assert [game.parse_move(game.move_text(action)) for action in actions] == actions.tolist()
-    repr(game), game.scores(), game.winners()
+        check_position(game, int(random.integers(2**32)))
 
 
 def started(rules: Rules, random: Generator, **options: Any) -> Any:

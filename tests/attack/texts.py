@@ -16,8 +16,9 @@ from patchwork_env.integrations import text as text_view
 from patchwork_env.integrations.text.episode import Episode
 from patchwork_env.integrations.text.settings import GAME_OPTIONS, Settings
 from patchwork_env.service.players import Players
+from patchwork_env.testing import check_position
 from tests.attack.mutations import mutate_text
-from tests.attack.sound import pick, refused_or, require_consistent, require_sound, started
+from tests.attack.sound import pick, refused_or, require_sound, started
 
 BATCH = 100
 
@@ -29,7 +30,7 @@ def notation(name: str, random: Generator) -> int:
     for _ in range(BATCH):
         game = refused_or(rules.game.from_notation, mutate_text(text, random, other))
         if game is not None:
-            require_consistent(rules, game, random)
+            check_position(game)
     return BATCH
 
 

@@ -101,20 +101,3 @@ def test_nobody_touches_another_table(deck: list[int], seed: int, players: int) 
             assert after.placements(other) == alone[other].placements()
     assert after.scores() == tuple(game.scores()[0] for game in alone)
     assert after.winners() == tuple(np.flatnonzero(np.array(after.scores()) == max(after.scores())))
-
-
-@SOME
-@given(DECKS, SEEDS, st.sampled_from(["unknown", "known", "free"]))
-def test_bytes_and_notation_round_trip(deck: list[int], seed: int, order: str) -> None:
-    rng, game = random.Random(seed), Game(deck=deck, order=order, players=1 + seed % 3)
-    while True:
-        assert Game.from_bytes(game.to_bytes()) == game
-        if game.is_over:
-            break
-        action = random_action(game, rng)
-        assert game.encode(game.decode(action)) == action
-        assert game.parse_move(game.move_text(action)) == action
-        game.play(action)
-    replayed = Game.from_notation(game.notation())
-    assert replayed == game
-    assert replayed.history == game.history

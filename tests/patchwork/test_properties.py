@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from patchwork_env.patchwork import NUM_ACTIONS, PATCHES, Game, IllegalActionError
+from patchwork_env.patchwork import PATCHES, Game
 from patchwork_env.patchwork.components import INCOME_SPACES, SPECIAL_SPACES
 from tests.patchwork.naive import BONUS_SQUARES, Cell
 from tests.patchwork.strategies import MOST_TURNS, STYLES, games, random_action, set_ups
@@ -141,83 +141,7 @@ def test_there_is_always_a_winner(game: Game, seed: int, style: str) -> None:
     assert not game.pending_special
 
 
-@given(games(over=True))
-def test_nothing_is_legal_after_the_end(game: Game) -> None:
-    assert game.legal_actions().size == 0
-    assert not game.action_mask().any()
-    for action in (0, 1, NUM_ACTIONS - 1):
-        assert_illegal(game, action)
-
-
-@pytest.mark.slow
-@given(games())
-def test_the_mask_is_exactly_the_legal_set(game: Game) -> None:
-    mask = game.action_mask()
-    assert np.flatnonzero(mask).tolist() == game.legal_actions().tolist()
-    for action in range(NUM_ACTIONS):
-        if mask[action]:
-            game.clone().play(action)
-        else:
-            assert_illegal(game, action)
-
-
-@given(games(over=False))
-def test_symmetric_patches_are_listed_once(game: Game) -> None:
-    """Different actions are different moves, and encoding is the inverse of decoding."""
-    actions = game.legal_actions().tolist()
-    moves = [game.decode(action) for action in actions]
-    assert len(set(moves)) == len(moves)
-    assert [game.encode(move) for move in moves] == actions
-
-
-def assert_illegal(game: Game, action: object) -> None:
-    """Playing raises and changes nothing."""
-    before, history = game.to_bytes(), game.history
-    try:
-        game.play(action)  # type: ignore[arg-type]
-    except IllegalActionError:
-        assert game.to_bytes() == before
-        assert game.history == history
-    else:
-        raise AssertionError(f"{action!r} was played")
-
-
 # --- copies -----------------------------------------------------------------------------------------------
-
-
-@given(games(over=False), SEEDS)
-def test_clones_are_equal_and_independent(game: Game, seed: int) -> None:
-    before = game.to_bytes()
-    twin = game.clone()
-    assert twin == game
-    assert twin is not game
-    assert twin.history == game.history
-    action = random_action(twin, random.Random(seed))
-    twin.play(action)
-    assert twin != game
-    assert twin.history == (*game.history, action)
-    assert game.to_bytes() == before
-    game.play(action)
-    assert twin == game
-
-
-@given(games())
-def test_bytes_round_trip(game: Game) -> None:
-    again = Game.from_bytes(game.to_bytes())
-    assert again == game
-    assert again.to_bytes() == game.to_bytes()
-    assert again.history == ()
-    assert again.special_patches == game.special_patches
-    assert again.legal_actions().tolist() == game.legal_actions().tolist()
-
-
-@given(games(), SEEDS)
-def test_a_game_goes_on_the_same_from_its_bytes(game: Game, seed: int) -> None:
-    again = Game.from_bytes(bytearray(game.to_bytes()))
-    for _, action, _ in turns(game, seed, "any"):
-        again.play(action)
-    assert again == game
-    assert again.winner() == game.winner()
 
 
 @given(games())
@@ -237,32 +161,6 @@ def test_layouts_show_the_pieces(game: Game) -> None:
 
 
 # --- notation ---------------------------------------------------------------------------------------------
-
-
-@given(games())
-def test_notation_round_trip(game: Game) -> None:
-    again = Game.from_notation(game.notation())
-    assert again == game
-    assert again.history == game.history
-    assert again.notation() == game.notation()
-    assert game.notation().isascii()
-
-
-@given(games(over=False), SEEDS)
-def test_notation_of_a_game_from_stored_bytes(game: Game, seed: int) -> None:
-    stored = Game.from_bytes(game.to_bytes())
-    stored.play(random_action(stored, random.Random(seed)))
-    again = Game.from_notation(stored.notation())
-    assert again == stored
-    assert again.history == stored.history
-
-
-@given(games(over=False))
-def test_words_of_moves_round_trip(game: Game) -> None:
-    actions = game.legal_actions().tolist()
-    words = [game.move_text(action) for action in actions]
-    assert len(set(words)) == len(words)
-    assert [game.parse_move(word) for word in words] == actions
 
 
 @given(games(), st.data())

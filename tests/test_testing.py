@@ -1,0 +1,184 @@
+"""The checks for authors of games and agents: ours pass them, and each broken promise is found."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from patchwork_env.agents import Agent
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.game import BaseGame, Rules
+from patchwork_env.games import rules_of
+from patchwork_env.testing import check_agent, check_game
+from tests import toy
+from tests.envs.cases import LastAction
+from tests.toy import engine
+
+GAMES: list[tuple[str, dict[str, Any]]] = [
+    ("patchwork", {}),
+    ("patchwork", {"special_patches": "2014", "first_player": 1}),
+    *(("nmbr9", {"order": order, "players": 1}) for order in ("unknown", "known", "free")),
+    *(("nmbr9", {"order": order, "players": 3, "deck_size": 7}) for order in ("unknown", "known", "free")),
+    ("row", {}),
+]
+
+
+@pytest.mark.parametrize(("name", "options"), GAMES)
+def test_our_games_keep_their_promises(name: str, options: dict[str, Any]) -> None:
+    check_game(rules_of(name), games=4, **options)
+
+
+# --- broken games -----------------------------------------------------------------------------------------
+
+
+@kernel
+def ends_too_early(states: Any, i: int) -> bool:
+    return bool(states[i]["free"] < 2048)
+
+
+@kernel
+def counts_wrong(states: Any, i: int, legal_set: Any) -> int:
+    return int(engine.legal(states, i, legal_set)) + 1
+
+
+@kernel
+def scores_the_other(states: Any, i: int, player: int) -> int:
+    return int(engine.score(states, i, 1 - player))
+
+
+@kernel
+def always_wins(states: Any, i: int, player: int) -> float:
+    return 1.0
+
+
+@kernel
+def leaves_gaps(states: Any, i: int, observer: int, out: Any) -> None:
+    out[:-1] = 0
+
+
+@kernel
+def is_too_large(states: Any, i: int, observer: int, out: Any) -> None:
+    out[:] = 2
+
+
+@kernel
+def draws_elsewhere(states: Any, i: int, streams: Any, beginning: Any, chance: int) -> None:
+    engine.deal(states, i, streams, beginning, chance)
+    if i:
+        states[i]["free"] = states[0]["free"] & (states[0]["free"] - 1)
+
+
+@kernel
+def betrays(states: Any, i: int, streams: Any) -> None:
+    states[i]["free"] = 1
+
+
+@kernel
+def knows_no_bound(states: Any, i: int, action: int) -> bool:
+    return action >= 0
+
+
+def broken(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> Rules:
+    """The rules of Row with other kernels, or other values."""
+    kernels = ModuleType("broken_kernels")
+    for name in [name for name, change in changes.items() if callable(change) and hasattr(engine, name)]:
+        setattr(kernels, name, changes.pop(name))
+    for name in ("is_legal", "redraw", "outcome"):
+        if name in changes:
+            setattr(kernels, name, changes.pop(name))
+    module: Any = ModuleType("broken_row")
+    rules = replace(toy.RULES, module="broken_row", engine=(engine, kernels), **changes)
+    module.Game = type("Game", (toy.Game,), {"rules": rules, "__slots__": (), "__module__": module.__name__})
+    monkeypatch.setitem(sys.modules, "broken_row", module)
+    return rules
+
+
+@pytest.mark.parametrize(
+    ("changes", "promise"),
+    [
+        ({"is_over": ends_too_early}, "until the game is over"),
+        ({"legal": counts_wrong}, "legal must return the number"),
+        ({"score": scores_the_other}, "no score but that of who plays"),
+        ({"outcome": always_wins}, "must add up to 0"),
+        ({"write_observation": leaves_gaps}, "write every entry"),
+        ({"write_observation": is_too_large}, "within 0 and layout.upper_bounds"),
+        ({"deal": draws_elsewhere}, "deal must draw from the stream"),
+        ({"redraw": betrays}, "redraw"),
+        ({"is_legal": knows_no_bound}, "must be refused|is_legal must agree"),
+        ({"max_legal_actions": 3}, "of max_legal_actions 3"),
+        ({"max_players": 1}, "players"),
+        ({"find_out_of_range": lambda states: "all is wrong"}, "in range"),
+    ],
+)
+def test_broken_promises_of_games_are_found(
+    changes: dict[str, Any], promise: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = broken(monkeypatch, **changes)
+    with pytest.raises(AssertionError, match=promise):
+        check_game(rules, games=5)
+
+
+def test_rules_that_no_other_process_finds_are_refused() -> None:
+    with pytest.raises(AssertionError, match="rules must be"):
+        check_game(replace(toy.RULES))
+
+
+# --- agents -----------------------------------------------------------------------------------------------
+
+
+class Player(LastAction):
+    """Does what it is told."""
+
+    name = "told"
+    games = ("row", "nmbr9")
+
+    def __init__(self, act: Callable[[BaseGame], Any]) -> None:
+        self._act = act
+
+    def act(self, game: BaseGame) -> Any:
+        """See :meth:`Agent.act`."""
+        if game.is_over:
+            raise ValueError("the game is over")
+        return self._act(game)
+
+
+def spoils(game: BaseGame) -> int:
+    action = int(game.legal_actions()[0])
+    game.play(action)
+    return action
+
+
+@pytest.mark.parametrize(
+    ("act", "game", "promise"),
+    [
+        (lambda game: game.legal_actions()[0], "row", "must answer an int"),
+        (lambda game: int(np.argmin(game.action_mask())), "row", "is illegal"),
+        (spoils, "row", "changed it"),
+        (lambda game: int(game.legal_actions()[game.deck[-1] % 2]), "nmbr9", "what players cannot know"),
+    ],
+)
+def test_broken_promises_of_agents_are_found(act: Any, game: str, promise: str) -> None:
+    with pytest.raises(AssertionError, match=promise):
+        check_agent(Player(act), game=game, games=3)
+    check_agent(Player(lambda game: int(game.legal_actions()[-1])), game=game)
+
+
+def test_agents_that_play_on_after_the_end_are_found() -> None:
+    class Restless(Agent):
+        name, games = "restless", ("row",)
+
+        def act(self, game: BaseGame) -> int:
+            return 0 if game.is_over else int(game.legal_actions()[0])
+
+        def act_batch(self, states: Any) -> Any:
+            games = [toy.Game.unchecked(states, i) for i in range(len(states))]
+            return np.array([self.act(game) for game in games], np.int64)
+
+    with pytest.raises(AssertionError, match="must refuse a game that is over"):
+        check_agent(Restless())
