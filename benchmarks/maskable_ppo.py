@@ -25,8 +25,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.vec_env import SubprocVecEnv, VecEnv
 
-from patchwork_env.integrations.sb3.mlp_policy import BoolMaskBuffer, LegalMlpPolicy
-from patchwork_env.integrations.sb3.policy import PatchworkPolicy
+from patchwork_env.integrations.sb3.policy import BoolMaskBuffer, LegalMlpPolicy, PatchworkPolicy
 from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.system.machine import describe_setup
@@ -69,11 +68,11 @@ Policy = str | type[MaskableActorCriticPolicy]
 
 def make_model(env: VecEnv, policy: Policy, threads: ThreadPool, decisions: int) -> MaskablePPO:
     """sb3-contrib's own policy and buffer, or ours with threads."""
-    perceptrons: dict[str, Any] = {"net_arch": NET_ARCH, "activation_fn": torch.nn.ReLU}
-    policy_kwargs = {} if policy is PatchworkPolicy else perceptrons
+    policy_kwargs: dict[str, Any] = {"net_arch": NET_ARCH, "activation_fn": torch.nn.ReLU}
     options: dict[str, Any] = {}
     if policy != "MlpPolicy":
-        policy_kwargs = policy_kwargs | {"threads": threads}
+        network = {"net_arch": tuple(NET_ARCH)} if policy is LegalMlpPolicy else None
+        policy_kwargs = {"network": network, "threads": threads}
         options["rollout_buffer_class"] = BoolMaskBuffer
     model = MaskablePPO(
         policy,

@@ -41,11 +41,9 @@ _NAMING = ("GLOBAL", "STACK_GLOBAL", "INST", "OBJ", "NEWOBJ", "NEWOBJ_EX", "EXT1
 """The instructions of pickles that name or make objects of other classes."""
 _NAMES = ("collections OrderedDict", "torch._utils _rebuild_tensor_v2", "torch FloatStorage")
 _MLP = "patchwork_env.agents.patchwork.mlp"
-_OWN = "patchwork_env.integrations.sb3"
-_NETWORK_MODULES = (f"{_OWN}.policy",)
-"""The module of ``PatchworkPolicy``."""
-_MLP_MODULES = ("sb3_contrib.common.maskable.policies", f"{_OWN}.mlp_policy")
-"""The modules of the policies that are perceptrons and nothing else."""
+_NETWORK_MODULE = "patchwork_env.integrations.sb3.policy"
+_MLP_MODULE = "sb3_contrib.common.maskable.policies"
+"""The modules of ``PatchworkPolicy``, and of the policies that are perceptrons and nothing else."""
 _HOW_TO_PLAY = (
     "if you trust the file, load it with MaskablePPO.load and take "
     "patchwork_env.integrations.sb3.as_agent(model) instead of its path"
@@ -64,7 +62,7 @@ def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> 
         raise FileNotFoundError(f"there is no model of Stable-Baselines3 at {short_repr(str(path), 200)}")
     tensors, data = _read(path)
     own = tensors.pop(EXTRA_STATE, None)
-    _check_policy(data, _MLP_MODULES if own is None else _NETWORK_MODULES, path)
+    _check_policy(data, _MLP_MODULE if own is None else _NETWORK_MODULE, path)
     if own is None:
         network = _perceptron(tensors, data, path)
         agent: SamplingAgent = import_module(_MLP).MlpAgent(network, path.name, sample=sample, seed=seed)
@@ -108,11 +106,11 @@ def _perceptron(tensors: Mapping[str, Any], data: Mapping[str, Any], path: Path)
     return with_weights(lambda: mlp.MlpNetwork(config), weights)
 
 
-def _check_policy(data: Mapping[str, Any], modules: tuple[str, ...], path: Path) -> None:
+def _check_policy(data: Mapping[str, Any], known: str, path: Path) -> None:
     """Refuses policies with code of their own."""
     kind = data.get("policy_class")
     module = kind.get("__module__") if isinstance(kind, dict) else kind
-    if module not in modules:
+    if module != known:
         raise ValueError(f"{path}: a policy of {short_repr(module)} is not known here; {_HOW_TO_PLAY}")
 
 

@@ -16,7 +16,7 @@ from torch import Tensor
 from patchwork_env.agents.networks import NetworkConfig, PolicyNetwork, network_class
 from patchwork_env.envs.spaces import GameSpaces
 from patchwork_env.games import rules_of
-from patchwork_env.learning.algorithms.common.masked_policy import Evaluated, draw, evaluate, likeliest
+from patchwork_env.integrations.masked_policy import Evaluated, draw, evaluate, likeliest
 
 Batch = dict[str, Any]
 

@@ -27,12 +27,10 @@ from patchwork_env.core.extras import from_extra
 
 if TYPE_CHECKING:
     from patchwork_env.integrations.sb3.agents import as_agent
-    from patchwork_env.integrations.sb3.callbacks import SelfPlayCallback
     from patchwork_env.integrations.sb3.evaluation import EvaluationCallback, evaluate, write_training
-    from patchwork_env.integrations.sb3.mlp_policy import BoolMaskBuffer
-    from patchwork_env.integrations.sb3.policy import PatchworkPolicy
-    from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv
-    from patchwork_env.integrations.sb3.vector import as_vec_env
+    from patchwork_env.integrations.sb3.policy import BoolMaskBuffer, PatchworkPolicy
+    from patchwork_env.integrations.sb3.self_play import SelfPlayCallback
+    from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv, as_vec_env
 
 __all__ = [
     "BoolMaskBuffer",
@@ -46,13 +44,13 @@ __all__ = [
     "write_training",
 ]
 _MODULES = {
-    "BoolMaskBuffer": "mlp_policy",
+    "BoolMaskBuffer": "policy",
     "EvaluationCallback": "evaluation",
     "PatchworkPolicy": "policy",
-    "SelfPlayCallback": "callbacks",
+    "SelfPlayCallback": "self_play",
     "SelfPlayVecEnv": "vec_env",
     "as_agent": "agents",
-    "as_vec_env": "vector",
+    "as_vec_env": "vec_env",
     "evaluate": "evaluation",
     "write_training": "evaluation",
 }

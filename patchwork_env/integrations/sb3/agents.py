@@ -10,6 +10,7 @@ from gymnasium import ObservationWrapper
 from gymnasium.spaces import Dict
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.running_mean_std import RunningMeanStd
 from stable_baselines3.common.vec_env import (
     VecCheckNan,
     VecEnv,
@@ -23,6 +24,7 @@ from torch import Tensor, nn
 from patchwork_env.agents import ragged
 from patchwork_env.agents.base import Actions, SamplingAgent
 from patchwork_env.agents.networks import PolicyNetwork
+from patchwork_env.agents.patchwork.mlp import MlpAgent, MlpNetwork
 from patchwork_env.agents.policy import PolicyAgent
 from patchwork_env.agents.simple import views_of
 from patchwork_env.core.kernels import States
@@ -34,30 +36,91 @@ _KNOWN = (VecNormalize, VecMonitor, VecCheckNan, VecVideoRecorder)
 """The wrappers that leave observations alone, and the one that can be applied here."""
 
 
-class Normalization:
+def as_agent(
+    model: Any, name: str | None = None, *, sample: bool = False, seed: int | None = None
+) -> SamplingAgent:
+    """The agent that plays a model's present weights, also while it learns.
+
+    ``env.set_opponents([as_agent(model, sample=True)])`` is an opponent that follows the learner.
+
+    What ``VecNormalize`` makes of the observations of a model, with its present statistics, the agent sees.
+
+    Args:
+        model: A ``MaskablePPO`` with a policy for the spaces of a game, flat or named, or such a policy; or
+            what :func:`snapshot_of` gave.
+        name: The name of the agent in tables and messages; that of the model's class by default.
+        sample: Whether to draw actions from the policy, or to play the likeliest.
+        seed: The seed of the draws, ``0 ... 2**64 - 1``; None for fresh ones.
+
+    Raises:
+        ValueError: It is no such model, or observations are changed by something that is not known here.
+    """
+    name, normalize = name or type(model).__name__, None
+    policy = getattr(model, "policy", model)
+    if isinstance(model, BaseAlgorithm):
+        normalize = _normalization_of(model)
+    elif isinstance(model, NormalizedPolicy):
+        normalize = model.normalize
+    network = policy.network if isinstance(policy, PatchworkPolicy) else policy
+    if isinstance(network, PolicyNetwork):
+        return PolicyAgent(network, name, sample=sample, seed=seed)
+    if isinstance(network, MlpNetwork):
+        return MlpAgent(network, name, sample=sample, seed=seed)
+    if isinstance(policy, MaskableActorCriticPolicy):
+        return MaskablePolicyAgent(policy, name, normalize, sample=sample, seed=seed)
+    raise ValueError(f"{short_repr(model)} is no MaskablePPO, nor a policy of one")
+
+
+def snapshot_of(model: Any) -> nn.Module:
+    """What has to be copied of a model, so that :func:`as_agent` plays the model as it is now."""
+    policy, normalize = model.policy, _normalization_of(model)
+    if isinstance(policy, PatchworkPolicy):
+        network: nn.Module = policy.network
+        return network
+    _forget_gradients(policy)
+    return policy if normalize is None else NormalizedPolicy(policy, normalize)
+
+
+class Normalization(nn.Module):
     """What ``VecNormalize`` makes of observations, with its present statistics; copies keep theirs.
 
     Args:
         env: The ``VecNormalize``.
+
+    Attributes:
+        statistics: The means and variances of flat observations, or of each of the named ones.
     """
 
     def __init__(self, env: VecNormalize) -> None:
-        self._env = env
+        super().__init__()
+        self.statistics: Any = env.obs_rms
+        self._keys, self._epsilon, self._clip = env.norm_obs_keys or (), env.epsilon, env.clip_obs
 
-    @property
-    def statistics(self) -> Any:
-        """The ``RunningMeanStd`` of flat observations."""
-        return self._env.obs_rms
-
-    def __call__(self, seen: Any) -> Any:
+    def forward(self, seen: Any) -> Any:
         """Flat or named observations, changed."""
-        return self._env.normalize_obs(seen)
+        if isinstance(seen, dict):
+            return seen | {key: self._normalized(seen[key], self.statistics[key]) for key in self._keys}
+        return self._normalized(seen, self.statistics)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles lack the environment; those of ``VecNormalize`` could not be copied again."""
-        env = VecNormalize.__new__(VecNormalize)
-        env.__dict__.update(self._env.__dict__, venv=None, class_attributes={}, returns=None)
-        return Normalization, (env,)
+    def _normalized(self, seen: Any, statistics: RunningMeanStd) -> Any:
+        scaled = (seen - statistics.mean) / np.sqrt(statistics.var + self._epsilon)
+        return np.clip(scaled, -self._clip, self._clip).astype(np.float32)
+
+    def get_extra_state(self) -> Tensor:
+        """Means and variances of flat observations, float64 ``(2, size)``."""
+        return torch.from_numpy(np.stack([self.statistics.mean, self.statistics.var]))
+
+    def set_extra_state(self, state: Any) -> None:
+        """Takes over means and variances."""
+        self.statistics.mean, self.statistics.var = state.numpy().reshape(2, -1).copy()
+
+
+class NormalizedPolicy(nn.Module):
+    """A policy of MaskablePPO, with what its flat observations go through."""
+
+    def __init__(self, policy: MaskableActorCriticPolicy, normalize: Normalization) -> None:
+        super().__init__()
+        self.policy, self.normalize = policy, normalize
 
 
 class MaskablePolicyAgent(SamplingAgent):
@@ -90,7 +153,7 @@ class MaskablePolicyAgent(SamplingAgent):
 
     def __getstate__(self) -> dict[str, Any]:
         """The attributes, whose tensors can be copied."""
-        forget_gradients(self.policy)
+        _forget_gradients(self.policy)
         return super().__getstate__()
 
     def act_batch(self, states: States) -> Actions:
@@ -112,44 +175,19 @@ class MaskablePolicyAgent(SamplingAgent):
         return legal[ragged.sample(counts, log_probabilities, self._random.random(len(states)))]
 
 
-class NormalizedPolicy(nn.Module):
-    """A policy of MaskablePPO, with what its flat observations go through."""
-
-    def __init__(self, policy: MaskableActorCriticPolicy, normalize: Normalization) -> None:
-        super().__init__()
-        self.policy, self.normalize = policy, normalize
-
-    def get_extra_state(self) -> Tensor:
-        """Means and variances, float64 ``(2, size)``."""
-        statistics = self.normalize.statistics
-        return torch.from_numpy(np.stack([statistics.mean, statistics.var]))
-
-    def set_extra_state(self, state: Any) -> None:
-        """Takes over means and variances."""
-        statistics = self.normalize.statistics
-        statistics.mean, statistics.var = state.numpy().reshape(2, -1).copy()
-
-
-def forget_gradients(policy: Any) -> None:
+def _forget_gradients(policy: Any) -> None:
     """Makes a policy one that can be copied: its last distribution may be tied to gradients."""
     policy.action_dist.distribution = None
 
 
-def normalization_of(model: Any) -> Normalization | None:
-    """What changes the observations of a model, or of a :class:`NormalizedPolicy`; None if nothing does.
+def _normalization_of(model: BaseAlgorithm) -> Normalization | None:
+    """What changes the observations of a model; None if nothing does.
 
     Raises:
         ValueError: Something changes them that cannot be applied here.
     """
-    if not isinstance(model, BaseAlgorithm):
-        return model.normalize if isinstance(model, NormalizedPolicy) else None
     env, normalize = model.get_env(), model.get_vec_normalize_env()
     _check_wrappers(env)
-    if env is not None and any(env.env_is_wrapped(ObservationWrapper)):
-        raise ValueError(
-            "an environment of the model is within an ObservationWrapper of Gymnasium, which agents cannot "
-            "apply; VecNormalize of Stable-Baselines3 they can"
-        )
     if isinstance(model.policy, PatchworkPolicy):  # it learns from no observations that were changed
         return None
     if normalize is not None:
@@ -167,7 +205,12 @@ def normalization_of(model: Any) -> Normalization | None:
 
 
 def _check_wrappers(env: VecEnv | None) -> None:
-    """Refuses wrappers of Stable-Baselines3 that may change observations."""
+    """Refuses wrappers that may change observations."""
+    if env is not None and any(env.env_is_wrapped(ObservationWrapper)):
+        raise ValueError(
+            "an environment of the model is within an ObservationWrapper of Gymnasium, which agents cannot "
+            "apply; VecNormalize of Stable-Baselines3 they can"
+        )
     while isinstance(env, VecEnvWrapper):
         if not isinstance(env, _KNOWN):
             raise ValueError(
@@ -176,32 +219,3 @@ def _check_wrappers(env: VecEnv | None) -> None:
                 "are from VecMonitor or VecCheckNan"
             )
         env = env.venv
-
-
-def as_agent(
-    model: Any, name: str | None = None, *, sample: bool = False, seed: int | None = None
-) -> SamplingAgent:
-    """The agent that plays a model's present weights, also while it learns.
-
-    ``env.set_opponents([as_agent(model, sample=True)])`` is an opponent that follows the learner.
-
-    What ``VecNormalize`` makes of the observations of a model, with its present statistics, the agent sees.
-
-    Args:
-        model: A ``MaskablePPO`` with a policy for the spaces of a game, flat or named, or such a policy; or
-            the network of a ``PatchworkPolicy``.
-        name: The name of the agent in tables and messages; that of the model's class by default.
-        sample: Whether to draw actions from the policy, or to play the likeliest.
-        seed: The seed of the draws, ``0 ... 2**64 - 1``; None for fresh ones.
-
-    Raises:
-        ValueError: It is no such model, or observations are changed by something that is not known here.
-    """
-    policy, name = getattr(model, "policy", model), name or type(model).__name__
-    normalize = normalization_of(model)
-    network = policy.network if isinstance(policy, PatchworkPolicy) else policy
-    if isinstance(network, PolicyNetwork):
-        return PolicyAgent(network, name, sample=sample, seed=seed)
-    if isinstance(policy, MaskableActorCriticPolicy):
-        return MaskablePolicyAgent(policy, name, normalize, sample=sample, seed=seed)
-    raise ValueError(f"{short_repr(model)} is no MaskablePPO, nor a policy of one")

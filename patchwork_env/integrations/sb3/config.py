@@ -42,18 +42,12 @@ class MaskablePpo(PpoLearning):
     minibatch_size: Several = 512
     """Number of decisions in a gradient step, which divides that of an iteration; ``batch_size`` of
     sb3-contrib."""
-    normalize_advantage: bool = True
-    """Whether the advantages of a minibatch are scaled to mean 0 and standard deviation 1."""
     policy: Fixed[Literal["mlp", "network"]] = "mlp"
     """What learns: ``mlp``, two perceptrons as in ``MlpPolicy``, or ``network``, the network that is shaped
     after the game, whose size is that of the section ``network``."""
     net_arch: Fixed[Annotated[tuple[Units, ...], Field(max_length=256)]] = (256, 256)
-    """Number of units in each hidden layer of perceptrons; policy and value have the same layers, each its
-    own."""
-    activation_fn: Fixed[Literal["relu", "tanh"]] = "relu"
-    """Activation of the hidden layers."""
-    ortho_init: bool = True
-    """Whether the weights of a layer begin as an orthogonal matrix."""
+    """Number of rectified units in each hidden layer of perceptrons; policy and value have the same layers,
+    each its own."""
     fixed_fraction: Fraction = 0.0
     """Share of the games, 0 to 1, that are played against ``fixed_opponents``."""
     fixed_opponents: Fixed[Specs] = ()

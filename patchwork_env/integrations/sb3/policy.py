@@ -1,26 +1,34 @@
-"""A policy of MaskablePPO with the network that is shaped after the game."""
+"""Policies of MaskablePPO that work on legal actions alone, and a rollout buffer for their masks."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from gymnasium.spaces import Dict, Space
+from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer
 from sb3_contrib.common.maskable.distributions import MaskableCategoricalDistribution, MaskableDistribution
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from torch import Tensor
 
-from patchwork_env.agents.networks import NetworkConfig, network_class
+from patchwork_env.agents.networks import NetworkConfig, Output, network_class
+from patchwork_env.agents.patchwork.mlp import MlpConfig, MlpNetwork
 from patchwork_env.core.names import short_repr
 from patchwork_env.envs.spaces import GameSpaces
+from patchwork_env.errors import DivergenceError
 from patchwork_env.games import GAMES, rules_of
-from patchwork_env.integrations.sb3.mlp_policy import Masks, check_finite
-from patchwork_env.integrations.sb3.threads import in_parallel
-from patchwork_env.learning.algorithms.common.masked_policy import Evaluated, draw, evaluate, likeliest
+from patchwork_env.integrations.masked_policy import Evaluated, draw, evaluate, legal_actions, likeliest
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
+from patchwork_env.patchwork.actions import NUM_ACTIONS
+
+Masks = npt.NDArray[Any] | Tensor
+_NAMES = ("values", "log-probabilities", "entropies")
+"""What the loss is computed from."""
 
 
 class PatchworkPolicy(MaskableActorCriticPolicy):
@@ -47,6 +55,8 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
         ValueError: The spaces are those of no game, or a size is not allowed.
     """
 
+    network: Any
+
     def __init__(
         self,
         observation_space: Space[Any],
@@ -57,8 +67,8 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
         optimizer_class: type[torch.optim.Optimizer] = torch.optim.Adam,
         optimizer_kwargs: dict[str, Any] | None = None,
     ) -> None:
-        self._network_class = network_class(game_of(observation_space, action_space))
-        self._sizes = _sizes(network or {})
+        self._game = game_of(observation_space, action_space)
+        self._sizes = dict(network or {})
         self._threads = threads if isinstance(threads, ThreadPool) else ThreadPool(threads)
         super().__init__(
             observation_space,
@@ -70,12 +80,20 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
 
     def _build(self, lr_schedule: Any) -> None:
         """Makes the network and the optimizer."""
-        self.network = self._network_class(self._sizes)
+        self.network = self._new_network()
         self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)  # type: ignore[call-arg]
+
+    def _new_network(self) -> Any:
+        try:
+            config = NetworkConfig(**self._sizes)
+        except TypeError:
+            names = ", ".join(asdict(NetworkConfig()))
+            raise ValueError(f"network is {short_repr(self._sizes)}; it may give {names}") from None
+        return network_class(self._game)(config)
 
     def get_extra_state(self) -> dict[str, Any]:
         """What a file of weights must tell so that it can be played without the code that wrote it."""
-        return {"game": self.network.game, "network": asdict(self.network.config)}
+        return {"game": self._game, "network": asdict(self.network.config)}
 
     def set_extra_state(self, state: Any) -> None:
         """Weights of another network are refused.
@@ -92,7 +110,7 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
         """Actions ``(n,)``, values ``(n, 1)`` and log-probabilities ``(n,)``."""
         evaluated = self._scored(obs, action_masks)
         if deterministic:
-            actions = likeliest(self.network, evaluated)
+            actions = self._likeliest(evaluated)
         else:
             uniforms = torch.rand(len(evaluated.output.values), dtype=torch.float64).numpy()
             actions = draw(evaluated, uniforms)
@@ -106,13 +124,18 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
         Raises:
             DivergenceError: One of them is not finite, so that the loss would not be finite either.
         """
-        samples = (obs.flatten(1), actions.long(), self._as_bool(action_masks))
-        results = in_parallel(self._threads, self._evaluate, list(self.parameters()), samples)
-        return check_finite(results)
 
-    def _evaluate(self, obs: Tensor, actions: Tensor, masks: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        evaluated = evaluate(self.network, obs, masks)
-        return evaluated.output.values.unsqueeze(1), evaluated.of(actions), evaluated.output.entropies
+        def work(obs: Tensor, actions: Tensor, masks: Tensor) -> tuple[Tensor, ...]:
+            evaluated = self._evaluate(obs, masks)
+            return evaluated.output.values.unsqueeze(1), evaluated.of(actions), evaluated.output.entropies
+
+        samples = (obs.flatten(1), actions.long(), self._as_bool(action_masks))
+        results = in_parallel(self._threads, work, list(self.parameters()), samples)
+        if not all(torch.isfinite(result.sum()) for result in results):
+            means = {name: result.mean().item() for name, result in zip(_NAMES, results, strict=True)}
+            listed = ", ".join(f"{name} {mean:.4g}" for name, mean in means.items())
+            raise DivergenceError(f"training diverged: means over a minibatch are {listed}", means)
+        return cast(tuple[Tensor, Tensor, Tensor], results)
 
     def get_distribution(self, obs: Any, action_masks: Masks | None = None) -> MaskableDistribution:
         """The distribution over all actions, of which illegal ones have the probability 0."""
@@ -124,7 +147,8 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
 
     def predict_values(self, obs: Tensor) -> Tensor:  # type: ignore[override]
         """Values ``(n, 1)``."""
-        return self.network.values(obs.flatten(1)).unsqueeze(1)
+        values: Tensor = self.network.values(obs.flatten(1))
+        return values.unsqueeze(1)
 
     def _predict(
         self, observation: Any, deterministic: bool = False, action_masks: Masks | None = None
@@ -132,16 +156,22 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
         actions, _, _ = self.forward(observation, deterministic, action_masks)
         return actions
 
+    def _evaluate(self, obs: Tensor, masks: Tensor) -> Evaluated:
+        """The network's output for observations ``(n, size)`` and masks, bool ``(n, actions)``."""
+        return evaluate(self.network, obs, masks)
+
+    def _likeliest(self, evaluated: Evaluated) -> Tensor:
+        return likeliest(self.network, evaluated)
+
     def _scored(self, obs: Tensor, action_masks: Masks | None) -> Evaluated:
         if not are_within(self.observation_space, obs.cpu().numpy()):
             raise ValueError(
                 "PatchworkPolicy reads observations as they are, and these are not within the observation "
                 "space: use VecNormalize(env, norm_obs=False), and no wrapper that changes observations"
             )
-        return evaluate(self.network, obs.flatten(1), self._as_bool(action_masks))
+        return self._evaluate(obs.flatten(1), self._as_bool(action_masks))
 
     def _as_bool(self, masks: Masks | None) -> Tensor:
-        """Masks as bool ``(n, actions)``."""
         if masks is None:
             raise ValueError("action_masks is None; PatchworkPolicy needs the masks of legal actions")
         flags = torch.as_tensor(masks, dtype=torch.bool, device=self.device)
@@ -152,11 +182,58 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
             "observation_space": self.observation_space,
             "action_space": self.action_space,
             "lr_schedule": self._dummy_schedule,
-            "network": asdict(self._sizes),
+            "network": asdict(self.network.config),
             "threads": self._threads.size,
             "optimizer_class": self.optimizer_class,
             "optimizer_kwargs": self.optimizer_kwargs,
         }
+
+
+class LegalMlpPolicy(PatchworkPolicy):
+    """The perceptrons of MaskablePPO's ``MlpPolicy``, with its results up to rounding, for Patchwork.
+
+    The weights are those of ``MlpPolicy``, and ``network`` gives the shape of a
+    :class:`~patchwork_env.agents.patchwork.mlp.MlpNetwork`; the other arguments are those of
+    :class:`PatchworkPolicy`.
+    """
+
+    def _new_network(self) -> MlpNetwork:
+        network = MlpNetwork(MlpConfig(**self._sizes))
+        layers = ((network.mlp_extractor, 2**0.5), (network.action_net, 0.01), (network.value_net, 1.0))
+        for module, gain in layers:
+            module.apply(partial(self.init_weights, gain=gain))
+        return network
+
+    def _evaluate(self, obs: Tensor, masks: Tensor) -> Evaluated:
+        """What ``MaskableCategorical`` gives, from the logits of the legal actions: a few percent."""
+        logits = self.network.logits(obs)
+        rows, actions = legal_actions(masks)
+        legal = logits.reshape(-1).index_select(0, rows * masks.shape[1] + actions)
+        highest = legal.new_full((len(obs),), -torch.inf).scatter_reduce(0, rows, legal.detach(), "amax")
+        centered = legal - highest.index_select(0, rows)
+        weights = centered.exp()
+        sums = torch.zeros_like(highest).index_add(0, rows, weights)
+        log_sums = sums.log()
+        entropies = log_sums - torch.zeros_like(highest).index_add(0, rows, weights * centered) / sums
+        log_probabilities = legal - (highest + log_sums).index_select(0, rows)
+        values = self.network.values(obs)
+        return Evaluated(rows, actions, Output(log_probabilities, entropies, values, values[:, None, None]))
+
+    def _likeliest(self, evaluated: Evaluated) -> Tensor:
+        return evaluated.dense(NUM_ACTIONS).argmax(1)
+
+
+class BoolMaskBuffer(MaskableRolloutBuffer):
+    """MaskablePPO's rollout buffer with masks of one byte per action instead of four."""
+
+    def reset(self) -> None:
+        """Empties the buffer."""
+        super(MaskableRolloutBuffer, self).reset()  # its own would allocate the large masks
+        self.mask_dims = int(cast(Any, self.action_space).n)
+        self.action_masks = np.ones((self.buffer_size, self.n_envs, self.mask_dims), np.bool_)
+
+
+# --- spaces -----------------------------------------------------------------------------------------------
 
 
 def are_within(space: Any, seen: Any) -> bool:
@@ -180,16 +257,59 @@ def game_of(observation_space: Space[Any], action_space: Space[Any], named: bool
         if observation_space == spaces.observation_space(named) and action_space == spaces.action_space():
             return str(game)
     raise ValueError(
-        f"no game has the spaces {short_repr(observation_space)} and {short_repr(action_space)}; "
-        "they must be "
-        f"those of {' or '.join(GAMES)}, with observation='{'dict' if named else 'flat'}' and within no "
+        f"no game has the spaces {short_repr(observation_space)} and {short_repr(action_space)}; they must "
+        f"be those of {' or '.join(GAMES)}, with observation='{'dict' if named else 'flat'}' and within no "
         "wrapper that changes observations but VecNormalize"
     )
 
 
-def _sizes(network: Mapping[str, Any]) -> NetworkConfig:
-    try:
-        return NetworkConfig(**network)
-    except TypeError:
-        names = ", ".join(asdict(NetworkConfig()))
-        raise ValueError(f"network is {short_repr(network)}; it may give {names}") from None
+# --- threads ----------------------------------------------------------------------------------------------
+
+
+def in_parallel(
+    threads: ThreadPool,
+    evaluate: Callable[..., tuple[Tensor, ...]],
+    parameters: list[Tensor],
+    samples: Sequence[Tensor],
+) -> tuple[Tensor, ...]:
+    """Computes ``evaluate(*samples)``, and later its gradient, by threads that each do a part of the samples.
+
+    ``evaluate`` takes samples ``(n, ...)`` and returns tensors ``(n, ...)``, row by row; the parameters get
+    gradients within the ordinary ``backward()``.
+    """
+    if threads.size == 1 or not torch.is_grad_enabled():
+        return evaluate(*samples)
+    results: tuple[Tensor, ...] = _InParallel.apply(threads, evaluate, samples, *parameters)
+    return results
+
+
+class _InParallel(torch.autograd.Function):
+    """Keeps one graph per part: PyTorch goes through a single graph with a single thread."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        threads: ThreadPool,
+        evaluate: Callable[..., tuple[Tensor, ...]],
+        samples: Sequence[Tensor],
+        *parameters: Tensor,
+    ) -> tuple[Tensor, ...]:
+        def work(part: Sequence[Tensor]) -> tuple[Tensor, ...]:
+            with torch.enable_grad():
+                return evaluate(*part)
+
+        parts = list(zip(*(tensor.tensor_split(threads.size) for tensor in samples), strict=True))
+        ctx.threads, ctx.parameters = threads, parameters
+        ctx.results = threads.map(work, parts)
+        return tuple(torch.cat(of_parts).detach() for of_parts in zip(*ctx.results, strict=True))
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        def work(number: int) -> tuple[Tensor, ...]:
+            results = ctx.results[number]
+            return torch.autograd.grad(results, ctx.parameters, [split[number] for split in splits])
+
+        splits = [gradient.tensor_split(ctx.threads.size) for gradient in gradients]
+        of_parts = ctx.threads.map(work, range(ctx.threads.size))
+        sums = (torch.stack(parts).sum(0) for parts in zip(*of_parts, strict=True))
+        return (None, None, None, *sums)

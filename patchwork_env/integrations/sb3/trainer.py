@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,24 +15,22 @@ import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
-from torch import nn
 
 from patchwork_env import agents
 from patchwork_env.agents import Agent
-from patchwork_env.agents.networks import PolicyNetwork
+from patchwork_env.agents.base import SamplingAgent
 from patchwork_env.agents.patchwork import mlp
-from patchwork_env.agents.patchwork.mlp import ACTIVATIONS, MlpAgent, MlpConfig, MlpNetwork
-from patchwork_env.agents.policy import PolicyAgent, write_policy
+from patchwork_env.agents.patchwork.mlp import ACTIVATIONS, MlpConfig, MlpNetwork
+from patchwork_env.agents.policy import write_policy
 from patchwork_env.core.checks import check_between
+from patchwork_env.core.game import Rules
 from patchwork_env.errors import ConfigError, DivergenceError
+from patchwork_env.integrations.sb3.agents import as_agent
 from patchwork_env.integrations.sb3.config import MaskablePpoConfig
-from patchwork_env.integrations.sb3.mlp_policy import BoolMaskBuffer, LegalMlpPolicy
-from patchwork_env.integrations.sb3.opponents import SelfPlayOpponents
-from patchwork_env.integrations.sb3.policy import PatchworkPolicy
-from patchwork_env.integrations.sb3.random_states import RandomStates
-from patchwork_env.integrations.sb3.vec_env import FinishedGames, SelfPlayVecEnv
+from patchwork_env.integrations.sb3.policy import BoolMaskBuffer, LegalMlpPolicy, PatchworkPolicy
+from patchwork_env.integrations.sb3.self_play import SelfPlayCallback
+from patchwork_env.integrations.sb3.vec_env import Info, SelfPlayVecEnv
 from patchwork_env.learning.algorithms.common.figures import statistics_of_games
-from patchwork_env.learning.algorithms.common.league import SnapshotPool
 from patchwork_env.learning.algorithms.common.state import (
     MOST,
     State,
@@ -58,30 +56,22 @@ _LOSSES = {
 """The names that figures have in all algorithms here, by sb3-contrib's name."""
 _ROLLOUT = ("observations", "actions", "action_masks", "values", "log_probs", "advantages", "returns")
 """The arrays of MaskablePPO's buffer that it learns from, decision by decision."""
-_ARGUMENTS = {
-    "batch_size": "minibatch_size",
-    "n_epochs": "epochs",
-    "gamma": "gamma",
-    "gae_lambda": "gae_lambda",
-    "clip_range": "clip_range",
-    "normalize_advantage": "normalize_advantage",
-    "vf_coef": "value_coefficient",
-    "max_grad_norm": "max_gradient_norm",
-    "target_kl": "target_kl",
-}
-"""The keys of the configuration, by MaskablePPO's argument."""
+_NUMPY_WORDS = 624
+"""The number of words in the state of NumPy's global generator, a Mersenne Twister."""
 
 
 class MaskablePpoTrainer(Trainer):
     """Lets MaskablePPO learn, one rollout after the other: Patchwork against opponents, NMBR 9 alone.
 
     Steps are the turns of all games, also those of opponents and those without a choice; MaskablePPO itself
-    counts the learner's decisions (``model.num_timesteps``).
+    counts the learner's decisions (``model.num_timesteps``). It draws from PyTorch's and NumPy's global
+    random numbers, whose states here are those of the run alone.
 
     Attributes:
+        env: The games.
         model: The algorithm.
         network: The present policy; its weights are those of ``model``.
-        opponents: Who plays against the learner; None where it plays alone.
+        self_play: Who plays against the learner; None where it plays alone.
     """
 
     config: MaskablePpoConfig
@@ -89,41 +79,29 @@ class MaskablePpoTrainer(Trainer):
     def __init__(self, config: MaskablePpoConfig) -> None:
         super().__init__(config)
         settings = config.maskable_ppo
-        self.random = np.random.default_rng(config.seed)
-        self._states = RandomStates(config.seed)
-        self._clock = _Clock()
-        self._decisions = settings.num_envs * settings.rollout_steps
-        fixed = [_load_fixed(spec) for spec in settings.fixed_opponents]
         rewards: dict[str, Any] = {"rewards": config.reward}
         if config.is_solo:
             rewards = {"rewards": "score", "reward_scale": settings.points}
         self.env = SelfPlayVecEnv(
-            settings.num_envs,
-            game=config.game,
-            seed=config.seed,
-            keep_finished=True,
-            **rewards,
-            **config.variant,
+            settings.num_envs, game=config.game, seed=config.seed, **rewards, **config.variant
         )
-        with self._states.in_use():
+        self.env.first_opponents = [_load_fixed(spec) for spec in settings.fixed_opponents]
+        self._watch = _Watch()
+        self._callbacks: list[BaseCallback] = [self._watch]
+        self._random_state = _seeded_state(config.seed)
+        with self._own_random_numbers():
             self.model = self._make_model()
-            self.network = self._network_of(self.model)
-            self.opponents = None if config.is_solo else self._new_opponents(fixed)
+            self.network = cast(PatchworkPolicy, self.model.policy).network
+            self.self_play = None if config.is_solo else self._begin_self_play()
             self.model.learn(0)  # begins the games
 
-    def _new_opponents(self, fixed: Sequence[Agent]) -> SelfPlayOpponents[MlpNetwork | PolicyNetwork]:
-        """Those of the games that begin now; ``fixed`` are the fixed agents among them."""
-        opponents: SelfPlayOpponents[MlpNetwork | PolicyNetwork] = SelfPlayOpponents(
-            self.env,
-            _agent(self.network, "present self", sample=True),
-            partial(_agent, name="past self", sample=True),
-            SnapshotPool(self.config.league),
-            fixed,
-            self.config.maskable_ppo.fixed_fraction,
-            self.random,
-        )
-        opponents.choose()
-        return opponents
+    def _begin_self_play(self) -> SelfPlayCallback:
+        share, league = self.config.maskable_ppo.fixed_fraction, self.config.league.model_dump()
+        self_play = _SelfPlay(fixed_fraction=share, seed=self.config.seed, **league)
+        self_play.init_callback(self.model)
+        self_play.choose_opponents()
+        self._callbacks.insert(0, self_play)
+        return self_play
 
     @property
     def _has_network(self) -> bool:
@@ -132,95 +110,66 @@ class MaskablePpoTrainer(Trainer):
 
     def _make_model(self) -> MaskablePPO:
         settings = self.config.maskable_ppo
-        arguments = self._arguments()
-        arguments["policy_kwargs"] |= {"threads": ThreadPool(self.config.threads)}
+        network: Any = self.config.network if self._has_network else MlpConfig(settings.net_arch)
+        sizes = network.model_dump() if self._has_network else vars(network)
         model = MaskablePPO(
             PatchworkPolicy if self._has_network else LegalMlpPolicy,
             self.env,
             learning_rate=lambda _: settings.learning_rate.at(self.progress),
             n_steps=settings.rollout_steps,
             rollout_buffer_class=BoolMaskBuffer,
+            policy_kwargs={"network": sizes, "threads": ThreadPool(self.config.threads)},
             device=self.config.device,
-            **arguments,
+            **self._arguments(),
         )
+        if not self._has_network:
+            MlpNetwork(network)  # draws random numbers, which those of runs with a seed have always followed
         model.set_logger(Logger(None, []))
         return model
 
     def _arguments(self) -> dict[str, Any]:
-        """The arguments of MaskablePPO that its own policy and the one here have in common."""
+        """What the model that learns and the one that is written have in common."""
         settings = self.config.maskable_ppo
-        policy: dict[str, Any] = {
-            "net_arch": list(settings.net_arch),
-            "activation_fn": ACTIVATIONS[settings.activation_fn],
-            "ortho_init": settings.ortho_init,
+        return {
+            "batch_size": settings.minibatch_size,
+            "n_epochs": settings.epochs,
+            "gamma": settings.gamma,
+            "gae_lambda": settings.gae_lambda,
+            "clip_range": settings.clip_range,
+            "vf_coef": settings.value_coefficient,
+            "max_grad_norm": settings.max_gradient_norm,
+            "target_kl": settings.target_kl,
         }
-        if self._has_network:
-            policy = {"network": self.config.network.model_dump()}
-        arguments = {theirs: getattr(settings, key) for theirs, key in _ARGUMENTS.items()}
-        return arguments | {"policy_kwargs": policy}
-
-    def _network_of(self, model: MaskablePPO) -> MlpNetwork | PolicyNetwork:
-        """The network of a model's policy, or one that shares its layers."""
-        policy = cast(Any, model.policy)
-        if self._has_network:
-            return cast(PolicyNetwork, policy.network)
-        settings = self.config.maskable_ppo
-        network = MlpNetwork(MlpConfig(settings.net_arch, settings.activation_fn))
-        for name in network.mlp_extractor:
-            network.mlp_extractor[name] = getattr(policy.mlp_extractor, name)
-        network.action_net, network.value_net = policy.action_net, policy.value_net
-        return network
 
     def step(self) -> dict[str, float]:
         """One rollout and the learning from it; see :meth:`Trainer.step`."""
-        began, turns = time.perf_counter(), self.env.turns
-        if self.opponents is not None:
-            self.opponents.choose()
-        self.model.ent_coef = self.config.maskable_ppo.entropy_coefficient.at(self.progress)
+        model, began, turns = self.model, time.perf_counter(), self.env.turns
+        model.ent_coef = self.config.maskable_ppo.entropy_coefficient.at(self.progress)
+        decisions = model.n_steps * model.n_envs
         try:
-            with self._states.in_use():
-                self.model.learn(self._decisions, self._clock, reset_num_timesteps=False)
+            with self._own_random_numbers():
+                model.learn(decisions, self._callbacks, log_interval=None, reset_num_timesteps=False)  # type: ignore[arg-type]
         except DivergenceError as error:
             raise DivergenceError(str(error), error.losses, self._rollout()) from None
-        learned = time.perf_counter()
-        losses = self._losses()
-        finished = self.env.take_finished()
-        league = self._note_results(finished)
-        share = (self._clock.rollout_ended - began) / (learned - began)
-        return (
-            self._statistics(finished)
-            | league
-            | losses
-            | {"time/share_of_time_collecting": share}
-            | self._count_iteration(self.env.turns - turns, began)
-        )
+        seconds = time.perf_counter() - began
+        if self.self_play is not None:
+            self.self_play.add_snapshot_if_due()
+        noted = dict(model.logger.name_to_value)
+        model.logger.dump()  # nowhere: it forgets the figures of this iteration
+        metrics = {name: value for name, value in noted.items() if name.startswith(("games/", "league/"))}
+        metrics |= grouped("games", self._watch.statistics(self.env.rules))
+        metrics["time/share_of_time_collecting"] = (self._watch.rollout_ended - began) / seconds
+        return metrics | self._losses(noted) | self._count_iteration(self.env.turns - turns, began)
 
-    def _note_results(self, finished: FinishedGames) -> dict[str, float]:
-        """Tells the league how games ended, and adds the present self from time to time; returns metrics."""
-        if self.opponents is None:
-            return {}
-        metrics = self.opponents.note_results(finished)
-        if (self.iteration + 1) % self.config.league.snapshot_every == 0:
-            self.opponents.pool.add(self.network)
-        return metrics
-
-    def _statistics(self, finished: FinishedGames) -> dict[str, float]:
-        """Figures of the games that ended in the rollout."""
-        statistics = statistics_of_games(self.env.rules, finished.states)
-        if len(finished.lengths):
-            statistics["decisions_per_game"] = float(finished.lengths.mean())
-        return grouped("games", statistics)
-
-    def _losses(self) -> dict[str, float]:
+    def _losses(self, noted: dict[str, Any]) -> dict[str, float]:
         """The losses, as MaskablePPO reports them.
 
         Raises:
             DivergenceError: A loss or a weight is not finite.
         """
-        noted = self.model.logger.name_to_value
         losses = {f"losses/{name}": float(noted[f"train/{theirs}"]) for theirs, name in _LOSSES.items()}
         losses["losses/entropy"] *= -1
-        weights = sum(float(parameter.detach().sum()) for parameter in self.model.policy.parameters())
+        weights = sum(float(parameter.detach().sum()) for parameter in self.network.parameters())
         if not math.isfinite(sum(losses.values()) + weights):
             listed = ", ".join(f"{name} {value:.4g}" for name, value in losses.items())
             message = f"training diverged: the sum of the weights is {weights:.4g} ({listed})"
@@ -233,16 +182,14 @@ class MaskablePpoTrainer(Trainer):
 
     # --- playing and saving -------------------------------------------------------------------------------
 
-    def agent(self) -> MlpAgent | PolicyAgent:
+    def agent(self) -> SamplingAgent:
         """Plays the likeliest moves of the present policy."""
-        return _agent(self.network, f"step {self.steps}")
+        return as_agent(self.network, f"step {self.steps}")
 
     def write_policy(self, folder: Path) -> None:
         """See :meth:`Trainer.write_policy`."""
-        if isinstance(self.network, MlpNetwork):
-            mlp.write_policy(folder, self.network, self.policy_info())
-        else:
-            write_policy(folder, self.network, self.policy_info())
+        write: Any = mlp.write_policy if isinstance(self.network, MlpNetwork) else write_policy
+        write(folder, self.network, self.policy_info())
 
     def write_final(self, folder: Path) -> None:
         """Writes the policy, and a model for ``MaskablePPO.load``.
@@ -258,64 +205,73 @@ class MaskablePpoTrainer(Trainer):
         Perceptrons have sb3-contrib's own policy, too.
         """
         settings = self.config.maskable_ppo
-        with torch.random.fork_rng(devices=[]):
+        sizes: dict[str, Any] = {"network": self.config.network.model_dump()}
+        if not self._has_network:
+            sizes = {"net_arch": list(settings.net_arch), "activation_fn": ACTIVATIONS["relu"]}
+        with _random_numbers_kept():
             model = MaskablePPO(
                 PatchworkPolicy if self._has_network else "MlpPolicy",
                 SelfPlayVecEnv(1, game=self.config.game),
                 learning_rate=settings.learning_rate.at(self.progress),
                 ent_coef=settings.entropy_coefficient.at(self.progress),
+                policy_kwargs=sizes,
                 device="cpu",
                 **self._arguments(),
             )
-        model.set_parameters(cast(Any, self.model.get_parameters()), device="cpu")
+        policy: Any = model.policy
+        network = policy.network if self._has_network else policy
+        network.load_state_dict(self.network.state_dict())
+        policy.optimizer.load_state_dict(self.model.policy.optimizer.state_dict())
         model.num_timesteps = self.model.num_timesteps
         return model
 
     def state_dict(self) -> State:
         """See :meth:`Trainer.state_dict`."""
         model = self.model
+        games = self.env.save() | {"episode_starts": np.asarray(model._last_episode_starts)}
         state = super().state_dict() | {
-            "policy": self._learner.state_dict(),
+            "policy": self.network.state_dict(),
             "optimizer": optimizer_state(model.policy.optimizer),
-            "games": as_tensors(self._games()),
-            "global_random": self._states.state_dict(),
-            "random": self.random.bit_generator.state,
+            "games": as_tensors(games),
+            "global_random": self._random_state,
             "timesteps": model.num_timesteps,
             "updates": model._n_updates,
         }
-        if self.opponents is not None:
-            state |= {"league": self.opponents.pool.state_dict(), "opponents": self.opponents.keys()}
+        if self.self_play is not None:
+            state |= {
+                "league": self.self_play.state_dict(),
+                "opponents": self.self_play.opponent_keys(),
+                "random": self.self_play.random.bit_generator.state,
+            }
         return state
 
     def load_state_dict(self, state: State) -> None:
         """See :meth:`Trainer.load_state_dict`."""
         super().load_state_dict(state)
-        model = self.model
-        self._learner.load_state_dict(state["policy"])
+        model, games = self.model, as_arrays(state["games"])
+        self.network.load_state_dict(state["policy"])
         load_optimizer_state(model.policy.optimizer, state["optimizer"])
-        self._restore_games(as_arrays(state["games"]))
-        if self.opponents is not None:
-            self.opponents.pool.load_state_dict(state["league"], self.network)
-            self.opponents.load_keys(state["opponents"])
-        self._states.load_state_dict(state["global_random"])
-        self.random.bit_generator.state = state["random"]
-        model.num_timesteps = check_between(state["timesteps"], 0, MOST, "timesteps")
-        model._n_updates = check_between(state["updates"], 0, MOST, "updates")
-
-    @property
-    def _learner(self) -> nn.Module:
-        """The module with all the weights that learn."""
-        return self.network if self._has_network else self.model.policy
-
-    def _games(self) -> dict[str, npt.NDArray[Any]]:
-        """The games in progress, and which of them have just begun."""
-        return self.env.save() | {"episode_starts": np.asarray(self.model._last_episode_starts)}
-
-    def _restore_games(self, games: dict[str, npt.NDArray[Any]]) -> None:
         starts = games.pop("episode_starts")
         if len(starts) != self.env.num_envs:
             raise ValueError(f"episode_starts are of {len(starts)} games; there are {self.env.num_envs}")
-        self.model._last_obs, self.model._last_episode_starts = self.env.restore(games), starts
+        model._last_obs, model._last_episode_starts = self.env.restore(games), starts
+        if self.self_play is not None:
+            self.self_play.load_state_dict(state["league"], model)
+            self.self_play.load_opponent_keys(state["opponents"])
+            self.self_play.random.bit_generator.state = state["random"]
+        with _random_numbers_kept():
+            _set_random_state(state["global_random"])
+            self._random_state = _get_random_state()
+        model.num_timesteps = check_between(state["timesteps"], 0, MOST, "timesteps")
+        model._n_updates = check_between(state["updates"], 0, MOST, "updates")
+
+    @contextmanager
+    def _own_random_numbers(self) -> Iterator[None]:
+        """Within the block the global random numbers are those of the run, as if nobody else drew any."""
+        with _random_numbers_kept():
+            _set_random_state(self._random_state)
+            yield
+            self._random_state = _get_random_state()
 
 
 def _load_fixed(spec: str) -> Agent:
@@ -325,19 +281,68 @@ def _load_fixed(spec: str) -> Agent:
         raise ConfigError(f"maskable_ppo.fixed_opponents: {error}") from None
 
 
-class _Clock(BaseCallback):
-    """Notes when a rollout ends and learning begins, in seconds of :func:`time.perf_counter`."""
+class _SelfPlay(SelfPlayCallback):
+    """Self-play whose snapshots are taken when a rollout has been learned from, by the trainer."""
 
-    rollout_ended = 0.0
+    def _on_rollout_end(self) -> None:
+        self.record_results()
+
+
+class _Watch(BaseCallback):
+    """Notes the games that end in a rollout, and when it ends, in seconds of :func:`time.perf_counter`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ended: list[Info] = []
+        self.rollout_ended = 0.0
+
+    def _on_rollout_start(self) -> None:
+        self._ended.clear()
 
     def _on_step(self) -> bool:
+        self._ended += [info for info in self.locals["infos"] if info]
         return True
 
     def _on_rollout_end(self) -> None:
         self.rollout_ended = time.perf_counter()
 
+    def statistics(self, rules: Rules) -> dict[str, float]:
+        """Figures of the games that ended in the last rollout."""
+        if not self._ended:
+            return {}
+        finals = np.concatenate([info["game"].state for info in self._ended])
+        lengths = [info["episode"]["l"] for info in self._ended]
+        return statistics_of_games(rules, finals) | {"decisions_per_game": float(np.mean(lengths))}
 
-def _agent(network: MlpNetwork | PolicyNetwork, name: str, sample: bool = False) -> MlpAgent | PolicyAgent:
-    """The agent that plays the present weights of a network."""
-    kind = MlpAgent if isinstance(network, MlpNetwork) else PolicyAgent
-    return kind(cast(Any, network), name, sample=sample)
+
+# --- global random numbers --------------------------------------------------------------------------------
+
+
+def _seeded_state(seed: int) -> State:
+    with _random_numbers_kept():
+        torch.manual_seed(seed)
+        np.random.seed(np.random.SeedSequence(seed).generate_state(4))  # noqa: NPY002
+        return _get_random_state()
+
+
+def _get_random_state() -> State:
+    """The states of PyTorch's and NumPy's global generators."""
+    of_numpy = np.random.get_state(legacy=False)  # noqa: NPY002
+    words = {"key": of_numpy["state"]["key"].tolist(), "pos": of_numpy["state"]["pos"]}
+    return {"torch": torch.get_rng_state(), "numpy": {**of_numpy, "state": words}}
+
+
+def _set_random_state(state: State) -> None:
+    check_between(state["numpy"]["state"]["pos"], 0, _NUMPY_WORDS, "pos")  # NumPy itself does not
+    torch.set_rng_state(state["torch"])
+    np.random.set_state(state["numpy"])  # noqa: NPY002
+
+
+@contextmanager
+def _random_numbers_kept() -> Iterator[None]:
+    """After the block the generators go on as if nobody had drawn from them in it."""
+    others = _get_random_state()
+    try:
+        yield
+    finally:
+        _set_random_state(others)

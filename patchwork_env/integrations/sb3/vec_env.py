@@ -9,15 +9,15 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
+from gymnasium.vector import AutoresetMode, VectorEnv
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 
 from patchwork_env.agents import Agent, as_agents
 from patchwork_env.core import batches
-from patchwork_env.core.batches import MARGIN, MARGIN_SCALE, OUTCOME, SCORE, Games, list_games, loop
+from patchwork_env.core.batches import MARGIN_SCALE, OUTCOME, SCORE, Games, list_games, loop
 from patchwork_env.core.checks import check_seed, seed_streams
-from patchwork_env.core.game import BaseGame, SetUp
-from patchwork_env.core.kernels import States
+from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import short_repr
 from patchwork_env.core.records import records_at
 from patchwork_env.core.tensors import Observation
@@ -29,38 +29,20 @@ from patchwork_env.games import PATCHWORK, rules_of
 from patchwork_env.learning.algorithms.common.rewards import weighed
 from patchwork_env.learning.config import Reward
 
-Flags = npt.NDArray[np.bool_]
 Indices = None | int | Iterable[int]
 Info = dict[str, Any]
-
-
-class FinishedGames(NamedTuple):
-    """``k`` games that ended.
-
-    Attributes:
-        states: ``(k,)`` records of their ends.
-        seats: int64 ``(k,)``, the learner's player numbers.
-        opponents: int64 ``(k,)``, the numbers of the opponents.
-        won: bool ``(k,)``, whether the learner won.
-        lengths: int64 ``(k,)``, the numbers of the learner's decisions.
-    """
-
-    states: States
-    seats: npt.NDArray[np.int64]
-    opponents: npt.NDArray[np.int64]
-    won: npt.NDArray[np.bool_]
-    lengths: npt.NDArray[np.int64]
+_MASK = "action_mask"
 
 
 class MaskedVecEnv(VecEnv):
     """Environments of one batch, with nothing but some attributes and the method ``action_masks``."""
 
+    render_mode: str | None = None
     _masks: npt.NDArray[np.int8]
 
-    def _attributes(self) -> dict[str, list[Any]]:
+    def _attributes(self) -> dict[str, Sequence[Any]]:
         """The values of all attributes in every environment, by name."""
-        masks = list(self._masks)
-        return {"render_mode": [None] * len(masks), "action_masks": masks}
+        return {"render_mode": [self.render_mode] * len(self._masks), "action_masks": list(self._masks)}
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
         """The ``render_mode``, the ``action_masks`` or what else there is of some environments.
@@ -74,11 +56,7 @@ class MaskedVecEnv(VecEnv):
         return [attributes[attr_name][env] for env in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
-        """There are no attributes to set.
-
-        Raises:
-            AttributeError: Always.
-        """
+        """Raises AttributeError: there are no attributes to set."""
         raise self._no_attribute(attr_name, " that could be set")
 
     def env_method(self, method_name: str, *args: Any, indices: Indices = None, **kwargs: Any) -> list[Any]:
@@ -99,6 +77,15 @@ class MaskedVecEnv(VecEnv):
         return [False for _ in self._get_indices(indices)]
 
 
+class _Step(NamedTuple):
+    """What a step brings, an entry for each game; ``scores`` are the learners' before it."""
+
+    rewards: npt.NDArray[np.float32]
+    ends: npt.NDArray[np.bool_]
+    infos: list[Info]
+    scores: npt.NDArray[np.int16]
+
+
 class SelfPlayVecEnv(MaskedVecEnv):
     """``num_envs`` games for an algorithm of Stable-Baselines3; all rules run compiled, over the whole batch.
 
@@ -115,8 +102,9 @@ class SelfPlayVecEnv(MaskedVecEnv):
     for the end of a game come with the learner's last step, no matter whose move ended it.
 
     **Info**: empty until a game ends. Then ``terminal_observation``; ``episode`` like SB3's ``Monitor``,
-    where ``l`` is the number of the learner's decisions; ``scores``, first the learner's; against opponents
-    ``is_success``, whether the learner won, and ``opponent``, the number of the opponent.
+    where ``l`` is the number of the learner's decisions; ``scores``, first the learner's; ``game``, at its
+    last position; against opponents ``is_success``, whether the learner won, and ``opponent``, the number of
+    the opponent.
 
     Args:
         num_envs: The number of games, at least 1.
@@ -133,11 +121,13 @@ class SelfPlayVecEnv(MaskedVecEnv):
             score of a single player.
         reward_scale: What rewards are multiplied by, above 0. Points are large for a value to learn: 0.02 is
             good for ``"score"``.
-        keep_finished: Whether to keep games that end for :meth:`take_finished`.
         options: Options of the game, such as ``special_patches="2014"`` or ``players=2``.
 
     Attributes:
         rules: The rules of the game.
+        states: ``(num_envs,)`` records of the games.
+        seats: int64 ``(num_envs,)``, the learner's player number in each game.
+        num_players: The number of players of each game.
         first_opponents: The agents that the environment was made with.
         turns: The number of turns played so far in all games, by whoever moved, forced ones included.
 
@@ -157,42 +147,34 @@ class SelfPlayVecEnv(MaskedVecEnv):
         seed: int | None = None,
         rewards: str | Reward | None = None,
         reward_scale: float = 1.0,
-        keep_finished: bool = False,
         **options: Any,
     ) -> None:
         self.rules = rules = rules_of(game)
         own = ("num_envs", "opponent", "opponent_shares", "game", "seed", "rewards", "reward_scale")
         known = {**rules.options, **rules.batch_options}
-        given = complete(options, known, (*own, "keep_finished"), type(self).__name__)
-        self._set_up: SetUp = rules.set_up(given, {})
-        self._rewarding = _Rewarding(rewards, reward_scale, self._set_up.players)
+        self._set_up = rules.set_up(complete(options, known, own, type(self).__name__), {})
+        self.num_players = self._set_up.players
+        self._weights, self._kind = _weights_and_kind(rewards, self.num_players)
+        is_number = isinstance(reward_scale, int | float) and not isinstance(reward_scale, bool)
+        if not is_number or not 0 < reward_scale < np.inf:
+            raise ValueError(f"reward_scale is {short_repr(reward_scale)}; it must be a number above 0")
+        self._scale = reward_scale
         self.states = rules.empty_states(check_num_envs(num_envs))
-        self.seats = np.arange(num_envs) % self._set_up.players
-        self._has_begun = False
-        self.turns = 0
+        self.seats = np.arange(num_envs) % self.num_players
         self._opponents = self._new_opponents(opponent, opponent_shares)
         self.first_opponents = self.opponents
         self._streams = seed_streams(seed, num_envs)
         self._reseed_opponents(seed)
-        self._lengths = np.zeros(num_envs, np.int64)
-        self._returns = np.zeros(num_envs)
-        self._points = np.zeros(num_envs, np.int16)
+        self._has_begun = False
+        self.turns = 0
+        self._lengths, self._returns = np.zeros(num_envs, np.int64), np.zeros(num_envs)
         self._actions = np.zeros(num_envs, np.int64)
         self._all_games = np.arange(num_envs)
         self._observations = np.zeros((num_envs, rules.layout.size), np.float32)
         self._masks = np.zeros((num_envs, rules.num_actions), np.int8)
-        self.keep_finished = keep_finished
-        self._finished: list[FinishedGames] = []
-        self._rewards, self._ends = np.zeros(num_envs, np.float32), np.zeros(num_envs, np.bool_)
-        self._infos: list[Info] = [{} for _ in range(num_envs)]
         self._created = time.time()
         spaces = GameSpaces(rules)
         super().__init__(num_envs, spaces.flat_space(), spaces.action_space())
-
-    @property
-    def num_players(self) -> int:
-        """The number of players of each game."""
-        return self._set_up.players
 
     @property
     def opponents(self) -> list[Agent]:
@@ -246,11 +228,9 @@ class SelfPlayVecEnv(MaskedVecEnv):
                     self._streams[game : game + 1] = seed_streams(seed)
                 self._reseed_opponents(self._seeds[0])
             self._begin(self._all_games)
-            self._play_on()
-            self._points[:] = self._own_scores()
+            self._play_on(self._new_step())
         self._reset_seeds()
         self._has_begun = True
-        self._finished.clear()
         return self._observe()
 
     def step_async(self, actions: npt.NDArray[np.int64]) -> None:
@@ -275,20 +255,21 @@ class SelfPlayVecEnv(MaskedVecEnv):
         Raises:
             OpponentError: The opponent's action is not legal; no game is changed.
         """
-        self._rewards, self._ends = np.zeros(self.num_envs, np.float32), np.zeros(self.num_envs, np.bool_)
-        self._infos = [{} for _ in range(self.num_envs)]
+        step = self._new_step()
         with self._undone_by_errors():
             self._lengths += 1
             self._play(self._all_games, self._actions)
-            self._play_on()
-            if self._rewarding.kind == SCORE:
-                self._reward_points()
-        return self._observe(), self._rewards, self._ends, self._infos
+            self._play_on(step)
+            if self._kind == SCORE:
+                goes_on, gained = ~step.ends, self._scale * (self._own_scores() - step.scores)
+                step.rewards[goes_on] = gained[goes_on]
+                self._returns[goes_on] += step.rewards[goes_on]
+        return self._observe(), step.rewards, step.ends, step.infos
 
     def close(self) -> None:
         """There is nothing to close."""
 
-    def _attributes(self) -> dict[str, list[Any]]:
+    def _attributes(self) -> dict[str, Sequence[Any]]:
         """The ``render_mode``, ``seat`` and ``action_masks`` of all games."""
         return {**super()._attributes(), "seat": self.seats.tolist()}
 
@@ -302,28 +283,18 @@ class SelfPlayVecEnv(MaskedVecEnv):
         """1 for the learner's legal actions, int8 ``(num_envs, num_actions)``; a step overwrites them."""
         return self._masks
 
-    def take_finished(self) -> FinishedGames:
-        """The games that have ended since the last call, if the environment was made to keep them."""
-        empty = np.empty(0, np.int64)
-        none = FinishedGames(self.rules.empty_states(0), empty, empty, empty.astype(np.bool_), empty)
-        finished = FinishedGames._make(map(np.concatenate, zip(none, *self._finished, strict=True)))
-        self._finished.clear()
-        return finished
-
     def games(self) -> list[BaseGame]:
         """Copies of all games."""
         return [self.rules.game.unchecked(self.states, i) for i in range(self.num_envs)]
 
     def save(self) -> dict[str, npt.NDArray[Any]]:
         """Copies of all that the games depend on, except the opponents, for :meth:`restore`."""
-        arrays: dict[str, npt.NDArray[Any]] = {
-            "states": self.states.view(np.uint8),
-            "streams": self._streams,
-            "lengths": self._lengths,
+        return {
+            "states": self.states.view(np.uint8).copy(),
+            "streams": self._streams.copy(),
+            "lengths": self._lengths.copy(),
+            "returns": self._returns.copy(),
         }
-        if self._rewarding.kind == SCORE:
-            arrays["returns"] = self._returns
-        return {name: array.copy() for name, array in arrays.items()}
 
     def restore(self, saved: dict[str, npt.NDArray[Any]]) -> Observation:
         """Continues from what :meth:`save` returned; returns the observations.
@@ -344,9 +315,7 @@ class SelfPlayVecEnv(MaskedVecEnv):
         self.states[:] = states
         self._streams[:] = saved["streams"]
         self._lengths[:] = saved["lengths"]
-        self._returns[:] = saved.get("returns", 0)
-        self._points[:] = self._own_scores()
-        self._finished.clear()
+        self._returns[:] = saved["returns"]
         return self._observe()
 
     # --- playing ------------------------------------------------------------------------------------------
@@ -354,81 +323,76 @@ class SelfPlayVecEnv(MaskedVecEnv):
     @contextmanager
     def _undone_by_errors(self) -> Iterator[None]:
         """Brings games and random streams back to where they were if the block raises an error."""
-        counts: tuple[npt.NDArray[Any], ...] = (self._lengths, self._returns, self._points)
-        arrays = (self.states, self._streams, *counts, self.opponent_numbers)
-        before, finished, turns = [array.copy() for array in arrays], len(self._finished), self.turns
+        arrays = (self.states, self._streams, self._lengths, self._returns, self.opponent_numbers)
+        before, turns = [array.copy() for array in arrays], self.turns
         try:
             yield
         except BaseException:
             for array, values in zip(arrays, before, strict=True):
                 array[:] = values
-            del self._finished[finished:]
             self.turns = turns
             if self._has_begun:
                 self._observe()
             raise
+
+    def _new_step(self) -> _Step:
+        games = self.num_envs
+        infos: list[Info] = [{} for _ in range(games)]
+        return _Step(np.zeros(games, np.float32), np.zeros(games, np.bool_), infos, self._own_scores())
 
     def _play(self, games: Games, actions: npt.NDArray[np.int64]) -> None:
         """Plays legal actions ``(k,)`` in the ``k`` listed games."""
         loop(batches.play_listed, self.rules)(self.states, games, actions)
         self.turns += len(games)
 
-    def _play_on(self) -> None:
+    def _play_on(self, step: _Step) -> None:
         """Plays up to the learner's next decision in every game, and begins a new game where one ends."""
         while True:
             self.turns += loop(batches.play_forced, self.rules)(self.states)
             ended = list_games(batches.list_over, self.rules, self.states)
             if len(ended):
-                self._finish(ended)
+                self._finish(ended, step)
                 self._begin(ended)
                 continue
             waiting = list_games(batches.list_waiting, self.rules, self.states, self.seats)
             if not len(waiting):
                 return
-            self._let_opponents_move(waiting)
+            assert self._opponents is not None
+            self._play(waiting, self._opponents.answers(records_at(self.states, waiting), waiting))
 
-    def _let_opponents_move(self, waiting: Games) -> None:
-        assert self._opponents is not None
-        self._play(waiting, self._opponents.answers(records_at(self.states, waiting), waiting))
-
-    def _finish(self, ended: Games) -> None:
+    def _finish(self, ended: Games, step: _Step) -> None:
         """Notes the results of games that are over."""
         outcomes = np.zeros(self.num_envs)
         scores = np.zeros((self.num_envs, self.num_players), np.int16)
         if self.num_players > 1:
             loop(batches.write_final_rewards, self.rules)(self.states, ended, self.seats, OUTCOME, outcomes)
         loop(batches.write_scores, self.rules)(self.states, ended, self.seats, scores)
-        self._rewards[ended] = self._rewarding.of_ends(outcomes[ended], scores[ended])
-        if self._rewarding.kind == SCORE:
-            self._rewards[ended] = self._rewarding.of_points(scores[ended, 0] - self._points[ended])
-        self._ends[ended] = True
         loop(batches.write_views, self.rules)(self.states, ended, self.seats, self._masks, self._observations)
+        step.rewards[ended] = self._scale * self._worth(outcomes, scores, step.scores)[ended]
+        step.ends[ended] = True
+        self._returns[ended] += step.rewards[ended]
         for game in ended:
-            self._infos[game] = self._info_of_end(game, outcomes[game], scores[game])
-        if not self.keep_finished:
-            return
-        games = FinishedGames(self.states, self.seats, self.opponent_numbers, outcomes > 0, self._lengths)
-        self._finished.append(FinishedGames._make(array[ended] for array in games))
+            seconds = round(time.time() - self._created, 6)
+            step.infos[game] |= {
+                "terminal_observation": self._observations[game].copy(),
+                "episode": {"r": float(self._returns[game]), "l": int(self._lengths[game]), "t": seconds},
+                "scores": scores[game].copy(),
+                "game": self.rules.game.unchecked(self.states, game),
+            }
+            if self.num_players > 1:
+                opponent = int(self.opponent_numbers[game])
+                step.infos[game] |= {"is_success": bool(outcomes[game] > 0), "opponent": opponent}
 
-    def _info_of_end(self, game: int, outcome: float, scores: npt.NDArray[np.int16]) -> Info:
-        """What is told of a game that ended."""
-        total = float(self._returns[game] + self._rewards[game])
-        seconds = round(time.time() - self._created, 6)
-        info: Info = {
-            "terminal_observation": self._observations[game].copy(),
-            "episode": {"r": total, "l": int(self._lengths[game]), "t": seconds},
-            "scores": scores.copy(),
-        }
-        if self.num_players > 1:
-            info |= {"is_success": bool(outcome > 0), "opponent": int(self.opponent_numbers[game])}
-        return info
-
-    def _reward_points(self) -> None:
-        """Rewards what the learners' scores have changed by, in games that go on."""
-        scores, goes_on = self._own_scores(), ~self._ends
-        self._rewards[goes_on] = self._rewarding.of_points((scores - self._points)[goes_on])
-        self._returns[goes_on] += self._rewards[goes_on]
-        self._points[:] = scores
+    def _worth(
+        self, outcomes: npt.NDArray[Any], scores: npt.NDArray[np.int16], before: npt.NDArray[np.int16]
+    ) -> npt.NDArray[Any]:
+        """Rewards ``(n,)`` for the ends of games; ``before`` are the learners' scores at the last step."""
+        if self._kind == SCORE:
+            return scores[:, 0] - before
+        if self._kind == OUTCOME and self._weights is None:
+            return outcomes
+        margins = scores[:, 0] - scores[:, 1:].max(1)
+        return margins / MARGIN_SCALE if self._weights is None else weighed(self._weights, outcomes, margins)
 
     def _own_scores(self) -> npt.NDArray[np.int16]:
         """The learners' present scores, int16 ``(num_envs,)``."""
@@ -456,27 +420,87 @@ class SelfPlayVecEnv(MaskedVecEnv):
             self._opponents.reseed(check_seed(seed))
 
 
-class _Rewarding:
-    """What the learner is rewarded for; see :class:`SelfPlayVecEnv` for the arguments."""
+def _weights_and_kind(rewards: str | Reward | None, players: int) -> tuple[Reward | None, int]:
+    """The weights of outcome and margin, if these are given, and the kind of rewards."""
+    if not isinstance(rewards, Reward):
+        return None, check_rewards(rewards, players)
+    if players == 1:
+        raise ValueError("rewards weigh outcome and margin, which need 2 players; alone there is 'score'")
+    return rewards, OUTCOME
 
-    def __init__(self, rewards: str | Reward | None, scale: float, players: int) -> None:
-        self._weights = rewards if isinstance(rewards, Reward) else None
-        if self._weights is not None and players == 1:
-            raise ValueError("rewards weigh outcome and margin, which need 2 players; alone there is 'score'")
-        self.kind = OUTCOME if isinstance(rewards, Reward) else check_rewards(rewards, players)
-        if isinstance(scale, bool) or not isinstance(scale, int | float) or not 0 < scale < np.inf:
-            raise ValueError(f"reward_scale is {short_repr(scale)}; it must be a number above 0")
-        self._scale = scale
 
-    def of_ends(self, outcomes: npt.NDArray[np.float64], scores: npt.NDArray[np.int16]) -> npt.NDArray[Any]:
-        """Rewards ``(k,)`` for the ends of games with outcomes ``(k,)`` and scores ``(k, players)``."""
-        if self._weights is None and self.kind != MARGIN:
-            return outcomes * self._scale
-        margins = scores[:, 0] - scores[:, 1:].max(1)
-        if self._weights is None:
-            return margins / MARGIN_SCALE * self._scale
-        return weighed(self._weights, outcomes, margins) * self._scale
+# --- Gymnasium --------------------------------------------------------------------------------------------
 
-    def of_points(self, points: npt.NDArray[np.int16]) -> npt.NDArray[Any]:
-        """Rewards ``(k,)`` for points gained."""
-        return points * self._scale
+
+def as_vec_env(envs: VectorEnv[Any, Any, Any]) -> VecEnv:
+    """The environments of ``gymnasium.make_vec`` for an algorithm of Stable-Baselines3, with action masks.
+
+    >>> import gymnasium
+    >>> envs = gymnasium.make_vec("patchwork_env:Patchwork-v0", num_envs=64, opponent="greedy")
+    >>> as_vec_env(envs).reset().shape
+    (64, 307)
+
+    ``VecMonitor`` of Stable-Baselines3 adds the returns and lengths of episodes. :class:`SelfPlayVecEnv` is
+    faster, and the one for self-play.
+
+    Args:
+        envs: Environments that begin the next episode in the step in which one ends, and whose infos hold
+            ``action_mask``, as those of this package.
+
+    Raises:
+        ValueError: The environments begin episodes in another step.
+    """
+    mode = envs.metadata.get("autoreset_mode")
+    if mode != AutoresetMode.SAME_STEP:
+        raise ValueError(
+            f"the environments have autoreset_mode {short_repr(mode)}; it must be AutoresetMode.SAME_STEP, "
+            "as with vectorization_mode='vector_entry_point'"
+        )
+    return _VecEnvOfGymnasium(envs)
+
+
+class _VecEnvOfGymnasium(MaskedVecEnv):
+    def __init__(self, envs: VectorEnv[Any, Any, Any]) -> None:
+        self._envs = envs
+        self.render_mode = envs.render_mode
+        self._masks = np.zeros((envs.num_envs, 0), np.int8)
+        self._actions: npt.NDArray[Any] = np.zeros(envs.num_envs, np.int64)
+        super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
+
+    def reset(self) -> Any:
+        """Begins all episodes, after ``seed`` with new random numbers."""
+        observations, infos = self._envs.reset(seed=self._seeds[0], options=self._options[0] or None)
+        self._reset_seeds()
+        self._reset_options()
+        self._masks = infos[_MASK]
+        return _copied(observations)
+
+    def step_async(self, actions: npt.NDArray[Any]) -> None:
+        """Takes the actions."""
+        self._actions = actions
+
+    def step_wait(self) -> tuple[Any, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[Info]]:
+        """Plays the actions."""
+        observations, rewards, terminations, truncations, infos = self._envs.step(self._actions)
+        self._masks = infos[_MASK]
+        ends = terminations | truncations
+        told: list[Info] = [{} for _ in range(self.num_envs)]
+        for env in np.flatnonzero(ends).tolist():
+            final = infos["final_info"]
+            told[env] = {
+                key: final[key][env] for key in final if not key.startswith("_") and final[f"_{key}"][env]
+            }
+            told[env]["terminal_observation"] = infos["final_obs"][env]
+            told[env]["TimeLimit.truncated"] = bool(truncations[env] and not terminations[env])
+        return _copied(observations), rewards.astype(np.float32), ends, told
+
+    def close(self) -> None:
+        """Closes the environments."""
+        self._envs.close()
+
+
+def _copied(observations: Any) -> Any:
+    """Observations that the next step does not overwrite."""
+    if isinstance(observations, dict):
+        return {name: array.copy() for name, array in observations.items()}
+    return observations.copy()

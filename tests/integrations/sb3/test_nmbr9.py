@@ -40,7 +40,7 @@ def test_a_run_learns_from_points_and_its_policy_plays(config, tmp_path):
     assert metrics["games/decisions_per_game"] == 20
     trainer.step()
     assert trainer.is_done
-    assert trainer.opponents is None
+    assert trainer.self_play is None
     trainer.write_final(tmp_path)
     game = Game(seed=3)
     for source in (tmp_path, tmp_path / "model.zip"):

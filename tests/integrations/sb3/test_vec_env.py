@@ -18,7 +18,8 @@ from patchwork_env.errors import OpponentError, UnknownOptionError
 from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv
 from patchwork_env.learning.config import Reward
 from patchwork_env.patchwork import Game, IllegalActionError
-from patchwork_env.patchwork.rules import RULES, deal
+from patchwork_env.patchwork.engine import deal
+from patchwork_env.patchwork.rules import RULES
 from patchwork_env.patchwork.state import empty_states
 
 REWARD = Reward(outcome=0.5, margin=2.0, margin_scale=20.0)
@@ -165,46 +166,34 @@ def test_opponents_have_their_games():
 
 def test_opponents_change_when_a_game_begins():
     first, second = Recorder(), Recorder()
-    env = SelfPlayVecEnv(4, [first], seed=1, keep_finished=True)
+    env = SelfPlayVecEnv(4, [first], seed=1)
     env.reset()
     env.set_opponents([second])
     assert env.opponents == [second, first]
-    changed, given = set(), []
+    changed = set()
     while len(changed) < 4:
         assert env.opponent_numbers.tolist() == [int(game not in changed) for game in range(4)]
         ((_, _, _, infos),) = play(env, 1)
         for game, info in enumerate(infos):
             if info:
-                given.append(info["opponent"])
                 assert info["opponent"] == int(game not in changed)
                 changed.add(game)
-    assert sorted(env.take_finished().opponents) == sorted(given)
     env.set_opponents([second])
     assert env.opponents == [second]
     assert env.opponent_numbers.tolist() == [0] * 4
 
 
-def test_finished_games():
-    env = SelfPlayVecEnv(6, ["random", "greedy"], seed=2, keep_finished=True)
+def test_games_that_end():
+    env = SelfPlayVecEnv(6, ["random", "greedy"], seed=2)
     env.reset()
-    assert len(env.take_finished().states) == 0
     steps = list(play(env, 60))
-    infos = [(i, info) for _, _, _, infos in steps for i, info in enumerate(infos) if info]
-    finished = env.take_finished()
-    order = np.argsort(finished.opponents, kind="stable")
-    assert len(finished.states) == len(infos) > 5
-    assert sorted(finished.lengths) == sorted(info["episode"]["l"] for _, info in infos)
-    assert finished.won.sum() == sum(info["is_success"] for _, info in infos)
-    assert finished.opponents[order].tolist() == sorted(info["opponent"] for _, info in infos)
-    for i in range(len(finished.states)):
-        game = Game.from_state(finished.states, i)
-        assert game.is_over
-        assert (game.winner() == finished.seats[i]) == finished.won[i]
-    assert len(env.take_finished().states) == 0
-    env = SelfPlayVecEnv(6, seed=2)  # which would keep more and more
-    env.reset()
-    assert sum(ends.sum() for _, _, ends, _ in play(env, 60)) > 5
-    assert len(env.take_finished().states) == 0
+    ended = [(env.seats[i], info) for _, _, _, infos in steps for i, info in enumerate(infos) if info]
+    assert len(ended) > 5
+    assert {info["opponent"] for _, info in ended} == {0, 1}
+    for seat, info in ended:
+        assert info["game"].is_over
+        assert (info["game"].winner() == seat) == info["is_success"]
+        assert info["game"].scores()[seat] == info["scores"][0]
 
 
 # --- the conventions of Stable-Baselines3 -------------------------------------------------------------------
@@ -441,14 +430,16 @@ def test_nmbr9_alone_is_rewarded_by_points():
 
 
 def test_nmbr9_against_others():
-    env = SelfPlayVecEnv(6, "greedy", game="nmbr9", players=3, seed=1, keep_finished=True)
+    env = SelfPlayVecEnv(6, "greedy", game="nmbr9", players=3, seed=1)
     env.reset()
     assert env.seats.tolist() == [0, 1, 2] * 2
+    ended = 0
     for _, _, ends, infos in play(env, 20):
+        ended += ends.sum()
         for info in (info for info, end in zip(infos, ends, strict=True) if end):
             assert len(info["scores"]) == 3
             assert info["is_success"] == (info["scores"][0] > info["scores"][1:].max())
-    assert len(env.take_finished().states) == 6
+    assert ended == 6
     saved, other = env.save(), SelfPlayVecEnv(6, "greedy", game="nmbr9", players=2)
     with pytest.raises(ValueError, match=r"the saved games have \[3\] players, not 2"):
         other.restore(saved)

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import torch
 
-from patchwork_env.integrations.sb3.random_states import RandomStates
 from patchwork_env.learning.algorithms.common.state import (
     as_arrays,
     as_tensors,
@@ -122,14 +121,3 @@ def test_arrays_come_back():
         "streams": [1, 2**63],
         "ends": [True, False],
     }
-
-
-@pytest.mark.parametrize("place", [-1, 625, 2**31, "1", 1.5])
-def test_random_numbers_do_not_go_on_behind_their_state(place):
-    """NumPy takes any place, and reads there."""
-    states = RandomStates(3)
-    state = states.state_dict()
-    states.load_state_dict(state)
-    state["numpy"]["state"]["pos"] = place
-    with pytest.raises(ValueError, match="pos"):
-        states.load_state_dict(state)

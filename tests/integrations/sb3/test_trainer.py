@@ -227,42 +227,42 @@ def test_opponents(config):
     assert trainer.env.opponent_numbers.tolist() == [0] * 12 + [1] * 4
     for _ in range(4):
         trainer.step()
-    trainer.opponents.choose()
+    trainer.self_play.choose_opponents()
     names = [opponent.name for opponent in trainer.env.opponents[:4]]
     assert names == ["present self", "past self", "past self", "greedy"]
     assert trainer.env.opponent_numbers.tolist()[-4:] == [3] * 4
     trainer.env.reset()
     assert trainer.env.opponent_numbers.tolist() == [0] * 4 + [1, 1, 2, 2] * 2 + [3] * 4
-    assert trainer.env.opponents[0].network.action_net is trainer.model.policy.action_net
+    assert trainer.env.opponents[0].network.action_net is trainer.network.action_net
     snapshot = trainer.env.opponents[1].network.action_net
-    assert (snapshot.weight != trainer.model.policy.action_net.weight).any()
+    assert (snapshot.weight != trainer.network.action_net.weight).any()
 
 
 def test_league_games_are_played_to_their_ends_against_one_past_self(config):
     """The results that the league hears of are those of the snapshot that a game began against."""
     trainer = small_trainer(config, "league.snapshot_every=1", "league.opponents=1", "league.size=1")
     began, heard, expected = {}, Counter(), Counter()
-    record, begin, finish = trainer.opponents.pool.record, trainer.env._begin, trainer.env._finish
+    record, begin, finish = trainer.self_play.pool.record, trainer.env._begin, trainer.env._finish
 
     def note_begin(games):
         begin(games)
-        began.update((game, trainer.opponents.keys()[game]) for game in games.tolist())
+        began.update((game, trainer.self_play.opponent_keys()[game]) for game in games.tolist())
 
-    def note_end(games):
+    def note_end(games, step):
         expected.update(began[game] for game in games.tolist() if began[game] >= 0)
-        assert [trainer.opponents.keys()[game] for game in games] == [began[game] for game in games]
-        finish(games)
+        assert [trainer.self_play.opponent_keys()[game] for game in games] == [began[game] for game in games]
+        finish(games, step)
 
     def note_results(wins, games):
         heard.update(games)
         record(wins, games)
 
-    trainer.env._begin, trainer.env._finish, trainer.opponents.pool.record = (
+    trainer.env._begin, trainer.env._finish, trainer.self_play.pool.record = (
         note_begin,
         note_end,
         note_results,
     )
-    began.update(enumerate(trainer.opponents.keys()))
+    began.update(enumerate(trainer.self_play.opponent_keys()))
     for _ in range(12):
         trainer.step()
     assert len(expected) > 2
@@ -295,6 +295,17 @@ def test_values_learn_how_games_end(config):
     )
     explained = [trainer.step()["losses/explained_variance"] for _ in range(8)]
     assert explained[-1] > max(0.2, explained[0])
+
+
+@pytest.mark.parametrize("place", [-1, 625, 2**31, "1", 1.5])
+def test_random_numbers_do_not_go_on_behind_their_state(config, place):
+    """NumPy takes any place, and reads there."""
+    trainer = small_trainer(config)
+    state = trainer.state_dict()
+    trainer.load_state_dict(state)
+    state["global_random"]["numpy"]["state"]["pos"] = place
+    with pytest.raises(ValueError, match="pos"):
+        trainer.load_state_dict(state)
 
 
 # --- the network of the game --------------------------------------------------------------------------------
@@ -353,7 +364,6 @@ def test_divergence_is_told(config):
         ("maskable_ppo.fixed_opponents=[]", "one of them asks for the other"),
         ("maskable_ppo.fixed_fraction=0", "one of them asks for the other"),
         ("maskable_ppo.fixed_fraction=0.75", "more than all games"),
-        ("maskable_ppo.activation_fn=gelu", "'relu' or 'tanh'"),
         ("maskable_ppo.net_arch=[0]", "greater than or equal to 1"),
         ("maskable_ppo.epoch=3", "did you mean 'maskable_ppo.epochs'"),
         ("ppo.epochs=3", "of no use to the algorithm 'maskable_ppo'"),
@@ -375,7 +385,7 @@ def test_unknown_fixed_opponents(config, tmp_path, capsys):
 
 @pytest.mark.parametrize(
     "override",
-    ["maskable_ppo.net_arch=[25]", "maskable_ppo.num_envs=32", "maskable_ppo.activation_fn=tanh"],
+    ["maskable_ppo.net_arch=[25]", "maskable_ppo.num_envs=32"],
 )
 def test_resuming_with_another_configuration_is_refused(run, capsys, override):
     before = sorted(path.read_bytes() for path in run.rglob("*") if path.is_file())

@@ -50,7 +50,7 @@ def evaluate(network: PolicyNetwork, observations: Tensor, masks: Tensor) -> Eva
 
     The masks ``(n, actions)`` are not 0 for the legal actions; a row may have none.
     """
-    rows, actions = _legal(masks)
+    rows, actions = legal_actions(masks)
     return Evaluated(rows, actions, network(Inputs(observations, rows, actions)))
 
 
@@ -86,7 +86,7 @@ def _counts(evaluated: Evaluated) -> npt.NDArray[np.int64]:
     return counts
 
 
-def _legal(masks: Tensor) -> tuple[Tensor, Tensor]:
+def legal_actions(masks: Tensor) -> tuple[Tensor, Tensor]:
     """Rows and columns of the entries that are not 0; on the CPU NumPy finds them faster."""
     if masks.device.type != "cpu":
         rows, actions = masks.nonzero(as_tuple=True)

@@ -1,0 +1,238 @@
+"""Self-play as a callback of Stable-Baselines3: present self, past selves of a league, and fixed agents."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import safetensors.torch
+from stable_baselines3.common.callbacks import BaseCallback
+from torch import nn
+
+from patchwork_env.agents import Agent
+from patchwork_env.core.checks import check_between, check_seed
+from patchwork_env.core.documents import one_line, parse_json
+from patchwork_env.core.files import write_bytes
+from patchwork_env.core.names import short_repr
+from patchwork_env.envs.options import complete
+from patchwork_env.integrations.sb3.agents import as_agent, snapshot_of
+from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv
+from patchwork_env.learning.algorithms.common.league import SnapshotPool
+from patchwork_env.learning.algorithms.common.state import MOST, State, join, split
+from patchwork_env.learning.algorithms.common.trainer import grouped
+from patchwork_env.learning.config import League
+
+_LEAGUE = "patchwork_env league"
+"""The entry of a file's metadata that holds what is no tensor."""
+_UNFIT = (KeyError, TypeError, ValueError, RuntimeError, AttributeError, safetensors.SafetensorError)
+"""The errors that states of other policies or damaged ones lead to."""
+_PRESENT_SELF = 0
+
+
+class SelfPlayCallback(BaseCallback):
+    """Lets a model of MaskablePPO learn against itself: its present weights, and past ones from a league.
+
+    ``model.learn(1_000_000, SelfPlayCallback(fraction=0.25))`` is all that it takes. The environment is a
+    :class:`SelfPlayVecEnv` for several players, wrapped or not. The last games, a ``fixed_fraction`` of all,
+    keep playing against the opponents that the environment was made with; those before, a ``fraction``,
+    against past selves; all others against the present self, whose weights follow the learner's at every
+    step. Opponents draw their actions, and a game keeps its opponent to its end. The logger gets win rates as
+    ``games/...`` and ``league/...``.
+
+    To go on with the same league in another call of ``learn``, with the same or another environment and
+    model, give it the same callback; in another process, one that :meth:`load_league` has given the file of
+    :meth:`save_league`.
+
+    Args:
+        fixed_fraction: The share of the games against the environment's own opponents, 0 to 1.
+        seed: The seed of all draws, ``0 ... 2**64 - 1``; None for that of the model.
+        verbose: See ``BaseCallback``.
+        league: Keys of the section ``league`` of configurations, with the same defaults: ``fraction``, 0.25;
+            ``snapshot_every`` so many rollouts, 10; ``size``, 20, the most snapshots that are kept;
+            ``opponents``, 4, how many of them play at the same time; ``choice``, ``"hard"``, ``"even"`` or
+            ``"uniform"``, which are drawn more often; ``half_life``, 20.
+
+    Attributes:
+        pool: The past selves, and the results against them.
+
+    Raises:
+        ValueError: A value is not allowed, or the model's environment is another one.
+        UnknownOptionError: There is no such option.
+    """
+
+    def __init__(
+        self, *, fixed_fraction: float = 0.0, seed: int | None = None, verbose: int = 0, **league: Any
+    ) -> None:
+        super().__init__(verbose)
+        own = ("fixed_fraction", "seed", "verbose")
+        self.league = League(**complete(league, League().model_dump(), own, type(self).__name__))
+        most = 1 - self.league.fraction
+        if not isinstance(fixed_fraction, int | float) or not 0 <= fixed_fraction <= most:
+            raise ValueError(
+                f"fixed_fraction is {short_repr(fixed_fraction)}; with a fraction of {self.league.fraction} "
+                f"it must be from 0 to {most:g}"
+            )
+        self._fixed_fraction, self._seed = fixed_fraction, check_seed(seed)
+        self.pool: SnapshotPool[nn.Module] = SnapshotPool(self.league)
+        self._rollouts = 0
+        self._env: SelfPlayVecEnv | None = None
+        self._learner: Any = None
+
+    # --- the league in other processes --------------------------------------------------------------------
+
+    def state_dict(self) -> State:
+        """The past selves and the results against them."""
+        return {**self.pool.state_dict(), "rollouts": self._rollouts}
+
+    def load_state_dict(self, state: State, model: Any) -> None:
+        """Goes on with the league of a :meth:`state_dict`; the policy of ``model`` is like those in it.
+
+        Raises:
+            KeyError, TypeError, ValueError, RuntimeError: The state does not fit; nothing has changed.
+        """
+        pool: SnapshotPool[nn.Module] = SnapshotPool(self.league)
+        pool.load_state_dict(state, snapshot_of(model))
+        self._rollouts = check_between(state["rollouts"], 0, MOST, "the number of rollouts")
+        self.pool = pool
+
+    def save_league(self, path: str | os.PathLike[str]) -> None:
+        """Writes the past selves and the results against them, in the format safetensors.
+
+        Raises:
+            StorageError: The file cannot be written.
+        """
+        values, tensors = split(self.state_dict())
+        own = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
+        write_bytes(Path(path), safetensors.torch.save(own, {_LEAGUE: json.dumps(values)}))
+
+    def load_league(self, path: str | os.PathLike[str], model: Any) -> None:
+        """Goes on with a league that :meth:`save_league` has written; nothing in the file is executed.
+
+        Args:
+            path: The path of the file.
+            model: The model that will learn, whose policy has the layers of those in the file.
+
+        Raises:
+            FileNotFoundError: There is no such file.
+            ValueError: It is no league, or one of other policies.
+        """
+        try:
+            with safetensors.safe_open(path, "pt") as file:
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+                values = parse_json((file.metadata() or {})[_LEAGUE], str(path))
+            self.load_state_dict(join(values, tensors), model)
+        except _UNFIT as error:
+            raise ValueError(f"{path} holds no league of such policies: {one_line(str(error))}") from None
+        self._env = None
+
+    # --- while a model learns -----------------------------------------------------------------------------
+
+    def _init_callback(self) -> None:
+        env = self.training_env.unwrapped
+        if not isinstance(env, SelfPlayVecEnv) or env.num_players == 1:
+            what = "one for a single player" if isinstance(env, SelfPlayVecEnv) else short_repr(env)
+            raise ValueError(f"the environment is {what}; self-play needs a SelfPlayVecEnv with opponents")
+        if env is self._env and self.model is self._learner:
+            return
+        self._env, self._learner, self._has_begun = env, self.model, False
+        self.random = np.random.default_rng(self.model.seed if self._seed is None else self._seed)
+        self._present_self: Agent = as_agent(self.model, "present self", sample=True)
+        self._past_selves: dict[int, Agent] = {}
+        self._fixed = env.first_opponents
+        self._results: list[tuple[Agent, bool]] = []
+
+    def _on_rollout_start(self) -> None:
+        self.choose_opponents()
+
+    def _on_step(self) -> bool:
+        for info in self.locals["infos"]:
+            if "opponent" in info:
+                self._results.append((self._games.opponents[info["opponent"]], info["is_success"]))
+        return True
+
+    def _on_rollout_end(self) -> None:
+        self.record_results()
+        self.add_snapshot_if_due()
+
+    @property
+    def _games(self) -> SelfPlayVecEnv:
+        assert self._env is not None
+        return self._env
+
+    def choose_opponents(self) -> None:
+        """Draws past selves, and gives opponents to games that begin; at first to all games at once."""
+        at_once, self._has_begun = not self._has_begun, True
+        in_play = set() if at_once else {key for key in self.opponent_keys() if key >= 0}
+        drawn = self.pool.draw(self.random, in_play)
+        self._past_selves = {number: self._past_self(number) for number in (*drawn, *sorted(in_play))}
+        opponents = [self._present_self, *(self._past_selves[number] for number in drawn), *self._fixed]
+        leaving = [self._past_selves[number] for number in sorted(in_play.difference(drawn))]
+        for opponent in (*opponents, *leaving):
+            opponent.reseed(int(self.random.integers(2**63)))
+        games = self._games.num_envs
+        numbers = np.full(games, _PRESENT_SELF)
+        first_fixed = games - round(self._fixed_fraction * games)
+        first_league = max(0, first_fixed - round(self.league.fraction * games))
+        numbers[first_league:first_fixed] = self._in_turn(first_fixed - first_league, 1, len(drawn))
+        numbers[first_fixed:] = self._in_turn(games - first_fixed, 1 + len(drawn), len(self._fixed))
+        self._games.set_opponents(opponents, numbers, at_once=at_once)
+
+    def _in_turn(self, count: int, first: int, choices: int) -> npt.NDArray[np.int64]:
+        """The opponents of ``count`` games, ``choices`` of them from ``first`` on, each from all seats.
+
+        Without any choice it is the present self.
+        """
+        if choices == 0:
+            return np.full(count, _PRESENT_SELF)
+        return first + np.arange(count) // self._games.num_players % choices
+
+    def _past_self(self, number: int) -> Agent:
+        """The agent of a snapshot, the same object as long as the snapshot is in play."""
+        make = partial(as_agent, name="past self", sample=True)
+        return self._past_selves.get(number) or make(self.pool.policy(number))
+
+    def record_results(self) -> None:
+        """Tells the league and the logger how the games of a rollout ended."""
+        wins, games = {}, {}
+        for number, past_self in self._past_selves.items():
+            won = [won for opponent, won in self._results if opponent is past_self]
+            wins[number], games[number] = float(sum(won)), float(len(won))
+        self.pool.record(wins, games)
+        metrics = grouped("league", self.pool.statistics())
+        if sum(games.values()):
+            metrics["games/win_rate_against_past_self"] = sum(wins.values()) / sum(games.values())
+        for agent in self._fixed:
+            if won := [won for opponent, won in self._results if opponent is agent]:
+                metrics[f"games/win_rate_against_{agent.name}"] = float(np.mean(won))
+        self._results.clear()
+        for name, value in metrics.items():
+            self.logger.record(name, value)
+
+    def add_snapshot_if_due(self) -> None:
+        """Counts a rollout, and adds the present self to the league from time to time."""
+        self._rollouts += 1
+        if self._rollouts % self.league.snapshot_every == 0:
+            self.pool.add(snapshot_of(self.model))
+
+    # --- games in progress --------------------------------------------------------------------------------
+
+    def opponent_keys(self) -> list[int]:
+        """The opponent in each game: a past self's number, -1 for the present self, lower for a fixed one."""
+        agents = [self._present_self, *self._fixed]
+        keys = {id(agent): -1 - place for place, agent in enumerate(agents)}
+        keys |= {id(agent): number for number, agent in self._past_selves.items()}
+        return [keys[id(self._games.opponents[number])] for number in self._games.opponent_numbers]
+
+    def load_opponent_keys(self, keys: Sequence[int]) -> None:
+        """Gives games in progress the opponents of :meth:`opponent_keys`."""
+        self._past_selves = {key: self._past_self(key) for key in sorted(set(keys)) if key >= 0}
+        opponents = [self._present_self, *self._fixed, *self._past_selves.values()]
+        places = {key: 1 + len(self._fixed) + place for place, key in enumerate(self._past_selves)}
+        numbers = [places[key] if key >= 0 else -1 - key for key in keys]
+        self._games.set_opponents(opponents, np.array(numbers), at_once=True)
