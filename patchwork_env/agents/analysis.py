@@ -25,15 +25,14 @@ _MOST_WORDS = 6
 
 
 class Line(NamedTuple):
-    """The result of a search for one action.
+    """The result of a search for one action of the player to move.
 
     Attributes:
-        action: The action of the player to move.
+        action: The action.
         visits: The number of simulations that began with it.
-        margin: The expected final margin, in points, for the player to move.
-        win: The probability that the player to move wins.
-        exact: Whether margin and probability are exact, as far as they depend on actions that the search
-            considered.
+        margin: The expected final margin, in points, for that player.
+        win: The probability that this player wins.
+        exact: Whether both are exact, as far as they depend on actions that the search considered.
         variation: The line of play that the search considers best, from the action on.
     """
 
@@ -46,12 +45,12 @@ class Line(NamedTuple):
 
 
 class ScoreLine(NamedTuple):
-    """The result of a search for one action, in a game that everybody plays for points.
+    """The result of a search for one action of the player to move, in a game played for points.
 
     Attributes:
-        action: The action of the player to move.
+        action: The action.
         visits: The number of simulations that began with it.
-        score: The expected final score of the player to move.
+        score: The expected final score of that player.
         exact: Whether that is the score for sure.
     """
 
@@ -68,26 +67,23 @@ class Analyst(Protocol):
     def search(self, game: Any) -> Sequence[Line]:
         """A line for every action that its search considers; the one that it would play comes first."""
 
-    def appraise(self, game: Any) -> Sequence[Line]:
+    def evaluate_moves(self, game: Any) -> Sequence[Line]:
         """A line for every legal action by the learned value alone, without a search; the best first."""
 
-    def alike(self, game: Any) -> dict[int, list[int]]:
+    def symmetric_moves(self, game: Any) -> dict[int, list[int]]:
         """For every legal action, all that lead to the same position up to symmetry, itself included."""
 
 
 @runtime_checkable
-class Deepener(Protocol):
+class IncrementalAnalyst(Protocol):
     """An agent whose analysis goes on while somebody looks."""
 
     def deepen(self, game: Any) -> Iterator[Sequence[Any]]:
-        """The lines of a search that goes on, again and again; the one that it would play comes first.
-
-        They are of the type :class:`Line` or :class:`ScoreLine`.
-        """
+        """The lines, :class:`Line` or :class:`ScoreLine`, of a search that goes on; the best come first."""
 
 
 @runtime_checkable
-class Scorer(Deepener, Protocol):
+class Scorer(IncrementalAnalyst, Protocol):
     """An agent that analyses a game that everybody plays for points; its lines are :class:`ScoreLine`."""
 
     def expected_scores(self, game: Any) -> Sequence[float]:
@@ -99,14 +95,13 @@ class AnalysedMove:
     """A move and what to expect of it, for the player to move.
 
     Attributes:
-        action: The action of the player to move.
+        action: The action.
         move: The action in the notation of the game.
         margin: The expected final margin, in points.
         win: The probability to win, 0-1.
         visits: The number of simulations that began with the move.
-        source: The source of the figures. ``"exact"``: the ending is solved, as far as it depends on moves
-            that the search considered; ``"search"``: the simulations; ``"value"``: there are no visits, and
-            the learned value judges the position after the move.
+        source: ``"exact"``: the ending is solved, as far as it depends on moves that the search considered;
+            ``"search"``: the figures are those of the simulations; ``"value"``: those of the learned value.
         line: The line of play that the search considers best, from the move on, in notation.
         alike: The other legal moves that lead to the same position up to turns and flips of the quilt.
     """
@@ -196,9 +191,9 @@ def analyse(game: BaseGame, agent: Agent, k: int | None = None) -> Analysis:
         )
     most = None if k is None else check_at_least_one(k, "k")
     agent.check_states(record_of(game))
-    groups = agent.alike(game)
+    groups = agent.symmetric_moves(game)
     lines: dict[int, Line] = {}
-    for line in (*agent.search(game), *agent.appraise(game)):
+    for line in (*agent.search(game), *agent.evaluate_moves(game)):
         lines.setdefault(groups[line.action][0], line)
     moves = [_analysed(game, line, groups[line.action]) for line in list(lines.values())[:most]]
     return Analysis(agent.name, game.current_player, len(groups), tuple(moves))
@@ -234,13 +229,9 @@ def _table(moves: Sequence[AnalysedMove]) -> list[str]:
         figures = f"{entry.margin:+.1f}", f"{entry.win:.1%}", f"{entry.visits:,}"
         alike = f"{len(entry.alike)}" if entry.alike else "-"
         rows.append((entry.move, *figures, entry.source, alike, " ".join(entry.line[:_MOST_WORDS]) + more))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    left = (0, 4)  # columns of words
-    return [
-        "  ".join(
-            cell.ljust(width) if column in left else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row[:-1], widths[:-1], strict=True))
-        )
-        + f"  {row[-1]}"
-        for row in rows
-    ]
+    columns = []
+    for number, column in enumerate(zip(*rows, strict=True)):
+        width = max(map(len, column))
+        is_words = number in (0, 4, 6)
+        columns.append([cell.ljust(width) if is_words else cell.rjust(width) for cell in column])
+    return ["  ".join(row).rstrip() for row in zip(*columns, strict=True)]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from patchwork_env.agents import Agent
-from patchwork_env.agents.analysis import Analyst, Deepener, Line, ScoreLine, Scorer, words_of
+from patchwork_env.agents.analysis import Analyst, IncrementalAnalyst, Line, ScoreLine, Scorer, words_of
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import short_repr
 
@@ -27,7 +27,7 @@ def analyses_of(game: BaseGame, agent: Agent, most: int) -> Iterator[Entry]:
     Raises:
         ValueError: The agent cannot analyse, or not this position.
     """
-    if not isinstance(agent, Deepener | Analyst):
+    if not isinstance(agent, IncrementalAnalyst | Analyst):
         raise ValueError(
             f"agent {short_repr(agent.name)} cannot analyse; those can that search with a learned value, "
             "such as 'champion:analysis'"
@@ -46,9 +46,9 @@ def analyses_of(game: BaseGame, agent: Agent, most: int) -> Iterator[Entry]:
         yield {**latest, "done": True}
 
 
-def _rounds(game: BaseGame, agent: Deepener | Analyst) -> Iterator[Sequence[Any]]:
+def _rounds(game: BaseGame, agent: IncrementalAnalyst | Analyst) -> Iterator[Sequence[Any]]:
     """The lines of a search: again and again, or once, as the agent can."""
-    return agent.deepen(game) if isinstance(agent, Deepener) else iter([agent.search(game)])
+    return agent.deepen(game) if isinstance(agent, IncrementalAnalyst) else iter([agent.search(game)])
 
 
 def _by_win(game: BaseGame, lines: Sequence[Line]) -> Entry:

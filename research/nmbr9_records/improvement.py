@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents.nmbr9 import towers
-from patchwork_env.agents.nmbr9.plans import Plan, Stack, Tile, best_completion, complete, in_order, run
+from patchwork_env.agents.nmbr9.fits import Tile
+from patchwork_env.agents.nmbr9.plans import Plan, Stack, best_completion, complete, in_order, run
 from patchwork_env.agents.nmbr9.towers import MOST_TILES, PLACES, SIDE, Levels, Rating, Search
 from patchwork_env.agents.nmbr9.value import Weights
 from patchwork_env.nmbr9.actions import NUM_TURNS

@@ -40,7 +40,7 @@ def near_end(legal: int = 4) -> Game:
 
 def test_figures_are_those_of_the_search_and_the_rest_those_of_the_value() -> None:
     game = middle()
-    lines, glances = AGENT.search(game), {line.action: line for line in AGENT.appraise(game)}
+    lines, glances = AGENT.search(game), {line.action: line for line in AGENT.evaluate_moves(game)}
     analysis = agents.analyse(game, AGENT)
     assert (analysis.agent, analysis.player) == (AGENT.name, game.current_player)
     assert [entry.action for entry in analysis.moves[: len(lines)]] == [line.action for line in lines]
@@ -66,7 +66,7 @@ def test_figures_are_those_of_the_search_and_the_rest_those_of_the_value() -> No
 
 def test_a_glance_is_what_the_value_plays_by() -> None:
     game = middle()
-    glances = AGENT.appraise(game)
+    glances = AGENT.evaluate_moves(game)
     assert sorted(line.action for line in glances) == game.legal_actions().tolist()
     assert glances[0].action == ValueAgent(WEIGHTS, TO_WIN).act(game)
 
@@ -87,7 +87,7 @@ def test_every_legal_move_is_there_once(game: Game) -> None:
 def test_on_an_empty_quilt_turned_and_flipped_moves_are_alike() -> None:
     game = Game(seed=3)
     analysis = agents.analyse(game, AGENT)
-    glances = {game.move_text(line.action): line for line in AGENT.appraise(game)}
+    glances = {game.move_text(line.action): line for line in AGENT.evaluate_moves(game)}
     assert any(len(entry.alike) == 7 for entry in analysis.moves)
     for entry in analysis.moves:
         for word in entry.alike:

@@ -22,10 +22,11 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents.nmbr9.expansion import Expansion, expand, new_expansion
+from patchwork_env.agents.nmbr9.fits import tile_of
 from patchwork_env.agents.nmbr9.value import Weights
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.random import mix
-from patchwork_env.nmbr9.actions import NUM_ANCHORS, NUM_TURNS, TABLE_SIZE
+from patchwork_env.nmbr9.actions import NUM_ANCHORS, TABLE_SIZE
 from patchwork_env.nmbr9.components import NUM_DIGITS
 from patchwork_env.nmbr9.engine import apply, level_of, score
 from patchwork_env.nmbr9.state import KNOWN, States, empty_states
@@ -171,14 +172,13 @@ def _key_after(tables: States, i: int, key: np.uint64, action: int) -> np.uint64
     Positions are relative to the first tile.
     """
     placed = tables[i]["round"]
-    piece = NUM_TURNS * int(tables[i]["deck"][placed]) + action // NUM_ANCHORS
-    row, column = action % NUM_ANCHORS // TABLE_SIZE, action % TABLE_SIZE
+    level = level_of(tables, i, action)
+    piece, _, row, column = tile_of(action, int(tables[i]["deck"][placed]), level)
     if placed > 0:
         row -= int(tables[i]["row"][0, 0])
         column -= int(tables[i]["column"][0, 0])
     else:
         row = column = 0
-    level = level_of(tables, i, action)
     code = ((piece * 32 + level) * 4 * TABLE_SIZE + row + TABLE_SIZE) * 4 * TABLE_SIZE + column + TABLE_SIZE
     return np.uint64(key + mix(_U(code)))
 

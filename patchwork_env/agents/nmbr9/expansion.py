@@ -15,7 +15,7 @@ import numpy.typing as npt
 from patchwork_env.agents.compiled.records import copy
 from patchwork_env.agents.compiled.vectors import Floats
 from patchwork_env.agents.nmbr9 import features, fits
-from patchwork_env.agents.nmbr9.fits import Record
+from patchwork_env.agents.nmbr9.fits import Record, Tile
 from patchwork_env.agents.nmbr9.greedy import contact
 from patchwork_env.agents.nmbr9.value import (
     Buffer,
@@ -39,7 +39,7 @@ from patchwork_env.nmbr9.engine import (
     num_placed,
 )
 from patchwork_env.nmbr9.state import NO_DIGIT, States
-from patchwork_env.nmbr9.tables import FOOTPRINTS, HEIGHTS, SIZES, WIDTHS
+from patchwork_env.nmbr9.tables import FOOTPRINTS, HEIGHTS, SIZES
 
 LIKELY = 16
 """The number of placements on each level that are likely enough: values are learned from play among that
@@ -108,12 +108,10 @@ def expand(states: States, i: int, width: int, weights: Weights, expansion: Expa
         copy(buffer["base_fits"][level], buffer["fits"][level])
     buffer["remaining"][digit] -= 1
     for k in range(count):
-        level = expansion.levels[k]
-        value = float(digit * level)
+        tile = fits.tile_of(expansion.actions[k], digit, expansion.levels[k])
+        value = float(digit * tile.level)
         if left > 0:
-            value += _evaluate_successor(
-                expansion.actions[k], level, digit, placed, number, left, weights[0], buffer
-            )
+            value += _value_with(tile, placed, number, left, weights[0], buffer)
         expansion.values[k] = value
     return count
 
@@ -197,52 +195,32 @@ def _list_all(table: npt.NDArray[np.uint64], number: int, digit: int, expansion:
 
 
 @kernel
-def _evaluate_successor(
-    action: int,
-    level: int,
-    digit: int,
-    placed: int,
-    number: int,
-    left: int,
-    weights: Record,
-    buffer: Record,
-) -> float:
-    """The value of the table after an action; the buffer is left as it was."""
-    piece = NUM_TURNS * digit + action // NUM_ANCHORS
-    row, column = action % NUM_ANCHORS // TABLE_SIZE, action % TABLE_SIZE
-    new_number = put(piece, level, row, column, placed, number, buffer)
-    gone, come = features.list_changes(
-        buffer["levels"],
-        row,
-        column,
-        HEIGHTS[piece],
-        WIDTHS[piece],
-        buffer["grid"],
-        buffer["old"],
-        buffer["new"],
-    )
+def _value_with(tile: Tile, placed: int, number: int, left: int, weights: Record, buffer: Record) -> float:
+    """The value of the table with one more tile; the buffer is left as it was."""
+    new_number = put(tile, placed, number, buffer)
+    gone, come = features.list_changes(buffer["levels"], tile, buffer["grid"], buffer["old"], buffer["new"])
     copy(buffer["relief"], buffer["base_relief"])
     subtract_windows(buffer["relief"], weights["windows"], buffer["old"], gone)
     add_windows(buffer["relief"], weights["windows"], buffer["new"], come)
     value = value_of(new_number, left, weights, buffer)
-    take_back(piece, level, row, column, number, buffer)
+    take_back(tile, number, buffer)
     return value
 
 
 @kernel(inline=True)
-def put(piece: int, level: int, row: int, column: int, placed: int, number: int, buffer: Record) -> int:
+def put(tile: Tile, placed: int, number: int, buffer: Record) -> int:
     """Puts a tile on the table in a buffer, with all that depends on it but the relief.
 
     There are ``placed`` tiles on ``number`` levels. Returns the number of levels afterwards.
     """
-    levels = buffer["levels"]
+    piece, level, levels = tile.piece, tile.level, buffer["levels"]
     if level == number:
         levels[number + 1] = _U(0)
         buffer["tiles_on"][number + 1] = buffer["area"][number + 1] = 0
     for k in range(HEIGHTS[piece]):
-        levels[level, row + k] |= FOOTPRINTS[piece, k] << _U(column)
+        levels[level, tile.row + k] |= FOOTPRINTS[piece, k] << _U(tile.column)
     buffer["piece"][placed], buffer["level"][placed] = piece, level
-    buffer["row"][placed], buffer["column"][placed] = row, column
+    buffer["row"][placed], buffer["column"][placed] = tile.row, tile.column
     buffer["tiles_on"][level] += 1
     buffer["area"][level] += SIZES[piece // NUM_TURNS]
     for above in range(max(level, 1), level + 2):
@@ -251,11 +229,12 @@ def put(piece: int, level: int, row: int, column: int, placed: int, number: int,
 
 
 @kernel(inline=True)
-def take_back(piece: int, level: int, row: int, column: int, number: int, buffer: Record) -> None:
+def take_back(tile: Tile, number: int, buffer: Record) -> None:
     """Leaves a buffer as it was before :func:`put`; ``base_fits`` are the fits of that table."""
-    for k in range(HEIGHTS[piece]):
-        buffer["levels"][level, row + k] &= ~(FOOTPRINTS[piece, k] << _U(column))
+    level = tile.level
+    for k in range(HEIGHTS[tile.piece]):
+        buffer["levels"][level, tile.row + k] &= ~(FOOTPRINTS[tile.piece, k] << _U(tile.column))
     buffer["tiles_on"][level] -= 1
-    buffer["area"][level] -= SIZES[piece // NUM_TURNS]
+    buffer["area"][level] -= SIZES[tile.piece // NUM_TURNS]
     for above in range(max(level, 1), min(level + 1, number) + 1):
         copy(buffer["fits"][above], buffer["base_fits"][above])

@@ -13,12 +13,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.nmbr9.fits import Record
+from patchwork_env.agents.nmbr9.fits import Record, Tile
 from patchwork_env.core.compile import kernel
 from patchwork_env.nmbr9.actions import TABLE_SIZE
 from patchwork_env.nmbr9.components import MAX_CARDS, NUM_DIGITS
 from patchwork_env.nmbr9.engine import MAX_LEVELS, Levels
 from patchwork_env.nmbr9.engine import NUM_ROWS as NUM_TABLE_ROWS
+from patchwork_env.nmbr9.tables import HEIGHTS, WIDTHS
 
 Rows = npt.NDArray[np.int32]
 Grid = npt.NDArray[np.int32]
@@ -123,17 +124,14 @@ def list_windows(levels: Levels, top: int, left: int, height: int, width: int, g
 
 
 @kernel
-def list_changes(
-    levels: Levels, row: int, column: int, height: int, width: int, grid: Grid, old: Rows, new: Rows
-) -> tuple[int, int]:
+def list_changes(levels: Levels, tile: Tile, grid: Grid, old: Rows, new: Rows) -> tuple[int, int]:
     """Lists the rows of windows that go and that come when a tile is added; returns both numbers.
 
-    ``levels`` is the painted table with the tile, whose box has its top-left corner at ``row`` and
-    ``column``; ``grid`` holds the rows of all windows without it.
+    ``levels`` is the painted table with the tile; ``grid`` holds the rows of all windows without it.
     """
     gone, come = 0, 0
-    first, end = _span(row, height, NUM_TABLE_ROWS - 1)
-    first_column, end_column = _span(column, width, TABLE_SIZE)
+    first, end = _span(tile.row, HEIGHTS[tile.piece], NUM_TABLE_ROWS - 1)
+    first_column, end_column = _span(tile.column, WIDTHS[tile.piece], TABLE_SIZE)
     for r in range(first, end):
         for c in range(first_column, end_column):
             before, after = grid[r, c], _row_of_window(levels, r, c)

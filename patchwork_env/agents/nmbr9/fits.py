@@ -14,7 +14,7 @@ words have, only the middle is counted.
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ import numpy.typing as npt
 from patchwork_env.core.bits import popcount
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.polyomino import Cell, Cells
-from patchwork_env.nmbr9.actions import NUM_TURNS
+from patchwork_env.nmbr9.actions import NUM_ANCHORS, NUM_TURNS, TABLE_SIZE, cells_at
 from patchwork_env.nmbr9.components import NUM_DIGITS
 from patchwork_env.nmbr9.engine import Levels
 from patchwork_env.nmbr9.tables import HEIGHTS, INSIDE, IS_DISTINCT, NUM_PIECES, SHAPES, SIZES, WIDTHS
@@ -31,6 +31,37 @@ NUM_WORDS = 6
 _PADDING = 3
 MOST_COLUMNS = 17
 """The most columns: with the padding, three rows and three columns are less than a word."""
+
+
+class Tile(NamedTuple):
+    """A tile on a table: piece, level, and the top-left corner of its bounding box."""
+
+    piece: int
+    level: int
+    row: int
+    column: int
+
+    @property
+    def digit(self) -> int:
+        """The digit of the tile."""
+        return self.piece // NUM_TURNS
+
+    @property
+    def cells(self) -> frozenset[Cell]:
+        """The cells that the tile covers."""
+        return cells_at(self.digit, self.piece % NUM_TURNS, self.row, self.column)
+
+
+class Window(NamedTuple):
+    """The part of a level that is counted: rows and columns, the bits of a row, and the words of all rows."""
+
+    top: int
+    left: int
+    bottom: int
+    right: int
+    stride: int
+    words: int
+
 
 _BLOCKS: tuple[Cells, ...] = (
     ((0, 0),),
@@ -112,30 +143,30 @@ def count_fits(levels: Levels, level: int, placed: int, buffer: Record, wanted: 
     top, left, bottom, right, supports = box_of(level - 1, placed, buffer)
     if supports < 2:
         return
-    if right - left > MOST_COLUMNS:
-        left += (right - left - MOST_COLUMNS) // 2
-        right = left + MOST_COLUMNS
-    stride = right - left + _PADDING
-    most_rows = 64 * NUM_WORDS // stride
-    if bottom - top > most_rows:
-        top += (bottom - top - most_rows) // 2
-        bottom = top + most_rows
-    number = (stride * (bottom - top) + 63) // 64
+    window = _window_of(top, left, bottom, right)
     free, near = buffer["free"], buffer["near"]
-    is_empty = _write_strings(levels, level, top, left, bottom, stride, number, free[_SINGLE], near[_SINGLE])
+    is_empty = _write_strings(levels, level, window, free[_SINGLE], near[_SINGLE])
     cells = 0
-    for j in range(number):
+    for j in range(window.words):
         cells += popcount(free[_SINGLE, j])
-    _write_blocks(free, number, stride, True)
+    _write_blocks(free, window, True)
     if not is_empty:
-        _write_blocks(near, number, stride, False)
+        _write_blocks(near, window, False)
     for digit in range(NUM_DIGITS):
         if wanted[digit] > 0 and SIZES[digit] <= cells:
             for turn in range(NUM_TURNS):
                 piece = NUM_TURNS * digit + turn
                 if IS_DISTINCT[piece]:
-                    fits[digit] += _write_anchors(buffer, piece, number, stride, is_empty)
-    _discount_single_supports(buffer, level, placed, top, left, bottom, right, stride, wanted, fits)
+                    fits[digit] += _write_anchors(buffer, piece, window, is_empty)
+    _discount_single_supports(buffer, level, placed, window, wanted, fits)
+
+
+@kernel(inline=True)
+def tile_of(action: int, digit: int, level: int) -> Tile:
+    """The tile of a digit that an action places on a level."""
+    anchor = action % NUM_ANCHORS
+    piece = NUM_TURNS * digit + action // NUM_ANCHORS
+    return Tile(piece, level, anchor // TABLE_SIZE, anchor % TABLE_SIZE)
 
 
 @kernel
@@ -151,31 +182,36 @@ def box_of(level: int, placed: int, buffer: Record) -> tuple[int, int, int, int,
     return top, left, bottom, right, number
 
 
+@kernel(inline=True)
+def _window_of(top: int, left: int, bottom: int, right: int) -> Window:
+    """The middle of a box, as much of it as can be counted."""
+    if right - left > MOST_COLUMNS:
+        left += (right - left - MOST_COLUMNS) // 2
+        right = left + MOST_COLUMNS
+    stride = right - left + _PADDING
+    most_rows = 64 * NUM_WORDS // stride
+    if bottom - top > most_rows:
+        top += (bottom - top - most_rows) // 2
+        bottom = top + most_rows
+    return Window(top, left, bottom, right, stride, (stride * (bottom - top) + 63) // 64)
+
+
 @kernel
-def _write_strings(
-    levels: Levels,
-    level: int,
-    top: int,
-    left: int,
-    bottom: int,
-    stride: int,
-    number: int,
-    free: Words,
-    near: Words,
-) -> bool:
+def _write_strings(levels: Levels, level: int, window: Window, free: Words, near: Words) -> bool:
     """Writes the free cells of a level, and those next to its tiles; returns whether the level is empty."""
-    free[: number + 1] = _U0
-    near[: number + 1] = _U0
-    mask = (_U1 << _U(stride - _PADDING)) - _U1
+    free[: window.words + 1] = _U0
+    near[: window.words + 1] = _U0
+    left, mask = _U(window.left), (_U1 << _U(window.stride - _PADDING)) - _U1
     any_cover = _U0
-    for row in range(top, bottom):
+    for row in range(window.top, window.bottom):
         cover = levels[level, row]
-        any_cover |= cover | levels[level, row - 1] | levels[level, row + 1]
-        beside = (cover << _U1) | (cover >> _U1) | levels[level, row - 1] | levels[level, row + 1]
+        around = levels[level, row - 1] | levels[level, row + 1]
+        any_cover |= cover | around
         open_cells = levels[level - 1, row] & ~cover
-        position = (row - top) * stride
-        _write_bits(free, position, (open_cells >> _U(left)) & mask)
-        _write_bits(near, position, ((open_cells & beside) >> _U(left)) & mask)
+        beside = (cover << _U1) | (cover >> _U1) | around
+        position = (row - window.top) * window.stride
+        _write_bits(free, position, (open_cells >> left) & mask)
+        _write_bits(near, position, ((open_cells & beside) >> left) & mask)
     return bool(any_cover == _U0)
 
 
@@ -193,39 +229,38 @@ def _shifted(words: Words, j: int, shift: np.uint64) -> np.uint64:
 
 
 @kernel(inline=True)
-def _write_blocks(strings: npt.NDArray[np.uint64], number: int, stride: int, all_of: bool) -> None:
+def _write_blocks(strings: Words, window: Window, all_of: bool) -> None:
     """Writes where all cells of each block have their bit, or where any of them has, from single cells."""
-    _join(strings, _ROW_2, _SINGLE, _SINGLE, number, 1, all_of)
-    _join(strings, _COLUMN_2, _SINGLE, _SINGLE, number, stride, all_of)
-    _join(strings, _ROW_3, _ROW_2, _ROW_2, number, 1, all_of)
-    _join(strings, _COLUMN_3, _COLUMN_2, _COLUMN_2, number, stride, all_of)
-    _join(strings, _SQUARE, _ROW_2, _ROW_2, number, stride, all_of)
+    _join(strings, _ROW_2, _SINGLE, 1, window.words, all_of)
+    _join(strings, _COLUMN_2, _SINGLE, window.stride, window.words, all_of)
+    _join(strings, _ROW_3, _ROW_2, 1, window.words, all_of)
+    _join(strings, _COLUMN_3, _COLUMN_2, window.stride, window.words, all_of)
+    _join(strings, _SQUARE, _ROW_2, window.stride, window.words, all_of)
 
 
 @kernel(inline=True)
-def _join(
-    strings: npt.NDArray[np.uint64], out: int, first: int, second: int, number: int, shift: int, all_of: bool
-) -> None:
-    for j in range(number):
-        other = _shifted(strings[second], j, _U(shift))
-        strings[out, j] = strings[first, j] & other if all_of else strings[first, j] | other
-    strings[out, number] = _U0
+def _join(strings: Words, out: int, block: int, shift: int, words: int, all_of: bool) -> None:
+    """Joins a block with the same one further on to a larger one."""
+    for j in range(words):
+        other = _shifted(strings[block], j, _U(shift))
+        strings[out, j] = strings[block, j] & other if all_of else strings[block, j] | other
+    strings[out, words] = _U0
 
 
 @kernel(inline=True)
-def _write_anchors(buffer: Record, piece: int, number: int, stride: int, is_empty: bool) -> int:
+def _write_anchors(buffer: Record, piece: int, window: Window, is_empty: bool) -> int:
     """Writes where a piece fits and touches tiles of the level; returns the number of places."""
     free, near, anchors = buffer["free"], buffer["near"], buffer["anchors"]
     count = 0
-    for j in range(number):
+    for j in range(window.words):
         fitting = ~_U0
         for k in range(_NUM_TERMS[piece]):
-            shift = _U(_TERMS[piece, k, 1] * stride + _TERMS[piece, k, 2])
+            shift = _U(_TERMS[piece, k, 1] * window.stride + _TERMS[piece, k, 2])
             fitting &= _shifted(free[_TERMS[piece, k, 0]], j, shift)
         if fitting != _U0 and not is_empty:
             touching = _U0
             for k in range(_NUM_TERMS[piece]):
-                shift = _U(_TERMS[piece, k, 1] * stride + _TERMS[piece, k, 2])
+                shift = _U(_TERMS[piece, k, 1] * window.stride + _TERMS[piece, k, 2])
                 touching |= _shifted(near[_TERMS[piece, k, 0]], j, shift)
             fitting &= touching
         anchors[piece, j] = fitting
@@ -235,16 +270,7 @@ def _write_anchors(buffer: Record, piece: int, number: int, stride: int, is_empt
 
 @kernel
 def _discount_single_supports(
-    buffer: Record,
-    level: int,
-    placed: int,
-    top: int,
-    left: int,
-    bottom: int,
-    right: int,
-    stride: int,
-    wanted: Counts,
-    fits: Counts,
+    buffer: Record, level: int, placed: int, window: Window, wanted: Counts, fits: Counts
 ) -> None:
     """Subtracts the placements that would rest on a single tile."""
     for t in range(placed):
@@ -255,9 +281,9 @@ def _discount_single_supports(
         while entries[k, 0] >= 0:
             digit = entries[k, 0] // NUM_TURNS
             row, column = buffer["row"][t] + entries[k, 1], buffer["column"][t] + entries[k, 2]
-            inside = top <= row < bottom and left <= column < right
+            inside = window.top <= row < window.bottom and window.left <= column < window.right
             if inside and wanted[digit] > 0 and fits[digit] > 0:
-                position = (row - top) * stride + column - left
+                position = (row - window.top) * window.stride + column - window.left
                 word = buffer["anchors"][entries[k, 0], position >> 6]
                 fits[digit] -= int(np.int64((word >> _U(position & 63)) & _U1))
             k += 1

@@ -24,6 +24,7 @@ import numpy as np
 from patchwork_env.agents.base import Agent, record_of
 from patchwork_env.agents.nmbr9 import beam, towers
 from patchwork_env.agents.nmbr9.expansion import write_solo_game
+from patchwork_env.agents.nmbr9.fits import Tile
 from patchwork_env.agents.nmbr9.towers import SIDE, Levels, Rating
 from patchwork_env.agents.nmbr9.value import Weights, read_value
 from patchwork_env.agents.specs import check_checkpoint, checkpoint_path, spec_of
@@ -32,7 +33,7 @@ from patchwork_env.core.game import BaseGame
 from patchwork_env.core.polyomino import Cell
 from patchwork_env.games import NMBR9
 from patchwork_env.nmbr9 import engine
-from patchwork_env.nmbr9.actions import NUM_TURNS, cells_at, choose_action, place_action
+from patchwork_env.nmbr9.actions import NUM_TURNS, choose_action, place_action
 from patchwork_env.nmbr9.components import NUM_DIGITS
 from patchwork_env.nmbr9.state import FREE, KNOWN, NO_DIGIT, UNKNOWN, States, empty_states
 from patchwork_env.nmbr9.tables import middle
@@ -54,27 +55,8 @@ _CHUNK = 16
 """The number of towers between two looks at the clock."""
 
 
-class Tile(NamedTuple):
-    """A tile of a stack: piece, level, and the top-left corner of its bounding box, from any origin."""
-
-    piece: int
-    level: int
-    row: int
-    column: int
-
-    @property
-    def digit(self) -> int:
-        """The digit of the tile."""
-        return self.piece // NUM_TURNS
-
-    @property
-    def cells(self) -> frozenset[Cell]:
-        """The cells that the tile covers."""
-        return cells_at(self.digit, self.piece % NUM_TURNS, self.row, self.column)
-
-
 Stack = tuple[Tile, ...]
-"""Tiles in an order in which they can be placed."""
+"""Tiles in an order in which they can be placed, their corners counted from any origin."""
 
 
 class Plan(NamedTuple):

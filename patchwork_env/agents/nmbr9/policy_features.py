@@ -28,13 +28,13 @@ from torch import Tensor
 from patchwork_env.agents.compiled.records import copy
 from patchwork_env.agents.compiled.vectors import Floats
 from patchwork_env.agents.nmbr9.expansion import MOST_CONTACT, least_contact, put, take_back
-from patchwork_env.agents.nmbr9.fits import Record, box_of
+from patchwork_env.agents.nmbr9.fits import Record, Tile, box_of, tile_of
 from patchwork_env.agents.nmbr9.greedy import contact
 from patchwork_env.agents.nmbr9.value import Buffer, new_buffer, read_table
 from patchwork_env.agents.ragged import end_of_row
 from patchwork_env.core.bits import popcount
 from patchwork_env.core.compile import kernel
-from patchwork_env.nmbr9.actions import FIRST_CHOICE, NUM_ANCHORS, NUM_TURNS, TABLE_SIZE
+from patchwork_env.nmbr9.actions import FIRST_CHOICE
 from patchwork_env.nmbr9.components import NUM_DIGITS
 from patchwork_env.nmbr9.engine import (
     MAX_LEVELS,
@@ -182,9 +182,9 @@ def _write_placements(
                 histogram[level, 0] = least_contact(histogram[level], LIKELY)
             for k in range(begin, end):
                 if out[k, _IS_LEGAL]:
-                    level, edges = int(2 * out[k, _LEVEL]), int(5 * out[k, _CONTACT] + 0.5)
-                    if edges >= histogram[level, 0]:
-                        _write_later(actions[k], digit, level, placed, number, best, buffer[0], out[k])
+                    tile, edges = tile_of(actions[k], digit, int(2 * out[k, _LEVEL])), _edges_of(out[k])
+                    if edges >= histogram[tile.level, 0]:
+                        _write_later(tile, placed, number, best, buffer[0], out[k])
         begin = end
 
 
@@ -213,8 +213,7 @@ def _write_now(
     action: int, digit: int, number: int, levels: Levels, histogram: npt.NDArray[np.int64], out: Floats
 ) -> None:
     """Writes what a placement is, and counts it by level and contact; nothing if it is not legal."""
-    piece = NUM_TURNS * digit + action // NUM_ANCHORS
-    row, column = action % NUM_ANCHORS // TABLE_SIZE, action % TABLE_SIZE
+    piece, _, row, column = tile_of(action, digit, 0)
     level = level_at(levels, number, piece, row, column)
     if not 0 <= level < MAX_LEVELS:
         return
@@ -228,32 +227,27 @@ def _write_now(
     out[_CONTACT] = edges / 5
 
 
+@kernel(inline=True)
+def _edges_of(out: Floats) -> int:
+    """The contact that :func:`_write_now` wrote."""
+    return int(5 * out[_CONTACT] + 0.5)
+
+
 @kernel
-def _write_later(
-    action: int,
-    digit: int,
-    level: int,
-    placed: int,
-    number: int,
-    best: Indices,
-    buffer: Record,
-    out: Floats,
-) -> None:
+def _write_later(tile: Tile, placed: int, number: int, best: Indices, buffer: Record, out: Floats) -> None:
     """Writes what a placement leads to."""
-    piece = NUM_TURNS * digit + action // NUM_ANCHORS
-    row, column = action % NUM_ANCHORS // TABLE_SIZE, action % TABLE_SIZE
-    cells = buffer["levels"][level]
-    two, three, four = _count_dents(cells, row - 2, row + HEIGHTS[piece] + 2)
+    level, end = tile.level, tile.row + HEIGHTS[tile.piece] + 2
+    two, three, four = _count_dents(buffer["levels"][level], tile.row - 2, end)
     spread = _spread(level, placed, buffer)
-    after = put(piece, level, row, column, placed, number, buffer)
-    two_after, three_after, four_after = _count_dents(cells, row - 2, row + HEIGHTS[piece] + 2)
+    after = put(tile, placed, number, buffer)
+    two_after, three_after, four_after = _count_dents(buffer["levels"][level], tile.row - 2, end)
     out[IS_LIKELY] = 1
     out[_DENTS] = (two_after - two) / 4
     out[_DENTS + 1] = (three_after - three) / 2
     out[_DENTS + 2] = four_after - four
     out[_SPREAD] = (_spread(level, placed + 1, buffer) - spread) / 3
     _write_fits(level, after, best, buffer, out)
-    take_back(piece, level, row, column, number, buffer)
+    take_back(tile, number, buffer)
 
 
 @kernel

@@ -121,7 +121,7 @@ class ChampionAgent(BatchAgent):
         return Search(self._settings, self.limits).deepen(game.clone())
 
     @serialized
-    def appraise(self, game: Game) -> list[Line]:
+    def evaluate_moves(self, game: Game) -> list[Line]:
         """A line of one action for every legal action by the value alone, the highest utility first.
 
         Raises:
@@ -130,7 +130,7 @@ class ChampionAgent(BatchAgent):
         self.check_states(game.state)
         return lines_of_value(game, *self._settings, self.workspace().work.expansion)
 
-    def alike(self, game: Game) -> dict[int, list[int]]:
+    def symmetric_moves(self, game: Game) -> dict[int, list[int]]:
         """See :class:`~patchwork_env.agents.analysis.Analyst`."""
         return symmetric_actions(game)
 

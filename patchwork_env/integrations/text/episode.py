@@ -264,7 +264,7 @@ def judged(game: BaseGame, action: int, players: Players) -> float:
             return min(_expected(game, action, scorer) - _expected(game, best, scorer), 0.0)
     with players.lent(f"{CHAMPIONS[PATCHWORK]}:instant") as analyst:
         assert isinstance(analyst, Analyst)
-        wins = {line.action: line.win for line in analyst.appraise(game)}
+        wins = {line.action: line.win for line in analyst.evaluate_moves(game)}
     return float(wins[action] - max(wins.values()))
 
 

@@ -13,7 +13,7 @@ from time import perf_counter
 from typing import Any, cast
 
 from patchwork_env import agents
-from patchwork_env.agents.analysis import Deepener
+from patchwork_env.agents.analysis import IncrementalAnalyst
 from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.core.progress import Progress, StatusLine, listen
 from patchwork_env.envs.self_play import SelfPlayBatch
@@ -58,7 +58,7 @@ def _use(name: str) -> None:
         with suppress(ModuleNotFoundError):  # of an agent whose library is not installed
             play_matches(spec, "random", 2, game=name)
             game, agent = new_game(seed=0), agents.load(spec, seed=0)
-            if isinstance(agent, Deepener):
+            if isinstance(agent, IncrementalAnalyst):
                 next(iter(agent.deepen(game)))
 
 

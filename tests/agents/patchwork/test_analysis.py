@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from patchwork_env import agents
-from patchwork_env.agents.analysis import Deepener, Line
+from patchwork_env.agents.analysis import IncrementalAnalyst, Line
 from patchwork_env.patchwork import Game
 
 
@@ -27,7 +27,7 @@ def visits(lines: list[Line]) -> int:
 def test_every_round_knows_more() -> None:
     game, champion = Game(seed=3), agents.load("champion:fast")
     before = game.to_bytes()
-    assert isinstance(champion, Deepener)
+    assert isinstance(champion, IncrementalAnalyst)
     rounds = list(champion.deepen(game))
     assert [visits(lines) for lines in rounds] == sorted({visits(lines) for lines in rounds})
     assert len(rounds) == 4  # 22,000 units of effort, twice and four times as many, and all 140,000
