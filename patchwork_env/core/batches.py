@@ -20,9 +20,8 @@ import numpy.typing as npt
 
 from patchwork_env.core.compile import specialize, template
 from patchwork_env.core.game import Rules
-from patchwork_env.core.kernels import Kernels, States
+from patchwork_env.core.kernels import Kernels, States, copy_of
 from patchwork_env.core.random import Streams, random_below
-from patchwork_env.core.records import copy_of
 from patchwork_env.core.tensors import Observation
 
 Games = npt.NDArray[np.int64]

@@ -31,7 +31,7 @@ def as_integer(value: Any, what: str) -> int:
     if not isinstance(value, bool | np.bool_):
         try:
             return operator.index(value)
-        except Exception:  # whatever a foreign ``__index__`` raises
+        except TypeError:
             pass
     raise ValueError(f"{what} must be an integer, not {short_repr(value)} of type {type(value).__name__}")
 
@@ -40,7 +40,7 @@ def as_integers(values: Any, what: str, of_one: str) -> list[int]:
     """The whole numbers of any iterable; ``what`` names it, and ``of_one`` what stands in it."""
     try:
         listed = list(values)
-    except Exception:  # whatever a foreign iterator raises
+    except TypeError:
         raise ValueError(f"{what} must list integers, not {short_repr(values)}") from None
     return [as_integer(value, of_one) for value in listed]
 
@@ -56,7 +56,7 @@ def as_number(value: Any, what: str, *, least: float = -math.inf, above: float =
     """``value`` as a float if it is a finite number of at least ``least`` and ``above`` another, no bool."""
     number = math.nan
     if isinstance(value, Real) and value is not True and value is not False:
-        with suppress(Exception):  # too large for a float, or whatever a foreign number raises
+        with suppress(OverflowError):
             number = float(value)
     if not (math.isfinite(number) and number >= least and number > above):
         bound = f" above {above:g}" if above > -math.inf else f" of at least {least:g}" * (least > -math.inf)
@@ -66,7 +66,7 @@ def as_number(value: Any, what: str, *, least: float = -math.inf, above: float =
 
 def as_path(path: Any) -> Path:
     """``path`` as a path if a file may have it."""
-    with suppress(Exception):  # no path, characters that no file has, or whatever a foreign path raises
+    with suppress(TypeError, ValueError):  # no path, or characters that no file has
         text = os.fspath(path)
         if isinstance(text, str) and b"\0" not in os.fsencode(text):
             return Path(text)
@@ -146,7 +146,7 @@ def as_cells(cells: Any) -> frozenset[tuple[int, int]]:
     """The cells of a move, which may be any collection of pairs ``(row, column)``, as a set."""
     try:
         pairs = [(row, column) for row, column in cells]
-    except Exception:  # whatever a foreign iterator raises
+    except (TypeError, ValueError):
         raise ValueError(f"cells are pairs (row, column), not {short_repr(cells)}") from None
     return frozenset((as_integer(row, "a row"), as_integer(column, "a column")) for row, column in pairs)
 

@@ -18,8 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core import checks, names, storage
-from patchwork_env.core.kernels import Kernels, States, keep, kernels_of
-from patchwork_env.core.records import copy_of
+from patchwork_env.core.kernels import Kernels, States, copy_of, keep, kernels_of
 from patchwork_env.core.tensors import Layout, Observation
 from patchwork_env.errors import IllegalActionError
 

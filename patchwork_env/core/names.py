@@ -34,7 +34,7 @@ def short_repr(value: Any, most: int = _LONGEST_NAME) -> str:
     """A value as messages show it: on one line, cut behind ``most`` characters."""
     try:
         text = " ".join(repr(value).split())
-    except Exception:  # too deep, an integer of thousands of digits, or a faulty __repr__
+    except (RecursionError, ValueError):  # too deep, or an integer of thousands of digits
         text = f"a value of type {type(value).__name__}"
     return text if len(text) <= most else f"{text[:most]}…"
 

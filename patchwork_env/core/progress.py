@@ -6,7 +6,6 @@ long has a :class:`Bar` there.
 
 from __future__ import annotations
 
-import logging
 import os
 import shutil
 import sys
@@ -20,7 +19,6 @@ from typing import NamedTuple
 QUIET = "PATCHWORK_ENV_QUIET"
 """The environment variable that keeps the line about compiling away, unless it is empty or 0."""
 
-_LOGGER = logging.getLogger(__name__)
 _PATIENCE = 3.0
 """The seconds after which those who wait are told why."""
 _LONGEST_PAUSE = 60.0
@@ -52,8 +50,8 @@ def listen(listener: Listener) -> Iterator[None]:
     """Calls a listener whenever the compilation of a kernel begins, in whichever thread.
 
     It is not called for kernels that are found on disk. Compilation waits for it in the meantime, so it only
-    takes a note and calls no kernel. Its errors are logged and change nothing. As long as somebody listens,
-    the line on the standard error stream is left to the listener.
+    takes a note and calls no kernel. As long as somebody listens, the line on the standard error stream is
+    left to the listener.
     """
     with _LOCK:
         _LISTENERS.append(listener)
@@ -92,10 +90,7 @@ class Compilation:
         with _LOCK:
             listeners = tuple(_LISTENERS)
         for listener in listeners:
-            try:
-                listener(progress)
-            except Exception:
-                _LOGGER.exception("a listener to the progress of compilation failed")
+            listener(progress)
         if not (listeners or self._is_told) and self._seconds + now - self._began > _PATIENCE:
             self._is_told = True
             _tell()

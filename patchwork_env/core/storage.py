@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from patchwork_env.core.kernels import States
 from patchwork_env.core.names import did_you_mean, short_repr
-from patchwork_env.core.records import States
 
 VERSION = 1
 """The version of the bytes of records and of the notation."""

@@ -148,7 +148,7 @@ def save_gif(frames: Iterable[Frame], path: str | os.PathLike[str], seconds: flo
     milliseconds = round(1000 * as_number(seconds, "seconds", above=0))
     try:
         listed = list(frames)
-    except Exception:  # whatever a foreign iterator raises
+    except TypeError:
         raise ValueError(f"frames are a list of frames, not {short_repr(frames)}") from None
     pictures = list(map(_check_frame, listed))
     if not pictures:

@@ -11,10 +11,9 @@ import numpy.typing as npt
 from patchwork_env.core.batches import first_illegal, imagined, list_games, list_waiting, loop, play_listed
 from patchwork_env.core.checks import check_action, check_answer, check_at_least_one, later_seed, seed_streams
 from patchwork_env.core.game import BaseGame, Rules
-from patchwork_env.core.kernels import States
+from patchwork_env.core.kernels import States, copy_of, records_at
 from patchwork_env.core.names import short_repr
 from patchwork_env.core.random import Streams
-from patchwork_env.core.records import copy_of, records_at
 from patchwork_env.errors import IllegalActionError, OpponentError
 from patchwork_env.games import rules_of
 

@@ -10,8 +10,8 @@ from pettingzoo.utils.env import ParallelEnv
 
 from patchwork_env.core.checks import check_action
 from patchwork_env.core.game import BaseGame, Rules
+from patchwork_env.core.kernels import copy_of
 from patchwork_env.core.names import short_repr
-from patchwork_env.core.records import copy_of
 from patchwork_env.envs.aec import GameAECEnv
 from patchwork_env.envs.spaces import MaskedObservation
 from patchwork_env.errors import IllegalActionError

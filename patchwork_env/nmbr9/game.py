@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from patchwork_env.core import names
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.records import copy_of
+from patchwork_env.core.kernels import copy_of
 from patchwork_env.errors import IllegalActionError
-from patchwork_env.nmbr9 import engine, notation, position
+from patchwork_env.nmbr9 import engine, notation
 from patchwork_env.nmbr9.actions import (
     FIRST_CHOICE,
     NUM_TURNS,
@@ -202,15 +202,15 @@ class Game(BaseGame[Move]):
         return notation.parse_move(text, self.digit, self._first_corner())
 
     def _set_up_fields(self) -> dict[str, str]:
-        return position.write_set_up(self.state)
+        return notation.write_set_up(self.state)
 
     @classmethod
     def _read_set_up(cls, fields: dict[str, str]) -> dict[str, Any]:
-        return position.read_set_up(fields)
+        return notation.read_set_up(fields)
 
     def _position_fields(self) -> dict[str, str]:
-        return position.write_position(self.state)
+        return notation.write_position(self.state)
 
     @classmethod
     def _read_position(cls, fields: dict[str, str]) -> States:
-        return position.read_position(fields)
+        return notation.read_position(fields)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from patchwork_env.core import names, storage
 from patchwork_env.core.game import BaseGame
-from patchwork_env.patchwork import engine, notation, position
+from patchwork_env.patchwork import engine, notation
 from patchwork_env.patchwork.actions import Move, decode, encode
 from patchwork_env.patchwork.components import (
     NUM_CELLS,
@@ -133,7 +133,7 @@ class Game(BaseGame[Move]):
 
     def quilt_bits(self, player: int) -> int:
         """The covered cells of a player's quilt as an integer with the bits ``9 * row + column``."""
-        return position.quilt_bits(self.state, self._check_player(player))
+        return notation.quilt_bits(self.state, self._check_player(player))
 
     def layout(self, player: int) -> npt.NDArray[np.int8]:
         """The piece that covers each cell of a player's quilt, as an int8 array ``(9, 9)``.
@@ -203,8 +203,8 @@ class Game(BaseGame[Move]):
         return {"circle": circle, "first_player": first, "special_patches": fields["variant"]}
 
     def _position_fields(self) -> dict[str, str]:
-        return position.write_position(self.state)
+        return notation.write_position(self.state)
 
     @classmethod
     def _read_position(cls, fields: dict[str, str]) -> States:
-        return position.read_position(fields)
+        return notation.read_position(fields)

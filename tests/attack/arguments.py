@@ -40,28 +40,6 @@ class Call(NamedTuple):
     errors: tuple[type[Exception], ...] = ()
 
 
-class _Hostile:
-    """Raises an error of its own whatever it is asked."""
-
-    def _refuse(self, *_: Any) -> Any:
-        raise RuntimeError("no")
-
-    __index__ = __int__ = __float__ = __len__ = __iter__ = __eq__ = __str__ = __fspath__ = _refuse  # type: ignore[assignment]
-    __hash__ = object.__hash__
-
-
-class _Wordless(int):
-    def __repr__(self) -> str:
-        raise RuntimeError("no words")
-
-
-class _Liar:
-    """Says that it is an integer and is none."""
-
-    def __index__(self) -> Any:
-        return "one"
-
-
 _NUMBERS = (0, 1, -1, 2, 5, 2**15, 2**31, 2**32 + 1, 2**63, -(2**63) - 1, 2**64, 10**400, 10**5000)
 _FLOATS = (0.0, 0.5, 1.0, -1.0, 1e300, float("nan"), float("inf"), 1j, Fraction(1, 2), Decimal("NaN"))
 _TEXTS = (
@@ -130,9 +108,6 @@ ODD = (
     *_ARRAYS,
     *_CONTAINERS,
     *_OBJECTS,
-    _Hostile(),
-    _Wordless(7),
-    _Liar(),
     iter([1]),
 )
 """Values of all kinds."""
@@ -167,7 +142,6 @@ def _game_calls(rules: Any, random: Generator) -> Iterator[Call]:
     yield Call(kind.check_states, {"states": game.state})
     yield Call(kind.from_notation, {"text": game.notation()})
     yield Call(kind.from_position, {"text": game.position_text()})
-    yield Call(lambda move: move in game.legal_moves, {"move": move})
     yield Call(games.rules_of, {"game": rules.name})
 
 

@@ -25,19 +25,11 @@ def test_the_nearest_name() -> None:
     assert nearest("s" * 10**7, ("seed",)) is None
 
 
-class _Wordless:
-    def __repr__(self) -> str:
-        raise RuntimeError("no words")
-
-
 def test_every_value_can_be_shown() -> None:
     assert short_repr(np.zeros((2, 2), int)) == "array([[0, 0], [0, 0]])"
     assert len(short_repr("a" * 10**6)) == 61
     assert short_repr("a/" * 100, most=300) == repr("a/" * 100)
-    assert [short_repr(value) for value in (_Wordless(), 10**5000)] == [
-        "a value of type _Wordless",
-        "a value of type int",
-    ]
+    assert short_repr(10**5000) == "a value of type int"
 
 
 def test_numbers_with_what_they_count() -> None:

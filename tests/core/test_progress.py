@@ -1,7 +1,6 @@
 """What those who wait hear of compilation."""
 
 import io
-import logging
 from contextlib import redirect_stderr
 
 import pytest
@@ -77,16 +76,6 @@ def test_compiling_tells_what_it_compiles_once() -> None:
     assert outer.kernel.endswith("quarter")
     assert inner.kernel.endswith("halved")
     assert (inner.number, inner.expected) == (outer.number + 1, outer.expected)
-
-
-@compiled_only
-def test_errors_of_listeners_are_logged_and_change_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    def fail(_: Progress) -> None:
-        raise RuntimeError("the page is closed")
-
-    with caplog.at_level(logging.ERROR), listen(fail):
-        assert two_kernels()(12) == 3
-    assert "the page is closed" in caplog.text
 
 
 def told(stream: io.StringIO | None) -> list[str]:

@@ -18,8 +18,8 @@ from patchwork_env.core import batches
 from patchwork_env.core.batches import MARGIN_SCALE, OUTCOME, SCORE, Games, list_games, loop
 from patchwork_env.core.checks import check_seed, seed_streams
 from patchwork_env.core.game import BaseGame
+from patchwork_env.core.kernels import records_at
 from patchwork_env.core.names import short_repr
-from patchwork_env.core.records import records_at
 from patchwork_env.core.tensors import Observation
 from patchwork_env.envs.opponents import Opponents
 from patchwork_env.envs.options import check_batch, check_num_envs, check_rewards, check_saved, complete

@@ -21,9 +21,8 @@ from patchwork_env.core.batches import first_illegal, imagined, loop, play_liste
 from patchwork_env.core.checks import as_integer
 from patchwork_env.core.documents import one_line
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.kernels import States
+from patchwork_env.core.kernels import States, records_at
 from patchwork_env.core.random import Streams
-from patchwork_env.core.records import records_at
 from patchwork_env.errors import IllegalActionError, OpponentError
 from patchwork_env.games import rules_of
 
