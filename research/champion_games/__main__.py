@@ -16,11 +16,17 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env import agents
+from patchwork_env.agents.patchwork.expansion import (
+    LIKELY,
+    Expansion,
+    Payoffs,
+    best_action,
+    expand_likely,
+    new_expansion,
+)
+from patchwork_env.agents.patchwork.features import signed
 from patchwork_env.agents.patchwork.placements import kind_of
-from patchwork_env.agents.patchwork.value.agent import Payoffs, best_action, read_value
-from patchwork_env.agents.patchwork.value.expansion import LIKELY, Expansion, expand_likely, new_expansion
-from patchwork_env.agents.patchwork.value.features import signed
-from patchwork_env.agents.patchwork.value.network import Weights
+from patchwork_env.agents.patchwork.value import Weights, read_value
 from patchwork_env.core.batches import begin_games
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.compile import kernel

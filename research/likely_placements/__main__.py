@@ -18,16 +18,17 @@ import numpy.typing as npt
 
 from patchwork_env import agents
 from patchwork_env.agents.patchwork.champion import ChampionAgent
-from patchwork_env.agents.patchwork.placements import keep_most_compact, kind_of, list_likely
-from patchwork_env.agents.patchwork.value.agent import TO_WIN, action_utility, read_value
-from patchwork_env.agents.patchwork.value.expansion import (
+from patchwork_env.agents.patchwork.expansion import (
     LIKELY,
+    TO_WIN,
     Expansion,
+    action_utility,
     expand,
     expand_likely,
     new_expansion,
 )
-from patchwork_env.agents.patchwork.value.network import Weights
+from patchwork_env.agents.patchwork.placements import keep_most_compact, kind_of, list_likely
+from patchwork_env.agents.patchwork.value import Weights, read_value
 from patchwork_env.core.checks import check_seed
 from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.patchwork import Game

@@ -13,7 +13,7 @@ import pytest
 from patchwork_env import agents, nmbr9, patchwork
 from patchwork_env.agents import Agent, BatchAgent
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
-from patchwork_env.agents.patchwork.value import agent as value
+from patchwork_env.agents.patchwork import champion as value
 from patchwork_env.core.game import BaseGame
 
 CALLS = 12

@@ -59,7 +59,7 @@ def _checkpoints() -> dict[str, tuple[str, str, bytes]]:
     from patchwork_env.agents.nmbr9.value import new_weights as new_nmbr9_weights
     from patchwork_env.agents.patchwork import mlp
     from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
-    from patchwork_env.agents.patchwork.value.network import new_weights
+    from patchwork_env.agents.patchwork.value import new_weights
     from patchwork_env.agents.policy import write_policy
 
     sizes = NetworkConfig(8, 1, 4)

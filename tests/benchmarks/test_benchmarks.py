@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import interfaces
 from patchwork_env.agents.compiled.files import write_weights
-from patchwork_env.agents.patchwork.value.network import new_weights
+from patchwork_env.agents.patchwork.value import new_weights
 from patchwork_env.games import PATCHWORK
 from tests.scripts import ROOT
 from tests.scripts import run_benchmark as run

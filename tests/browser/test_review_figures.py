@@ -13,7 +13,7 @@ import pytest
 from patchwork_env import agents, play
 from patchwork_env.agents.analysis import Analysis
 from patchwork_env.agents.patchwork.champion import ChampionAgent
-from patchwork_env.agents.patchwork.value.agent import TO_WIN
+from patchwork_env.agents.patchwork.expansion import TO_WIN
 from patchwork_env.learning.reports.review.figures import NAMES
 from patchwork_env.learning.reports.review.judging import review
 from patchwork_env.learning.reports.review.reading import read_game

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from patchwork_env.agents.analysis import Line
 from patchwork_env.agents.patchwork.dynamics import NO_ACTION, only_action
 from patchwork_env.agents.patchwork.endgame import Solver, new_solver
+from patchwork_env.agents.patchwork.expansion import Expansion, Payoffs, action_utility, expand
 from patchwork_env.agents.patchwork.search import (
     LEVELS,
     NO_LIMIT,
@@ -29,9 +30,7 @@ from patchwork_env.agents.patchwork.search import (
     solved_action,
     solved_ending,
 )
-from patchwork_env.agents.patchwork.value.agent import Payoffs, action_utility
-from patchwork_env.agents.patchwork.value.expansion import Expansion, expand
-from patchwork_env.agents.patchwork.value.network import Weights
+from patchwork_env.agents.patchwork.value import Weights
 from patchwork_env.patchwork.game import Game
 from patchwork_env.patchwork.state import STATE, States
 from patchwork_env.patchwork.symmetry import NUM_SYMMETRIES, turn_actions, turn_quilts

@@ -1,5 +1,6 @@
-"""The champion: the strongest way to play that this library knows, a search with a learned value.
+"""The agents that play by a learned value: at a glance, or with a search of every move.
 
+The search is the champion, the strongest way to play that this library knows.
 :mod:`~patchwork_env.agents.patchwork.search` has the tree, :mod:`~patchwork_env.agents.patchwork.analysis`
 what people see of it.
 """
@@ -19,6 +20,18 @@ from patchwork_env.agents.checkpoints import is_shipped
 from patchwork_env.agents.patchwork import AIMS, FEWEST_NODES, MOST_NODES
 from patchwork_env.agents.patchwork.analysis import Limits, Search, lines_of_value, symmetric_actions
 from patchwork_env.agents.patchwork.dynamics import NO_ACTION, only_action
+from patchwork_env.agents.patchwork.expansion import (
+    FOR_MARGIN,
+    FOR_SCORE,
+    LIKELY,
+    TO_WIN,
+    TO_WIN_RICHLY,
+    Expansion,
+    Payoffs,
+    best_action,
+    expand_likely,
+    new_expansion,
+)
 from patchwork_env.agents.patchwork.search import (
     LEVELS,
     NO_LIMIT,
@@ -27,18 +40,10 @@ from patchwork_env.agents.patchwork.search import (
     Settings,
     solved_ending,
 )
-from patchwork_env.agents.patchwork.value import agent as value_agent
-from patchwork_env.agents.patchwork.value.agent import (
-    FOR_MARGIN,
-    FOR_SCORE,
-    TO_WIN,
-    TO_WIN_RICHLY,
-    Payoffs,
-    read_value,
-)
-from patchwork_env.agents.patchwork.value.network import Weights
+from patchwork_env.agents.patchwork.value import Weights, read_value
 from patchwork_env.agents.specs import check_budget, spec_of
 from patchwork_env.core.checks import check_between, check_one_of
+from patchwork_env.core.compile import kernel
 from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.game import Game
 from patchwork_env.patchwork.state import States
@@ -48,6 +53,38 @@ _PAYOFFS = dict(zip(AIMS, (TO_WIN, TO_WIN_RICHLY, FOR_MARGIN, FOR_SCORE), strict
 _SOLVED_PER_NODE, _SOLVED_PER_SECOND = 20, 500_000
 """The quilts that the solver may look at for each of its two questions; it looks at three million in a
 second."""
+
+
+class ValueAgent(BatchAgent):
+    """Plays the action with the highest utility, without looking further ahead.
+
+    The weights are not copied: later changes change how the agent plays.
+    """
+
+    games = (PATCHWORK,)
+
+    def __init__(self, weights: Weights, payoffs: Payoffs, name: str = "value") -> None:
+        self.name = name
+        self._weights, self._payoffs = weights, payoffs
+
+    def _new_workspace(self) -> Expansion:
+        return new_expansion()
+
+    def act_batch(self, states: States) -> Actions:
+        """See :meth:`Agent.act_batch`."""
+        self.check_states(states)
+        actions = np.empty(len(states), np.int64)
+        _choose_at_a_glance(states, self._weights, self._payoffs, self.workspace(), actions)
+        return actions
+
+
+@kernel
+def _choose_at_a_glance(
+    states: States, weights: Weights, payoffs: Payoffs, expansion: Expansion, actions: Actions
+) -> None:
+    for i in range(len(states)):
+        count = expand_likely(states, i, LIKELY, weights, expansion)
+        actions[i] = expansion.actions[best_action(expansion, count, payoffs)]
 
 
 class ChampionAgent(BatchAgent):
@@ -170,7 +207,9 @@ def load_value(path: str | Path, seed: int | None = None, **options: Any) -> Bat
 
     For errors see :func:`load`.
     """
-    return load(path, **options) if options or is_shipped(path) else value_agent.load(path)
+    if options or is_shipped(path):
+        return load(path, **options)
+    return ValueAgent(read_value(Path(path))[0], TO_WIN, Path(path).name)
 
 
 def load(

@@ -23,6 +23,8 @@ from patchwork_env.agents.partner import (
 from patchwork_env.agents.partner import new_candidates as new_candidates_of
 from patchwork_env.agents.patchwork.champion import load
 from patchwork_env.agents.patchwork.dynamics import NO_ACTION, only_action
+from patchwork_env.agents.patchwork.expansion import TO_WIN, Expansion, expand_likely, new_expansion
+from patchwork_env.agents.patchwork.features import signed
 from patchwork_env.agents.patchwork.placements import NUM_KINDS, count_joints, kind_of, list_likely
 from patchwork_env.agents.patchwork.search import (
     NO_LIMIT,
@@ -35,10 +37,7 @@ from patchwork_env.agents.patchwork.search import (
     new_workspace,
     reset_search,
 )
-from patchwork_env.agents.patchwork.value.agent import TO_WIN, read_value
-from patchwork_env.agents.patchwork.value.expansion import Expansion, expand_likely, new_expansion
-from patchwork_env.agents.patchwork.value.features import signed
-from patchwork_env.agents.patchwork.value.network import Weights
+from patchwork_env.agents.patchwork.value import Weights, read_value
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.core.random import Streams

@@ -36,6 +36,7 @@ import torch
 from torch import Tensor
 
 from patchwork_env.agents.compiled.vectors import Floats
+from patchwork_env.agents.patchwork.features import missing_cells, projected_buttons, signed
 from patchwork_env.agents.patchwork.greedy import patch_value
 from patchwork_env.agents.patchwork.placements import (
     NUM_KINDS,
@@ -44,7 +45,6 @@ from patchwork_env.agents.patchwork.placements import (
     count_neighbors,
     kind_of,
 )
-from patchwork_env.agents.patchwork.value.features import missing_cells, projected_buttons, signed
 from patchwork_env.agents.ragged import end_of_row
 from patchwork_env.core.bits import popcount
 from patchwork_env.core.compile import kernel

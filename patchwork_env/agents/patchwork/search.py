@@ -14,18 +14,20 @@ import numpy.typing as npt
 from patchwork_env.agents.compiled.vectors import Floats
 from patchwork_env.agents.patchwork.dynamics import NO_ACTION
 from patchwork_env.agents.patchwork.endgame import Solver, margin_of, solve
-from patchwork_env.agents.patchwork.placements import NUM_KINDS, kind_of
-from patchwork_env.agents.patchwork.value.agent import Payoffs, action_utility, utility
-from patchwork_env.agents.patchwork.value.expansion import (
+from patchwork_env.agents.patchwork.expansion import (
     LIKELY,
     Expansion,
+    Payoffs,
+    action_utility,
     expand,
     expand_further,
     new_expansion,
+    utility,
 )
-from patchwork_env.agents.patchwork.value.features import signed
-from patchwork_env.agents.patchwork.value.network import Weights
-from patchwork_env.agents.patchwork.value.quilts import SEARCH_CACHE_SIZE, forget
+from patchwork_env.agents.patchwork.features import signed
+from patchwork_env.agents.patchwork.placements import NUM_KINDS, kind_of
+from patchwork_env.agents.patchwork.quilts import SEARCH_CACHE_SIZE, forget
+from patchwork_env.agents.patchwork.value import Weights
 from patchwork_env.core.compile import kernel
 from patchwork_env.patchwork.components import LAST_SPACE, NUM_OFFERED, NUM_PLAYERS
 from patchwork_env.patchwork.engine import MAX_TURNS, apply, empty_cells, is_over, score, winner

@@ -223,7 +223,7 @@ def test_written_values_are_read_to_the_bit(weights, tmp_path):
 
 
 def test_agents_of_both_games_refuse_the_others_checkpoints(weights, tmp_path):
-    from patchwork_env.agents.patchwork.value.agent import read_value as read_patchwork_value
+    from patchwork_env.agents.patchwork.value import read_value as read_patchwork_value
 
     write_folder(tmp_path / "value", lambda folder: write_weights(folder, NMBR9, weights))
     with pytest.raises(ValueError, match="is for the game 'nmbr9', not for 'patchwork'"):

@@ -15,9 +15,10 @@ from patchwork_env.agents import Agent, checkpoints
 from patchwork_env.agents.compiled.files import write_weights
 from patchwork_env.agents.compiled.records import arrays_of
 from patchwork_env.agents.patchwork import analysis
-from patchwork_env.agents.patchwork.champion import LEVELS, ChampionAgent, load
+from patchwork_env.agents.patchwork.champion import LEVELS, ChampionAgent, ValueAgent, load
 from patchwork_env.agents.patchwork.dynamics import NO_ACTION
 from patchwork_env.agents.patchwork.endgame import margin_of, new_solver, solve
+from patchwork_env.agents.patchwork.expansion import TO_WIN, Payoffs
 from patchwork_env.agents.patchwork.placements import kind_of
 from patchwork_env.agents.patchwork.search import (
     EMPTY,
@@ -31,8 +32,7 @@ from patchwork_env.agents.patchwork.search import (
     solved_action,
     solved_ending,
 )
-from patchwork_env.agents.patchwork.value.agent import TO_WIN, Payoffs, ValueAgent
-from patchwork_env.agents.patchwork.value.network import SHAPES, Weights, new_weights
+from patchwork_env.agents.patchwork.value import SHAPES, Weights, new_weights
 from patchwork_env.core.files import write_folder
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.evaluation.matches import play_matches

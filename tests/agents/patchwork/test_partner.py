@@ -7,9 +7,9 @@ import pytest
 
 from patchwork_env import agents
 from patchwork_env.agents.partner import Habits, decide
+from patchwork_env.agents.patchwork.expansion import new_expansion
 from patchwork_env.agents.patchwork.partner import EYES, HABITS, _note, judge_by_eye, new_candidates
 from patchwork_env.agents.patchwork.placements import list_likely, new_ranking
-from patchwork_env.agents.patchwork.value.expansion import new_expansion
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.patchwork import Game, engine
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY, FIRST_SPECIAL, buy_action, placement

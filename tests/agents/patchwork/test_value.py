@@ -13,23 +13,21 @@ from safetensors.numpy import load_file, save_file
 from patchwork_env import agents
 from patchwork_env.agents.compiled.files import write_weights
 from patchwork_env.agents.compiled.records import LEAK, arrays_of, record_type
-from patchwork_env.agents.patchwork.placements import count_joints, kind_of
-from patchwork_env.agents.patchwork.value import features, patterns
-from patchwork_env.agents.patchwork.value.agent import (
+from patchwork_env.agents.patchwork import features, patterns
+from patchwork_env.agents.patchwork.champion import ValueAgent
+from patchwork_env.agents.patchwork.expansion import (
+    LIKELY,
     Payoffs,
-    ValueAgent,
     best_action,
     draw_action,
-    read_value,
-)
-from patchwork_env.agents.patchwork.value.expansion import (
-    LIKELY,
     expand,
     expand_further,
     expand_likely,
     new_expansion,
 )
-from patchwork_env.agents.patchwork.value.network import (
+from patchwork_env.agents.patchwork.placements import count_joints, kind_of
+from patchwork_env.agents.patchwork.quilts import MOST_CHOICES, forget
+from patchwork_env.agents.patchwork.value import (
     OWN_EMPTY,
     SCALES,
     WIN,
@@ -37,8 +35,8 @@ from patchwork_env.agents.patchwork.value.network import (
     evaluate,
     new_buffer,
     new_weights,
+    read_value,
 )
-from patchwork_env.agents.patchwork.value.quilts import MOST_CHOICES, forget
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.files import write_folder
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS

@@ -11,7 +11,7 @@ from patchwork_env.agents.patchwork.champion import DEFAULT_LEVEL, limits_of
 from patchwork_env.agents.patchwork.dynamics import NO_ACTION
 from patchwork_env.agents.patchwork.partner import CHAMPION, HABITS
 from patchwork_env.agents.patchwork.search import LEVELS, NO_LIMIT
-from patchwork_env.agents.patchwork.value.agent import read_value
+from patchwork_env.agents.patchwork.value import read_value
 from tools.site.agents import Call, Offer
 from tools.site.modules import patchwork_people, patchwork_rules, patchwork_search
 from tools.site.modules.patchwork_people import name_of

@@ -9,6 +9,7 @@ import numpy as np
 from patchwork_env.agents.compiled.records import aligned_record
 from patchwork_env.agents.partner import Candidates
 from patchwork_env.agents.patchwork.endgame import Solver, new_solver
+from patchwork_env.agents.patchwork.expansion import TO_WIN, Expansion, new_expansion
 from patchwork_env.agents.patchwork.greedy import GreedyBuffers, new_greedy_buffers
 from patchwork_env.agents.patchwork.partner import new_candidates
 from patchwork_env.agents.patchwork.search import (
@@ -19,9 +20,7 @@ from patchwork_env.agents.patchwork.search import (
     Workspace,
     new_workspace,
 )
-from patchwork_env.agents.patchwork.value.agent import TO_WIN
-from patchwork_env.agents.patchwork.value.expansion import Expansion, new_expansion
-from patchwork_env.agents.patchwork.value.network import WEIGHTS
+from patchwork_env.agents.patchwork.value import WEIGHTS
 from patchwork_env.core.random import Streams
 from patchwork_env.patchwork import engine
 from patchwork_env.patchwork.state import STATE, States, empty_states

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from patchwork_env.agents.patchwork.dynamics import NO_ACTION, only_action
+from patchwork_env.agents.patchwork.expansion import expand
 from patchwork_env.agents.patchwork.search import (
     NO_LIMIT,
     SCORE,
@@ -16,7 +17,6 @@ from patchwork_env.agents.patchwork.search import (
     solve_root,
     solved_action,
 )
-from patchwork_env.agents.patchwork.value.expansion import expand
 from patchwork_env.core.compile import kernel
 from patchwork_env.patchwork import engine
 from patchwork_env.search.best_first import best_edge, is_solved

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.patchwork.value.features import signed
-from patchwork_env.agents.patchwork.value.network import (
+from patchwork_env.agents.patchwork.features import signed
+from patchwork_env.agents.patchwork.value import (
     OTHER_EMPTY,
     OTHER_SCORE,
     OUTPUTS,

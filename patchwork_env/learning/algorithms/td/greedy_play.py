@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from patchwork_env.agents.compiled.records import copy
+from patchwork_env.agents.patchwork.expansion import (
+    Expansion,
+    Payoffs,
+    best_action,
+    draw_action,
+    expand_likely,
+)
+from patchwork_env.agents.patchwork.features import signed
 from patchwork_env.agents.patchwork.greedy import GreedyBuffers, choose_noisily
-from patchwork_env.agents.patchwork.value.agent import Payoffs, best_action, draw_action
-from patchwork_env.agents.patchwork.value.expansion import Expansion, expand_likely
-from patchwork_env.agents.patchwork.value.features import signed
-from patchwork_env.agents.patchwork.value.network import Weights, evaluate
+from patchwork_env.agents.patchwork.value import Weights, evaluate
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.random import random_below
 from patchwork_env.learning.algorithms.td.games import STEPS, Games, Targets, change_sides, write_result

@@ -8,10 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from patchwork_env.agents.patchwork.expansion import Expansion, Payoffs, new_expansion
 from patchwork_env.agents.patchwork.greedy import GreedyBuffers, choose_noisily, new_greedy_buffers
-from patchwork_env.agents.patchwork.value.agent import Payoffs
-from patchwork_env.agents.patchwork.value.expansion import Expansion, new_expansion
-from patchwork_env.agents.patchwork.value.network import Weights
+from patchwork_env.agents.patchwork.value import Weights
 from patchwork_env.core.batches import begin_games
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.random import random_below

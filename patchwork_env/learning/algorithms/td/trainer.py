@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from patchwork_env.agents import Agent
-from patchwork_env.agents.patchwork.value.agent import Payoffs, ValueAgent
-from patchwork_env.agents.patchwork.value.network import new_weights
+from patchwork_env.agents.patchwork.champion import ValueAgent
+from patchwork_env.agents.patchwork.expansion import Payoffs
+from patchwork_env.agents.patchwork.value import new_weights
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.common.value_trainer import ValueTrainer
 from patchwork_env.learning.algorithms.td.config import TdConfig

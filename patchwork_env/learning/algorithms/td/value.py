@@ -9,8 +9,8 @@ from torch.nn.functional import binary_cross_entropy_with_logits, leaky_relu
 
 from patchwork_env.agents.compiled.records import LEAK
 from patchwork_env.agents.compiled.vectors import Rows
-from patchwork_env.agents.patchwork.value import features, patterns
-from patchwork_env.agents.patchwork.value.network import (
+from patchwork_env.agents.patchwork import features, patterns
+from patchwork_env.agents.patchwork.value import (
     OTHER_EMPTY,
     OTHER_SCORE,
     OWN_EMPTY,
@@ -29,7 +29,7 @@ from patchwork_env.patchwork.state import States
 
 
 class PatchworkValueModule(ValueModule[Positions]):
-    """The forward pass of :mod:`patchwork_env.agents.patchwork.value.network`, with gradients.
+    """The forward pass of :mod:`patchwork_env.agents.patchwork.value`, with gradients.
 
     Args:
         weights: The weights, which learning changes in place.

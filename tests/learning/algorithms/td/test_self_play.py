@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from patchwork_env.agents.patchwork.value.network import (
+from patchwork_env.agents.patchwork.value import (
     OTHER_EMPTY,
     OTHER_SCORE,
     OUTPUTS,

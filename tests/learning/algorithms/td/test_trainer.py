@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from patchwork_env import agents
-from patchwork_env.agents.patchwork.value.network import SCALES, WIN, evaluate, new_buffer, new_weights
+from patchwork_env.agents.patchwork.value import SCALES, WIN, evaluate, new_buffer, new_weights
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.algorithms.common.value_learner import ValueLearner
 from patchwork_env.learning.algorithms.td.value import PatchworkValueModule, rows_of

@@ -13,8 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents.patchwork.dynamics import NO_ACTION
-from patchwork_env.agents.patchwork.endgame.choices import ChoiceBuffers, list_choices, new_choice_buffers
-from patchwork_env.agents.patchwork.endgame.prospects import PROSPECTS, Prospects, write_prospects
+from patchwork_env.agents.patchwork.endgame_moves import (
+    PROSPECTS,
+    ChoiceBuffers,
+    Prospects,
+    list_choices,
+    new_choice_buffers,
+    write_prospects,
+)
 from patchwork_env.core.compile import kernel
 from patchwork_env.patchwork.components import LAST_SPACE, NUM_PLAYERS
 from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS, apply, is_over, score
@@ -312,7 +318,13 @@ def new_table(size: int) -> npt.NDArray[np.void]:
 def write_key(states: States, i: int, prospects: Prospects, number: int, key: Key) -> None:
     """Writes the key of a position, uint64 ``(KEY_WORDS,)``, from the prospects of both players.
 
-    ``number`` is that of the game, 1 ... ``MOST_NUMBERS``.
+    It holds what matters for the rest of the game: of a quilt, its live cells, and how many dead ones
+    special patches may come to cover; of the buttons, no more than there is to spend them on. From two
+    positions that agree in this, players gain the same points, whatever their scores are: each quilt is at
+    least as good as the other one, see :mod:`.endgame_moves`. As long as a player may complete a 7x7
+    square, all empty cells of the quilt count. The order of the circle is that of the whole game: which
+    patches are left, and which of them is next, says how they lie. Entries of other games have another
+    ``number``, 1 ... ``MOST_NUMBERS``.
     """
     facts = _U(0)
     for player in range(2):
@@ -352,7 +364,7 @@ def place_of(key: Key, size: int) -> int:
 
 @kernel
 def holds(table: npt.NDArray[np.void], place: int, key: Key) -> bool:
-    """Whether the entry at a place is that of a key."""
+    """Whether the entry at a place is that of a key; keys are compared in full, so a hash cannot err."""
     k = 0
     while k < KEY_WORDS and table[place]["key"][k] == key[k]:
         k += 1

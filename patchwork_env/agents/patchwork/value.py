@@ -16,15 +16,18 @@ difference of the scores and the probability; the rest shows learning which quil
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from patchwork_env.agents.compiled.files import read_weights
 from patchwork_env.agents.compiled.records import aligned_record, copy, random_record, record_type, rectify
 from patchwork_env.agents.compiled.vectors import Floats, product_adder, rows_adder
-from patchwork_env.agents.patchwork.value import features, patterns
+from patchwork_env.agents.patchwork import features, patterns
 from patchwork_env.core.compile import kernel
+from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.state import States
 
@@ -197,3 +200,13 @@ def values_of(weights: Record, buffer: Record) -> tuple[float, float]:
         outputs[output] *= SCALES[output]
     outputs[WIN] = 1 / (1 + math.exp(-outputs[WIN]))
     return float(outputs[OWN_SCORE] - outputs[OTHER_SCORE]), float(outputs[WIN])
+
+
+def read_value(folder: Path) -> tuple[Weights, dict[str, Any]]:
+    """Reads a value and what was remembered of its making.
+
+    Raises:
+        FileNotFoundError: There is no checkpoint.
+        ValueError: It is damaged, of another game, version or kind of policy, of other shapes, or not finite.
+    """
+    return read_weights(folder, PATCHWORK, WEIGHTS)

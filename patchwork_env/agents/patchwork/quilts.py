@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents.compiled.records import aligned_records, record_type
-from patchwork_env.agents.patchwork.value.features import missing_cells
-from patchwork_env.agents.patchwork.value.network import HIDDEN, QUILT_WIDTH
+from patchwork_env.agents.patchwork.features import missing_cells
+from patchwork_env.agents.patchwork.value import HIDDEN, QUILT_WIDTH
 from patchwork_env.core.compile import kernel
 from patchwork_env.patchwork.components import NUM_PATCHES, NUM_PLAYERS
 

@@ -1,1 +1,0 @@
-"""A learned value of positions, compiled, and the agents that play by it."""
