@@ -16,10 +16,10 @@ from typing import NamedTuple
 from patchwork_env.core.files import make_folder, write_text
 from patchwork_env.games import NMBR9, PATCHWORK
 from patchwork_env.learning.evaluation.tables import MARKDOWN, TEXT
-from patchwork_env.learning.reports.comparison.figures import write_figures
-from patchwork_env.learning.reports.comparison.grouping import Comparison, compare
-from patchwork_env.learning.reports.comparison.results import RunResult, read_result
-from patchwork_env.learning.reports.comparison.tables import as_text
+from patchwork_env.learning.reports.comparison import Comparison, compare
+from patchwork_env.learning.reports.comparison_plots import write_figures
+from patchwork_env.learning.reports.comparison_tables import as_text
+from patchwork_env.learning.reports.run_results import RunResult, read_result
 
 ROOT = Path(__file__).parents[1]
 PAGE = "benchmark_results.md"

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from patchwork_env import agents, nmbr9, patchwork
-from patchwork_env.learning.reports.review.reading import read_game
+from patchwork_env.learning.reports.review import read_game
 
 COLORS = 256
 SETTLING_MILLISECONDS = 8000

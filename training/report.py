@@ -7,10 +7,10 @@ The same in Python:
 
     from pathlib import Path
 
-    from patchwork_env.learning.reports.run.page import render_page
-    from patchwork_env.learning.reports.run.run_data import read_run
+    from patchwork_env.learning.reports.run_page import render_page
+    from patchwork_env.learning.reports.run_results import read_result
 
-    runs = [read_run(Path("runs/ppo")), read_run(Path("runs/ppo-2"))]
+    runs = [read_result(Path("runs/ppo")), read_result(Path("runs/ppo-2"))]
     Path("comparison.html").write_text(render_page(runs))
 """
 

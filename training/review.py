@@ -6,8 +6,8 @@ python -m training.review game.txt --agent champion:strong --out review
 The same in Python; the agent is a search with a learned value:
 
     from patchwork_env import agents
-    from patchwork_env.learning.reports.review.judging import review
-    from patchwork_env.learning.reports.review.tables import text
+    from patchwork_env.learning.reports.review import review
+    from patchwork_env.learning.reports.review_tables import text
     from patchwork_env.patchwork import Game
 
     game = Game.from_notation(open("examples/game.txt").read())

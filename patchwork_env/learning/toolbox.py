@@ -49,7 +49,7 @@ from patchwork_env.learning.algorithms.common.rewards import rewards_of_players
 from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.config import League, Reward
 from patchwork_env.learning.evaluation import MatchResult, play_matches
-from patchwork_env.learning.reports.comparison.results import write_training
+from patchwork_env.learning.reports.run_results import write_training
 from patchwork_env.learning.system.memory import keep_freed_memory
 
 __all__ = [

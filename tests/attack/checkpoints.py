@@ -220,13 +220,12 @@ def _try_run(name: str, folder: Path) -> None:
     from patchwork_env.errors import DivergenceError
     from patchwork_env.learning.algorithms.common.trainer import make_trainer
     from patchwork_env.learning.config import check_memory, load_config
-    from patchwork_env.learning.reports.comparison.results import read_result
-    from patchwork_env.learning.reports.run.run_data import read_run
+    from patchwork_env.learning.reports.run_results import read_result
     from patchwork_env.learning.runs.checkpoints import load_checkpoint, save_checkpoint
     from patchwork_env.learning.runs.ladder import rungs
     from patchwork_env.learning.runs.loggers import Log
 
-    for read in (read_run, read_result, partial(rungs, count=2)):
+    for read in (read_result, partial(rungs, count=2)):
         try:
             read(folder)
         except (ValueError, FileNotFoundError) as error:

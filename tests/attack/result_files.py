@@ -19,9 +19,9 @@ _FIGURES_OF = 40
 
 
 def _sound(seed: int) -> Any:
-    from patchwork_env.learning.reports.comparison.results import RunResult
+    from patchwork_env.learning.reports.run_results import RunResult
 
-    match = {"games": 10, "seed": 7, "variant": "revised", "score": 20.0}
+    match = {"games": 10, "seed": 7, "special_patches": "revised", "sides": {"agent": {"score": 20.0}}}
     evaluations = [
         {
             "steps": 100 * k,
@@ -43,9 +43,8 @@ def results(random: Generator) -> int:
     """Reads changed files, and compares what they hold if they are read."""
     from patchwork_env.learning.commands.compare import write_comparison
     from patchwork_env.learning.evaluation.tables import FORMATS
-    from patchwork_env.learning.reports.comparison import tables
-    from patchwork_env.learning.reports.comparison.grouping import compare
-    from patchwork_env.learning.reports.comparison.results import read_result, write_result
+    from patchwork_env.learning.reports.comparison import compare, tables
+    from patchwork_env.learning.reports.run_results import read_result, write_result
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

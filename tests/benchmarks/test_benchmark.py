@@ -6,12 +6,12 @@ import pytest
 
 from benchmarks.benchmark import GAMES, PAGE, TASKS, check_protocol, comparisons
 from patchwork_env.learning.evaluation.players import fingerprint
-from patchwork_env.learning.reports.comparison.results import RunResult, read_result, write_result
+from patchwork_env.learning.reports.run_results import RunResult, read_result, write_result
 from tests.scripts import ROOT, run_benchmark
 
 RESULTS = ROOT / "benchmarks" / "results"
-MATCH = {"opponent": "greedy", "games": GAMES, "seed": 2026, "variant": "revised"}
-MATCH |= {"win_rate": 0.5, "score_difference": 1.0, "score": 20.0}
+MATCH = {"opponent": "greedy", "games": GAMES, "seed": 2026, "special_patches": "revised"}
+MATCH |= {"win_rate": 0.5, "score_difference": 1.0, "sides": {"agent": {"score": 20.0}}}
 
 
 def result_with(run: int = 0, weights: str | None = "ab", **match) -> RunResult:
@@ -37,7 +37,7 @@ def test_the_page_lists_the_tasks() -> None:
     [
         ({"games": 400}, r"games, seed and variant against greedy are \(400, 2026, 'revised'\)"),
         ({"seed": 0}, "patchwork-greedy has"),
-        ({"variant": "2014"}, "'2014'"),
+        ({"special_patches": "2014"}, "'2014'"),
         (
             {"opponent": "random"},
             "takes part in no task: its last evaluation met none of greedy, ppo-v1, champion:instant",

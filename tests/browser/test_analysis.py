@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from patchwork_env.learning.reports.review.figures import NAMES, accuracy, counts
+from patchwork_env.learning.reports.review import NAMES, accuracy, counts
 from patchwork_env.nmbr9 import Game as Nmbr9
 from tests.browser.conftest import Open
 

@@ -14,9 +14,7 @@ from patchwork_env import agents, play
 from patchwork_env.agents.analysis import Analysis
 from patchwork_env.agents.patchwork.champion import ChampionAgent
 from patchwork_env.agents.patchwork.expansion import TO_WIN
-from patchwork_env.learning.reports.review.figures import NAMES
-from patchwork_env.learning.reports.review.judging import review
-from patchwork_env.learning.reports.review.reading import read_game
+from patchwork_env.learning.reports.review import NAMES, read_game, review
 from patchwork_env.patchwork import Game
 from tests.agents.values import simple_weights
 

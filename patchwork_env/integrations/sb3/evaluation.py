@@ -16,7 +16,7 @@ from patchwork_env.integrations.sb3.agents import as_agent
 from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv
 from patchwork_env.learning.evaluation import MatchResult, play_matches
 from patchwork_env.learning.evaluation.matches import Player
-from patchwork_env.learning.reports.comparison.results import Evaluated, write_training
+from patchwork_env.learning.reports.run_results import Evaluated, write_training
 from patchwork_env.learning.runs.evaluations import metrics
 
 __all__ = ["EvaluationCallback", "evaluate", "write_training"]

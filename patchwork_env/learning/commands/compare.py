@@ -18,14 +18,14 @@ from pathlib import Path
 from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.core.files import make_folder, storing_in, write_text
 from patchwork_env.learning.commands.match_options import add_format
+from patchwork_env.learning.evaluation.records import METRICS
 from patchwork_env.learning.evaluation.statistics import STATISTICS
 from patchwork_env.learning.evaluation.tables import LATEX, MARKDOWN
+from patchwork_env.learning.reports import comparison_tables as tables
 from patchwork_env.learning.reports import plots
-from patchwork_env.learning.reports.comparison import tables
-from patchwork_env.learning.reports.comparison.figures import FORMATS, write_figures
-from patchwork_env.learning.reports.comparison.grouping import BY, Comparison, compare
-from patchwork_env.learning.reports.comparison.results import RunResult, read_result, write_result
-from patchwork_env.learning.runs.folder import METRICS
+from patchwork_env.learning.reports.comparison import BY, Comparison, compare
+from patchwork_env.learning.reports.comparison_plots import FORMATS, write_figures
+from patchwork_env.learning.reports.run_results import RunResult, read_result, write_result
 
 
 def main(arguments: list[str] | None = None, program: str = "training.compare") -> int:
@@ -66,7 +66,7 @@ def write_comparison(
     Raises:
         StorageError: The folder cannot be written.
     """
-    found = {
+    csv = {
         "summary": tables.summary_table(comparison),
         "improvement": tables.improvement_table(comparison),
         "runs": tables.runs_table(comparison),
@@ -77,7 +77,7 @@ def write_comparison(
         make_folder(folder)
         for name, ending in ((MARKDOWN, "md"), (LATEX, "tex")):
             write_text(folder / f"comparison.{ending}", tables.as_text(comparison, name) + "\n")
-        for name, table in found.items():
+        for name, table in csv.items():
             write_text(folder / f"{name}.csv", table.csv())
         write_figures(comparison, folder, form, has_footer=has_footer)
 

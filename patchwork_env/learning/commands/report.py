@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.core.files import check_file_path, write_text
-from patchwork_env.learning.reports.run.page import render_page
-from patchwork_env.learning.reports.run.run_data import RunData, read_run
+from patchwork_env.learning.reports.run_page import render_page
+from patchwork_env.learning.reports.run_results import RunResult, read_result
 
 _FILE = "report.html"
 
@@ -35,13 +34,12 @@ def _run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _read(folders: list[Path]) -> list[RunData]:
+def _read(folders: list[Path]) -> list[RunResult]:
     """Reads the runs; those whose folders have the same name are called by their paths."""
-    runs = [read_run(folder) for folder in folders]
-    names = [run.name for run in runs]
+    runs = [read_result(folder) for folder in folders]
+    labels = [run.label for run in runs]
     return [
-        replace(run, name=str(folder)) if names.count(run.name) > 1 else run
-        for run, folder in zip(runs, folders, strict=True)
+        run.model_copy(update={"label": run.source}) if labels.count(run.label) > 1 else run for run in runs
     ]
 
 

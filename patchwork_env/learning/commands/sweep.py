@@ -22,9 +22,9 @@ from patchwork_env.core.files import remove_partial, storing_in
 from patchwork_env.errors import ConfigError
 from patchwork_env.learning.config import ClusterRun, RunConfig, find_config, load_config, parse_yaml
 from patchwork_env.learning.distributed.jobs import OnCluster, check_workers
+from patchwork_env.learning.evaluation.records import METRICS
 from patchwork_env.learning.evaluation.runners import runner_of
 from patchwork_env.learning.runs.checkpoints import new_run_folder
-from patchwork_env.learning.runs.folder import METRICS
 from patchwork_env.learning.runs.training import check_names
 from patchwork_env.learning.sweeps.parameters import (
     FORMS,

@@ -25,7 +25,7 @@ from patchwork_env.learning.evaluation.players import HELP
 from patchwork_env.learning.evaluation.tables import TEXT
 from patchwork_env.learning.evaluation.tournament import Tournament
 from patchwork_env.learning.reports import plots
-from patchwork_env.learning.reports.tournament import write_results
+from patchwork_env.learning.reports.tournament_plots import write_results
 from patchwork_env.learning.runs.ladder import rungs
 from patchwork_env.learning.system.machine import usable_cores
 from patchwork_env.learning.system.signals import Interruption, signals_interrupt

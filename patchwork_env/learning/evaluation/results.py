@@ -113,6 +113,11 @@ class MatchResult:
         """The 95% confidence interval of the mean score of ``AGENT`` or ``OPPONENT``; None for one set-up."""
         return mean_interval(self.by_set_up(self.games.scores[:, side]))
 
+    @property
+    def metric(self) -> float:
+        """What agents are compared by: the win rate, or the agent's score where the sides do not interact."""
+        return self.win_rate if self.runner.metric == "win_rate" else self.means(AGENT)["score"]
+
     def win_rate_if(self, agent_starts: bool) -> float:
         """The win rate over the games that the agent starts, or over those that the opponent starts."""
         return float(self.games.agent_wins[self.games.agent_starts == agent_starts].mean())

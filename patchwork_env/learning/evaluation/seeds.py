@@ -1,4 +1,4 @@
-"""What several runs of one configuration reach together; they differ in nothing but their seeds.
+"""Runs of one configuration with different seeds: which these are, and what they reach together.
 
 A single run says how strong its policy is, not how strong the policies become that a configuration trains.
 Here each run counts as one value; see :mod:`~patchwork_env.learning.evaluation.statistics`.
@@ -17,6 +17,23 @@ from patchwork_env.learning.evaluation.tables import Column, Table
 
 ALL_OPPONENTS = "all of them"
 SEEDS_HEADING = f"Over the runs. {STUDENT.description}."
+
+
+def config_key(configuration: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration by full keys, without its seed and without what has no effect on learning."""
+    from patchwork_env.learning.config import changes_learning, flattened  # of the extra ``train``
+
+    keys = flattened(configuration)
+    return {key: keys[key] for key in sorted(keys) if changes_learning(key)}
+
+
+def check_independent(runs: Iterable[tuple[str, str]], what: str) -> None:
+    """Raises ValueError if two runs are one sample: each is given by its name and its own seed or weights."""
+    seen: dict[str, str] = {}
+    for name, own in runs:
+        if own in seen:
+            raise ValueError(f"{seen[own]} and {name} are no independent samples: both have the {what} {own}")
+        seen[own] = name
 
 
 class OverSeeds(NamedTuple):
@@ -55,7 +72,7 @@ def over_seeds(runs: Sequence[Sequence[Mapping[str, Any]]]) -> list[OverSeeds]:
     met = [[match["opponent"] for match in matches] for matches in runs]
     if not met or not met[0] or any(opponents != met[0] for opponents in met):
         listed = "; ".join(", ".join(opponents) or "nobody" for opponents in met) or "no runs"
-        raise ValueError(f"runs are put together that met the same opponents; these met: {listed}")
+        raise ValueError(f"runs are aggregated that met the same opponents; these met: {listed}")
     rates, games, differences = (
         np.array([[match[key] for match in matches] for matches in runs], np.float64)
         for key in ("win_rate", "games", "score_difference")
@@ -72,15 +89,6 @@ def over_seeds(runs: Sequence[Sequence[Mapping[str, Any]]]) -> list[OverSeeds]:
         reached = float(wins.values), wins.interval(), float(own.min()), float(own.max())
         entries.append(OverSeeds(name, len(runs), *reached, *difference))
     return entries
-
-
-def check_independent(runs: Iterable[tuple[str, str]], what: str) -> None:
-    """Raises ValueError if two runs are one sample: each is given by its name and its own seed or weights."""
-    seen: dict[str, str] = {}
-    for name, own in runs:
-        if own in seen:
-            raise ValueError(f"{seen[own]} and {name} are no independent samples: both have the {what} {own}")
-        seen[own] = name
 
 
 def seeds_table(entries: Sequence[OverSeeds]) -> Table:

@@ -1,14 +1,16 @@
-"""The charts of pages: lines as geometry, which a template draws as SVG."""
+"""Pages from templates, which share one layout, its colors and its charts: lines as geometry for SVG."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from patchwork_env.learning.reports.plots import SERIES
+from patchwork_env.learning.reports.plots import SERIES, SERIES_ON_DARK
 
 WIDTH, HEIGHT = 460, 240
 LEFT, RIGHT, TOP, BOTTOM = 50, 14, 10, 36
@@ -191,3 +193,21 @@ def _path(places: Sequence[tuple[float, float]]) -> str:
 def _describe(sample: Sample, x_title: str, write: Callable[[float], str]) -> str:
     bounds = "" if sample.bounds is None else f" ({write(sample.bounds[0])} to {write(sample.bounds[1])})"
     return f"{write(sample.y)}{bounds} at {sample.x:,.6g} {x_title}"
+
+
+# --- pages --------------------------------------------------------------------------------------------------
+
+
+def render(template: str, **values: Any) -> str:
+    """A page as HTML, from a template in this folder and values by the names that it uses."""
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["words"] = as_words
+    chart = {name: globals()[name] for name in ("WIDTH", "HEIGHT", "LEFT", "RIGHT", "BOTTOM", "MOST_POINTS")}
+    environment.globals |= {"chart": chart, "colors": list(zip(SERIES, SERIES_ON_DARK, strict=True))}
+    return environment.get_template(template).render(**values)

@@ -1,30 +1,45 @@
-"""Which runs are samples of the same thing, and whether runs can be compared at all."""
+"""Compares configurations by several runs of each: which runs belong together, what they reach, and when."""
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from patchwork_env.core.documents import one_line
 from patchwork_env.core.names import did_you_mean, short_repr
-from patchwork_env.learning.config import changes_learning, flattened
+from patchwork_env.learning.config import flattened
+from patchwork_env.learning.evaluation.records import METRICS, Evaluation
 from patchwork_env.learning.evaluation.runners import runner_of
-from patchwork_env.learning.evaluation.seeds import ALL_OPPONENTS, check_independent
-from patchwork_env.learning.evaluation.statistics import STUDENT, Band, Floats, Statistics
-from patchwork_env.learning.reports.comparison.results import EvaluationFigures, RunResult
-from patchwork_env.learning.runs.folder import METRICS
+from patchwork_env.learning.evaluation.seeds import ALL_OPPONENTS, check_independent, config_key
+from patchwork_env.learning.evaluation.statistics import STUDENT, Band, Floats, Interval, Statistics
+from patchwork_env.learning.reports.run_results import RunResult
 
 NAME, CONFIGURATION = "name", "configuration"
 BY = (NAME, CONFIGURATION)
 """What the runs of a group have in common, unless something else is asked for."""
+STEPS, MINUTES = "steps", "minutes"
+AXES = (STEPS, MINUTES)
 
 _MOST_DIFFERENCES = 3
-"""How many keys are told of a configuration whose name another one has, too."""
+"""How many keys are named of a configuration whose name another one has, too."""
+_MOST_PLACES = 120
+"""The highest number of places at which a curve is given."""
+_THRESHOLDS = 101
+_SHARE_GRAIN = 0.05
+"""Thresholds begin and end at multiples of this for shares, and of 1 for scores."""
+
+
+class Curve(NamedTuple):
+    """What a group reached at several places of an axis, arrays ``(places,)``."""
+
+    places: Floats
+    band: Band
 
 
 @dataclass(frozen=True)
@@ -37,12 +52,12 @@ class Group:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Groups of runs that were measured in the same way.
+    """Groups of runs that were measured in the same way; :func:`compare` makes it.
 
     Attributes:
         groups: The groups in the order in which their first runs were given, at least one.
         game: The name of the game.
-        metric: What is compared; one of :data:`~patchwork_env.learning.runs.folder.METRICS`.
+        metric: What is compared; one of :data:`~patchwork_env.learning.evaluation.records.METRICS`.
         opponents: The opponents that count, at least one.
         statistics: How figures over runs are computed.
     """
@@ -60,7 +75,11 @@ class Comparison:
 
     def scores(self, group: Group) -> Floats:
         """What the runs of a group reached at their last evaluations, ``(runs, opponents)``."""
-        return np.array([[self.value(run.last, name) for name in self.opponents] for run in group.runs])
+        return self._figures(group, self.metric)
+
+    def _figures(self, group: Group, name: str) -> Floats:
+        matches = [[_met(run.last, opponent) for opponent in self.opponents] for run in group.runs]
+        return np.array([[getattr(match, name) for match in row] for row in matches], np.float64)
 
     def parts(self) -> dict[str, list[int]]:
         """What has figures of its own, with its columns of scores: opponents, and for shares all of them."""
@@ -70,15 +89,88 @@ class Comparison:
 
     def mean(self, group: Group, columns: Sequence[int]) -> Band:
         """The mean over the runs of a group, of some columns of :meth:`scores`."""
-        matches = [[run.last.match(name) for name in self.opponents] for run in group.runs]
-        games = np.array([[match.games if match else 0 for match in row] for row in matches], np.float64)
-        return self.statistics.mean(
-            self.scores(group)[:, columns], games[:, columns] if self.is_share else None
-        )
+        games = self._figures(group, "games")[:, columns] if self.is_share else None
+        return self.statistics.mean(self.scores(group)[:, columns], games)
 
-    def value(self, evaluation: EvaluationFigures, opponent: str) -> float:
-        """The figure that is compared, of the match against one of the opponents, which took place."""
-        return float(getattr(evaluation.match(opponent), self.metric))
+    def improvements(self) -> Iterator[tuple[Group, Group, str, float, Interval | None]]:
+        """For every two groups and every opponent: the probability of improvement and its interval."""
+        for first, second in itertools.combinations(self.groups, 2):
+            own, others = self.scores(first), self.scores(second)
+            for name, part in self.parts().items():
+                yield first, second, name, *self.statistics.improvement(own[:, part], others[:, part])
+
+    def learning_curve(self, group: Group, opponent: str, axis: str) -> Curve | None:
+        """The mean over the runs of a group, between what all of them have in common.
+
+        Runs are evaluated at the same steps, but not after the same minutes; between two evaluations of a run
+        its value lies on the straight line between them.
+
+        Args:
+            group: One of the groups.
+            opponent: One of the opponents.
+            axis: ``steps`` or ``minutes``.
+
+        Returns:
+            The curve, None if the evaluations of the runs have no place in common.
+        """
+        curves = [
+            [
+                (float(getattr(one, axis)), match.metric(self.metric), float(match.games))
+                for one, match in run.matches(opponent)
+            ]
+            for run in group.runs
+        ]
+        places, (figures, games) = at_common_places(curves, axis)
+        if not len(places):
+            return None
+        played = games[..., None] if self.is_share else None
+        return Curve(places, self.statistics.mean(figures[..., None], played))
+
+    def profile(self, group: Group, opponent: str) -> Curve:
+        """The share of the runs of a group that reach more than each of some thresholds."""
+        column = self.opponents.index(opponent)
+        thresholds = self._thresholds(column)
+        return Curve(thresholds, self.statistics.profile(self.scores(group)[:, [column]], thresholds))
+
+    def _thresholds(self, column: int) -> Floats:
+        """Thresholds from below the lowest score of a run to above the highest one; of shares from 0 to 1."""
+        scores = np.concatenate([self.scores(group)[:, column] for group in self.groups])
+        grain = _SHARE_GRAIN if self.is_share else 1.0
+        low, high = grain * (np.ceil(scores.min() / grain) - 1), grain * (np.floor(scores.max() / grain) + 1)
+        if self.is_share:
+            low, high = max(low, 0.0), min(high, 1.0)
+        return np.linspace(low, high, _THRESHOLDS)
+
+
+def at_common_places(of_runs: Sequence[Sequence[tuple[float, ...]]], axis: str) -> tuple[Floats, Floats]:
+    """Figures of several runs within what all of them have, on straight lines between their points.
+
+    Args:
+        of_runs: The points of each run, at least one: its place, in ascending order, and its figures.
+        axis: What places are, ``steps`` or ``minutes``.
+
+    Returns:
+        The places ``(n,)``, which may be none, and the figures ``(figures, n, runs)``.
+    """
+    curves = [np.array(points).T for points in of_runs]
+    places = _places([curve[0] for curve in curves], axis)
+    figures = [[np.interp(places, reached, values) for values in own] for reached, *own in curves]
+    return places, np.moveaxis(np.array(figures), 0, 2)
+
+
+def _places(of_runs: Sequence[Floats], axis: str) -> Floats:
+    """The places at which a curve is given: those of the evaluations, or as many at even distances."""
+    low, high = max(places[0] for places in of_runs), min(places[-1] for places in of_runs)
+    if low > high:
+        return np.empty(0)
+    union = np.unique(np.concatenate(of_runs))
+    within = union[(union >= low) & (union <= high)]
+    number = min(len(within), _MOST_PLACES)
+    is_even = axis == MINUTES and len(of_runs) > 1
+    return within if len(within) == number and not is_even else np.linspace(low, high, number)
+
+
+# --- which runs are compared --------------------------------------------------------------------------------
 
 
 def compare(
@@ -89,7 +181,7 @@ def compare(
     by: Sequence[str] = BY,
     statistics: Statistics = STUDENT,
 ) -> Comparison:
-    """Puts runs into groups, after checking that they were measured in the same way.
+    """Groups runs, after checking that they were measured in the same way.
 
     Args:
         results: The runs.
@@ -118,6 +210,11 @@ def compare(
         _check_alike("variant of the game", results, partial(_of_match, name, "variant"))
         _check_alike(f"number of games against {name}", results, partial(_of_match, name, "games"))
     return Comparison(_grouped(results, by), game, metric, opponents, statistics)
+
+
+def _met(evaluation: Evaluation, opponent: str) -> Any:
+    """The match against an opponent, which took place."""
+    return evaluation.match(opponent)
 
 
 def _of_match(opponent: str, figure: str, run: RunResult) -> Any:
@@ -151,19 +248,22 @@ def _check_met(results: Sequence[RunResult], opponent: str) -> None:
 
 def _check_alike(what: str, results: Sequence[RunResult], of: Callable[[RunResult], Any]) -> None:
     """Raises ValueError unless something is the same for all runs."""
-    found = {of(run): run for run in results}
-    if len(found) > 1:
-        told = "; ".join(f"{run.source} has {short_repr(value)}" for value, run in list(found.items())[:3])
-        raise ValueError(f"runs are compared that have the same {what}: {told}")
+    values = {of(run): run for run in results}
+    if len(values) > 1:
+        listed = "; ".join(f"{run.source} has {short_repr(value)}" for value, run in list(values.items())[:3])
+        raise ValueError(f"runs are compared that have the same {what}: {listed}")
 
 
 def _check_ended(run: RunResult) -> None:
     """Raises ValueError if the last evaluation is not that of all steps that the configuration asks for."""
-    total = run.configuration.get("total_steps")
-    if isinstance(total, int) and run.last.steps < total:
+    if not run.evaluations or not run.last.matches:
+        raise ValueError(
+            f"{run.source} has no evaluation yet; a run evaluates its policy at its end, if not before"
+        )
+    if run.total_steps is not None and run.last.steps < run.total_steps:
         raise ValueError(
             f"runs are compared that have ended; {run.source} was last evaluated after {run.last.steps:,} of "
-            f"{total:,} steps"
+            f"{run.total_steps:,} steps"
         )
 
 
@@ -180,33 +280,25 @@ def _grouped(results: Sequence[RunResult], by: Sequence[str]) -> tuple[Group, ..
             )
     alike: dict[str, list[RunResult]] = {}
     for run, keys in zip(results, flat, strict=True):
-        alike.setdefault(json.dumps([_part(run, keys, key) for key in by]), []).append(run)
-    shown = [key for key in by if key != CONFIGURATION] or [NAME]
-    groups = [Group(_label(runs[0], shown), _by_seed(runs)) for runs in alike.values()]
-    return tuple(_told_apart(groups))
+        alike.setdefault(json.dumps([_common(run, keys, key) for key in by]), []).append(run)
+    titles = [key for key in by if key != CONFIGURATION] or [NAME]
+    groups = [Group(_label(runs[0], titles), _by_seed(runs)) for runs in alike.values()]
+    return tuple(_with_different_labels(groups))
 
 
-def _part(run: RunResult, keys: dict[str, Any], key: str) -> Any:
+def _common(run: RunResult, keys: dict[str, Any], key: str) -> Any:
     """What a run has of something that the runs of a group have in common."""
     if key == NAME:
         return run.name
-    return recipe_of(run.configuration) if key == CONFIGURATION else keys.get(key)
+    return config_key(run.configuration) if key == CONFIGURATION else keys.get(key)
 
 
-def recipe_of(configuration: Mapping[str, Any]) -> dict[str, Any]:
-    """A configuration by full keys, without its seed and without what has no effect on learning."""
-    keys = flattened(configuration)
-    return {key: keys[key] for key in sorted(keys) if changes_learning(key)}
-
-
-def _label(run: RunResult, shown: Sequence[str]) -> str:
+def _label(run: RunResult, titles: Sequence[str]) -> str:
     keys = flattened(run.configuration)
-    parts = [run.name if key == NAME else one_line(str(keys.get(key)), 60) for key in shown]
-    told = [
-        part if key in (NAME, "algorithm") else f"{key}={part}"
-        for key, part in zip(shown, parts, strict=True)
-    ]
-    return ", ".join(told)
+    values = {key: run.name if key == NAME else one_line(str(keys.get(key)), 60) for key in titles}
+    return ", ".join(
+        value if key in (NAME, "algorithm") else f"{key}={value}" for key, value in values.items()
+    )
 
 
 def _by_seed(runs: Sequence[RunResult]) -> tuple[RunResult, ...]:
@@ -215,18 +307,15 @@ def _by_seed(runs: Sequence[RunResult]) -> tuple[RunResult, ...]:
     return tuple(sorted(runs, key=lambda run: run.seed))
 
 
-def _told_apart(groups: Sequence[Group]) -> list[Group]:
-    """Groups whose labels differ: where they do not, the keys are added in which the configurations do."""
+def _with_different_labels(groups: Sequence[Group]) -> Iterator[Group]:
+    """Where labels are the same, the keys are added in which the configurations differ."""
     labels = [group.label for group in groups]
-    told = []
     for number, group in enumerate(groups):
         first = labels.index(group.label)
-        if first != number:
-            others, keys = (recipe_of(each.runs[0].configuration) for each in (groups[first], group))
-            differing = [key for key in others | keys if others.get(key) != keys.get(key)]
-            words = ", ".join(
-                f"{key}={short_repr(keys.get(key), 20)}" for key in differing[:_MOST_DIFFERENCES]
-            )
-            group = replace(group, label=f"{group.label} ({words or number})")
-        told.append(group)
-    return told
+        if first == number:
+            yield group
+            continue
+        others, keys = (config_key(each.runs[0].configuration) for each in (groups[first], group))
+        differing = [key for key in others | keys if others.get(key) != keys.get(key)]
+        words = ", ".join(f"{key}={short_repr(keys.get(key), 20)}" for key in differing[:_MOST_DIFFERENCES])
+        yield replace(group, label=f"{group.label} ({words or number})")

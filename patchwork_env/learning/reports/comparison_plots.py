@@ -14,10 +14,8 @@ import numpy as np
 from patchwork_env.core.names import counted
 from patchwork_env.learning.evaluation.statistics import Band
 from patchwork_env.learning.reports.charts import number, percentage
-from patchwork_env.learning.reports.comparison.curves import AXES, Curve, learning_curve, profile
-from patchwork_env.learning.reports.comparison.grouping import Comparison, Group
-from patchwork_env.learning.reports.comparison.provenance import provenance_lines
-from patchwork_env.learning.reports.comparison.tables import TITLES, improvements
+from patchwork_env.learning.reports.comparison import AXES, Comparison, Curve, Group
+from patchwork_env.learning.reports.comparison_tables import TITLES, provenance_lines
 from patchwork_env.learning.reports.plots import SERIES, new_figure, save
 
 if TYPE_CHECKING:
@@ -74,7 +72,7 @@ def curves(comparison: Comparison) -> Figure:
     panels = np.atleast_2d(figure.subplots(len(comparison.opponents), 2, squeeze=False))
     for opponent, row in zip(comparison.opponents, panels, strict=True):
         for axis, axes in zip(AXES, row, strict=True):
-            _draw(axes, comparison, partial(learning_curve, comparison, opponent=opponent, axis=axis))
+            _draw(axes, comparison, partial(comparison.learning_curve, opponent=opponent, axis=axis))
             axes.set(xlabel=f"{axis} of training", ylabel=f"{TITLES[comparison.metric]} against {opponent}")
             _scale_training(axes, comparison, axis)
             if comparison.is_share:
@@ -91,7 +89,7 @@ def profiles(comparison: Comparison) -> Figure:
     for opponent, axes in zip(
         comparison.opponents, _row_of_panels(figure, len(comparison.opponents)), strict=True
     ):
-        _draw(axes, comparison, partial(profile, comparison, opponent=opponent), is_stair=True)
+        _draw(axes, comparison, partial(comparison.profile, opponent=opponent), is_stair=True)
         axes.set(
             xlabel=f"{TITLES[comparison.metric]} against {opponent}",
             ylabel="share of runs above",
@@ -106,13 +104,13 @@ def profiles(comparison: Comparison) -> Figure:
 
 def improvement(comparison: Comparison) -> Figure:
     """For every two configurations the probability that a run of the first does better."""
-    found = list(improvements(comparison))
-    parts = list(dict.fromkeys(name for _, _, name, _, _ in found))
-    pairs = list(dict.fromkeys((first.label, second.label) for first, second, *_ in found))
+    improvements = list(comparison.improvements())
+    parts = list(dict.fromkeys(name for _, _, name, _, _ in improvements))
+    pairs = list(dict.fromkeys((first.label, second.label) for first, second, *_ in improvements))
     figure = new_figure(2 + 0.8 * _WIDTH * len(parts), 1 + _ROW * len(pairs))
     panels = _row_of_panels(figure, len(parts))
     for part, axes in zip(parts, panels, strict=True):
-        rows = [(value, interval) for *_, name, value, interval in found if name == part]
+        rows = [(value, interval) for *_, name, value, interval in improvements if name == part]
         for row, (value, interval) in enumerate(reversed(rows)):
             ends = interval and np.maximum(0.0, [[value - interval[0]], [interval[1] - value]])
             face = "white" if interval is None else SERIES[0]

@@ -1,24 +1,30 @@
-"""The tables of a comparison: what was reached, who is better, every run, and the figures of all curves."""
+"""The tables of a comparison: what was reached, who is better, every run, and the figures of all curves.
+
+Every table says what the runs were made with, and so does every picture.
+"""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from patchwork_env.learning.evaluation.results import interval_columns
-from patchwork_env.learning.evaluation.statistics import Interval
 from patchwork_env.learning.evaluation.tables import Column, Table, render
-from patchwork_env.learning.reports.comparison.curves import AXES, Curve, learning_curve, profile
-from patchwork_env.learning.reports.comparison.grouping import Comparison, Group
-from patchwork_env.learning.reports.comparison.provenance import (
-    SHORT,
-    provenance_cells,
-    provenance_columns,
-    setup_lines,
-)
+from patchwork_env.learning.reports.comparison import AXES, Comparison, Curve, Group
+from patchwork_env.learning.reports.run_results import RunResult
+from patchwork_env.learning.system.machine import PACKAGES
+
+UNKNOWN = "not recorded"
+SHORT = 12
+"""The number of digits by which commits and hashes of weights are shown; CSV has all of them.
+
+It is no less than the length of ``UNKNOWN``.
+"""
+
+KEYS = ("patchwork_env", "commit", "python", *PACKAGES, "machine")
+"""What the runs note of every start."""
 
 TITLES = {"win_rate": "wins", "score_difference": "score difference", "score": "score"}
 _IMPROVEMENT = (
@@ -79,20 +85,12 @@ def summary_table(comparison: Comparison) -> Table:
     return Table(columns, rows)
 
 
-def improvements(comparison: Comparison) -> Iterator[tuple[Group, Group, str, float, Interval | None]]:
-    """For every two groups and every opponent: the probability of improvement and its interval."""
-    for first, second in itertools.combinations(comparison.groups, 2):
-        own, others = comparison.scores(first), comparison.scores(second)
-        for name, part in comparison.parts().items():
-            yield (first, second, name, *comparison.statistics.improvement(own[:, part], others[:, part]))
-
-
 def improvement_table(comparison: Comparison) -> Table:
     """A row for every two configurations and every opponent."""
     columns = [Column("configuration"), Column("better than"), Column("against")]
     rows = [
-        [first.label, second.label, *found, *provenance_cells([*first.runs, *second.runs])]
-        for first, second, *found in improvements(comparison)
+        [first.label, second.label, *figures, *provenance_cells([*first.runs, *second.runs])]
+        for first, second, *figures in comparison.improvements()
     ]
     return Table([*columns, *_band_columns("probability", "{:.0%}")], rows)
 
@@ -120,7 +118,7 @@ def curves_table(comparison: Comparison) -> Table:
         for group in comparison.groups
         for name in comparison.opponents
         for axis in AXES
-        for figures in _figures(learning_curve(comparison, group, name, axis))
+        for figures in _figures(comparison.learning_curve(group, name, axis))
     ]
     return Table([*columns, *_band_columns(TITLES[comparison.metric])], rows)
 
@@ -132,7 +130,7 @@ def profiles_table(comparison: Comparison) -> Table:
         [group.label, name, len(group.runs), *figures, *provenance_cells(group.runs)]
         for group in comparison.groups
         for name in comparison.opponents
-        for figures in _figures(profile(comparison, group, name))
+        for figures in _figures(comparison.profile(group, name))
     ]
     return Table([*columns, *_band_columns("share of runs above")], rows)
 
@@ -147,3 +145,55 @@ def _figures(curve: Curve | None) -> Iterator[list[Any]]:
         return
     for k, place in enumerate(curve.places):
         yield [float(place), float(curve.band.values[k]), curve.band.interval(k)]
+
+
+# --- what the runs were made with ---------------------------------------------------------------------------
+
+
+def provenance_lines(groups: Sequence[Group]) -> list[str]:
+    """Sentences that say what the runs were made with, and the hashes of their weights."""
+    weights = "; ".join(f"{group.label} {', '.join(map(_weights, group.runs))}" for group in groups)
+    return [*setup_lines(groups), f"SHA-256 of the final weights, by seed: {weights}."]
+
+
+def setup_lines(groups: Sequence[Group]) -> list[str]:
+    """Sentences that say what the runs were made with, for tables that show the weights themselves."""
+    setups: dict[str, list[str]] = {}
+    for group in groups:
+        for run in group.runs:
+            setups.setdefault(_setup(run), []).append(group.label)
+    whose = {setup: list(dict.fromkeys(labels)) for setup, labels in setups.items()}
+    return [
+        f"Made with {setup} ({', '.join(labels)})." if len(whose) > 1 else f"Made with {setup}."
+        for setup, labels in whose.items()
+    ]
+
+
+def provenance_columns() -> list[Column]:
+    """Columns for :func:`provenance_cells`, which CSV alone has."""
+    return [Column(key, None) for key in (*KEYS, "weights")]
+
+
+def provenance_cells(runs: Sequence[RunResult]) -> list[str]:
+    """What some runs were made with, each thing in full; where runs differ, all that they say."""
+    cells = [dict.fromkeys(run.made_with(key) or UNKNOWN for run in runs) for key in KEYS]
+    return ["; ".join(cell) for cell in (*cells, [run.weights or UNKNOWN for run in runs])]
+
+
+def _setup(run: RunResult) -> str:
+    if not run.starts:
+        return f"versions that were {UNKNOWN}"
+    commit = run.made_with("commit")
+    code = f"patchwork_env {run.made_with('patchwork_env')}"
+    code += f" (commit {', then '.join(map(_short_commit, commit.split(', then ')))})" if commit else ""
+    packages = [f"{name} {version}" for name in PACKAGES if (version := run.made_with(name)) is not None]
+    return ", ".join([code, f"Python {run.made_with('python')}", *packages, f"on {run.made_with('machine')}"])
+
+
+def _short_commit(commit: str) -> str:
+    """The first digits of a commit, with the ``+`` of changed files."""
+    return commit[:SHORT] + ("+" if commit.endswith("+") else "")
+
+
+def _weights(run: RunResult) -> str:
+    return f"{run.seed}: {(run.weights or UNKNOWN)[:SHORT]}"

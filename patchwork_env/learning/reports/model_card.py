@@ -23,20 +23,19 @@ from patchwork_env.core.documents import one_line, read_object
 from patchwork_env.core.names import counted
 from patchwork_env.games import rules_of
 from patchwork_env.learning.evaluation.players import hash_of_weights
+from patchwork_env.learning.evaluation.records import Evaluation, MatchFigures, read_evaluation
 from patchwork_env.learning.evaluation.results import MATCH_COLUMNS
 from patchwork_env.learning.evaluation.runners import runner_of
 from patchwork_env.learning.evaluation.tables import MARKDOWN, Column, Table, render
-from patchwork_env.learning.reports.run.run_data import read_run
+from patchwork_env.learning.reports.run_results import read_result
 from patchwork_env.learning.runs.folder import (
     BEST,
     CONFIG_FILE,
     FINAL,
     best_file,
-    check_matches,
-    read_evaluation,
-    read_versions,
     steps_of,
 )
+from patchwork_env.learning.system.contents import as_type
 
 PAGE = "README.md"
 """The name of the file that the Hub shows as the page of a repository."""
@@ -56,7 +55,7 @@ class Origin:
     Attributes:
         description: The contents of its ``checkpoint.json``.
         weights: The SHA-256 of its file of weights.
-        matches: The matches that measured these weights, as plain data; none if nobody has.
+        matches: The matches that measured these weights, none if nobody has.
         measured_on: The machine that played them; empty if nobody has.
         was_chosen: Whether the policy was chosen by these matches, as the best of its run.
         versions: What the run was started with: ``commit``, packages and ``machine``, as far as known.
@@ -65,7 +64,7 @@ class Origin:
 
     description: dict[str, Any]
     weights: str
-    matches: list[dict[str, Any]]
+    matches: tuple[MatchFigures, ...]
     measured_on: str
     was_chosen: bool
     versions: dict[str, Any]
@@ -92,17 +91,17 @@ def read_origin(folder: Path, figures: Path | None = None) -> Origin:
     """
     description, weights = read_description(folder), hash_of_weights(folder)
     run_folder = _run_of(folder)
-    run = read_run(run_folder) if run_folder else None
+    run = read_result(run_folder) if run_folder else None
     if figures:
         matches, machine = _read_figures(figures, description["game"], weights)
     else:
-        evaluations = run.evaluations if run else []
+        evaluations = run.evaluations if run else ()
         if run_folder and folder.name == BEST and best_file(run_folder).is_file():
-            evaluations = [read_evaluation(best_file(run_folder))]
+            evaluations = (read_evaluation(best_file(run_folder)),)
         matches, machine = _evaluated(evaluations, description["info"].get("steps"), weights)
-    versions = (read_versions(run_folder) or [{}])[-1] if run_folder else {}
+    versions = run.starts[-1] if run and run.starts else {}
     configuration = description["info"].get("configuration")
-    text = run.config_text if run else yaml.safe_dump(configuration, sort_keys=False) if configuration else ""
+    text = run.text if run else yaml.safe_dump(configuration, sort_keys=False) if configuration else ""
     was_chosen = folder.name == BEST and figures is None
     return Origin(description, weights, matches, machine, was_chosen, versions, text)
 
@@ -116,22 +115,22 @@ def _run_of(folder: Path) -> Path | None:
 
 
 def _evaluated(
-    evaluations: Sequence[dict[str, Any]], steps: Any, weights: str
-) -> tuple[list[dict[str, Any]], str]:
+    evaluations: Sequence[Evaluation], steps: Any, weights: str
+) -> tuple[tuple[MatchFigures, ...], str]:
     """The matches of the newest evaluation of these weights, and the machine; none if there is none."""
     for evaluation in reversed(evaluations):
-        if evaluation["steps"] == steps and evaluation.get("weights", weights) == weights:
-            return evaluation["matches"], evaluation["machine"]
-    return [], ""
+        if evaluation.steps == steps and evaluation.weights in (weights, None):
+            return evaluation.matches, evaluation.machine
+    return (), ""
 
 
-def _read_figures(path: Path, game: str, weights: str) -> tuple[list[dict[str, Any]], str]:
+def _read_figures(path: Path, game: str, weights: str) -> tuple[tuple[MatchFigures, ...], str]:
     """The matches of a file of figures in which the agent has these weights, and the machine."""
     contents = read_object(path, "game", "weights", "matches", "made_with")
-    hashes, matches = contents["weights"], check_matches(contents["matches"], path)
+    hashes, matches = contents["weights"], as_type(tuple[MatchFigures, ...], contents["matches"], path)
     if not isinstance(hashes, dict) or not isinstance(contents["made_with"], dict):
         raise ValueError(f"{path} is damaged: its weights or made_with are no object")
-    own = [match for match in matches if hashes.get(match["agent"]) == weights]
+    own = tuple(match for match in matches if hashes.get(match.agent) == weights)
     if contents["game"] != game or not own:
         raise ValueError(f"{path} has no figures of an agent of {game} with the weights {weights[:12]}…")
     return own, str(contents["made_with"].get("machine", ""))
@@ -180,9 +179,9 @@ def _metadata(origin: Origin, repository: str, licence: str) -> dict[str, Any]:
             "task": {"type": "reinforcement-learning", "name": rules_of(game).title},
             "dataset": {
                 "type": game,
-                "name": f"{counted(match['games'], 'game')} against {one_line(match['opponent'])}",
+                "name": f"{counted(match.games, 'game')} against {one_line(match.opponent)}",
             },
-            "metrics": [{"type": "win_rate", "value": round(match["win_rate"], 4), "name": "win rate"}],
+            "metrics": [{"type": "win_rate", "value": round(match.win_rate, 4), "name": "win rate"}],
         }
         for match in origin.matches
     ]
@@ -213,9 +212,16 @@ def _results(origin: Origin) -> list[str | Table]:
     runner = runner_of(origin.description["game"])
     how = f"each {runner.set_up} once for both sides" if runner.is_noninteractive else "from both seats"
     columns = [Column("against"), *MATCH_COLUMNS, Column("score", "{:.1f}".format)]
-    keys = ("games", "win_rate", "win_rate_interval", "score_difference", "score_difference_interval")
     rows = [
-        [one_line(match["opponent"]), *map(match.get, keys), match["sides"]["agent"].get("score")]
+        [
+            one_line(match.opponent),
+            match.games,
+            match.win_rate,
+            match.win_rate_interval,
+            match.score_difference,
+            match.score_difference_interval,
+            match.score,
+        ]
         for match in origin.matches
     ]
     place = f" on {origin.measured_on}" if origin.measured_on else ""

@@ -1,4 +1,4 @@
-"""Judges every move of a game.
+"""Reviews of games that were played: who was ahead when, and which moves cost most, judged by an agent.
 
 The evaluation of a position is what its best move leads to, by one search with the whole budget of the agent.
 The loss of a move is the difference between the evaluations before and after it, from the view of the player
@@ -8,15 +8,26 @@ loses nothing, whatever a later search finds.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 from patchwork_env.agents import Agent, analyse
 from patchwork_env.agents.analysis import Analysis
-from patchwork_env.games import PATCHWORK
-from patchwork_env.learning.reports.review.figures import Name, accuracy, counts, name_of
+from patchwork_env.core.documents import read_text
+from patchwork_env.games import PATCHWORK, rules_of
 from patchwork_env.patchwork import Game
+from patchwork_env.service import positions
+
+Name = Literal["inaccuracy", "mistake", "blunder"]
+NAMES: dict[Name, float] = {"inaccuracy": 0.05, "mistake": 0.1, "blunder": 0.2}
+"""What moves are called that lose at least so much of the probability to win, the mildest first."""
+
+_PLURALS: dict[Name, str] = {"inaccuracy": "inaccuracies", "mistake": "mistakes", "blunder": "blunders"}
+_LEAST_ACCURACY = 1.0
+"""The accuracy that a move has at least in the harmonic mean, which a single 0 would bring to 0."""
 
 FORMAT = "patchwork-env review"
 VERSION = 1
@@ -71,8 +82,7 @@ class Side:
     """How a player played.
 
     Attributes:
-        accuracy: 0-100, see :func:`~patchwork_env.learning.reports.review.figures.accuracy`; None if the
-            player made no move.
+        accuracy: 0-100, see :func:`accuracy`; None if the player made no move.
         counts: The number of moves of each name.
     """
 
@@ -184,3 +194,64 @@ def _verdict(number: int, move: str, before: _Opinion, after: _Opinion) -> Verdi
     cost = max(0.0, win_loss + margin_loss / POINTS)
     name = name_of(win_loss)
     return Verdict(number, player, move, best.move, margin_loss, win_loss, name, cost, best.line, played_line)
+
+
+# --- what losses say ----------------------------------------------------------------------------------------
+# A loss is the probability to win that a move took from the player who made it, 0-1. The page of
+# ``patchwork-env play`` has the same figures, in ``page/js/analysis/review.js``; a test compares both.
+
+
+def name_of(loss: float) -> Name | None:
+    """What a move is called that lost so much; None if it lost less than an inaccuracy."""
+    reached: list[Name] = [name for name, least in NAMES.items() if loss >= least]
+    return reached[-1] if reached else None
+
+
+def counts(losses: Sequence[float]) -> dict[Name, int]:
+    """How many moves have each name."""
+    names = [name_of(loss) for loss in losses]
+    return {name: names.count(name) for name in NAMES}
+
+
+def counts_text(counted: dict[Name, int]) -> str:
+    """Counts in words."""
+    return ", ".join(f"{n} {name if n == 1 else _PLURALS[name]}" for name, n in counted.items())
+
+
+def accuracy(losses: Sequence[float]) -> float | None:
+    """How well a player played, 0-100, from the losses of all its moves; None without any.
+
+    The mean of two means of the moves' accuracies: of the arithmetic one, in which every move counts the
+    same, and of the harmonic one, which a single blunder lowers much.
+    """
+    if not losses:
+        return None
+    accuracies = [move_accuracy(loss) for loss in losses]
+    arithmetic = math.fsum(accuracies) / len(accuracies)
+    harmonic = len(accuracies) / math.fsum(1 / max(one, _LEAST_ACCURACY) for one in accuracies)
+    return (arithmetic + harmonic) / 2
+
+
+def move_accuracy(loss: float) -> float:
+    """The accuracy of a move, 0-100, by the formula of lichess: https://lichess.org/page/accuracy."""
+    if loss <= 0:
+        return 100.0
+    return max(0.0, 103.1668 * math.exp(-4.354 * loss) - 3.1669)
+
+
+def read_game(path: Path) -> Game:
+    """Reads a game in notation, see :mod:`patchwork_env.patchwork.notation`.
+
+    Raises:
+        ValueError: The file holds something else; the message names it, and the first move that is wrong.
+        OSError: The file cannot be read.
+    """
+    text = read_text(path)
+    try:
+        game = positions.read_game(text)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    if not isinstance(game, Game):
+        title = rules_of(game.state).title
+        raise ValueError(f"{path} holds a game of {title}; games of Patchwork alone can be reviewed")
+    return game

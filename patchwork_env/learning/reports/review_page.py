@@ -10,22 +10,19 @@ from patchwork_env.drawing.pictures import player_names
 from patchwork_env.drawing.svg_drawing import to_svg
 from patchwork_env.learning.evaluation.sample_games import position_after
 from patchwork_env.learning.reports import charts
-from patchwork_env.learning.reports.charts import Chart, Sample, Series
-from patchwork_env.learning.reports.review.figures import NAMES
-from patchwork_env.learning.reports.review.judging import Review, Verdict
-from patchwork_env.learning.reports.review.tables import (
+from patchwork_env.learning.reports.charts import Chart, Sample, Series, render
+from patchwork_env.learning.reports.review import NAMES, Review, Verdict
+from patchwork_env.learning.reports.review_tables import (
     MOST_MISTAKES,
     headline,
     line_text,
     loss_texts,
     summary,
 )
-from patchwork_env.learning.reports.templates import render
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.render import PICTURES, svg
 from patchwork_env.patchwork.render.table import mark_move, table
 
-_TEMPLATE = "review/page.html.jinja"
 BEST, PLAYED = "#1d6fd1", "#d0263b"
 """The colors of the best move and of the one that was played, on the board."""
 _INSET = 6
@@ -55,7 +52,7 @@ class Side(NamedTuple):
 def render_page(review: Review, title: str) -> str:
     """The whole page as HTML, which needs no other files."""
     return render(
-        _TEMPLATE,
+        "review.html.jinja",
         title=title,
         review=review,
         headline=headline(review),

@@ -9,8 +9,8 @@ import numpy as np
 
 from patchwork_env.learning.evaluation.players import labels
 from patchwork_env.learning.reports.plots import SERIES, new_figure, save
-from patchwork_env.learning.reports.review.judging import Review, Verdict
-from patchwork_env.learning.reports.review.tables import MOST_MISTAKES, headline
+from patchwork_env.learning.reports.review import Review, Verdict
+from patchwork_env.learning.reports.review_tables import MOST_MISTAKES, headline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

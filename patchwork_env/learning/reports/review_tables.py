@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from patchwork_env.core.names import counted
 from patchwork_env.learning.evaluation.tables import aligned
-from patchwork_env.learning.reports.review.figures import counts_text
-from patchwork_env.learning.reports.review.judging import Review, Verdict
+from patchwork_env.learning.reports.review import Review, Verdict, counts_text
 
 MOST_MISTAKES = 5
 """The number of mistakes of each player that the tables, the page and the picture show."""

@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from patchwork_env.core.names import counted
 from patchwork_env.games import NMBR9, PATCHWORK
+from patchwork_env.learning.evaluation.records import MatchFigures
 from patchwork_env.learning.evaluation.runners import runner_of
 from patchwork_env.learning.reports import charts
 from patchwork_env.learning.reports.charts import Chart, Sample, Series, as_words
-from patchwork_env.learning.reports.comparison.curves import AXES, STEPS, at_common_places
-from patchwork_env.learning.reports.comparison.results import name_without_seed
-from patchwork_env.learning.reports.run.run_data import Point, RunData
+from patchwork_env.learning.reports.comparison import AXES, STEPS, at_common_places
+from patchwork_env.learning.reports.run_results import Point, RunResult, name_without_seed
 
 _SHARE = re.compile(r"win_rate|share|fraction|bonus_tile")
 _EVALUATIONS = ("evaluation", "evaluation_games")
@@ -32,9 +32,6 @@ _GROUPS = {
 
 An explanation may name a field of :class:`Words`, whose text takes its place.
 """
-
-Match = dict[str, Any]
-"""A match as the file of an evaluation holds it."""
 
 
 class Words(NamedTuple):
@@ -99,7 +96,7 @@ class Section(NamedTuple):
     charts: list[Chart]
 
 
-def sections(groups: Sequence[Sequence[RunData]]) -> list[Section]:
+def sections(groups: Sequence[Sequence[RunResult]]) -> list[Section]:
     """All sections that have anything to show.
 
     Args:
@@ -107,8 +104,8 @@ def sections(groups: Sequence[Sequence[RunData]]) -> list[Section]:
             curve for every opponent, those of several a curve for every group.
     """
     runs = [run for group in groups for run in group]
-    said = words_of(runs[0].game)
-    found = [_win_rates(groups, said), _evaluation_games(groups, said)]
+    words = words_of(runs[0].game)
+    listed = [_win_rates(groups, words), _evaluation_games(groups, words)]
     names_of: dict[str, list[str]] = {group: [] for group in _GROUPS}
     for name in dict.fromkeys(name for run in runs for name in run.metric_names()):
         group = "league" if _LEAGUE.match(name) else name.partition("/")[0]
@@ -117,40 +114,40 @@ def sections(groups: Sequence[Sequence[RunData]]) -> list[Section]:
     for group, names in names_of.items():
         title, text = _GROUPS.get(group, (as_words(group), ""))
         drawn = [chart for name in names if (chart := _of_metric(name, groups)) is not None]
-        found.append(Section(title, text.format(self_play=said.self_play), drawn))
-    return [section for section in found if section.charts]
+        listed.append(Section(title, text.format(self_play=words.self_play), drawn))
+    return [section for section in listed if section.charts]
 
 
 def _of_metric(name: str, groups: _Groups) -> Chart | None:
-    curves = [(label, [(run.name, run.curve(name)) for run in group]) for label, group in _labelled(groups)]
+    curves = [(label, [(run.label, run.curve(name)) for run in group]) for label, group in _labelled(groups)]
     series = _series(curves, STEPS)
     return charts.draw(as_words(name), STEPS, series, is_share=bool(_SHARE.search(name))) if series else None
 
 
-def _win_rates(groups: _Groups, said: Words) -> Section:
+def _win_rates(groups: _Groups, words: Words) -> Section:
     drawn = []
     for axis in AXES:
         for name, curves in _against_opponents(groups, partial(_figure, "win_rate")):
             title = f"games won{name}, over {axis}"
             drawn.append(charts.draw(title, axis, _series(curves, axis), is_share=True, y_range=(0, 1)))
-    matches = said.matches[0].upper() + said.matches[1:]
+    matches = words.matches[0].upper() + words.matches[1:]
     return Section("Win rates", f"{matches}. {_bands(groups)}", drawn)
 
 
-def _evaluation_games(groups: _Groups, said: Words) -> Section:
+def _evaluation_games(groups: _Groups, words: Words) -> Section:
     """The section with the figures of the evaluations' games."""
     drawn = []
     for name, curves in _against_opponents(groups, partial(_figure, "score_difference")):
         drawn.append(charts.draw(f"score difference{name}", STEPS, _series(curves, STEPS)))
     first = groups[0][0]
-    matches = [match for evaluation in first.evaluations for match in evaluation["matches"]]
-    figures = dict.fromkeys(name for match in matches for name in match["sides"]["agent"])
+    matches = [match for evaluation in first.evaluations for match in evaluation.matches]
+    figures = dict.fromkeys(name for match in matches for name in match.sides.agent)
     shares = shares_of(first.game)
     for figure in figures if _is_single(groups) else ():  # of several runs it would be too many
         for name, curves in _against_opponents(groups, partial(_mean, figure)):
             series, is_share = _series(curves, STEPS), figure in shares
             drawn.append(charts.draw(as_words(figure) + name, STEPS, series, is_share=is_share))
-    text = f"The policy's own figures, per game against each opponent. {said.figures} {_bands(groups)}"
+    text = f"The policy's own figures, per game against each opponent. {words.figures} {_bands(groups)}"
     return Section("Games of the evaluations", text, drawn)
 
 
@@ -160,7 +157,7 @@ _Curve = tuple[str, list[tuple[str, list[Point]]]]
 """The label of a curve, and the names of its runs with their points."""
 _Samples = list[tuple[str, list[Sample]]]
 """Curves with their names."""
-_Groups = Sequence[Sequence[RunData]]
+_Groups = Sequence[Sequence[RunResult]]
 
 
 def _is_single(groups: _Groups) -> bool:
@@ -177,20 +174,20 @@ def _bands(groups: _Groups) -> str:
     )
 
 
-def _labelled(groups: _Groups) -> list[tuple[str, Sequence[RunData]]]:
+def _labelled(groups: _Groups) -> list[tuple[str, Sequence[RunResult]]]:
     """The groups with the labels of their curves: the names of runs, without seeds where that is enough."""
     labels = []
     for group in groups:
-        names = ", ".join(dict.fromkeys(name_without_seed(run.name) or run.name for run in group))
-        labels.append(f"{names} ({counted(len(group), 'run')})" if len(group) > 1 else group[0].name)
+        names = ", ".join(dict.fromkeys(name_without_seed(run.label) or run.label for run in group))
+        labels.append(f"{names} ({counted(len(group), 'run')})" if len(group) > 1 else group[0].label)
     return [
-        (label if labels.count(label) == 1 else ", ".join(run.name for run in group), group)
+        (label if labels.count(label) == 1 else ", ".join(run.label for run in group), group)
         for label, group in zip(labels, groups, strict=True)
     ]
 
 
 def _against_opponents(
-    groups: _Groups, value: Callable[[Match], _Value | None]
+    groups: _Groups, value: Callable[[MatchFigures], _Value | None]
 ) -> list[tuple[str, list[_Curve]]]:
     """The charts of a value of matches: for each what its title says of the opponent, and its curves."""
     opponents = list(
@@ -198,14 +195,14 @@ def _against_opponents(
     )
     if _is_single(groups):
         run = groups[0][0]
-        curves = [(opponent, [(run.name, _points(run, opponent, value))]) for opponent in opponents]
+        curves = [(opponent, [(run.label, _points(run, opponent, value))]) for opponent in opponents]
         names = f" against {opponents[0]}" if len(opponents) == 1 else ""  # there will be no legend
         return [(names, curves)] if curves else []
     return [
         (
             f" against {opponent}",
             [
-                (label, [(run.name, _points(run, opponent, value)) for run in group])
+                (label, [(run.label, _points(run, opponent, value)) for run in group])
                 for label, group in _labelled(groups)
             ],
         )
@@ -213,26 +210,22 @@ def _against_opponents(
     ]
 
 
-def _points(run: RunData, opponent: str, value: Callable[[Match], _Value | None]) -> list[Point]:
+def _points(run: RunResult, opponent: str, value: Callable[[MatchFigures], _Value | None]) -> list[Point]:
     return [
-        Point(evaluation["steps"], evaluation["minutes"], *found)
+        Point(evaluation.steps, evaluation.minutes, *figure)
         for evaluation, match in run.matches(opponent)
-        if (found := value(match)) is not None
+        if (figure := value(match)) is not None
     ]
 
 
-def _figure(name: str, match: Match) -> _Value:
-    return match[name], _bounds(match[f"{name}_interval"])
+def _figure(name: str, match: MatchFigures) -> _Value:
+    return getattr(match, name), getattr(match, f"{name}_interval")
 
 
-def _bounds(interval: list[float] | None) -> tuple[float, float] | None:
-    return None if interval is None else (interval[0], interval[1])
-
-
-def _mean(figure: str, match: Match) -> _Value | None:
-    mean = match["sides"]["agent"].get(figure)  # earlier versions knew fewer figures
-    interval = match.get("score_intervals", {}).get("agent") if figure == "score" else None
-    return None if mean is None else (mean, _bounds(interval))
+def _mean(figure: str, match: MatchFigures) -> _Value | None:
+    mean = match.sides.agent.get(figure)  # earlier versions knew fewer figures
+    interval = match.score_intervals.get("agent") if figure == "score" else None
+    return None if mean is None else (mean, interval)
 
 
 def _series(curves: Sequence[_Curve], axis: str) -> list[Series]:

@@ -1,4 +1,4 @@
-"""The result of a run as one small file: what was trained, with what, and every evaluation of it.
+"""What a run has reached so far: read from its folder, or from one small file that stands for it.
 
 From such files all tables and figures of a comparison can be made again, without the folders of the runs.
 """
@@ -7,29 +7,45 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from patchwork_env.core.checks import check_between
-from patchwork_env.core.documents import one_line, read_document
+from patchwork_env.core.documents import one_line, read_document, read_text
 from patchwork_env.core.files import make_folder, storing_in, write_text
 from patchwork_env.core.names import counted, short_repr
-from patchwork_env.games import GAMES
+from patchwork_env.games import GAMES, PATCHWORK
+from patchwork_env.learning.config import parse_yaml
 from patchwork_env.learning.evaluation.players import hash_of_weights
+from patchwork_env.learning.evaluation.records import (
+    Count,
+    Evaluation,
+    MatchFigures,
+    Part,
+    Text,
+    read_evaluation,
+)
 from patchwork_env.learning.evaluation.results import MatchResult
-from patchwork_env.learning.evaluation.runners import runner_of
-from patchwork_env.learning.reports.run.run_data import RunData, read_run
-from patchwork_env.learning.runs.folder import FINAL, METRICS, metric_of, read_versions
+from patchwork_env.learning.runs.folder import (
+    CONFIG_FILE,
+    FINAL,
+    METRICS_FILE,
+    evaluation_files,
+    metrics_lines,
+    read_versions,
+)
 from patchwork_env.learning.system.contents import as_type, first_problem
 from patchwork_env.learning.system.machine import made_with
 
-FORMAT = "patchwork-env result of a run"
-VERSION = 1
+FORMAT, VERSION = "patchwork-env result of a run", 2
+_COMPARED: Any = {"opponent", "games", "seed", "special_patches", "order", "win_rate", "score_difference"}
+"""What files of results hold of a match, besides the score of the policy."""
 
 _SEED = re.compile(r"[-_.]?seed[-_.]?\d+$", re.ASCII)
 _NUMBERS = re.compile(r"([-_.]\d+)+$", re.ASCII)
@@ -37,83 +53,52 @@ _NUMBERS = re.compile(r"([-_.]\d+)+$", re.ASCII)
 _NO_NAME = re.compile(r"[^\w.+=-]+", re.ASCII)
 """Characters that names of files do without."""
 
-_Text = Annotated[str, Field(max_length=1000, pattern=r"^[^\x00-\x1f\x7f]*$")]
-_Number = Annotated[float, Field(ge=-1e15, le=1e15)]
-_Count = Annotated[int, Field(ge=0, lt=2**64)]
+
+class Point(NamedTuple):
+    """A value at some point of a run, with a lower and an upper bound if it has them."""
+
+    steps: int
+    minutes: float
+    value: float
+    bounds: tuple[float, float] | None = None
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class MatchFigures(_Part):
-    """What a match of an evaluation came to.
-
-    Attributes:
-        opponent: The name of the opponent.
-        games: The number of games.
-        seed: The seed of the circles or decks.
-        variant: What was played of the game; empty where it has no variants.
-        win_rate, score_difference, score: The figures; ``score`` is the mean score of the policy.
-    """
-
-    opponent: _Text
-    games: Annotated[int, Field(ge=1)]
-    seed: _Count
-    variant: _Text
-    win_rate: Annotated[float, Field(ge=0, le=1)]
-    score_difference: _Number
-    score: _Number
-
-
-class EvaluationFigures(_Part):
-    """An evaluation after some steps, and minutes of playing and learning."""
-
-    steps: _Count
-    minutes: Annotated[float, Field(ge=0, le=1e9)]
-    matches: Annotated[tuple[MatchFigures, ...], Field(min_length=1)]
-
-    def match(self, opponent: str) -> MatchFigures | None:
-        """The match against an opponent; None if there was none."""
-        return next((match for match in self.matches if match.opponent == opponent), None)
-
-
-class RunResult(_Part):
-    """The result of a run.
+class RunResult(Part):
+    """What a run has reached, whether it has ended, goes on or has just begun.
 
     Attributes:
         name: What the run is a run of, such as the name of its configuration, without its seed.
         seed: The seed of the run.
         game, algorithm: What learned what.
-        configuration: The whole configuration.
+        configuration: The whole configuration; any version of the package may have written it.
         starts: What every start of the run was made with; see :func:`~runs.folder.read_versions`.
         weights: The SHA-256 of the final policy's file of weights; None if the run has not ended.
         evaluations: All evaluations, by their steps.
-        source: The folder or file that this was read from; it is not written.
+        source: The folder or file that this was read from; files do not hold it, nor what follows.
+        label: What pages call the run: the name of the folder.
+        text: The configuration as it was written.
+        metrics: The lines of the learning curves.
+        has_final: Whether the folder holds a final policy; a run that was extended has that of its first end.
     """
 
-    name: Annotated[_Text, Field(min_length=1, max_length=200)]
-    seed: _Count
-    game: _Text
-    algorithm: _Text
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: Annotated[Text, Field(min_length=1, max_length=200)]
+    seed: Count
+    game: Text
+    algorithm: Text
     configuration: dict[str, Any]
     starts: tuple[dict[str, Any], ...]
-    weights: _Text | None
-    evaluations: Annotated[tuple[EvaluationFigures, ...], Field(min_length=1)]
+    weights: Text | None
+    evaluations: tuple[Evaluation, ...]
     source: str = Field("", exclude=True)
+    label: str = Field("", exclude=True)
+    text: str = Field("", exclude=True)
+    metrics: tuple[dict[str, Any], ...] = Field((), exclude=True)
+    has_final: bool = Field(False, exclude=True)
 
     def __repr__(self) -> str:
         return f"<RunResult: {self.name}, seed {self.seed}, {counted(len(self.evaluations), 'evaluation')}>"
-
-    @property
-    def last(self) -> EvaluationFigures:
-        """The last evaluation."""
-        return self.evaluations[-1]
-
-    def made_with(self, key: str) -> str | None:
-        """A version, the ``commit`` or the ``machine`` of the run; several if it went on with others."""
-        told = [start[key] for start in self.starts if start.get(key) is not None]
-        return ", then ".join(dict.fromkeys(one_line(str(value)) for value in told)) or None
 
     @model_validator(mode="after")
     def _check_order(self) -> RunResult:
@@ -122,19 +107,97 @@ class RunResult(_Part):
                 raise ValueError(f"the evaluation of step {later.steps} follows that of step {earlier.steps}")
         return self
 
+    @property
+    def last(self) -> Evaluation:
+        """The last evaluation, of which there is one at least."""
+        return self.evaluations[-1]
+
+    @property
+    def steps(self) -> int:
+        """The number of steps so far."""
+        return max((*(line["steps"] for line in self.metrics), *(one.steps for one in self.evaluations), 0))
+
+    @property
+    def minutes(self) -> float:
+        """The minutes spent on playing and learning, without evaluations."""
+        of_metrics = (line["minutes"] for line in self.metrics)
+        return max((*of_metrics, *(one.minutes for one in self.evaluations), 0.0))
+
+    @property
+    def total_steps(self) -> int | None:
+        """The number of steps that the configuration asks for; None if it does not say."""
+        total = self.configuration.get("total_steps")
+        return total if isinstance(total, int) else None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the run has all the steps that its configuration asks for."""
+        return self.has_final and self.total_steps is not None and self.steps >= self.total_steps
+
+    @property
+    def opponents(self) -> list[str]:
+        """All opponents of evaluations, in the order of the last one."""
+        matches = [match for evaluation in reversed(self.evaluations) for match in evaluation.matches]
+        return list(dict.fromkeys(match.opponent for match in matches))
+
+    def made_with(self, key: str) -> str | None:
+        """A version, the ``commit`` or the ``machine`` of the run; several if it went on with others."""
+        values = [start[key] for start in self.starts if start.get(key) is not None]
+        return ", then ".join(dict.fromkeys(one_line(str(value)) for value in values)) or None
+
+    def metric_names(self) -> list[str]:
+        """The names of all metrics in the order of their appearance."""
+        names = dict.fromkeys(name for line in self.metrics for name in line)
+        return [name for name in names if name not in ("steps", "minutes")]
+
+    def curve(self, name: str) -> list[Point]:
+        """The values of a metric over the run; those that are no finite numbers are left out."""
+        lines = [line for line in self.metrics if math.isfinite(line.get(name, math.nan))]
+        return [Point(line["steps"], line["minutes"], line[name]) for line in lines]
+
+    def matches(self, opponent: str) -> list[tuple[Evaluation, MatchFigures]]:
+        """The evaluations with a match against an opponent, each together with this match."""
+        return [(one, match) for one in self.evaluations if (match := one.match(opponent)) is not None]
+
 
 def read_result(path: Path) -> RunResult:
     """Reads the folder of a run, or a file that :func:`write_result` wrote.
 
     Raises:
         FileNotFoundError: There is neither.
-        ValueError: The run has no evaluation yet, or a file is damaged; the message names it.
+        ValueError: A file is damaged; the message names it.
     """
     if path.is_file():
-        return _from_file(path)
-    if not path.exists():
-        raise FileNotFoundError(f"there is no run {path}")
-    return _from_run(path)
+        result = as_type(RunResult, read_document(path, FORMAT, VERSION), path)
+        _check_game(result.game, path)
+        return result.model_copy(update={"source": str(path), "label": path.stem})
+    config = path / CONFIG_FILE
+    if not config.is_file():
+        missing = (
+            f"{path} is no run: it holds no {CONFIG_FILE}" if path.exists() else f"there is no run {path}"
+        )
+        raise FileNotFoundError(missing)
+    text = read_text(config)
+    configuration = _parse(text, config)
+    game = _check_game(configuration.get("game", PATCHWORK), config)
+    evaluations = tuple(read_evaluation(file) for file in evaluation_files(path))
+    contents = {
+        "name": _name_of(path.resolve()),
+        "seed": check_between(configuration.get("seed", 0), 0, 2**64 - 1, f"{path}: seed"),
+        "game": game,
+        "algorithm": str(configuration.get("algorithm", "")),
+        "configuration": json.loads(json.dumps(configuration, default=str)),
+        "starts": read_versions(path),
+        "weights": evaluations[-1].weights if evaluations else None,
+        "evaluations": evaluations,
+    }
+    try:
+        result = RunResult.model_validate(contents)
+    except ValidationError as error:
+        raise ValueError(f"{path} is damaged: {first_problem(error)}") from None
+    metrics = _read_metrics(path / METRICS_FILE)
+    about = {"source": str(path), "label": path.resolve().name, "text": text}
+    return result.model_copy(update={**about, "metrics": metrics, "has_final": (path / FINAL).is_dir()})
 
 
 def write_result(result: RunResult, folder: Path) -> Path:
@@ -145,13 +208,23 @@ def write_result(result: RunResult, folder: Path) -> Path:
     """
     path = folder / f"{_NO_NAME.sub('-', result.name)}-seed{result.seed}.json"
     contents: dict[str, Any] = {"format": FORMAT, "version": VERSION}
-    contents |= result.model_dump(mode="json")
-    evaluations = ",\n".join(f"  {json.dumps(one)}" for one in contents.pop("evaluations"))
+    contents |= result.model_dump(mode="json", exclude={"evaluations"})
+    evaluations = ",\n".join(f"  {json.dumps(_compared(one))}" for one in result.evaluations)
     head = json.dumps(contents, indent=1).removesuffix("\n}")
     with storing_in(path):
         make_folder(folder)
         write_text(path, f'{head},\n "evaluations": [\n{evaluations}\n ]\n}}\n')
     return path
+
+
+def _compared(evaluation: Evaluation) -> dict[str, Any]:
+    """What a file of results holds of an evaluation."""
+    matches = [
+        match.model_dump(mode="json", include=_COMPARED, exclude_none=True)
+        | {"sides": {"agent": {"score": match.score}}}
+        for match in evaluation.matches
+    ]
+    return {"steps": evaluation.steps, "minutes": evaluation.minutes, "matches": matches}
 
 
 Evaluated = tuple[int, float, Sequence[MatchResult]]
@@ -187,66 +260,30 @@ def write_training(
         ValueError: A value is not allowed, or the matches are of several games.
         StorageError: The file cannot be written.
     """
-    matches = [match for _, _, played in evaluations for match in played]
-    games = {match.games.game for match in matches}
+    games = {match.games.game for _, _, played in evaluations for match in played}
     if len(games) != 1:
         raise ValueError(f"evaluations are matches of one game, not of {', '.join(sorted(games)) or 'none'}")
-    (game,) = games
     contents: dict[str, Any] = {
         "name": name,
         "seed": seed,
-        "game": game,
+        "game": games.pop(),
         "algorithm": algorithm or name,
         "configuration": json.loads(json.dumps(configuration or {}, default=str, allow_nan=False)),
         "starts": [{"steps": 0, **made_with()}],
         "weights": None if weights is None else hash_of_weights(Path(weights)),
         "evaluations": [
-            _evaluation(
-                game, {"steps": steps, "minutes": minutes, "matches": [one.as_dict() for one in played]}
-            )
+            {"steps": steps, "minutes": minutes, "matches": [one.as_dict() for one in played]}
             for steps, minutes, played in evaluations
         ],
     }
+    for steps, _, played in evaluations:
+        if not played:
+            raise ValueError(f"the evaluation of step {steps} has no matches")
     try:
         result = RunResult.model_validate(contents)
     except ValidationError as error:
         raise ValueError(first_problem(error)) from None
     return write_result(result, Path(folder))
-
-
-def _from_file(path: Path) -> RunResult:
-    result = as_type(RunResult, read_document(path, FORMAT, VERSION), path)
-    if result.game not in tuple(GAMES):
-        raise ValueError(f"{path}: game is {short_repr(result.game)}; known are {', '.join(GAMES)}")
-    return result.model_copy(update={"source": str(path)})
-
-
-def _from_run(folder: Path) -> RunResult:
-    run = read_run(folder)
-    if not run.evaluations:
-        raise ValueError(
-            f"{folder} has no evaluation yet; a run evaluates its policy at its end, if not before"
-        )
-    contents: dict[str, Any] = {
-        "name": _name_of(folder.resolve()),
-        "seed": check_between(run.config.get("seed", 0), 0, 2**64 - 1, f"{folder}: seed"),
-        "game": run.game,
-        "algorithm": str(run.config.get("algorithm", "")),
-        "configuration": json.loads(json.dumps(run.config, default=str)),
-        "starts": read_versions(folder),
-        "weights": _weights(folder, run),
-        "source": str(folder),
-    }
-    try:
-        contents["evaluations"] = [_evaluation(run.game, one) for one in run.evaluations]
-    except KeyError as error:
-        raise ValueError(f"{folder} is damaged: an evaluation has no {error}") from None
-    return as_type(RunResult, contents, folder)
-
-
-def _name_of(folder: Path) -> str:
-    """The name of a folder without its seed, or if nothing else is in it, that of the folder around it."""
-    return name_without_seed(folder.name) or name_without_seed(folder.parent.name) or folder.name
 
 
 def name_without_seed(name: str) -> str:
@@ -255,18 +292,35 @@ def name_without_seed(name: str) -> str:
     return (_SEED if _SEED.search(name) else _NUMBERS).sub("", name).strip("-_.")
 
 
-def _weights(folder: Path, run: RunData) -> str | None:
-    """The hash that the final evaluation noted or, in runs of earlier versions, that of the final policy."""
-    noted: str | None = run.evaluations[-1].get("weights")
-    return noted or (hash_of_weights(folder / FINAL) if run.has_ended else None)
+def _name_of(folder: Path) -> str:
+    """The name of a folder without its seed, or if nothing else is in it, that of the folder around it."""
+    return name_without_seed(folder.name) or name_without_seed(folder.parent.name) or folder.name
 
 
-def _evaluation(game: str, contents: dict[str, Any]) -> dict[str, Any]:
-    matches = [_match(runner_of(game).variant, match) for match in contents["matches"]]
-    return {"steps": contents["steps"], "minutes": contents["minutes"], "matches": matches}
+def _parse(text: str, path: Path) -> dict[str, Any]:
+    try:
+        configuration = parse_yaml(text)
+    except ValueError as error:
+        raise ValueError(f"{path} is not valid YAML: {error}") from None
+    if not isinstance(configuration, dict):
+        raise ValueError(f"{path} is damaged: a configuration is a mapping of keys to values")
+    return configuration
 
 
-def _match(variant: str, match: dict[str, Any]) -> dict[str, Any]:
-    figures = {name: metric_of(match, name) for name in METRICS}
-    told = {"opponent": match["opponent"], "games": match["games"], "seed": match.get("seed", 0)}
-    return told | {"variant": str(match.get(variant, ""))} | figures
+def _check_game(game: Any, path: Path) -> str:
+    if game not in tuple(GAMES):
+        raise ValueError(f"{path}: game is {short_repr(game)}; known are {', '.join(GAMES)}")
+    return str(game)
+
+
+def _read_metrics(path: Path) -> tuple[dict[str, Any], ...]:
+    """The lines of the learning curves, without one that is still being written; none if there is no file."""
+    if not path.exists():
+        return ()
+    metrics = []
+    for number, (line, figures) in enumerate(metrics_lines(read_text(path)), 1):
+        if figures:
+            metrics.append(figures)
+        elif line.endswith("\n"):
+            raise ValueError(f"{path}, line {number}, is damaged: it is no object of numbers with its steps")
+    return tuple(metrics)

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from patchwork_env.core.files import make_folder, write_text
+from patchwork_env.core.documents import read_object
+from patchwork_env.core.files import make_folder
 from patchwork_env.core.game import BaseGame
 from patchwork_env.errors import MissingExtraError
 from patchwork_env.learning.algorithms.common.trainer import Trainer
 from patchwork_env.learning.evaluation.gauntlet import rating_metrics
+from patchwork_env.learning.evaluation.records import read_evaluation, write_evaluation
 from patchwork_env.learning.evaluation.results import MatchResult
 from patchwork_env.learning.evaluation.runners import AGENT, runner_of
 from patchwork_env.learning.evaluation.sample_games import picture, players_of, sample_games
 from patchwork_env.learning.runs.checkpoints import save_best, save_candidate
 from patchwork_env.learning.runs.folder import (
     BEST,
-    EVALUATION_FORMAT,
-    EVALUATION_VERSION,
     best_file,
     candidate_folders,
     evaluation_file,
     evaluation_files,
     interval_metrics,
-    metric_of,
-    read_evaluation,
     steps_of,
 )
 from patchwork_env.learning.runs.loggers import Log
@@ -64,7 +60,7 @@ class Evaluations:
             if (steps_of(path) or 0) > trainer.steps:
                 shutil.rmtree(path)
         chosen = best_file(folder)
-        if chosen.is_file() and read_evaluation(chosen)["steps"] > trainer.steps:
+        if chosen.is_file() and read_evaluation(chosen).steps > trainer.steps:
             shutil.rmtree(folder / BEST, ignore_errors=True)
             chosen.unlink()
 
@@ -108,35 +104,36 @@ class Evaluations:
         # The file comes last, for an evaluation that has its file is not repeated.
         self._log.sync()
         path = evaluation_file(self.folder, trainer.steps)
-        best = self._strongest(contents) + ([] if weights is None else [trainer.steps])
+        best = self._strongest(trainer, results) + ([] if weights is None else [trainer.steps])
         if trainer.steps in best:
             save_candidate(self.folder, trainer)
         make_folder(path.parent)
-        _write(path, contents)
+        write_evaluation(path, contents)
         for candidate in candidate_folders(self.folder):
             if steps_of(candidate) not in best:
                 shutil.rmtree(candidate)
         return path
 
-    def _strongest(self, newest: dict[str, Any]) -> list[int]:
+    def _strongest(self, trainer: Trainer, results: Sequence[MatchResult]) -> list[int]:
         """The steps of the strongest policies by all evaluations, with the newest; of equals the earlier."""
-        found = {read["steps"]: read for read in map(read_evaluation, evaluation_files(self.folder))}
-        found[newest["steps"]] = newest
-        return sorted(found, key=lambda steps: (-_strength(found[steps]), steps))[:_MOST_CANDIDATES]
+        metric = runner_of(trainer.config.game).metric
+        earlier = map(read_evaluation, evaluation_files(self.folder))
+        strengths = {
+            one.steps: float(np.mean([match.metric(metric) for match in one.matches])) for one in earlier
+        }
+        strengths[trainer.steps] = _strength(results)
+        return sorted(strengths, key=lambda steps: (-strengths[steps], steps))[:_MOST_CANDIDATES]
 
     def choose_best(self, measured: Mapping[Path, Sequence[MatchResult]]) -> Path:
         """Makes the strongest of the candidates, by matches on fresh circles or decks, ``RUN/best``.
 
         ``measured`` has the results of each by its folder. Returns that of the strongest.
         """
-        evaluations = {}
-        for folder, results in measured.items():
-            contents = read_evaluation(evaluation_file(self.folder, steps_of(folder) or 0))
-            matches = [result.as_dict() for result in results]
-            evaluations[folder] = contents | {"matches": matches, "sample_games": []}
-        best = max(evaluations, key=lambda folder: _strength(evaluations[folder]))
+        best = max(measured, key=lambda folder: _strength(measured[folder]))
+        contents = read_object(evaluation_file(self.folder, steps_of(best) or 0), finite=False)
+        contents |= {"matches": [result.as_dict() for result in measured[best]], "sample_games": []}
         save_best(self.folder, best)
-        _write(best_file(self.folder), evaluations[best])
+        write_evaluation(best_file(self.folder), contents)
         return best
 
     def _show_game(self, steps: int, result: MatchResult) -> None:
@@ -174,15 +171,9 @@ def conclusion(results: Sequence[MatchResult]) -> dict[str, float | str]:
     return figures
 
 
-def _write(path: Path, evaluation: dict[str, Any]) -> None:
-    heading = {"format": EVALUATION_FORMAT, "version": EVALUATION_VERSION}
-    write_text(path, json.dumps(heading | evaluation, indent=1) + "\n")
-
-
-def _strength(evaluation: dict[str, Any]) -> float:
+def _strength(results: Sequence[MatchResult]) -> float:
     """What policies are compared by: the mean win rate, or the mean score where the sides do not interact."""
-    metric = runner_of(evaluation["game"]).metric
-    return float(np.mean([metric_of(match, metric) for match in evaluation["matches"]]))
+    return float(np.mean([result.metric for result in results]))
 
 
 def _as_markdown(game: BaseGame, names: tuple[str, str]) -> str:

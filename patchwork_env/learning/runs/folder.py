@@ -1,4 +1,4 @@
-"""The files in the folder of a run, and how evaluations are read; needs nothing that trains.
+"""The files in the folder of a run; needs nothing that trains.
 
     RUN/config.yaml                    the whole configuration; it is written after the first checkpoint
     RUN/checkpoints/step_0000655360/   checkpoint.json, weights.safetensors: a policy, which is an agent
@@ -15,27 +15,19 @@
 
 Only the newest two checkpoints keep their trainer's files.
 
-An evaluation, ``RUN/evaluations/step_0000655360.json``, holds ``format``, ``version``, ``game``,
-``algorithm``, ``steps``, ``iteration``, ``minutes``, ``machine``, ``matches`` and ``sample_games``; that of
-the final policy also ``weights``, the SHA-256 of its file of weights. ``RUN/evaluations/best.json`` is that
-of ``RUN/best``, with the matches by which it was chosen and without sample games. A match is the ``as_dict``
-of the :class:`~patchwork_env.learning.evaluation.results.MatchResult` against an opponent.
-A sample game has ``opponent``, ``players`` (their names by seat), ``scores``, ``winner`` (a seat, or null for
-a tie) and ``notation`` (see ``notation.py`` of the game).
+An evaluation, ``RUN/evaluations/step_0000655360.json``, holds ``game``, ``algorithm``, ``iteration`` and what
+:class:`~patchwork_env.learning.evaluation.records.Evaluation` reads. ``RUN/evaluations/best.json`` is that of
+``RUN/best``, with the matches by which it was chosen and without sample games.
 """
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BaseModel, Field, model_validator
-
-from patchwork_env.core.documents import parse_json, read_document, read_text
-from patchwork_env.learning.system.contents import as_type
+from patchwork_env.core.documents import parse_json, read_text
 
 CONFIG_FILE = "config.yaml"
 METRICS_FILE = "metrics.jsonl"
@@ -44,61 +36,9 @@ FINAL = "final"
 BEST = "best"
 VERSIONS_FILE = "versions.jsonl"
 
-EVALUATION_FORMAT = "patchwork-env evaluation of a run"
-EVALUATION_VERSION = 1
 _CHECKPOINTS, _CANDIDATES = "checkpoints", "candidates"
 _STEPS = re.compile(r"step_(\d{1,12})(\.json)?", re.ASCII)
 """The names of checkpoints and of evaluations."""
-
-_Steps = Annotated[int, Field(ge=0, lt=10**12)]
-_Number = Annotated[float, Field(ge=-1e15, le=1e15)]
-_Interval = Annotated[list[_Number], Field(min_length=2, max_length=2)]
-
-
-class _Part(BaseModel):
-    """A part of an evaluation, which may hold more than what is checked."""
-
-
-class _Sides(_Part):
-    agent: dict[str, _Number]
-    opponent: dict[str, _Number]
-
-
-class _Match(_Part):
-    agent: str
-    opponent: str
-    games: _Steps
-    win_rate: _Number
-    win_rate_interval: _Interval
-    score_difference: _Number
-    score_difference_interval: _Interval | None
-    turns_per_game: _Number
-    sides: _Sides
-    win_rate_starting: _Number = math.nan
-    win_rate_following: _Number = math.nan
-    ties: _Number = math.nan
-
-    @model_validator(mode="after")
-    def _check_rates(self) -> _Match:
-        if math.isnan(self.ties) and math.isnan(self.win_rate_starting + self.win_rate_following):
-            raise ValueError("there are neither ties nor the win rates of who starts and who follows")
-        return self
-
-
-class _SampleGame(_Part):
-    opponent: str
-    players: Annotated[list[str], Field(min_length=2)]
-    winner: Annotated[int, Field(ge=0, le=1)] | None
-    notation: str
-
-
-class _Evaluation(_Part):
-    steps: _Steps
-    minutes: _Number
-    machine: str
-    weights: str | None = None
-    matches: list[_Match]
-    sample_games: list[_SampleGame]
 
 
 def steps_of(path: Path) -> int | None:
@@ -145,32 +85,6 @@ def evaluation_file(folder: Path, steps: int) -> Path:
 def evaluation_files(folder: Path) -> list[Path]:
     """The files of the evaluations of a run, by their steps; empty if there are none yet."""
     return [path for path in _by_steps(folder / EVALUATIONS) if path.suffix == ".json"]
-
-
-def read_evaluation(path: Path) -> dict[str, Any]:
-    """Reads an evaluation.
-
-    Raises:
-        ValueError: The file is damaged or of another version; the message names it.
-    """
-    contents = read_document(path, EVALUATION_FORMAT, EVALUATION_VERSION, finite=False)
-    as_type(_Evaluation, contents, path)
-    return contents
-
-
-def check_matches(contents: Any, path: Path) -> list[dict[str, Any]]:
-    """The matches of a file, checked to be the ``as_dict`` of results; ValueError names the file."""
-    as_type(list[_Match], contents, path)
-    return list(contents)
-
-
-METRICS = ("win_rate", "score_difference", "score")
-"""What policies are compared by: figures of a match, of which more is better."""
-
-
-def metric_of(match: Mapping[str, Any], name: str) -> float:
-    """One of :data:`METRICS` of a match; ``score`` is the mean score of the policy."""
-    return float(match["sides"]["agent"]["score"] if name == "score" else match[name])
 
 
 def read_versions(folder: Path) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -37,13 +37,12 @@ from patchwork_env.learning.config import RunConfig, dump_config, load_config
 from patchwork_env.learning.distributed.processes import do_in_processes
 from patchwork_env.learning.distributed.ray_cluster import RETRIES, connected, do_on_cluster
 from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.learning.evaluation.records import Evaluation, MatchFigures, read_evaluation
 from patchwork_env.learning.evaluation.tables import Column, Table
 from patchwork_env.learning.runs.folder import (
     CONFIG_FILE,
     FINAL,
     evaluation_files,
-    metric_of,
-    read_evaluation,
 )
 from patchwork_env.learning.sweeps.parameters import Values, overrides, parse_parameter
 from patchwork_env.learning.system.contents import as_type
@@ -93,7 +92,7 @@ class Row(NamedTuple):
     values: Values
     state: str
     error: str | None
-    evaluation: dict[str, Any] | None
+    evaluation: Evaluation | None
 
 
 def begin_sweep(folder: Path, config: RunConfig, settings: Settings, trials: Sequence[Values]) -> Sweep:
@@ -180,12 +179,10 @@ class Sweep:
         files = evaluation_files(self.run_folder(trial.number))
         return Row(trial.number, trial.params, state, error, read_evaluation(files[-1]) if files else None)
 
-    def metric_of(self, evaluation: Mapping[str, Any] | None) -> float:
+    def metric_of(self, evaluation: Evaluation | None) -> float:
         """What trials are compared by, in an evaluation of a run; minus infinity if there is none."""
-        if evaluation is None:
-            return float("-inf")
-        matches = {match["opponent"]: match for match in evaluation["matches"]}
-        return metric_of(matches[self.settings.against], self.settings.metric)
+        match = evaluation and evaluation.match(self.settings.against)
+        return match.metric(self.settings.metric) if match else float("-inf")
 
     def table(self) -> Table:
         """The trials with their values and the figures of their newest evaluations, the best first."""
@@ -206,11 +203,10 @@ class Sweep:
         columns.append(Column("error", None))
         cells = []
         for row in self.rows():
-            evaluation = row.evaluation or {"matches": []}
-            matches = {match["opponent"]: match for match in evaluation["matches"]}
-            figures = [figure for name in opponents for figure in _figures(matches.get(name))]
-            times = (evaluation.get("steps"), evaluation.get("minutes"))
-            values = map(row.values.get, keys)
+            evaluation, values = row.evaluation, map(row.values.get, keys)
+            matches = [evaluation.match(name) if evaluation else None for name in opponents]
+            figures = [figure for match in matches for figure in _figures(match)]
+            times = (evaluation.steps, evaluation.minutes) if evaluation else (None, None)
             cells.append([row.number, *values, row.state, *times, *figures, row.error])
         return Table(columns, cells)
 
@@ -229,7 +225,7 @@ class Sweep:
         and kept in ``SWEEP/winner.json``.
         """
         assert row.evaluation is not None
-        path, chosen = self.folder / "winner.json", {"trial": row.number, "steps": row.evaluation["steps"]}
+        path, chosen = self.folder / "winner.json", {"trial": row.number, "steps": row.evaluation.steps}
         if path.is_file():
             kept = read_object(path, "match", finite=False)
             if chosen.items() <= kept.items():
@@ -288,12 +284,11 @@ def _interval(ends: tuple[float, float]) -> str:
     return "{:.1%} to {:.1%}".format(*ends)
 
 
-def _figures(match: dict[str, Any] | None) -> list[Any]:
+def _figures(match: MatchFigures | None) -> list[Any]:
     """The win rate, its interval, the score and the score difference of a match."""
     if match is None:
         return [None] * 4
-    score = match["sides"]["agent"]["score"]
-    return [match["win_rate"], match["win_rate_interval"], score, match["score_difference"]]
+    return [match.win_rate, match.win_rate_interval, match.score, match.score_difference]
 
 
 # --- in the process of a trial ----------------------------------------------------------------------------
@@ -335,7 +330,7 @@ def _train(sweep: Sweep, trial: optuna.Trial) -> int:
 
     def report(file: Path) -> None:
         evaluation = read_evaluation(file)
-        steps = evaluation["steps"]
+        steps = evaluation.steps
         if steps not in known:
             trial.report(sweep.metric_of(evaluation), steps)
             if steps < config.total_steps and trial.should_prune():

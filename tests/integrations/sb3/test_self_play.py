@@ -28,7 +28,7 @@ from patchwork_env.integrations.sb3 import (
     as_agent,
     evaluate,
 )
-from patchwork_env.learning.reports.comparison.results import read_result
+from patchwork_env.learning.reports.run_results import read_result
 from patchwork_env.patchwork.rules import RULES
 
 SIZES = {"width": 16, "depth": 1, "channels": 4}

@@ -14,8 +14,8 @@ from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
 from patchwork_env.cli import main
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.players import Participant
+from patchwork_env.learning.evaluation.records import EVALUATION_FORMAT, EVALUATION_VERSION
 from patchwork_env.learning.evaluation.results import MatchResult, results_as_dict
-from patchwork_env.learning.runs.folder import EVALUATION_FORMAT, EVALUATION_VERSION
 
 WEIGHTS = hashlib.sha256((SHIPPED_FOLDER / "champion" / "weights.safetensors").read_bytes()).hexdigest()
 STEPS = json.loads((SHIPPED_FOLDER / "champion" / "checkpoint.json").read_text())["info"]["steps"]
@@ -44,7 +44,7 @@ def run(tmp_path: Path, match: MatchResult) -> Path:
         "machine": "a slide rule",
         "weights": WEIGHTS,
         "sample_games": [],
-        "matches": [match.as_dict() | {"opponent": "a|b\n# c", "win_rate": 0.625}],
+        "matches": [match.as_dict() | {"opponent": "a|b # c", "win_rate": 0.625}],
     }
     (folder / "evaluations" / f"step_{STEPS:010d}.json").write_text(json.dumps(evaluation))
     again = [one | {"win_rate": 0.5} for one in evaluation["matches"]]

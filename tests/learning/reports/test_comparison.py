@@ -18,14 +18,12 @@ from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.commands.compare import main
 from patchwork_env.learning.config import dump_config
 from patchwork_env.learning.evaluation import play_matches
+from patchwork_env.learning.evaluation.records import EVALUATION_FORMAT, EVALUATION_VERSION
 from patchwork_env.learning.evaluation.statistics import RLIABLE, mean_of_runs
-from patchwork_env.learning.reports.comparison.curves import learning_curve, profile
-from patchwork_env.learning.reports.comparison.figures import curves, improvement, profiles
-from patchwork_env.learning.reports.comparison.grouping import compare
-from patchwork_env.learning.reports.comparison.provenance import provenance_lines
-from patchwork_env.learning.reports.comparison.results import read_result, write_result, write_training
-from patchwork_env.learning.reports.comparison.tables import summary_table
-from patchwork_env.learning.runs.folder import EVALUATION_FORMAT, EVALUATION_VERSION
+from patchwork_env.learning.reports.comparison import compare
+from patchwork_env.learning.reports.comparison_plots import curves, improvement, profiles
+from patchwork_env.learning.reports.comparison_tables import provenance_lines, summary_table
+from patchwork_env.learning.reports.run_results import read_result, write_result, write_training
 from patchwork_env.patchwork import Game
 
 START = {"steps": 0, "commit": "c" * 40, "patchwork_env": "0.1.0", "python": "3.11.7", "numpy": "2.4.6"}
@@ -148,7 +146,7 @@ def test_names_of_folders_say_what_is_run(tmp_path, folder, name) -> None:
 def test_curves_are_means_over_what_all_runs_have(runs) -> None:
     found = compare([read_result(run) for run in runs])
     wide, plain = found.groups
-    steps = learning_curve(found, wide, "greedy", "steps")
+    steps = found.learning_curve(wide, "greedy", "steps")
     assert steps is not None
     assert steps.places.tolist() == [1000, 2000]
     np.testing.assert_allclose(steps.band.values, [0.1, 0.6])
@@ -156,14 +154,14 @@ def test_curves_are_means_over_what_all_runs_have(runs) -> None:
         rates = found.scores(wide) if place else np.full((5, 1), 0.1)
         assert steps.band.interval(place) == mean_of_runs(rates, np.full((5, 1), games)).interval()
     by_name = compare([read_result(run) for run in runs], statistics=RLIABLE)
-    of_rliable = learning_curve(by_name, wide, "greedy", "steps")
+    of_rliable = by_name.learning_curve(wide, "greedy", "steps")
     np.testing.assert_allclose(
         of_rliable.band.values, [0.1, 0.7]
     )  # of 0, 0.6, 0.7, 0.8, 0.9 the middle three
-    minutes = learning_curve(found, plain, "greedy", "minutes")  # 2 to 4, 1 to 2 and 2/3 to 4/3 minutes
+    minutes = found.learning_curve(plain, "greedy", "minutes")  # 2 to 4, 1 to 2 and 2/3 to 4/3 minutes
     assert minutes is None
     together = compare([read_result(run) for run in runs[5:7]])
-    curve = learning_curve(together, together.groups[0], "greedy", "minutes")
+    curve = together.learning_curve(together.groups[0], "greedy", "minutes")
     assert curve is not None
     assert set(curve.places) == {2.0}
     np.testing.assert_allclose(curve.band.values, 0.4)  # the first evaluation of one, the last of the other
@@ -259,7 +257,7 @@ def test_axes_of_shares_end_at_0_and_at_1(tmp_path, rates, low, high) -> None:
 def test_profiles_of_runs_that_did_equally_well_are_not_empty(tmp_path, rate) -> None:
     runs = [write_run(tmp_path / f"a-seed{k}", (rate,), seed=k, total_steps=1000) for k in range(2)]
     found = compare([read_result(run) for run in runs])
-    places, (shares, *_) = profile(found, found.groups[0], "greedy")
+    places, (shares, *_) = found.profile(found.groups[0], "greedy")
     assert 0.0 <= places[0] < places[-1] <= 1.0
     assert shares[0] == (rate > 0.0)
     assert shares[-1] == 0.0
@@ -340,7 +338,7 @@ def test_nmbr9_counts_points(runs) -> None:
     found = compare([read_result(run).model_copy(update={"game": "nmbr9"}) for run in runs])
     assert found.metric == "score"
     assert summary_table(found).cells()[1][3:5] == ["20.0", ""]  # equal scores say nothing of the spread
-    assert profile(found, found.groups[0], "greedy").band.values[[0, -1]].tolist() == [1.0, 0.0]  # all: 20
+    assert found.profile(found.groups[0], "greedy").band.values[[0, -1]].tolist() == [1.0, 0.0]  # all: 20
     with pytest.raises(ValueError, match="metric is 'wins'; allowed are win_rate, "):
         compare([read_result(runs[0])], metric="wins")
 
@@ -458,11 +456,11 @@ def test_runs_that_cannot_be_compared_are_refused(runs, tmp_path, capsys) -> Non
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 2}, "version 2; this needs"),
+        ({"version": 1}, "version 1; this needs"),
         ({"seed": -1}, "is damaged: seed"),
         ({"name": "a\nb"}, "is damaged: name"),
         ({"game": "chess"}, "game is 'chess'; known are patchwork, nmbr9"),
-        ({"evaluations": []}, "is damaged: evaluations"),
+        ({"evaluations": []}, "has no evaluation yet"),
         ({"more": 1}, "is damaged: more"),
     ],
 )

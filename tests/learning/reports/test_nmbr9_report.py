@@ -13,9 +13,10 @@ from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.commands.report import main
 from patchwork_env.learning.config import dump_config, load_config
 from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.learning.evaluation.records import Evaluation, read_evaluation
 from patchwork_env.learning.evaluation.sample_games import picture
 from patchwork_env.learning.runs.evaluations import Evaluations
-from patchwork_env.learning.runs.folder import evaluation_files, read_evaluation
+from patchwork_env.learning.runs.folder import evaluation_files
 from patchwork_env.learning.runs.loggers import Log
 from patchwork_env.nmbr9 import Game
 from tests.learning.reports.pages import Page, check_nothing_has_to_be_loaded
@@ -61,12 +62,12 @@ def page(run: Path, tmp_path_factory) -> Page:
     return Page(out.read_text(encoding="utf-8"))
 
 
-def evaluation(run: Path) -> dict:
+def evaluation(run: Path) -> Evaluation:
     return read_evaluation(evaluation_files(run)[0])
 
 
 def test_the_file_says_the_game_and_holds_games_that_can_be_replayed(run: Path) -> None:
-    contents = evaluation(run)
+    contents = json.loads(evaluation_files(run)[0].read_text())
     assert contents["game"] == "nmbr9"
     assert len(contents["sample_games"]) == 4
     for sample in contents["sample_games"]:
@@ -85,7 +86,7 @@ def test_there_is_no_rating_of_a_gauntlet_of_the_other_game(run: Path) -> None:
 
 
 def test_a_picture_shows_the_whole_game(run: Path) -> None:
-    game = Game.from_notation(evaluation(run)["sample_games"][0]["notation"])
+    game = Game.from_notation(evaluation(run).sample_games[0].notation)
     frame = picture(game, ("one", "two"))
     assert frame.shape[1:] == (960, 3)
 
@@ -93,9 +94,9 @@ def test_a_picture_shows_the_whole_game(run: Path) -> None:
 def test_the_page_shows_scores_ties_and_tables(run: Path, page: Page) -> None:
     assert "both play the same decks, each on a table of its own; a tie is half a win" in page.text
     assert "when starting" not in page.text
-    for match in evaluation(run)["matches"]:
-        assert f"{match['sides']['agent']['score']:.2f}" in page.text
-        low, high = match["score_intervals"]["agent"]
+    for match in evaluation(run).matches:
+        assert f"{match.score:.2f}" in page.text
+        low, high = match.score_intervals["agent"]
         assert f"{low:.2f} to {high:.2f}" in page.text
     assert ", a tie" in page.text
     assert "won by greedy" in page.text

@@ -17,11 +17,17 @@ from patchwork_env.core.files import write_folder
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.commands.review import FIGURES, PAGE, PICTURE, main
 from patchwork_env.learning.evaluation.sample_games import position_after
-from patchwork_env.learning.reports.review.figures import accuracy, move_accuracy, name_of
-from patchwork_env.learning.reports.review.judging import POINTS, Review, review
-from patchwork_env.learning.reports.review.page import BEST, PLAYED
-from patchwork_env.learning.reports.review.reading import read_game
-from patchwork_env.learning.reports.review.tables import MOST_MISTAKES, summary, text
+from patchwork_env.learning.reports.review import (
+    POINTS,
+    Review,
+    accuracy,
+    move_accuracy,
+    name_of,
+    read_game,
+    review,
+)
+from patchwork_env.learning.reports.review_page import BEST, PLAYED
+from patchwork_env.learning.reports.review_tables import MOST_MISTAKES, summary, text
 from patchwork_env.nmbr9 import Game as Nmbr9
 from patchwork_env.patchwork import Game
 from tests.agents.values import simple_weights

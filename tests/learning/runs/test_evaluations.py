@@ -15,19 +15,17 @@ from patchwork_env.learning.algorithms.common.trainer import Trainer
 from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.evaluation.gauntlet import rating_metrics
 from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.learning.evaluation.records import EVALUATION_FORMAT, EVALUATION_VERSION, read_evaluation
 from patchwork_env.learning.evaluation.results import MatchResult
 from patchwork_env.learning.evaluation.runners import AGENT
 from patchwork_env.learning.evaluation.sample_games import milestones, picture, position_after
 from patchwork_env.learning.runs import evaluations as evaluations_module
 from patchwork_env.learning.runs.evaluations import Evaluations, metrics
 from patchwork_env.learning.runs.folder import (
-    EVALUATION_FORMAT,
-    EVALUATION_VERSION,
     best_file,
     candidate_folders,
     evaluation_files,
     interval_metrics,
-    read_evaluation,
     steps_of,
 )
 from patchwork_env.learning.runs.loggers import Log
@@ -92,7 +90,8 @@ def test_the_file_holds_the_results_and_games_that_can_be_replayed(tmp_path, tra
     contents = json.loads(path.read_text())
     heading = contents.pop("format"), contents.pop("version")
     assert heading == (EVALUATION_FORMAT, EVALUATION_VERSION)
-    assert [contents] == evaluations_of(tmp_path)
+    (read,) = evaluations_of(tmp_path)
+    assert [match.win_rate for match in read.matches] == [result.win_rate for result in results]
     assert (contents["steps"], contents["iteration"], contents["minutes"]) == (100, 1, 1.5)
     assert (contents["game"], contents["algorithm"]) == ("patchwork", "ppo")
     assert "core" in contents["machine"]
@@ -119,7 +118,7 @@ def test_candidates_are_the_best_three_and_what_comes_later_than_the_run_is_dele
     best = kept.choose_best(
         {folder: weak if steps_of(folder) < 500 else strong for folder in candidate_folders(tmp_path)}
     )
-    assert steps_of(best) == read_evaluation(best_file(tmp_path))["steps"] == 500
+    assert steps_of(best) == read_evaluation(best_file(tmp_path)).steps == 500
     assert (tmp_path / "best" / "nothing").is_file()
     trainer.steps = 500
     add(tmp_path, trainer)
@@ -207,7 +206,7 @@ def test_without_pillow_there_is_text_and_one_remark(tmp_path, trainer, results,
 
 def test_results_without_games_have_figures_alone(tmp_path, trainer) -> None:
     add(tmp_path, trainer, [play_matches("random", "random", 2)])
-    assert evaluations_of(tmp_path)[0]["sample_games"] == []
+    assert evaluations_of(tmp_path)[0].sample_games == ()
     assert events_of(tmp_path).Tags()["images"] == []
 
 
@@ -215,7 +214,7 @@ def test_resuming_drops_what_came_later(tmp_path, trainer, results) -> None:
     add(tmp_path, trainer, results, results, results)
     trainer.steps = 200
     add(tmp_path, trainer)
-    assert [evaluation["steps"] for evaluation in evaluations_of(tmp_path)] == [100, 200]
+    assert [evaluation.steps for evaluation in evaluations_of(tmp_path)] == [100, 200]
     trainer.steps = 0
     add(tmp_path, trainer)
     assert evaluations_of(tmp_path) == []

@@ -17,11 +17,11 @@ from patchwork_env.learning.config import ConfigError, algorithms, explain, load
 from patchwork_env.learning.config.explain import keys_of
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.players import hash_of_weights
+from patchwork_env.learning.evaluation.records import Evaluation, read_evaluation
 from patchwork_env.learning.runs.folder import (
     best_file,
     candidate_folders,
     evaluation_files,
-    read_evaluation,
     read_versions,
     steps_of,
 )
@@ -53,7 +53,7 @@ def run(tmp_path_factory, config) -> Path:
     return folder
 
 
-def evaluations_of(run: Path) -> list[dict]:
+def evaluations_of(run: Path) -> list[Evaluation]:
     return [read_evaluation(path) for path in evaluation_files(run)]
 
 
@@ -123,20 +123,20 @@ def test_an_unknown_logger_leaves_no_folder(config, tmp_path, capsys) -> None:
 
 def test_evaluations_every_so_many_steps(run) -> None:
     """Every 100 steps, at the first end of an iteration of 64 steps from there on, and at the end."""
-    assert [evaluation["steps"] for evaluation in evaluations_of(run)] == [128, 256, 320, 384]
+    assert [evaluation.steps for evaluation in evaluations_of(run)] == [128, 256, 320, 384]
 
 
 def test_the_best_policies_are_measured_again_on_other_circles(run) -> None:
-    rates = {one["steps"]: one["matches"][0]["win_rate"] for one in evaluations_of(run)}
+    rates = {one.steps: one.matches[0].win_rate for one in evaluations_of(run)}
     best = sorted(rates, key=lambda steps: (-rates[steps], steps))[:3]
     assert [steps_of(folder) for folder in candidate_folders(run)] == sorted({*best, 384})
     chosen = read_evaluation(best_file(run))
-    assert load_policy(run / "best")[1]["steps"] == chosen["steps"]
-    (match,) = chosen["matches"]
-    final = evaluations_of(run)[-1]["matches"][0]
-    assert (match["games"], match["seed"]) == (final["games"], final["seed"] + 1)
-    again = [play_matches(str(folder), "random", 2, match["seed"]) for folder in candidate_folders(run)]
-    assert match["win_rate"] == max(result.win_rate for result in again)
+    assert load_policy(run / "best")[1]["steps"] == chosen.steps
+    (match,) = chosen.matches
+    final = evaluations_of(run)[-1].matches[0]
+    assert (match.games, match.seed) == (final.games, final.seed + 1)
+    again = [play_matches(str(folder), "random", 2, match.seed) for folder in candidate_folders(run)]
+    assert match.win_rate == max(result.win_rate for result in again)
 
 
 def test_the_seed_of_training_does_not_choose_what_evaluations_play(run, config, tmp_path) -> None:
@@ -151,7 +151,7 @@ def test_the_seed_of_training_does_not_choose_what_evaluations_play(run, config,
 
 def circle_of(run: Path) -> str:
     """The line of the first sample game that gives its circle."""
-    notation = evaluations_of(run)[0]["sample_games"][0]["notation"]
+    notation = evaluations_of(run)[0].sample_games[0].notation
     return next(line for line in notation.splitlines() if "circle" in line)
 
 
@@ -175,8 +175,8 @@ def test_a_run_that_goes_on_notes_its_versions_again(run, tmp_path) -> None:
 def test_the_last_evaluation_notes_the_weights(run) -> None:
     *others, last = evaluations_of(run)
     digest = hashlib.sha256((run / "final" / "weights.safetensors").read_bytes()).hexdigest()
-    assert last["weights"] == hash_of_weights(run / "final") == digest
-    assert all("weights" not in one for one in others)
+    assert last.weights == hash_of_weights(run / "final") == digest
+    assert all(one.weights is None for one in others)
 
 
 # --- commands -----------------------------------------------------------------------------------------------

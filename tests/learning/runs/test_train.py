@@ -22,7 +22,7 @@ from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.runs import run as run_module
-from patchwork_env.learning.runs.folder import evaluation_files, read_evaluation
+from patchwork_env.learning.runs.folder import evaluation_files
 from patchwork_env.learning.runs.training import new_run
 from tests.learning.same_runs import tensors_of
 
@@ -89,7 +89,7 @@ def metrics_of(run):
 
 
 def evaluations_of(run):
-    return [read_evaluation(path) for path in evaluation_files(run)]
+    return [json.loads(path.read_text()) for path in evaluation_files(run)]
 
 
 def checkpoints_of(run):

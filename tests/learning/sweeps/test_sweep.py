@@ -413,16 +413,16 @@ def test_a_whole_sweep(config, tmp_path, capsys):
     with (folder / "results.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [row["trial"] for row in rows] == [str(row.number) for row in (best, second, failed)]
-    match = next(match for match in best.evaluation["matches"] if match["opponent"] == "random")
-    assert float(rows[0]["score_against_random"]) == match["sides"]["agent"]["score"]
-    assert float(rows[0]["win_rate_low_against_random"]) == match["win_rate_interval"][0]
+    match = best.evaluation.match("random")
+    assert float(rows[0]["score_against_random"]) == match.score
+    assert float(rows[0]["win_rate_low_against_random"]) == match.win_rate_interval[0]
     assert rows[2]["error"] == failed.error
 
     # The winner has played again on circles that it was not chosen by, and does so once.
     winner = json.loads((folder / "winner.json").read_text())
     measured = winner["match"]
     assert (winner["trial"], winner["steps"]) == (best.number, 640)
-    assert (measured["opponent"], measured["seed"], match["seed"]) == ("random", 1, 0)
+    assert (measured["opponent"], measured["seed"], match.seed) == ("random", 1, 0)
     again = output.splitlines()[-1]
     assert again.startswith("measured again, on circles or decks that no trial was chosen by: wins ")
     before = tensors_of(folder / "trials" / "001" / "final")

@@ -1,0 +1,139 @@
+"""Results as files hold them: what each evaluation of a run came to, match by match.
+
+An evaluation of a run is a file with ``format``, ``version`` and the fields of :class:`Evaluation`, besides
+others that nothing here reads. A match of it is the ``as_dict`` of a
+:class:`~patchwork_env.learning.evaluation.results.MatchResult`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from patchwork_env.core.documents import read_document
+from patchwork_env.core.files import write_text
+from patchwork_env.learning.system.contents import as_type
+
+EVALUATION_FORMAT, EVALUATION_VERSION = "patchwork-env evaluation of a run", 1
+METRICS = ("win_rate", "score_difference", "score")
+"""What policies are compared by: figures of a match, of which more is better."""
+
+Text = Annotated[str, Field(max_length=1000, pattern=r"^[^\x00-\x1f\x7f]*$")]
+Number = Annotated[float, Field(ge=-1e15, le=1e15)]
+Count = Annotated[int, Field(ge=0, lt=2**64)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Interval = tuple[Number, Number] | None
+
+
+class Part(BaseModel):
+    """A part of a file, which may hold more than what is read."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class Sides(Part):
+    """The mean figures of the policy, among them its score, and those of its opponent, by name."""
+
+    agent: dict[str, Number]
+    opponent: dict[str, Number] = {}
+
+    @model_validator(mode="after")
+    def _check_score(self) -> Sides:
+        if "score" not in self.agent:
+            raise ValueError("the agent has no score")
+        return self
+
+
+class MatchFigures(Part):
+    """What a match came to; see docs/evaluation.md for the fields.
+
+    Files of exported results hold no more than what runs are compared by; the other fields have defaults.
+    """
+
+    opponent: Text
+    games: Annotated[int, Field(ge=1, lt=10**12)]
+    win_rate: Share
+    score_difference: Number
+    sides: Sides
+    agent: str = ""
+    seed: Count = 0
+    special_patches: Text | None = None
+    order: Text | None = None
+    win_rate_interval: Interval = None
+    win_rate_starting: Number | None = None
+    win_rate_following: Number | None = None
+    ties: Number | None = None
+    score_difference_interval: Interval = None
+    score_intervals: dict[str, Interval] = {}
+    turns_per_game: Number | None = None
+
+    @property
+    def score(self) -> float:
+        """The mean score of the policy."""
+        return self.sides.agent["score"]
+
+    @property
+    def variant(self) -> str:
+        """What was played of the game; empty where it has no variants."""
+        return self.special_patches or self.order or ""
+
+    def metric(self, name: str) -> float:
+        """One of :data:`METRICS`."""
+        return float(getattr(self, name))
+
+
+class SampleGame(Part):
+    """A game of a match: its players by seat, the seat of the winner, None for a tie, and all moves."""
+
+    opponent: str
+    players: Annotated[list[str], Field(min_length=2)]
+    winner: Annotated[int, Field(ge=0, le=1)] | None
+    notation: str
+
+
+class Evaluation(Part):
+    """An evaluation of a policy.
+
+    Attributes:
+        steps: The number of steps of training before it.
+        minutes: The minutes of playing and learning before it.
+        matches: A match against each opponent.
+        machine: Where it took place; empty if that is not noted.
+        weights: The SHA-256 of the final policy's file of weights; None for another policy.
+        sample_games: Some of its games.
+    """
+
+    steps: Annotated[int, Field(ge=0, lt=10**12)]
+    minutes: Annotated[float, Field(ge=0, le=1e9)]
+    matches: tuple[MatchFigures, ...]
+    machine: str = ""
+    weights: str | None = None
+    sample_games: tuple[SampleGame, ...] = ()
+
+    def match(self, opponent: str) -> MatchFigures | None:
+        """The match against an opponent; None if there was none."""
+        return next((match for match in self.matches if match.opponent == opponent), None)
+
+
+def read_evaluation(path: Path) -> Evaluation:
+    """Reads an evaluation.
+
+    Raises:
+        ValueError: The file is damaged or of another version; the message names it.
+    """
+    contents = read_document(path, EVALUATION_FORMAT, EVALUATION_VERSION, finite=False)
+    return as_type(Evaluation, contents, path)
+
+
+def write_evaluation(path: Path, contents: Mapping[str, Any]) -> None:
+    """Writes an evaluation, complete or not at all.
+
+    Raises:
+        StorageError: It cannot be written.
+    """
+    heading = {"format": EVALUATION_FORMAT, "version": EVALUATION_VERSION}
+    write_text(path, json.dumps(heading | dict(contents), indent=1) + "\n")

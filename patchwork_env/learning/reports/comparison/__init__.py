@@ -1,1 +1,0 @@
-"""Configurations compared by several runs of each: tables, curves, and how sure they are."""
