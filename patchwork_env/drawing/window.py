@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from patchwork_env.drawing.pixel_drawing import Frame, missing
 
@@ -19,10 +18,10 @@ def _pygame() -> Any:
 
 
 class Window:
-    """A window for frames, uint8 ``(height, width, 3)``.
+    """A window for frames, which opens with the first one.
 
-    It opens with the first frame. Once its user or :meth:`close` has closed it, it stays closed and
-    ignores further frames, so that a program that goes on playing does not fail.
+    Once its user or :meth:`close` has closed it, it stays closed and ignores further frames, so that a
+    program that goes on playing does not fail.
 
     Args:
         title: The title of the window.
@@ -30,12 +29,9 @@ class Window:
 
     Raises:
         MissingExtraError: pygame-ce is not installed.
-        ValueError: The rate is negative.
     """
 
-    def __init__(self, title: str = "Patchwork", frames_per_second: float = 0) -> None:
-        if frames_per_second < 0:
-            raise ValueError(f"frames_per_second must be 0 (never wait) or more, not {frames_per_second}")
+    def __init__(self, title: str, frames_per_second: float = 0) -> None:
         self._pygame = _pygame()
         self._title = title
         self._frames_per_second = frames_per_second
@@ -43,42 +39,22 @@ class Window:
         self._screen: Any = None
         self._closed = False
 
-    @property
-    def is_open(self) -> bool:
-        """Whether a window is on the screen now."""
-        return self._screen is not None
-
-    def show(self, frame: Frame) -> bool:
-        """Shows a frame, and closes the window if its user has asked for that; returns whether it is open.
-
-        Raises:
-            ValueError: The frame is not a uint8 array ``(height, width, 3)``.
-        """
-        if frame.ndim != 3 or frame.shape[2] != 3 or frame.dtype != "uint8":
-            raise ValueError(f"a frame is a uint8 array (height, width, 3), not {frame.dtype} {frame.shape}")
+    def show(self, frame: Frame) -> None:
+        """Shows a frame, uint8 ``(height, width, 3)``; closes the window if its user has asked for that."""
         if self._closed:
-            return False
+            return
         self._open((frame.shape[1], frame.shape[0]))
         self._pygame.surfarray.blit_array(self._screen, frame.swapaxes(0, 1))
         self._pygame.display.flip()
-        if self._frames_per_second:
-            self._clock.tick(self._frames_per_second)
-        return self.poll()
-
-    def poll(self) -> bool:
-        """Handles waiting events, as every window must now and then; returns whether it is still open."""
-        if self._screen is not None:
-            events = self._pygame.event.get()
-            if any(event.type == self._pygame.QUIT for event in events):
-                self.close()
-        return self.is_open
+        self._clock.tick(self._frames_per_second)
+        if any(event.type == self._pygame.QUIT for event in self._pygame.event.get()):
+            self.close()
 
     def close(self) -> None:
         """Closes the window for good. Closing it again does nothing."""
         if self._screen is not None:
             self._pygame.display.quit()
-        self._screen = None
-        self._closed = True
+        self._screen, self._closed = None, True
 
     def _open(self, size: tuple[int, int]) -> None:
         if self._screen is None:
@@ -86,14 +62,3 @@ class Window:
             self._pygame.display.set_caption(self._title)
         if self._screen is None or self._screen.get_size() != size:
             self._screen = self._pygame.display.set_mode(size)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()

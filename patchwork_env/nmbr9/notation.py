@@ -36,7 +36,7 @@ from patchwork_env.nmbr9.actions import (
     placement,
 )
 from patchwork_env.nmbr9.components import NUM_DIGITS, ORDERS
-from patchwork_env.nmbr9.rules import Variant, beginning
+from patchwork_env.nmbr9.rules import RULES, set_up
 from patchwork_env.nmbr9.serialization import replay
 from patchwork_env.nmbr9.state import FREE, NO_DIGIT, States
 from patchwork_env.nmbr9.tables import middle
@@ -170,15 +170,14 @@ def read_position(fields: Mapping[str, str]) -> States:
     """
     options = read_set_up(fields)
     players = options["players"]
-    variant = Variant(options["order"], deck_size=options["deck_size"])
-    states = beginning(variant, players, options["deck"])
+    states = set_up({**RULES.options, **options}, {}).beginning
     tables = [[] if table == _NOTHING else table.split(";") for table in fields["tables"].split("|")]
     chosen = fields["chosen"].split(",")
     if not len(tables) == len(chosen) == players:
         raise ValueError(f"{players} players have {len(tables)} tables and {len(chosen)} chosen digits")
-    if variant.order != ORDERS[FREE] and any(digit != _NOTHING for digit in chosen):
+    if options["order"] != ORDERS[FREE] and any(digit != _NOTHING for digit in chosen):
         raise ValueError(
-            f"nobody can have chosen {short_repr(fields['chosen'])}: the order is {variant.order}"
+            f"nobody can have chosen {short_repr(fields['chosen'])}: the order is {options['order']}"
         )
     states["current_player"] = check_between(parse_number(fields["player"]), 0, players - 1, "player")
     states["round"] = len(tables[-1])  # whoever plays last has placed no tile in a round that goes on

@@ -14,6 +14,7 @@ import pettingzoo
 import pytest
 
 from patchwork_env import patchwork_v0
+from patchwork_env.drawing.window import Window
 from patchwork_env.envs import display
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork_v0 import PatchworkEnv, PatchworkVectorEnv, SelfPlayVectorEnv
@@ -151,10 +152,9 @@ def test_render_modes_show_the_game() -> None:
 
 
 def test_a_window_shows_every_move_and_closes(monkeypatch: pytest.MonkeyPatch) -> None:
-    from patchwork_env.patchwork import render
 
     shown: list[np.ndarray] = []
-    monkeypatch.setattr(render.Window, "show", lambda self, frame: shown.append(frame))
+    monkeypatch.setattr(Window, "show", lambda self, frame: shown.append(frame))
     env = patchwork_v0.env(render_mode="human")
     env.reset(seed=3)
     env.step(0)
@@ -258,10 +258,9 @@ def test_render_modes() -> None:
 
 
 def test_a_window_shows_every_observation(monkeypatch: pytest.MonkeyPatch) -> None:
-    from patchwork_env.patchwork import render
 
     shown: list[Any] = []
-    monkeypatch.setattr(render.Window, "show", lambda self, frame: shown.append(frame))
+    monkeypatch.setattr(Window, "show", lambda self, frame: shown.append(frame))
     env = raw(render_mode="human")
     env.reset(seed=1)
     env.step(0)

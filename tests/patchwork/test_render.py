@@ -15,13 +15,13 @@ import pytest
 from patchwork_env.core.polyomino import orient
 from patchwork_env.drawing.pictures import player_names
 from patchwork_env.drawing.scene import Label, Polygon
+from patchwork_env.drawing.window import Window
 from patchwork_env.errors import StorageError
 from patchwork_env.patchwork import PATCHES, Game
 from patchwork_env.patchwork.components import LAST_SPACE, NUM_PATCHES
 from patchwork_env.patchwork.game import EMPTY, SPECIAL_PATCH, UNKNOWN_PIECE
 from patchwork_env.patchwork.render import (
     MissingExtraError,
-    Window,
     parts,
     rgb_array,
     save_gif,
@@ -424,58 +424,42 @@ def pygame(monkeypatch):
 
 
 def test_window_shows_frames(pygame):
-    frame = rgb_array(Game(seed=1), width=300)
-    with Window("A game") as window:
-        assert not window.is_open
-        assert window.show(frame)
-        assert window.is_open
+    window = Window("A game")
+    for width, height in ((300, 190), (200, 127)):
+        frame = rgb_array(Game(seed=1), width=width)
+        window.show(frame)
         assert pygame.display.get_caption()[0] == "A game"
+        assert pygame.display.get_surface().get_size() == (width, height)
         shown = pygame.surfarray.array3d(pygame.display.get_surface()).swapaxes(0, 1)
         assert np.array_equal(shown, frame)
-        assert window.show(rgb_array(Game(seed=1), width=200))
-        assert pygame.display.get_surface().get_size() == (200, 127)
-    assert not window.is_open
+    window.close()
 
 
-def test_window_closes_when_its_user_wants_and_stays_closed(pygame):
+@pytest.mark.parametrize("by_user", [True, False])
+def test_a_closed_window_stays_closed(pygame, by_user):
     frame = rgb_array(Game(seed=1), width=200)
-    window = Window()
+    window = Window("A game")
     window.show(frame)
-    pygame.event.post(pygame.event.Event(pygame.QUIT))
-    assert not window.poll()
-    assert not window.show(frame)
-    assert not window.is_open
-
-
-def test_closing_a_window_twice_is_fine(pygame):
-    window = Window()
-    window.close()
-    window.close()
-    assert not window.show(rgb_array(Game(seed=1), width=200))
+    if by_user:
+        pygame.event.post(pygame.event.Event(pygame.QUIT))
+        window.show(frame)
+    else:
+        window.close()
+        window.close()
+    assert not pygame.display.get_init()
+    window.show(frame)
     assert not pygame.display.get_init()
 
 
 def test_window_waits_for_its_frame_rate(pygame):
     frame = rgb_array(Game(seed=1), width=100)
-    with Window(frames_per_second=50) as window:
-        window.show(frame)
-        before = pygame.time.get_ticks()
-        window.show(frame)
-        window.show(frame)
-        assert pygame.time.get_ticks() - before >= 30
-
-
-@pytest.mark.parametrize(
-    "frame", [np.zeros((4, 4), np.uint8), np.zeros((4, 4, 3)), np.zeros((4, 4, 4), np.uint8)]
-)
-def test_window_rejects_what_is_no_frame(pygame, frame):
-    with Window() as window, pytest.raises(ValueError, match="uint8 array"):
-        window.show(frame)
-
-
-def test_window_rejects_a_negative_rate(pygame):
-    with pytest.raises(ValueError, match="frames_per_second"):
-        Window(frames_per_second=-1)
+    window = Window("A game", frames_per_second=50)
+    window.show(frame)
+    before = pygame.time.get_ticks()
+    window.show(frame)
+    window.show(frame)
+    assert pygame.time.get_ticks() - before >= 30
+    window.close()
 
 
 # --- the optional extra -------------------------------------------------------------------------------------
@@ -487,7 +471,7 @@ def test_missing_libraries_are_named(monkeypatch):
     with pytest.raises(MissingExtraError, match=r"Pillow .*pip install pillow$"):
         rgb_array(Game(seed=1))
     with pytest.raises(MissingExtraError, match=r"pygame-ce .*pip install pygame-ce$"):
-        Window()
+        Window("A game")
 
 
 def test_text_and_svg_import_neither_pillow_nor_pygame():

@@ -1,4 +1,4 @@
-"""Pictures of a game: text, SVG, arrays of pixels, files and a window.
+"""Pictures of a game: text, SVG, arrays of pixels, and files.
 
 :func:`text` and :func:`svg` need nothing but NumPy. Pixels need Pillow, and windows need pygame-ce; both
 belong to the optional extra ``render`` and are imported when they are first needed. All tables stand side by
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from patchwork_env.drawing.pictures import Pictures
 from patchwork_env.drawing.pixel_drawing import Frame, save_gif, save_png
-from patchwork_env.drawing.window import Window
 from patchwork_env.errors import MissingExtraError
 from patchwork_env.nmbr9.game import Game
 from patchwork_env.nmbr9.render import text_drawing
@@ -19,7 +18,6 @@ __all__ = [
     "PICTURES",
     "Frame",
     "MissingExtraError",
-    "Window",
     "rgb_array",
     "save_gif",
     "save_png",

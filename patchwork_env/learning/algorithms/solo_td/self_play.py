@@ -21,11 +21,11 @@ from patchwork_env.learning.algorithms.solo_td.config import SoloTd
 from patchwork_env.nmbr9 import Game
 from patchwork_env.nmbr9.engine import apply, digit_to_place, level_of
 from patchwork_env.nmbr9.figures import statistics_of_games
-from patchwork_env.nmbr9.rules import RULES, STANDARD, beginning
+from patchwork_env.nmbr9.rules import RULES
 from patchwork_env.nmbr9.state import States, empty_states
 
 _STEPS = 1 << 30
-_ROUNDS = int(beginning(STANDARD)[0]["num_rounds"])
+_ROUNDS = int(RULES.set_up(RULES.options, {}).beginning[0]["num_rounds"])
 
 Targets = npt.NDArray[np.float32]
 
