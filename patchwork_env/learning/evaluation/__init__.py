@@ -1,6 +1,6 @@
 """How strong agents are: matches, tournaments, the gauntlet, and what they say.
 
-Only :class:`Tournament` needs an extra: its ratings come from choix.
+All of it needs nothing but the package itself.
 """
 
 from patchwork_env.learning.evaluation.gauntlet import GauntletResult, play_gauntlet

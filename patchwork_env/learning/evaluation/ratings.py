@@ -1,7 +1,7 @@
 """Ratings: how strong players are, on the scale of Elo, and how sure that is.
 
 The model of Bradley and Terry (1952): player ``i`` beats player ``j`` with probability
-``1 / (1 + 10 ** ((rating[j] - rating[i]) / 400))``. The library choix finds the likeliest ratings.
+``1 / (1 + 10 ** ((rating[j] - rating[i]) / 400))``. Of all ratings the likeliest are taken.
 
 **Prior.** If a player wins all games the likelihood has no maximum. So each of two players that met gets
 :data:`PRIOR` virtual wins over the other: with two players that is the correction of Haldane and Anscombe
@@ -23,7 +23,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from math import log, sqrt
 from typing import NamedTuple
 
@@ -49,8 +48,6 @@ _PAIR_NORM = sqrt(2)
 _MOST_STEPS = 1000
 _CLOSE = 1e-3
 """A step shorter than this, in logarithms of odds, is the last: the error left is about its square."""
-_PRECISION = 1e-7
-"""The tolerance of choix for the logarithms of odds."""
 
 Floats = npt.NDArray[np.float64]
 Bounds = tuple[float | None, float | None]
@@ -96,12 +93,17 @@ def rate(wins: Floats, anchor: Anchor = MEAN_AT_ZERO, *, seed: int = 0) -> Ratin
     Raises:
         ValueError: There are fewer than two players, or games do not connect them all.
     """
-    total = _checked(wins)
+    total: Floats = wins.sum(0)
     met = (total + total.T) > 0
-    values = _solve(total + PRIOR * met)
-    draws = np.array([_anchored(_solve(sample, values), anchor) for sample in _samples(wins, met, seed)])
+    if len(total) < 2:
+        raise ValueError(f"ratings need two players or more, not {len(total)}")
+    if not _reach(met).all():
+        raise ValueError("there are players that no games connect, not even by way of others")
+    known = np.full(len(total), np.nan)
+    known[anchor.player or 0] = 0.0
+    values = _anchored(_solve(known, (total + PRIOR * met)[None]), anchor)[0]
+    draws = _anchored(_solve(known, _samples(wins, met, seed)), anchor)
     low, high = np.quantile(draws, _QUANTILES, axis=0)
-    values = _anchored(values, anchor)
     open_low, open_high = _open_ends(total, anchor.player)
     intervals = tuple(
         (None if open_low[i] else float(low[i]), None if open_high[i] else float(high[i]))
@@ -141,8 +143,8 @@ def rate_with_known(known: Floats, wins: Floats, *, seed: int = 0) -> tuple[Floa
     met = (total + total.T) > 0
     if not (is_known.any() and _reach(met | np.outer(is_known, is_known)).all()):
         raise ValueError("there are players that no games connect to one whose rating is known")
-    values = _solve_with_known(known, (total + PRIOR * met)[None])[0]
-    draws = _solve_with_known(known, _samples(wins, met, seed))
+    values = _solve(known, (total + PRIOR * met)[None])[0]
+    draws = _solve(known, _samples(wins, met, seed))
     low, high = np.quantile(draws, _QUANTILES, axis=0)
     beats = _reach((total > 0) | np.outer(is_known, is_known))
     intervals = tuple(
@@ -153,12 +155,6 @@ def rate_with_known(known: Floats, wins: Floats, *, seed: int = 0) -> tuple[Floa
         for i in range(len(known))
     )
     return values, intervals
-
-
-def check_installed() -> None:
-    """Raises ModuleNotFoundError if the library that :func:`rate` needs is not installed."""
-    if find_spec("choix") is None:
-        raise ModuleNotFoundError("ratings need choix: pip install choix", name="choix")
 
 
 def expected_wins(differences: npt.ArrayLike) -> Floats:
@@ -173,27 +169,6 @@ def show_bounds(interval: Bounds) -> str:
     if low is None or high is None:
         return "unknown" if low == high else f"at least {low:.0f}" if high is None else f"at most {high:.0f}"
     return f"{low:.0f} to {high:.0f}"
-
-
-def _checked(wins: Floats) -> Floats:
-    """The wins of all circles together, ``(n, n)``, checked to connect all players."""
-    total: Floats = wins.sum(0)
-    if len(total) < 2:
-        raise ValueError(f"ratings need two players or more, not {len(total)}")
-    if not _reach((total + total.T) > 0).all():
-        raise ValueError("there are players that no games connect, not even by way of others")
-    return total
-
-
-def _solve(wins: Floats, start: Floats | None = None) -> Floats:
-    """The likeliest ratings, with mean 0; players that met must both have wins, if only virtual ones."""
-    import choix  # of the extra ``train``
-
-    first = None if start is None else start / ELO
-    parameters: Floats = choix.ilsr_pairwise_dense(
-        wins, initial_params=first, max_iter=10_000, tol=_PRECISION
-    )
-    return ELO * parameters
 
 
 def _solve_against(ratings: Floats, wins: Floats, losses: Floats) -> Floats:
@@ -212,7 +187,7 @@ def _solve_against(ratings: Floats, wins: Floats, losses: Floats) -> Floats:
     return (low + high) / 2
 
 
-def _solve_with_known(known: Floats, wins: Floats) -> Floats:
+def _solve(known: Floats, wins: Floats) -> Floats:
     """The likeliest ratings, ``(k, n)``, for wins ``(k, n, n)`` where some of the ratings are known.
 
     Newton's method with the steps of Sun and Tran-Dinh (Mathematical Programming 178, 2019) for generalized
@@ -237,8 +212,9 @@ def _solve_with_known(known: Floats, wins: Floats) -> Floats:
 
 
 def _anchored(ratings: Floats, anchor: Anchor) -> Floats:
-    zero = ratings.mean() if anchor.player is None else ratings[anchor.player]
-    return ratings - zero + anchor.rating
+    """Ratings ``(k, n)`` on the scale of the anchor."""
+    zero = ratings.mean(1) if anchor.player is None else ratings[:, anchor.player]
+    return ratings - zero[:, None] + anchor.rating
 
 
 def _samples(wins: Floats, met: npt.NDArray[np.bool_], seed: int) -> Floats:

@@ -16,7 +16,7 @@ from patchwork_env.learning.distributed.jobs import Workers, check_workers
 from patchwork_env.learning.evaluation.matches import Progress, check_games, play_all
 from patchwork_env.learning.evaluation.players import Participant, labels
 from patchwork_env.learning.evaluation.playing import BLOCK_SIZE
-from patchwork_env.learning.evaluation.ratings import Anchor, check_installed
+from patchwork_env.learning.evaluation.ratings import Anchor
 from patchwork_env.learning.evaluation.runners import Match, check_variant, common_game, runner_of
 from patchwork_env.learning.evaluation.standings import Standings
 from patchwork_env.learning.evaluation.store import open_store, read_settings
@@ -173,10 +173,8 @@ class Tournament:
             IllegalActionError: An agent chose an action that is not legal.
             OpponentError: An agent failed: it raised another error, or is a program.
             WorkerError: A process was killed.
-            ModuleNotFoundError: The library that finds ratings is not installed.
         """
         check_workers(workers)
-        check_installed()
         pairs, names = self._pairs(), labels([one.name for one in self.participants])
         matches = [
             Match(
