@@ -13,24 +13,24 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import torch
 
-from patchwork_env.learning.algorithms.common.remote_play import Inputs, bytes_of
-from patchwork_env.learning.algorithms.common.remote_trainer import (
-    RemoteTrainer,
-    new_service,
-    played_on_cluster,
-)
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
-from patchwork_env.learning.config import ClusterRun, load_config
-from patchwork_env.learning.distributed.ray_cluster import connected
-from patchwork_env.learning.distributed.ray_workers import RayBackend
-from patchwork_env.learning.distributed.worker_pool import WorkerPool
+from patchwork_env.learning.algorithms.common.workers import (
+    RemoteTrainer,
+    Work,
+    bytes_of,
+    play_job,
+    played_on_cluster,
+    versions,
+)
+from patchwork_env.learning.config import load_config
+from patchwork_env.learning.distributed.ray_cluster import RayPool, connected
 from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.learning.system.memory import keep_freed_memory
 
@@ -140,25 +140,24 @@ def medians(turns: Sequence[Figures]) -> Figures:
 
 def measure_parts(path: Path, settings: list[str], workers: int) -> Figures:
     """What it takes to play, and what the learner's process has to do for jobs, weights and results."""
-    config = load_config(path, [*settings, f"cluster.workers={workers}"])
-    assert isinstance(config, ClusterRun)
     trainer = shared_trainer(path, [*settings, *Way(0, 1).settings()])
+    config = trainer.config
+    jobs = trainer.jobs(np.uint64(1), config.cluster.games_per_job)
+    work = Work(config, versions(), trainer.weights(), 0.0)
     with connected("local", workers) as ray:
-        games, backend = trainer.remote_games(), RayBackend(ray, new_service, config)
-        jobs, inputs = games.jobs(np.uint64(1), config.cluster.games_per_job), Inputs(0, games.weights(), 0.0)
-        with closing(WorkerPool(backend, workers, patience=60.0)) as pool:
-            results = pool.map(inputs, jobs)
-            figures = {
-                "seconds to play a job": timed(lambda: new_service(config).work(inputs, jobs[0])),
-                "bytes of weights": float(bytes_of(inputs)),
-                "seconds to share weights": timed(lambda: backend.share(inputs)),
-                "bytes of results": float(bytes_of(results)),
-                "seconds to join results": timed(lambda: games.combine(results)),
-            }
-            if isinstance(jobs[0], np.ndarray):  # a job of no games can be had
-                empty = [jobs[0][:0]] * EMPTY_JOBS
-                seconds = timed(lambda: pool.map(inputs, empty))
-                figures["seconds for an empty job"] = seconds / EMPTY_JOBS
+        pool = RayPool(ray, workers)
+        results = [result for _, result in sorted(pool.imap(play_job, work, jobs))]
+        figures = {
+            "seconds to play a job": timed(lambda: play_job(work, jobs[0])),
+            "bytes of weights": float(bytes_of(work)),
+            "seconds to share weights": timed(lambda: ray.put(ray.cloudpickle.dumps(work))),
+            "bytes of results": float(bytes_of(results)),
+            "seconds to join results": timed(lambda: trainer.combine(results)),
+        }
+        if isinstance(jobs[0], np.ndarray):  # a job of no games can be had
+            empty = [jobs[0][:0]] * EMPTY_JOBS
+            seconds = timed(lambda: list(pool.imap(play_job, work, empty)))
+            figures["seconds for an empty job"] = seconds / EMPTY_JOBS
     return figures
 
 

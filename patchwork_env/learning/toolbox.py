@@ -41,12 +41,15 @@ from patchwork_env.agents.ragged import LegalLists, legal_lists, most_probable, 
 from patchwork_env.agents.ragged_policy import hierarchical_policy
 from patchwork_env.envs.opponents import Opponents
 from patchwork_env.errors import DivergenceError
-from patchwork_env.learning.algorithms.common.advantages import Decisions, advantages
-from patchwork_env.learning.algorithms.common.gradients import compute_gradient
+from patchwork_env.learning.algorithms.common.advantages import (
+    Decisions,
+    NextChoices,
+    advantages,
+    next_choices,
+    rewards_of_players,
+)
+from patchwork_env.learning.algorithms.common.gradients import ThreadPool, compute_gradient
 from patchwork_env.learning.algorithms.common.league import SnapshotPool
-from patchwork_env.learning.algorithms.common.next_choices import NextChoices, next_choices
-from patchwork_env.learning.algorithms.common.rewards import rewards_of_players
-from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.config import League, Reward
 from patchwork_env.learning.evaluation import MatchResult, play_matches
 from patchwork_env.learning.reports.run_results import write_training

@@ -13,7 +13,7 @@ from patchwork_env.nmbr9.engine import apply, is_over, score
 from patchwork_env.nmbr9.state import States, empty_states
 
 
-class Tally:
+class GameStats:
     """Finds the games of a batch that end; nothing is counted before."""
 
     def count(self, states: States, actions: npt.NDArray[np.int64]) -> dict[str, float]:

@@ -25,7 +25,7 @@ Economy = npt.NDArray[np.int64]
 """Sums of buttons, shape ``(3,)`` or longer; further entries are left as they are."""
 
 
-class Tally:
+class GameStats:
     """Counts what happens in a batch of games, from the first turn of each to its last.
 
     Args:
@@ -71,7 +71,7 @@ class Ended(NamedTuple):
 
     Attributes:
         finals: ``(k,)`` last records of the games.
-        counts: int64 ``(k, 4)``; each row is what a :class:`Tally` counted in one game.
+        counts: int64 ``(k, 4)``; each row is what a :class:`GameStats` counted in one game.
     """
 
     finals: States

@@ -43,7 +43,7 @@ from patchwork_env.patchwork.engine import apply, empty_cells, is_over, score, w
 from patchwork_env.patchwork.rules import RULES
 from patchwork_env.patchwork.state import NOBODY, States
 
-AS_TRAINED = Payoffs(outcome=0.0, margin=1.0, denial=0.8)
+AS_TRAINED = Payoffs(outcome=0.0, margin=1.0, rival_weight=0.8)
 """The payoffs that the champion played for while it learned; see ``configs/td.yaml``."""
 PHASES = 3
 """The number of parts of the time track that figures are given for: thirds."""

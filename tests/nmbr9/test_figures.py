@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from patchwork_env.nmbr9 import Game
-from patchwork_env.nmbr9.figures import Tally, statistics_of_games
+from patchwork_env.nmbr9.figures import GameStats, statistics_of_games
 from patchwork_env.nmbr9_v0 import SelfPlayVectorEnv
 
 
@@ -24,7 +24,7 @@ def test_games_that_end_are_counted() -> None:
         games = [new if game.is_over else game for game, new in zip(games, env.games(), strict=True)]
     scores = [game.scores()[0] for game in ended]
     levels = [[move.level or 0 for move in game.placements(0)] for game in ended]
-    assert Tally().count(np.stack(states), np.stack(actions)) == pytest.approx(
+    assert GameStats().count(np.stack(states), np.stack(actions)) == pytest.approx(
         {
             "score": np.mean(scores),
             "score_deviation": np.std(scores),
@@ -33,7 +33,7 @@ def test_games_that_end_are_counted() -> None:
         }
     )
     assert len(ended) == 6
-    assert Tally().count(np.stack(states[:6]), np.stack(actions[:6])) == {}
+    assert GameStats().count(np.stack(states[:6]), np.stack(actions[:6])) == {}
 
 
 def test_no_games_have_no_figures() -> None:

@@ -11,7 +11,7 @@ from patchwork_env.patchwork.figures import (
     FROM_ADVANCING,
     FROM_INCOME,
     SPENT,
-    Tally,
+    GameStats,
     apply_counting,
     statistics_of_games,
 )
@@ -79,24 +79,24 @@ def test_figures_of_whole_games(variant: str) -> None:
     states, actions = played(variant)
     expected = by_hand(states, actions)
     assert len(expected) > GAMES
-    assert Tally(GAMES).count(states, actions) == pytest.approx(mean(expected))
+    assert GameStats(GAMES).count(states, actions) == pytest.approx(mean(expected))
 
 
 def test_games_are_counted_from_their_first_turn() -> None:
     """Also if they began before, in another process."""
     states, actions = played()
-    first, second = Tally(GAMES), Tally(GAMES)
+    first, second = GameStats(GAMES), GameStats(GAMES)
     split = 70
     games = by_hand(states, actions)
     early, late = ([g for g in games if (g["turn"] < split) == is_early] for is_early in (True, False))
     assert first.count(states[:split], actions[:split]) == pytest.approx(mean(early))
     second.restore(first.save())
-    for tally in (first, second):
-        assert tally.count(states[split:], actions[split:]) == pytest.approx(mean(late))
+    for stats in (first, second):
+        assert stats.count(states[split:], actions[split:]) == pytest.approx(mean(late))
     with pytest.raises(
         ValueError, match=r"the saved counts have the shape \(6, 4\); this batch needs \(5, 4\)"
     ):
-        Tally(GAMES - 1).restore(first.save())
+        GameStats(GAMES - 1).restore(first.save())
 
 
 def test_all_buttons_of_a_game_are_accounted_for() -> None:
@@ -118,11 +118,11 @@ def test_all_buttons_of_a_game_are_accounted_for() -> None:
 def test_the_states_are_left_as_they_were() -> None:
     states, actions = played()
     before = states.tobytes(), actions.tobytes()
-    Tally(GAMES).count(states, actions)
+    GameStats(GAMES).count(states, actions)
     assert (states.tobytes(), actions.tobytes()) == before
 
 
 def test_without_a_game_that_ended_there_is_nothing_to_say() -> None:
     states, actions = played()
-    assert Tally(GAMES).count(states[:3], actions[:3]) == {}
+    assert GameStats(GAMES).count(states[:3], actions[:3]) == {}
     assert statistics_of_games(empty_states(0)) == {}

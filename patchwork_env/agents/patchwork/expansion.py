@@ -382,13 +382,13 @@ class Payoffs(NamedTuple):
     Attributes:
         outcome: The utility of a win, and of a loss with a minus.
         margin: The utility of a point of the player's own.
-        denial: The utility of a point that the other player does not get, in units of ``margin``: 1 if only
-            the difference of the scores counts, below 0 if points of the other player are welcome.
+        rival_weight: The utility of a point that the other player does not get, in units of ``margin``: 1 if
+            only the difference of the scores counts, below 0 if points of the other player are welcome.
     """
 
     outcome: float
     margin: float
-    denial: float = 1.0
+    rival_weight: float = 1.0
 
 
 TO_WIN = Payoffs(1.0, 1 / 300)
@@ -404,7 +404,7 @@ FOR_SCORE = Payoffs(0.0, 1 / 40, 0.1)
 @kernel(inline=True)
 def utility(payoffs: Payoffs, own: float, other: float, win: float) -> float:
     """The utility of expected scores, one's own and the other player's, and of a probability to win."""
-    return payoffs.outcome * (2 * win - 1) + payoffs.margin * (own - payoffs.denial * other)
+    return payoffs.outcome * (2 * win - 1) + payoffs.margin * (own - payoffs.rival_weight * other)
 
 
 @kernel(inline=True)

@@ -281,7 +281,7 @@ def is_ending(states: States, i: int, payoffs: Payoffs) -> bool:
     """Whether the solver tries a position: few spaces are left, and players are pure opponents."""
     position = states[i]["position"]
     left = 2 * LAST_SPACE - signed(position[0]) - signed(position[1])
-    return left <= _MOST_SPACES and payoffs.denial == 1
+    return left <= _MOST_SPACES and payoffs.rival_weight == 1
 
 
 def solved_ending(

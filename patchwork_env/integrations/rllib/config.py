@@ -126,6 +126,3 @@ class RllibPpoConfig(ClusterRun, RewardedRun):
         if players == 1 and points == 0:
             raise ValueError("rllib_ppo.players is 1 and points 0: who plays alone learns from points")
         return self
-
-
-CONFIG = RllibPpoConfig

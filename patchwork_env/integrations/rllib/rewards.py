@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from patchwork_env.core.game import BaseGame
-from patchwork_env.learning.algorithms.common.rewards import rewards_of_players
+from patchwork_env.learning.algorithms.common.advantages import rewards_of_players
 from patchwork_env.learning.config import Reward
 from patchwork_env.patchwork import Game as PatchworkGame
 

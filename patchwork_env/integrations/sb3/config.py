@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from patchwork_env.games import NMBR9
-from patchwork_env.learning.algorithms.common.ppo_config import PpoLearning, PpoRun
+from patchwork_env.learning.algorithms.ppo.config import PpoLearning, PpoRun
 from patchwork_env.learning.config.sections import (
     BYTES_OF_LEARNING,
     BYTES_OF_MASK,
@@ -113,6 +113,3 @@ class MaskablePpoConfig(PpoRun):
             keys: weights * BYTES_OF_LEARNING,
             ("league.size", *keys): snapshots * weights * BYTES_OF_WEIGHT,
         }
-
-
-CONFIG = MaskablePpoConfig

@@ -23,7 +23,7 @@ from patchwork_env.envs.spaces import GameSpaces
 from patchwork_env.errors import DivergenceError
 from patchwork_env.games import GAMES, rules_of
 from patchwork_env.integrations.masked_policy import Evaluated, draw, evaluate, legal_actions, likeliest
-from patchwork_env.learning.algorithms.common.threads import ThreadPool
+from patchwork_env.learning.algorithms.common.gradients import ThreadPool
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 
 Masks = npt.NDArray[Any] | Tensor

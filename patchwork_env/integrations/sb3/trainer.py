@@ -30,7 +30,7 @@ from patchwork_env.integrations.sb3.config import MaskablePpoConfig
 from patchwork_env.integrations.sb3.policy import BoolMaskBuffer, LegalMlpPolicy, PatchworkPolicy
 from patchwork_env.integrations.sb3.self_play import SelfPlayCallback
 from patchwork_env.integrations.sb3.vec_env import Info, SelfPlayVecEnv
-from patchwork_env.learning.algorithms.common.figures import statistics_of_games
+from patchwork_env.learning.algorithms.common.gradients import ThreadPool
 from patchwork_env.learning.algorithms.common.state import (
     MOST,
     State,
@@ -39,7 +39,7 @@ from patchwork_env.learning.algorithms.common.state import (
     load_optimizer_state,
     optimizer_state,
 )
-from patchwork_env.learning.algorithms.common.threads import ThreadPool
+from patchwork_env.learning.algorithms.common.stats import statistics_of_games
 from patchwork_env.learning.algorithms.common.trainer import Trainer, grouped
 
 MODEL_FILE = "model.zip"

@@ -26,7 +26,7 @@ from patchwork_env.envs.options import check_batch, check_num_envs, check_reward
 from patchwork_env.envs.spaces import GameSpaces
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import PATCHWORK, rules_of
-from patchwork_env.learning.algorithms.common.rewards import weighed
+from patchwork_env.learning.algorithms.common.advantages import combine_reward
 from patchwork_env.learning.config import Reward
 
 Indices = None | int | Iterable[int]
@@ -392,7 +392,9 @@ class SelfPlayVecEnv(MaskedVecEnv):
         if self._kind == OUTCOME and self._weights is None:
             return outcomes
         margins = scores[:, 0] - scores[:, 1:].max(1)
-        return margins / MARGIN_SCALE if self._weights is None else weighed(self._weights, outcomes, margins)
+        if self._weights is None:
+            return margins / MARGIN_SCALE
+        return combine_reward(self._weights, outcomes, margins)
 
     def _own_scores(self) -> npt.NDArray[np.int16]:
         """The learners' present scores, int16 ``(num_envs,)``."""

@@ -15,26 +15,23 @@ from patchwork_env.core.names import nearest, short_repr
 from patchwork_env.errors import ConfigError
 from patchwork_env.learning.config.run_config import RunConfig
 
-_FOLDERS: Mapping[str, str] = {
-    "alphazero": "patchwork_env.learning.algorithms.alphazero",
-    "maskable_ppo": "patchwork_env.integrations.sb3",
-    "ppo": "patchwork_env.learning.algorithms.ppo",
-    "rllib_ppo": "patchwork_env.integrations.rllib",
-    "solo_td": "patchwork_env.learning.algorithms.solo_td",
-    "td": "patchwork_env.learning.algorithms.td",
+_CONFIGS: Mapping[str, str] = {
+    "alphazero": "patchwork_env.learning.algorithms.alphazero.config:AlphaZeroConfig",
+    "maskable_ppo": "patchwork_env.integrations.sb3.config:MaskablePpoConfig",
+    "ppo": "patchwork_env.learning.algorithms.ppo.config:PpoConfig",
+    "rllib_ppo": "patchwork_env.integrations.rllib.config:RllibPpoConfig",
+    "solo_td": "patchwork_env.learning.algorithms.td.config:SoloTdConfig",
+    "td": "patchwork_env.learning.algorithms.td.config:TdConfig",
 }
-"""The folder of each algorithm; those of other libraries are found by name, for they stand above this."""
+"""The configuration of each algorithm, by name, for those of other libraries stand above this module."""
 DEFAULT_ALGORITHM = "ppo"
 """The algorithm of a configuration that names none."""
 
 
 @cache
 def algorithms() -> Mapping[str, type[RunConfig]]:
-    """The configurations of all algorithms by name: the ``CONFIG`` of ``config.py`` in each folder.
-
-    Only configurations are imported, neither trainers nor PyTorch.
-    """
-    return {name: import_module(f"{folder}.config").CONFIG for name, folder in _FOLDERS.items()}
+    """The configurations of all algorithms by name; neither trainers nor PyTorch are imported."""
+    return {name: class_named(config) for name, config in _CONFIGS.items()}
 
 
 def config_class(algorithm: Any, game: Any) -> type[RunConfig]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.names import short_repr
 from patchwork_env.learning.distributed.processes import Job, Result, Shared, do_in_processes, one_thread
-from patchwork_env.learning.distributed.ray_cluster import connected, do_on_cluster
+from patchwork_env.learning.distributed.ray_cluster import RayPool, connected
 from patchwork_env.learning.system.machine import usable_cores
 
 MOST_PROCESSES, MOST_ON_CLUSTER = 1024, 10**5
@@ -71,7 +71,7 @@ def do_jobs(
         if not jobs:
             return
         with connected(workers.address, workers.most or usable_cores()) as ray:
-            yield from do_on_cluster(ray, function, shared, jobs, workers.most)
+            yield from RayPool(ray, workers.most).imap(function, shared, jobs)
     elif workers == 1 or len(jobs) < 2:
         with one_thread():
             for number, job in enumerate(jobs):

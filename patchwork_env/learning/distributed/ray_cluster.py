@@ -1,4 +1,4 @@
-"""The connection to a Ray cluster, and jobs as tasks on its processors.
+"""The connection to a Ray cluster, and jobs as tasks on its processors, which may come and go.
 
 Ray is imported only when a cluster is asked for.
 """
@@ -8,16 +8,18 @@ from __future__ import annotations
 import os
 import pickle
 import socket
+import time
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from itertools import islice
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
+from threading import Event
 from types import ModuleType
 from typing import Any
 
 from patchwork_env.core.extras import from_extra
-from patchwork_env.errors import WorkerError
+from patchwork_env.errors import NoWorkersError, WorkerError
 from patchwork_env.learning.distributed.processes import Job, Result, Shared, one_thread, pickled
 from patchwork_env.learning.system.signals import signals_wait
 
@@ -25,6 +27,8 @@ LOCAL = "local"
 """The address that starts a Ray cluster on this machine."""
 RETRIES = 4
 """How often a job is repeated after its process was lost, alone or with its node."""
+_WAIT_SECONDS = 0.5
+"""How long to wait for a result before looking whether the pool was stopped or has no processor."""
 _ANSWER_SECONDS = 10.0
 """How long a cluster may take to accept a connection."""
 
@@ -88,87 +92,141 @@ def _check_answer(address: str) -> None:
         raise ConnectionError(str(error)) from None
 
 
-def do_on_cluster(
-    ray: Any,
-    function: Callable[[Shared, Job], Result],
-    shared: Shared,
-    jobs: Sequence[Job],
-    most: int | None = None,
-    processors: int = 1,
-    gpus: int = 0,
-) -> Iterator[tuple[int, Result]]:
-    """Yields the index and the result of every job as it ends, in any order; see ``do_jobs``.
+class RayPool:
+    """The processors of a Ray cluster, on which jobs are done as tasks.
 
-    Each job takes ``processors`` and ``gpus``, and PyTorch one thread; ``most`` limits how many are done at
-    the same time. A job whose process or node is lost is repeated by another process. If an error or a signal
-    ends the iteration, all other jobs are cancelled. The object store keeps ``shared`` once, and every
-    process reads it once.
+    PyTorch has one thread for each job. If the process or the node of a job is lost, another
+    one does the job, so that nodes may come and go. The object store keeps what jobs share once, and every
+    process reads it once. Jobs and results are pickled here: arrays that Ray itself transfers are read-only.
 
-    Raises:
-        ValueError: ``shared`` cannot be pickled.
-        WorkerError: A job lost its process ``RETRIES + 1`` times.
-    """
-    pickled(shared)
-    left = iter(enumerate(jobs))
-    with _Tasks(ray, function, shared, processors, gpus).cancelled_at_the_end() as tasks:
-        for number, job in islice(left, most):
-            tasks.submit(number, job)
-        while tasks.pending:
-            yield tasks.next_result()
-            for number, job in islice(left, 1):
-                tasks.submit(number, job)
-
-
-class _Tasks:
-    """Jobs that Ray does as tasks.
-
-    Jobs and results are pickled here: arrays that Ray itself transfers are read-only.
+    Args:
+        ray: The module ``ray``, connected to a cluster.
+        most: The largest number of jobs at the same time; None for one on each processor.
+        patience: How many seconds to wait while there is no processor; None waits for ever.
+        processors: The number of processors that each job takes.
+        gpus: The number of GPUs that each job takes.
 
     Attributes:
-        pending: The job's number and the reference of each task that has not ended, by its future.
+        lost: The number of jobs that had to be repeated.
+        places: The nodes and processes that did the jobs of the last call of :meth:`imap`.
     """
 
     def __init__(
-        self, ray: Any, function: Callable[[Any, Any], Any], shared: Any, processors: int, gpus: int
+        self,
+        ray: Any,
+        most: int | None = None,
+        patience: float | None = None,
+        processors: int = 1,
+        gpus: int = 0,
     ) -> None:
-        self._ray = ray
-        self._task = ray.remote(num_cpus=processors, num_gpus=gpus, max_retries=RETRIES)(_do)
-        with signals_wait():  # Ray loses what a signal raises within its calls
-            self._work = ray.put(ray.cloudpickle.dumps((function, shared)))
-        self._ended: SimpleQueue[Future[bytes]] = SimpleQueue()
-        self.pending: dict[Future[bytes], tuple[int, Any]] = {}
+        self._ray, self._most, self._patience = ray, most, patience
+        # Ray itself would repeat lost jobs, too, but does not tell.
+        self._task = ray.remote(num_cpus=processors, num_gpus=gpus, max_retries=0)(_do)
+        self._has_processor = False
+        self._stopped = Event()
+        self.lost = 0
+        self.places: set[tuple[str, int]] = set()
 
-    @contextmanager
-    def cancelled_at_the_end(self) -> Iterator[_Tasks]:
-        """Cancels at the end of the block all tasks that are still pending."""
+    def wait_for_processor(self) -> None:
+        """Waits until a processor is free.
+
+        Raises:
+            NoWorkersError: None was for as long as the patience lasts.
+        """
+        for _ in self.imap(_nothing, None, [None]):
+            self._has_processor = True
+
+    def imap(
+        self, function: Callable[[Shared, Job], Result], shared: Shared, jobs: Sequence[Job]
+    ) -> Iterator[tuple[int, Result]]:
+        """Yields the index and the result of every job as it ends, in any order; see ``do_jobs``.
+
+        If an error or a signal ends the iteration, all other jobs are cancelled.
+
+        Raises:
+            ValueError: ``shared`` cannot be pickled.
+            WorkerError: A job lost its process ``RETRIES + 1`` times.
+            NoWorkersError: The cluster had no processor for as long as the patience lasts.
+            PoolStoppedError: Another thread called :meth:`stop`.
+        """
+        pickled(shared)
+        with signals_wait():  # Ray loses what a signal raises within its calls
+            work = self._ray.put(self._ray.cloudpickle.dumps((function, shared)))
+        todo, losses = deque(range(len(jobs))), Counter[int]()
+        ended: SimpleQueue[Future[bytes]] = SimpleQueue()
+        pending: dict[Future[bytes], tuple[int, Any]] = {}
+        self.places = set()
         try:
-            yield self
+            while todo or pending:
+                while todo and (self._most is None or len(pending) < self._most):
+                    number = todo.popleft()
+                    with signals_wait():
+                        reference = self._task.remote([work], self._ray.cloudpickle.dumps(jobs[number]))
+                        future = reference.future()
+                        pending[future] = number, reference
+                        future.add_done_callback(ended.put)
+                future = self._next(ended)
+                number, _ = pending.pop(future)
+                try:
+                    result = self._result(future)
+                except WorkerLostError as error:
+                    self.lost += 1
+                    losses[number] += 1
+                    if losses[number] > RETRIES:
+                        raise WorkerError(str(error)) from error
+                    todo.appendleft(number)
+                else:
+                    yield number, result
         finally:
-            for _, reference in self.pending.values():
+            for _, reference in pending.values():
                 self._ray.cancel(reference, force=True)
 
-    def submit(self, number: int, job: Any) -> None:
-        """Submits a job to Ray."""
-        with signals_wait():
-            reference = self._task.remote([self._work], self._ray.cloudpickle.dumps(job))
-            future = reference.future()
-            self.pending[future] = number, reference
-            future.add_done_callback(self._ended.put)
+    def _next(self, ended: SimpleQueue[Future[bytes]]) -> Future[bytes]:
+        """Waits for the next task to end."""
+        alive = time.monotonic()
+        while True:
+            try:
+                return ended.get(timeout=_WAIT_SECONDS)
+            except Empty:
+                if self._stopped.is_set():
+                    raise PoolStoppedError("the pool was stopped") from None
+            if self._patience is None:
+                continue
+            processors = self._ray.cluster_resources().get("CPU", 0)
+            if self._has_processor and processors >= 1:
+                alive = time.monotonic()
+            elif time.monotonic() - alive >= self._patience:
+                free = self._ray.available_resources().get("CPU", 0)
+                raise NoWorkersError(
+                    f"no worker for {self._patience:g} s: the cluster has {processors:g} processors, "
+                    f"of which {free:g} are free"
+                )
 
-    def next_result(self) -> tuple[int, Any]:
-        """Waits for the next task to end; returns the number and the result of its job."""
+    def _result(self, future: Future[bytes]) -> Any:
         errors = self._ray.exceptions
-        future = self._ended.get()
-        number, _ = self.pending.pop(future)
         try:
-            return number, pickle.loads(future.result())  # noqa: S301 - by our own process
+            place, result = pickle.loads(future.result())  # noqa: S301 - by our own process
         except errors.RayTaskError as error:
             raise error.cause or WorkerError(str(error)) from error
         except errors.RayError as error:
-            raise WorkerError(
+            raise WorkerLostError(
                 f"a job lost its process {RETRIES + 1} times: killed, perhaps for lack of memory, or lost "
                 f"with its node; Ray says {type(error).__name__}"
             ) from error
+        self.places.add(place)
+        return result
+
+    def stop(self) -> None:
+        """Makes an :meth:`imap` that runs in another thread end with an error."""
+        self._stopped.set()
+
+
+class WorkerLostError(Exception):
+    """The process of a job ended, or its result is lost; another one can do the same job."""
+
+
+class PoolStoppedError(RuntimeError):
+    """The pool was stopped while it had jobs to do."""
 
 
 # --- in the processes of the cluster ----------------------------------------------------------------------
@@ -188,5 +246,11 @@ def _do(work: list[Any], job: bytes) -> bytes:
         _known[name] = pickle.loads(ray.get(work[0]))  # noqa: S301 - by the process that gives us work
     function, shared = _known[name]
     with one_thread():
-        done: bytes = ray.cloudpickle.dumps(function(shared, pickle.loads(job)))  # noqa: S301
+        result = function(shared, pickle.loads(job))  # noqa: S301
+    place = ray.get_runtime_context().get_node_id(), os.getpid()
+    done: bytes = ray.cloudpickle.dumps((place, result))
     return done
+
+
+def _nothing(_shared: None, _job: None) -> None:
+    """A job that only shows that a processor does it."""

@@ -11,8 +11,8 @@ import torch
 from patchwork_env import agents
 from patchwork_env.core.files import remove_partial, storing_in, write_text
 from patchwork_env.errors import ConfigError
-from patchwork_env.learning.algorithms.common.remote_trainer import RemoteTrainer, played_on_cluster
 from patchwork_env.learning.algorithms.common.trainer import Trainer, make_trainer
+from patchwork_env.learning.algorithms.common.workers import RemoteTrainer, played_on_cluster
 from patchwork_env.learning.config import RunConfig, check_memory, dump_config, load_config
 from patchwork_env.learning.runs.checkpoints import begin_run, load_checkpoint, new_run_folder
 from patchwork_env.learning.runs.folder import CONFIG_FILE

@@ -35,7 +35,7 @@ from patchwork_env.core.files import make_folder, storing_in, write_text
 from patchwork_env.errors import InUseError, WorkerError
 from patchwork_env.learning.config import RunConfig, dump_config, load_config
 from patchwork_env.learning.distributed.processes import do_in_processes
-from patchwork_env.learning.distributed.ray_cluster import RETRIES, connected, do_on_cluster
+from patchwork_env.learning.distributed.ray_cluster import RETRIES, RayPool, connected
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.records import Evaluation, MatchFigures, read_evaluation
 from patchwork_env.learning.evaluation.tables import Column, Table
@@ -257,10 +257,8 @@ class Sweep:
         if cluster is not None:
             with connected(cluster, most * threads, "--cluster needs") as ray:
                 gpus = int(self.config.device.startswith("cuda"))
-                trained = do_on_cluster(
-                    ray, run_trial, place, numbers, workers, processors=threads, gpus=gpus
-                )
-                for index, _ in trained:
+                pool = RayPool(ray, workers, processors=threads, gpus=gpus)
+                for index, _ in pool.imap(run_trial, place, numbers):
                     yield numbers[index]
             return
         left, losses = list(numbers), 0

@@ -301,7 +301,7 @@ def test_choice_weighs_margin_against_win():
     assert best_action(expansion, 3, Payoffs(0, 1)) == 0
     assert best_action(expansion, 3, Payoffs(1, 0.01)) == 2
     assert best_action(expansion, 2, Payoffs(1, 0.01)) == 1
-    assert best_action(expansion, 3, Payoffs(0, 1, denial=3.0)) == 1
+    assert best_action(expansion, 3, Payoffs(0, 1, rival_weight=3.0)) == 1
 
 
 def test_drawn_actions_have_the_probabilities_of_a_softmax():

@@ -11,7 +11,7 @@ from patchwork_env.errors import DivergenceError
 from patchwork_env.integrations.sb3 import policy as policies
 from patchwork_env.integrations.sb3.policy import BoolMaskBuffer, LegalMlpPolicy, in_parallel
 from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv
-from patchwork_env.learning.algorithms.common.threads import ThreadPool
+from patchwork_env.learning.algorithms.common.gradients import ThreadPool
 
 ACTIONS = 2026
 

@@ -22,7 +22,7 @@ pytest.importorskip("ray")
 
 from patchwork_env.learning.commands import evaluate, tournament
 from patchwork_env.learning.distributed.jobs import OnCluster, do_jobs
-from patchwork_env.learning.distributed.ray_cluster import connected
+from patchwork_env.learning.distributed.ray_cluster import PoolStoppedError, RayPool, connected
 
 pytestmark = pytest.mark.ray
 
@@ -156,8 +156,17 @@ def test_processes_read_once_what_is_shared_and_use_one_thread():
     assert shared[0] == 0
 
 
-def test_a_job_whose_process_was_killed_is_done_again(tmp_path):
-    assert sorted(do_jobs(die_once, tmp_path, [0, 1, 2], LOCAL)) == [(0, 0), (1, 1), (2, 2)]
+def test_a_job_whose_process_was_killed_is_done_again(ray, tmp_path):
+    pool = RayPool(ray, 2)
+    assert sorted(pool.imap(die_once, tmp_path, [0, 1, 2])) == [(0, 0), (1, 1), (2, 2)]
+    assert pool.lost == 3
+
+
+def test_a_stopped_pool_does_nothing_more(ray, tmp_path):
+    pool = RayPool(ray)
+    pool.stop()
+    with pytest.raises(PoolStoppedError):
+        list(pool.imap(sleep, tmp_path, [1]))
 
 
 def test_a_job_that_always_loses_its_process(monkeypatch):

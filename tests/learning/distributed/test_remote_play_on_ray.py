@@ -22,14 +22,13 @@ pytest.importorskip("ray")
 import ray
 from ray.cluster_utils import Cluster
 
-from patchwork_env.learning.algorithms.common import remote_trainer
-from patchwork_env.learning.algorithms.common.remote_trainer import played_on_cluster
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
+from patchwork_env.learning.algorithms.common.workers import played_on_cluster
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
-from patchwork_env.learning.distributed import ray_workers
+from patchwork_env.learning.distributed.ray_cluster import RayPool
 from tests.learning.distributed.configs import CONFIGS, state_of
-from tests.learning.distributed.fake_workers import shared
+from tests.learning.distributed.fake_pool import shared
 from tests.learning.same_runs import tensors_of
 
 pytestmark = pytest.mark.ray
@@ -66,39 +65,22 @@ def paths(tmp_path_factory):
     return {name: folder / f"{name}.yaml" for name in CONFIGS}
 
 
-class Disturbed(ray_workers.RayBackend):
-    """A backend that has an accident when it has given some job, to the worker that is at work on it."""
-
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
-        self.given, self.accidents = 0, {}
-
-    def submit(self, worker, shared, job):
-        self.given += 1
-        happens = self.accidents.pop(self.given, None) or self.accidents.pop("next", None)
-        victim = happens and ray.get(worker.start.remote())
-        ticket = super().submit(worker, shared, job)
-        if happens:
-            happens(victim)
-        return ticket
-
-
 @pytest.fixture
-def accidents(monkeypatch):
-    """What happens in the next run: by the number of a job, or ``next``, called with its worker."""
-    planned = {}
+def accident(monkeypatch):
+    """Sets what happens, once, when a job has begun: it is called with the place of a worker at work."""
+    planned, begun = [], RayPool._next
 
-    def make(*arguments):
-        backend = Disturbed(*arguments)
-        backend.accidents = planned
-        return backend
+    def next_of_tasks(pool, ended):
+        if planned and pool.places:
+            planned.pop()(sorted(pool.places)[0])
+        return begun(pool, ended)
 
-    monkeypatch.setattr(remote_trainer, "RayBackend", make)
-    return planned
+    monkeypatch.setattr(RayPool, "_next", next_of_tasks)
+    return planned.append
 
 
-def kill(worker):
-    os.kill(worker.process, signal.SIGKILL)
+def kill(place):
+    os.kill(place[1], signal.SIGKILL)
 
 
 def until(condition, seconds=DEADLINE):
@@ -114,36 +96,35 @@ def until(condition, seconds=DEADLINE):
 
 
 @pytest.mark.parametrize("name", list(CONFIGS))
-def test_a_killed_worker_changes_nothing(nodes, paths, accidents, name):
+def test_a_killed_worker_changes_nothing(nodes, paths, accident, name):
     """The reference is played in this process; other tests compare that with runs without workers."""
-    settings = ["cluster.ahead=true"]
+    settings = ["cluster.ahead=true", "cluster.games_per_job=1"]
     with shared(paths[name], 1, *settings) as (expected, _):
         for _ in range(4):
             expected.step()
-    accidents[5] = kill
     trainer = make_trainer(load_config(paths[name], ["cluster.workers=2", *settings]))
     with played_on_cluster(trainer):
-        metrics = [trainer.step() for _ in range(4)]
-        assert accidents == {}
+        trainer.step()
+        accident(kill)
+        metrics = [trainer.step() for _ in range(3)]
         assert metrics[-1]["cluster/jobs_lost"] == 1
         assert state_of(trainer) == state_of(expected)
 
 
-def test_a_lost_node_and_a_new_one_change_nothing(nodes, paths, accidents):
+def test_a_lost_node_and_a_new_one_change_nothing(nodes, paths, accident):
     settings = ["total_steps=1000000"]
     lost = []
 
-    def lose_node(worker):
-        node = next(node for node in nodes.worker_nodes if node.node_id == worker.machine)
+    def lose_node(place):
+        node = next(node for node in nodes.worker_nodes if node.node_id == place[0])
         nodes.remove_node(node, allow_graceful=False)
         lost.append(node)
 
     trainer = make_trainer(load_config(paths["td"], ["cluster.workers=2", *settings]))
     with played_on_cluster(trainer):
         until(lambda: trainer.step()["cluster/workers"] == 2)
-        accidents["next"] = lose_node
-        metrics = trainer.step()
-        assert metrics["cluster/jobs_lost"] == 1
+        accident(lose_node)
+        trainer.step()
         assert len(lost) == 1
         until(lambda: trainer.step()["cluster/workers"] == 1)
         nodes.add_node(num_cpus=1)
@@ -229,33 +210,37 @@ def test_an_interrupted_driver_saves_and_its_own_ray_ends_with_it(paths, undistu
 
 
 def test_a_cluster_without_a_free_processor_says_so(nodes, paths):
-    first = make_trainer(load_config(paths["td"], ["cluster.workers=3"]))
-    second = make_trainer(load_config(paths["td"], ["cluster.workers=3", "cluster.patience=3.0"]))
-    with played_on_cluster(first):
-        until(lambda: first.step()["cluster/workers"] == 2)
+    @ray.remote(num_cpus=1)
+    class Occupant:
+        def begin(self):
+            return True
+
+    occupants = [Occupant.remote() for _ in range(2)]
+    ray.get([occupant.begin.remote() for occupant in occupants])
+    trainer = make_trainer(load_config(paths["td"], ["cluster.workers=3", "cluster.patience=3.0"]))
+    try:
         with (
             pytest.raises(
-                NoWorkersError, match=r"of the 3 workers .* the cluster has 2, of which 0 are free"
+                NoWorkersError, match=r"no worker for 3 s: the cluster has 2 processors, of which 0 are free"
             ),
-            played_on_cluster(second),
+            played_on_cluster(trainer),
         ):
             pass
+    finally:
+        for occupant in occupants:
+            ray.kill(occupant)
 
 
-def test_a_worker_with_other_packages_is_refused(nodes, paths, monkeypatch):
-    here = ray_workers.versions()
-    monkeypatch.setattr(ray_workers, "versions", lambda: here | {"python": "2.7.18", "ray": "0.1"})
-    trainer = make_trainer(load_config(paths["td"], ["cluster.workers=1"]))
-    expected = rf"has python {here['python']} instead of 2\.7\.18, ray \S+ instead of 0\.1: workers need"
-    with pytest.raises(NoWorkersError, match=expected), played_on_cluster(trainer):
-        pass
-
-
-def test_a_worker_that_cannot_begin_says_why(nodes, paths, monkeypatch):
-    def fail(config):
-        raise KeyError(config.algorithm)
-
-    monkeypatch.setattr(remote_trainer, "new_service", fail)
-    trainer = make_trainer(load_config(paths["td"], ["cluster.workers=1"]))
-    with pytest.raises(NoWorkersError, match="cannot begin: KeyError: 'td'"), played_on_cluster(trainer):
-        pass
+def test_without_any_node_patience_ends(nodes, paths):
+    trainer = make_trainer(load_config(paths["td"], ["cluster.workers=2", "cluster.patience=3.0"]))
+    with played_on_cluster(trainer):
+        trainer.step()
+        for node in list(nodes.worker_nodes):
+            nodes.remove_node(node, allow_graceful=False)
+        try:
+            with pytest.raises(NoWorkersError, match=r"no worker for 3 s: the cluster has 0 processors"):
+                trainer.step()
+        finally:
+            nodes.add_node(num_cpus=1)
+            nodes.add_node(num_cpus=1)
+        until(lambda: trainer.step()["cluster/workers"] == 2)

@@ -41,9 +41,6 @@ class AlphaZero(Section):
     """Number of simulations of the search for each decision; more play better games and take more time."""
     max_considered: Several = 8
     """Number of actions at the root that a search tries, at most."""
-    c_visit: NonNegative = 50.0
-    """Number added to the visits of the most visited action where the search weighs values against logits, as
-    ``c_visit`` of the paper."""
     c_scale: Rate = 3.0
     """Factor on values where the search weighs them against logits, as ``c_scale`` of the paper."""
     window: Size = 8
@@ -91,6 +88,3 @@ class AlphaZeroConfig(ClusterRun, RewardedRun):
             ("alphazero.minibatch_size",): min(settings.minibatch_size, turns) * BYTES_OF_SAMPLE,
             NETWORK_KEYS: self.network.num_weights * BYTES_OF_LEARNING,
         }
-
-
-CONFIG = AlphaZeroConfig

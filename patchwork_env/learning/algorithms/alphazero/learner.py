@@ -13,9 +13,8 @@ from torch import Tensor
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.agents.ragged import legal_lists
 from patchwork_env.learning.algorithms.alphazero.config import AlphaZero
-from patchwork_env.learning.algorithms.alphazero.examples import Examples
-from patchwork_env.learning.algorithms.common.gradients import compute_gradient, means
-from patchwork_env.learning.algorithms.common.threads import ThreadPool
+from patchwork_env.learning.algorithms.alphazero.rollout import Examples
+from patchwork_env.learning.algorithms.common.gradients import ThreadPool, compute_gradient, means
 from patchwork_env.patchwork.symmetry import NUM_SYMMETRIES, reorder, turn_actions, turn_quilts
 
 
@@ -45,7 +44,7 @@ class AlphaZeroLearner:
         for group in self.optimizer.param_groups:
             group["lr"] = self.config.learning_rate.at(progress)
         size = min(self.config.minibatch_size, len(examples.states))
-        losses = partial(self._losses, examples)
+        losses, batch_of = partial(self._losses, examples), partial(_batch_of, examples)
         metrics = []
         for _ in range(self.config.gradient_steps):
             chosen = random.choice(len(examples.states), size, replace=False, shuffle=False)
@@ -53,12 +52,7 @@ class AlphaZeroLearner:
             samples = np.column_stack([chosen, symmetries])
             metrics.append(
                 compute_gradient(
-                    self.optimizer,
-                    losses,
-                    partial(_batch_of, examples),
-                    samples,
-                    self._threads,
-                    self.config.max_gradient_norm,
+                    self.optimizer, losses, batch_of, samples, self._threads, self.config.max_gradient_norm
                 )
             )
             self.optimizer.step()

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import torch
 
 from patchwork_env.agents import Agent
@@ -15,12 +19,16 @@ from patchwork_env.agents.patchwork.policy import GumbelAgent, load_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.agents.policy import PolicyAgent, write_policy
 from patchwork_env.learning.algorithms.alphazero.config import AlphaZeroConfig
-from patchwork_env.learning.algorithms.alphazero.examples import NO_EXAMPLES, Examples, check_examples
 from patchwork_env.learning.algorithms.alphazero.learner import AlphaZeroLearner
-from patchwork_env.learning.algorithms.alphazero.remote_games import AlphaZeroPlayer, RemoteSearchedGames
-from patchwork_env.learning.algorithms.alphazero.self_play import SearchedSelfPlay, new_env
-from patchwork_env.learning.algorithms.common.batches import concatenated
-from patchwork_env.learning.algorithms.common.remote_trainer import RemoteTrainer
+from patchwork_env.learning.algorithms.alphazero.rollout import (
+    NO_EXAMPLES,
+    Examples,
+    SearchedSelfPlay,
+    check_examples,
+    check_fit,
+    new_env,
+)
+from patchwork_env.learning.algorithms.common.gradients import ThreadPool
 from patchwork_env.learning.algorithms.common.state import (
     State,
     as_arrays,
@@ -30,8 +38,18 @@ from patchwork_env.learning.algorithms.common.state import (
     optimizer_state,
     window_state,
 )
-from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.common.trainer import grouped
+from patchwork_env.learning.algorithms.common.workers import (
+    RemoteTrainer,
+    Weights,
+    check_like,
+    concatenated,
+)
+from patchwork_env.patchwork import Game
+from patchwork_env.patchwork.figures import Ended
+from patchwork_env.patchwork.state import empty_states
+
+_Arrays = dict[str, npt.NDArray[Any]]
 
 
 class AlphaZeroTrainer(RemoteTrainer):
@@ -75,16 +93,48 @@ class AlphaZeroTrainer(RemoteTrainer):
         )
 
     def _play_here(self) -> tuple[Examples, dict[str, float]]:
-        return self.self_play.collect(self.network, self.config.alphazero.rollout_steps, self.random)
+        """Plays the turns of an iteration in this process."""
+        examples, ended = self.self_play.play(self.network, self.config.alphazero.rollout_steps, self.random)
+        return examples, ended.figures()
+
+    # --- games for workers: a job is some of the games as they stand, which it plays on ------------------
 
     @classmethod
     def player(cls, config: AlphaZeroConfig) -> AlphaZeroPlayer:
         """See :meth:`RemoteTrainer.player`."""
         return AlphaZeroPlayer(config)
 
-    def remote_games(self) -> RemoteSearchedGames:
-        """See :meth:`RemoteTrainer.remote_games`."""
-        return RemoteSearchedGames(self.network, self.env, self.self_play.tally)
+    def weights(self) -> Weights:
+        """See :meth:`RemoteTrainer.weights`."""
+        return {name: tensor.cpu().numpy().copy() for name, tensor in self.network.state_dict().items()}
+
+    def jobs(self, seed: np.uint64, size: int) -> list[Job]:
+        """All games, ``size`` of them in a job; each job has a seed of its own."""
+        number = self.env.num_envs
+        parts = [slice(begin, begin + size) for begin in range(0, number, size)]
+        seeds = np.random.SeedSequence(int(seed)).generate_state(len(parts), np.uint64)
+        games = _parts_of(self.env.save(), number, parts)
+        stats = _parts_of(self.self_play.stats.save(), number, parts)
+        return [Job(own, counts, int(s)) for own, counts, s in zip(games, stats, seeds, strict=True)]
+
+    def check_result(self, result: Result) -> None:
+        """See :meth:`RemoteTrainer.check_result`."""
+        stats = self.self_play.stats.save()
+        ended = Ended(empty_states(0), stats["counts"])
+        check_like(result, Result(self.env.save(), stats, NO_EXAMPLES, ended), Game)
+        numbers = [len(array) for array in (result.games["streams"], result.stats["counts"])]
+        if numbers[0] != numbers[1]:
+            raise ValueError(f"there are {numbers[0]} games and counts of {numbers[1]}")
+        check_fit(result.examples)
+
+    def combine(self, results: Sequence[Result]) -> tuple[Examples, dict[str, float]]:
+        """Goes on with the games; returns the searched decisions, and statistics of the games that ended."""
+        self.env.restore(_joined([result.games for result in results]))
+        self.self_play.stats.restore(_joined([result.stats for result in results]))
+        ended = concatenated(result.ended for result in results)
+        return concatenated(result.examples for result in results), ended.figures()
+
+    # --- playing and saving -------------------------------------------------------------------------------
 
     def agent(self) -> Agent:
         """Plays the present policy with the search that the configuration gives evaluations."""
@@ -111,7 +161,7 @@ class AlphaZeroTrainer(RemoteTrainer):
             "network": self.network.state_dict(),
             "optimizer": optimizer_state(self.learner.optimizer),
             "games": as_tensors(self.env.save()),
-            "stats": as_tensors(self.self_play.tally.save()),
+            "stats": as_tensors(self.self_play.stats.save()),
             "window": window_state(self.window),
         }
 
@@ -121,5 +171,67 @@ class AlphaZeroTrainer(RemoteTrainer):
         self.network.load_state_dict(state["network"])
         load_optimizer_state(self.learner.optimizer, state["optimizer"])
         self.env.restore(as_arrays(state["games"]))
-        self.self_play.tally.restore(as_arrays(state["stats"]))
+        self.self_play.stats.restore(as_arrays(state["stats"]))
         load_window(self.window, state["window"], NO_EXAMPLES, check_examples)
+
+
+# --- in the processes of workers --------------------------------------------------------------------------
+
+
+class Job(NamedTuple):
+    """Some games as they stand, and the seed of their searches.
+
+    Games and their counts are what :meth:`SelfPlayVectorEnv.save` and :meth:`GameStats.save` return.
+    """
+
+    games: _Arrays
+    stats: _Arrays
+    seed: int
+
+
+class Result(NamedTuple):
+    """Some games after the turns of an iteration, their searched decisions, and the games that ended.
+
+    Games and stats are as in :class:`Job`.
+    """
+
+    games: _Arrays
+    stats: _Arrays
+    examples: Examples
+    ended: Ended
+
+
+class AlphaZeroPlayer:
+    """A ``Player`` that plays on some games, on the CPU."""
+
+    def __init__(self, config: AlphaZeroConfig) -> None:
+        self._config = config
+        self._network = PatchworkNetwork(NetworkConfig(**config.network.model_dump()))
+
+    def set_weights(self, weights: Weights) -> None:
+        """Plays with these weights from now on."""
+        self._network.load_state_dict({name: torch.tensor(array) for name, array in weights.items()})
+
+    def play(self, progress: float, job: Job) -> Result:
+        """Plays the turns of an iteration in each game."""
+        config, settings = self._config, self._config.alphazero
+        env = new_env(len(job.stats["counts"]), 0, config.special_patches)
+        env.restore(job.games)
+        self_play = SearchedSelfPlay(env, settings, config.reward)
+        self_play.stats.restore(job.stats)
+        random = np.random.default_rng(job.seed)
+        examples, ended = self_play.play(self._network, settings.rollout_steps, random)
+        return Result(env.save(), self_play.stats.save(), examples, ended)
+
+
+def _parts_of(arrays: _Arrays, number: int, parts: Sequence[slice]) -> Iterator[_Arrays]:
+    """The arrays of ``number`` games, divided into parts; each game has equally many entries in a row."""
+    for part in parts:
+        yield {
+            name: array.reshape(number, -1)[part].reshape(-1, *array.shape[1:])
+            for name, array in arrays.items()
+        }
+
+
+def _joined(parts: Sequence[Mapping[str, npt.NDArray[Any]]]) -> _Arrays:
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

@@ -1,13 +1,18 @@
-"""Advantages for any number of players whose turns need not alternate."""
+"""Rewards, values at the end of a rollout, and advantages, for players whose turns need not alternate."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from patchwork_env.core import batches
+from patchwork_env.core.batches import OUTCOME, list_games, loop
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.kernels import States
+from patchwork_env.games import rules_of
+from patchwork_env.learning.config import Reward
 
 
 class Decisions(NamedTuple):
@@ -74,3 +79,59 @@ def advantages(decisions: Decisions, gamma: float, gae_lambda: float) -> npt.NDA
             reward[player] = 0.0
             result[turn, game] = next_advantage[player]
     return result
+
+
+def rewards_of_players(
+    reward: Reward, winners: npt.NDArray[np.int8], scores: npt.NDArray[np.integer[Any]]
+) -> npt.NDArray[np.float32]:
+    """Both players' rewards for the end of games, float32 ``(..., 2)``; zero where no game ended.
+
+    Args:
+        reward: The weights of outcome and score difference.
+        winners: The winner, 0 or 1, where a game ended, else -1; of any shape.
+        scores: Both players' scores where a game ended, ``(..., 2)``.
+    """
+    outcomes = np.where(winners == 0, 1.0, -1.0)
+    first = (winners >= 0) * combine_reward(reward, outcomes, scores[..., 0] - scores[..., 1])
+    return np.stack([first, -first], -1).astype(np.float32)
+
+
+def combine_reward(
+    reward: Reward, outcomes: npt.NDArray[np.float64], margins: npt.NDArray[np.integer[Any]]
+) -> npt.NDArray[Any]:
+    """Rewards ``(...)`` from outcomes, 1 for a win and -1 for a loss, and score differences in points."""
+    margin = np.clip(margins / reward.margin_scale, -1, 1)
+    return reward.outcome * outcomes + reward.margin * margin
+
+
+class NextChoices(NamedTuple):
+    """``n`` games of two players after all turns that leave no choice.
+
+    Attributes:
+        states: ``(n,)`` records: each game is over, or its current player has two legal actions at least.
+        winners: int8 ``(n,)``, the winner, 0 or 1, where a game is over, else -1.
+        scores: int16 ``(n, 2)``, both players' scores where a game is over, else 0.
+    """
+
+    states: States
+    winners: npt.NDArray[np.int8]
+    scores: npt.NDArray[np.int16]
+
+
+def next_choices(states: States) -> NextChoices:
+    """Plays turns with a single legal action in a copy of games, up to a choice or to the end of the game.
+
+    Values are learned only where there is a choice, so they mean something only there.
+
+    Args:
+        states: ``(n,)`` records of a game of two players, none of which is over.
+    """
+    rules, ahead, firsts = rules_of(states), states.copy(), np.zeros(len(states), np.int64)
+    loop(batches.play_forced, rules)(ahead)
+    over = list_games(batches.list_over, rules, ahead)
+    scores, outcomes = np.zeros((len(ahead), 2), np.int16), np.zeros(len(ahead))
+    loop(batches.write_scores, rules)(ahead, over, firsts, scores)
+    loop(batches.write_final_rewards, rules)(ahead, over, firsts, OUTCOME, outcomes)
+    winners = np.full(len(ahead), -1, np.int8)
+    winners[over] = outcomes[over] < 0
+    return NextChoices(ahead, winners, scores)

@@ -15,8 +15,7 @@ from torch import Tensor
 from patchwork_env.agents.networks import PolicyNetwork
 from patchwork_env.core.kernels import States
 from patchwork_env.learning.algorithms.common.advantages import advantages
-from patchwork_env.learning.algorithms.common.gradients import Losses, compute_gradient, means
-from patchwork_env.learning.algorithms.common.threads import ThreadPool
+from patchwork_env.learning.algorithms.common.gradients import ThreadPool, compute_gradient, means
 from patchwork_env.learning.algorithms.ppo.config import Ppo
 from patchwork_env.learning.algorithms.ppo.rollout import Rollout
 
@@ -43,32 +42,23 @@ class PpoLearner:
         """
         if not rollout.decisions.learning.any():
             return {}
+        config = self.config
         for group in self.optimizer.param_groups:
-            group["lr"] = self.config.learning_rate.at(progress)
-        batch = _Batch(rollout, self.config)
-        coefficients = _Coefficients(
-            self.config.entropy_coefficient.at(progress), self.config.kl_coefficient.at(progress)
-        )
-        losses = partial(self._losses, batch, coefficients)
-        metrics, updates = self._descend(losses, batch, random)
-        result = means(metrics) | {"explained_variance": batch.explained_variance}
-        return result if self.config.target_kl is None else result | {"updates": updates}
-
-    def _descend(
-        self, losses: Losses, batch: _Batch, random: np.random.Generator
-    ) -> tuple[list[dict[str, Tensor]], int]:
-        """Takes a step for each minibatch; returns the metrics of each, and the number of steps."""
-        metrics: list[dict[str, Tensor]] = []
-        for updates, chosen in enumerate(self._minibatches(len(batch.actions), random)):
+            group["lr"] = config.learning_rate.at(progress)
+        batch = decisions_to_learn(rollout, config)
+        losses, metrics, updates = partial(self._losses, batch, progress), [], 0
+        for chosen in self._minibatches(len(batch.actions), random):
             metrics.append(
                 compute_gradient(
-                    self.optimizer, losses, batch.arrays, chosen, self._threads, self.config.max_gradient_norm
+                    self.optimizer, losses, batch.arrays, chosen, self._threads, config.max_gradient_norm
                 )
             )
-            if self.config.target_kl is not None and metrics[-1]["kl"] > 1.5 * self.config.target_kl:
-                return metrics, updates
+            if config.target_kl is not None and metrics[-1]["kl"] > 1.5 * config.target_kl:
+                break
             self.optimizer.step()
-        return metrics, len(metrics)
+            updates += 1
+        result = means(metrics) | {"explained_variance": batch.explained_variance}
+        return result if config.target_kl is None else result | {"updates": updates}
 
     def _minibatches(self, size: int, random: np.random.Generator) -> Iterator[npt.NDArray[np.int64]]:
         """Minibatches of indices: in each epoch all decisions, shuffled and divided evenly."""
@@ -76,11 +66,9 @@ class PpoLearner:
             order = random.permutation(size)
             yield from np.array_split(order, math.ceil(size / self.config.minibatch_size))
 
-    def _losses(
-        self, batch: _Batch, coefficients: _Coefficients, chosen: npt.NDArray[np.int64]
-    ) -> dict[str, Tensor]:
+    def _losses(self, batch: Batch, progress: float, chosen: npt.NDArray[np.int64]) -> dict[str, Tensor]:
         """The loss, its terms and diagnostics, means over the chosen decisions."""
-        device = self.network.device
+        config, device = self.config, self.network.device
         inputs, legal = self.network.encode(batch.states[chosen])
         positions = torch.from_numpy(legal.position_of(batch.actions[chosen])).to(device)
         arrays = (batch.log_probabilities, batch.advantages, batch.returns, batch.outcomes)
@@ -88,50 +76,55 @@ class PpoLearner:
         output = self.network(inputs.to(device), outcomes)
         log_ratio = output.log_probabilities.index_select(0, positions) - old
         ratio = log_ratio.exp()
-        clipped = ratio.clamp(1 - self.config.clip_range, 1 + self.config.clip_range)
+        clipped = ratio.clamp(1 - config.clip_range, 1 + config.clip_range)
         policy_loss = -torch.min(ratio * advantage, clipped * advantage).mean()
         value_loss = (output.values - returns).square().mean()
         entropy = output.entropies.mean()
         # E[r - 1 - log r] over the old policy's actions is KL(old || new), and so is its gradient.
         kl = (ratio - 1 - log_ratio).mean()
-        loss = policy_loss + self.config.value_coefficient * value_loss - coefficients.entropy * entropy
-        if coefficients.kl > 0:
-            loss = loss + coefficients.kl * kl
+        loss = policy_loss + config.value_coefficient * value_loss
+        loss = loss - config.entropy_coefficient.at(progress) * entropy
+        if (kl_coefficient := config.kl_coefficient.at(progress)) > 0:
+            loss = loss + kl_coefficient * kl
         return {
             "loss": loss,
             "policy_loss": policy_loss,
             "value_loss": value_loss,
             "entropy": entropy,
             "kl": kl,
-            "clip_fraction": ((ratio - 1).abs() > self.config.clip_range).float().mean(),
+            "clip_fraction": ((ratio - 1).abs() > config.clip_range).float().mean(),
         }
 
 
-class _Coefficients(NamedTuple):
-    """The weights of entropy and divergence in the loss."""
+class Batch(NamedTuple):
+    """``n`` decisions of the learner, with normalized advantages; arrays as in :class:`Rollout`, by row."""
 
-    entropy: float
-    kl: float
-
-
-class _Batch:
-    """The learner's decisions of a rollout, one after the other, with normalized advantages."""
-
-    @np.errstate(over="ignore", invalid="ignore")  # a network that has diverged is noticed by its loss
-    def __init__(self, rollout: Rollout, config: Ppo) -> None:
-        decisions = rollout.decisions
-        learning = decisions.learning
-        estimates = advantages(decisions, config.gamma, config.gae_lambda)[learning]
-        values = decisions.values[learning]
-        self.states: States = rollout.states[learning]
-        self.actions = rollout.actions[learning]
-        self.log_probabilities = rollout.log_probabilities[learning]
-        self.outcomes = rollout.outcomes[learning]
-        self.returns = estimates + values
-        self.advantages = (estimates - estimates.mean()) / (estimates.std() + 1e-8)
-        self.explained_variance = 1 - float(estimates.var() / (self.returns.var() + 1e-8))
+    states: States
+    actions: npt.NDArray[np.int64]
+    log_probabilities: npt.NDArray[np.float32]
+    outcomes: npt.NDArray[np.float32]
+    advantages: npt.NDArray[np.float32]
+    returns: npt.NDArray[np.float32]
+    explained_variance: float
 
     def arrays(self, chosen: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
         """The arrays that the losses of some decisions are computed from, by name."""
-        names = ("states", "actions", "log_probabilities", "outcomes", "advantages", "returns")
-        return {name: getattr(self, name)[chosen] for name in names}
+        named = self._asdict().items()
+        return {name: array[chosen] for name, array in named if isinstance(array, np.ndarray)}
+
+
+@np.errstate(over="ignore", invalid="ignore")  # a network that has diverged is noticed by its loss
+def decisions_to_learn(rollout: Rollout, config: Ppo) -> Batch:
+    """The learner's decisions of a rollout, one after the other."""
+    decisions, learning = rollout.decisions, rollout.decisions.learning
+    estimates = advantages(decisions, config.gamma, config.gae_lambda)[learning]
+    returns = estimates + decisions.values[learning]
+    return Batch(
+        rollout.states[learning],
+        rollout.actions[learning],
+        rollout.log_probabilities[learning],
+        rollout.outcomes[learning],
+        (estimates - estimates.mean()) / (estimates.std() + 1e-8),
+        returns,
+        1 - float(estimates.var() / (returns.var() + 1e-8)),
+    )

@@ -16,11 +16,9 @@ from patchwork_env.agents.policy import NetworkEvaluator
 from patchwork_env.core.kernels import States
 from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.games import rules_of
-from patchwork_env.learning.algorithms.common.advantages import Decisions
-from patchwork_env.learning.algorithms.common.figures import new_tally
-from patchwork_env.learning.algorithms.common.next_choices import next_choices
-from patchwork_env.learning.algorithms.common.rewards import rewards_of_players
-from patchwork_env.learning.algorithms.common.threads import ThreadPool
+from patchwork_env.learning.algorithms.common.advantages import Decisions, next_choices, rewards_of_players
+from patchwork_env.learning.algorithms.common.gradients import ThreadPool
+from patchwork_env.learning.algorithms.common.stats import new_stats
 from patchwork_env.learning.config import Reward
 from patchwork_env.search import Evaluation
 
@@ -52,7 +50,7 @@ class Rollout:
             where it had no choice.
         decisions: What advantages depend on.
         league: The results against past selves.
-        statistics: The figures of a ``Tally``, and the learner's win rate against past selves.
+        statistics: The figures of a ``GameStats``, and the learner's win rate against past selves.
     """
 
     states: States
@@ -131,7 +129,7 @@ class SelfPlay:
         points: The reward of a single player for each point.
 
     Attributes:
-        tally: The counts of what happens in the games.
+        stats: The counts of what happens in the games.
         opponents: int64 ``(N,)``, the number of the past self in each game; negative in other games.
     """
 
@@ -148,7 +146,7 @@ class SelfPlay:
         self.points = points
         self.rules = rules_of(env.states)
         self.players = env.rewards.shape[1]
-        self.tally = new_tally(self.rules, env.num_envs)
+        self.stats = new_stats(self.rules, env.num_envs)
         self.opponents = np.full(env.num_envs, NEW_GAME, np.int64)
         self._threads = threads or ThreadPool()
         games = np.arange(env.num_envs)
@@ -210,11 +208,11 @@ class SelfPlay:
             rewards[t] = self._rewards(winners[t])
             ends[t] = env.terminations
             self.opponents[ends[t]] = NEW_GAME
-        outlook = self._look_ahead(evaluators[0], random)
-        rewards[-1] += outlook.rewards
-        decisions = Decisions(players, learning, values, rewards, ends, outlook.players, outlook.values)
+        last_players, last_values, last_rewards = self._bootstrap_values(evaluators[0], random)
+        rewards[-1] += last_rewards
+        decisions = Decisions(players, learning, values, rewards, ends, last_players, last_values)
         league = self._league_results(winners, opponents)
-        statistics = self.tally.count(states, actions)
+        statistics = self.stats.count(states, actions)
         if league.games:
             rate = sum(league.wins.values()) / sum(league.games.values())
             statistics["win_rate_against_past_self"] = rate
@@ -237,12 +235,18 @@ class SelfPlay:
             return np.float32(self.points) * self.env.rewards
         return rewards_of_players(self.reward, winners, self.env.final_scores)
 
-    def _look_ahead(self, evaluator: NetworkEvaluator, random: np.random.Generator) -> _Outlook:
-        """What the players may expect of the games after the rollout.
+    def _bootstrap_values(
+        self, evaluator: NetworkEvaluator, random: np.random.Generator
+    ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+        """What the players may expect of the ``N`` games after the rollout.
 
         Values are trained only where there is a choice, and so they are read only there: in a copy of the
         games, turns without a choice are played. Games that end by them have their rewards. A single player
         has a choice of placements for every tile.
+
+        Returns:
+            uint8 ``(N,)``, who has the next choice; float32 ``(N,)``, the return that this player expects, 0
+            where the game ends before; and float32 ``(N, players)``, all players' rewards where it does.
         """
         states, going_on = self.env.states, np.arange(self.env.num_envs)
         rewards = np.zeros((len(states), self.players), np.float32)
@@ -253,7 +257,7 @@ class SelfPlay:
         values = np.zeros(len(states), np.float32)
         asked = np.zeros(len(going_on), np.int64)
         values[going_on] = choose([evaluator], asked, states[going_on], random, self._threads).values
-        return _Outlook(states["current_player"].copy(), values, rewards)
+        return states["current_player"].copy(), values, rewards
 
     def _league_results(
         self, winners: npt.NDArray[np.int8], opponents: npt.NDArray[np.int64]
@@ -265,17 +269,3 @@ class SelfPlay:
             {number: float(won[met == number].sum()) for number in numbers},
             {number: float((met == number).sum()) for number in numbers},
         )
-
-
-class _Outlook(NamedTuple):
-    """What the players may expect of ``N`` games after a rollout.
-
-    Attributes:
-        players: uint8 ``(N,)``, who has the next choice.
-        values: float32 ``(N,)``, the return that this player expects; 0 where the game ends before.
-        rewards: float32 ``(N, players)``, all players' rewards where the game ends before.
-    """
-
-    players: npt.NDArray[np.uint8]
-    values: npt.NDArray[np.float32]
-    rewards: npt.NDArray[np.float32]

@@ -13,6 +13,7 @@ from patchwork_env.agents.networks import NetworkConfig, PolicyNetwork, network_
 from patchwork_env.agents.policy import PolicyAgent, write_policy
 from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.games import rules_of
+from patchwork_env.learning.algorithms.common.gradients import ThreadPool
 from patchwork_env.learning.algorithms.common.league import SnapshotPool
 from patchwork_env.learning.algorithms.common.state import (
     State,
@@ -21,7 +22,6 @@ from patchwork_env.learning.algorithms.common.state import (
     load_optimizer_state,
     optimizer_state,
 )
-from patchwork_env.learning.algorithms.common.threads import ThreadPool
 from patchwork_env.learning.algorithms.common.trainer import Trainer, grouped
 from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.algorithms.ppo.learner import PpoLearner
@@ -106,7 +106,7 @@ class PpoTrainer(Trainer):
             "network": self.network.state_dict(),
             "optimizer": optimizer_state(self.learner.optimizer),
             "games": as_tensors(self.env.save()),
-            "stats": as_tensors(self.self_play.tally.save()),
+            "stats": as_tensors(self.self_play.stats.save()),
             "league": self.pool.state_dict(),
             "opponents": self.self_play.opponents.tolist(),
             "random": self.random.bit_generator.state,
@@ -118,7 +118,7 @@ class PpoTrainer(Trainer):
         self.network.load_state_dict(state["network"])
         load_optimizer_state(self.learner.optimizer, state["optimizer"])
         self.env.restore(as_arrays(state["games"]))
-        self.self_play.tally.restore(as_arrays(state["stats"]))
+        self.self_play.stats.restore(as_arrays(state["stats"]))
         self.pool.load_state_dict(state["league"], self.network)
         self.self_play.opponents[:] = state["opponents"]
         self.random.bit_generator.state = state["random"]

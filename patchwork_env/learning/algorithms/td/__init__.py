@@ -1,1 +1,1 @@
-"""Temporal-difference learning of the compiled value of Patchwork by greedy self-play."""
+"""Temporal-difference learning of compiled values of Patchwork (``td``) and NMBR 9 (``solo_td``)."""

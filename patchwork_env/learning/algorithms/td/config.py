@@ -1,36 +1,108 @@
-"""Configuration of temporal-difference learning of Patchwork."""
+"""Configuration of temporal-difference learning, of Patchwork (``td``) and of NMBR 9 (``solo_td``)."""
 
 from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from patchwork_env.games import PATCHWORK
-from patchwork_env.learning.algorithms.common.value_config import TdLearning, ValueRun
-from patchwork_env.learning.config.run_config import RewardedRun
-from patchwork_env.learning.config.sections import Fraction, NonNegative
+from patchwork_env.games import NMBR9, PATCHWORK
+from patchwork_env.learning.config.run_config import ClusterRun, RewardedRun
+from patchwork_env.learning.config.sections import (
+    Fraction,
+    MemoryEstimate,
+    NonNegative,
+    Positive,
+    Rate,
+    Schedule,
+    Section,
+    Size,
+)
+
+
+class TdLearning(Section):
+    """Temporal-difference learning of a compiled value."""
+
+    games: Size = 512
+    """Number of games in an iteration."""
+    candidate_placements: Size = 16
+    """Number of placements of each patch (Patchwork) or on each level (NMBR 9) that are compared by the
+    value; the likeliest ones are taken."""
+    exploration: Schedule = Schedule(start=0.1, end=0.02)
+    """Probability that an action is drawn from a softmax over the values, instead of taking the best one."""
+    temperature: Rate = 0.05
+    """Temperature of that softmax, in units of the value; higher ones draw more evenly."""
+    td_lambda: Fraction = 0.8
+    """Decay of the lambda-returns that are learned: 1 takes the result of the game, 0 the next value."""
+    window: Size = 4
+    """Number of the latest iterations whose games are learned from."""
+    gradient_steps: Positive = 64
+    """Number of gradient steps in an iteration."""
+    minibatch_size: Size = 1024
+    """Number of positions in a gradient step."""
+    learning_rate: Schedule = Schedule(start=1e-3, end=1e-4, curve="geometric")
+    """Step size of Adam, after ``warmup``."""
+    warmup: Positive = 500
+    """Number of gradient steps at the beginning of the run in which the step size rises from 0."""
+    table_rate: Rate = 0.1
+    """Factor on the step size of weights that are tables, about a hundred rows of which are added up."""
+    ema_decay: Fraction = 0.998
+    """Decay of the moving average of the weights per gradient step; games are played with the average."""
+    averaging_power: NonNegative | None = None
+    """Power of polynomial-decay averaging: the trained value is the mean of the weights that played, in which
+    a gradient step counts in proportion to its number to this power. Null takes those that played last."""
+    max_gradient_norm: Rate = 1.0
+    """Norm to which longer gradients are shortened."""
 
 
 class Td(TdLearning):
     """Temporal-difference learning of a compiled value by greedy self-play (Tesauro 1995)."""
 
     openings: Fraction = 0.3
-    """Share of the games, 0 to 1, in which guests make the first turns; guests play the quick policy of
-    ``mcts``."""
-    guests: Fraction = 0.2
-    """Share of the games, 0 to 1, in which a guest plays one side to the end."""
-    denial: Fraction = 1.0
+    """Share of the games, 0 to 1, in which scripted players make the first turns; they play the quick policy
+    of ``mcts``."""
+    scripted_player_fraction: Fraction = 0.2
+    """Share of the games, 0 to 1, in which a scripted player plays one side to the end."""
+    rival_weight: Fraction = 1.0
     """Weight of the opponent's points when actions are chosen in self-play; with 1, players may block each
     other for whole games."""
     score_coefficient: NonNegative = 1.0
     """Weight of the errors of the predicted scores and empty cells in the loss."""
 
 
+class SoloTd(TdLearning):
+    """Temporal-difference learning of a value of NMBR 9, where all players play for their own score."""
+
+    temperature: Rate = 1.0
+    """Temperature of the softmax of ``exploration``, in points; higher ones draw more evenly."""
+
+
+class ValueRun(ClusterRun):
+    """A run that learns a compiled value; it uses no GPU."""
+
+    TRAINER: ClassVar[str] = "patchwork_env.learning.algorithms.td.trainer:TdTrainer"
+    BYTES_OF_GAME: ClassVar[int] = 0
+    """Bytes of the positions of a game that is learned from."""
+
+    device: Literal["cpu"] = "cpu"
+    """The device on which PyTorch learns; this algorithm uses no GPU."""
+
+    @property
+    def learning(self) -> TdLearning:
+        """The section of the algorithm."""
+        section: TdLearning = getattr(self, self.algorithm)
+        return section
+
+    def least_memory(self) -> MemoryEstimate:
+        """See :meth:`RunConfig.least_memory`."""
+        settings = self.learning
+        window = min(settings.window, self.total_steps // settings.games + 1)
+        keys = (f"{self.algorithm}.games", f"{self.algorithm}.window")
+        return {keys: settings.games * window * self.BYTES_OF_GAME}
+
+
 class TdConfig(ValueRun, RewardedRun):
     """A run of temporal-difference learning of Patchwork."""
 
     GAMES: ClassVar[tuple[str, ...]] = (PATCHWORK,)
-    TRAINER: ClassVar[str] = "patchwork_env.learning.algorithms.td.trainer:TdTrainer"
-
     BYTES_OF_GAME: ClassVar[int] = 3000
 
     algorithm: Literal["td"] = "td"
@@ -38,4 +110,14 @@ class TdConfig(ValueRun, RewardedRun):
     td: Td = Td()
 
 
-CONFIG = TdConfig
+class SoloTdConfig(ValueRun):
+    """A run of temporal-difference learning of NMBR 9."""
+
+    GAMES: ClassVar[tuple[str, ...]] = (NMBR9,)
+    BYTES_OF_GAME: ClassVar[int] = 13_000
+
+    game: str = NMBR9
+    """The game that is learned."""
+    algorithm: Literal["solo_td"] = "solo_td"
+    """The algorithm that learns."""
+    solo_td: SoloTd = SoloTd()

@@ -10,9 +10,9 @@ from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.errors import DivergenceError
 from patchwork_env.learning.algorithms.alphazero.config import AlphaZero
-from patchwork_env.learning.algorithms.alphazero.examples import NO_EXAMPLES, Examples, check_examples
 from patchwork_env.learning.algorithms.alphazero.learner import AlphaZeroLearner
-from patchwork_env.learning.algorithms.common.threads import ThreadPool
+from patchwork_env.learning.algorithms.alphazero.rollout import NO_EXAMPLES, Examples, check_examples
+from patchwork_env.learning.algorithms.common.gradients import ThreadPool
 from patchwork_env.learning.config import Schedule
 from patchwork_env.patchwork import Game
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from patchwork_env.learning.algorithms.common.advantages import Decisions, advantages
+from patchwork_env.learning.algorithms.common.advantages import Decisions, advantages, next_choices
+from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 
 
 def column(players, values, *, rewards=None, ends=(), learning=None, last=(0, 0.0)):
@@ -242,3 +243,23 @@ def test_perfect_values_leave_no_advantage(decay):
     players = [0, 0, 1, 0, 1, 1]
     game = column(players, [1.0 if p == 1 else -1.0 for p in players], rewards={5: -1.0}, ends=[5])
     assert estimates(game, decay=decay) == [0.0] * 6
+
+
+def test_next_choices_come_after_forced_turns_and_tell_who_won():
+    env = SelfPlayVectorEnv(60, seed=5, masks=False, observations=False)
+    ends = forced = 0
+    for turn in range(70):
+        if turn > 40:
+            before = env.states.copy()
+            ahead = next_choices(env.states)
+            np.testing.assert_array_equal(env.states, before)
+            for i, game in enumerate(env.games()):
+                while len(game.legal_actions()) == 1:
+                    game.play(game.legal_actions()[0])
+                    forced += 1
+                assert ahead.states[i : i + 1].tobytes() == game.state.tobytes()
+                assert ahead.winners[i] == (game.winner() if game.is_over else -1)
+                assert ahead.scores[i].tolist() == (list(game.scores()) if game.is_over else [0, 0])
+                ends += game.is_over
+        env.step(env.random_actions)
+    assert forced > ends > 10

@@ -1,4 +1,4 @@
-"""Runs of temporal-difference learning, from the command to the value that plays."""
+"""Runs of temporal-difference learning of both games, from the command to the value that plays."""
 
 from __future__ import annotations
 
@@ -6,129 +6,189 @@ import json
 
 import numpy as np
 import pytest
-import torch
 
 from patchwork_env import agents
-from patchwork_env.agents.patchwork.value import SCALES, WIN, evaluate, new_buffer, new_weights
+from patchwork_env.agents.compiled.records import arrays_of
+from patchwork_env.errors import ConfigError, DivergenceError
+from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
-from patchwork_env.learning.algorithms.common.value_learner import ValueLearner
-from patchwork_env.learning.algorithms.td.value import PatchworkValueModule, rows_of
+from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
-from patchwork_env.patchwork import Game
-from tests.agents.positions import many_states
-from tests.learning.algorithms.value_learning import (
-    check_average,
-    check_damaged_window,
-    check_divergence,
-    check_trained,
-)
-from tests.learning.same_runs import check_restored_trainer, check_resumed_run
+from tests.learning.same_runs import check_restored_trainer, check_resumed_run, state_of
 
 TINY = """
-algorithm: td
 total_steps: 1500
 checkpoint_every: 2
 threads: 1
 seed: 5
-reward: {outcome: 0.5, margin: 1.0}
-td: {games: 8, candidate_placements: 4, window: 3, gradient_steps: 4, minibatch_size: 64, averaging_power: 2}
 evaluation: {every: 100, games: 2, final_games: 2, opponents: [random]}
 """
+GAMES = {
+    "td": """
+algorithm: td
+reward: {outcome: 0.5, margin: 1.0}
+td: {games: 8, candidate_placements: 4, window: 3, gradient_steps: 4, minibatch_size: 64, averaging_power: 2}
+""",
+    "solo_td": """
+game: nmbr9
+algorithm: solo_td
+solo_td: {games: 8, candidate_placements: 4, window: 3, gradient_steps: 4, minibatch_size: 64}
+""",
+}
 
 
-def test_value_plays(finished):
-    game = Game(seed=3)
+@pytest.fixture(scope="module", params=GAMES)
+def name(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def config(name, tmp_path_factory):
+    path = tmp_path_factory.mktemp("configs") / "tiny.yaml"
+    path.write_text(TINY + GAMES[name])
+    return path
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory, config):
+    run = tmp_path_factory.mktemp("runs") / "tiny"
+    assert train.main(["--config", str(config), "--run-dir", str(run)]) == 0
+    return run
+
+
+def test_value_plays(finished, name):
+    description = json.loads((finished / "final" / "checkpoint.json").read_text())
+    assert description["info"]["algorithm"] == name
+    game = rules_of(description["game"]).game(seed=3)
     assert agents.load(f"{finished}/final").act(game) in game.legal_actions()
-    info = json.loads((finished / "final" / "checkpoint.json").read_text())["info"]
-    assert info["algorithm"] == "td"
-    assert info["reward"]["outcome"] == 0.5
 
 
-def test_metrics(finished):
+def test_metrics(finished, name):
     lines = [json.loads(line) for line in (finished / "metrics.jsonl").read_text().splitlines()]
-    played = [line for line in lines if "losses/score_loss" in line]
+    played = [line for line in lines if "losses/explained_variance" in line]
     assert played[-1]["steps"] >= 1500 > played[-2]["steps"]
-    assert all(20 < line["games/turns_per_game"] < 112 for line in played)
+    least, most = {"td": (21, 111), "solo_td": (20, 20)}[name]
+    assert all(least <= line["games/turns_per_game"] <= most for line in played)
 
 
 def test_resumed_run_equals_the_uninterrupted_one_to_the_bit(finished, tmp_path):
     check_resumed_run(finished, tmp_path / "run")
 
 
-def test_impossible_states_are_refused(config):
-    check_damaged_window(*(make_trainer(load_config(config)) for _ in range(2)))
-
-
 def test_restored_trainer_goes_on_as_the_saved_one(config):
     check_restored_trainer(config)
 
 
-def test_the_value_comes_to_explain_the_results(config):
+def test_threads_change_nothing(config):
+    one, three = (make_trainer(load_config(config, [f"threads={threads}"])) for threads in (1, 3))
+    for trainer in (one, three):
+        trainer.step()
+    assert state_of(one) == state_of(three)
+
+
+def test_records_that_no_game_reaches_are_refused_before_compiled_code_reads_them(config):
+    trainer, other = (make_trainer(load_config(config)) for _ in range(2))
+    trainer.step()
+    state = trainer.state_dict()
+    state["window"]["0"]["states"][:] = 255
+    with pytest.raises(ValueError, match="state"):
+        other.load_state_dict(state)
+
+
+def test_a_target_for_every_position(config):
+    trainer, other = (make_trainer(load_config(config)) for _ in range(2))
+    trainer.step()
+    state = trainer.state_dict()
+    state["window"]["0"]["targets"] = state["window"]["0"]["targets"][1:]
+    with pytest.raises(ValueError, match="positions and targets for"):
+        other.load_state_dict(state)
+
+
+def test_the_value_of_patchwork_comes_to_explain_the_results(tmp_path):
+    path = tmp_path / "tiny.yaml"
+    path.write_text(TINY + GAMES["td"])
     settings = [
         "td={games: 32, gradient_steps: 16, minibatch_size: 256, warmup: 20, table_rate: 1, td_lambda: 0.9}",
         "td.exploration={start: 1.0, end: 1.0}",
         "td.temperature=10.0",
         "td.learning_rate={start: 5e-3, end: 5e-3}",
     ]
-    trainer = make_trainer(load_config(config, settings))
+    trainer = make_trainer(load_config(path, settings))
     explained = [trainer.step()["losses/explained_variance"] for _ in range(9)]
     assert explained[0] < 0.2
     assert np.mean(explained[-3:]) > 0.4
 
 
-# --- the module and the learner ---------------------------------------------------------------------------
+@pytest.mark.slow
+def test_the_value_of_nmbr9_comes_to_play_better_than_greedy(tmp_path):
+    """Greedy scores 53, and so does a value of nothing with the most contact."""
+    path = tmp_path / "tiny.yaml"
+    path.write_text(TINY + GAMES["solo_td"])
+    settings = [
+        "solo_td={games: 64, candidate_placements: 6, gradient_steps: 24, minibatch_size: 512}",
+        "solo_td.warmup=20",
+        "solo_td.table_rate=0.3",
+        "solo_td.learning_rate={start: 3e-3, end: 3e-3}",
+        "solo_td.ema_decay=0.9",
+    ]
+    trainer = make_trainer(load_config(path, settings))
+    metrics = [trainer.step() for _ in range(16)]
+    assert metrics[0]["games/score"] < 57
+    assert np.mean([m["games/score"] for m in metrics[-3:]]) > 60
+    assert metrics[-1]["losses/explained_variance"] > 0.5
+
+
+@pytest.mark.parametrize(("old", "new"), [("guests", "scripted_player_fraction"), ("denial", "rival_weight")])
+def test_keys_that_had_other_names_tell_them(old, new):
+    with pytest.raises(ConfigError, match=f"'td.{old}' is called 'td.{new}' here"):
+        load_config("td", [f"td.{old}=0.5"])
+
+
+# --- the learner ------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def weights():
-    weights = new_weights(1)
-    weights["weights_3"] *= 20
-    return weights
+def learner(config):
+    return make_trainer(load_config(config)).learner
 
 
-def test_module_computes_what_the_kernels_compute(weights):
-    states, buffer = many_states()[::5], new_buffer()
-    outputs = PatchworkValueModule(weights)(states).detach().numpy() * SCALES
-    for i in range(len(states)):
-        margin, win = evaluate(states, i, weights, buffer)
-        assert margin == pytest.approx(outputs[i, 0] - outputs[i, 1], abs=1e-3)
-        assert win == pytest.approx(1 / (1 + np.exp(-outputs[i, WIN])), abs=1e-5)
-
-
-def test_gradients_of_tables_against_plain_pytorch(weights):
-    states = many_states()[::9]
-    module = PatchworkValueModule(weights)
-    module(states).square().sum().backward()
-    quilt_rows, game_rows, counts = rows_of(states)
-    plain = {name: p.detach().clone().requires_grad_() for name, p in module.named_parameters()}
-
-    def leaky(x):
-        return torch.nn.functional.leaky_relu(x, 1 / 8)
-
-    quilts = leaky(plain["quilt_bias"] + plain["patterns"][torch.from_numpy(quilt_rows)].sum(1))
-    own, other = quilts.view(len(states), 2, -1).unbind(1)
-    chosen = [torch.from_numpy(row[:count]) for row, count in zip(game_rows, counts, strict=True)]
-    game = torch.stack([plain["features"][rows].sum(0) for rows in chosen])
-    hidden = leaky(plain["game_bias"] + game + own @ plain["own"] + other @ plain["others"])
-    hidden_2 = leaky(plain["bias_2"] + hidden @ plain["weights_2"])
-    (plain["bias_3"] + hidden_2 @ plain["weights_3"]).square().sum().backward()
-    for name, parameter in module.named_parameters():
-        torch.testing.assert_close(parameter.grad, plain[name].grad, rtol=1e-3, atol=1e-4)
-
-
-def learner_and_positions(config, weights):
+@pytest.fixture
+def positions(config):
     trainer = make_trainer(load_config(config))
-    positions, _ = trainer.self_play.play(weights, 0.0, np.random.default_rng(1))
-    return ValueLearner(PatchworkValueModule(weights), trainer.config.td), positions
+    trainer.step()
+    return trainer.window[-1]
 
 
-def test_learning_changes_the_weights_in_place_and_averages_them(config, weights):
-    check_average(*learner_and_positions(config, weights), weights)
+def test_learning_changes_the_weights_in_place_and_averages_them(learner, positions):
+    weights = learner.module.weights
+    seen = [weights.copy()]
+    for _ in range(3):
+        learner.update(positions, 4, 0.0, np.random.default_rng(2))
+        seen.append(weights.copy())
+    assert learner.steps == 12
+    for name, array in arrays_of(learner.average).items():
+        low, high = (bound([s[name][0] for s in seen], axis=0) for bound in (np.min, np.max))
+        assert not np.array_equal(seen[0][name], seen[-1][name])
+        assert (array >= low - 0.05).all()
+        assert (array <= high + 0.05).all()
 
 
-def test_the_trained_value_is_an_average_over_the_run(config, weights):
-    check_trained(*learner_and_positions(config, weights), power=2.0)
+def test_what_is_trained_is_a_mean_of_what_played(learner, positions, name):
+    """Steps count by a power of their numbers; without a power only the last ones do."""
+    power = {"td": 2.0, "solo_td": np.inf}[name]
+    played, ends = [], [0]
+    for steps in (2, 3, 5):
+        learner.update(positions, steps, 0.0, np.random.default_rng(2))
+        played.append(learner.average.copy())
+        ends.append(learner.steps)
+    shares = np.diff((np.array(ends) / ends[-1]) ** (power + 1))
+    for key, array in arrays_of(learner.trained).items():
+        mean = sum(share * average[key][0] for share, average in zip(shares, played, strict=True))
+        np.testing.assert_allclose(array, mean, atol=1e-6)
 
 
-def test_a_target_that_is_no_number_stops_with_the_batch(config, weights):
-    check_divergence(*learner_and_positions(config, weights))
+def test_a_target_that_is_no_number_stops_with_the_batch(learner, positions):
+    positions.targets[:] = np.nan
+    with pytest.raises(DivergenceError) as caught:
+        learner.update(positions, 4, 0.0, np.random.default_rng(2))
+    assert set(caught.value.batch) == {"states", "targets"}

@@ -1,4 +1,4 @@
-"""Figures of the games that are played while an algorithm learns, by game."""
+"""Statistics of the games that are played while an algorithm learns, by game."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from patchwork_env.nmbr9 import figures as nmbr9
 from patchwork_env.patchwork import figures as patchwork
 
 
-class Tally(Protocol):
+class GameStats(Protocol):
     """Counts what happens in a batch of games, from the first turn of each to its last."""
 
     def count(self, states: States, actions: npt.NDArray[np.int64]) -> dict[str, float]:
@@ -33,9 +33,9 @@ class Tally(Protocol):
         """Goes on from what :meth:`save` returned."""
 
 
-def new_tally(rules: Rules, num_games: int) -> Tally:
-    """A tally of so many games, all of which begin now."""
-    return patchwork.Tally(num_games) if rules.name == PATCHWORK else nmbr9.Tally()
+def new_stats(rules: Rules, num_games: int) -> GameStats:
+    """The counts of so many games, all of which begin now."""
+    return patchwork.GameStats(num_games) if rules.name == PATCHWORK else nmbr9.GameStats()
 
 
 def statistics_of_games(rules: Rules, finals: States) -> dict[str, float]:

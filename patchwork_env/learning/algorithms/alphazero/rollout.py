@@ -1,4 +1,4 @@
-"""Self-play in which every decision is searched."""
+"""Self-play in which every decision is searched, and what is learned from it."""
 
 from __future__ import annotations
 
@@ -7,20 +7,74 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from patchwork_env.agents.base import check_running
 from patchwork_env.agents.patchwork.dynamics import PatchworkDynamics
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.agents.policy import NetworkEvaluator
+from patchwork_env.agents.ragged import legal_lists
 from patchwork_env.errors import DivergenceError
 from patchwork_env.learning.algorithms.alphazero.config import AlphaZero
-from patchwork_env.learning.algorithms.alphazero.examples import NO_EXAMPLES, Examples
-from patchwork_env.learning.algorithms.common.advantages import Decisions, advantages
-from patchwork_env.learning.algorithms.common.rewards import rewards_of_players
-from patchwork_env.learning.algorithms.common.threads import ThreadPool
+from patchwork_env.learning.algorithms.common.advantages import Decisions, advantages, rewards_of_players
+from patchwork_env.learning.algorithms.common.gradients import ThreadPool
 from patchwork_env.learning.config import Reward
-from patchwork_env.patchwork.figures import Ended, Tally
-from patchwork_env.patchwork.state import States
+from patchwork_env.patchwork import Game
+from patchwork_env.patchwork.figures import Ended, GameStats
+from patchwork_env.patchwork.state import States, empty_states
 from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 from patchwork_env.search import Evaluation, GumbelSearch, SearchResult
+
+
+class Examples(NamedTuple):
+    """``n`` searched decisions with ``total`` legal actions.
+
+    Attributes:
+        states: ``(n,)`` records.
+        counts: int64 ``(n,)``, the numbers of legal actions.
+        policies: float16 ``(total,)``, the improved policies over the legal actions, state after state.
+        returns: float32 ``(n,)``, the returns of the players to move.
+    """
+
+    states: States
+    counts: npt.NDArray[np.int64]
+    policies: npt.NDArray[np.float16]
+    returns: npt.NDArray[np.float32]
+
+    def policies_of(self, chosen: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+        """The policies of some examples, one after the other, as float32."""
+        begins, counts = (np.cumsum(self.counts) - self.counts)[chosen], self.counts[chosen]
+        written = np.cumsum(counts) - counts
+        places = np.repeat(begins - written, counts) + np.arange(counts.sum())
+        return self.policies[places].astype(np.float32)
+
+
+def check_examples(examples: Examples) -> None:
+    """Checks examples from outside: kernels that learn from them check no bounds.
+
+    Raises:
+        ValueError: A state is impossible, or the arrays do not fit its legal actions.
+    """
+    Game.check_states(examples.states)
+    check_fit(examples)
+
+
+def check_fit(examples: Examples) -> None:
+    """Checks examples whose states are possible.
+
+    Raises:
+        ValueError: A game is over, or the arrays do not fit the legal actions of the states.
+    """
+    states, counts, policies, returns = examples
+    check_running(states)
+    if not np.array_equal(legal_lists(states).counts, counts):
+        raise ValueError("the examples have other numbers of legal actions than their states")
+    if len(policies) != counts.sum() or len(returns) != len(states):
+        lengths = f"{len(policies)} probabilities and {len(returns)} returns"
+        raise ValueError(f"the examples have {lengths}; they need {counts.sum()} and {len(states)}")
+
+
+NO_EXAMPLES = Examples(
+    empty_states(0), np.empty(0, np.int64), np.empty(0, np.float16), np.empty(0, np.float32)
+)
 
 
 def new_env(num_envs: int, seed: int, special_patches: str) -> SelfPlayVectorEnv:
@@ -28,14 +82,6 @@ def new_env(num_envs: int, seed: int, special_patches: str) -> SelfPlayVectorEnv
     return SelfPlayVectorEnv(
         num_envs, seed=seed, special_patches=special_patches, masks=False, observations=False
     )
-
-
-class Part(NamedTuple):
-    """The states that one thread searches."""
-
-    search: GumbelSearch
-    states: States
-    seed: int
 
 
 class _Evaluator(NetworkEvaluator):
@@ -65,7 +111,7 @@ class SearchedSelfPlay:
         self.env = env
         self.config = config
         self.reward = reward
-        self.tally = Tally(env.num_envs)
+        self.stats = GameStats(env.num_envs)
         self._threads = threads or ThreadPool()
         self._dynamics = PatchworkDynamics(reward.outcome, reward.margin, reward.margin_scale)
         self._searches = [self._new_search() for _ in range(self._threads.size)]
@@ -75,26 +121,18 @@ class SearchedSelfPlay:
             self._dynamics,
             self.config.simulations,
             self.config.max_considered,
-            c_visit=self.config.c_visit,
             c_scale=self.config.c_scale,
             value_range=self._dynamics.value_range,
         )
 
-    def collect(
+    def play(
         self, network: PatchworkNetwork, turns: int, random: np.random.Generator
-    ) -> tuple[Examples, dict[str, float]]:
-        """Plays ``turns`` turns in every game; returns the decisions, and statistics of the games that ended.
+    ) -> tuple[Examples, Ended]:
+        """Plays ``turns`` turns in every game; returns the searched decisions, and the games that ended.
 
         Raises:
             DivergenceError: The network's values are not finite.
         """
-        examples, ended = self.play(network, turns, random)
-        return examples, ended.figures()
-
-    def play(
-        self, network: PatchworkNetwork, turns: int, random: np.random.Generator
-    ) -> tuple[Examples, Ended]:
-        """Plays as :meth:`collect` does; returns the searched decisions, and the games that ended."""
         env, shape = self.env, (turns, self.env.num_envs)
         evaluator = _Evaluator(network)
         states = np.empty(shape, env.states.dtype)
@@ -118,7 +156,7 @@ class SearchedSelfPlay:
         decisions = Decisions(players, searched, values, rewards, winners >= 0, last_players, last_values)
         returns = (advantages(decisions, 1.0, self.config.td_lambda) + values)[searched]
         examples = Examples(states[searched], np.concatenate(counts), np.concatenate(policies), returns)
-        return examples, self.tally.ended(states, actions)
+        return examples, self.stats.ended(states, actions)
 
     def _search(
         self, evaluator: _Evaluator, games: npt.NDArray[np.int64], random: np.random.Generator
@@ -126,14 +164,15 @@ class SearchedSelfPlay:
         """Searches some games, a part of them in every thread; returns results with the games of each."""
         shares = [share for share in np.array_split(games, self._threads.size) if len(share)]
         seeds = random.integers(2**63, size=len(shares))
+
+        def work(part: tuple[GumbelSearch, States, int]) -> SearchResult:
+            search, states, seed = part
+            return search.run(states, evaluator, np.random.default_rng(seed))
+
         parts = [
-            Part(search, self.env.states[share], int(seed))
+            (search, self.env.states[share], int(seed))
             for search, share, seed in zip(self._searches, shares, seeds, strict=False)
         ]
-
-        def work(part: Part) -> SearchResult:
-            return part.search.run(part.states, evaluator, np.random.default_rng(part.seed))
-
         return list(zip(self._threads.map(work, parts), shares, strict=True))
 
     def _values(self, evaluator: _Evaluator, players: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:

@@ -10,9 +10,8 @@ from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.errors import DivergenceError
 from patchwork_env.learning.algorithms.alphazero.config import AlphaZero
-from patchwork_env.learning.algorithms.alphazero.examples import NO_EXAMPLES, Examples
-from patchwork_env.learning.algorithms.alphazero.self_play import SearchedSelfPlay
-from patchwork_env.learning.algorithms.common.threads import ThreadPool
+from patchwork_env.learning.algorithms.alphazero.rollout import NO_EXAMPLES, Examples, SearchedSelfPlay
+from patchwork_env.learning.algorithms.common.gradients import ThreadPool
 from patchwork_env.learning.config import Reward
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
@@ -30,7 +29,8 @@ def make_network(seed=0):
 def collect(turns, threads=None, config=CONFIG, seed=1):
     env = SelfPlayVectorEnv(GAMES, seed=2, masks=False, observations=False)
     self_play = SearchedSelfPlay(env, config, REWARD, threads)
-    return self_play.collect(make_network(), turns, np.random.default_rng(seed))
+    examples, ended = self_play.play(make_network(), turns, np.random.default_rng(seed))
+    return examples, ended.figures()
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +151,7 @@ def test_a_rollout_without_a_decision_has_no_examples():
     """Turn by turn, until in no game there is a choice."""
     env = SelfPlayVectorEnv(1, seed=2, masks=False, observations=False)
     self_play = SearchedSelfPlay(env, CONFIG, REWARD)
-    rollouts = [self_play.collect(make_network(), 1, np.random.default_rng(1))[0] for _ in range(100)]
+    rollouts = [self_play.play(make_network(), 1, np.random.default_rng(1))[0] for _ in range(100)]
     numbers = [len(examples.states) for examples in rollouts]
     assert set(numbers) == {0, 1}
     without = rollouts[numbers.index(0)]
@@ -166,6 +166,6 @@ def test_a_network_that_has_diverged_is_an_error_with_the_states():
             parameter.fill_(torch.nan)
     env = SelfPlayVectorEnv(GAMES, seed=2, masks=False, observations=False)
     with pytest.raises(DivergenceError, match="training diverged: values or policies") as caught:
-        SearchedSelfPlay(env, CONFIG, REWARD).collect(network, 1, np.random.default_rng(1))
+        SearchedSelfPlay(env, CONFIG, REWARD).play(network, 1, np.random.default_rng(1))
     assert set(caught.value.batch) == {"states", "values"}
     assert len(caught.value.batch["states"]) == len(caught.value.batch["values"])

@@ -1,4 +1,4 @@
-"""Self-play by a value: whole games, and targets as the definition of the lambda-return has them."""
+"""Learning the value of Patchwork: whole games, targets as the lambda-return is defined, and the network."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+import torch
 
 from patchwork_env.agents.patchwork.value import (
     OTHER_EMPTY,
@@ -13,26 +14,29 @@ from patchwork_env.agents.patchwork.value import (
     OUTPUTS,
     OWN_EMPTY,
     OWN_SCORE,
+    SCALES,
     WIN,
     evaluate,
     new_buffer,
     new_weights,
 )
-from patchwork_env.learning.algorithms.common.threads import ThreadPool
-from patchwork_env.learning.algorithms.td.config import Td
-from patchwork_env.learning.algorithms.td.self_play import SelfPlay
+from patchwork_env.core.checks import seed_streams
+from patchwork_env.learning.algorithms.td.config import Td, TdConfig
+from patchwork_env.learning.algorithms.td.patchwork import PatchworkValue, PatchworkValueModule, rows_of
 from patchwork_env.learning.config import Reward, Schedule
 from patchwork_env.patchwork import Game
+from tests.agents.positions import many_states
 
 SWAPPED = [OTHER_SCORE, OWN_SCORE, WIN, OTHER_EMPTY, OWN_EMPTY]
 
 
-def play(threads=1, **settings):
-    config = Td(**{"games": 6, "openings": 0.0, "guests": 0.0, "candidate_placements": 4} | settings)
+def play(games=6, **settings):
+    td = Td(**{"openings": 0.0, "scripted_player_fraction": 0.0, "candidate_placements": 4} | settings)
     weights = new_weights(2)
     weights["weights_3"] *= 30
-    self_play = SelfPlay(config, Reward(outcome=0.5, margin=1.0), "revised", ThreadPool(threads))
-    return weights, *self_play.play(weights, 0.0, np.random.default_rng(4))
+    game = PatchworkValue(TdConfig(td=td, reward=Reward(outcome=0.5, margin=1.0)))
+    played = game.play_streams(weights, 0.0, seed_streams(np.uint64(4), games))
+    return weights, *game.combine([played])
 
 
 def games_of(positions):
@@ -123,8 +127,10 @@ def test_nothing_is_learned_from_openings():
     assert beginnings.mean() < 0.02
 
 
-def test_returns_do_not_pass_what_guests_do():
-    _, positions, statistics = play(games=12, guests=1.0, exploration=Schedule(start=0, end=0), td_lambda=1.0)
+def test_returns_do_not_pass_what_scripted_players_do():
+    _, positions, statistics = play(
+        games=12, scripted_player_fraction=1.0, exploration=Schedule(start=0, end=0), td_lambda=1.0
+    )
     assert set(statistics) == {"turns"}
     changes = 0
     for indices in games_of(positions):
@@ -133,7 +139,41 @@ def test_returns_do_not_pass_what_guests_do():
     assert changes > 12 * 5
 
 
-def test_threads_change_nothing():
-    one, two = (play(threads=n, openings=0.3, guests=0.3)[1] for n in (1, 2))
-    np.testing.assert_array_equal(one.states, two.states)
-    np.testing.assert_array_equal(one.targets, two.targets)
+# --- the network ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def weights():
+    weights = new_weights(1)
+    weights["weights_3"] *= 20
+    return weights
+
+
+def test_module_computes_what_the_kernels_compute(weights):
+    states, buffer = many_states()[::5], new_buffer()
+    outputs = PatchworkValueModule(weights)(states).detach().numpy() * SCALES
+    for i in range(len(states)):
+        margin, win = evaluate(states, i, weights, buffer)
+        assert margin == pytest.approx(outputs[i, 0] - outputs[i, 1], abs=1e-3)
+        assert win == pytest.approx(1 / (1 + np.exp(-outputs[i, WIN])), abs=1e-5)
+
+
+def test_gradients_of_tables_against_plain_pytorch(weights):
+    states = many_states()[::9]
+    module = PatchworkValueModule(weights)
+    module(states).square().sum().backward()
+    quilt_rows, game_rows, counts = rows_of(states)
+    plain = {name: p.detach().clone().requires_grad_() for name, p in module.named_parameters()}
+
+    def leaky(x):
+        return torch.nn.functional.leaky_relu(x, 1 / 8)
+
+    quilts = leaky(plain["quilt_bias"] + plain["patterns"][torch.from_numpy(quilt_rows)].sum(1))
+    own, other = quilts.view(len(states), 2, -1).unbind(1)
+    chosen = [torch.from_numpy(row[:count]) for row, count in zip(game_rows, counts, strict=True)]
+    game = torch.stack([plain["features"][rows].sum(0) for rows in chosen])
+    hidden = leaky(plain["game_bias"] + game + own @ plain["own"] + other @ plain["others"])
+    hidden_2 = leaky(plain["bias_2"] + hidden @ plain["weights_2"])
+    (plain["bias_3"] + hidden_2 @ plain["weights_3"]).square().sum().backward()
+    for name, parameter in module.named_parameters():
+        torch.testing.assert_close(parameter.grad, plain[name].grad, rtol=1e-3, atol=1e-4)

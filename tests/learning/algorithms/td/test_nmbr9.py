@@ -1,4 +1,4 @@
-"""Games played by a value: whole games, and targets as the definition of the lambda-return has them."""
+"""Learning the value of NMBR 9: whole games, targets as the lambda-return is defined, and the network."""
 
 from __future__ import annotations
 
@@ -6,23 +6,25 @@ import itertools
 
 import numpy as np
 import pytest
+import torch
 
-from patchwork_env.agents.nmbr9.value import evaluate, new_buffer, new_weights
-from patchwork_env.learning.algorithms.common.threads import ThreadPool
-from patchwork_env.learning.algorithms.solo_td.config import SoloTd
-from patchwork_env.learning.algorithms.solo_td.self_play import SelfPlay
+from patchwork_env.agents.nmbr9 import greedy
+from patchwork_env.agents.nmbr9.value import SCALE, evaluate, new_buffer, new_weights
+from patchwork_env.core.checks import seed_streams
+from patchwork_env.learning.algorithms.td.config import SoloTd, SoloTdConfig
+from patchwork_env.learning.algorithms.td.nmbr9 import Nmbr9Value, Nmbr9ValueModule, rows_of
 from patchwork_env.learning.config import Schedule
 from patchwork_env.nmbr9 import Game
 
 ROUNDS, GAMES = 20, 6
 
 
-def play(threads=1, **settings):
-    config = SoloTd(**{"games": GAMES, "candidate_placements": 4} | settings)
+def play(**settings):
     weights = new_weights(2)
     weights["weights_3"] *= 30
-    positions, statistics = SelfPlay(config, ThreadPool(threads)).play(weights, 0.0, np.random.default_rng(4))
-    return weights, positions, statistics
+    game = Nmbr9Value(SoloTdConfig(solo_td=SoloTd(**{"candidate_placements": 4} | settings)))
+    played = game.play_streams(weights, 0.0, seed_streams(np.uint64(4), GAMES))
+    return weights, *game.combine([played])
 
 
 def games_of(positions):
@@ -87,7 +89,52 @@ def test_decks_differ_and_are_those_of_the_published_game():
     assert all(sorted(deck) == sorted(2 * list(range(10))) for deck in decks)
 
 
-def test_threads_change_nothing():
-    one, two = (play(threads=n)[1] for n in (1, 2))
-    np.testing.assert_array_equal(one.states, two.states)
-    np.testing.assert_array_equal(one.targets, two.targets)
+# --- the network ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def states():
+    found = []
+    for seed in range(4):
+        game = Game(seed=seed)
+        while not game.is_over:
+            found.append(game.state.copy())
+            game.play(greedy.choose_action(game.state, 0))
+    return np.concatenate(found)
+
+
+@pytest.fixture
+def weights():
+    weights = new_weights(1)
+    weights["weights_3"] *= 20
+    return weights
+
+
+def test_module_computes_what_the_kernels_compute(weights, states):
+    buffer = new_buffer()
+    outputs = Nmbr9ValueModule(weights)(states).detach().numpy() * SCALE
+    values = [evaluate(states, i, 0, weights, buffer) for i in range(len(states))]
+    np.testing.assert_allclose(outputs, values, atol=1e-3)
+    assert np.std(values) > 1
+
+
+def test_gradients_of_tables_against_plain_pytorch(weights, states):
+    module = Nmbr9ValueModule(weights)
+    module(states).square().sum().backward()
+    windows, window_counts, rows, counts, inputs = rows_of(states)
+    plain = {name: p.detach().clone().requires_grad_() for name, p in module.named_parameters()}
+
+    def leaky(x):
+        return torch.nn.functional.leaky_relu(x, 1 / 8)
+
+    def sums(table, listed, lengths):
+        chosen = (torch.from_numpy(row[:length]) for row, length in zip(listed, lengths, strict=True))
+        return torch.stack([plain[table][c].sum(0) for c in chosen])
+
+    relief = leaky(plain["relief_bias"] + sums("windows", windows, window_counts))
+    hidden = plain["bias"] + sums("features", rows, counts) + relief @ plain["weights_1"]
+    hidden = leaky(hidden + torch.from_numpy(inputs) @ plain["numbers"])
+    hidden_2 = leaky(plain["bias_2"] + hidden @ plain["weights_2"])
+    (plain["bias_3"] + hidden_2 @ plain["weights_3"]).square().sum().backward()
+    for name, parameter in module.named_parameters():
+        torch.testing.assert_close(parameter.grad, plain[name].grad, rtol=1e-3, atol=1e-4)

@@ -1,1 +1,0 @@
-"""Temporal-difference learning of the compiled value of NMBR 9 by greedy play."""

@@ -1,0 +1,230 @@
+"""Temporal-difference learning of the value of NMBR 9: games, targets, and the network in PyTorch."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+from torch.nn.functional import leaky_relu
+
+from patchwork_env.agents import Agent
+from patchwork_env.agents.compiled.drawing import draw_by_softmax
+from patchwork_env.agents.compiled.records import LEAK
+from patchwork_env.agents.compiled.vectors import Floats, Rows
+from patchwork_env.agents.nmbr9 import features
+from patchwork_env.agents.nmbr9.champion import ValueAgent
+from patchwork_env.agents.nmbr9.expansion import Expansion, best_action, expand, new_expansion
+from patchwork_env.agents.nmbr9.value import (
+    MAX_WINDOWS,
+    SCALE,
+    TABLES,
+    Buffer,
+    Weights,
+    new_buffer,
+    new_weights,
+    read_table,
+)
+from patchwork_env.core.batches import begin_games
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.random import random_below
+from patchwork_env.learning.algorithms.td.config import ValueRun
+from patchwork_env.learning.algorithms.td.learner import Counts, Positions, SumOfRows, ValueModule
+from patchwork_env.learning.algorithms.td.rollout import STEPS, Played, ValueGame
+from patchwork_env.nmbr9.engine import apply, digit_to_place, level_of, num_placed
+from patchwork_env.nmbr9.rules import RULES
+from patchwork_env.nmbr9.state import States, empty_states
+
+_ROUNDS = int(RULES.set_up(RULES.options, {}).beginning[0]["num_rounds"])
+
+
+class Nmbr9Value(ValueGame):
+    """Plays whole games with random decks of unknown order; targets are the points of tiles still to come."""
+
+    rules = RULES
+    nothing_played = Played(
+        Positions(empty_states(0), np.empty(0, np.float32)), empty_states(0), np.empty(0, np.int64), 0
+    )
+
+    def __init__(self, config: ValueRun) -> None:
+        self._config = config
+
+    def new_module(self) -> Nmbr9ValueModule:
+        """See :meth:`ValueGame.new_module`."""
+        return Nmbr9ValueModule(new_weights(self._config.seed))
+
+    def agent(self, weights: Weights, name: str) -> Agent:
+        """See :meth:`ValueGame.agent`."""
+        return ValueAgent(weights, name)
+
+    def new_buffers(self, games: int) -> Buffers:
+        """See :meth:`ValueGame.new_buffers`."""
+        return Buffers(_new_games(games), new_expansion())
+
+    def play(self, buffers: Buffers, weights: Weights, progress: float) -> Played:
+        """See :meth:`ValueGame.play`."""
+        (games, expansion), config = buffers, self._config.learning
+        games.states[:] = begin_games(RULES, games.streams)
+        exploration, width = config.exploration.at(progress), config.candidate_placements
+        _play(games, weights, expansion, width, exploration, config.temperature)
+        _write_targets(games, config.td_lambda)
+        positions = Positions(games.positions.reshape(-1).copy(), games.targets.reshape(-1).copy())
+        lengths = np.full(len(games.states), _ROUNDS, np.int64)
+        return Played(positions, games.states.copy(), lengths, int(lengths.sum()))
+
+
+class Games(NamedTuple):
+    """The games of one thread, turn by turn.
+
+    Attributes:
+        streams: uint64 ``(n,)``, the random streams.
+        states: ``(n,)`` records of the games as they stand.
+        positions: ``(n, rounds)`` records before each tile.
+        gains: float32 ``(n, rounds)``, the points that each tile brought.
+        targets: float32 ``(n, rounds)``, at first the value of the best action, later the target.
+        explored: bool ``(n, rounds)``, whether another action than the best was played.
+    """
+
+    streams: npt.NDArray[np.uint64]
+    states: States
+    positions: States
+    gains: Floats
+    targets: Floats
+    explored: npt.NDArray[np.bool_]
+
+
+class Buffers(NamedTuple):
+    """The memory that one thread plays with."""
+
+    games: Games
+    expansion: Expansion
+
+
+def _new_games(size: int) -> Games:
+    shape = (size, _ROUNDS)
+    return Games(
+        np.empty(size, np.uint64),
+        empty_states(size),
+        empty_states(size * _ROUNDS).reshape(shape),
+        np.empty(shape, np.float32),
+        np.empty(shape, np.float32),
+        np.empty(shape, np.bool_),
+    )
+
+
+@kernel
+def _play(
+    games: Games, weights: Weights, expansion: Expansion, width: int, exploration: float, temperature: float
+) -> None:
+    """Plays all games to their ends."""
+    states = games.states
+    for i in range(len(states)):
+        for turn in range(_ROUNDS):
+            games.positions[i, turn] = states[i]
+            count = expand(states, i, width, weights, expansion)
+            chosen = best = best_action(expansion, count)
+            if random_below(games.streams, i, STEPS) < exploration * STEPS:
+                chosen = draw_by_softmax(expansion.values[:count], temperature, games.streams, i)
+            action = expansion.actions[chosen]
+            games.explored[i, turn] = chosen != best
+            games.targets[i, turn] = expansion.values[best]
+            games.gains[i, turn] = digit_to_place(states, i) * level_of(states, i, action)
+            apply(states, i, action)
+
+
+@kernel
+def _write_targets(games: Games, td_lambda: float) -> None:
+    """Writes lambda-returns in place of the values of the best actions.
+
+    As in Watkins's Q(lambda), a return ends before an action other than the best. See Sutton and Barto,
+    Reinforcement Learning, 2nd edition, sections 12.1 and 12.10.
+    """
+    for i in range(len(games.states)):
+        following = 0.0
+        for turn in range(_ROUNDS - 1, -1, -1):
+            target = games.targets[i, turn]
+            if not games.explored[i, turn]:
+                target += td_lambda * (games.gains[i, turn] + following - target)
+            games.targets[i, turn] = target
+            following = target
+
+
+# --- the network ------------------------------------------------------------------------------------------
+
+
+class Nmbr9ValueModule(ValueModule):
+    """The forward pass of :mod:`patchwork_env.agents.nmbr9.value`, with gradients.
+
+    Args:
+        weights: The weights, which learning changes in place.
+    """
+
+    tables = TABLES
+    relief_bias: Tensor
+    bias: Tensor
+    numbers: Tensor
+    weights_1: Tensor
+    bias_2: Tensor
+    weights_2: Tensor
+    bias_3: Tensor
+    weights_3: Tensor
+
+    def forward(self, states: States) -> Tensor:
+        """The outputs in units of ``SCALE``, ``(n,)``.
+
+        Args:
+            states: The ``(n,)`` records of games that go on; the values are those of the first players.
+        """
+        windows, window_counts, rows, counts, inputs = rows_of(states)
+        relief = leaky_relu(self.relief_bias + SumOfRows.apply(self.windows, windows, window_counts), LEAK)
+        hidden = self.bias + SumOfRows.apply(self.features, rows, counts)
+        hidden = leaky_relu(hidden + torch.from_numpy(inputs) @ self.numbers + relief @ self.weights_1, LEAK)
+        hidden_2 = leaky_relu(self.bias_2 + hidden @ self.weights_2, LEAK)
+        return self.bias_3 + hidden_2 @ self.weights_3
+
+    def losses(self, samples: Positions) -> dict[str, Tensor]:
+        """See :meth:`ValueModule.losses`."""
+        values = self(samples.states)
+        targets = torch.from_numpy(samples.targets) / SCALE
+        loss = (values - targets).square().mean()
+        return {
+            "loss": loss,
+            "error": SCALE * loss.detach().sqrt(),
+            "explained_variance": 1 - loss.detach() / targets.var().clamp_min(1e-9),
+        }
+
+
+def rows_of(states: States) -> tuple[Rows, Counts, Rows, Counts, Floats]:
+    """What the network reads of some states.
+
+    Returns:
+        The rows of windows, int32 ``(n, MAX_WINDOWS)``, and how many are used, int64 ``(n,)``; the rows of
+        features, int32 ``(n, MAX_ROWS)``, and how many are used; and the inputs, float32 ``(n, NUM_INPUTS)``.
+    """
+    n = len(states)
+    windows, rows = np.empty((n, MAX_WINDOWS), np.int32), np.empty((n, features.MAX_ROWS), np.int32)
+    window_counts, counts = np.empty(n, np.int64), np.empty(n, np.int64)
+    inputs = np.empty((n, features.NUM_INPUTS), np.float32)
+    _write_rows(states, new_buffer(), windows, window_counts, rows, counts, inputs)
+    return windows, window_counts, rows, counts, inputs
+
+
+@kernel(allocates=True)
+def _write_rows(
+    states: States,
+    buffer: Buffer,
+    windows: Rows,
+    window_counts: Counts,
+    rows: Rows,
+    counts: Counts,
+    inputs: Floats,
+) -> None:
+    for i in range(len(states)):
+        number, found = read_table(states, i, 0, buffer[0])
+        windows[i, :found] = buffer[0]["rows"][:found]
+        window_counts[i] = found
+        left = int(states[i]["num_rounds"]) - num_placed(states, i, 0)
+        counts[i] = features.list_rows(buffer[0], number, left, rows[i])
+        inputs[i] = buffer[0]["inputs"]

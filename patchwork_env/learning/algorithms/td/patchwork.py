@@ -1,0 +1,361 @@
+"""Temporal-difference learning of the value of Patchwork: games, targets, and the network in PyTorch."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits, leaky_relu
+
+from patchwork_env.agents import Agent
+from patchwork_env.agents.compiled.records import LEAK, copy
+from patchwork_env.agents.compiled.vectors import Floats, Rows
+from patchwork_env.agents.patchwork import features, patterns
+from patchwork_env.agents.patchwork.champion import ValueAgent
+from patchwork_env.agents.patchwork.expansion import (
+    Expansion,
+    Payoffs,
+    best_action,
+    draw_action,
+    expand_likely,
+    new_expansion,
+)
+from patchwork_env.agents.patchwork.features import signed
+from patchwork_env.agents.patchwork.greedy import GreedyBuffers, choose_noisily, new_greedy_buffers
+from patchwork_env.agents.patchwork.value import (
+    OTHER_EMPTY,
+    OTHER_SCORE,
+    OUTPUTS,
+    OWN_EMPTY,
+    OWN_SCORE,
+    SCALES,
+    TABLES,
+    WIN,
+    Weights,
+    evaluate,
+    new_weights,
+)
+from patchwork_env.core.batches import begin_games
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.random import random_below
+from patchwork_env.learning.algorithms.td.config import TdConfig
+from patchwork_env.learning.algorithms.td.learner import Counts, Positions, SumOfRows, ValueModule
+from patchwork_env.learning.algorithms.td.rollout import STEPS, Played, ValueGame
+from patchwork_env.patchwork.components import NUM_PLAYERS
+from patchwork_env.patchwork.engine import MAX_TURNS, apply, empty_cells, is_over, score, winner
+from patchwork_env.patchwork.rules import RULES
+from patchwork_env.patchwork.state import NOBODY, States, empty_states
+
+_LONGEST_OPENING = 40
+
+
+class PatchworkValue(ValueGame):
+    """Plays whole games, most of them with the learner on both sides.
+
+    Games between equals reach few of all positions, and a value that knows no others fails against other
+    opponents. So scripted players, with the quick policy of ``mcts``, play the opening of some games, and in
+    some one of them plays one side to the end. Nothing is learned from openings. The statistics leave out
+    games with scripted players.
+    """
+
+    rules = RULES
+    nothing_played = Played(
+        Positions(empty_states(0), np.empty((0, OUTPUTS), np.float32)),
+        empty_states(0),
+        np.empty(0, np.int64),
+        0,
+    )
+
+    def __init__(self, config: TdConfig) -> None:
+        self._config, reward = config, config.reward
+        self._margin = reward.margin / reward.margin_scale
+
+    def new_module(self) -> PatchworkValueModule:
+        """See :meth:`ValueGame.new_module`."""
+        return PatchworkValueModule(new_weights(self._config.seed), self._config.td.score_coefficient)
+
+    def agent(self, weights: Weights, name: str) -> Agent:
+        """See :meth:`ValueGame.agent`."""
+        return ValueAgent(weights, Payoffs(self._config.reward.outcome, self._margin), name)
+
+    def new_buffers(self, games: int) -> Buffers:
+        """See :meth:`ValueGame.new_buffers`."""
+        return Buffers(_new_games(games), new_expansion(), new_greedy_buffers())
+
+    def play(self, buffers: Buffers, weights: Weights, progress: float) -> Played:
+        """See :meth:`ValueGame.play`."""
+        games, expansion, playout = buffers
+        config = self._config.td
+        payoffs = Payoffs(self._config.reward.outcome, self._margin, config.rival_weight)
+        options = {"special_patches": self._config.special_patches, "first_player": "random"}
+        games.states[:] = begin_games(RULES, games.streams, **options)
+        _draw_roles(games, config.openings, config.scripted_player_fraction)
+        _play_openings(games, playout)
+        exploration, width = config.exploration.at(progress), config.candidate_placements
+        _play(games, weights, expansion, playout, payoffs, width, exploration, config.temperature)
+        _write_targets(games, config.td_lambda)
+        played = np.arange(MAX_TURNS) < games.lengths[:, None]
+        own = (games.openings == 0) & (games.scripted == NOBODY)
+        return Played(
+            Positions(games.positions[played], games.targets[played]),
+            games.states[own],
+            games.lengths[own],
+            int(games.lengths.sum()),
+        )
+
+
+class Games(NamedTuple):
+    """The games of one thread, turn by turn. Entries of turns after the end of a game have no meaning.
+
+    Attributes:
+        streams: uint64 ``(n,)``, the random streams.
+        states: ``(n,)`` records of the games as they stand.
+        positions: ``(n, MAX_TURNS)`` records before each turn.
+        targets: float32 ``(n, MAX_TURNS, OUTPUTS)``, at first the value of the best action, later the target.
+        explored: bool ``(n, MAX_TURNS)``, whether another action than the best was played.
+        lengths: int64 ``(n,)``, the numbers of turns.
+        openings: int64 ``(n,)``, the numbers of turns that scripted players play in the opening.
+        scripted: int64 ``(n,)``, the player who is scripted to the end, or NOBODY.
+    """
+
+    streams: npt.NDArray[np.uint64]
+    states: States
+    positions: States
+    targets: Floats
+    explored: npt.NDArray[np.bool_]
+    lengths: npt.NDArray[np.int64]
+    openings: npt.NDArray[np.int64]
+    scripted: npt.NDArray[np.int64]
+
+
+def _new_games(size: int) -> Games:
+    """Memory for so many games."""
+    shape = (size, MAX_TURNS)
+    return Games(
+        np.empty(size, np.uint64),
+        empty_states(size),
+        empty_states(size * MAX_TURNS).reshape(shape),
+        np.empty((*shape, OUTPUTS), np.float32),
+        np.empty(shape, np.bool_),
+        *(np.empty(size, np.int64) for _ in range(3)),
+    )
+
+
+class Buffers(NamedTuple):
+    """The memory that one thread plays with."""
+
+    games: Games
+    expansion: Expansion
+    playout: GreedyBuffers
+
+
+@kernel
+def _draw_roles(games: Games, openings: float, scripted: float) -> None:
+    """Draws in which games scripted players play the opening, and in which one of them plays to the end."""
+    for i in range(len(games.lengths)):
+        number = random_below(games.streams, i, STEPS) / STEPS
+        games.openings[i], games.scripted[i] = 0, NOBODY
+        if number < openings:
+            games.openings[i] = 1 + random_below(games.streams, i, _LONGEST_OPENING)
+        elif number < openings + scripted:
+            games.scripted[i] = random_below(games.streams, i, NUM_PLAYERS)
+
+
+@kernel
+def _play_openings(games: Games, playout: GreedyBuffers) -> None:
+    """Plays the openings of scripted players."""
+    for i in range(len(games.lengths)):
+        for _ in range(games.openings[i]):
+            if not is_over(games.states, i):
+                apply(games.states, i, choose_noisily(games.states, i, playout, games.streams, i))
+
+
+@kernel
+def _play(
+    games: Games,
+    weights: Weights,
+    expansion: Expansion,
+    playout: GreedyBuffers,
+    payoffs: Payoffs,
+    width: int,
+    exploration: float,
+    temperature: float,
+) -> None:
+    """Plays all games to their ends, with their random streams and roles.
+
+    Of each patch, ``width`` placements are tried. With probability ``exploration`` an action is drawn from a
+    softmax with the temperature. ``playout`` is the buffer of scripted players.
+    """
+    states = games.states
+    for i in range(len(states)):
+        turn = 0
+        while not is_over(states, i):
+            games.positions[i, turn] = states[i]
+            count = expand_likely(states, i, width, weights, expansion)
+            best = best_action(expansion, count, payoffs)
+            action = preferred = signed(expansion.actions[best])
+            if states[i]["current_player"] == games.scripted[i]:
+                action = choose_noisily(states, i, playout, games.streams, i)
+            elif random_below(games.streams, i, STEPS) < exploration * STEPS:
+                drawn = draw_action(expansion, count, payoffs, temperature, games.streams, i)
+                action = signed(expansion.actions[drawn])
+            games.explored[i, turn] = action != preferred
+            _write_value(states, i, preferred, weights, expansion, games.targets[i, turn])
+            apply(states, i, action)
+            turn += 1
+        games.lengths[i] = turn
+
+
+@kernel
+def _write_value(
+    states: States, i: int, action: int, weights: Weights, expansion: Expansion, value: Floats
+) -> None:
+    """Writes the value of an action for the player who acts, in the network's outputs."""
+    successor, player = expansion.successor, signed(states[i]["current_player"])
+    successor[0] = states[i]
+    apply(successor, 0, action)
+    if is_over(successor, 0):
+        _write_result(successor, 0, player, value)
+        return
+    evaluate(successor, 0, weights, expansion.buffer)
+    copy(value, expansion.buffer[0]["outputs"])
+    if successor[0]["current_player"] != player:
+        _change_sides(value)
+
+
+@kernel
+def _write_result(states: States, i: int, player: int, result: Floats) -> None:
+    """Writes how a game ended for a player."""
+    result[OWN_SCORE] = score(states, i, player)
+    result[OTHER_SCORE] = score(states, i, 1 - player)
+    result[WIN] = winner(states, i) == player
+    result[OWN_EMPTY] = empty_cells(states, i, player)
+    result[OTHER_EMPTY] = empty_cells(states, i, 1 - player)
+
+
+@kernel
+def _change_sides(values: Floats) -> None:
+    """Turns the values for one player into those for the other."""
+    values[OWN_SCORE], values[OTHER_SCORE] = values[OTHER_SCORE], values[OWN_SCORE]
+    values[OWN_EMPTY], values[OTHER_EMPTY] = values[OTHER_EMPTY], values[OWN_EMPTY]
+    values[WIN] = 1 - values[WIN]
+
+
+@kernel(allocates=True)
+def _write_targets(games: Games, td_lambda: float) -> None:
+    """Writes lambda-returns for the player to move in place of the values of the best actions.
+
+    As in Watkins's Q(lambda), a return ends before an action other than the best. See Sutton and Barto,
+    Reinforcement Learning, 2nd edition, sections 12.1 and 12.10.
+    """
+    following = np.empty(OUTPUTS, np.float32)
+    for i in range(len(games.lengths)):
+        if games.lengths[i] == 0:
+            continue
+        last = games.lengths[i] - 1
+        player = signed(games.positions[i, last]["current_player"])
+        _write_result(games.states, i, player, following)
+        for turn in range(last, -1, -1):
+            mover = signed(games.positions[i, turn]["current_player"])
+            if mover != player:
+                _change_sides(following)
+                player = mover
+            share = 0.0 if games.explored[i, turn] else td_lambda
+            target = games.targets[i, turn]
+            for k in range(OUTPUTS):
+                target[k] += share * (following[k] - target[k])
+            following[:] = target
+
+
+# --- the network ------------------------------------------------------------------------------------------
+
+
+class PatchworkValueModule(ValueModule):
+    """The forward pass of :mod:`patchwork_env.agents.patchwork.value`, with gradients.
+
+    Args:
+        weights: The weights, which learning changes in place.
+        score_coefficient: The weight of scores and empty cells in the loss, beside that of the winner.
+    """
+
+    tables = TABLES
+    quilt_bias: Tensor
+    game_bias: Tensor
+    own: Tensor
+    others: Tensor
+    bias_2: Tensor
+    weights_2: Tensor
+    bias_3: Tensor
+    weights_3: Tensor
+
+    def __init__(self, weights: Weights, score_coefficient: float = 1.0) -> None:
+        super().__init__(weights)
+        self._score_coefficient = score_coefficient
+
+    def forward(self, states: States) -> Tensor:
+        """The outputs in units of ``SCALES``, ``(n, OUTPUTS)``.
+
+        Args:
+            states: The ``(n,)`` records of games that go on; the values are those of the players to move.
+        """
+        quilt_rows, game_rows, counts = rows_of(states)
+        windows = np.full(NUM_PLAYERS * len(states), patterns.NUM_WINDOWS)
+        quilts = leaky_relu(self.quilt_bias + SumOfRows.apply(self.patterns, quilt_rows, windows), LEAK)
+        own, other = quilts.view(len(states), NUM_PLAYERS, -1).unbind(1)
+        game = self.game_bias + SumOfRows.apply(self.features, game_rows, counts)
+        hidden = leaky_relu(game + own @ self.own + other @ self.others, LEAK)
+        hidden_2 = leaky_relu(self.bias_2 + hidden @ self.weights_2, LEAK)
+        return self.bias_3 + hidden_2 @ self.weights_3
+
+    def losses(self, samples: Positions) -> dict[str, Tensor]:
+        """See :meth:`ValueModule.losses`."""
+        outputs = self(samples.states)
+        targets = torch.from_numpy(samples.targets / SCALES)
+        squares = (outputs - targets).square().mean(0)
+        score_loss = squares[OWN_SCORE] + squares[OTHER_SCORE]
+        empty_loss = squares[OWN_EMPTY] + squares[OTHER_EMPTY]
+        win_loss = binary_cross_entropy_with_logits(outputs[:, WIN], targets[:, WIN])
+        margins, expected = (x[:, OWN_SCORE] - x[:, OTHER_SCORE] for x in (targets, outputs.detach()))
+        return {
+            "loss": self._score_coefficient * (score_loss + empty_loss) + win_loss,
+            "score_loss": score_loss,
+            "empty_loss": empty_loss,
+            "win_loss": win_loss,
+            "margin_error": SCALES[OWN_SCORE] * (expected - margins).square().mean().sqrt(),
+            "explained_variance": 1 - (expected - margins).square().mean() / margins.var().clamp_min(1e-9),
+        }
+
+
+def rows_of(states: States) -> tuple[Rows, Rows, Counts]:
+    """The rows that the network looks up.
+
+    Returns:
+        The rows of patterns, int32 ``(2n, NUM_WINDOWS)``; the rows of features, int32 ``(n, MAX_ROWS)``; and
+        how many of the latter are used, int64 ``(n,)``.
+    """
+    n = len(states)
+    quilt_rows = np.empty((NUM_PLAYERS * n, patterns.NUM_WINDOWS), np.int32)
+    game_rows = np.empty((n, features.MAX_ROWS), np.int32)
+    counts = np.empty(n, np.int64)
+    _write_rows(states, quilt_rows, game_rows, counts)
+    return quilt_rows, game_rows, counts
+
+
+@kernel(allocates=True)
+def _write_rows(states: States, quilt_rows: Rows, game_rows: Rows, counts: Counts) -> None:
+    bands = np.empty(patterns.NUM_BANDS, np.uint64)
+    for i in range(len(states)):
+        mover = signed(states[i]["current_player"])
+        quilt = states[i]["quilt"]
+        for role in range(NUM_PLAYERS):
+            player = mover if role == 0 else 1 - mover
+            patterns.write_bands(quilt[player, 0], quilt[player, 1], bands)
+            patterns.list_rows(bands, quilt_rows[NUM_PLAYERS * i + role])
+        counts[i] = features.list_left_rows(states, i, game_rows[i])
+        counts[i] += features.list_game_rows(states, i, game_rows[i, counts[i] :])
+        for role in range(NUM_PLAYERS):
+            counts[i] += features.list_fit_rows(states, i, role, game_rows[i, counts[i] :])
+        counts[i] += features.list_square_rows(states, i, game_rows[i, counts[i] :])
