@@ -28,7 +28,7 @@ _SERIALIZED = ("act", "act_batch", "reseed")
 
 
 def serialized(method: Callable[Concatenate[_A, _P], _R]) -> Callable[Concatenate[_A, _P], _R]:
-    """Makes a method of an agent wait until no other thread is in one of its methods that take turns."""
+    """Makes a method of an agent wait for all others that are serialized, whichever threads call them."""
 
     @functools.wraps(method)
     def in_turn(self: _A, /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -66,7 +66,7 @@ class Agent(ABC):
     _workspace: Any
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """A new agent, whose lock does not depend on what ``__init__`` does."""
+        """Gives an agent its lock, whatever ``__init__`` does."""
         agent = super().__new__(cls)
         agent._lock, agent._workspace = threading.RLock(), None
         return agent
@@ -131,7 +131,7 @@ class Agent(ABC):
 
     def check_game(self, game: str) -> None:
         """Raises ValueError if the agent does not play the game of a name, such as ``"patchwork"``."""
-        if not isinstance(game, str) or game not in self.games:
+        if game not in self.games:
             given = game[:60] if isinstance(game, str) else short_repr(game)
             raise ValueError(f"agent {self.name!r} plays {' and '.join(self.games)}, not {given}")
 
@@ -172,8 +172,7 @@ class SamplingAgent(BatchAgent):
     """
 
     def __init__(self, name: str, sample: bool, seed: int | None) -> None:
-        self.name = name
-        self.sample = sample
+        self.name, self.sample = name, sample
         self.reseed(seed)
 
     def reseed(self, seed: int | None = None) -> None:

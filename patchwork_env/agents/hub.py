@@ -36,13 +36,7 @@ _NAME = re.compile(rf"{PREFIX}(?P<repository>{_WORD}/{_WORD})(@(?P<revision>{_WO
 
 
 class Snapshot(NamedTuple):
-    """A checkpoint of the Hub that is on this machine.
-
-    Attributes:
-        folder: The folder of the checkpoint, in the cache.
-        repository: The repository, ``owner/name``.
-        commit: The commit of the repository, 40 digits.
-    """
+    """A checkpoint of the Hub that is on this machine: the folder, ``owner/name``, and the commit."""
 
     folder: Path
     repository: str
@@ -65,11 +59,7 @@ def is_on_hub(name: str) -> bool:
 
 
 def repository_of(name: str) -> tuple[str, str | None]:
-    """The repository and the revision of a name ``hf:owner/name@revision``; None if it gives no revision.
-
-    Raises:
-        ValueError: The name has another form.
-    """
+    """The repository and the revision, if there is one, of a name; ValueError if it has another form."""
     match = _NAME.fullmatch(name)
     if match is None:
         raise ValueError(f"{short_repr(name, 200)} names nothing on the Hugging Face Hub; write {FORM}")
@@ -183,9 +173,6 @@ def publish(
         repository: The repository, ``owner/name``.
         private: Whether a repository that is created is private.
         message: The message of the commit.
-
-    Returns:
-        The folder with the repository and the commit.
 
     Raises:
         ValueError: The name of the repository has another form, or the page is not accepted.

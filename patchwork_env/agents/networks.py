@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from patchwork_env.agents.ragged import LegalLists, legal_lists, observations_of
-from patchwork_env.core.checks import check_between
+from patchwork_env.core.checks import check_between, check_flag
 from patchwork_env.core.kernels import States
 from patchwork_env.core.names import short_repr
 from patchwork_env.games import NMBR9, PATCHWORK
@@ -25,6 +25,7 @@ MOST_UNITS = 2**16
 """The largest number of units of a layer."""
 MOST_LAYERS = 256
 """The largest number of hidden layers."""
+HEAD_GAIN = 0.01
 _NEED_FEATURES = ("offers", "lookahead")
 """What networks of Patchwork may do with features."""
 
@@ -37,17 +38,16 @@ class NetworkConfig:
         width: The units of each hidden layer of the trunk, at most :data:`MOST_UNITS`.
         depth: The number of hidden layers of the trunk, 1 to :data:`MOST_LAYERS`.
         channels: The channels of the convolutions over boards, at most :data:`MOST_UNITS`; 0 leaves the
-            convolutions out.
+            convolutions out, which networks without features need.
         features: Whether the network reads the features of positions and actions that are counted for it; see
             the network of each game.
-        offers: Whether it also reads what the patches that are offered after every move are worth; for
-            networks of Patchwork with features.
-        lookahead: Whether it also judges every kind of move by its value of the position behind it, which
-            takes twice the time; for networks of Patchwork with features.
+        offers: Whether a network of Patchwork with features also reads what the patches are worth that are
+            offered after every move.
+        lookahead: Whether a network of Patchwork with features also judges every kind of move by its value
+            of the position behind it, which takes twice the time.
 
     Raises:
-        ValueError: A size is none of these, there are neither convolutions nor features, or offers or
-            lookahead without features.
+        ValueError: A value is none of these.
     """
 
     width: int = 256
@@ -62,9 +62,7 @@ class NetworkConfig:
             check_between(getattr(self, name), 1, most, f"network.{name}")
         check_between(self.channels, 0, MOST_UNITS, "network.channels")
         for name in ("features", *_NEED_FEATURES):
-            if not isinstance(getattr(self, name), bool):
-                given = short_repr(getattr(self, name))
-                raise ValueError(f"network.{name} is {given}; allowed are True and False")
+            check_flag(getattr(self, name), f"network.{name}")
         if not (self.channels or self.features):
             raise ValueError(
                 "network.channels is 0 and network.features is False; a network needs one of them"
@@ -245,16 +243,12 @@ def new_trunk(inputs: int, config: NetworkConfig) -> Trunk:
     return Trunk(*(module for layer in layers for module in layer))
 
 
-def initialize_layers(layers: Iterable[nn.Module]) -> None:
-    """Draws the weights of the fully connected ones among layers of rectified units."""
+def initialize(layers: Iterable[nn.Module], gain: float = 2**0.5) -> None:
+    """Draws the weights of the fully connected layers; the gain is that of rectified units.
+
+    Layers whose outputs a network is asked for begin with small weights: :data:`HEAD_GAIN`.
+    """
     for layer in layers:
         if isinstance(layer, nn.Linear):
-            nn.init.orthogonal_(layer.weight, 2**0.5)
+            nn.init.orthogonal_(layer.weight, gain)
             nn.init.zeros_(layer.bias)
-
-
-def initialize_heads(heads: Iterable[nn.Linear]) -> None:
-    """Draws small weights of the layers whose outputs a network is asked for."""
-    for head in heads:
-        nn.init.orthogonal_(head.weight, 0.01)
-        nn.init.zeros_(head.bias)

@@ -103,11 +103,7 @@ class ProgramAgent(Agent):
             client.close(patience)
 
     def _read(self, game: BaseGame, answer: dict[str, Any]) -> int:
-        """The action of an answer.
-
-        Raises:
-            OpponentError: It holds no legal move.
-        """
+        """The action of an answer; OpponentError if it holds no legal move."""
         move = answer.get("move")
         try:
             if not isinstance(move, str | int):

@@ -16,7 +16,7 @@ from patchwork_env.agents.compiled.records import copy
 from patchwork_env.agents.compiled.vectors import Floats
 from patchwork_env.agents.nmbr9 import features, fits
 from patchwork_env.agents.nmbr9.fits import Record, Tile
-from patchwork_env.agents.nmbr9.greedy import contact
+from patchwork_env.agents.nmbr9.greedy import MOST_PLACEMENTS, Placements, list_placements
 from patchwork_env.agents.nmbr9.value import (
     Buffer,
     Weights,
@@ -26,16 +26,14 @@ from patchwork_env.agents.nmbr9.value import (
     subtract_windows,
     value_of,
 )
-from patchwork_env.core.bits import lowest_bit
 from patchwork_env.core.compile import kernel
-from patchwork_env.nmbr9.actions import NUM_ANCHORS, NUM_TURNS, TABLE_SIZE
+from patchwork_env.nmbr9.actions import NUM_TURNS, TABLE_SIZE
 from patchwork_env.nmbr9.engine import (
     MAX_LEVELS,
     NUM_MAPS,
     LegalSet,
     digit_to_place,
     legal,
-    level_at,
     num_placed,
 )
 from patchwork_env.nmbr9.state import NO_DIGIT, States
@@ -44,8 +42,6 @@ from patchwork_env.nmbr9.tables import FOOTPRINTS, HEIGHTS, SIZES
 LIKELY = 16
 """The number of placements on each level that are likely enough: values are learned from play among that
 many."""
-_MOST_ACTIONS = 4096
-"""The most legal actions of a position; a table of 40 tiles in a line has fewer."""
 MOST_CONTACT = 40
 """The most contact of a placement; no tile has a longer outline."""
 
@@ -77,10 +73,10 @@ class Expansion(NamedTuple):
 def new_expansion() -> Expansion:
     """Buffers for one thread."""
     return Expansion(
-        np.empty(_MOST_ACTIONS, np.int64),
-        np.empty(_MOST_ACTIONS, np.float32),
-        np.empty(_MOST_ACTIONS, np.int64),
-        np.empty(_MOST_ACTIONS, np.int64),
+        np.empty(MOST_PLACEMENTS, np.int64),
+        np.empty(MOST_PLACEMENTS, np.float32),
+        np.empty(MOST_PLACEMENTS, np.int64),
+        np.empty(MOST_PLACEMENTS, np.int64),
         np.empty((MAX_LEVELS + 1, MOST_CONTACT + 1), np.int64),
         np.empty((NUM_MAPS, TABLE_SIZE), np.uint64),
         new_buffer(),
@@ -147,8 +143,9 @@ def best_action(expansion: Expansion, count: int) -> int:
 @kernel
 def _list_likely(buffer: Record, number: int, digit: int, width: int, expansion: Expansion) -> int:
     """Lists the legal actions with the most contact on each level; returns their number."""
-    count = _list_all(buffer["levels"], number, digit, expansion)
     histogram, contacts, levels = expansion.histogram, expansion.contacts, expansion.levels
+    found = Placements(expansion.actions, levels, contacts)
+    count = list_placements(buffer["levels"], number, digit, expansion.maps, found)
     histogram[: number + 1] = 0
     for k in range(count):
         histogram[levels[k], contacts[k]] += 1
@@ -173,25 +170,6 @@ def least_contact(histogram: npt.NDArray[np.int64], width: int) -> int:
         least -= 1
         sum_of += histogram[least]
     return least
-
-
-@kernel
-def _list_all(table: npt.NDArray[np.uint64], number: int, digit: int, expansion: Expansion) -> int:
-    """Lists the legal actions with their levels and contacts; returns their number."""
-    count = 0
-    for orientation in range(NUM_TURNS):
-        piece = NUM_TURNS * digit + orientation
-        for row in range(TABLE_SIZE):
-            word = expansion.maps[orientation, row]
-            while word:
-                column = lowest_bit(word)
-                word &= word - _U1
-                level = level_at(table, number, piece, row, column)
-                expansion.actions[count] = orientation * NUM_ANCHORS + row * TABLE_SIZE + column
-                expansion.levels[count] = level
-                expansion.contacts[count] = contact(table, level, piece, row, column)
-                count += 1
-    return count
 
 
 @kernel

@@ -6,6 +6,8 @@ action. In free order the highest digit left is chosen.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -17,6 +19,7 @@ from patchwork_env.nmbr9.engine import (
     MAX_LEVELS,
     NUM_MAPS,
     NUM_ROWS,
+    LegalSet,
     Levels,
     digit_to_place,
     legal,
@@ -26,7 +29,23 @@ from patchwork_env.nmbr9.engine import (
 from patchwork_env.nmbr9.state import NO_DIGIT, States
 from patchwork_env.nmbr9.tables import FOOTPRINTS, HEIGHTS
 
+MOST_PLACEMENTS = 4096
+"""The most placements of a tile; a table of 40 tiles in a line has fewer."""
 _U, _U1 = np.uint64, np.uint64(1)
+
+
+class Placements(NamedTuple):
+    """The placements of a tile, int64 ``(MOST_PLACEMENTS,)`` each.
+
+    Attributes:
+        actions: The actions, ascending.
+        levels: The level of each.
+        contacts: The contact of each with tiles of its level.
+    """
+
+    actions: npt.NDArray[np.int64]
+    levels: npt.NDArray[np.int64]
+    contacts: npt.NDArray[np.int64]
 
 
 @kernel
@@ -46,7 +65,23 @@ def choose_action(states: States, i: int) -> int:
         return FIRST_CHOICE + popcount(_below_highest(maps[CHOICE_MAP, 0]))
     levels = np.empty((MAX_LEVELS + 1, NUM_ROWS), np.uint64)
     number = paint(states, i, states[i]["current_player"], levels)
-    best_action, best_level, best_contact = -1, -1, -1
+    found = Placements(
+        np.empty(MOST_PLACEMENTS, np.int64),
+        np.empty(MOST_PLACEMENTS, np.int64),
+        np.empty(MOST_PLACEMENTS, np.int64),
+    )
+    best = 0
+    for k in range(1, list_placements(levels, number, digit, maps, found)):
+        higher = found.levels[k] - found.levels[best]
+        if higher > 0 or (higher == 0 and found.contacts[k] > found.contacts[best]):
+            best = k
+    return int(found.actions[best])
+
+
+@kernel
+def list_placements(levels: Levels, number: int, digit: int, maps: LegalSet, found: Placements) -> int:
+    """Lists the legal placements of a digit on a painted table with ``number`` levels; returns how many."""
+    count = 0
     for orientation in range(NUM_TURNS):
         piece = NUM_TURNS * digit + orientation
         for row in range(TABLE_SIZE):
@@ -55,12 +90,11 @@ def choose_action(states: States, i: int) -> int:
                 column = lowest_bit(word)
                 word &= word - _U1
                 level = level_at(levels, number, piece, row, column)
-                if level >= best_level:
-                    edges = contact(levels, level, piece, row, column)
-                    if level > best_level or edges > best_contact:
-                        best_action = orientation * NUM_ANCHORS + row * TABLE_SIZE + column
-                        best_level, best_contact = level, edges
-    return best_action
+                found.actions[count] = orientation * NUM_ANCHORS + row * TABLE_SIZE + column
+                found.levels[count] = level
+                found.contacts[count] = contact(levels, level, piece, row, column)
+                count += 1
+    return count
 
 
 @kernel

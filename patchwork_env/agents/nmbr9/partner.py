@@ -10,11 +10,11 @@ from patchwork_env.agents.base import Actions
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
 from patchwork_env.agents.nmbr9.champion import load
 from patchwork_env.agents.nmbr9.expansion import LIKELY, Expansion, expand, new_expansion
-from patchwork_env.agents.nmbr9.greedy import contact
+from patchwork_env.agents.nmbr9.greedy import MOST_PLACEMENTS, Placements, list_placements
 from patchwork_env.agents.nmbr9.value import Weights, read_value
 from patchwork_env.agents.partner import Candidates, Habits, Player, decide
 from patchwork_env.agents.partner import new_candidates as new_candidates_of
-from patchwork_env.core.bits import U1, lowest_bit
+from patchwork_env.core.bits import U1
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.random import Streams, random_below
 from patchwork_env.nmbr9.actions import FIRST_CHOICE, NUM_ANCHORS, NUM_TURNS, TABLE_SIZE
@@ -28,14 +28,11 @@ from patchwork_env.nmbr9.engine import (
     Levels,
     digit_to_place,
     legal,
-    level_at,
     paint,
 )
 from patchwork_env.nmbr9.state import NO_DIGIT, States
 
 _VALUE = SHIPPED_FOLDER / "nmbr9_champion"
-_MOST_PLACEMENTS = 4096
-"""The most placements that are judged; a table of 40 tiles in a line has fewer."""
 CHAMPION_NODES = 6_000
 """The placements that the champion evaluates for a move as the highest level; ``fast`` has 20,000."""
 NUM_SEEDS = 2**31 - 1
@@ -95,20 +92,24 @@ def new_player(level: int) -> Player:
 
 def new_candidates() -> Candidates:
     """Room for the placements of a tile in one thread; those on one level are misjudged together."""
-    return new_candidates_of(_MOST_PLACEMENTS, MAX_LEVELS + 1, NUM_TURNS)
+    return new_candidates_of(MOST_PLACEMENTS, MAX_LEVELS + 1, NUM_TURNS)
 
 
 class Buffers(NamedTuple):
-    """What one thread needs to judge by eye: the legal set, and the levels of the table."""
+    """What one thread needs to judge by eye: the legal set, the levels of the table, and the placements."""
 
     maps: LegalSet
     levels: Levels
+    placements: Placements
 
 
 def new_buffers() -> Buffers:
     """Buffers for one thread."""
-    maps = np.empty((NUM_MAPS, TABLE_SIZE), np.uint64)
-    return Buffers(maps, np.empty((MAX_LEVELS + 1, NUM_ROWS), np.uint64))
+    return Buffers(
+        np.empty((NUM_MAPS, TABLE_SIZE), np.uint64),
+        np.empty((MAX_LEVELS + 1, NUM_ROWS), np.uint64),
+        Placements(*(np.empty(MOST_PLACEMENTS, np.int64) for _ in range(3))),
+    )
 
 
 @kernel
@@ -171,19 +172,11 @@ def _highest_digit(maps: LegalSet) -> int:
 @kernel
 def _judge_by_eye(states: States, i: int, eye: Eye, buffers: Buffers, candidates: Candidates) -> int:
     """Judges all placements of a legal set; returns their number."""
-    digit, count = digit_to_place(states, i), 0
+    digit, placements = digit_to_place(states, i), buffers.placements
     number = paint(states, i, states[i]["current_player"], buffers.levels)
-    for orientation in range(NUM_TURNS):
-        piece = NUM_TURNS * digit + orientation
-        for row in range(TABLE_SIZE):
-            word = buffers.maps[orientation, row]
-            while word:
-                column = lowest_bit(word)
-                word &= word - U1
-                level = level_at(buffers.levels, number, piece, row, column)
-                edges = contact(buffers.levels, level, piece, row, column)
-                action = orientation * NUM_ANCHORS + row * TABLE_SIZE + column
-                value = level * (eye.height + eye.points * digit) + eye.snugness * edges
-                _note(candidates, count, action, level, value)
-                count += 1
+    count = list_placements(buffers.levels, number, digit, buffers.maps, placements)
+    for k in range(count):
+        level = placements.levels[k]
+        value = level * (eye.height + eye.points * digit) + eye.snugness * placements.contacts[k]
+        _note(candidates, k, placements.actions[k], level, value)
     return count

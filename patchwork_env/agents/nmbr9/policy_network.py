@@ -26,12 +26,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from patchwork_env.agents.networks import (
+    HEAD_GAIN,
     Inputs,
     NetworkConfig,
     Output,
     PolicyNetwork,
-    initialize_heads,
-    initialize_layers,
+    initialize,
     new_trunk,
 )
 from patchwork_env.agents.nmbr9.policy_features import (
@@ -102,8 +102,8 @@ class Nmbr9Network(PolicyNetwork):
         if self.config.channels:
             layers += [self.window, self.hidden]
             heads += [self.modulation, self.score]
-        initialize_layers(layers)
-        initialize_heads(heads)
+        initialize(layers)
+        initialize(heads, HEAD_GAIN)
         if self.config.channels:
             nn.init.normal_(self.tiles.weight, std=0.1)
 

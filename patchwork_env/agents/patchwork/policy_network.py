@@ -35,12 +35,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from patchwork_env.agents.networks import (
+    HEAD_GAIN,
     Inputs,
     NetworkConfig,
     Output,
     PolicyNetwork,
-    initialize_heads,
-    initialize_layers,
+    initialize,
     new_trunk,
 )
 from patchwork_env.agents.patchwork.lookahead import OUTCOMES, successors_of
@@ -106,7 +106,7 @@ class PatchworkNetwork(PolicyNetwork):
         self._initialize()
 
     def _initialize(self) -> None:
-        initialize_layers(self.trunk)
+        initialize(self.trunk)
         heads = [self.value, self.kind]
         if self.config.features:
             heads.append(self.placement)
@@ -118,7 +118,7 @@ class PatchworkNetwork(PolicyNetwork):
             nn.init.normal_(self.keys.weight, std=0.1)
             nn.init.normal_(self.key_of_shape.weight, std=0.02)
             nn.init.zeros_(self.key_of_shape.bias)
-        initialize_heads(heads)
+        initialize(heads, HEAD_GAIN)
 
     @staticmethod
     def kinds_of(actions: Any) -> Any:
