@@ -73,8 +73,8 @@ test-attack: $(ready)  ## try to break everything for ATTACK_MINUTES: odd inputs
 # Numba's machine code has no lines to count, so the rules run as plain Python here.
 coverage: $(ready)  ## run the tests of the rules without compilation: every line of the engine must be reached
 	NUMBA_DISABLE_JIT=1 $(python) -m pytest --cov --cov-report=term-missing \
-		-W "ignore:overflow encountered:RuntimeWarning" -k "not always_left" \
-		tests/patchwork/test_engine.py tests/nmbr9/test_engine.py tests/nmbr9/test_observation.py tests/nmbr9/test_table.py
+		-W "ignore:overflow encountered:RuntimeWarning" -k "not always_left and (row or not our_games)" \
+		tests/test_testing.py tests/patchwork/test_engine.py tests/nmbr9/test_engine.py tests/nmbr9/test_observation.py tests/nmbr9/test_table.py
 
 test-bounds: $(ready)  ## play and train with bounds checks in all compiled code
 	NUMBA_BOUNDSCHECK=1 $(python) -m pytest --numprocesses 2 --dist loadfile -m bounds

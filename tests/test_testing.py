@@ -124,6 +124,11 @@ def test_broken_promises_of_games_are_found(
         check_game(rules, games=5)
 
 
+def test_a_kernel_that_is_missing_is_named() -> None:
+    with pytest.raises(AttributeError, match="the game 'row' has no kernel 'is_over'"):
+        print(replace(toy.RULES, engine=()).kernels)
+
+
 def test_rules_that_no_other_process_finds_are_refused() -> None:
     with pytest.raises(AssertionError, match="rules must be"):
         check_game(replace(toy.RULES))

@@ -29,13 +29,11 @@ _WORD = 64
 
 
 def copy_of(states: States) -> States:
-    """A copy of the records ``(n,)`` as a block of bytes: NumPy copies field by field, 30 times as slowly."""
+    """A copy of the records ``(n,)`` as a block of bytes: NumPy copies field by field, 30 times as slowly.
+
+    To copy some of them, ``states.take(games)`` is as quick, unlike ``states[games]``.
+    """
     return np.ndarray(states.shape, states.dtype, bytearray(states.tobytes()))
-
-
-def records_at(states: States, games: npt.NDArray[np.int64]) -> States:
-    """Copies of the records at the indices ``games``, ``(k,)``; what ``states[games]`` is, but quick."""
-    return states.take(games)
 
 
 class Kernels(Protocol):

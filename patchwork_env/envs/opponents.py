@@ -11,7 +11,7 @@ import numpy.typing as npt
 from patchwork_env.core.batches import first_illegal, imagined, list_games, list_waiting, loop, play_listed
 from patchwork_env.core.checks import check_action, check_answer, check_at_least_one, later_seed, seed_streams
 from patchwork_env.core.game import BaseGame, Rules
-from patchwork_env.core.kernels import States, copy_of, records_at
+from patchwork_env.core.kernels import States, copy_of
 from patchwork_env.core.names import short_repr
 from patchwork_env.core.random import Streams
 from patchwork_env.errors import IllegalActionError, OpponentError
@@ -172,7 +172,7 @@ class Opponents:
         numbers, actions = self.numbers[games], np.empty(len(games), np.int64)
         for number in np.unique(numbers):
             asked = np.flatnonzero(numbers == number)
-            actions[asked] = answers(self.agents[number], rules, records_at(states, asked), games[asked])
+            actions[asked] = answers(self.agents[number], rules, states.take(asked), games[asked])
         return actions
 
     def reseed(self, seed: int) -> None:
@@ -276,5 +276,5 @@ def let_opponents_play(
         games = list_games(list_waiting, rules, states, seats)
         if not len(games):
             return
-        actions = opponents.answers(records_at(states, games), games)
+        actions = opponents.answers(states.take(games), games)
         loop(play_listed, rules)(states, games, actions)

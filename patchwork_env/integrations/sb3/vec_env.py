@@ -18,7 +18,6 @@ from patchwork_env.core import batches
 from patchwork_env.core.batches import MARGIN_SCALE, OUTCOME, SCORE, Games, list_games, loop
 from patchwork_env.core.checks import check_seed, seed_streams
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.kernels import records_at
 from patchwork_env.core.names import short_repr
 from patchwork_env.core.tensors import Observation
 from patchwork_env.envs.opponents import Opponents
@@ -358,7 +357,7 @@ class SelfPlayVecEnv(MaskedVecEnv):
             if not len(waiting):
                 return
             assert self._opponents is not None
-            self._play(waiting, self._opponents.answers(records_at(self.states, waiting), waiting))
+            self._play(waiting, self._opponents.answers(self.states.take(waiting), waiting))
 
     def _finish(self, ended: Games, step: _Step) -> None:
         """Notes the results of games that are over."""

@@ -21,7 +21,7 @@ from patchwork_env.core.batches import first_illegal, imagined, loop, play_liste
 from patchwork_env.core.checks import as_integer
 from patchwork_env.core.documents import one_line
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.kernels import States, records_at
+from patchwork_env.core.kernels import States
 from patchwork_env.core.random import Streams
 from patchwork_env.errors import IllegalActionError, OpponentError
 from patchwork_env.games import rules_of
@@ -104,7 +104,7 @@ class Games:
         if not (forfeits and len(games) > 1 and _takes_games(agent)):
             try:
                 answers, seconds = self.ask(agent, games)
-                actions = _check_actions(answers, agent, records_at(self.states, games))
+                actions = _check_actions(answers, agent, self.states.take(games))
             except (IllegalActionError, OpponentError):
                 if not forfeits:
                     raise
@@ -131,7 +131,7 @@ class Games:
         It is shown copies that betray nothing hidden. One that chooses for one game at a time is given games,
         with all of their moves if nothing is hidden.
         """
-        shown = imagined(self.rules, records_at(self.states, games), self._streams, games)
+        shown = imagined(self.rules, self.states.take(games), self._streams, games)
         if not _takes_games(agent):
             with blamed(agent):
                 began = perf_counter()
