@@ -1,4 +1,4 @@
-"""Pages from templates, which share one layout, its colors and its charts: lines as geometry for SVG."""
+"""Pages from templates, and the charts on them: SVG that follows the color scheme and needs no other file."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from patchwork_env.learning.reports.plots import SERIES, SERIES_ON_DARK
 
@@ -23,6 +24,9 @@ _TICKS = 5
 HALF_BAR = 4.0
 """Half the width of the bar that shows the bounds of a single point."""
 
+Places = list[tuple[float, float]]
+Scale = Callable[[float], float]
+
 
 class Sample(NamedTuple):
     """A point of a curve in its own units, with lower and upper bounds if it has them."""
@@ -33,48 +37,19 @@ class Sample(NamedTuple):
 
 
 class Series(NamedTuple):
-    """A curve: at least one point, in ascending order of ``x``, and the index of its color."""
+    """A curve: at least one point, in ascending order of ``x``, and the index of its color.
+
+    Colors come again, dashed, if there are not enough of them.
+    """
 
     label: str
     samples: Sequence[Sample]
     color: int
 
-
-class Tick(NamedTuple):
-    """A mark on an axis: its coordinate in the picture, and its text."""
-
-    at: float
-    text: str
-
-
-class Dot(NamedTuple):
-    """A point that tells its figures when the pointer rests on it."""
-
-    x: float
-    y: float
-    text: str
-
-
-class Line(NamedTuple):
-    """A curve as SVG paths; ``band`` is empty if the curve has no bounds."""
-
-    label: str
-    color: int
-    is_dashed: bool
-    path: str
-    band: str
-    dots: list[Dot]
-
-
-class Chart(NamedTuple):
-    """A chart as geometry; all coordinates are those of a picture of ``WIDTH`` by ``HEIGHT``."""
-
-    title: str
-    x_title: str
-    x_ticks: list[Tick]
-    y_ticks: list[Tick]
-    lines: list[Line]
-    is_thinned: bool
+    @property
+    def style(self) -> str:
+        """The classes of what is drawn in its color."""
+        return f"c{self.color % len(SERIES)}{' dashed' if self.color >= len(SERIES) else ''}"
 
 
 def draw(
@@ -84,29 +59,63 @@ def draw(
     *,
     is_share: bool = False,
     y_range: tuple[float, float] | None = None,
-) -> Chart:
+    has_legend: bool = False,
+) -> Markup:
     """Draws curves, at least one, into one chart.
 
-    ``x_title`` is the unit of the horizontal axis; ``y_range`` has the ends of the vertical one, which by
-    default are those of the curves. Shares are written as percentages, from 0 on.
+    Points tell their figures when the pointer rests on them, unless there are too many.
+
+    Args:
+        title: The title above the chart.
+        x_title: The unit of the horizontal axis.
+        series: The curves.
+        is_share: Whether heights are shares, which are written as percentages, from 0 on.
+        y_range: The ends of the vertical axis; by default those of the curves.
+        has_legend: Whether there is a legend, also for a single curve.
     """
     curves = [one._replace(samples=thinned(one.samples)) for one in series]
     samples = [sample for one in curves for sample in one.samples]
     heights = [value for sample in samples for value in (sample.y, *(sample.bounds or ()))]
-    x_marks = ticks(0.0, max(max(sample.x for sample in samples), 1e-9))
+    last = max(sample.x for sample in samples)
     if y_range is None:
         y_range = (0.0, max(heights) or 1.0) if is_share else (min(heights), max(heights))
     y_marks = ticks(*y_range)
-    to_x = _scale((0.0, max(sample.x for sample in samples) or 1.0), (LEFT, WIDTH - RIGHT))
+    to_x = _scale((0.0, last or 1.0), (LEFT, WIDTH - RIGHT))
     to_y = _scale((y_marks[0], y_marks[-1]), (HEIGHT - BOTTOM, TOP))
     write = percentage if is_share else number
-    return Chart(
-        title,
-        x_title,
-        [Tick(round(to_x(x), 1), number(x)) for x in x_marks if to_x(x) <= WIDTH - RIGHT + 0.5],
-        [Tick(round(to_y(y), 1), write(y)) for y in y_marks],
-        [_line(one, to_x, to_y, lambda sample: _describe(sample, x_title, write)) for one in curves],
-        any(len(one.samples) > MOST_POINTS for one in series),
+    right, bottom = WIDTH - RIGHT, HEIGHT - BOTTOM
+    parts = []
+    for mark in y_marks:
+        y = round(to_y(mark), 1)
+        parts += [f'<path class="grid" d="M{LEFT} {y}H{right}"/>', _text(LEFT - 6, y + 4, "end", write(mark))]
+    for mark in ticks(0.0, max(last, 1e-9)):
+        x = round(to_x(mark), 1)
+        if x <= right + 0.5:
+            parts.append(f'<path class="axis" d="M{x} {bottom}v4"/>')
+            parts.append(_text(x, bottom + 16, "middle", number(mark)))
+    parts.append(f'<path class="axis" d="M{LEFT} {bottom}H{right}"/>')
+    parts.append(_text(right, HEIGHT - 4, "end", x_title))
+    bands = [(one, _band(one.samples, to_x, to_y)) for one in curves]
+    parts += [f'<path class="band {one.style}" d="{_path(band)}Z"/>' for one, band in bands if band]
+    for one in curves:
+        places = [(to_x(sample.x), to_y(sample.y)) for sample in one.samples]
+        parts.append(f'<path class="line {one.style}" d="{_path(places)}"/>')
+        if len(places) <= _MOST_DOTS:
+            figures = [f"{one.label}: {_describe(sample, x_title, write)}" for sample in one.samples]
+            parts += [
+                f'<circle class="dot {one.style}" cx="{x:.1f}" cy="{y:.1f}" r="2.5">'
+                f"<title>{escape(text)}</title></circle>"
+                for (x, y), text in zip(places, figures, strict=True)
+            ]
+    picture = "\n".join(parts)
+    legend = "".join(
+        f'<li><span class="swatch {one.style}"></span>{escape(one.label)}</li>' for one in curves
+    )
+    legend = f'\n<ul class="legend">{legend}</ul>' if len(curves) > 1 or has_legend else ""
+    return Markup(
+        f'<figure class="chart">\n<figcaption>{escape(title)}</figcaption>\n'
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">\n{picture}\n</svg>'
+        f"{legend}\n</figure>"
     )
 
 
@@ -152,42 +161,27 @@ def percentage(value: float) -> str:
     return f"{100 * value:.3g}%"
 
 
-def _scale(values: tuple[float, float], places: tuple[float, float]) -> Callable[[float], float]:
+def _scale(values: tuple[float, float], places: tuple[float, float]) -> Scale:
     (low, high), (start, end) = values, places
     return lambda value: start + (value - low) / (high - low) * (end - start)
 
 
-def _line(
-    series: Series,
-    to_x: Callable[[float], float],
-    to_y: Callable[[float], float],
-    describe: Callable[[Sample], str],
-) -> Line:
-    places = [(to_x(sample.x), to_y(sample.y)) for sample in series.samples]
-    dots = []
-    if len(places) <= _MOST_DOTS:
-        texts = [f"{series.label}: {describe(sample)}" for sample in series.samples]
-        dots = [Dot(round(x, 1), round(y, 1), text) for (x, y), text in zip(places, texts, strict=True)]
-    is_dashed = series.color >= len(SERIES)
-    color = series.color % len(SERIES)
-    return Line(series.label, color, is_dashed, _path(places), _band(series.samples, to_x, to_y), dots)
+def _text(x: float, y: float, anchor: str, text: str) -> str:
+    return f'<text class="tick" x="{x}" y="{y}" text-anchor="{anchor}">{escape(text)}</text>'
 
 
-def _band(samples: Sequence[Sample], to_x: Callable[[float], float], to_y: Callable[[float], float]) -> str:
+def _path(places: Places) -> str:
+    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
+
+
+def _band(samples: Sequence[Sample], to_x: Scale, to_y: Scale) -> Places:
     """The outline of the area between the bounds: along the upper ones, and back along the lower ones."""
     bounded = [(to_x(sample.x), sample.bounds) for sample in samples if sample.bounds is not None]
-    if not bounded:
-        return ""
     if len(bounded) == 1:
         ((x, bounds),) = bounded
         bounded = [(x - HALF_BAR, bounds), (x + HALF_BAR, bounds)]
     upper = [(x, to_y(bounds[1])) for x, bounds in bounded]
-    lower = [(x, to_y(bounds[0])) for x, bounds in reversed(bounded)]
-    return _path(upper + lower) + "Z"
-
-
-def _path(places: Sequence[tuple[float, float]]) -> str:
-    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
+    return upper + [(x, to_y(bounds[0])) for x, bounds in reversed(bounded)]
 
 
 def _describe(sample: Sample, x_title: str, write: Callable[[float], str]) -> str:
@@ -208,6 +202,5 @@ def render(template: str, **values: Any) -> str:
         lstrip_blocks=True,
     )
     environment.filters["words"] = as_words
-    chart = {name: globals()[name] for name in ("WIDTH", "HEIGHT", "LEFT", "RIGHT", "BOTTOM", "MOST_POINTS")}
-    environment.globals |= {"chart": chart, "colors": list(zip(SERIES, SERIES_ON_DARK, strict=True))}
+    environment.globals["colors"] = list(zip(SERIES, SERIES_ON_DARK, strict=True))
     return environment.get_template(template).render(**values)

@@ -10,7 +10,7 @@ from patchwork_env.drawing.pictures import player_names
 from patchwork_env.drawing.svg_drawing import to_svg
 from patchwork_env.learning.evaluation.sample_games import position_after
 from patchwork_env.learning.reports import charts
-from patchwork_env.learning.reports.charts import Chart, Sample, Series, render
+from patchwork_env.learning.reports.charts import Sample, Series, render
 from patchwork_env.learning.reports.review import NAMES, Review, Verdict
 from patchwork_env.learning.reports.review_tables import (
     MOST_MISTAKES,
@@ -66,7 +66,7 @@ def render_page(review: Review, title: str) -> str:
     )
 
 
-def _charts(review: Review) -> list[Chart]:
+def _charts(review: Review) -> list[Markup]:
     margins = [Sample(k, evaluation.margin) for k, evaluation in enumerate(review.evaluations)]
     wins = [Sample(k, evaluation.win) for k, evaluation in enumerate(review.evaluations)]
     most = max(1.0, *(abs(sample.y) for sample in margins))

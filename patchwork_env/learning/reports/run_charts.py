@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from markupsafe import Markup
 
 from patchwork_env.core.names import counted
 from patchwork_env.games import NMBR9, PATCHWORK
 from patchwork_env.learning.evaluation.records import MatchFigures
 from patchwork_env.learning.evaluation.runners import runner_of
 from patchwork_env.learning.reports import charts
-from patchwork_env.learning.reports.charts import Chart, Sample, Series, as_words
+from patchwork_env.learning.reports.charts import Sample, Series, as_words
 from patchwork_env.learning.reports.comparison import AXES, STEPS, at_common_places
 from patchwork_env.learning.reports.run_results import Point, RunResult, name_without_seed
 
@@ -93,7 +94,7 @@ class Section(NamedTuple):
 
     title: str
     text: str
-    charts: list[Chart]
+    charts: list[Markup]
 
 
 def sections(groups: Sequence[Sequence[RunResult]]) -> list[Section]:
@@ -118,10 +119,17 @@ def sections(groups: Sequence[Sequence[RunResult]]) -> list[Section]:
     return [section for section in listed if section.charts]
 
 
-def _of_metric(name: str, groups: _Groups) -> Chart | None:
+def _of_metric(name: str, groups: _Groups) -> Markup | None:
     curves = [(label, [(run.label, run.curve(name)) for run in group]) for label, group in _labelled(groups)]
     series = _series(curves, STEPS)
-    return charts.draw(as_words(name), STEPS, series, is_share=bool(_SHARE.search(name))) if series else None
+    return (
+        _draw(groups, as_words(name), STEPS, series, is_share=bool(_SHARE.search(name))) if series else None
+    )
+
+
+def _draw(groups: _Groups, title: str, axis: str, series: list[Series], **options: Any) -> Markup:
+    """A chart, with a legend wherever there are several runs."""
+    return charts.draw(title, axis, series, has_legend=not _is_single(groups), **options)
 
 
 def _win_rates(groups: _Groups, words: Words) -> Section:
@@ -129,7 +137,7 @@ def _win_rates(groups: _Groups, words: Words) -> Section:
     for axis in AXES:
         for name, curves in _against_opponents(groups, partial(_figure, "win_rate")):
             title = f"games won{name}, over {axis}"
-            drawn.append(charts.draw(title, axis, _series(curves, axis), is_share=True, y_range=(0, 1)))
+            drawn.append(_draw(groups, title, axis, _series(curves, axis), is_share=True, y_range=(0, 1)))
     matches = words.matches[0].upper() + words.matches[1:]
     return Section("Win rates", f"{matches}. {_bands(groups)}", drawn)
 
@@ -138,7 +146,7 @@ def _evaluation_games(groups: _Groups, words: Words) -> Section:
     """The section with the figures of the evaluations' games."""
     drawn = []
     for name, curves in _against_opponents(groups, partial(_figure, "score_difference")):
-        drawn.append(charts.draw(f"score difference{name}", STEPS, _series(curves, STEPS)))
+        drawn.append(_draw(groups, f"score difference{name}", STEPS, _series(curves, STEPS)))
     first = groups[0][0]
     matches = [match for evaluation in first.evaluations for match in evaluation.matches]
     figures = dict.fromkeys(name for match in matches for name in match.sides.agent)
@@ -146,7 +154,7 @@ def _evaluation_games(groups: _Groups, words: Words) -> Section:
     for figure in figures if _is_single(groups) else ():  # of several runs it would be too many
         for name, curves in _against_opponents(groups, partial(_mean, figure)):
             series, is_share = _series(curves, STEPS), figure in shares
-            drawn.append(charts.draw(as_words(figure) + name, STEPS, series, is_share=is_share))
+            drawn.append(_draw(groups, as_words(figure) + name, STEPS, series, is_share=is_share))
     text = f"The policy's own figures, per game against each opponent. {words.figures} {_bands(groups)}"
     return Section("Games of the evaluations", text, drawn)
 

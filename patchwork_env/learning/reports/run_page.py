@@ -16,7 +16,7 @@ from patchwork_env.learning.evaluation.runners import runner_of
 from patchwork_env.learning.evaluation.sample_games import milestones
 from patchwork_env.learning.evaluation.seeds import OverSeeds, config_key, over_seeds
 from patchwork_env.learning.evaluation.statistics import STUDENT
-from patchwork_env.learning.reports.charts import render
+from patchwork_env.learning.reports.charts import MOST_POINTS, render
 from patchwork_env.learning.reports.run_charts import sections, shares_of, words_of
 from patchwork_env.learning.reports.run_results import RunResult
 
@@ -78,7 +78,6 @@ def render_page(runs: Sequence[RunResult]) -> str:
         raise ValueError(f"runs of different games have nothing to compare: {named}")
     matches = _last_matches(runs)
     groups = groups_of_seeds(runs)
-    drawn = sections(groups)
     return render(
         "run.html.jinja",
         title=", ".join(run.label for run in runs),
@@ -90,8 +89,9 @@ def render_page(runs: Sequence[RunResult]) -> str:
         statistics=STUDENT.description,
         matches=matches,
         figures=list(dict.fromkeys(name for match in matches for name in match.figures.sides.agent)),
-        sections=drawn,
-        is_thinned=any(chart.is_thinned for section in drawn for chart in section.charts),
+        sections=sections(groups),
+        most_points=MOST_POINTS,
+        is_thinned=any(len(run.metrics) > MOST_POINTS for run, *others in groups if not others),
         sample_games=_sample_games(runs),
     )
 

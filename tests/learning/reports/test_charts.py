@@ -30,6 +30,23 @@ def coordinates(path: str) -> list[tuple[float, float]]:
     return [(float(x), float(y)) for x, y in re.findall(r"[ML]([-\d.]+) ([-\d.]+)", path)]
 
 
+def paths(chart: str, kind: str) -> list[list[tuple[float, float]]]:
+    """The corners of the lines or bands of a chart."""
+    return [coordinates(path) for path in re.findall(rf'<path class="{kind} [^"]*" d="([^"]*)"', chart)]
+
+
+def dots(chart: str) -> list[tuple[float, float, str]]:
+    """The dots of a chart, with what they tell."""
+    found = re.findall(r'<circle [^>]*cx="([^"]*)" cy="([^"]*)"[^>]*><title>([^<]*)', chart)
+    return [(float(x), float(y), text) for x, y, text in found]
+
+
+def marks(chart: str, anchor: str) -> list[tuple[float, float, str]]:
+    """The texts at an axis: ``end`` is the vertical one, ``middle`` the horizontal one."""
+    found = re.findall(rf'<text class="tick" x="([^"]*)" y="([^"]*)" text-anchor="{anchor}">([^<]*)', chart)
+    return [(float(x), float(y), text) for x, y, text in found]
+
+
 def series(*heights: float, color: int = 0) -> Series:
     return Series("one", [Sample(100 * k, height) for k, height in enumerate(heights)], color)
 
@@ -74,43 +91,39 @@ def test_curves_lie_where_the_axes_say() -> None:
     chart = draw("title", "steps", [series(0.0, 0.5, 1.0)], is_share=True, y_range=(0, 1))
     bottom, right = HEIGHT - BOTTOM, WIDTH - RIGHT
     middle = ((LEFT + right) / 2, (TOP + bottom) / 2)
-    assert coordinates(chart.lines[0].path) == [(LEFT, bottom), middle, (right, TOP)]
-    assert [(dot.x, dot.y) for dot in chart.lines[0].dots] == coordinates(chart.lines[0].path)
-    assert chart.lines[0].dots[1].text == "one: 50% at 100 steps"
-    assert [(tick.at, tick.text) for tick in (chart.y_ticks[0], chart.y_ticks[-1])] == [
-        (bottom, "0%"),
-        (TOP, "100%"),
-    ]
-    assert [(tick.at, tick.text) for tick in (chart.x_ticks[0], chart.x_ticks[-1])] == [
-        (LEFT, "0"),
-        (right, "200"),
-    ]
-    assert not chart.is_thinned
+    assert paths(chart, "line") == [[(LEFT, bottom), middle, (right, TOP)]]
+    assert [[(x, y) for x, y, _ in dots(chart)]] == paths(chart, "line")
+    assert dots(chart)[1][2] == "one: 50% at 100 steps"
+    *heights, axis = marks(chart, "end")
+    assert [(y - 4, text) for _, y, text in (heights[0], heights[-1])] == [(bottom, "0%"), (TOP, "100%")]
+    assert axis[2] == "steps"
+    places = marks(chart, "middle")
+    assert [(x, text) for x, _, text in (places[0], places[-1])] == [(LEFT, "0"), (right, "200")]
 
 
 def test_bands_go_along_the_upper_bounds_and_back_along_the_lower_ones() -> None:
     samples = [Sample(0, 0.5, (0.4, 0.6)), Sample(10, 0.5, None), Sample(20, 0.5, (0.0, 1.0))]
     chart = draw("title", "steps", [Series("one", samples, 0)], y_range=(0, 1))
-    corners = coordinates(chart.lines[0].band)
+    (corners,) = paths(chart, "band")
     ys = [HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP) for share in (0.6, 1.0, 0.0, 0.4)]
     assert [y for _, y in corners] == pytest.approx(ys, abs=0.06)
     assert [x for x, _ in corners] == [LEFT, WIDTH - RIGHT, WIDTH - RIGHT, LEFT]
-    assert "(0.4 to 0.6)" in chart.lines[0].dots[0].text
-    assert draw("title", "steps", [series(1, 2)]).lines[0].band == ""
+    assert "(0.4 to 0.6)" in dots(chart)[0][2]
+    assert not paths(draw("title", "steps", [series(1, 2)]), "band")
 
 
 def test_a_single_point_shows_its_bounds() -> None:
     chart = draw("title", "steps", [Series("a", [Sample(5, 1, (0, 4))], 0)])
-    corners, (dot,) = coordinates(chart.lines[0].band), chart.lines[0].dots
-    (left, top), _, _, (_, bottom) = corners
-    assert left < dot.x < corners[1][0]
-    assert top < dot.y < bottom
+    (corners,), ((x, y, _),) = paths(chart, "band"), dots(chart)
+    (left, top), (right, _), _, (_, bottom) = corners
+    assert left < x < right
+    assert top < y < bottom
 
 
 def test_axes_of_shares_begin_at_0() -> None:
     for values, low, high in (((0.0,), "0%", "100%"), ((0.5, 0.52), "0%", "60%"), ((1.0,), "0%", "100%")):
-        marks = draw("title", "steps", [series(*values)], is_share=True).y_ticks
-        assert (marks[0].text, marks[-1].text) == (low, high)
+        first, *_, last, _ = marks(draw("title", "steps", [series(*values)], is_share=True), "end")
+        assert (first[2], last[2]) == (low, high)
 
 
 def test_everything_lies_within_the_plot() -> None:
@@ -118,10 +131,17 @@ def test_everything_lies_within_the_plot() -> None:
     noisy = [Sample(float(x), y, (y - 1, y + 1)) for x, y in enumerate(random.normal(0, 1e5, 5000).tolist())]
     for curve in (noisy, noisy[:30], noisy[:1], [Sample(0, 0.0)]):
         chart = draw("title", "steps", [Series("one", curve, 0), series(3.0)])
-        for line in chart.lines:
-            for x, y in coordinates(line.path + line.band):
+        for corners in paths(chart, "line") + paths(chart, "band"):
+            for x, y in corners:
                 assert LEFT - HALF_BAR <= x <= WIDTH - RIGHT + HALF_BAR
                 assert TOP <= y <= HEIGHT - BOTTOM
+
+
+def test_titles_and_labels_stay_text() -> None:
+    evil = "</title><script>&"
+    chart = draw(evil, evil, [Series(evil, [Sample(0, 1)], 0)], has_legend=True)
+    assert "<script" not in chart
+    assert chart.count("&lt;/title&gt;&lt;script&gt;&amp;") == 6
 
 
 def test_long_curves_are_thinned_to_means_and_extremes() -> None:
@@ -132,12 +152,12 @@ def test_long_curves_are_thinned_to_means_and_extremes() -> None:
     assert [sample.x for sample in thin] == [7.0 * k + 3 for k in range(MOST_POINTS)]
     assert thinned(samples[:MOST_POINTS]) == samples[:MOST_POINTS]
     chart = draw("title", "steps", [Series("one", samples, 0)])
-    assert chart.is_thinned
-    assert chart.lines[0].dots == []
+    assert len(paths(chart, "line")[0]) == MOST_POINTS
+    assert not dots(chart)
     bounded = [sample._replace(bounds=(sample.y - 2, sample.y + 1)) for sample in samples]
     assert thinned(bounded)[0].bounds == (-2.0, 7.0)
 
 
 def test_colors_come_again_dashed() -> None:
-    lines = draw("title", "steps", [series(1, 2, color=k) for k in (0, len(SERIES))]).lines
-    assert [(line.color, line.is_dashed) for line in lines] == [(0, False), (0, True)]
+    chart = draw("title", "steps", [series(1, 2, color=k) for k in (0, len(SERIES))])
+    assert re.findall(r'class="line ([^"]*)"', chart) == ["c0", "c0 dashed"]
