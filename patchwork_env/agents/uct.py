@@ -121,15 +121,16 @@ class UctAgent(BatchAgent):
             return int(work.actions[0])
         actions = work.actions[:count].copy()
         kernels.measure_scale(work, stream, _SAMPLES)
+        simulate = partial(kernels.simulate, work.tree, work, RULE)
+        if self.seconds:  # what is compiled takes none of the time of the move
+            _plant(state, actions, work, kernels, stream.copy())
+            simulate(stream.copy(), 1)
         visits, values = np.zeros(count, np.int64), np.zeros(count)
         parts = _POSSIBILITIES if rules.hides else 1
         began = perf_counter()
         for part in range(parts):
-            work.root[0] = state[0]
-            kernels.redraw(work.root, 0, stream)
-            start_tree(work.tree, work.root, 0)
-            add_edges(work.tree, ROOT, int(state[0]["current_player"]), actions, count)
-            self._spend(partial(kernels.simulate, work.tree, work, RULE, stream), began, part, parts)
+            _plant(state, actions, work, kernels, stream)
+            self._spend(partial(simulate, stream), began, part, parts)
             visits += work.tree.edges["visits"][:count]
             values += work.tree.edges["value_sum"][:count]
         return int(actions[np.lexsort((values, visits))[-1]])
@@ -137,11 +138,7 @@ class UctAgent(BatchAgent):
     def _work(self, rules: Rules) -> Workspace:
         workspaces: dict[str, Workspace] = self.workspace()
         if rules.name not in workspaces:
-            workspaces[rules.name] = work = _new_work(
-                rules, _MOST_NODES if self.seconds else self.simulations + 1
-            )
-            if self.seconds:  # compiled beforehand, so that it takes none of the time of the move
-                _compile(rules, work)
+            workspaces[rules.name] = _new_work(rules, _MOST_NODES if self.seconds else self.simulations + 1)
         return workspaces[rules.name]
 
     def _spend(self, simulate: Callable[[int], object], began: float, part: int = 0, parts: int = 1) -> None:
@@ -171,17 +168,14 @@ def _new_work(rules: Rules, nodes: int) -> Workspace:
     )
 
 
-def _compile(rules: Rules, work: Workspace) -> None:
-    """Compiles, or loads, all that searches of a game need."""
-    kernels, stream = _kernels(rules), seed_streams(0)
-    start = rules.set_up({**rules.options}, {})
-    rules.kernels.deal(work.root, 0, stream, start.beginning, start.chance)
-    count = kernels.list_actions(work.root, 0, work, stream)
-    kernels.measure_scale(work, stream, 1)
+def _plant(
+    state: States, actions: npt.NDArray[np.int64], work: Workspace, kernels: ModuleType, stream: Streams
+) -> None:
+    """Begins a tree with these actions, for one possibility of what the game hides."""
+    work.root[0] = state[0]
     kernels.redraw(work.root, 0, stream)
     start_tree(work.tree, work.root, 0)
-    add_edges(work.tree, ROOT, 0, work.actions, count)
-    kernels.simulate(work.tree, work, RULE, stream, 1)
+    add_edges(work.tree, ROOT, int(state[0]["current_player"]), actions, len(actions))
 
 
 # --- kernels ----------------------------------------------------------------------------------------------

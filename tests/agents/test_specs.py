@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -133,3 +134,50 @@ def test_a_third_game_has_agents_that_need_only_its_rules(spec: str) -> None:
     assert not {"greedy", "mcts"} & set(agents.names("row"))
     with pytest.raises(ValueError, match="agent 'greedy' plays patchwork and nmbr9, not row"):
         agents.as_agent("greedy", game="row")
+
+
+# --- specs that begin with a word and a colon -------------------------------------------------------------
+
+
+class Named(Agent):
+    def __init__(self, rest: str, seed: int | None, size: int = 1) -> None:
+        self.name, self.seed, self.size = rest, seed, size
+
+    def act(self, game: Any) -> int:
+        return 0
+
+
+@pytest.fixture
+def _schemes(own_registry: None) -> None:
+    agents.register("run:", Named, options={"size": specs.integer(1, 9)}, needs_trust=True)
+    agents.register("read:", Named)
+
+
+@pytest.mark.usefixtures("_schemes")
+def test_what_stands_behind_the_colon_is_for_the_factory() -> None:
+    agent = agents.load("run:./a b:c --level 3:size=4", seed=5)
+    assert (agent.name, agent.seed, agent.size) == ("./a b:c --level 3", 5, 4)  # type: ignore[attr-defined]
+    assert agents.path_of("run:./a") is None
+    assert agents.path_of("runs/a") == Path("runs/a")
+    with pytest.raises(ValueError, match="agent 'run:a' has no option 'depth'"):
+        agents.load("run:a:depth=3")
+    with pytest.raises(ValueError, match="there is an agent 'read:' already"):
+        agents.register("read:", Named)
+
+
+@pytest.mark.usefixtures("_schemes")
+@pytest.mark.parametrize(
+    ("spec", "imports", "runs"),
+    [
+        ("run:program", False, True),
+        ("run:./program --level 3", False, True),
+        ("run:", False, True),
+        ("read:program", False, False),
+        ("module:program", True, True),
+        ("run", False, False),
+        ("champion:fast", False, False),
+        ("./run:size=3", False, False),
+    ],
+)
+def test_what_runs_code_is_known_by_its_spec(spec: str, imports: bool, runs: bool) -> None:
+    assert (specs.is_import(spec), specs.runs_code(spec)) == (imports, runs)

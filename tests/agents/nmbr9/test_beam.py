@@ -9,7 +9,7 @@ import pytest
 
 from patchwork_env import agents
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
-from patchwork_env.agents.nmbr9 import plans
+from patchwork_env.agents.nmbr9 import beam, plans
 from patchwork_env.agents.nmbr9.beam import search
 from patchwork_env.agents.nmbr9.plans import Plan, as_solo_game, plan
 from patchwork_env.agents.nmbr9.value import empty_weights, read_value
@@ -141,3 +141,19 @@ def test_unknown_decks_are_refused_with_the_name_of_who_plays_them() -> None:
 def test_options_that_make_no_sense_are_refused(spec: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         agents.load(spec)
+
+
+def test_a_pool_keeps_the_best_and_nothing_twice() -> None:
+    pools, rng = beam.new_pools(2, 5), np.random.default_rng(2)
+    kept: dict[int, int] = {}
+    offers = [
+        (int(key), float(value)) for key, value in zip(rng.permutation(60), rng.random(60), strict=True)
+    ]
+    for key, value in offers + offers[:20]:
+        slot = beam.admit(pools, 1, np.uint64(key), value)
+        if slot >= 0:
+            kept[slot] = key
+    best = sorted(offers, key=lambda offer: -offer[1])[:5]
+    assert set(kept.values()) == {key for key, _ in best}
+    assert sorted(pools.values[1]) == sorted(value for _, value in best)
+    assert pools.sizes.tolist() == [0, 5]

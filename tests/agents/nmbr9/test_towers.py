@@ -1,11 +1,11 @@
-"""The search of towers: its grids, its pools, and that what it builds obeys the rules and misses nothing."""
+"""The search of towers: its grids, and that what it builds obeys the rules and misses nothing."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from patchwork_env.agents.nmbr9 import beam, towers
+from patchwork_env.agents.nmbr9 import towers
 from patchwork_env.agents.nmbr9.plans import as_solo_game, from_tower, put, run
 from patchwork_env.agents.nmbr9.towers import Rating
 from patchwork_env.nmbr9 import Game, engine
@@ -39,22 +39,6 @@ def test_grids_against_sets_of_cells() -> None:
         assert towers.perimeter(a) == edges
     piece = 13
     assert cells_of(towers.PLACES[piece, 35]) == {(2 + r, 3 + c) for r, c in SHAPES[piece]}
-
-
-def test_a_pool_keeps_the_best_and_nothing_twice() -> None:
-    pools, rng = beam.new_pools(2, 5), np.random.default_rng(2)
-    kept: dict[int, int] = {}
-    offers = [
-        (int(key), float(value)) for key, value in zip(rng.permutation(60), rng.random(60), strict=True)
-    ]
-    for key, value in offers + offers[:20]:
-        slot = beam.admit(pools, 1, np.uint64(key), value)
-        if slot >= 0:
-            kept[slot] = key
-    best = sorted(offers, key=lambda offer: -offer[1])[:5]
-    assert set(kept.values()) == {key for key, _ in best}
-    assert sorted(pools.values[1]) == sorted(value for _, value in best)
-    assert pools.sizes.tolist() == [0, 5]
 
 
 @pytest.fixture(scope="module")

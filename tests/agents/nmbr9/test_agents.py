@@ -9,8 +9,8 @@ from patchwork_env import agents
 from patchwork_env.agents import Agent, CallableAgent
 from patchwork_env.agents.nmbr9 import greedy
 from patchwork_env.nmbr9 import Game
-from patchwork_env.nmbr9.state import States, empty_states
 from patchwork_env.patchwork import Game as PatchworkGame
+from patchwork_env.testing import check_agent
 
 TURNED = [{"players": 2}, {"order": "known"}]
 FREE = {"order": "free", "max_digit": 5, "deck_size": 7}
@@ -23,57 +23,14 @@ def all_agents(seed: int = 1) -> list[Agent]:
     return [*(agents.load(spec, seed) for spec in ("random", "greedy", *learned)), function]
 
 
-def many_states(*settings: dict) -> States:
-    """Positions of several games, early and late."""
-    states = []
-    for seed in range(6):
-        game = Game(seed=seed, **settings[seed % len(settings)])
-        for _ in range(3 * seed):
-            if game.is_over:
-                break
-            game.play(agents.load("random", seed).act(game))
-        if not game.is_over:
-            states.append(game.state)
-    return np.concatenate(states)
-
-
 @pytest.mark.parametrize("agent", all_agents(), ids=lambda agent: agent.name)
 @pytest.mark.parametrize("settings", [*TURNED, FREE], ids=str)
-def test_actions_are_legal_and_leave_the_game_as_it_was(agent: Agent, settings) -> None:
-    game = Game(seed=3, **settings)
+def test_agents_keep_their_promises(agent: Agent, settings) -> None:
     if settings == FREE and ":instant" in agent.name:
         with pytest.raises(ValueError, match="does not choose digits"):
-            agent.act(game)
-        return
-    while not game.is_over:
-        before, history = game.to_bytes(), game.history
-        action = agent.act(game)
-        assert type(action) is int
-        assert (game.to_bytes(), game.history) == (before, history)
-        game.play(action)
-
-
-@pytest.mark.parametrize("agent", all_agents(), ids=lambda agent: agent.name)
-def test_a_batch_is_the_same_as_one_game_after_the_other(agent: Agent) -> None:
-    states = many_states(*TURNED)
-    before = states.tobytes()
-    agent.reseed(7)
-    batch = agent.act_batch(states)
-    assert batch.dtype == np.int64
-    assert states.tobytes() == before
-    agent.reseed(7)
-    assert batch.tolist() == [agent.act(Game.from_state(states, i)) for i in range(len(states))]
-    assert agent.act_batch(empty_states(0)).shape == (0,)
-
-
-@pytest.mark.parametrize("agent", all_agents(), ids=lambda agent: agent.name)
-def test_a_game_that_is_over_is_an_error(agent: Agent) -> None:
-    game = Game(deck=[4])
-    game.play(game.legal_actions()[0])
-    with pytest.raises(ValueError, match="the game is over"):
-        agent.act(game)
-    with pytest.raises(ValueError, match="game 1 of the batch is over"):
-        agent.act_batch(np.concatenate([Game(seed=1).state, game.state]))
+            agent.act(Game(seed=3, **settings))
+    else:
+        check_agent(agent, game="nmbr9", **settings)
 
 
 def test_random_and_greedy_play_both_games_by_their_records() -> None:
