@@ -59,8 +59,6 @@ PAGES = sorted(
 """Every page that people read."""
 PRESENT = [page for page in PAGES if page != "CHANGELOG.md"]
 """Those that speak of nothing that is gone."""
-NEED_MORE = {"patchwork_env.integrations.rllib.conversion"}
-"""Modules whose examples need Ray and a run, with whose tests they run."""
 WITH_EXAMPLES = sorted(
     {
         ".".join(path.relative_to(PROJECT).with_suffix("").parts).removesuffix(".__init__")
@@ -68,7 +66,6 @@ WITH_EXAMPLES = sorted(
         for path in (PROJECT / folder).rglob("*.py")
         if re.search(r"^\s*>>> ", path.read_text(encoding="utf-8"), re.MULTILINE)
     }
-    - NEED_MORE
 )
 """Every module with examples in its docstrings."""
 FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)

@@ -47,8 +47,6 @@ class RllibPpo(Section):
     """Weight of the policy's entropy in the loss, ``entropy_coeff`` of RLlib; more of it explores more."""
     value_coefficient: NonNegative = 0.5
     """Weight of the squared error of the value in the loss; ``vf_loss_coeff`` of RLlib."""
-    value_clip_range: Rate = 10.0
-    """Number above which squared errors of the value are clipped; ``vf_clip_param`` of RLlib."""
     clip_range: Rate = 0.2
     """By how much the probability ratio may leave 1 before the objective is clipped; ``clip_param`` of
     RLlib."""
@@ -61,10 +59,7 @@ class RllibPpo(Section):
     """Norm to which longer gradients are shortened; ``grad_clip`` of RLlib."""
     kl_coefficient: NonNegative = 0.0
     """Weight, in the loss, of the KL divergence from the policy that played, at the beginning; RLlib then
-    adapts it to ``kl_target``. ``kl_coeff`` of RLlib."""
-    kl_target: Rate = 0.01
-    """KL divergence that the adapted ``kl_coefficient`` aims at; it does not end the learning of an
-    iteration."""
+    adapts it, so that the divergence comes near 0.01. ``kl_coeff`` of RLlib."""
     initial_policy: str | None = None
     """Path or name of a policy of the same game to start from, whose network has the same size; null starts
     from random weights."""

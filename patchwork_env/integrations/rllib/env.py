@@ -14,11 +14,21 @@ from patchwork_env.envs.aec import GameAECEnv
 from patchwork_env.envs.options import complete
 from patchwork_env.envs.spaces import MaskedObservation
 from patchwork_env.games import PATCHWORK, rules_of
-from patchwork_env.integrations.rllib.league import LEAGUE_FRACTION
-from patchwork_env.integrations.rllib.rewards import final_rewards
+from patchwork_env.learning.algorithms.common.advantages import combine_reward
 from patchwork_env.learning.config import Reward
 
-ALL = "__all__"
+LEAGUE_FRACTION = "league_fraction"
+"""The setting with the fraction of the games against past selves."""
+_ALL = "__all__"
+_SETTINGS: dict[str, Any] = {
+    "game": PATCHWORK,
+    "reward": {},
+    "points": None,
+    "players": 2,
+    "special_patches": "revised",
+    LEAGUE_FRACTION: 0.0,
+}
+"""The defaults of all settings; points of None depend on the number of players."""
 _Steps = tuple[
     dict[str, MaskedObservation],
     dict[str, float],
@@ -37,8 +47,8 @@ class GameMultiAgentEnv(MultiAgentEnv):
     **Observations and actions**: those of the PettingZoo environments: ``{"observation": float32 vector,
     "action_mask": int8}``. When the game ends all players get a last observation, with a mask of zeros.
 
-    **Rewards**: those of ``final_rewards`` at the end of the game, for every player, whoever made the last
-    move; in NMBR 9 also ``points`` for every point, at once.
+    **Rewards**: those of :func:`final_rewards` at the end of the game, for every player, whoever made the
+    last move; in NMBR 9 also ``points`` for every point, at once.
 
     Args:
         config: The settings by name, each with a default: ``game``, ``"patchwork"``; ``reward``, keys of that
@@ -59,7 +69,12 @@ class GameMultiAgentEnv(MultiAgentEnv):
     def __init__(self, config: Mapping[str, Any] | None = None) -> None:
         super().__init__()
         settings = complete(config or {}, _SETTINGS, (), "the env_config of GameMultiAgentEnv")
-        self._aec = _new_aec_env(settings)
+        self._aec: GameAECEnv
+        if rules_of(settings["game"]).name == PATCHWORK:  # its rewards are 0 until the end
+            track = settings["special_patches"]
+            self._aec = patchwork_v0.raw_env(special_patches=track, first_player="random")
+        else:  # its rewards are the points gained
+            self._aec = nmbr9_v0.raw_env(players=settings["players"], rewards="score")
         self._reward = Reward(**settings["reward"])
         points = settings["points"]
         self._points = float(len(self._aec.possible_agents) == 1 if points is None else points)
@@ -107,8 +122,8 @@ class GameMultiAgentEnv(MultiAgentEnv):
         return (
             self._observe(*to_observe),
             rewards,
-            dict.fromkeys((*self.possible_agents, ALL), over),
-            dict.fromkeys((*self.possible_agents, ALL), False),
+            dict.fromkeys((*self.possible_agents, _ALL), over),
+            dict.fromkeys((*self.possible_agents, _ALL), False),
             {},
         )
 
@@ -122,19 +137,19 @@ class GameMultiAgentEnv(MultiAgentEnv):
         return {agent: self._aec.observe(agent) for agent in agents}
 
 
-_SETTINGS: dict[str, Any] = {
-    "game": PATCHWORK,
-    "reward": {},
-    "points": None,
-    "players": 2,
-    "special_patches": "revised",
-    LEAGUE_FRACTION: 0.0,
-}
-"""The defaults of all settings; points of None depend on the number of players."""
+def final_rewards(reward: Reward, game: BaseGame) -> list[float]:
+    """The rewards of all players for a game that is over.
 
-
-def _new_aec_env(config: Mapping[str, Any]) -> GameAECEnv:
-    """The PettingZoo environment; its rewards are the points gained, and 0 in Patchwork until the end."""
-    if rules_of(config["game"]).name == PATCHWORK:
-        return patchwork_v0.raw_env(special_patches=config["special_patches"], first_player="random")
-    return nmbr9_v0.raw_env(players=config["players"], rewards="score")
+    They are ``reward.outcome`` times the outcome as the environments define it (1 for a sole winner,
+    ``-1 / (n - 1)`` for each of the others), plus ``reward.margin`` times the difference to the best of the
+    others, divided by ``margin_scale`` and clipped to -1 ... 1. A single player can neither win nor lose, and
+    gets 0.
+    """
+    scores = game.scores()
+    players = range(len(scores))
+    if len(players) == 1:
+        return [0.0]
+    outcomes = [game.rules.kernels.outcome(game.state, 0, player) for player in players]
+    margins = [score - max(scores[:player] + scores[player + 1 :]) for player, score in enumerate(scores)]
+    rewards: list[float] = combine_reward(reward, np.array(outcomes, float), np.array(margins)).tolist()
+    return rewards

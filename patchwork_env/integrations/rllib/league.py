@@ -8,23 +8,26 @@ league games. In these the learner has one seat, another one in every game.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import ray
 import torch
 from ray.rllib.callbacks.callbacks import RLlibCallback
+from torch import Tensor
 
+from patchwork_env.core.game import BaseGame
+from patchwork_env.games import rules_of
+from patchwork_env.integrations.rllib.env import LEAGUE_FRACTION
+from patchwork_env.learning.algorithms.common.stats import statistics_of_games
 from patchwork_env.learning.config import League
 
 MAIN = "main"
 """The policy that learns."""
 _SPARE_SLOTS = 2
 """Slots for past selves that are drawn while games against earlier ones go on."""
-LEAGUE_FRACTION = "league_fraction"
-"""The key of the fraction of the games with past selves, among the environment's settings."""
 
 
 def num_slots(league: League) -> int:
@@ -35,13 +38,6 @@ def num_slots(league: League) -> int:
 def past_self(slot: int) -> str:
     """The name of a frozen policy."""
     return f"past_{slot}"
-
-
-def policy_of(agent: str, episode: Any, **_: Any) -> str:
-    """RLlib's policy mapping: the policy of an agent in a game that :class:`LeagueCallback` has named."""
-    seats = _read(episode.id_)
-    mine = seats.slot < 0 or int(agent.removeprefix("player_")) == seats.seat
-    return MAIN if mine else past_self(seats.slot)
 
 
 class Seats(NamedTuple):
@@ -87,28 +83,20 @@ def allotted(
     return kept | dict(zip(free, new, strict=False))
 
 
-class Finished(NamedTuple):
-    """A game that has ended.
-
-    Attributes:
-        seats: Who sat where.
-        state: The bytes of the last state record.
-        turns: The number of turns of all players.
-    """
-
-    seats: Seats
-    state: bytes
-    turns: int
+# --- RLlib's hooks ----------------------------------------------------------------------------------------
 
 
-def _name(seats: Seats, identity: str) -> str:
-    """A name for a game, which all of its chunks have; of most chunks the mapping sees nothing else."""
-    return f"{seats.slot}:{seats.seat}:{seats.snapshot}:{identity}"
-
-
-def _read(name: str) -> Seats:
+def _seats_in(name: str) -> Seats:
+    """The seats in the name of a game, which is all that the mapping sees of most of its chunks."""
     slot, seat, snapshot, _ = name.split(":", 3)
     return Seats(int(slot), int(seat), int(snapshot))
+
+
+def policy_of(agent: str, episode: Any, **_: Any) -> str:
+    """RLlib's policy mapping: the policy of an agent in a game that :class:`LeagueCallback` has named."""
+    seats = _seats_in(episode.id_)
+    mine = seats.slot < 0 or int(agent.removeprefix("player_")) == seats.seat
+    return MAIN if mine else past_self(seats.slot)
 
 
 class LeagueCallback(RLlibCallback):
@@ -127,12 +115,12 @@ class LeagueCallback(RLlibCallback):
             getattr(env_runner, "opponents", ()),
         )
         env_runner.slots = getattr(env_runner, "slots", {}) | {env_index: seats.slot}
-        episode.id_ = _name(seats, episode.id_)
+        episode.id_ = f"{seats.slot}:{seats.seat}:{seats.snapshot}:{episode.id_}"
 
     def on_episode_end(self, *, episode: Any, env_runner: Any, env: Any, env_index: int, **_: Any) -> None:
         """Notes how a game ended."""
-        state = env.envs[env_index].unwrapped.finished.state
-        finished = Finished(_read(episode.id_), state.tobytes(), episode.env_t)
+        game = env.envs[env_index].unwrapped.finished
+        finished = finished_game(game, _seats_in(episode.id_), episode.env_t)
         env_runner.finished = [*getattr(env_runner, "finished", []), finished]
 
     def on_sample_end(self, *, samples: list[Any], **_: Any) -> None:
@@ -147,30 +135,23 @@ class LeagueCallback(RLlibCallback):
 # --- called with an env runner ----------------------------------------------------------------------------
 
 
-def take_finished(env_runner: Any) -> list[Finished]:
-    """The games that have ended since the last call."""
-    finished: list[Finished] = getattr(env_runner, "finished", [])
-    env_runner.finished = []
-    return finished
-
-
 def slots_in_play(env_runner: Any) -> set[int]:
     """The slots of the past selves whose games have not ended."""
     return set(getattr(env_runner, "slots", {}).values()) - {-1}
 
 
 def set_opponents(
-    weights: Mapping[int, Mapping[str, npt.NDArray[Any]]], opponents: Sequence[tuple[int, int]]
+    weights: Mapping[int, Mapping[str, Tensor]], opponents: Sequence[tuple[int, int]]
 ) -> Callable[[Any], None]:
-    """A function that gives an env runner the states of its past selves, by slot, from the object store.
+    """A function that gives an env runner the weights of its past selves, by slot, from the object store.
 
     ``opponents`` are the slots and numbers of the past selves that games begin against.
     """
     reference = ray.put(dict(weights))
 
     def work(env_runner: Any) -> None:
-        for slot, state in ray.get(reference).items():
-            env_runner.module[past_self(slot)].set_state(state)
+        for slot, of_slot in ray.get(reference).items():
+            env_runner.module[past_self(slot)].network.load_state_dict(of_slot)
         env_runner.opponents = tuple(opponents)
 
     return work
@@ -186,3 +167,58 @@ def set_salt(seed: int, salt: int) -> Callable[[Any], None]:
             env.unwrapped.salt = salt
 
     return work
+
+
+# --- results ----------------------------------------------------------------------------------------------
+
+
+class Finished(NamedTuple):
+    """A game that has ended.
+
+    Attributes:
+        seats: Who sat where.
+        state: The bytes of the last state record.
+        turns: The number of turns of all players.
+        won: The share of the win of the learner's seat: one half if it is shared with others.
+    """
+
+    seats: Seats
+    state: bytes
+    turns: int
+    won: float
+
+
+def finished_game(game: BaseGame, seats: Seats, turns: int) -> Finished:
+    """What is told of a game that is over."""
+    winners = game.winners()
+    won = (1.0 if winners == (seats.seat,) else 0.5) if seats.seat in winners else 0.0
+    return Finished(seats, game.state.tobytes(), turns, won)
+
+
+def take_finished(env_runner: Any) -> list[Finished]:
+    """The games that have ended since the last call."""
+    finished: list[Finished] = getattr(env_runner, "finished", [])
+    env_runner.finished = []
+    return finished
+
+
+def statistics(game: str, finished: Sequence[Finished]) -> dict[str, float]:
+    """Mean figures of games that have ended; empty without any."""
+    if not finished:
+        return {}
+    rules = rules_of(game)
+    finals = np.frombuffer(b"".join(one.state for one in finished), rules.dtype)
+    return statistics_of_games(rules, finals) | {
+        "turns_per_game": float(np.mean([one.turns for one in finished]))
+    }
+
+
+def league_results(finished: Sequence[Finished]) -> tuple[dict[int, float], dict[int, float]]:
+    """The learner's wins, a shared one counting as half, and all games; both by snapshot."""
+    wins: defaultdict[int, float] = defaultdict(float)
+    games: defaultdict[int, float] = defaultdict(float)
+    for one in finished:
+        if one.seats.slot >= 0:
+            games[one.seats.snapshot] += 1
+            wins[one.seats.snapshot] += one.won
+    return wins, games

@@ -65,9 +65,7 @@ class ChosenActions(Distribution):
         """Raises NotImplementedError: the module draws the actions itself."""
         raise NotImplementedError("PolicyModule draws the actions; a summary of them cannot")
 
-    def rsample(self, **_: Any) -> Any:
-        """See :meth:`sample`."""
-        raise NotImplementedError("actions are discrete")
+    rsample = sample
 
 
 class PolicyModule(TorchRLModule, ValueFunctionAPI):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import math
 import time
-import weakref
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -13,26 +12,34 @@ from typing import Any, TypeVar
 
 import numpy as np
 import torch
+from ray.rllib.algorithms.ppo import PPO, PPOConfig
+from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 from ray.rllib.utils.schedules.scheduler import Scheduler
 from torch import nn
 
+from patchwork_env import agents
 from patchwork_env.agents import Agent
-from patchwork_env.agents.policy import PolicyAgent, write_policy
-from patchwork_env.errors import DivergenceError, NoWorkersError
-from patchwork_env.integrations.rllib.algorithm import ppo_config, sizes_of
+from patchwork_env.agents.networks import NetworkConfig, PolicyNetwork, network_class
+from patchwork_env.agents.policy import PolicyAgent, read_network, write_policy
+from patchwork_env.errors import ConfigError, NoWorkersError
+from patchwork_env.integrations.masked_policy import check_learned
 from patchwork_env.integrations.rllib.config import RllibPpoConfig
-from patchwork_env.integrations.rllib.conversion import initial_network, state_of
+from patchwork_env.integrations.rllib.env import LEAGUE_FRACTION, GameMultiAgentEnv
 from patchwork_env.integrations.rllib.league import (
     MAIN,
+    LeagueCallback,
     allotted,
+    league_results,
     num_slots,
     past_self,
+    policy_of,
     set_opponents,
     set_salt,
     slots_in_play,
+    statistics,
     take_finished,
 )
-from patchwork_env.integrations.rllib.results import league_results, statistics
+from patchwork_env.integrations.rllib.module import module_spec
 from patchwork_env.learning.algorithms.common.league import SnapshotPool
 from patchwork_env.learning.algorithms.common.state import State, load_optimizer_state, optimizer_state
 from patchwork_env.learning.algorithms.common.trainer import Trainer, grouped
@@ -76,16 +83,17 @@ class RllibTrainer(Trainer):
     def __init__(self, config: RllibPpoConfig) -> None:
         super().__init__(config)
         torch.manual_seed(config.seed)
-        settings = config.rllib_ppo
         self.random = np.random.default_rng(config.seed)
         self.pool: SnapshotPool[nn.Module] = SnapshotPool(config.effective_league)
         self._slots: dict[int, int] = {}
-        network = initial_network(config.game, sizes_of(config), settings.initial_policy)
+        network = _initial_network(config)
         with ExitStack() as stack:
-            self._algorithm = _build(config, stack)
+            stack.enter_context(connected(config.cluster.address, config.cluster.workers))
+            with _without_warnings():
+                self._algorithm = ppo_config(config).build_algo()
+            stack.callback(self._algorithm.stop)
             self._resources = stack.pop_all()
-        weakref.finalize(self, self._resources.close)
-        self.network = self._learner.module[MAIN].unwrapped().network
+        self.network = self._network_of(MAIN)
         self.network.load_state_dict(network.state_dict())
         self._broadcast()
 
@@ -96,6 +104,10 @@ class RllibTrainer(Trainer):
     @property
     def _learner(self) -> Any:
         return self._algorithm.learner_group._learner
+
+    def _network_of(self, policy: str) -> PolicyNetwork:
+        network: PolicyNetwork = self._learner.module[policy].unwrapped().network
+        return network
 
     def step(self) -> dict[str, float]:
         """One batch of turns and the learning from it; see :meth:`Trainer.step`."""
@@ -136,20 +148,20 @@ class RllibTrainer(Trainer):
         in_play = {self._slots[slot] for slot in busy if slot in self._slots}
         drawn = self.pool.draw(self.random, in_play)
         self._slots = allotted(drawn, self._slots, busy, num_slots(self.pool.config))
-        states = {slot: state_of(self.pool.policy(number)) for slot, number in self._slots.items()}
-        for slot, state in states.items():  # RLlib sends the learner's copies along with its policy
-            self._learner.module[past_self(slot)].set_state(state)
+        weights = {slot: self.pool.policy(number).state_dict() for slot, number in self._slots.items()}
+        for slot, of_slot in weights.items():  # RLlib sends the learner's copies along with its policy
+            self._network_of(past_self(slot)).load_state_dict(of_slot)
         slots = {number: slot for slot, number in self._slots.items()}
-        self._everywhere(set_opponents(states, [(slots[n], n) for n in drawn if n in slots]))
+        self._everywhere(set_opponents(weights, [(slots[n], n) for n in drawn if n in slots]))
 
     def _set_schedules(self) -> None:
         """Sets rates and coefficients; RLlib's own schedules would begin anew in a resumed run."""
         settings, learner = self.config.rllib_ppo, self._learner
-        entropy = Scheduler(
-            fixed_value_or_schedule=settings.entropy_coefficient.at(self.progress), framework="torch"
+        entropy, rate = (
+            Scheduler(fixed_value_or_schedule=schedule.at(self.progress), framework="torch")
+            for schedule in (settings.entropy_coefficient, settings.learning_rate)
         )
         learner.entropy_coeff_schedulers_per_module[MAIN] = entropy
-        rate = Scheduler(fixed_value_or_schedule=settings.learning_rate.at(self.progress), framework="torch")
         learner._optimizer_lr_schedules[self._optimizer] = rate
         learner._set_optimizer_lr(self._optimizer, rate.get_current_value())
 
@@ -167,18 +179,14 @@ class RllibTrainer(Trainer):
         losses = {f"losses/{name}": float(learned[theirs]) for theirs, name in _LOSSES.items()}
         if self.config.rllib_ppo.kl_coefficient > 0:
             losses["losses/kl"] = float(learned["mean_kl_loss"])
-        weights = sum(float(parameter.detach().sum()) for parameter in self.network.parameters())
-        if not math.isfinite(losses["losses/loss"] + losses["losses/gradient_norm"] + weights):
-            listed = ", ".join(f"{name} {value:.4g}" for name, value in losses.items())
-            message = f"training diverged: the sum of the weights is {weights:.4g} ({listed})"
-            raise DivergenceError(message, losses)
+        check_learned(self.network, losses)
         return losses
 
     def _results_of_games(self) -> dict[str, float]:
         """Figures of the games that ended; tells the league how those against past selves did."""
         game = self.config.game
         finished = [one for part in self._everywhere(take_finished) for one in part]
-        wins, games = league_results(game, finished)
+        wins, games = league_results(finished)
         self.pool.record(wins, games)
         metrics = grouped("games", statistics(game, finished)) | grouped("league", self.pool.statistics())
         if games:
@@ -225,31 +233,98 @@ class RllibTrainer(Trainer):
         self.pool.load_state_dict(state["league"], self.network)
         self.random.bit_generator.state = state["random"]
         self._learner.curr_kl_coeffs_per_module[MAIN].data.fill_(state["kl_coefficient"])
-        self._begin_other_games(self.iteration)
+        self._everywhere(set_salt(self.config.seed, self.iteration))
         self._broadcast()
 
-    def _begin_other_games(self, iteration: int) -> None:
-        self._everywhere(set_salt(self.config.seed, iteration))
+
+# --- beginning --------------------------------------------------------------------------------------------
 
 
-def _build(config: RllibPpoConfig, stack: ExitStack) -> Any:
-    """RLlib's algorithm, which ends with the stack."""
-    stack.enter_context(connected(config.cluster.address, config.cluster.workers))
-    with _quiet():
-        algorithm = ppo_config(config).build_algo()
-    stack.callback(algorithm.stop)
-    return algorithm
+class GamePPO(PPO):
+    """RLlib's PPO without a folder of its own for logs, for runs have theirs."""
+
+    def _setup_logdir(self) -> None:
+        self._logdir = None
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def _without_warnings() -> Iterator[None]:
     """Silences RLlib's warnings about itself."""
-    loggers = [logging.getLogger(name) for name in ("ray", "ray.rllib")]
-    levels = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.ERROR)
+    logging.disable(logging.WARNING)
     try:
         yield
     finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
+        logging.disable(logging.NOTSET)
+
+
+def ppo_config(config: RllibPpoConfig) -> PPOConfig:
+    """RLlib's configuration of a run."""
+    settings, workers = config.rllib_ppo, config.cluster.workers
+    games = settings.num_envs * max(workers, 1)
+    turns = math.ceil(settings.batch_size / games)
+    policies = [MAIN, *(past_self(slot) for slot in range(num_slots(config.effective_league)))]
+    spec = module_spec(config.game, NetworkConfig(**config.network.model_dump()))
+    result = (
+        PPOConfig(algo_class=GamePPO)
+        .environment(GameMultiAgentEnv, env_config=env_config(config), disable_env_checking=True)
+        .env_runners(
+            num_env_runners=workers,
+            num_envs_per_env_runner=settings.num_envs,
+            rollout_fragment_length=turns,
+            batch_mode="truncate_episodes",
+        )
+        .learners(num_learners=0)
+        .training(
+            train_batch_size_per_learner=turns * games,
+            minibatch_size=settings.minibatch_size,
+            num_epochs=settings.epochs,
+            lr=settings.learning_rate.start,
+            entropy_coeff=settings.entropy_coefficient.start,
+            gamma=settings.gamma,
+            lambda_=settings.gae_lambda,
+            clip_param=settings.clip_range,
+            vf_loss_coeff=settings.value_coefficient,
+            grad_clip=settings.max_gradient_norm,
+            use_kl_loss=settings.kl_coefficient > 0,
+            kl_coeff=settings.kl_coefficient,
+        )
+        .multi_agent(policies=set(policies), policy_mapping_fn=policy_of, policies_to_train=[MAIN])
+        .rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs=dict.fromkeys(policies, spec)))
+        .callbacks(LeagueCallback)
+        .debugging(seed=config.seed % 2**31, log_level="ERROR")
+    )
+    assert isinstance(result, PPOConfig)
+    return result
+
+
+def env_config(config: RllibPpoConfig) -> dict[str, Any]:
+    """The settings of ``GameMultiAgentEnv`` for a run."""
+    return {
+        "game": config.game,
+        "special_patches": config.special_patches,
+        "reward": config.reward.model_dump(),
+        "points": config.rllib_ppo.points,
+        "players": config.rllib_ppo.players,
+        LEAGUE_FRACTION: config.effective_league.fraction,
+    }
+
+
+def _initial_network(config: RllibPpoConfig) -> PolicyNetwork:
+    """The network that a run begins with: that of ``initial_policy``, or one with random weights.
+
+    Raises:
+        ConfigError: The policy cannot be read, or is of another kind or of other sizes.
+    """
+    sizes, spec = NetworkConfig(**config.network.model_dump()), config.rllib_ppo.initial_policy
+    if spec is None:
+        return network_class(config.game)(sizes)
+    try:
+        network, _ = read_network(agents.path_of(spec) or Path(spec), network_class(config.game))
+    except (ValueError, OSError) as error:
+        raise ConfigError(f"rllib_ppo.initial_policy is {spec!r}: {error}") from None
+    if network.config != sizes:
+        raise ConfigError(
+            f"rllib_ppo.initial_policy is {spec!r}, a network of {network.config}; the section network asks "
+            f"for {sizes}"
+        )
+    return network.train()

@@ -23,7 +23,7 @@ from patchwork_env.envs.spaces import GameSpaces
 from patchwork_env.errors import DivergenceError
 from patchwork_env.games import GAMES, rules_of
 from patchwork_env.integrations.masked_policy import Evaluated, draw, evaluate, legal_actions, likeliest
-from patchwork_env.learning.algorithms.common.gradients import ThreadPool
+from patchwork_env.learning.algorithms.common.gradients import ThreadPool, listed
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 
 Masks = npt.NDArray[Any] | Tensor
@@ -133,8 +133,7 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
         results = in_parallel(self._threads, work, list(self.parameters()), samples)
         if not all(torch.isfinite(result.sum()) for result in results):
             means = {name: result.mean().item() for name, result in zip(_NAMES, results, strict=True)}
-            listed = ", ".join(f"{name} {mean:.4g}" for name, mean in means.items())
-            raise DivergenceError(f"training diverged: means over a minibatch are {listed}", means)
+            raise DivergenceError(f"training diverged: means over a minibatch are {listed(means)}", means)
         return cast(tuple[Tensor, Tensor, Tensor], results)
 
     def get_distribution(self, obs: Any, action_masks: Masks | None = None) -> MaskableDistribution:

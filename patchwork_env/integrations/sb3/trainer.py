@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,6 +24,7 @@ from patchwork_env.agents.policy import write_policy
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.game import Rules
 from patchwork_env.errors import ConfigError, DivergenceError
+from patchwork_env.integrations.masked_policy import check_learned
 from patchwork_env.integrations.sb3.agents import as_agent
 from patchwork_env.integrations.sb3.config import MaskablePpoConfig
 from patchwork_env.integrations.sb3.policy import BoolMaskBuffer, LegalMlpPolicy, PatchworkPolicy
@@ -169,11 +169,7 @@ class MaskablePpoTrainer(Trainer):
         """
         losses = {f"losses/{name}": float(noted[f"train/{theirs}"]) for theirs, name in _LOSSES.items()}
         losses["losses/entropy"] *= -1
-        weights = sum(float(parameter.detach().sum()) for parameter in self.network.parameters())
-        if not math.isfinite(sum(losses.values()) + weights):
-            listed = ", ".join(f"{name} {value:.4g}" for name, value in losses.items())
-            message = f"training diverged: the sum of the weights is {weights:.4g} ({listed})"
-            raise DivergenceError(message, losses, self._rollout())
+        check_learned(self.network, losses, self._rollout())
         return losses
 
     def _rollout(self) -> dict[str, npt.NDArray[Any]]:

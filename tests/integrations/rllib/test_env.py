@@ -11,10 +11,8 @@ pytest.importorskip("ray")
 
 from patchwork_env import nmbr9, patchwork
 from patchwork_env.errors import IllegalActionError, UnknownOptionError
-from patchwork_env.integrations.rllib import rewards as rewards_module
-from patchwork_env.integrations.rllib.algorithm import env_config
-from patchwork_env.integrations.rllib.env import GameMultiAgentEnv
-from patchwork_env.integrations.rllib.rewards import final_rewards
+from patchwork_env.integrations.rllib.env import GameMultiAgentEnv, final_rewards
+from patchwork_env.integrations.rllib.trainer import env_config
 from patchwork_env.learning.config import Reward
 from tests.integrations.rllib.small import small_config
 from tests.test_documents import examples, run_example
@@ -134,21 +132,22 @@ def test_rewards_are_those_of_the_results():
     assert other == -one
 
 
-@pytest.mark.parametrize(
-    ("scores", "expected"),
-    [
-        ((40, 20), [1.25, -1.25]),
-        ((30, 30), [0.0, 0.0]),
-        ((90, 10, 50), [1.5, -1.0, -1.0]),
-        ((7,), [0.0]),
-    ],
-)
-def test_rewards_of_nmbr9(monkeypatch, scores, expected):
-    game = nmbr9.Game(seed=1, players=len(scores))
-    monkeypatch.setattr(nmbr9.Game, "scores", lambda self: scores)
-    shares = {(40, 20): [1, -1], (30, 30): [0, 0], (90, 10, 50): [1, -0.5, -0.5]}.get(scores)
-    monkeypatch.setattr(rewards_module, "outcome", lambda states, i, player: shares[player])
-    assert final_rewards(REWARD, game) == pytest.approx(expected)
+@pytest.mark.parametrize("players", [1, 2, 3])
+def test_rewards_of_nmbr9(players):
+    rng = np.random.default_rng(players)
+    for seed in range(3):
+        game = nmbr9.Game(seed=seed, players=players)
+        while not game.is_over:
+            game.play(rng.choice(game.legal_actions()))
+        scores, winners = game.scores(), game.winners()
+        for player, reward in enumerate(final_rewards(REWARD, game)):
+            others = [score for other, score in enumerate(scores) if other != player]
+            if not others:
+                assert reward == 0
+                continue
+            outcome = players * (player in winners) / len(winners) - 1
+            margin = np.clip((scores[player] - max(others)) / 40, -1, 1)
+            assert reward == pytest.approx(outcome / (players - 1) + 0.5 * margin)
 
 
 def test_actions_that_are_not_legal_are_refused_and_change_nothing():

@@ -16,12 +16,14 @@ from patchwork_env.integrations.rllib.league import (
     Finished,
     Seats,
     allotted,
+    finished_game,
+    league_results,
     num_slots,
     past_self,
     policy_of,
     seats_of,
+    statistics,
 )
-from patchwork_env.integrations.rllib.results import league_results, statistics
 from patchwork_env.learning.config import League
 from tests.integrations.rllib.small import small_config
 
@@ -69,40 +71,37 @@ def test_a_snapshot_waits_for_a_slot_that_no_game_needs():
     assert allotted([7, 8], slots, set(), 3) == {0: 8, 2: 7}
 
 
-def finished_game(game, seats):
+def played_out(game):
+    rng = np.random.default_rng(0)
     while not game.is_over:
-        game.play(game.legal_actions()[0])
-    return Finished(seats, game.state.tobytes(), len(game.history))
+        game.play(rng.choice(game.legal_actions()))
+    return game
 
 
 def test_wins_are_counted_by_the_learners_seat():
-    game = patchwork.Game(seed=1)
+    game = played_out(patchwork.Game(seed=1))
     seats = [Seats(-1, 0), Seats(0, 0, 5), Seats(0, 1, 5), Seats(0, 1, 6)]
-    wins, games = league_results("patchwork", [finished_game(game, each) for each in seats])
+    wins, games = league_results([finished_game(game, each, 40) for each in seats])
     assert games == {5: 2, 6: 1}
     assert wins == {5: 1, 6: float(game.winner() == 1)}
 
 
-def test_ties_are_half_a_win_and_several_rivals_are_met_by_the_best(monkeypatch):
-    game = nmbr9.Game(seed=1, players=3)
-    state = game.state.tobytes()
-    scores = {0: 5, 1: 9, 2: 9}
-    monkeypatch.setattr("patchwork_env.nmbr9.engine.score", lambda states, i, player: scores[player])
-    finished = [Finished(Seats(0, seat, 4), state, 60) for seat in (0, 1, 2)]
-    assert league_results("nmbr9", finished) == ({4: 1.0}, {4: 3.0})
+def test_a_shared_win_is_half_a_win(monkeypatch):
+    game = played_out(nmbr9.Game(seed=1, players=3))
+    monkeypatch.setattr(nmbr9.Game, "scores", lambda self: (5, 9, 9))
+    finished = [finished_game(game, Seats(0, seat, 4), 60) for seat in (0, 1, 2)]
+    assert [one.won for one in finished] == [0, 0.5, 0.5]
+    assert league_results(finished) == ({4: 1.0}, {4: 3.0})
 
 
 def test_figures_of_games():
     assert statistics("patchwork", []) == {}
-    found = statistics("patchwork", [finished_game(patchwork.Game(seed=s), Seats(-1, 0)) for s in range(3)])
-    assert found["turns_per_game"] > 20
+    ended = [finished_game(played_out(patchwork.Game(seed=s)), Seats(-1, 0), 30 + s) for s in range(3)]
+    found = statistics("patchwork", ended)
+    assert found["turns_per_game"] == 31
     assert found["winner_score"] >= found["score"] >= found["loser_score"]
-    games = [nmbr9.Game(seed=seed, players=2) for seed in range(2)]
-    rng = np.random.default_rng(0)
-    for game in games:
-        while not game.is_over:
-            game.play(rng.choice(game.legal_actions()))
-    found = statistics("nmbr9", [Finished(Seats(-1, 0), game.state.tobytes(), 40) for game in games])
-    assert found["score"] == np.mean([game.scores() for game in games])
+    games = [played_out(nmbr9.Game(seed=seed, players=2)) for seed in range(2)]
+    found = statistics("nmbr9", [Finished(Seats(-1, 0), game.state.tobytes(), 40, 0.0) for game in games])
+    assert found["score"] == np.mean([game.scores()[0] for game in games])
     assert found["levels"] >= 1
     assert found["turns_per_game"] == 40

@@ -14,11 +14,10 @@ from ray.rllib.core.columns import Columns
 
 from patchwork_env import agents
 from patchwork_env.agents.networks import NetworkConfig, network_class
-from patchwork_env.agents.policy import PolicyAgent
+from patchwork_env.agents.policy import PolicyAgent, read_network, save_policy
 from patchwork_env.games import rules_of
-from patchwork_env.integrations.rllib.conversion import from_rllib, load_state, state_of, to_rllib
+from patchwork_env.integrations.masked_policy import IMPOSSIBLE, evaluate
 from patchwork_env.integrations.rllib.module import ChosenActions, module_spec
-from patchwork_env.learning.algorithms.common.masked_policy import IMPOSSIBLE, evaluate
 from patchwork_env.patchwork.actions import FIRST_BUY
 
 pytestmark = pytest.mark.ray
@@ -172,11 +171,10 @@ def test_the_divergence_is_estimated_without_bias():
 @pytest.mark.parametrize("game", GAMES)
 def test_policies_go_to_checkpoints_and_back(game, tmp_path):
     games, module = positions(game, range(3)), new_module(game)
-    from_rllib(game, SIZES, module.get_state(), tmp_path / "policy", {"made": "here"})
-    sizes, state = to_rllib(game, tmp_path / "policy")
-    assert sizes == SIZES
-    other = module_spec(game, sizes).build()
-    other.set_state(state)
+    save_policy(tmp_path / "policy", module.network)
+    network, _ = read_network(tmp_path / "policy", network_class(game))
+    other = module_spec(game, network.config).build()
+    other.network.load_state_dict(network.state_dict())
     with torch.no_grad():
         one, same = module.evaluate(batch_of(games)), other.evaluate(batch_of(games))
     assert torch.equal(one.output.log_probabilities, same.output.log_probabilities)
@@ -185,25 +183,3 @@ def test_policies_go_to_checkpoints_and_back(game, tmp_path):
     states = np.concatenate([played.state for played in games])
     played = other.forward_inference(batch_of(games))[Columns.ACTIONS]
     np.testing.assert_array_equal(agent.act_batch(states), played.numpy())
-    with pytest.raises(FileExistsError):
-        from_rllib(game, SIZES, state, tmp_path / "policy")
-
-
-def test_the_shipped_policy_plays_in_rllib_as_everywhere():
-    games = positions("patchwork", range(4))
-    path = agents.path_of("ppo-quick")
-    sizes, state = to_rllib("patchwork", path)
-    module = module_spec("patchwork", sizes).build()
-    module.set_state(state)
-    states = np.concatenate([played.state for played in games])
-    played = module.forward_inference(batch_of(games))[Columns.ACTIONS]
-    np.testing.assert_array_equal(played.numpy(), agents.load("ppo-quick").act_batch(states))
-
-
-def test_states_that_do_not_fit_are_refused(tmp_path):
-    state = state_of(network_class("nmbr9")(SIZES))
-    with pytest.raises(RuntimeError):
-        load_state(network_class("patchwork")(SIZES), state)
-    with pytest.raises(RuntimeError):
-        from_rllib("nmbr9", NetworkConfig(width=8), state, tmp_path / "policy")
-    assert not (tmp_path / "policy").exists()

@@ -18,9 +18,9 @@ from ray.rllib.core.learner.training_data import TrainingData
 from ray.rllib.evaluation.postprocessing import Postprocessing
 
 from patchwork_env import agents
+from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.patchwork.policy import load_policy, save_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
-from patchwork_env.integrations.rllib.algorithm import sizes_of
 from patchwork_env.integrations.rllib.league import MAIN, past_self
 from patchwork_env.integrations.rllib.module import ChosenActions
 from patchwork_env.integrations.rllib.trainer import RllibTrainer
@@ -158,7 +158,7 @@ def test_a_run_does_not_go_on_with_another_network(trainer_of, tmp_path):
 def test_a_run_begins_with_the_policy_that_it_is_given(trainer_of, tmp_path):
     config = small_config("patchwork")
     torch.manual_seed(9)
-    given = PatchworkNetwork(sizes_of(config))
+    given = PatchworkNetwork(NetworkConfig(**config.network.model_dump()))
     save_policy(tmp_path / "given", given)
     settings = {"initial_policy": str(tmp_path / "given")}
     trainer = trainer_of(small_config("patchwork", **settings))

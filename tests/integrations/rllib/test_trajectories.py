@@ -15,12 +15,16 @@ from ray.rllib.core.learner.training_data import TrainingData
 from ray.rllib.evaluation.postprocessing import Postprocessing
 
 from patchwork_env.agents.networks import network_class
-from patchwork_env.integrations.rllib.algorithm import GamePPO, ppo_config
-from patchwork_env.integrations.rllib.conversion import state_of
-from patchwork_env.integrations.rllib.league import MAIN, past_self, set_opponents, take_finished
+from patchwork_env.integrations.rllib.env import final_rewards
+from patchwork_env.integrations.rllib.league import (
+    MAIN,
+    league_results,
+    past_self,
+    set_opponents,
+    take_finished,
+)
 from patchwork_env.integrations.rllib.module import ChosenActions
-from patchwork_env.integrations.rllib.results import league_results
-from patchwork_env.integrations.rllib.rewards import final_rewards
+from patchwork_env.integrations.rllib.trainer import GamePPO, ppo_config
 from patchwork_env.learning.config import League
 from patchwork_env.patchwork.observation import SLICES
 from tests.integrations.rllib.small import small_config
@@ -157,7 +161,7 @@ def test_past_selves_play_their_share_and_nothing_is_learned_from_them(algorithm
     past = [
         network_class("patchwork")(algorithm.learner_group._learner.module[MAIN].network.config) for _ in "12"
     ]
-    states = {slot: state_of(network) for slot, network in enumerate(past)}
+    states = {slot: network.state_dict() for slot, network in enumerate(past)}
     set_opponents(states, [(0, 10), (1, 11)])(runner)
     for slot, network in enumerate(past):
         for name, tensor in network.state_dict().items():
@@ -174,7 +178,7 @@ def test_past_selves_play_their_share_and_nothing_is_learned_from_them(algorithm
     assert by_slot == {number: {"player_0", "player_1"} for number in (-1, 0, 1)}
     finished = take_finished(runner)
     assert take_finished(runner) == []
-    wins, games = league_results("patchwork", finished)
+    wins, games = league_results(finished)
     assert sum(games.values()) == sum(one.seats.slot >= 0 for one in finished) > 0
     assert set(games) <= {10, 11}
     assert all(0 <= wins[number] <= played for number, played in games.items())
