@@ -17,9 +17,10 @@ from functools import partial
 
 import numpy as np
 
+from patchwork_env.core.threads import usable_cores
 from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.games import GAMES, PATCHWORK, rules_of
-from patchwork_env.learning.system.machine import describe_setup, usable_cores
+from patchwork_env.learning.system.machine import describe_setup
 
 MODES = {"plain": (False, False), "mask": (True, False), "mask_observation": (True, True)}
 """Whether masks and observations are written."""

@@ -21,6 +21,7 @@ import numpy as np
 from patchwork_env import __version__
 from patchwork_env.core.files import write_text
 from patchwork_env.core.progress import Bar
+from patchwork_env.core.threads import usable_cores
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.distributed.jobs import Workers, add_worker_options, workers_of
 from patchwork_env.learning.evaluation.gauntlet import LATEST, VERSIONS, GauntletPool, pool_file, read_pool
@@ -39,7 +40,7 @@ from patchwork_env.learning.evaluation.store import open_store
 from patchwork_env.learning.evaluation.tables import aligned
 from patchwork_env.learning.evaluation.tournament import Tournament
 from patchwork_env.learning.reports.tournament_plots import write_results
-from patchwork_env.learning.system.machine import describe_setup, made_with, usable_cores
+from patchwork_env.learning.system.machine import describe_setup, made_with
 
 ANCHOR, ANCHOR_RATING = "greedy", 1000.0
 """What fixes the scale in version 1; version 2 takes the scale of version 1."""

@@ -28,8 +28,7 @@ from stable_baselines3.common.vec_env import SubprocVecEnv, VecEnv
 from patchwork_env.integrations.sb3.policy import BoolMaskBuffer, LegalMlpPolicy, PatchworkPolicy
 from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool
-from patchwork_env.learning.system.machine import describe_setup
-from patchwork_env.learning.system.memory import keep_freed_memory
+from patchwork_env.learning.system.machine import describe_setup, tune_malloc
 
 OPPONENT = "random"
 BATCH_SIZE = 512
@@ -144,7 +143,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print the figures as the last line")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    keep_freed_memory()
+    tune_malloc()
     print(describe_setup(("torch", "stable-baselines3", "sb3-contrib")))
     print(f"rollouts of {options.decisions} decisions against {OPPONENT}, {EPOCHS} epochs of batches of")
     print(f"{BATCH_SIZE}, networks {NET_ARCH}, {options.threads} of PyTorch's threads\n")

@@ -31,8 +31,7 @@ from patchwork_env.learning.algorithms.common.workers import (
 )
 from patchwork_env.learning.config import load_config
 from patchwork_env.learning.distributed.ray_cluster import RayPool, connected
-from patchwork_env.learning.system.machine import describe_setup
-from patchwork_env.learning.system.memory import keep_freed_memory
+from patchwork_env.learning.system.machine import describe_setup, tune_malloc
 
 CONFIGS = (Path("configs/td.yaml"), Path("configs/alphazero_quick.yaml"))
 BYTES = ("cluster/bytes_out_per_step", "cluster/bytes_back_per_step")
@@ -199,7 +198,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="print the figures as the last line")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    keep_freed_memory()
+    tune_malloc()
     ways = [way for way in WAYS if way.workers in (0, *options.workers)]
     measured = {}
     try:

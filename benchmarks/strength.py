@@ -12,10 +12,11 @@ import tempfile
 from pathlib import Path
 
 from patchwork_env import agents
+from patchwork_env.core.threads import usable_cores
 from patchwork_env.games import GAMES, PATCHWORK
 from patchwork_env.learning.distributed.jobs import add_worker_options, workers_of
 from patchwork_env.learning.evaluation import Tournament
-from patchwork_env.learning.system.machine import describe_setup, usable_cores
+from patchwork_env.learning.system.machine import describe_setup
 
 ANCHOR, ANCHOR_RATING = "greedy", 1000.0
 """What fixes the scale, if greedy takes part: the same as in the gauntlet."""

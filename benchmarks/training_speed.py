@@ -18,11 +18,11 @@ import numpy as np
 import torch
 
 from patchwork_env.agents.policy import NetworkEvaluator
+from patchwork_env.core.threads import usable_cores
 from patchwork_env.learning.algorithms.common.trainer import Trainer, make_trainer
 from patchwork_env.learning.algorithms.ppo.trainer import PpoTrainer
 from patchwork_env.learning.config import load_config
-from patchwork_env.learning.system.machine import describe_setup, usable_cores
-from patchwork_env.learning.system.memory import keep_freed_memory
+from patchwork_env.learning.system.machine import describe_setup, tune_malloc
 from patchwork_env.patchwork.state import States
 
 
@@ -92,7 +92,7 @@ def main() -> None:
     options = parser.parse_args()
     config = load_config(options.config, [*options.set, f"threads={options.threads}"])
     torch.set_num_threads(1)
-    keep_freed_memory()
+    tune_malloc()
     trainer = make_trainer(config)
     rate, collecting = rates(trainer, options.iterations)
     print(describe_setup(("torch", "numba")))

@@ -179,7 +179,7 @@ def main() -> None:
     options = parse_arguments()
     torch.manual_seed(options.seed)
     torch.set_num_threads(1)  # for networks as small as these, more threads cost more than they bring
-    toolbox.keep_freed_memory()
+    toolbox.tune_malloc()
     dataset = dataset_of(options)
     about = dataset.storage.metadata["patchwork_env"]
     # The episodes of a game are neighbors: whole games are kept apart, so that nothing of them is learned.

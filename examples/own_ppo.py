@@ -252,7 +252,7 @@ def main() -> None:
     # to the bit. Publish several seeds all the same: one says little about the next.
     torch.manual_seed(arguments.seed)
     torch.set_num_threads(1)  # threads share batches instead: see choose()
-    toolbox.keep_freed_memory()
+    toolbox.tune_malloc()
     network = toolbox.PatchworkNetwork(NETWORK)
     optimizer = torch.optim.Adam(network.parameters(), eps=1e-5, fused=True)
     games = SelfPlay(arguments.num_envs, arguments.seed, toolbox.ThreadPool(arguments.threads))

@@ -116,7 +116,7 @@ def write_bytes(path: Path, contents: bytes) -> None:
         write_through(path.parent)
 
 
-def write_folder(folder: Path, write: Callable[[Path], None], *, replace: bool = False) -> None:
+def write_folder(folder: Path, write: Callable[[Path], object], *, replace: bool = False) -> None:
     """Has ``write`` fill a temporary folder and renames it: if ``folder`` exists, it is complete.
 
     Args:

@@ -16,7 +16,7 @@ Games come in batches from ``patchwork_v0.SelfPlayVectorEnv``, whose ``states`` 
 - **Rewards and advantages**: :class:`Reward` and :func:`rewards_of_players`; :class:`Decisions` and
   :func:`advantages`, along each player's own decisions; :func:`next_choices`, where a rollout may be cut.
 - **Learning**: :func:`compute_gradient` by the threads of a :class:`ThreadPool`;
-  :func:`keep_freed_memory`, which makes it faster; :class:`~patchwork_env.errors.DivergenceError`.
+  :func:`tune_malloc`, which makes it faster; :class:`~patchwork_env.errors.DivergenceError`.
 - **Opponents**: :class:`SnapshotPool`, past selves by prioritized choice, configured by :class:`League`;
   :class:`PolicyAgent`, which plays a network's present weights; :class:`Opponents`, who plays which game.
 - **Results**: :func:`play_matches`, paired games with intervals; :func:`write_training`, a file that
@@ -53,7 +53,10 @@ from patchwork_env.learning.algorithms.common.league import SnapshotPool
 from patchwork_env.learning.config import League, Reward
 from patchwork_env.learning.evaluation import MatchResult, play_matches
 from patchwork_env.learning.reports.run_results import write_training
-from patchwork_env.learning.system.memory import keep_freed_memory
+from patchwork_env.learning.system.machine import tune_malloc
+
+keep_freed_memory = tune_malloc
+"""The earlier name of :func:`tune_malloc`."""
 
 __all__ = [
     "Decisions",
@@ -73,7 +76,6 @@ __all__ = [
     "advantages",
     "compute_gradient",
     "hierarchical_policy",
-    "keep_freed_memory",
     "legal_lists",
     "most_probable",
     "network_class",
@@ -83,5 +85,6 @@ __all__ = [
     "rewards_of_players",
     "sample",
     "save_policy",
+    "tune_malloc",
     "write_training",
 ]

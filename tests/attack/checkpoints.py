@@ -151,7 +151,7 @@ def _run(name: str) -> dict[str, bytes]:
     from patchwork_env.learning.algorithms.common.trainer import make_trainer
     from patchwork_env.learning.evaluation.matches import play_matches
     from patchwork_env.learning.runs.checkpoints import begin_run, save_checkpoint
-    from patchwork_env.learning.runs.evaluations import Evaluations
+    from patchwork_env.learning.runs.evaluations import record
     from patchwork_env.learning.runs.loggers import Log
 
     with tempfile.TemporaryDirectory() as parent:
@@ -163,7 +163,7 @@ def _run(name: str) -> dict[str, bytes]:
             log.add(trainer.step(), trainer.steps, trainer.seconds / 60)
             save_checkpoint(folder, trainer)
         result = play_matches(trainer.agent(), "random", 2, game=trainer.config.game, keep=1)
-        Evaluations(folder, trainer, log).add(trainer, [result])
+        record(folder, trainer, [result], log)
         log.close()
         files = [path for path in folder.rglob("*") if path.is_file()]
         return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(files)}
@@ -222,7 +222,7 @@ def _try_run(name: str, folder: Path) -> None:
     from patchwork_env.learning.config import check_memory, load_config
     from patchwork_env.learning.reports.run_results import read_result
     from patchwork_env.learning.runs.checkpoints import load_checkpoint, save_checkpoint
-    from patchwork_env.learning.runs.ladder import rungs
+    from patchwork_env.learning.runs.folder import rungs
     from patchwork_env.learning.runs.loggers import Log
 
     for read in (read_result, partial(rungs, count=2)):

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.core.progress import Bar
+from patchwork_env.core.threads import usable_cores
 from patchwork_env.learning.commands.match_options import add_format, add_json, check_json, write_json
 from patchwork_env.learning.distributed.jobs import add_worker_options, workers_of
 from patchwork_env.learning.evaluation.gauntlet import (
@@ -24,7 +25,6 @@ from patchwork_env.learning.evaluation.gauntlet import (
     play_gauntlet,
 )
 from patchwork_env.learning.evaluation.players import HELP
-from patchwork_env.learning.system.machine import usable_cores
 from patchwork_env.learning.system.signals import Interruption, signals_interrupt
 
 

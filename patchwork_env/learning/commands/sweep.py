@@ -25,7 +25,7 @@ from patchwork_env.learning.distributed.jobs import OnCluster, check_workers
 from patchwork_env.learning.evaluation.records import METRICS
 from patchwork_env.learning.evaluation.runners import runner_of
 from patchwork_env.learning.runs.checkpoints import new_run_folder
-from patchwork_env.learning.runs.training import check_names
+from patchwork_env.learning.runs.run import check_names
 from patchwork_env.learning.sweeps.parameters import (
     FORMS,
     RANDOM,
@@ -35,7 +35,7 @@ from patchwork_env.learning.sweeps.parameters import (
     load_optuna,
     parse_parameter,
 )
-from patchwork_env.learning.system.lock import sole_user
+from patchwork_env.learning.system.lock import exclusive_lock
 from patchwork_env.learning.system.signals import Interruption, signals_interrupt
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def _new(options: argparse.Namespace, stack: ExitStack) -> Sweep:
     trials = draw_trials(parameters, options.trials, settings.seed, settings.sampler)
     check_trials(path, changes, parameters, trials)
     folder = new_run_folder(options.out or Path("runs") / f"{path.stem}-sweep")
-    stack.enter_context(sole_user(folder))
+    stack.enter_context(exclusive_lock(folder))
     sweep, options.folder = begin_sweep(folder, config, settings, trials), folder
     print(f"new sweep in {folder}: {len(trials)} trials of {path}")
     print(f"if it is cut off, go on with --resume {folder}", flush=True)
@@ -173,7 +173,7 @@ def _resumed(options: argparse.Namespace, stack: ExitStack) -> Sweep:
     from patchwork_env.learning.sweeps.sweep import Sweep
 
     sweep, options.folder = Sweep(options.resume), options.resume
-    stack.enter_context(sole_user(sweep.folder))
+    stack.enter_context(exclusive_lock(sweep.folder))
     with storing_in(sweep.folder):
         remove_partial(sweep.folder)
         sweep.forget_failures()

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.core.progress import Bar
+from patchwork_env.core.threads import usable_cores
 from patchwork_env.errors import IllegalActionError, OpponentError
 from patchwork_env.learning.commands.match_options import add_format, add_games, variant_of
 from patchwork_env.learning.distributed.jobs import Workers, add_worker_options, workers_of
@@ -26,8 +27,7 @@ from patchwork_env.learning.evaluation.tables import TEXT
 from patchwork_env.learning.evaluation.tournament import Tournament
 from patchwork_env.learning.reports import plots
 from patchwork_env.learning.reports.tournament_plots import write_results
-from patchwork_env.learning.runs.ladder import rungs
-from patchwork_env.learning.system.machine import usable_cores
+from patchwork_env.learning.runs.folder import rungs
 from patchwork_env.learning.system.signals import Interruption, signals_interrupt
 
 

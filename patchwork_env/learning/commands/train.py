@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from patchwork_env.core.commands import CommandParser, run_command
@@ -21,9 +22,8 @@ from patchwork_env.learning.config import (
     list_configs,
     load_config,
 )
-from patchwork_env.learning.runs import training
 from patchwork_env.learning.runs.folder import CONFIG_FILE
-from patchwork_env.learning.runs.run import Run
+from patchwork_env.learning.runs.run import Run, new_run, resumed_run
 
 
 def main(arguments: list[str] | None = None, program: str = "training.train") -> int:
@@ -42,25 +42,25 @@ def _run(options: argparse.Namespace) -> int:
         options.fail("one of NAME, --config, --resume, --list and --explain is required")
     if options.resume and options.run_dir:
         options.fail("--run-dir is for new runs; --resume goes on in the folder of the old one")
-    with ExitStack() as stack:
-        run = _resumed_run(options, stack) if options.resume else _new_run(options, stack)
-        return training.train(run)
+    begin = _resumed_run if options.resume else _new_run
+    with begin(options) as run:
+        return run.train()
 
 
-def _new_run(options: argparse.Namespace, stack: ExitStack) -> Run:
+def _new_run(options: argparse.Namespace) -> AbstractContextManager[Run]:
     config = load_config(options.config, options.set)
-    base = options.run_dir or Path("runs") / Path(options.config).stem
-    return training.new_run(config, base, stack)
+    return new_run(config, options.run_dir or Path("runs") / Path(options.config).stem)
 
 
-def _resumed_run(options: argparse.Namespace, stack: ExitStack) -> Run:
+@contextmanager
+def _resumed_run(options: argparse.Namespace) -> Iterator[Run]:
     given = load_config(options.config, options.set) if options.config else None
-    run = training.resumed_run(options.resume, stack, options.set)
-    others = differences(load_config(options.resume / CONFIG_FILE), given) if given else []
-    if others:
-        listed = ", ".join(others)
-        print(f"the run keeps its own configuration; {options.config} differs in {listed}", flush=True)
-    return run
+    with resumed_run(options.resume, options.set) as run:
+        others = differences(load_config(options.resume / CONFIG_FILE), given) if given else []
+        if others:
+            listed = ", ".join(others)
+            print(f"the run keeps its own configuration; {options.config} differs in {listed}", flush=True)
+        yield run
 
 
 def _list() -> int:

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.names import short_repr
+from patchwork_env.core.threads import usable_cores
 from patchwork_env.learning.distributed.processes import Job, Result, Shared, do_in_processes, one_thread
 from patchwork_env.learning.distributed.ray_cluster import RayPool, connected
-from patchwork_env.learning.system.machine import usable_cores
 
 MOST_PROCESSES, MOST_ON_CLUSTER = 1024, 10**5
 """The most processes of this machine, and the most jobs at the same time on a cluster."""

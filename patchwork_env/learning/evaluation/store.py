@@ -18,7 +18,7 @@ from patchwork_env.core.documents import read_document, read_json
 from patchwork_env.core.files import make_folder, remove_partial, storing_in, write_text
 from patchwork_env.core.names import short_repr
 from patchwork_env.errors import OtherSettingsError
-from patchwork_env.learning.system.lock import sole_user
+from patchwork_env.learning.system.lock import exclusive_lock
 
 _PARTS = "blocks"
 _Part = TypeVar("_Part")
@@ -75,7 +75,7 @@ def open_store(
     """
     with storing_in(folder):
         make_folder(folder)
-    with sole_user(folder):
+    with exclusive_lock(folder):
         path = folder / f"{kind}.json"
         if path.exists():
             fixed = {key: value for key, value in settings.items() if key not in free}

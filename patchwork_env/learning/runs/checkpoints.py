@@ -26,17 +26,14 @@ from patchwork_env.learning.algorithms.common.state import join, split
 from patchwork_env.learning.algorithms.common.trainer import Trainer
 from patchwork_env.learning.config import RunConfig, dump_config
 from patchwork_env.learning.runs.folder import (
-    BEST,
     CONFIG_FILE,
-    FINAL,
-    candidate_folder,
     checkpoint_folder,
     checkpoint_folders,
     steps_of,
 )
 
 _TRAINER_JSON, _TRAINER_TENSORS = "trainer.json", "trainer.safetensors"
-_UNFIT = (
+RESTORE_ERRORS = (
     SafetensorError,
     ArithmeticError,
     AttributeError,
@@ -57,24 +54,21 @@ def new_run_folder(base: Path) -> Path:
     Raises:
         StorageError: The folder cannot be created.
     """
+    names = (base if number == 1 else base.with_name(f"{base.name}-{number}") for number in count(1))
     with storing_in(base):
         make_folder(base.parent)
-        folder = _new_folder(base)
+        folder = next(filter(_is_free, names))
         write_through(folder.parent)
-        return folder
-
-
-def _new_folder(base: Path) -> Path:
-    for number in count(1):
-        folder = base if number == 1 else base.with_name(f"{base.name}-{number}")
-        try:
-            folder.mkdir()
-        except FileExistsError:
-            if folder.is_dir() and not any(folder.iterdir()):
-                break
-        else:
-            break
     return folder
+
+
+def _is_free(folder: Path) -> bool:
+    """Creates a folder; whether it was not there, or is empty."""
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        return folder.is_dir() and not any(folder.iterdir())
+    return True
 
 
 def begin_run(run: Path, trainer: Trainer, config: RunConfig) -> None:
@@ -148,7 +142,7 @@ def load_checkpoint(run: Path, trainer: Trainer) -> Path:
         trainer.load_state_dict(state)
     except ConfigError:
         raise
-    except _UNFIT as error:
+    except RESTORE_ERRORS as error:
         reason = one_line(str(error), 500)
         way_on = f"; without it the run goes on from {others[-1]}" if others else ""
         raise ValueError(f"{folder} is damaged, or of another version: {reason}{way_on}") from None
@@ -173,39 +167,12 @@ def _read_tensors(path: Path) -> dict[str, Tensor]:
     return tensors
 
 
-def save_final(run: Path, trainer: Trainer) -> Path:
-    """Writes the policy as ``RUN/final``, in place of that of an earlier end of the run; returns the folder.
+def write_policy(folder: Path, write: Callable[[Path], object]) -> Path:
+    """Has ``write`` fill a folder in one piece, in place of an earlier one; returns it.
 
     Raises:
         StorageError: The folder cannot be written; an earlier one stays as it is.
     """
-    return _replace(run / FINAL, trainer.write_final)
-
-
-def save_candidate(run: Path, trainer: Trainer) -> Path:
-    """Writes the policy as one of ``RUN/candidates``, in place of an earlier one; returns the folder.
-
-    Raises:
-        StorageError: The folder cannot be written; an earlier one stays as it is.
-    """
-    return _replace(candidate_folder(run, trainer.steps), trainer.write_policy)
-
-
-def save_best(run: Path, candidate: Path) -> Path:
-    """Copies a policy to ``RUN/best``, in place of an earlier one; returns the folder.
-
-    Raises:
-        StorageError: The folder cannot be written; an earlier one stays as it is.
-    """
-
-    def copy(folder: Path) -> None:
-        shutil.copytree(candidate, folder, dirs_exist_ok=True)
-
-    return _replace(run / BEST, copy)
-
-
-def _replace(folder: Path, write: Callable[[Path], None]) -> Path:
-    """Writes a folder in one piece, in place of an earlier one; returns it."""
     with storing_in(folder):
         write_folder(folder, write, replace=True)
     return folder
@@ -229,9 +196,8 @@ def save_divergence(run: Path, trainer: Trainer, error: DivergenceError) -> Path
     Raises:
         StorageError: The folder cannot be written.
     """
-    return _replace(
-        run / "divergence" / f"step_{trainer.steps:010d}", partial(_write_divergence, trainer, error)
-    )
+    folder = run / "divergence" / f"step_{trainer.steps:010d}"
+    return write_policy(folder, partial(_write_divergence, trainer, error))
 
 
 def _write_divergence(trainer: Trainer, error: DivergenceError, folder: Path) -> None:

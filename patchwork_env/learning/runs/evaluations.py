@@ -18,10 +18,11 @@ from patchwork_env.learning.evaluation.records import read_evaluation, write_eva
 from patchwork_env.learning.evaluation.results import MatchResult
 from patchwork_env.learning.evaluation.runners import AGENT, runner_of
 from patchwork_env.learning.evaluation.sample_games import picture, players_of, sample_games
-from patchwork_env.learning.runs.checkpoints import save_best, save_candidate
+from patchwork_env.learning.runs.checkpoints import write_policy
 from patchwork_env.learning.runs.folder import (
     BEST,
     best_file,
+    candidate_folder,
     candidate_folders,
     evaluation_file,
     evaluation_files,
@@ -39,113 +40,88 @@ _MOST_CANDIDATES = 3
 _SHOWN_GAME = "sample_game"
 
 
-class Evaluations:
-    """Writes the evaluations of a run and the best policies of them, and says when one is due.
+def forget_later(folder: Path, steps: int) -> None:
+    """Deletes evaluations and policies of a run that are of later steps, from an earlier attempt."""
+    for path in evaluation_files(folder):
+        if (steps_of(path) or 0) > steps:
+            path.unlink()
+    for path in candidate_folders(folder):
+        if (steps_of(path) or 0) > steps:
+            shutil.rmtree(path)
+    chosen = best_file(folder)
+    if chosen.is_file() and read_evaluation(chosen).steps > steps:
+        shutil.rmtree(folder / BEST, ignore_errors=True)
+        chosen.unlink()
 
-    Args:
-        folder: The folder of the run.
-        trainer: The trainer of the run; evaluations and policies of later steps than its own, from an earlier
-            attempt, are deleted.
-        log: The log that gets the metrics and a sample game of every evaluation.
+
+def record(
+    folder: Path, trainer: Trainer, results: Sequence[MatchResult], log: Log, weights: str | None = None
+) -> Path:
+    """Writes and logs the evaluation of the present policy; returns the file.
+
+    The policy is kept as a candidate if it is among the best, or the final one.
+
+    ``results`` are those against every opponent; the games that each has ``kept`` are stored as samples.
+    ``weights`` is the SHA-256 of the final policy's file of weights, None for another policy.
     """
+    contents = {
+        "game": trainer.config.game,
+        "algorithm": trainer.config.algorithm,
+        "steps": trainer.steps,
+        "iteration": trainer.iteration,
+        "minutes": round(trainer.seconds / 60, 4),
+        "machine": describe_machine(trainer.config.device),
+        **({} if weights is None else {"weights": weights}),
+        "matches": [result.as_dict() for result in results],
+        "sample_games": [sample for result in results for sample in sample_games(result)],
+    }
+    earlier = evaluation_files(folder)
+    for found in (*map(metrics, results), rating_metrics(results)):
+        log.add(found, trainer.steps, trainer.seconds / 60)
+    if any(result.kept for result in results):
+        _show_game(log, trainer.steps, min(results, key=lambda result: result.win_rate), not earlier)
+    # The file comes last, for an evaluation that has its file is not repeated.
+    log.sync()
+    metric = runner_of(trainer.config.game).metric
+    strengths = {
+        one.steps: float(np.mean([match.metric(metric) for match in one.matches]))
+        for one in map(read_evaluation, earlier)
+    }
+    strengths[trainer.steps] = _strength(results)
+    best = sorted(strengths, key=lambda steps: (-strengths[steps], steps))[:_MOST_CANDIDATES]
+    if trainer.steps in best or weights is not None:
+        best.append(trainer.steps)
+        write_policy(candidate_folder(folder, trainer.steps), trainer.write_policy)
+    path = evaluation_file(folder, trainer.steps)
+    make_folder(path.parent)
+    write_evaluation(path, contents)
+    for candidate in candidate_folders(folder):
+        if steps_of(candidate) not in best:
+            shutil.rmtree(candidate)
+    return path
 
-    def __init__(self, folder: Path, trainer: Trainer, log: Log) -> None:
-        self.folder = folder
-        self._log = log
-        self._draws = True
-        for path in evaluation_files(folder):
-            if (steps_of(path) or 0) > trainer.steps:
-                path.unlink()
-        for path in candidate_folders(folder):
-            if (steps_of(path) or 0) > trainer.steps:
-                shutil.rmtree(path)
-        chosen = best_file(folder)
-        if chosen.is_file() and read_evaluation(chosen).steps > trainer.steps:
-            shutil.rmtree(folder / BEST, ignore_errors=True)
-            chosen.unlink()
 
-    def is_due(self, trainer: Trainer) -> bool:
-        """Whether an evaluation of the present policy is due and has not been made."""
-        every, every_steps = trainer.config.evaluation.every, trainer.config.evaluation.every_steps
-        is_due = every is not None and trainer.iteration % every == 0
-        if every_steps is not None:
-            is_due = is_due or trainer.steps // every_steps > self._newest // every_steps
-        return is_due and trainer.iteration > 0 and trainer.steps > self._newest
+def choose_best(folder: Path, measured: Mapping[Path, Sequence[MatchResult]]) -> Path:
+    """Makes the strongest of the candidates, by matches on fresh circles or decks, ``RUN/best``.
 
-    @property
-    def _newest(self) -> int:
-        """The steps of the newest evaluation; 0 if there is none."""
-        files = evaluation_files(self.folder)
-        return (steps_of(files[-1]) or 0) if files else 0
+    ``measured`` has the results of each by its folder. Returns that of the strongest.
+    """
+    best = max(measured, key=lambda candidate: _strength(measured[candidate]))
+    contents = read_object(evaluation_file(folder, steps_of(best) or 0), finite=False)
+    contents |= {"matches": [result.as_dict() for result in measured[best]], "sample_games": []}
+    write_policy(folder / BEST, lambda target: shutil.copytree(best, target, dirs_exist_ok=True))
+    write_evaluation(best_file(folder), contents)
+    return best
 
-    def add(self, trainer: Trainer, results: list[MatchResult], weights: str | None = None) -> Path:
-        """Writes and logs the evaluation of the present policy; returns the file.
 
-        The policy is kept as a candidate if it is among the best, or the final one.
-
-        ``results`` are those against every opponent; the games that each has ``kept`` are stored as samples.
-        ``weights`` is the SHA-256 of the final policy's file of weights, None for another policy.
-        """
-        contents = {
-            "game": trainer.config.game,
-            "algorithm": trainer.config.algorithm,
-            "steps": trainer.steps,
-            "iteration": trainer.iteration,
-            "minutes": round(trainer.seconds / 60, 4),
-            "machine": describe_machine(trainer.config.device),
-            **({} if weights is None else {"weights": weights}),
-            "matches": [result.as_dict() for result in results],
-            "sample_games": [sample for result in results for sample in sample_games(result)],
-        }
-        for found in (*map(metrics, results), rating_metrics(results)):
-            self._log.add(found, trainer.steps, trainer.seconds / 60)
-        if any(result.kept for result in results):
-            self._show_game(trainer.steps, min(results, key=lambda result: result.win_rate))
-        # The file comes last, for an evaluation that has its file is not repeated.
-        self._log.sync()
-        path = evaluation_file(self.folder, trainer.steps)
-        best = self._strongest(trainer, results) + ([] if weights is None else [trainer.steps])
-        if trainer.steps in best:
-            save_candidate(self.folder, trainer)
-        make_folder(path.parent)
-        write_evaluation(path, contents)
-        for candidate in candidate_folders(self.folder):
-            if steps_of(candidate) not in best:
-                shutil.rmtree(candidate)
-        return path
-
-    def _strongest(self, trainer: Trainer, results: Sequence[MatchResult]) -> list[int]:
-        """The steps of the strongest policies by all evaluations, with the newest; of equals the earlier."""
-        metric = runner_of(trainer.config.game).metric
-        earlier = map(read_evaluation, evaluation_files(self.folder))
-        strengths = {
-            one.steps: float(np.mean([match.metric(metric) for match in one.matches])) for one in earlier
-        }
-        strengths[trainer.steps] = _strength(results)
-        return sorted(strengths, key=lambda steps: (-strengths[steps], steps))[:_MOST_CANDIDATES]
-
-    def choose_best(self, measured: Mapping[Path, Sequence[MatchResult]]) -> Path:
-        """Makes the strongest of the candidates, by matches on fresh circles or decks, ``RUN/best``.
-
-        ``measured`` has the results of each by its folder. Returns that of the strongest.
-        """
-        best = max(measured, key=lambda folder: _strength(measured[folder]))
-        contents = read_object(evaluation_file(self.folder, steps_of(best) or 0), finite=False)
-        contents |= {"matches": [result.as_dict() for result in measured[best]], "sample_games": []}
-        save_best(self.folder, best)
-        write_evaluation(best_file(self.folder), contents)
-        return best
-
-    def _show_game(self, steps: int, result: MatchResult) -> None:
-        """Logs a game against an opponent, as text and as a picture."""
-        game, names = result.kept[0], players_of(result, 0)
-        self._log.add_text(_SHOWN_GAME, _as_markdown(game, names), steps)
-        if not self._draws:
-            return
-        try:
-            self._log.add_picture(_SHOWN_GAME, picture(game, names), steps)
-        except MissingExtraError as error:
-            self._draws = False
+def _show_game(log: Log, steps: int, result: MatchResult, is_first: bool) -> None:
+    """Logs a game against an opponent, as text and as a picture."""
+    game, names = result.kept[0], players_of(result, 0)
+    log.add_text(_SHOWN_GAME, _as_markdown(game, names), steps)
+    try:
+        log.add_picture(_SHOWN_GAME, picture(game, names), steps)
+    except MissingExtraError as error:
+        if is_first:
             print(f"\nTensorBoard shows sample games as text only: {error}", flush=True)
 
 

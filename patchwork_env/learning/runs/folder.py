@@ -27,7 +27,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from patchwork_env.agents.checkpoints import CHECKPOINT_FILE, read_description
+from patchwork_env.core.checks import check_between
 from patchwork_env.core.documents import parse_json, read_text
+from patchwork_env.learning.evaluation.tournament import Rung
 
 CONFIG_FILE = "config.yaml"
 METRICS_FILE = "metrics.jsonl"
@@ -36,6 +41,7 @@ FINAL = "final"
 BEST = "best"
 VERSIONS_FILE = "versions.jsonl"
 
+_FEWEST_RUNGS = 2
 _CHECKPOINTS, _CANDIDATES = "checkpoints", "candidates"
 _STEPS = re.compile(r"step_(\d{1,12})(\.json)?", re.ASCII)
 """The names of checkpoints and of evaluations."""
@@ -137,3 +143,56 @@ def interval_metrics(opponent: str) -> tuple[str, str, str]:
     names = ("win_rate", "win_rate_low", "win_rate_high")
     rate, low, high = (f"evaluation/{name}_against_{opponent}" for name in names)
     return rate, low, high
+
+
+# --- ladders ----------------------------------------------------------------------------------------------
+
+
+def rungs(run: Path, count: int) -> list[Rung]:
+    """Chooses ``count`` checkpoints of a run at even distances, from the first one to the last one.
+
+    A run that has fewer gives all of them, in the order of their steps.
+
+    Raises:
+        FileNotFoundError: There is no such run, or it has fewer than two checkpoints.
+        ValueError: ``count`` is less than 2, or a file of the run is damaged.
+    """
+    if count < _FEWEST_RUNGS:
+        raise ValueError(f"count is {count}; a ladder has at least {_FEWEST_RUNGS} rungs")
+    folders = _policies(run)
+    if len(folders) < _FEWEST_RUNGS:
+        raise FileNotFoundError(
+            f"{run} holds {len(folders)} checkpoints ({_CHECKPOINTS}/step_* and {FINAL}); "
+            f"a ladder needs {_FEWEST_RUNGS}"
+        )
+    chosen = np.unique(np.linspace(0, len(folders) - 1, min(count, len(folders))).round().astype(int))
+    steps = sorted(folders)
+    minutes = _minutes(run)
+    return [Rung(str(folders[steps[k]]), steps[k], minutes.get(steps[k])) for k in chosen]
+
+
+def _policies(run: Path) -> dict[int, Path]:
+    """The folders by their steps; ``final`` takes the place of the checkpoint with the same steps."""
+    folders = {steps_of(path) or 0: path for path in checkpoint_folders(run)}
+    final = run / FINAL
+    if (final / CHECKPOINT_FILE).is_file():
+        folders[_steps_of(final)] = final
+    return folders
+
+
+def _steps_of(checkpoint: Path) -> int:
+    steps = read_description(checkpoint)["info"].get("steps")
+    try:
+        return check_between(steps, 0, 10**12, "steps")
+    except ValueError as error:
+        raise ValueError(f"{checkpoint / CHECKPOINT_FILE} does not tell its steps: {error}") from None
+
+
+def _minutes(run: Path) -> dict[int, float]:
+    """The minutes of training by steps, as far as the metrics say."""
+    path, minutes = run / METRICS_FILE, {0: 0.0}
+    if path.is_file():
+        for _, figures in metrics_lines(path.read_text(encoding="utf-8", errors="replace")):
+            if figures:
+                minutes[int(figures["steps"])] = figures["minutes"]
+    return minutes

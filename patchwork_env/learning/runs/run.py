@@ -1,32 +1,61 @@
-"""A run in its folder, with the steps that the training loop in ``training.py`` is made of."""
+"""A training run, from top to bottom: the loop, how a run begins and is resumed, saves, evaluates and ends.
+
+    with new_run(load_config("quick"), Path("runs/mine")) as run:
+        run.train()
+
+What ``trainer.step()`` does stands in the folder of the algorithm.
+"""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
+import torch
+
+from patchwork_env import agents
 from patchwork_env.agents import Agent
 from patchwork_env.core.checks import later_seed
-from patchwork_env.core.files import GrowingFile, storing_in
+from patchwork_env.core.files import GrowingFile, remove_partial, storing_in, write_text
 from patchwork_env.core.progress import Bar
-from patchwork_env.errors import DivergenceError, NoWorkersError, StorageError
-from patchwork_env.learning.algorithms.common.trainer import Trainer
+from patchwork_env.errors import ConfigError, DivergenceError, NoWorkersError, StorageError
+from patchwork_env.learning.algorithms.common.trainer import Trainer, make_trainer
+from patchwork_env.learning.algorithms.common.workers import RemoteTrainer, played_on_cluster
+from patchwork_env.learning.config import RunConfig, check_memory, dump_config, load_config
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.players import hash_of_weights
 from patchwork_env.learning.evaluation.results import MatchResult
 from patchwork_env.learning.runs.checkpoints import (
+    begin_run,
+    load_checkpoint,
+    new_run_folder,
     newest_checkpoint,
     save_checkpoint,
     save_divergence,
-    save_final,
+    write_policy,
 )
-from patchwork_env.learning.runs.evaluations import SAMPLE_GAMES, Evaluations, conclusion
-from patchwork_env.learning.runs.folder import BEST, VERSIONS_FILE, candidate_folders, steps_of
-from patchwork_env.learning.runs.loggers import Log
-from patchwork_env.learning.system.machine import commit, made_with
+from patchwork_env.learning.runs.evaluations import (
+    SAMPLE_GAMES,
+    choose_best,
+    conclusion,
+    forget_later,
+    record,
+)
+from patchwork_env.learning.runs.folder import (
+    BEST,
+    CONFIG_FILE,
+    FINAL,
+    VERSIONS_FILE,
+    candidate_folders,
+    evaluation_files,
+    steps_of,
+)
+from patchwork_env.learning.runs.loggers import Log, logger_of
+from patchwork_env.learning.system.lock import exclusive_lock
+from patchwork_env.learning.system.machine import commit, made_with, tune_malloc
 from patchwork_env.learning.system.signals import Interruption, signals_interrupt, signals_wait
 
 _BAR_METRICS = {
@@ -35,6 +64,121 @@ _BAR_METRICS = {
     "losses/explained_variance": "explained",
     "games/win_rate_against_past_self": "past self",
 }
+
+
+def loop(run: Run) -> None:
+    """Trains a run to its end.
+
+    This is how every run goes, whatever its algorithm. Another loop, for :meth:`Run.train`, is made of the
+    same steps.
+    """
+    run.evaluate_if_due()  # a resumed run makes up for an evaluation that was cut short
+    while not run.trainer.is_done:
+        with run.uninterrupted():
+            metrics = run.trainer.step()  # plays some games and learns from them
+            run.log(metrics)
+        run.save_if_due()
+        run.evaluate_if_due()
+    run.finish()
+
+
+# --- how a run begins and is resumed ----------------------------------------------------------------------
+
+
+@contextmanager
+def new_run(config: RunConfig, base: Path) -> Iterator[Run]:
+    """Begins a run in the folder ``base``, or ``base-2``, ``base-3`` ... if it exists and is not empty.
+
+    Nothing is written before the configuration is known to work. The end of the block closes the trainer and
+    unlocks the folder.
+
+    Raises:
+        ConfigError: An opponent or a logger does not exist, or PyTorch cannot use the device.
+        MissingExtraError: The client of a tracking service is not installed.
+        StorageError: The folder cannot be written.
+    """
+    with _trainer(config) as trainer:
+        folder = new_run_folder(base)
+        with exclusive_lock(folder):
+            begin_run(folder, trainer, config)
+            print(f"new run in {folder}; if it is cut off, go on with --resume {folder}", flush=True)
+            yield Run(folder, trainer)
+
+
+@contextmanager
+def resumed_run(folder: Path, overrides: Sequence[str] = ()) -> Iterator[Run]:
+    """Resumes a run from its newest checkpoint; before that is read, nothing but the lock is written.
+
+    Overrides, each as ``key=value``, change the configuration and are stored with the run. The end of the
+    block closes the trainer and unlocks the folder.
+
+    Raises:
+        FileNotFoundError: The folder does not hold a run.
+        ConfigError: An override is not valid, or see :func:`new_run`.
+        ValueError: The checkpoint is damaged, or of another version.
+        InUseError: Another process trains there.
+        StorageError: The folder cannot be written.
+    """
+    if not (folder / CONFIG_FILE).is_file():
+        raise FileNotFoundError(f"{folder} is no run: it holds no {CONFIG_FILE}")
+    with exclusive_lock(folder):
+        config = load_config(folder / CONFIG_FILE, overrides)
+        with _trainer(config) as trainer:
+            checkpoint = load_checkpoint(folder, trainer)
+            with storing_in(folder):
+                remove_partial(folder)
+                if overrides:
+                    write_text(folder / CONFIG_FILE, dump_config(config))
+            print(f"resuming from {checkpoint}", flush=True)
+            yield Run(folder, trainer)
+
+
+@contextmanager
+def _trainer(config: RunConfig) -> Iterator[Trainer]:
+    """The trainer of a configuration, and the workers that play for it."""
+    check_memory(config)
+    check_names(config)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # the threads of the run share batches, not operations
+    tune_malloc()
+    with ExitStack() as stack:
+        stack.callback(torch.set_num_threads, threads)
+        trainer = make_trainer(config.model_copy(update={"device": _usable_device(config.device)}))
+        stack.callback(trainer.close)
+        if isinstance(trainer, RemoteTrainer) and trainer.config.cluster.workers:
+            stack.enter_context(played_on_cluster(trainer))
+        yield trainer
+
+
+def check_names(config: RunConfig) -> None:
+    """Checks the opponents and loggers of a configuration.
+
+    Raises:
+        ConfigError: An opponent or a logger does not exist, or an opponent does not play the game.
+        MissingExtraError: The client of a tracking service is not installed.
+    """
+    for spec in config.evaluation.opponents:
+        try:
+            agents.load(spec).check_game(config.game)
+        except (ValueError, OSError) as error:
+            raise ConfigError(f"evaluation.opponents: {error}") from None
+    for name in config.tracker:
+        logger_of(name)
+
+
+def _usable_device(name: str) -> str:
+    """Checks the name of a device and resolves ``auto``; raises ConfigError if PyTorch cannot use it."""
+    if name == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        torch.zeros(1, device=name).item()
+    except (RuntimeError, AssertionError) as error:  # PyTorch asserts that it was built with the device
+        reason = str(error).partition("\n")[0]
+        raise ConfigError(f"device is {name!r}, which PyTorch cannot use here: {reason}") from None
+    return name
+
+
+# --- a run and the steps of its loop ----------------------------------------------------------------------
 
 
 class Run:
@@ -51,42 +195,45 @@ class Run:
         self.folder, self.trainer, self.config = folder, trainer, trainer.config
         self.evaluated: Callable[[Path], object] = lambda file: None
         with storing_in(folder):
-            _note_versions(folder, trainer.steps, self.config.device)
+            start = {"steps": trainer.steps, "commit": commit()} | made_with(self.config.device)
+            with closing(GrowingFile(folder / VERSIONS_FILE)) as versions:
+                versions.write(f"{json.dumps(start)}\n".encode())
             self._log = Log(folder, trainer.steps, self.config)
-            self._evaluations = Evaluations(folder, trainer, self._log)
+            forget_later(folder, trainer.steps)
         self._saved = time.monotonic()
         self._bar = Bar(self.config.total_steps, "steps", done=trainer.steps)
 
-    # --- the steps of the loop ----------------------------------------------------------------------------
+    def train(self, loop: Callable[[Run], None] = loop) -> int:
+        """Trains to the end, by ``loop``, or until a signal stops the run in a way that it can go on from.
 
-    @contextmanager
-    def stopping_cleanly(self) -> Iterator[Outcome]:
-        """Within the block, a signal or an error ends the run in a way that ``--resume`` can go on from.
+        Returns the exit code: 0, or 128 + the number of the signal.
 
         Raises:
             DivergenceError: A loss is not finite; the message says where the batch that led to it is kept.
             StorageError, NoWorkersError: The folder cannot be written, or there are no workers; the message
                 says how to go on.
         """
-        outcome = Outcome()
+        exit_code = 0
         try:
             with signals_interrupt(), closing(self._log), self._bar:
                 try:
-                    yield outcome
+                    loop(self)
                 except Interruption as interruption:
-                    outcome.exit_code = 128 + interruption.signal
-                    self._say_stopped(interruption)
+                    exit_code = 128 + interruption.signal
+                    self._stop(interruption)
                 except DivergenceError as error:
-                    kept = self._keep(error)
-                    raise DivergenceError(f"{error} at step {self.trainer.steps:,}; {kept}") from None
+                    raise DivergenceError(
+                        f"{error} at step {self.trainer.steps:,}; {self._keep(error)}"
+                    ) from None
         except (StorageError, NoWorkersError) as error:
             newest = newest_checkpoint(self.folder)
             raise type(error)(
                 f"{error}; {newest} is complete: when that is mended, go on with --resume {self.folder}"
             ) from None
+        return exit_code
 
     @contextmanager
-    def in_one_piece(self) -> Iterator[None]:
+    def uninterrupted(self) -> Iterator[None]:
         """Signals wait for the end of the block, so that what is saved is never half an update."""
         with signals_wait("stops when this iteration is done and saved; once more to stop at once"):
             yield
@@ -107,27 +254,36 @@ class Run:
 
     def evaluate_if_due(self) -> None:
         """Evaluates the policy if ``evaluation.every`` or ``evaluation.every_steps`` makes that due."""
-        if not self.trainer.is_done and self._evaluations.is_due(self.trainer):
+        trainer, every, every_steps = (
+            self.trainer,
+            self.config.evaluation.every,
+            self.config.evaluation.every_steps,
+        )
+        files = evaluation_files(self.folder)
+        newest = (steps_of(files[-1]) or 0) if files else 0
+        if trainer.is_done or trainer.steps <= newest:
+            return
+        is_due = every is not None and trainer.iteration % every == 0
+        if is_due or (every_steps is not None and trainer.steps // every_steps > newest // every_steps):
             for result in self._evaluate(self.config.evaluation.games):
                 low, high = result.interval
                 self._bar.print(
-                    f"step {self.trainer.steps:>10,}  {self.trainer.seconds / 60:5.1f} min  "
+                    f"step {trainer.steps:>10,}  {trainer.seconds / 60:5.1f} min  "
                     f"against {result.opponent:<8} wins {result.win_rate:6.1%}  "
                     f"(95%: {low:.1%} to {high:.1%})"
                 )
 
     def finish(self) -> None:
-        """Writes the last checkpoint and the final policy, and evaluates it."""
+        """Writes the last checkpoint and the final policy, evaluates it, and chooses the best one."""
         self._save()
-        trainer, final = self.trainer, save_final(self.folder, self.trainer)
+        trainer, minutes = self.trainer, self.trainer.seconds / 60
+        final = write_policy(self.folder / FINAL, trainer.write_final)
         self._bar.close()
         rate = trainer.steps / trainer.seconds
-        minutes = trainer.seconds / 60
         print(f"\n{trainer.steps:,} steps in {minutes:.1f} minutes, {rate:,.0f} steps per second")
         weights = hash_of_weights(final)
         results = self._evaluate(self.config.evaluation.final_games, weights)
-        figures = conclusion(results) | {"minutes": minutes, "weights": weights}
-        self._log.conclude(figures, trainer.steps)
+        self._log.conclude(conclusion(results) | {"minutes": minutes, "weights": weights}, trainer.steps)
         for result in results:
             print(result.table())
         if results:
@@ -150,7 +306,7 @@ class Run:
         results = self._matches(self.trainer.agent(), games, self.config.evaluation.seed)
         if results:
             with signals_wait(), storing_in(self.folder):
-                file = self._evaluations.add(self.trainer, results, weights)
+                file = record(self.folder, self.trainer, results, self._log, weights)
             self.evaluated(file)
         return results
 
@@ -164,10 +320,10 @@ class Run:
         folders = candidate_folders(self.folder)
         measured = dict.fromkeys(folders, results)
         if len(folders) > 1:
-            agents = {folder: self.trainer.stored_agent(folder) for folder in folders}
-            measured = {folder: self._matches(agent, games, seed) for folder, agent in agents.items()}
+            players = {folder: self.trainer.stored_agent(folder) for folder in folders}
+            measured = {folder: self._matches(player, games, seed) for folder, player in players.items()}
         with signals_wait(), storing_in(self.folder):
-            best = self._evaluations.choose_best(measured)
+            best = choose_best(self.folder, measured)
         rates = ", ".join(f"{result.win_rate:.1%} against {result.opponent}" for result in measured[best])
         among = f", the best of {len(folders)} that were measured again" if len(folders) > 1 else ""
         print(f"best policy: {self.folder / BEST}   (that of step {steps_of(best)}{among}: {rates})")
@@ -177,7 +333,7 @@ class Run:
         opponents = self.config.evaluation.opponents
         return [play_matches(player, spec, games, seed, **settings) for spec in opponents]
 
-    def _say_stopped(self, interruption: Interruption) -> None:
+    def _stop(self, interruption: Interruption) -> None:
         self._bar.close()
         if interruption.at_once:
             said = f"at once by {interruption}: what came after {newest_checkpoint(self.folder)} is lost"
@@ -192,21 +348,3 @@ class Run:
         except StorageError as storage_error:
             kept = f"nothing could be kept of it: {storage_error}"
         return f"{kept}; the newest checkpoint is {newest_checkpoint(self.folder)}"
-
-
-class Outcome:
-    """How a run ended.
-
-    Attributes:
-        exit_code: 0, or 128 + the number of the signal that stopped the run.
-    """
-
-    exit_code: int = 0
-
-
-def _note_versions(folder: Path, steps: int, device: str) -> None:
-    """Notes the code, packages and machine with which the run begins or is resumed."""
-    start = {"steps": steps, "commit": commit()} | made_with(device)
-    file = GrowingFile(folder / VERSIONS_FILE)
-    file.write(f"{json.dumps(start)}\n".encode())
-    file.close()

@@ -32,6 +32,7 @@ from optuna.trial import FrozenTrial, TrialState
 from patchwork_env.core.checks import later_seed
 from patchwork_env.core.documents import one_line, read_object
 from patchwork_env.core.files import make_folder, storing_in, write_text
+from patchwork_env.core.threads import usable_cores
 from patchwork_env.errors import InUseError, WorkerError
 from patchwork_env.learning.config import RunConfig, dump_config, load_config
 from patchwork_env.learning.distributed.processes import do_in_processes
@@ -46,7 +47,6 @@ from patchwork_env.learning.runs.folder import (
 )
 from patchwork_env.learning.sweeps.parameters import Values, overrides, parse_parameter
 from patchwork_env.learning.system.contents import as_type
-from patchwork_env.learning.system.machine import usable_cores
 
 if TYPE_CHECKING:
     from patchwork_env.learning.runs.run import Run
@@ -320,8 +320,6 @@ def run_trial(place: tuple[str, str], number: int) -> None:
 
 def _train(sweep: Sweep, trial: optuna.Trial) -> int:
     """Trains the run of a trial, which tells the study of its evaluations; returns the exit code."""
-    from patchwork_env.learning.runs.training import train  # PyTorch takes seconds
-
     folder = sweep.run_folder(trial.number)
     config = load_config(sweep.folder / CONFIG_FILE, overrides(trial.params))
     known = sweep.study.trials[trial.number].intermediate_values
@@ -339,20 +337,20 @@ def _train(sweep: Sweep, trial: optuna.Trial) -> int:
     with ExitStack() as stack:
         run = _run_in(folder, config, stack)
         run.evaluated = report
-        return train(run)
+        return run.train()
 
 
 def _run_in(folder: Path, config: RunConfig, stack: ExitStack) -> Run:
     """The run of a trial, resumed or new; a process that the sweep has lost gets time to end."""
-    from patchwork_env.learning.runs.training import new_run, resumed_run
+    from patchwork_env.learning.runs.run import new_run, resumed_run  # PyTorch takes seconds
 
     deadline = time.monotonic() + _SECONDS_FOR_LOST_PROCESS
     while True:
         try:
             if (folder / CONFIG_FILE).is_file():
-                return resumed_run(folder, stack)
+                return stack.enter_context(resumed_run(folder))
             shutil.rmtree(folder, ignore_errors=True)  # what a killed process had begun
-            return new_run(config, folder, stack)
+            return stack.enter_context(new_run(config, folder))
         except InUseError:
             if time.monotonic() > deadline:
                 raise

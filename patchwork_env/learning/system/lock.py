@@ -22,7 +22,7 @@ _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
 
 
 @contextmanager
-def sole_user(folder: Path) -> Iterator[None]:
+def exclusive_lock(folder: Path) -> Iterator[None]:
     """Within the block, this process alone works in the folder; the lock of a process that dies is freed.
 
     Raises:

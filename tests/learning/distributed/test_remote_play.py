@@ -15,7 +15,6 @@ from patchwork_env.learning.algorithms.common.workers import Work, play_job, ver
 from patchwork_env.learning.config import load_config
 from patchwork_env.learning.runs.checkpoints import begin_run
 from patchwork_env.learning.runs.run import Run
-from patchwork_env.learning.runs.training import train
 from tests.learning import same_runs
 from tests.learning.distributed.configs import CONFIGS, state_of
 from tests.learning.distributed.fake_pool import shared
@@ -181,7 +180,7 @@ def test_a_run_that_has_no_workers_left_says_how_to_go_on(paths, tmp_path):
         pool.damage = nobody
         begin_run(run, trainer, trainer.config)
         with pytest.raises(NoWorkersError, match=rf"for 3 s; .*step_0+ is complete: .*--resume {run}"):
-            train(Run(run, trainer))
+            Run(run, trainer).train()
 
 
 def test_a_worker_with_other_packages_is_refused(paths):

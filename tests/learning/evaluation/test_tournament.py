@@ -26,8 +26,8 @@ from patchwork_env.learning.evaluation.matches import play_matches, read_block
 from patchwork_env.learning.evaluation.players import load_player
 from patchwork_env.learning.evaluation.runners import AGENT, OPPONENT, Match, PatchworkRunner
 from patchwork_env.learning.evaluation.tournament import Rung, Tournament
-from patchwork_env.learning.runs.ladder import rungs
-from patchwork_env.learning.system.lock import sole_user
+from patchwork_env.learning.runs.folder import rungs
+from patchwork_env.learning.system.lock import exclusive_lock
 
 ROOT = Path(__file__).parents[3]
 MODULE = """
@@ -204,7 +204,7 @@ def test_other_settings_are_an_error_that_names_them(small, arguments, message, 
 
 
 def test_another_process_in_the_folder_is_an_error(small, capsys) -> None:
-    with sole_user(small):
+    with exclusive_lock(small):
         run("random", "greedy", "--games", 4, "--workers", 1, "--out", small, code=2)
     assert f"{small} is in use: another process works there" in capsys.readouterr().err
 

@@ -15,7 +15,7 @@ from patchwork_env.learning.config import dump_config, load_config
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.records import Evaluation, read_evaluation
 from patchwork_env.learning.evaluation.sample_games import picture
-from patchwork_env.learning.runs.evaluations import Evaluations
+from patchwork_env.learning.runs.evaluations import record
 from patchwork_env.learning.runs.folder import evaluation_files
 from patchwork_env.learning.runs.loggers import Log
 from patchwork_env.nmbr9 import Game
@@ -44,13 +44,12 @@ def run(tmp_path_factory) -> Path:
     (folder / "config.yaml").write_text(dump_config(CONFIG))
     trainer = Unlearning(CONFIG)
     log = Log(folder, 0, load_config("nmbr9_quick", ["tracker=none"]))
-    evaluations = Evaluations(folder, trainer, log)
     log.add(trainer.step(), trainer.steps, trainer.seconds / 60)
     specs = CONFIG.evaluation.opponents
     results = [
         play_matches(trainer.agent(), spec, 9, game=CONFIG.game, keep=2, **CONFIG.variant) for spec in specs
     ]
-    evaluations.add(trainer, results)
+    record(folder, trainer, results, log)
     log.close()
     return folder
 

@@ -20,7 +20,7 @@ from patchwork_env.learning.evaluation.results import MatchResult
 from patchwork_env.learning.evaluation.runners import AGENT
 from patchwork_env.learning.evaluation.sample_games import milestones, picture, position_after
 from patchwork_env.learning.runs import evaluations as evaluations_module
-from patchwork_env.learning.runs.evaluations import Evaluations, metrics
+from patchwork_env.learning.runs.evaluations import choose_best, forget_later, metrics, record
 from patchwork_env.learning.runs.folder import (
     best_file,
     candidate_folders,
@@ -73,15 +73,14 @@ def events_of(folder: Path):
     return accumulator
 
 
-def add(folder: Path, trainer: Trainer, *evaluations: list[MatchResult]) -> Evaluations:
+def add(folder: Path, trainer: Trainer, *evaluations: list[MatchResult]) -> None:
     """Starts, or goes on with, a run, and adds evaluations an iteration apart."""
     log = Log(folder, trainer.steps, trainer.config)
-    kept = Evaluations(folder, trainer, log)
+    forget_later(folder, trainer.steps)
     for number, results in enumerate(evaluations):
         trainer.steps = 100 * (number + 1)
-        kept.add(trainer, results)
+        record(folder, trainer, results, log)
     log.close()
-    return kept
 
 
 def test_the_file_holds_the_results_and_games_that_can_be_replayed(tmp_path, trainer, results) -> None:
@@ -113,10 +112,11 @@ def test_candidates_are_the_best_three_and_what_comes_later_than_the_run_is_dele
 ) -> None:
     weak, strong = [results[1]], [results[0]]
     assert weak[0].win_rate < strong[0].win_rate
-    kept = add(tmp_path, trainer, weak, strong, weak, strong, strong)
+    add(tmp_path, trainer, weak, strong, weak, strong, strong)
     assert [steps_of(folder) for folder in candidate_folders(tmp_path)] == [200, 400, 500]
-    best = kept.choose_best(
-        {folder: weak if steps_of(folder) < 500 else strong for folder in candidate_folders(tmp_path)}
+    best = choose_best(
+        tmp_path,
+        {folder: weak if steps_of(folder) < 500 else strong for folder in candidate_folders(tmp_path)},
     )
     assert steps_of(best) == read_evaluation(best_file(tmp_path)).steps == 500
     assert (tmp_path / "best" / "nothing").is_file()

@@ -29,7 +29,7 @@ from patchwork_env.learning.config import load_config
 from patchwork_env.learning.runs import checkpoints as checkpoints_module
 from patchwork_env.learning.runs.checkpoints import load_checkpoint
 from patchwork_env.learning.system import signals as signals_module
-from patchwork_env.learning.system.lock import sole_user
+from patchwork_env.learning.system.lock import exclusive_lock
 
 fcntl, resource = pytest.importorskip("fcntl"), pytest.importorskip("resource")
 
@@ -368,7 +368,7 @@ def test_the_final_policy_stays_until_the_next_one_is_complete(finished, tmp_pat
 
 
 def test_one_process_at_a_time(finished, interrupted, capsys):
-    with sole_user(interrupted):
+    with exclusive_lock(interrupted):
         assert train.main(["--resume", str(interrupted)]) == 2
         assert capsys.readouterr().err == (
             f"training.train: {interrupted} is in use: another process works there\n"

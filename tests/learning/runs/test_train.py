@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -23,7 +22,7 @@ from patchwork_env.learning.config import load_config
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.runs import run as run_module
 from patchwork_env.learning.runs.folder import evaluation_files
-from patchwork_env.learning.runs.training import new_run
+from patchwork_env.learning.runs.run import new_run
 from tests.learning.same_runs import tensors_of
 
 ROOT = Path(__file__).parents[3]
@@ -225,8 +224,7 @@ def test_a_run_gives_the_threads_of_pytorch_back(config, tmp_path):
     before = torch.get_num_threads()
     torch.set_num_threads(3)
     try:
-        with ExitStack() as stack:
-            new_run(load_config(config), tmp_path / "run", stack)
+        with new_run(load_config(config), tmp_path / "run"):
             assert torch.get_num_threads() == 1
         assert torch.get_num_threads() == 3
     finally:

@@ -22,7 +22,7 @@ from patchwork_env.learning.config import load_config
 from patchwork_env.learning.sweeps import sweep as sweep_module
 from patchwork_env.learning.sweeps.parameters import check_trials, draw_trials, overrides, parse_parameter
 from patchwork_env.learning.sweeps.sweep import Settings, Sweep, begin_sweep, run_trial
-from patchwork_env.learning.system.lock import sole_user
+from patchwork_env.learning.system.lock import exclusive_lock
 from tests.learning.same_runs import tensors_of
 
 TINY = """
@@ -352,7 +352,7 @@ def test_a_trial_waits_for_a_lost_process_that_still_works(tmp_path, monkeypatch
     (sweep.run_folder(0) / "config.yaml").write_text(TINY)
     monkeypatch.setattr(sweep_module, "_SECONDS_FOR_LOST_PROCESS", 0)
     monkeypatch.chdir(tmp_path)
-    with sole_user(sweep.run_folder(0)):
+    with exclusive_lock(sweep.run_folder(0)):
         run_trial(place_of(sweep, tmp_path), 0)
     (row,) = sweep.rows()
     assert row.state == "failed"

@@ -27,8 +27,7 @@ from patchwork_env.learning.algorithms.common.state import State, as_arrays, as_
 from patchwork_env.learning.algorithms.common.trainer import Trainer
 from patchwork_env.learning.config import ClusterRun, trainer_class
 from patchwork_env.learning.distributed.ray_cluster import RayPool, connected
-from patchwork_env.learning.system.machine import made_with
-from patchwork_env.learning.system.memory import keep_freed_memory
+from patchwork_env.learning.system.machine import made_with, tune_malloc
 
 Weights = dict[str, npt.NDArray[Any]]
 _Batch = TypeVar("_Batch", bound=tuple[Any, ...])
@@ -300,7 +299,7 @@ def _player_with_weights(work: Work) -> Player:
 
 @lru_cache(1)
 def _player(config: ClusterRun) -> Player:
-    keep_freed_memory()
+    tune_malloc()
     player: Player = trainer_class(config).player(config)
     return player
 
