@@ -30,7 +30,7 @@ from patchwork_env.learning.config import League
 
 _LEAGUE = "patchwork_env league"
 """The entry of a file's metadata that holds what is no tensor."""
-_UNFIT = (KeyError, TypeError, ValueError, RuntimeError, AttributeError, safetensors.SafetensorError)
+_RESTORE_ERRORS = (KeyError, TypeError, ValueError, RuntimeError, AttributeError, safetensors.SafetensorError)
 """The errors that states of other policies or damaged ones lead to."""
 _PRESENT_SELF = 0
 
@@ -127,7 +127,7 @@ class SelfPlayCallback(BaseCallback):
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
                 values = parse_json((file.metadata() or {})[_LEAGUE], str(path))
             self.load_state_dict(join(values, tensors), model)
-        except _UNFIT as error:
+        except _RESTORE_ERRORS as error:
             raise ValueError(f"{path} holds no league of such policies: {one_line(str(error))}") from None
         self._env = None
 
