@@ -118,9 +118,8 @@ def vectors() -> None:
     """Prints sums that are kept in vector registers, and bits that are unpacked."""
     import numpy as np
 
-    from patchwork_env.agents.compiled.vectors import product_adder, rows_adder
-    from patchwork_env.core.bits import unpack_bits
     from patchwork_env.core.compile import kernel
+    from patchwork_env.core.intrinsics import product_adder, rows_adder, unpack_bits
 
     add_products, add_rows = product_adder(64), rows_adder(64)
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from patchwork_env.core import cache, callee, compile
+from patchwork_env.core import cache, compile, linking
 
 PROJECT = Path(__file__).parents[1]
 PROMISED = {"numba", "numba.extending", "numba.types", "numba.typed", "numba.core.cgutils", "llvmlite.ir"}
 """Modules that Numba documents for users and for extensions."""
 INTERNALS = {
-    "numba.core.caching": ["CompileResultCacheImpl", "FunctionCache"],
+    "numba.core.caching": ["CompileResultCacheImpl", "NullCache"],
     "numba.core.codegen": ["JITCodeLibrary"],
     "numba.core.compiler": ["CompilerBase", "CompileResult", "DefaultPassBuilder", "Flags", "compile_result"],
     "numba.core.compiler_machinery": ["PassManager", "register_pass"],
@@ -32,7 +32,8 @@ INTERNALS = {
 METHODS = {
     "codegen.JITCodeLibrary": [
         *("_finalize_dynamic_globals", "_finalize_final_module", "_get_module_for_linking"),
-        *("_optimize_final_module", "_verify_declare_only_symbols", "add_linking_library", "finalize"),
+        *("_optimize_final_module", "_optimize_functions", "_verify_declare_only_symbols"),
+        *("add_linking_library", "finalize"),
     ],
     "compiler.CompileResult": ["_find_referenced_environments"],
     "compiler.Flags": ["_values"],
@@ -40,11 +41,8 @@ METHODS = {
     "typed_passes.NativeLowering": ["run_pass"],
 }
 """What is overridden or called of classes, which must have it."""
-CACHE = [
-    *(f"_impl.{name}" for name in ("reduce", "rebuild", "check_cachable", "filename_base")),
-    *("_index_key", "_cache_file._open_for_write", "cache_path"),
-]
-"""Attributes of the cache that Numba gives every function."""
+CACHE = ["check_cachable", "locator.get_cache_path", "rebuild", "reduce"]
+"""What the form has in which Numba keeps a function on disk."""
 OPTIONS = [
     "_nrt",
     "boundscheck",
@@ -72,7 +70,7 @@ def imported_modules(path: Path) -> set[str]:
 @pytest.mark.slow
 def test_internals_are_listed_and_used_behind_one_door() -> None:
     """What ``core.compile`` does without where it is not there; elsewhere it would be an error."""
-    behind = {Path(module.__file__) for module in (cache, callee)}
+    behind = {Path(module.__file__) for module in (cache, linking)}
     for path in (PROJECT / "patchwork_env").rglob("*.py"):
         allowed = {*PROMISED, *(INTERNALS if path in behind else ())}
         unknown = {name for name in imported_modules(path) if not {name, name.rpartition(".")[0]} & allowed}
@@ -95,7 +93,7 @@ def test_methods_are_there(name: str, methods: list[str]) -> None:
 
 @pytest.mark.parametrize("name", CACHE)
 def test_the_cache_on_disk_is_there(name: str) -> None:
-    found = import_module("numba.core.caching").FunctionCache(compile.kernel)
+    found = import_module("numba.core.caching").CompileResultCacheImpl(compile.kernel)
     assert attrgetter(name)(found), HINT
 
 
@@ -109,4 +107,4 @@ def test_the_newest_version_that_is_known_is_the_one_that_the_suite_runs_with() 
     lock = (PROJECT / "requirements.lock").read_text(encoding="utf-8")
     locked = re.search(r"^numba==(\d+)\.(\d+)", lock, re.MULTILINE)
     assert locked is not None
-    assert (int(locked[1]), int(locked[2])) == callee.NEWEST
+    assert (int(locked[1]), int(locked[2])) == linking.NEWEST

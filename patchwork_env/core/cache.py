@@ -1,26 +1,26 @@
 """Machine code on disk: kept until what it follows from changes, and never a reason to fail.
 
 Numba's own cache looks for changes in the function's own file alone, but constants and kernels of other
-modules are compiled in too; two processes that compile at once may give the same name to different code; and
-what its files hold is unpickled and run unseen, so that a damaged one stops every start. Here a kernel has a
-file for each combination of types, named after all that the code follows from, with a digest of both before
-it: the bytecode of the function and of all that it calls, and the values that they use in this process. A
-file that is damaged or cannot be read counts as missing, and is replaced once the code is compiled.
+modules are compiled in too; and what its files hold is unpickled and run unseen, so that a damaged one stops
+every start. Here a kernel has a file for each combination of types. It begins with a digest of its contents
+and of all that they follow from: the bytecode of the function and of all that it calls, and the values that
+they use in this process. A file with another digest, outdated or damaged, counts as missing, and is replaced
+once the code is compiled.
 
 The digest keeps accidents away, not attackers: whoever may write to the folder can have code run.
 """
 
 from __future__ import annotations
 
-import contextlib
-import glob
+import functools
 import hashlib
 import inspect
 import itertools
 import logging
 import os
 import pickle
-import shutil
+import sys
+import tempfile
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
@@ -29,116 +29,96 @@ from typing import Any
 import numba
 import numpy as np
 from numba import config, types
-from numba.core.caching import FunctionCache
+from numba.core.caching import CompileResultCacheImpl, NullCache
 from numba.core.serialize import dumps
-
-from patchwork_env.core.callee import Callee, CalleeOnDisk
 
 _LOGGER = logging.getLogger(__name__)
 _DIGEST_SIZE = hashlib.sha256().digest_size
 _WARNINGS = itertools.count()
 
 
-def keep_on_disk(dispatcher: Any) -> None:
-    """Makes a function of Numba keep its machine code on disk for later processes.
+class DiskCache(NullCache):  # type: ignore[misc]
+    """What Numba asks for the machine code of a function before compiling it, and gives it to afterwards.
 
     The folder is Numba's: one in that of ``NUMBA_CACHE_DIR``, otherwise ``__pycache__`` beside the source,
     otherwise one of the user. If none can be written, nothing is kept.
 
     Args:
-        dispatcher: The function, as ``numba.njit`` returns it.
+        dispatcher: The function, as Numba compiles it.
+        form: How what Numba compiles becomes bytes, and comes back.
     """
-    try:
-        dispatcher._cache = (_CalleeCache if isinstance(dispatcher, Callee) else _Cache)(dispatcher)
-    except Exception as error:  # nowhere to write, or a Numba that keeps its cache in another way
-        _warn(f"it cannot be kept: {error}")
 
-
-class _Cache(FunctionCache):  # type: ignore[misc]
-    """What Numba asks for the machine code of a function before compiling it, and gives it to afterwards."""
-
-    def __init__(self, dispatcher: Any) -> None:
-        super().__init__(dispatcher.py_func)
-        os.makedirs(self.cache_path, exist_ok=True)  # Numba has not tried if the source lies in an archive
-        self._dispatcher = dispatcher
+    def __init__(self, dispatcher: Any, form: type[CompileResultCacheImpl] = CompileResultCacheImpl) -> None:
+        self._dispatcher, self._form = dispatcher, form
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The function as compiled for some types of arguments; None if it has to be compiled."""
         target_context.refresh()
         try:
-            return self._load(self._index_key(sig, target_context.codegen()), target_context)
+            path, origin = self._file(sig, target_context.codegen())
+            contents = path.read_bytes()
+            digest, code = contents[:_DIGEST_SIZE], contents[_DIGEST_SIZE:]
+            if digest == _digest(origin, code):
+                # The digest has shown that this class wrote it.
+                return self._on_disk.rebuild(target_context, pickle.loads(code))  # noqa: S301
         except FileNotFoundError:
-            return None
+            pass
         except Exception as error:
-            _warn(str(error))
-            return None
+            _warn(error)
+        return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keeps what was compiled for some types of arguments."""
         try:
-            self._save(self._index_key(sig, data.codegen), data)
+            if self._on_disk.check_cachable(data):
+                path, origin = self._file(sig, data.codegen)
+                code = dumps(self._on_disk.reduce(data))
+                _replace(path, _digest(origin, code) + code)
         except Exception as error:
-            _warn(f"it cannot be kept: {error}")
+            _warn(error)
 
-    def _load(self, key: Any, target_context: Any) -> Any:
-        path, purpose = self._file(key)
-        contents = path.read_bytes()
-        digest, code = contents[:_DIGEST_SIZE], contents[_DIGEST_SIZE:]
-        if digest != _digest(purpose, code):
-            raise ValueError(f"{path} is damaged")
-        try:
-            found_key, compiled = pickle.loads(code)  # noqa: S301, the digest has shown that this class wrote it
-        except (AttributeError, ImportError):  # made for a class that no longer exists
-            return None
-        return self._impl.rebuild(target_context, compiled) if found_key == key else None
+    @functools.cached_property
+    def _on_disk(self) -> Any:
+        return self._form(self._dispatcher.py_func)
 
-    def _save(self, key: Any, compiled: Any) -> None:
-        if not self._impl.check_cachable(compiled):
-            return
-        path, purpose = self._file(key)
-        code = dumps((key, self._impl.reduce(compiled)))
-        os.makedirs(path.parent, exist_ok=True)
-        self._remove_outdated(path)
-        if path.is_dir():
-            shutil.rmtree(path)
-        with self._cache_file._open_for_write(str(path)) as opened:
-            opened.write(_digest(purpose, code) + code)
-
-    def _file(self, key: Any) -> tuple[Path, bytes]:
-        """The file for a key of Numba's, and all that the code follows from."""
-        contents = _digest(repr(list(_contents(self._dispatcher))).encode()).hex()
-        signature = list(_fields(getattr(key[0], "args", key[0])))
-        purpose = repr((numba.__version__, contents, bool(config.BOUNDSCHECK), key, signature)).encode()
-        name = ".".join([*self._names(), f"{contents[:8]}-{_digest(purpose).hex()[:16]}", "nbc"])
-        return Path(self.cache_path, name), purpose
-
-    def _names(self) -> tuple[str, str]:
-        """The function and the version of Python in names of files, without the line of the function."""
-        function, _, version = self._impl.filename_base.rpartition("-")
-        return function, version.partition(".")[2]
-
-    def _remove_outdated(self, current: Path) -> None:
-        """Deletes the files of the same function as it was before."""
-        function, version = self._names()
-        contents = current.suffixes[-2].partition("-")[0]
-        for path in current.parent.glob(f"{glob.escape(function)}.{version}.*"):
-            if contents not in path.name:
-                with contextlib.suppress(OSError):
-                    path.unlink()
+    def _file(self, sig: Any, codegen: Any) -> tuple[Path, bytes]:
+        """The file for some types of arguments, and all that its contents follow from."""
+        function = self._dispatcher.py_func
+        arguments = repr((sig, list(_fields(getattr(sig, "args", sig)))))
+        machine = repr((codegen.magic_tuple(), bool(config.BOUNDSCHECK)))
+        module = function.__module__.rpartition(".")[2]
+        name = f"{module}.{function.__qualname__}".replace("<", "").replace(">", "")
+        number = _digest(arguments.encode(), machine.encode()).hex()[:16]
+        form = type(self._dispatcher).__name__.lower()
+        path = Path(
+            self._on_disk.locator.get_cache_path(),
+            f"{name}.{form}.{sys.implementation.cache_tag}.{number}.nbc",
+        )
+        origin = (numba.__version__, arguments, machine, list(_contents(self._dispatcher)))
+        return path, repr(origin).encode()
 
 
-class _CalleeCache(_Cache):
-    _impl_class = CalleeOnDisk
+def _replace(path: Path, contents: bytes) -> None:
+    """Writes a file at once, whoever else writes or reads it."""
+    os.makedirs(path.parent, exist_ok=True)
+    handle, partial = tempfile.mkstemp(dir=path.parent)
+    try:
+        with open(handle, "wb") as opened:
+            opened.write(contents)
+        os.replace(partial, path)
+    except BaseException:
+        os.unlink(partial)
+        raise
 
 
 def _digest(*parts: bytes) -> bytes:
     return hashlib.sha256(b"".join(parts)).digest()
 
 
-def _warn(reason: str) -> None:
+def _warn(error: Exception) -> None:
     """Logs a warning, once in a process however many kernels there are."""
     if next(_WARNINGS) == 0:
-        _LOGGER.warning("some code is compiled anew and not taken from disk: %s", reason)
+        _LOGGER.warning("some code is compiled anew in every process: %s", error)
 
 
 # --- what machine code follows from -------------------------------------------------------------------------
@@ -184,11 +164,10 @@ def _contents(kernel: Any) -> Iterator[object]:
     for function, options in following:  # which grows
         codes = list(_codes(function.__code__))
         names = {name for code in codes for name in code.co_names}
-        cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-        used = {name: function.__globals__[name] for name in sorted(names & function.__globals__.keys())}
-        used |= {name: cell.cell_contents for name, cell in cells}
-        used |= {"": [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]}
-        yield options, list(map(_instructions, codes)), [(n, described(v, names)) for n, v in used.items()]
+        values = {name: function.__globals__[name] for name in sorted(names & function.__globals__.keys())}
+        values |= inspect.getclosurevars(function).nonlocals
+        values |= {"": [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]}
+        yield options, list(map(_instructions, codes)), [(n, described(v, names)) for n, v in values.items()]
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -208,10 +187,11 @@ def _instructions(code: CodeType) -> object:
 
 
 def _fields(kinds: Iterable[Any]) -> Iterator[object]:
-    """The names of the fields of all named tuples among types, which do not show them."""
+    """The classes of all named tuples among types, which do not show their modules and fields."""
     for kind in kinds:
         if isinstance(kind, types.BaseTuple):
-            yield getattr(kind, "fields", ()), list(_fields(kind.types))
+            made = getattr(kind, "instance_class", tuple)
+            yield made.__module__, made.__qualname__, getattr(kind, "fields", ()), list(_fields(kind.types))
 
 
 def _is_versioned(module: str | None) -> bool:

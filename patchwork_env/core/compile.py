@@ -15,11 +15,10 @@ from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any, TypeVar, cast, overload
 
-from numba import TypingError, config, njit, types
+from numba import config, njit
 
 try:
-    from patchwork_env.core import cache
-    from patchwork_env.core.callee import Kernel
+    from patchwork_env.core.linking import Kernel
 
     IS_LINKING = True
 except ImportError as error:
@@ -106,29 +105,6 @@ def specialize(function: _Function, game: ModuleType) -> _Function:
     return cast(_Function, _compile(copy, inline, allocates))
 
 
-def require_layout(array: Any, name: str, ndim: int, *dtypes: Any) -> None:
-    """Refuses, when an intrinsic is compiled, arrays whose memory is not laid out as its code expects.
-
-    Args:
-        array: Numba's type of an argument.
-        name: The name of the argument in messages.
-        ndim: The number of dimensions that the array must have.
-        dtypes: The types of entries that are allowed, as Numba's types.
-
-    Raises:
-        TypingError: The argument is not a contiguous, aligned array of such entries.
-    """
-    allowed = " or ".join(map(str, dtypes))
-    if not (
-        isinstance(array, types.Array)
-        and array.ndim == ndim
-        and array.layout == "C"
-        and array.aligned
-        and array.dtype in dtypes
-    ):
-        raise TypingError(f"{name} must be a contiguous array of {ndim} dimensions of {allowed}, not {array}")
-
-
 def _compile(function: Any, inline: bool, allocates: bool) -> Any:
     if config.DISABLE_JIT:
         return function
@@ -143,7 +119,4 @@ def _compile(function: Any, inline: bool, allocates: bool) -> Any:
         "_nrt": allocates,
         "no_cfunc_wrapper": True,  # only pointers to functions need it
     }
-    compiled = Kernel(function, options)
-    for form in (compiled, compiled.callee):
-        cache.keep_on_disk(form)
-    return compiled
+    return Kernel(function, options)

@@ -15,8 +15,9 @@ from typing import Any, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.core.bits import U1, lowest_bit, nth_bit, popcount, unpack_bits
+from patchwork_env.core.bits import U1, lowest_bit, nth_bit, popcount
 from patchwork_env.core.compile import kernel, specialize, template
+from patchwork_env.core.intrinsics import unpack_bits
 from patchwork_env.core.random import Streams
 from patchwork_env.core.tensors import Observation
 

@@ -3,7 +3,7 @@
 Numba gives every function an entry for the interpreter and machine code of its own, and optimises it together
 with all that it calls, before its callers are optimised together with it. Most kernels are called by other
 kernels alone. They are optimised once, as a part of what the interpreter calls; compiling all of them takes
-half the time, and they are as fast.
+half the time, and they are as fast. This needs means that Numba does not promise.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from numba.core.runtime import rtsys
 from numba.core.sigutils import normalize_signature
 from numba.core.typed_passes import NativeLowering
 
+from patchwork_env.core.cache import DiskCache
 from patchwork_env.core.progress import Compilation
 
 NEWEST = (0, 68)
@@ -37,23 +38,17 @@ if tuple(map(int, numba.__version__.split(".")[:2])) > NEWEST:
     raise ImportError(f"Numba {numba.__version__} is newer than {'.'.join(map(str, NEWEST))}")
 
 
-class _Function(CPUDispatcher):  # type: ignore[misc]
-    """A compiled function.
-
-    Args:
-        function: The function to compile.
-        options: The options of ``numba.njit``.
-    """
-
+class _Dispatcher(CPUDispatcher):  # type: ignore[misc]
     def __init__(self, function: Any, options: dict[str, Any], pipeline: type[CompilerBase]) -> None:
         super().__init__(function, targetoptions=options, pipeline_class=pipeline)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """What Numba asks for a call; see :func:`_widened`."""
-        return super().get_call_template(tuple(map(_widened, args)), {k: _widened(t) for k, t in kws.items()})
+        """What Numba asks for a call; see :func:`_canonical_type`."""
+        canonical = {name: _canonical_type(kind) for name, kind in kws.items()}
+        return super().get_call_template(tuple(map(_canonical_type, args)), canonical)
 
 
-def _widened(kind: types.Type) -> types.Type:
+def _canonical_type(kind: types.Type) -> types.Type:
     """The type whose code a function uses for an argument of some type.
 
     Numba would compile the function anew for every constant that it is called with; where a constant makes a
@@ -64,19 +59,25 @@ def _widened(kind: types.Type) -> types.Type:
     return types.int64 if kind in types.signed_domain else kind
 
 
-class Kernel(_Function):
-    """A compiled function as the interpreter calls it; :attr:`callee` is its form for other functions."""
+class Kernel(_Dispatcher):
+    """A compiled function as the interpreter calls it; :attr:`linked` is its form for other functions.
+
+    Args:
+        function: The function to compile.
+        options: The options of ``numba.njit``.
+    """
 
     def __init__(self, function: Any, options: dict[str, Any]) -> None:
         super().__init__(function, options, _Compiler)
-        self.callee = Callee(function, options)
+        self.linked = LinkedKernel(function, options)
+        self._cache, self.linked._cache = DiskCache(self), DiskCache(self.linked, _OnDisk)
         # Functions may call themselves, which Numba notices by this.
-        self.callee._compiling_counter = self._compiling_counter
+        self.linked._compiling_counter = self._compiling_counter
 
     @property
     def _numba_type_(self) -> types.Type:
         """What the function's name means in compiled code."""
-        return types.Dispatcher(self.callee)
+        return types.Dispatcher(self.linked)
 
     def compile(self, sig: Any) -> Any:
         """Loads or compiles the function for some types of arguments."""
@@ -84,7 +85,7 @@ class Kernel(_Function):
             return super().compile(sig)
 
     def add_overload(self, cres: CompileResult) -> None:
-        """Takes in what was compiled, with the environments of the callees in it, which nobody else sets."""
+        """Takes in what was compiled, with the environments of what is linked, which nobody else sets."""
         for environment in cres._find_referenced_environments():
             cres.library.codegen.set_env(environment.env_name, environment)
         super().add_overload(cres)
@@ -102,11 +103,11 @@ def _without_collection() -> Iterator[None]:
             gc.enable()
 
 
-class Callee(_Function):
-    """The form for callers; it cannot be called from the interpreter."""
+class LinkedKernel(_Dispatcher):
+    """The form for callers, for the same arguments; it cannot be called from the interpreter."""
 
     def __init__(self, function: Any, options: dict[str, Any]) -> None:
-        super().__init__(function, {**options, "no_cpython_wrapper": True}, _CalleeCompiler)
+        super().__init__(function, {**options, "no_cpython_wrapper": True}, _LinkedCompiler)
 
     def compile(self, sig: Any) -> Any:
         """Loads or compiles the function for some types of arguments, while a caller is being compiled.
@@ -131,24 +132,18 @@ class Callee(_Function):
         self.overloads[tuple(cres.signature.args)] = cres
 
 
-class CalleeOnDisk(CompileResultCacheImpl):  # type: ignore[misc]
-    """How a callee is kept on disk: as LLVM code."""
-
-    @property
-    def filename_base(self) -> str:
-        """The beginning of the names of its files."""
-        function, _, version = super().filename_base.rpartition(".")
-        return f"{function}.callee.{version}"
+class _OnDisk(CompileResultCacheImpl):  # type: ignore[misc]
+    """How a linked kernel is kept on disk: as LLVM code."""
 
     def reduce(self, data: CompileResult) -> tuple[Any, ...]:
-        """What :meth:`rebuild` needs of a callee; it can be pickled."""
+        """What :meth:`rebuild` needs; it can be pickled."""
         library, descriptor = data.library, data.fndesc
         descriptor.typemap = descriptor.calltypes = None
         code = library._get_module_for_linking().as_bitcode()
         return library.name, code, descriptor, data.environment, data.signature, data.reload_init
 
     def rebuild(self, target_context: Any, payload: tuple[Any, ...]) -> CompileResult:
-        """The callee, as before."""
+        """What was compiled, as before."""
         name, code, descriptor, environment, signature, reload_init = payload
         for initialize in reload_init:
             initialize()
@@ -170,19 +165,26 @@ class CalleeOnDisk(CompileResultCacheImpl):  # type: ignore[misc]
 
 
 class _Key:
-    """What stands for a callee in Numba's tables, where others have their entry."""
+    """What stands for a linked kernel in Numba's tables, where others have their entry."""
 
 
 class _Library(JITCodeLibrary):  # type: ignore[misc]
-    """The code of a callee with what it calls, of which no machine code is made.
+    """The code of a linked kernel with what it calls, of which no machine code is made.
 
-    It is optimised once, in what the interpreter calls; the functions by themselves are simplified before.
+    It is optimised once, in what the interpreter calls; before, its functions are only simplified.
     """
 
     def add_linking_library(self, library: Any) -> None:
         """Takes in what the function calls; what counts references comes with what the interpreter calls."""
         if library is not rtsys.library:
             super().add_linking_library(library)
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout
+        passes, builder = self._codegen._function_pass_manager(opt=1)
+        for function in ll_module.functions:
+            if not function.is_declaration:
+                passes.run(function, builder)
 
     def _optimize_final_module(self) -> None:
         pass
@@ -215,7 +217,7 @@ class _Compiler(CompilerBase):  # type: ignore[misc]
         return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
 
 
-class _CalleeCompiler(_Compiler):
+class _LinkedCompiler(_Compiler):
     def define_pipelines(self) -> list[PassManager]:
         """The same pipeline with another last step."""
         (passes,) = super().define_pipelines()
@@ -228,7 +230,7 @@ class _CalleeCompiler(_Compiler):
 class _Lowering(NativeLowering):  # type: ignore[misc]
     """Numba's translation to LLVM, without what follows it for a function that is called from elsewhere."""
 
-    _name = "callee_lowering"
+    _name = "linked_lowering"
 
     def run_pass(self, state: Any) -> bool:
         codegen = state.targetctx.codegen()
@@ -253,30 +255,30 @@ class _Events(event.Listener):  # type: ignore[misc]
     def on_start(self, begun: event.Event) -> None:
         """Notes the beginning, if the function is a kernel."""
         kernel = begun.data["dispatcher"]
-        if isinstance(kernel, _Function):
+        if isinstance(kernel, _Dispatcher):
             function = kernel.py_func
             name = f"{function.__module__}.{function.__qualname__}"
             self._compilation.begin(name, lambda: len(_pending(kernel, set())))
 
     def on_end(self, ended: event.Event) -> None:
         """Notes the end, if the function is a kernel."""
-        if isinstance(ended.data["dispatcher"], _Function):
+        if isinstance(ended.data["dispatcher"], _Dispatcher):
             self._compilation.end()
 
 
 event.register("numba:compile", _Events())
 
 
-def _pending(kernel: _Function, found: set[_Function]) -> set[_Function]:
+def _pending(kernel: _Dispatcher, found: set[_Dispatcher]) -> set[_Dispatcher]:
     """A kernel and all that it calls, directly or not, as far as they are not compiled yet for any types."""
     found.add(kernel)
     for called in _called(kernel):
-        if called.callee not in found and not called.callee.overloads:
-            _pending(called.callee, found)
+        if called.linked not in found and not called.linked.overloads:
+            _pending(called.linked, found)
     return found
 
 
-def _called(kernel: _Function) -> Iterator[Kernel]:
+def _called(kernel: _Dispatcher) -> Iterator[Kernel]:
     """The kernels that a kernel names; templates name those of a game as attributes of a module object."""
     variables = inspect.getclosurevars(kernel.py_func)
     for value in (*variables.globals.values(), *variables.nonlocals.values()):

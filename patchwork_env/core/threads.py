@@ -20,16 +20,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from numba import types
-from numba.extending import intrinsic
 
-from patchwork_env.core.compile import kernel, require_layout
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.intrinsics import CACHE_LINE, Counters, add_to_counter, read_counter, set_counter
 
-Counters = npt.NDArray[np.int64]
-"""The counters that the threads of a team share, each in a cache line of its own."""
-
-_LINE = 8  # int64 in a cache line
+_LINE = CACHE_LINE // 8
+"""The counters that the threads of a team share have a cache line each."""
 _CLAIMED = 0 * _LINE
 """Index of the number of claims: chunks that have been begun, and claims that came too late. The lower 32
 bits count those of the leader, the upper ones those of the members."""
@@ -45,57 +41,20 @@ _COUNTERS_SIZE = 5 * _LINE
 
 _MEMBER_CLAIM = 1 << 32
 _LEADER_CLAIMS = _MEMBER_CLAIM - 1
-_PATIENCE = 200_000  # looks at the counters: 50 to 100 microseconds
+_SPINS = 200_000  # looks at the counters: 50 to 100 microseconds
 _LONGEST_PAUSE = 63  # calls without waking members
 _NAP = 1e-6  # seconds; the system makes it some ten microseconds
 
 
-# --- the counters -----------------------------------------------------------------------------------------
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _add(typing_context: Any, counters: Any, at: Any, number: Any) -> Any:
-    """Adds to a counter in one indivisible operation; returns what it was before."""
-    require_layout(counters, "the counters", 1, types.int64)
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        words = context.make_array(signature.args[0])(context, builder, args[0]).data
-        return builder.atomic_rmw("add", builder.gep(words, [args[1]]), args[2], "seq_cst")
-
-    return types.int64(counters, types.intp, types.int64), codegen
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _read(typing_context: Any, counters: Any, at: Any) -> Any:
-    """Reads a counter; the thread then also sees all that was written before the counter got this value."""
-    require_layout(counters, "the counters", 1, types.int64)
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        words = context.make_array(signature.args[0])(context, builder, args[0]).data
-        return builder.load_atomic(builder.gep(words, [args[1]]), "seq_cst", align=8)
-
-    return types.int64(counters, types.intp), codegen
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _write(typing_context: Any, counters: Any, at: Any, number: Any) -> Any:
-    """Sets a counter; a thread that reads it then also sees all that was written before."""
-    require_layout(counters, "the counters", 1, types.int64)
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        words = context.make_array(signature.args[0])(context, builder, args[0]).data
-        builder.store_atomic(args[2], builder.gep(words, [args[1]]), "seq_cst", align=8)
-        return context.get_dummy_value()
-
-    return types.void(counters, types.intp, types.int64), codegen
+# --- what kernels do with the counters ----------------------------------------------------------------------
 
 
 @kernel
-def begin(counters: Counters, phase: int) -> None:
+def begin_phase(counters: Counters, phase: int) -> None:
     """Begins a phase, so that all chunks can be claimed; those of the phase before must be done."""
-    _write(counters, _PHASE, phase)
-    _write(counters, _DONE, 0)
-    _write(counters, _CLAIMED, 0)
+    set_counter(counters, _PHASE, phase)
+    set_counter(counters, _DONE, 0)
+    set_counter(counters, _CLAIMED, 0)
 
 
 @kernel
@@ -105,39 +64,37 @@ def claim_chunk(counters: Counters, leads: bool) -> int:
     The leader takes chunks from the front and members from the back, so that most stay in the cache of one
     core.
     """
-    claimed: int = _add(counters, _CLAIMED, 1 if leads else _MEMBER_CLAIM)
+    claimed: int = add_to_counter(counters, _CLAIMED, 1 if leads else _MEMBER_CLAIM)
     if _unclaimed(counters, claimed) <= 0:
         return -1
-    chunks: int = _read(counters, _CHUNKS)
-    return claimed & _LEADER_CLAIMS if leads else chunks - 1 - claimed // _MEMBER_CLAIM
+    return claimed & _LEADER_CLAIMS if leads else int(counters[_CHUNKS]) - 1 - claimed // _MEMBER_CLAIM
 
 
 @kernel
 def _unclaimed(counters: Counters, claimed: int) -> int:
-    chunks: int = _read(counters, _CHUNKS)
-    return chunks - (claimed & _LEADER_CLAIMS) - claimed // _MEMBER_CLAIM
+    return int(counters[_CHUNKS]) - (claimed & _LEADER_CLAIMS) - claimed // _MEMBER_CLAIM
 
 
 @kernel
 def phase_of(counters: Counters) -> int:
     """The phase to which a claimed chunk belongs: what is to be done with it."""
-    phase: int = _read(counters, _PHASE)
+    phase: int = read_counter(counters, _PHASE)
     return phase
 
 
 @kernel
 def finish_chunk(counters: Counters) -> None:
     """Says that a claimed chunk is done."""
-    _add(counters, _DONE, 1)
+    add_to_counter(counters, _DONE, 1)
 
 
 @kernel
-def look_out_for_work(counters: Counters) -> bool:
+def spin_for_work(counters: Counters) -> bool:
     """Looks for chunks to claim; returns whether there are any. If not, the thread is counted as asleep."""
-    for _ in range(_PATIENCE):
-        if _unclaimed(counters, _read(counters, _CLAIMED)) > 0:
+    for _ in range(_SPINS):
+        if _unclaimed(counters, read_counter(counters, _CLAIMED)) > 0:
             return True
-    _add(counters, _ASLEEP, 1)
+    add_to_counter(counters, _ASLEEP, 1)
     return False
 
 
@@ -145,7 +102,7 @@ def look_out_for_work(counters: Counters) -> bool:
 def wait_for_members(counters: Counters, patience: int) -> bool:
     """Waits until all chunks are done, for at most ``patience`` looks; returns whether they are done."""
     looks = 0
-    while _read(counters, _DONE) < _read(counters, _CHUNKS):
+    while read_counter(counters, _DONE) < counters[_CHUNKS]:
         looks += 1
         if looks > patience:
             return False
@@ -155,7 +112,7 @@ def wait_for_members(counters: Counters, patience: int) -> bool:
 @kernel
 def _count_as_awake(counters: Counters, members: int) -> None:
     """Counts members as awake from now on."""
-    _add(counters, _ASLEEP, -members)
+    add_to_counter(counters, _ASLEEP, -members)
 
 
 # --- the threads ------------------------------------------------------------------------------------------
@@ -167,12 +124,12 @@ class Team:
     Args:
         size: The number of threads, the leader included.
         chunks: The number of chunks of the work.
-        lead: The kernel of the leader, called as ``lead(counters, *arguments)``. It does all the work: it
-            calls :func:`begin` with phase 0, and then :func:`claim_chunk` and :func:`finish_chunk` until
-            there is no chunk left to claim. If there is a further phase, it calls :func:`wait_for_members`
-            and :func:`begin`. As this is one call, no interrupt leaves some of the chunks undone.
-        assist: The kernel of the members, called as ``assist(counters, *arguments)``. As long as
-            :func:`look_out_for_work` returns True, it works on chunks of whatever phase.
+        lead: The kernel of the leader, called as ``lead(counters, *arguments)``. It does all the work: for
+            each phase it calls :func:`begin_phase`, and then :func:`claim_chunk` and :func:`finish_chunk`
+            until there is no chunk left to claim; between phases it calls :func:`wait_for_members`. As this
+            is one call, no interrupt leaves some of the chunks undone.
+        assist: The kernel of the members, called in the same way. As long as :func:`spin_for_work` returns
+            True, it works on chunks of whatever phase.
         arguments: The arguments of both kernels.
     """
 
@@ -187,8 +144,10 @@ class Team:
         self._counters = np.zeros(_COUNTERS_SIZE, np.int64)
         self._counters[[_CLAIMED, _DONE, _CHUNKS]] = chunks
         self._lead, self._arguments = lead, arguments
-        self._alarm = threading.Semaphore(0)
         self._members = size - 1
+        if not self._members:
+            return
+        self._alarm = threading.Semaphore(0)
         self._helped = False  # whether members have, since they were woken last
         self._pause = self._pauses_left = 0
         assist(self._counters, *arguments)  # compiles
@@ -201,6 +160,8 @@ class Team:
 
     def work(self) -> Any:
         """Does the work, with the help of the members that are awake; returns what ``lead`` returns."""
+        if not self._members:
+            return self._lead(self._counters, *self._arguments)
         if self._counters[_ASLEEP]:
             self._wake_members()
         try:
@@ -216,7 +177,7 @@ class Team:
         An interrupt waits too, so that the arrays are never those of half a step.
         """
         try:
-            while not wait_for_members(self._counters, _PATIENCE):
+            while not wait_for_members(self._counters, _SPINS):
                 time.sleep(_NAP)
         except BaseException:
             self._wait()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,22 +16,21 @@ from patchwork_env.core.batches import (
     first_finished,
     first_illegal,
     loop,
-    write_current_observations,
 )
 from patchwork_env.core.checks import check_at_least_one, check_flag, check_seed, seed_streams
-from patchwork_env.core.compile import template
+from patchwork_env.core.compile import kernel, template
 from patchwork_env.core.game import BaseGame, Rules
+from patchwork_env.core.intrinsics import Counters
 from patchwork_env.core.kernels import Kernels, States
 from patchwork_env.core.random import Streams, random_below
 from patchwork_env.core.tensors import Observation
 from patchwork_env.core.threads import (
-    Counters,
     Team,
-    begin,
+    begin_phase,
     claim_chunk,
     finish_chunk,
-    look_out_for_work,
     phase_of,
+    spin_for_work,
     usable_cores,
     wait_for_members,
 )
@@ -39,12 +38,52 @@ from patchwork_env.envs.options import check_batch, check_num_envs, check_reward
 from patchwork_env.errors import IllegalActionError
 
 _CHUNK = 32
-"""How many games a thread claims at a time."""
+"""How many games a thread of several claims at a time."""
 _CHECK, _STEP = 0, 1
 _AS_LONG_AS_IT_TAKES = 1 << 62
 _OWN_OPTIONS = ("num_envs", "seed", "rewards", "masks", "observations", "threads")
 
 game = cast(Kernels, None)  # each game's kernels take its place
+
+
+class BatchArrays(NamedTuple):
+    """What a batch of ``n`` games consists of, as its kernels take it.
+
+    Attributes:
+        states: ``(n,)`` games, none of them over.
+        streams: ``(n,)`` random streams for new games.
+        sampling_streams: ``(n,)`` random streams for ``random_actions``.
+        sampled_from: ``(n,)``, these streams as they were before the last draw.
+        actions: int64 ``(n,)``, the actions of the current step.
+        beginning: ``(1,)`` record of how games begin; see ``SetUp``.
+        chance: What chance decides at the beginning; see ``SetUp``.
+        reward_kind: The kind of rewards: ``OUTCOME``, ``MARGIN`` or ``SCORE``.
+        rewards: See :class:`SelfPlayBatch`, as for all that follow.
+        terminations: bool ``(n,)``.
+        final_scores: int16 ``(n, max_players)``.
+        counts: int16 ``(n,)``.
+        random_actions: int64 ``(n,)``.
+        masks: int8 ``(n, num_actions)``, or of length 0 to leave them out.
+        observations: float32 ``(n, layout.size)``, or of length 0 to leave them out.
+        legal_sets: Room for a legal set for each chunk of games.
+    """
+
+    states: States
+    streams: Streams
+    sampling_streams: Streams
+    sampled_from: Streams
+    actions: npt.NDArray[np.int64]
+    beginning: States
+    chance: int
+    reward_kind: int
+    rewards: npt.NDArray[np.float32]
+    terminations: npt.NDArray[np.bool_]
+    final_scores: npt.NDArray[np.int16]
+    counts: npt.NDArray[np.int16]
+    random_actions: npt.NDArray[np.int64]
+    masks: npt.NDArray[np.int8]
+    observations: Observation
+    legal_sets: npt.NDArray[np.uint64]
 
 
 class SelfPlayBatch:
@@ -97,24 +136,33 @@ class SelfPlayBatch:
         n = self.num_envs = check_num_envs(num_envs)
         defaults = {**rules.options, **rules.batch_options}
         self._options = complete(options, defaults, _OWN_OPTIONS, type(self).__name__)
-        self._set_up = rules.set_up(self._options, {})
-        self._kind = check_rewards(rewards, self._set_up.players)
+        beginning, chance, players = rules.set_up(self._options, {})
         self.threads = _available_threads(threads)
-        self.states = rules.empty_states(n)
-        self.masks = np.zeros((n if check_flag(masks, "masks") else 0, rules.num_actions), np.int8)
-        self.observations: Observation = np.zeros(
-            (n if check_flag(observations, "observations") else 0, rules.layout.size), np.float32
+        chunks = -(-n // _CHUNK) if self.threads > 1 else 1
+        self._arrays = arrays = BatchArrays(
+            states=rules.empty_states(n),
+            streams=np.zeros(n, np.uint64),
+            sampling_streams=np.zeros(n, np.uint64),
+            sampled_from=np.zeros(n, np.uint64),
+            actions=np.zeros(n, np.int64),
+            beginning=beginning,
+            chance=chance,
+            reward_kind=check_rewards(rewards, players),
+            rewards=np.zeros((n, players), np.float32),
+            terminations=np.zeros(n, np.bool_),
+            final_scores=np.zeros((n, rules.kernels.max_players), np.int16),
+            counts=np.zeros(n, np.int16),
+            random_actions=np.zeros(n, np.int64),
+            masks=np.zeros((n if check_flag(masks, "masks") else 0, rules.num_actions), np.int8),
+            observations=np.zeros(
+                (n if check_flag(observations, "observations") else 0, rules.layout.size), np.float32
+            ),
+            legal_sets=np.zeros((chunks, *rules.kernels.legal_shape), np.uint64),
         )
-        self.counts = np.zeros(n, np.int16)
-        self.random_actions = np.zeros(n, np.int64)
-        self.rewards = np.zeros((n, self._set_up.players), np.float32)
-        self.terminations = np.zeros(n, np.bool_)
-        self.truncations = np.zeros(n, np.bool_)
-        self.final_scores = np.zeros((n, rules.kernels.max_players), np.int16)
-        self._actions = np.zeros(n, np.int64)
-        self._streams = np.zeros(n, np.uint64)
-        self._sampling_streams = np.zeros(n, np.uint64)
-        self._sampled_from = np.zeros(n, np.uint64)  # the streams before the last draw
+        self.states, self.observations, self.masks = arrays.states, arrays.observations, arrays.masks
+        self.counts, self.random_actions = arrays.counts, arrays.random_actions
+        self.rewards, self.terminations = arrays.rewards, arrays.terminations
+        self.final_scores, self.truncations = arrays.final_scores, np.zeros(n, np.bool_)
         self._team: Team | None = None
         self.reset(seed)
 
@@ -136,9 +184,8 @@ class SelfPlayBatch:
         """Starts new games everywhere, with new random streams."""
         streams = seed_streams(check_seed(seed), self.num_envs)
         states, sampling_streams = self._rules.empty_states(self.num_envs), ~streams
-        beginning, chance, _ = self._set_up
-        loop(deal_all, self._rules)(states, streams, beginning, chance)
-        self._take_over(states, streams, sampling_streams)
+        loop(deal_all, self._rules)(states, streams, self._arrays.beginning, self._arrays.chance)
+        loop(replace_games, self._rules)(self._arrays, states, streams, sampling_streams)
 
     def step(self, actions: npt.ArrayLike) -> None:
         """Plays one action in every game.
@@ -151,11 +198,13 @@ class SelfPlayBatch:
                 changed.
             ValueError: The actions have another shape or type.
         """
-        self._actions[:] = check_batch(actions, self.num_envs)
-        illegal = self._step_together() if self.threads > 1 else self._step_alone()
+        self._arrays.actions[:] = check_batch(actions, self.num_envs)
+        if self._team is None:
+            self._team = self._new_team()
+        illegal = int(self._team.work())
         if illegal >= 0:
             raise IllegalActionError(
-                f"action {self._actions[illegal]} of game {illegal} is not legal; "
+                f"action {self._arrays.actions[illegal]} of game {illegal} is not legal; "
                 f"its mask allows {self.counts[illegal]} actions. No game was changed"
             )
 
@@ -163,8 +212,8 @@ class SelfPlayBatch:
         """Copies of all that the games depend on, state records and random streams, for :meth:`restore`."""
         return {
             "states": self.states.view(np.uint8).copy(),
-            "streams": self._streams.copy(),
-            "sampling_streams": self._sampled_from.copy(),
+            "streams": self._arrays.streams.copy(),
+            "sampling_streams": self._arrays.sampled_from.copy(),
         }
 
     def restore(self, saved: dict[str, npt.NDArray[Any]]) -> None:
@@ -177,16 +226,17 @@ class SelfPlayBatch:
         saved = check_saved(saved, self.save())
         names = ("states", "streams", "sampling_streams")
         states, streams, sampling_streams = (saved[name].copy() for name in names)
-        self._take_over(self._checked(states.view(self.states.dtype)), streams, sampling_streams)
+        states = self._checked(states.view(self.states.dtype))
+        loop(replace_games, self._rules)(self._arrays, states, streams, sampling_streams)
 
     def _checked(self, states: States) -> States:
         """States from outside, after all checks that kernels rely on: they do not check bounds themselves."""
         self._rules.game.check_states(states)
         players = [self._rules.kernels.num_players(states, i) for i in range(len(states))]
-        if set(players) != {self._set_up.players}:
+        if set(players) != {self.rewards.shape[1]}:
             raise ValueError(
                 f"the saved games have {sorted(set(players))} players; this environment needs games of "
-                f"{self._set_up.players}"
+                f"{self.rewards.shape[1]}"
             )
         finished = loop(first_finished, self._rules)(states)
         if finished >= 0:
@@ -200,38 +250,14 @@ class SelfPlayBatch:
     def __setstate__(self, state: dict[str, Any]) -> None:
         """A copy or pickle: what is not a result is checked, or follows from the options once more."""
         self.__dict__.update(state)
-        self._set_up = self._rules.set_up(self._options, {})
         self._checked(self.states)
-        self._sampling_streams[:] = self._sampled_from
-        loop(show_games, self._rules)(self.states, *self._show_arguments())
+        self._arrays.sampling_streams[:] = self._arrays.sampled_from
+        loop(write_outputs, self._rules)(self._arrays)
 
-    def _take_over(self, states: States, streams: Streams, sampling_streams: Streams) -> None:
-        """Goes on with other games, in which nothing has happened yet."""
-        own = (self._streams, self.rewards, self.terminations, self.states, *self._show_arguments())
-        loop(take_over, self._rules)(states, streams, sampling_streams, *own)
-
-    def _step_alone(self) -> int:
-        """Steps all games and returns -1; with an illegal action returns its game and changes nothing."""
-        return int(loop(step_games, self._rules)(*self._play_arguments(), *self._show_arguments()))
-
-    def _step_together(self) -> int:
-        """Does what :meth:`_step_alone` does, with several threads."""
-        if self._team is None:
-            chunks = -(-self.num_envs // _CHUNK)
-            illegal = np.zeros(chunks, np.int64)
-            arguments = (illegal, *self._play_arguments(), *self._show_arguments())
-            lead, assist = loop(lead_step, self._rules), loop(assist_step, self._rules)
-            self._team = Team(self.threads, chunks, lead, assist, arguments)
-        return int(self._team.work())
-
-    def _play_arguments(self) -> tuple[Any, ...]:
-        beginning, chance, _ = self._set_up
-        results = (self.rewards, self.terminations, self.final_scores)
-        return (self.states, self._streams, self._actions, beginning, chance, self._kind, *results)
-
-    def _show_arguments(self) -> tuple[Any, ...]:
-        described = (self.counts, self.masks, self.random_actions)
-        return (self._sampled_from, self._sampling_streams, *described, self.observations)
+    def _new_team(self) -> Team:
+        chunks = len(self._arrays.legal_sets)
+        lead, assist = loop(step_games, self._rules), loop(assist_step, self._rules)
+        return Team(self.threads, chunks, lead, assist, (self._arrays, np.zeros(chunks, np.int64)))
 
 
 def _available_threads(threads: int | None) -> int:
@@ -239,229 +265,120 @@ def _available_threads(threads: int | None) -> int:
     return 1 if config.DISABLE_JIT else min(number, usable_cores())
 
 
-# --- one step of all games ----------------------------------------------------------------------------------
+# --- kernels, in each of which no interrupt divides the games of a batch -----------------------------------
 
 
 @template
-def play_games(
-    states: States,
-    streams: Streams,
-    actions: npt.NDArray[np.int64],
-    beginning: States,
-    chance: int,
-    kind: int,
-    rewards: npt.NDArray[np.float32],
-    terminations: npt.NDArray[np.bool_],
-    final_scores: npt.NDArray[np.int16],
-) -> None:
-    """Plays one legal action in every game and starts a new game where one ends.
-
-    Args:
-        states: ``(n,)`` games, none of them over.
-        streams: ``(n,)`` random streams for new games.
-        actions: ``(n,)`` legal actions.
-        beginning: ``(1,)`` record of how games begin; see ``SetUp``.
-        chance: What chance decides at the beginning; see ``SetUp``.
-        kind: The kind of rewards: ``OUTCOME``, ``MARGIN`` or ``SCORE``.
-        rewards: ``(n, players)``, receives the rewards; before, it holds those of the last step, or zeros.
-        terminations: ``(n,)``, receives which games ended; before, it holds which did in the last step.
-        final_scores: ``(n, max_players)``, receives the scores where a game ended.
-    """
+def play_games(batch: BatchArrays) -> None:
+    """Plays ``batch.actions``, which are legal, and starts a new game where one ends."""
+    states, rewards, kind = batch.states, batch.rewards, batch.reward_kind
     for i in range(len(states)):
-        if terminations[i] or kind == SCORE:  # of the last step: otherwise there are only zeros
+        if batch.terminations[i] or kind == SCORE:  # of the last step: otherwise there are only zeros
             for one in range(rewards.shape[1]):
                 rewards[i, one] = 0
         if kind == SCORE:
             player = states[i]["current_player"]
             before = game.score(states, i, player)
-            game.apply(states, i, actions[i])
+            game.apply(states, i, batch.actions[i])
             rewards[i, player] = game.score(states, i, player) - before
         else:  # a path of its own, which is measurably faster without the scores
-            game.apply(states, i, actions[i])
-        terminations[i] = game.is_over(states, i)
-        if terminations[i]:
+            game.apply(states, i, batch.actions[i])
+        batch.terminations[i] = game.is_over(states, i)
+        if batch.terminations[i]:
             if kind != SCORE:
                 for one in range(rewards.shape[1]):
                     rewards[i, one] = final_reward(states, i, one, kind)
-            for one in range(final_scores.shape[1]):
-                final_scores[i, one] = game.score(states, i, one)
-            game.deal(states, i, streams, beginning, chance)
-
-
-@template(allocates=True)
-def describe_games(
-    states: States,
-    streams: Streams,
-    counts: npt.NDArray[np.int16],
-    masks: npt.NDArray[np.int8],
-    samples: npt.NDArray[np.int64],
-) -> None:
-    """Writes the legal actions of every game.
-
-    Args:
-        states: ``(n,)`` games.
-        streams: ``(n,)`` random streams for ``samples``.
-        counts: ``(n,)``, receives the number of legal actions.
-        masks: ``(n, num_actions)``, receives the masks; of length 0 to leave them out.
-        samples: ``(n,)``, receives a uniformly random legal action; of length 0 to leave them out.
-    """
-    legal_set = np.empty(game.legal_shape, np.uint64)
-    for i in range(len(states)):
-        counts[i] = game.legal(states, i, legal_set)
-        if len(masks) > 0:
-            game.write_mask(states, i, legal_set, counts[i], masks[i])
-        if len(samples) > 0:
-            samples[i] = game.nth_legal(legal_set, random_below(streams, i, counts[i]))
-
-
-@template(allocates=True)
-def show_games(
-    states: States,
-    sampled_from: Streams,
-    sampling_streams: Streams,
-    counts: npt.NDArray[np.int16],
-    masks: npt.NDArray[np.int8],
-    samples: npt.NDArray[np.int64],
-    observations: Observation,
-) -> None:
-    """Writes what players see of all games and may do in them; see :func:`describe_games`.
-
-    Args:
-        states: ``(n,)`` games.
-        sampled_from: ``(n,)``, receives the random streams as they are before the draws.
-        sampling_streams: ``(n,)`` random streams for ``samples``.
-        counts: See :func:`describe_games`.
-        masks: See :func:`describe_games`.
-        samples: See :func:`describe_games`.
-        observations: ``(n, layout.size)``, receives the observations; of length 0 to leave them out.
-    """
-    sampled_from[:] = sampling_streams
-    describe_games(states, sampling_streams, counts, masks, samples)
-    if len(observations) > 0:
-        write_current_observations(states, observations)
-
-
-# --- all of a call in one kernel, which no interrupt divides ------------------------------------------------
-
-
-@template(allocates=True)
-def step_games(
-    states: States,
-    streams: Streams,
-    actions: npt.NDArray[np.int64],
-    beginning: States,
-    chance: int,
-    kind: int,
-    rewards: npt.NDArray[np.float32],
-    terminations: npt.NDArray[np.bool_],
-    final_scores: npt.NDArray[np.int16],
-    *shown: Any,
-) -> int:
-    """Steps all games and returns -1; with an illegal action returns its game and changes nothing.
-
-    The arguments are those of :func:`play_games`, but for actions of any kind, and those of
-    :func:`show_games`.
-    """
-    illegal = int(first_illegal(states, actions))
-    if illegal < 0:
-        play_games(states, streams, actions, beginning, chance, kind, rewards, terminations, final_scores)
-        show_games(states, *shown)
-    return illegal
-
-
-@template(allocates=True)
-def take_over(
-    new_states: States,
-    new_streams: Streams,
-    new_sampling_streams: Streams,
-    streams: Streams,
-    rewards: npt.NDArray[np.float32],
-    terminations: npt.NDArray[np.bool_],
-    states: States,
-    sampled_from: Streams,
-    sampling_streams: Streams,
-    *shown: Any,
-) -> None:
-    """Replaces games and random streams by new ones, in which nothing has happened yet, and shows them."""
-    states[:] = new_states
-    streams[:] = new_streams
-    sampling_streams[:] = new_sampling_streams
-    rewards[:] = 0
-    terminations[:] = False
-    show_games(states, sampled_from, sampling_streams, *shown)
-
-
-# --- the same by several threads ----------------------------------------------------------------------------
-
-
-@template(allocates=True)
-def work_on_chunks(
-    counters: Counters,
-    leads: bool,
-    illegal: npt.NDArray[np.int64],
-    states: States,
-    streams: Streams,
-    actions: npt.NDArray[np.int64],
-    beginning: States,
-    chance: int,
-    kind: int,
-    rewards: npt.NDArray[np.float32],
-    terminations: npt.NDArray[np.bool_],
-    final_scores: npt.NDArray[np.int16],
-    sampled_from: Streams,
-    sampling_streams: Streams,
-    counts: npt.NDArray[np.int16],
-    masks: npt.NDArray[np.int8],
-    samples: npt.NDArray[np.int64],
-    observations: Observation,
-) -> None:
-    """Checks or steps chunk after chunk of the games, as long as there is one that no thread has claimed."""
-    chunk = claim_chunk(counters, leads)
-    while chunk >= 0:
-        own = slice(chunk * _CHUNK, (chunk + 1) * _CHUNK)
-        if phase_of(counters) == _CHECK:
-            illegal[chunk] = first_illegal(states[own], actions[own])
-        else:
-            play_games(
-                states[own],
-                streams[own],
-                actions[own],
-                beginning,
-                chance,
-                kind,
-                rewards[own],
-                terminations[own],
-                final_scores[own],
-            )
-            show_games(
-                states[own],
-                sampled_from[own],
-                sampling_streams[own],
-                counts[own],
-                masks[own],
-                samples[own],
-                observations[own],
-            )
-        finish_chunk(counters)
-        chunk = claim_chunk(counters, leads)
+            for one in range(batch.final_scores.shape[1]):
+                batch.final_scores[i, one] = game.score(states, i, one)
+            game.deal(states, i, batch.streams, batch.beginning, batch.chance)
 
 
 @template
-def lead_step(counters: Counters, illegal: npt.NDArray[np.int64], *batch: Any) -> int:
-    """Steps all games and returns -1; with an illegal action returns its game and changes nothing."""
-    begin(counters, _CHECK)
-    work_on_chunks(counters, True, illegal, *batch)
+def write_outputs(batch: BatchArrays) -> None:
+    """Writes what players see of all games and may do in them, and draws random actions."""
+    states, legal_set = batch.states, batch.legal_sets[0]
+    for i in range(len(states)):
+        batch.sampled_from[i] = batch.sampling_streams[i]
+        count = game.legal(states, i, legal_set)
+        batch.counts[i] = count
+        if len(batch.masks) > 0:
+            game.write_mask(states, i, legal_set, count, batch.masks[i])
+        batch.random_actions[i] = game.nth_legal(legal_set, random_below(batch.sampling_streams, i, count))
+    if len(batch.observations) > 0:
+        for i in range(len(states)):
+            game.write_observation(states, i, states[i]["current_player"], batch.observations[i])
+
+
+@template(allocates=True)
+def replace_games(batch: BatchArrays, states: States, streams: Streams, sampling_streams: Streams) -> None:
+    """Replaces games and random streams by new ones, in which nothing has happened yet."""
+    batch.states[:] = states
+    batch.streams[:] = streams
+    batch.sampling_streams[:] = sampling_streams
+    batch.rewards[:] = 0
+    batch.terminations[:] = False
+    write_outputs(batch)
+
+
+@template
+def step_games(counters: Counters, batch: BatchArrays, illegal: npt.NDArray[np.int64]) -> int:
+    """Steps all games and returns -1; with an illegal action returns its game and changes nothing.
+
+    ``illegal`` has room for a number for every chunk of games.
+    """
+    begin_phase(counters, _CHECK)
+    work_on_chunks(counters, True, batch, illegal)
     wait_for_members(counters, _AS_LONG_AS_IT_TAKES)
     for chunk in range(len(illegal)):
         if illegal[chunk] >= 0:
-            return chunk * _CHUNK + int(illegal[chunk])
-    begin(counters, _STEP)
-    work_on_chunks(counters, True, illegal, *batch)
+            return chunk * _chunk_size(batch) + int(illegal[chunk])
+    begin_phase(counters, _STEP)
+    work_on_chunks(counters, True, batch, illegal)
     return -1
 
 
 @template
-def assist_step(counters: Counters, *batch: Any) -> None:
+def assist_step(counters: Counters, batch: BatchArrays, illegal: npt.NDArray[np.int64]) -> None:
     """What the other threads do while they are awake."""
-    while look_out_for_work(counters):
-        work_on_chunks(counters, False, *batch)
+    while spin_for_work(counters):
+        work_on_chunks(counters, False, batch, illegal)
+
+
+@template
+def work_on_chunks(
+    counters: Counters, leads: bool, batch: BatchArrays, illegal: npt.NDArray[np.int64]
+) -> None:
+    """Checks or steps chunk after chunk of the games, as long as there is one that no thread has claimed."""
+    chunk, size = claim_chunk(counters, leads), _chunk_size(batch)
+    while chunk >= 0:
+        own = slice(chunk * size, (chunk + 1) * size)
+        if phase_of(counters) == _CHECK:
+            illegal[chunk] = first_illegal(batch.states[own], batch.actions[own])
+        else:
+            part = BatchArrays(
+                batch.states[own],
+                batch.streams[own],
+                batch.sampling_streams[own],
+                batch.sampled_from[own],
+                batch.actions[own],
+                batch.beginning,
+                batch.chance,
+                batch.reward_kind,
+                batch.rewards[own],
+                batch.terminations[own],
+                batch.final_scores[own],
+                batch.counts[own],
+                batch.random_actions[own],
+                batch.masks[own],
+                batch.observations[own],
+                batch.legal_sets[chunk : chunk + 1],
+            )
+            play_games(part)
+            write_outputs(part)
+        finish_chunk(counters)
+        chunk = claim_chunk(counters, leads)
+
+
+@kernel
+def _chunk_size(batch: BatchArrays) -> int:
+    return -(-len(batch.states) // len(batch.legal_sets))

@@ -13,8 +13,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.core.bits import lowest_bit, nth_bit, popcount, unpack_bits
+from patchwork_env.core.bits import lowest_bit, nth_bit, popcount
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.intrinsics import unpack_bits
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.core.random import Streams, random_below
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY, FIRST_SPECIAL, NUM_ACTIONS

@@ -22,8 +22,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from patchwork_env.core.bits import unpack_bits
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.intrinsics import unpack_bits
 from patchwork_env.core.tensors import Layout, Observation
 from patchwork_env.patchwork.components import (
     INCOME_SPACES,

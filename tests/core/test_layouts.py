@@ -9,9 +9,8 @@ import pytest
 from numba import config
 from numba.core.errors import TypingError
 
-from patchwork_env.agents.compiled.vectors import product_adder, rows_adder
-from patchwork_env.core.bits import unpack_bits
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.intrinsics import product_adder, rows_adder, unpack_bits
 from patchwork_env.core.threads import finish_chunk, phase_of
 from patchwork_env.patchwork import NUM_ACTIONS, Game
 

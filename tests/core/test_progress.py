@@ -45,7 +45,7 @@ def two_kernels():
         return halved(halved(number))
 
     halved, quarter = kernel(halved), kernel(quarter)
-    halved.callee._cache = quarter._cache = NullCache()
+    halved.linked._cache = quarter._cache = NullCache()
     return quarter
 
 

@@ -17,11 +17,11 @@ from patchwork_env.core import threads
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.threads import (
     Team,
-    begin,
+    begin_phase,
     claim_chunk,
     finish_chunk,
-    look_out_for_work,
     phase_of,
+    spin_for_work,
     wait_for_members,
 )
 from patchwork_env.envs import self_play
@@ -60,18 +60,18 @@ def _count_chunks(counters, leads, visits, effort, helped):
 
 @kernel
 def _lead(counters, visits, effort, helped):
-    begin(counters, 0)
+    begin_phase(counters, 0)
     _count_chunks(counters, True, visits, effort, helped)
     wait_for_members(counters, 1 << 62)
     between = visits[:, 0].sum()
-    begin(counters, 1)
+    begin_phase(counters, 1)
     _count_chunks(counters, True, visits, effort, helped)
     return between
 
 
 @kernel
 def _assist(counters, visits, effort, helped):
-    while look_out_for_work(counters):
+    while spin_for_work(counters):
         _count_chunks(counters, False, visits, effort, helped)
 
 
@@ -146,7 +146,7 @@ def test_interrupted_work_is_finished_before_the_next(monkeypatch) -> None:
 
 def test_leader_and_members_share_the_chunks_from_both_ends() -> None:
     team, _, _ = team_of(1)
-    begin(team._counters, 0)
+    begin_phase(team._counters, 0)
     claims = [claim_chunk(team._counters, leads) for leads in [True, False, False] * 20]
     assert claims[:6] == [0, CHUNKS - 1, CHUNKS - 2, 1, CHUNKS - 3, CHUNKS - 4]
     assert sorted(claims[:CHUNKS]) == list(range(CHUNKS))

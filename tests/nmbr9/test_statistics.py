@@ -11,9 +11,8 @@ import numpy.typing as npt
 import pytest
 
 from patchwork_env.agents.nmbr9.greedy import choose_actions
-from patchwork_env.core.batches import begin_games, first_illegal, loop, play_listed
+from patchwork_env.core.batches import begin_games, first_illegal, loop, play_listed, sample_actions
 from patchwork_env.core.checks import seed_streams
-from patchwork_env.envs.self_play import describe_games
 from patchwork_env.nmbr9 import engine
 from patchwork_env.nmbr9.rules import RULES
 from patchwork_env.nmbr9.state import States
@@ -31,12 +30,10 @@ def scores_of(states: States) -> npt.NDArray[np.int64]:
 
 @pytest.fixture(scope="module")
 def random_games() -> States:
-    states, streams = new_games(10_000, 3), ~seed_streams(3, 10_000)
-    counts, actions = np.empty(len(states), np.int16), np.empty(len(states), np.int64)
+    states, stream = new_games(10_000, 3), ~seed_streams(3, 1)
+    actions = np.empty(len(states), np.int64)
     for _ in range(20):
-        loop(describe_games, RULES)(
-            states, streams, counts, np.empty((0, engine.NUM_ACTIONS), np.int8), actions
-        )
+        loop(sample_actions, RULES)(states, stream, actions)
         loop(play_listed, RULES)(states, np.arange(len(states)), actions)
     return states
 

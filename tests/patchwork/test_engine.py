@@ -11,9 +11,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from patchwork_env.core.batches import OUTCOME, begin_games, first_illegal, list_legal, loop
+from patchwork_env.core.batches import begin_games, first_illegal, list_legal, loop
 from patchwork_env.core.random import random_below, start_streams
-from patchwork_env.envs.self_play import describe_games, play_games
+from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.patchwork import NUM_ACTIONS, Game, engine
 from patchwork_env.patchwork.rules import RULES
 from patchwork_env.patchwork.state import States
@@ -279,14 +279,13 @@ def test_batches_do_what_single_games_do() -> None:
 
 def play_all(states: States, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Plays an action in every game; the winners where games ended are 1, -1 or 0, and the final scores."""
-    n = len(states)
-    beginning, chance, players = RULES.set_up({**RULES.options, "first_player": 1}, {})
-    rewards, scores = np.zeros((n, players), np.float32), np.empty((n, players), np.int16)
-    ended = np.zeros(n, np.bool_)
-    loop(play_games, RULES)(states, streams(n), actions, beginning, chance, OUTCOME, rewards, ended, scores)
-    assert (rewards[:, 0] == -rewards[:, 1]).all()
-    assert (ended == (rewards[:, 0] != 0)).all()
-    return rewards[:, 0], scores
+    batch = SelfPlayBatch(RULES, len(states), seed=4, first_player=1)
+    batch.states[:] = states
+    batch.step(actions)
+    states[:] = batch.states
+    assert (batch.rewards[:, 0] == -batch.rewards[:, 1]).all()
+    assert (batch.terminations == (batch.rewards[:, 0] != 0)).all()
+    return batch.rewards[:, 0], batch.final_scores
 
 
 def test_a_game_that_ends_is_replaced_by_a_new_one() -> None:
@@ -305,20 +304,14 @@ def test_a_game_that_ends_is_replaced_by_a_new_one() -> None:
     assert len({state["circle"].tobytes() for state in states}) == 4
 
 
-def test_descriptions_of_a_batch() -> None:
-    """Counts, masks and samples, and either of the latter two without the other."""
-    states = games_in_play(15)
-    counts, samples = np.empty(NUM_GAMES, np.int16), np.empty(NUM_GAMES, np.int64)
-    masks = np.full((NUM_GAMES, NUM_ACTIONS), 7, np.int8)
-    loop(describe_games, RULES)(states, streams(NUM_GAMES), counts, masks, samples)
-    for i in range(NUM_GAMES):
-        game = Game.from_state(states, i)
-        assert (masks[i] == game.action_mask()).all()
-        assert counts[i] == masks[i].sum()
-        assert masks[i, samples[i]] == 1
-    without_masks = np.empty_like(samples)
-    loop(describe_games, RULES)(states, streams(NUM_GAMES), counts, NO_MASKS, without_masks)
-    assert without_masks.tolist() == samples.tolist()
-    counts[:] = 0
-    loop(describe_games, RULES)(states, streams(NUM_GAMES), counts, masks, np.empty(0, np.int64))
-    assert counts.tolist() == masks.sum(axis=1).tolist()
+def test_outputs_of_a_batch() -> None:
+    """Counts, masks and random actions, and these without masks."""
+    batch, without_masks = (SelfPlayBatch(RULES, NUM_GAMES, seed=4, masks=masks) for masks in (True, False))
+    for each in (batch, without_masks):
+        each.restore({**each.save(), "states": games_in_play(15).view(np.uint8)})
+    for i, game in enumerate(batch.games()):
+        assert (batch.masks[i] == game.action_mask()).all()
+        assert batch.counts[i] == batch.masks[i].sum()
+        assert batch.masks[i, batch.random_actions[i]] == 1
+    assert without_masks.random_actions.tolist() == batch.random_actions.tolist()
+    assert without_masks.counts.tolist() == batch.counts.tolist()

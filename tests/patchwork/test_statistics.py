@@ -13,11 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from patchwork_env.core.batches import loop
-from patchwork_env.core.random import start_streams
-from patchwork_env.envs.self_play import describe_games
-from patchwork_env.patchwork import NUM_ACTIONS, Game
-from patchwork_env.patchwork.rules import RULES
+from patchwork_env.patchwork import Game
 from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 
 NUM_GAMES = 40_000
@@ -131,11 +127,8 @@ def test_first_players_are_uniformly_random() -> None:
 def test_random_actions_are_uniformly_random() -> None:
     """In one position, many times over."""
     game = Game(circle=[9, 2, 17, *(patch for patch in range(1, 33) if patch not in (9, 2, 17)), 0])
-    states = np.repeat(game.state, NUM_GAMES)
-    streams, counts = np.empty(NUM_GAMES, np.uint64), np.empty(NUM_GAMES, np.int16)
-    actions = np.empty(NUM_GAMES, np.int64)
-    start_streams(streams, np.uint64(2))
-    loop(describe_games, RULES)(states, streams, counts, np.empty((0, NUM_ACTIONS), np.int8), actions)
-    drawn, number = np.unique(actions, return_counts=True)
+    env = SelfPlayVectorEnv(NUM_GAMES, seed=2, masks=False, observations=False)
+    env.restore({**env.save(), "states": np.repeat(game.state, NUM_GAMES).view(np.uint8)})
+    drawn, number = np.unique(env.random_actions, return_counts=True)
     assert drawn.tolist() == game.legal_actions().tolist()
     assert_uniform(number, len(drawn) - 1)

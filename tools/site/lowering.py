@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from numba import types
 from numba.core.compiler_lock import global_compiler_lock
 
-from patchwork_env.core.callee import Callee
+from patchwork_env.core.linking import LinkedKernel
 
 _OPTIONS = {
     "nopython": True,
@@ -39,9 +39,9 @@ class Lowered(NamedTuple):
 def lower(function: Callable[..., float]) -> Lowered:
     """The code of a function of whole numbers that returns a number."""
     arguments = (types.int64,) * function.__code__.co_argcount
-    callee = Callee(function, _OPTIONS)
-    callee.compile(types.float64(*arguments))
-    compiled: Any = callee.overloads[arguments]
+    kernel = LinkedKernel(function, _OPTIONS)
+    kernel.compile(types.float64(*arguments))
+    compiled: Any = kernel.overloads[arguments]
     with global_compiler_lock:
         code = str(compiled.library._get_module_for_linking())
     return Lowered(function.__name__, compiled.fndesc.llvm_func_name, len(arguments), code)

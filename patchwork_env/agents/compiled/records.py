@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.compiled.vectors import CACHE_LINE, Floats
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.intrinsics import CACHE_LINE, Floats
 
 LEAK = 1 / 8
 """Slope of a unit below 0. Without it units die early, when all rows of a sum move in the same direction."""

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents.compiled.records import copy
-from patchwork_env.agents.compiled.vectors import Floats
 from patchwork_env.agents.nmbr9 import features, fits
 from patchwork_env.agents.nmbr9.fits import Record, Tile
 from patchwork_env.agents.nmbr9.greedy import MOST_PLACEMENTS, Placements, list_placements
@@ -27,6 +26,7 @@ from patchwork_env.agents.nmbr9.value import (
     value_of,
 )
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.intrinsics import Floats
 from patchwork_env.nmbr9.actions import NUM_TURNS, TABLE_SIZE
 from patchwork_env.nmbr9.engine import (
     MAX_LEVELS,

@@ -26,7 +26,6 @@ import torch
 from torch import Tensor
 
 from patchwork_env.agents.compiled.records import copy
-from patchwork_env.agents.compiled.vectors import Floats
 from patchwork_env.agents.nmbr9.expansion import MOST_CONTACT, least_contact, put, take_back
 from patchwork_env.agents.nmbr9.fits import Record, Tile, box_of, tile_of
 from patchwork_env.agents.nmbr9.greedy import contact
@@ -34,6 +33,7 @@ from patchwork_env.agents.nmbr9.value import Buffer, new_buffer, read_table
 from patchwork_env.agents.ragged import end_of_row
 from patchwork_env.core.bits import popcount
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.intrinsics import Floats
 from patchwork_env.nmbr9.actions import FIRST_CHOICE
 from patchwork_env.nmbr9.components import NUM_DIGITS
 from patchwork_env.nmbr9.engine import (

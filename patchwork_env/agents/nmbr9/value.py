@@ -22,10 +22,10 @@ import numpy.typing as npt
 
 from patchwork_env.agents.compiled.files import read_weights
 from patchwork_env.agents.compiled.records import aligned_record, copy, random_record, record_type, rectify
-from patchwork_env.agents.compiled.vectors import product_adder, rows_adder
 from patchwork_env.agents.nmbr9 import features, fits
 from patchwork_env.agents.nmbr9.fits import Record
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.intrinsics import product_adder, rows_adder
 from patchwork_env.games import NMBR9
 from patchwork_env.nmbr9.actions import NUM_TURNS
 from patchwork_env.nmbr9.components import MAX_CARDS

@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from patchwork_env.agents.compiled.drawing import draw_by_softmax
 from patchwork_env.agents.compiled.records import copy
-from patchwork_env.agents.compiled.vectors import Floats
 from patchwork_env.agents.patchwork import features, patterns
 from patchwork_env.agents.patchwork.features import signed
 from patchwork_env.agents.patchwork.placements import (
@@ -59,6 +58,7 @@ from patchwork_env.agents.patchwork.value import (
     write_left,
 )
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.intrinsics import Floats
 from patchwork_env.patchwork.actions import ADVANCE
 from patchwork_env.patchwork.components import NUM_PATCHES
 from patchwork_env.patchwork.engine import (

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from patchwork_env.agents.compiled.vectors import Rows
 from patchwork_env.core.bits import popcount
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.intrinsics import Rows
 from patchwork_env.patchwork.components import (
     BONUS_POINTS,
     BONUS_SQUARE,

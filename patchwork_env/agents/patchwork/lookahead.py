@@ -8,13 +8,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from patchwork_env.agents.compiled.vectors import Floats
 from patchwork_env.agents.patchwork.dynamics import play_forced
 from patchwork_env.agents.patchwork.features import signed
 from patchwork_env.agents.patchwork.placements import NUM_KINDS, kind_of
 from patchwork_env.agents.patchwork.policy_features import Indices, array_of, is_possible
 from patchwork_env.agents.ragged import end_of_row
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.intrinsics import Floats
 from patchwork_env.patchwork.engine import (
     NUM_MAPS,
     LegalSet,

@@ -12,9 +12,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.compiled.vectors import Rows
 from patchwork_env.core.bits import lowest_bit, popcount
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.intrinsics import Rows
 from patchwork_env.patchwork.components import NUM_CELLS, QUILT_SIZE
 from patchwork_env.patchwork.tables import SECOND_WORD_ROW, WORD_ROWS
 

@@ -35,7 +35,6 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from patchwork_env.agents.compiled.vectors import Floats
 from patchwork_env.agents.patchwork.features import missing_cells, projected_buttons, signed
 from patchwork_env.agents.patchwork.greedy import patch_value
 from patchwork_env.agents.patchwork.placements import (
@@ -48,6 +47,7 @@ from patchwork_env.agents.patchwork.placements import (
 from patchwork_env.agents.ragged import end_of_row
 from patchwork_env.core.bits import popcount
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.intrinsics import Floats
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.patchwork.actions import FIRST_BUY, NUM_ACTIONS, SLOT_SIZE
 from patchwork_env.patchwork.components import LAST_SPACE, NUM_CELLS, NUM_OFFERED, NUM_PLAYERS, PATCHES

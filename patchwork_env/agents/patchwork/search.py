@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.compiled.vectors import Floats
 from patchwork_env.agents.patchwork.dynamics import NO_ACTION
 from patchwork_env.agents.patchwork.endgame import Solver, margin_of, solve
 from patchwork_env.agents.patchwork.expansion import (
@@ -29,6 +28,7 @@ from patchwork_env.agents.patchwork.placements import NUM_KINDS, kind_of
 from patchwork_env.agents.patchwork.quilts import SEARCH_CACHE_SIZE, forget
 from patchwork_env.agents.patchwork.value import Weights
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.intrinsics import Floats
 from patchwork_env.patchwork.components import LAST_SPACE, NUM_OFFERED, NUM_PLAYERS
 from patchwork_env.patchwork.engine import MAX_TURNS, apply, empty_cells, is_over, score, winner
 from patchwork_env.patchwork.state import States

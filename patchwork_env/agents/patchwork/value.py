@@ -24,9 +24,9 @@ import numpy.typing as npt
 
 from patchwork_env.agents.compiled.files import read_weights
 from patchwork_env.agents.compiled.records import aligned_record, copy, random_record, record_type, rectify
-from patchwork_env.agents.compiled.vectors import Floats, product_adder, rows_adder
 from patchwork_env.agents.patchwork import features, patterns
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.intrinsics import Floats, product_adder, rows_adder
 from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.state import States

@@ -27,7 +27,7 @@ from patchwork_env.core.game import Rules
 from patchwork_env.core.kernels import States
 from patchwork_env.core.tensors import Observation
 from patchwork_env.envs.opponents import Opponent
-from patchwork_env.envs.self_play import SelfPlayBatch, show_games
+from patchwork_env.envs.self_play import SelfPlayBatch, write_outputs
 from patchwork_env.envs.vector import GameVectorEnv
 
 Flags = npt.NDArray[np.bool_]
@@ -98,7 +98,7 @@ class SelfPlayGames(SelfPlayBatch):
 
     def __init__(self, rules: Rules, num_envs: int, **options: Any) -> None:
         super().__init__(rules, num_envs, **options)
-        self.rules, self.num_players = rules, self._set_up.players
+        self.rules, self.num_players = rules, self.rewards.shape[1]
         self._before = self.states.copy()
 
     @property
@@ -112,18 +112,18 @@ class SelfPlayGames(SelfPlayBatch):
 
     def begin(self, games: Games) -> None:
         """See :class:`Batch`."""
-        beginning, chance, _ = self._set_up
-        loop(deal_listed, self.rules)(self.states, games, self._streams, beginning, chance)
+        arrays = self._arrays
+        loop(deal_listed, self.rules)(self.states, games, arrays.streams, arrays.beginning, arrays.chance)
         self._show()
 
     def turn(self, actions: Actions, staying: Flags) -> Turn:
         """See :class:`Batch`."""
         movers, stay = self.current_players.astype(np.int64), np.flatnonzero(staying)
         np.copyto(self._before.view(np.uint8), self.states.view(np.uint8))
-        streams = self._streams[stay]
+        streams = self._arrays.streams[stay]
         self.step(np.where(staying, self.random_actions, actions))
         if len(stay):
-            self.states[stay], self._streams[stay] = self._before[stay], streams
+            self.states[stay], self._arrays.streams[stay] = self._before[stay], streams
             self.rewards[stay], self.terminations[stay] = 0, False
             self._show()
         ended = np.flatnonzero(self.terminations)
@@ -141,7 +141,7 @@ class SelfPlayGames(SelfPlayBatch):
         return observations, states["current_player"].astype(np.int64)
 
     def _show(self) -> None:
-        loop(show_games, self.rules)(self.states, *self._show_arguments())
+        loop(write_outputs, self.rules)(self._arrays)
 
 
 class OpponentGames(GameVectorEnv):

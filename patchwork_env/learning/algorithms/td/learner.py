@@ -13,9 +13,9 @@ import torch
 from torch import Tensor, nn
 
 from patchwork_env.agents.compiled.records import arrays_of
-from patchwork_env.agents.compiled.vectors import Floats, Rows, rows_adder
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.intrinsics import Floats, Rows, rows_adder
 from patchwork_env.core.kernels import States
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool, compute_gradient, means
 from patchwork_env.learning.algorithms.common.state import (

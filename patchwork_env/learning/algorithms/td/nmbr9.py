@@ -13,7 +13,6 @@ from torch.nn.functional import leaky_relu
 from patchwork_env.agents import Agent
 from patchwork_env.agents.compiled.drawing import draw_by_softmax
 from patchwork_env.agents.compiled.records import LEAK
-from patchwork_env.agents.compiled.vectors import Floats, Rows
 from patchwork_env.agents.nmbr9 import features
 from patchwork_env.agents.nmbr9.champion import ValueAgent
 from patchwork_env.agents.nmbr9.expansion import Expansion, best_action, expand, new_expansion
@@ -29,6 +28,7 @@ from patchwork_env.agents.nmbr9.value import (
 )
 from patchwork_env.core.batches import begin_games
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.intrinsics import Floats, Rows
 from patchwork_env.core.random import random_below
 from patchwork_env.learning.algorithms.td.config import ValueRun
 from patchwork_env.learning.algorithms.td.learner import Counts, Positions, SumOfRows, ValueModule

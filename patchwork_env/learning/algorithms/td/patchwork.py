@@ -12,7 +12,6 @@ from torch.nn.functional import binary_cross_entropy_with_logits, leaky_relu
 
 from patchwork_env.agents import Agent
 from patchwork_env.agents.compiled.records import LEAK, copy
-from patchwork_env.agents.compiled.vectors import Floats, Rows
 from patchwork_env.agents.patchwork import features, patterns
 from patchwork_env.agents.patchwork.champion import ValueAgent
 from patchwork_env.agents.patchwork.expansion import (
@@ -40,6 +39,7 @@ from patchwork_env.agents.patchwork.value import (
 )
 from patchwork_env.core.batches import begin_games
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.intrinsics import Floats, Rows
 from patchwork_env.core.random import random_below
 from patchwork_env.learning.algorithms.td.config import TdConfig
 from patchwork_env.learning.algorithms.td.learner import Counts, Positions, SumOfRows, ValueModule

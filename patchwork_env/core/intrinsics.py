@@ -1,0 +1,233 @@
+"""What kernels do by instructions that Numba does not write by itself: unpacking bits, counting, adding rows.
+
+Each intrinsic checks the layout of its arrays when a kernel is compiled, since it reads and writes through
+pointers. With ``NUMBA_DISABLE_JIT=1`` those that kernels of one thread call are plain Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from llvmlite import ir
+from numba import TypingError, config, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+Floats = npt.NDArray[np.float32]
+Rows = npt.NDArray[np.int32]
+Counters = npt.NDArray[np.int64]
+
+CACHE_LINE = 64
+"""The bytes of a cache line."""
+_INT64 = ir.IntType(64)
+_MOST_SUMS, _FLOATS_OF_SUMS = 4, 128
+"""The most sums of one loop, and their floats: they fit into the vector registers of most processors."""
+
+
+def _require_layout(array: Any, name: str, ndim: int, *dtypes: Any) -> None:
+    """Raises TypingError for what is no contiguous, aligned array of that many dimensions of these types."""
+    if not (
+        isinstance(array, types.Array)
+        and array.ndim == ndim
+        and array.layout == "C"
+        and array.aligned
+        and array.dtype in dtypes
+    ):
+        allowed = " or ".join(map(str, dtypes))
+        raise TypingError(f"{name} must be a contiguous array of {ndim} dimensions of {allowed}, not {array}")
+
+
+def _array(context: Any, builder: Any, signature: Any, args: Any, k: int = 0) -> Any:
+    """The ``k``-th argument of an intrinsic, an array."""
+    return context.make_array(signature.args[k])(context, builder, args[k])
+
+
+def _vector_at(builder: Any, data: Any, index: Any, kind: ir.VectorType) -> Any:
+    """A pointer to the vector that begins with an entry of an array."""
+    return builder.bitcast(builder.gep(data, [index]), kind.as_pointer())
+
+
+# --- bits ---------------------------------------------------------------------------------------------------
+
+
+def _unpack_in_python(out: Any, start: int, word: np.uint64) -> None:
+    out[start : start + 64] = [(int(word) >> bit) & 1 for bit in range(64)]
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _unpack_compiled(typing_context: Any, out: Any, start: Any, word: Any) -> Any:
+    """One vector conversion and one unaligned store."""
+    _require_layout(out, "the array to which bits are written", 1, types.int8, types.float32)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        array, kind = _array(context, builder, signature, args), signature.args[0].dtype
+        item = context.get_value_type(kind)
+        bits, lanes = builder.bitcast(args[2], ir.VectorType(ir.IntType(1), 64)), ir.VectorType(item, 64)
+        convert = builder.uitofp if isinstance(kind, types.Float) else builder.zext
+        target = _vector_at(builder, array.data, args[1], lanes)
+        builder.store(convert(bits, lanes), target, align=context.get_abi_sizeof(item))
+        return context.get_dummy_value()
+
+    return types.void(out, types.intp, types.uint64), codegen
+
+
+unpack_bits = _unpack_in_python if config.DISABLE_JIT else _unpack_compiled
+"""``unpack_bits(out, start, word)`` writes the 64 bits of ``word`` as 0 or 1 to ``out[start : start + 64]``,
+lowest first. ``out`` must be a contiguous one-dimensional array of int8 or float32 with room for them; with
+any other array the kernel does not compile."""
+
+
+# --- counters that threads share ----------------------------------------------------------------------------
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def add_to_counter(typing_context: Any, counters: Any, at: Any, number: Any) -> Any:
+    """``add_to_counter(counters, at, number)`` adds in one indivisible operation; returns what was before."""
+    return _counter_operation(counters, at, number, "add")
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def set_counter(typing_context: Any, counters: Any, at: Any, number: Any) -> Any:
+    """``set_counter(counters, at, number)``; who reads the number also sees all that was written before."""
+    return _counter_operation(counters, at, number, "xchg")
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def read_counter(typing_context: Any, counters: Any, at: Any) -> Any:
+    """``read_counter(counters, at)``; the thread also sees all that was written before the counter was."""
+    _require_layout(counters, "the counters", 1, types.int64)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        place = builder.gep(_array(context, builder, signature, args).data, [args[1]])
+        return builder.load_atomic(place, "seq_cst", align=8)
+
+    return types.int64(counters, types.intp), codegen
+
+
+def _counter_operation(counters: Any, at: Any, number: Any, operation: str) -> Any:
+    _require_layout(counters, "the counters", 1, types.int64)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        place = builder.gep(_array(context, builder, signature, args).data, [args[1]])
+        return builder.atomic_rmw(operation, place, args[2], "seq_cst")
+
+    return types.int64(counters, types.intp, types.int64), codegen
+
+
+# --- sums of rows -------------------------------------------------------------------------------------------
+#
+# Written as two nested loops, the inner one over the entries of a row, such a sum is stored and loaded again
+# with every row, which takes several times as long as keeping it in vector registers.
+
+
+def rows_adder(width: int, sign: int = 1) -> Callable[[Floats, Floats, Rows, int], None]:
+    """A compiled ``add(out, table, rows, count)``.
+
+    It adds ``sign`` times the rows ``rows[:count]`` of ``table``, float32 ``(n, width)``, to ``out``, float32
+    ``(width,)``. All arrays are contiguous.
+    """
+
+    def add_in_python(out: Floats, table: Floats, rows: Rows, count: int) -> None:
+        for row in rows[:count]:
+            out += np.float32(sign) * table[row]
+
+    def row_of(builder: Any, arrays: list[Any], k: Any) -> Any:
+        return builder.sext(builder.load(builder.gep(arrays[2].data, [k])), _INT64)
+
+    def term(builder: Any, arrays: list[Any], k: Any, total: Any) -> Any:
+        values = _load_row(builder, arrays[1], row_of(builder, arrays, k), width)
+        return builder.fadd(total, values) if sign > 0 else builder.fsub(total, values)
+
+    return add_in_python if config.DISABLE_JIT else _sum_of_terms(width, types.int32, row_of, term)
+
+
+def product_adder(width: int) -> Callable[[Floats, Floats, Floats, int], None]:
+    """A compiled ``add(out, matrix, inputs, count)``.
+
+    It adds ``inputs[:count] @ matrix[:count]`` to ``out``, float32 ``(width,)``; ``matrix`` is float32
+    ``(n, width)``. All arrays are contiguous.
+    """
+
+    def add_in_python(out: Floats, matrix: Floats, inputs: Floats, count: int) -> None:
+        out += inputs[:count] @ matrix[:count]
+
+    def term(builder: Any, arrays: list[Any], k: Any, total: Any) -> Any:
+        _, matrix, inputs = arrays
+        scalar = builder.load(builder.gep(inputs.data, [k]))
+        vector = ir.VectorType(ir.FloatType(), width)
+        undefined = ir.Constant(vector, ir.Undefined)
+        lane = builder.insert_element(undefined, scalar, ir.Constant(ir.IntType(32), 0))
+        zeros = ir.Constant(ir.VectorType(ir.IntType(32), width), None)
+        factor = builder.shuffle_vector(lane, undefined, zeros)
+        kind = ir.FunctionType(vector, [vector] * 3)
+        # Rounded once where the processor has such an instruction; llvm.fma would call a function elsewhere.
+        multiply_add = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fmuladd.v{width}f32")
+        return builder.call(multiply_add, [factor, _load_row(builder, matrix, k, width), total])
+
+    def row_of(builder: Any, arrays: list[Any], k: Any) -> Any:
+        return k
+
+    return add_in_python if config.DISABLE_JIT else _sum_of_terms(width, types.float32, row_of, term)
+
+
+def _sum_of_terms(width: int, selected: Any, row_of: Callable[..., Any], term: Callable[..., Any]) -> Any:
+    """The loop ``out += term(k)`` over ``k`` below a count, as an intrinsic of four arguments.
+
+    ``selected`` is the type of what the third argument holds, and ``row_of(k)`` the row of the table that
+    ``term(k)`` reads. Terms take turns with several sums, so that one addition need not wait for the one
+    before.
+    """
+    vector = ir.VectorType(ir.FloatType(), width)
+    num_sums = max(1, min(_MOST_SUMS, _FLOATS_OF_SUMS // width))
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def add(typing_context: Any, out: Any, table: Any, selection: Any, count: Any) -> Any:
+        _require_layout(out, "the sum", 1, types.float32)
+        _require_layout(table, "the table", 2, types.float32)
+        _require_layout(selection, "the rows or inputs", 1, selected)
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            arrays = [_array(context, builder, signature, args, k) for k in range(3)]
+            if config.BOUNDSCHECK:
+                _check_rows(context, builder, arrays, args[3], row_of)
+            target = _vector_at(builder, arrays[0].data, ir.Constant(_INT64, 0), vector)
+            first = builder.load(target, align=4)
+            others = [ir.Constant(vector, None)] * (num_sums - 1)
+            sums = [cgutils.alloca_once_value(builder, start) for start in (first, *others)]
+            rounds = builder.udiv(args[3], ir.Constant(_INT64, num_sums))
+            with cgutils.for_range(builder, rounds) as loop:
+                begin = builder.mul(loop.index, ir.Constant(_INT64, num_sums))
+                for offset, total in enumerate(sums):
+                    k = builder.add(begin, ir.Constant(_INT64, offset))
+                    builder.store(term(builder, arrays, k, builder.load(total)), total)
+            begin = builder.mul(rounds, ir.Constant(_INT64, num_sums))
+            with cgutils.for_range(builder, builder.sub(args[3], begin)) as loop:
+                k = builder.add(begin, loop.index)
+                builder.store(term(builder, arrays, k, builder.load(sums[0])), sums[0])
+            result = builder.load(sums[0])
+            for total in sums[1:]:
+                result = builder.fadd(result, builder.load(total))
+            builder.store(result, target, align=4)
+            return context.get_dummy_value()
+
+        return types.void(out, table, selection, types.intp), codegen
+
+    return add
+
+
+def _check_rows(
+    context: Any, builder: Any, arrays: list[Any], count: Any, row_of: Callable[..., Any]
+) -> None:
+    """Lets the loop raise IndexError before it reads beyond an array, as Numba's own code does then."""
+    _, rows, selected = (cgutils.unpack_tuple(builder, array.shape)[0] for array in arrays)
+    with cgutils.for_range(builder, count) as loop:
+        cgutils.do_boundscheck(context, builder, loop.index, selected)
+        cgutils.do_boundscheck(context, builder, row_of(builder, arrays, loop.index), rows)
+
+
+def _load_row(builder: Any, table: Any, row: Any, width: int) -> Any:
+    start = builder.mul(row, ir.Constant(_INT64, width))
+    return builder.load(_vector_at(builder, table.data, start, ir.VectorType(ir.FloatType(), width)), align=4)
