@@ -131,15 +131,14 @@ def write_actions(legal_set: LegalSet, actions: npt.NDArray[np.int16]) -> int:
 def write_mask(states: States, i: int, legal_set: LegalSet, count: int, mask: npt.NDArray[np.int8]) -> None:
     """Writes a bitset as an action mask."""
     rows, words = legal_set.shape
-    first = 0
     for row in range(rows):
-        for k in range(words):
-            if first + _WORD <= len(mask):
-                unpack_bits(mask, first, legal_set[row, k])
-            else:
-                for action in range(first, len(mask)):
-                    mask[action] = (legal_set[row, k] >> np.uint64(action - first)) & U1
-            first += _WORD
+        first = row * words * _WORD
+        full = min((len(mask) - first) // _WORD, words)
+        for k in range(full):
+            unpack_bits(mask, first + k * _WORD, legal_set[row, k])
+        if 0 <= full < words:
+            for action in range(first + full * _WORD, len(mask)):
+                mask[action] = (legal_set[row, full] >> np.uint64(action % _WORD)) & U1
 
 
 @template(allocates=True)
