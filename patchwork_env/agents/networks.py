@@ -115,9 +115,6 @@ class PolicyNetwork(nn.Module, ABC):
         game: The name of the game.
         num_kinds: The number of kinds of action; see :meth:`kinds_of`.
         trunk: The layers that policy and value share.
-
-    Raises:
-        ValueError: The game is not Patchwork, and ``config`` asks for offers or lookahead.
     """
 
     game: ClassVar[str]
@@ -163,17 +160,15 @@ class PolicyNetwork(nn.Module, ABC):
     def look_ahead(self, factor: float) -> None:
         """Changes by how much a network with ``lookahead`` trusts its values of the positions behind moves.
 
-        Args:
-            factor: What a value of 1 behind a kind of move adds to the logit of the kind; with 0 the network
-                does not look ahead, and takes no time for it.
+        A value of 1 behind a kind of move adds ``factor`` to the logit of the kind; with 0 the network does
+        not look ahead, and takes no time for it.
         """
         raise NotImplementedError(f"networks for {self.game} do not look ahead")
 
     def prepare_maps(self, dtype: torch.dtype) -> None:
-        """Makes maps of placements faster from now on, if the network has any, with its present weights.
+        """Makes maps of placements faster from now on, if there are any, by products of this type.
 
-        Args:
-            dtype: The type of the products that make the maps.
+        The weights must not change any more.
         """
         return
 

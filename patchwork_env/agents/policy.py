@@ -127,12 +127,7 @@ def read_network(folder: Path, network: type[_Network]) -> tuple[_Network, dict[
 
 
 def read_module(folder: Path, make: Callable[[], _Module], what: str) -> _Module:
-    """Makes a module and gives it the weights of a checkpoint; ``what`` messages call it.
-
-    Raises:
-        FileNotFoundError: There is no file of weights.
-        ValueError: The file is damaged, or does not fit the module.
-    """
+    """Makes a module and gives it the weights of a checkpoint; ``what`` is the module in messages."""
     return with_weights(make, read_arrays(folder, weight_shapes(make), what))
 
 
@@ -150,11 +145,7 @@ def with_weights(make: Callable[[], _Module], weights: Mapping[str, npt.NDArray[
 
 
 def network_config(sizes: Any, source: str) -> NetworkConfig:
-    """The sizes that the description of a policy gives; ``source`` is what messages call the description.
-
-    Raises:
-        ValueError: The description does not give such sizes.
-    """
+    """The sizes that a description gives, or ValueError; ``source`` is the description in messages."""
     names = [field.name for field in fields(NetworkConfig)]
     if not isinstance(sizes, dict) or set(sizes) != set(names):
         raise ValueError(f"{source}: network is {short_repr(sizes)}; it must give {', '.join(names)}")

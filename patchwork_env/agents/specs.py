@@ -176,9 +176,6 @@ def register_checkpoint(
     """Makes checkpoints of a game and a kind, as ``checkpoint.json`` gives them, playable.
 
     The factory is called as ``factory(path, seed, **options)``; see :func:`register` for the rest.
-
-    Raises:
-        ValueError: There is such a kind already.
     """
     if (game, kind) in _entries:
         raise ValueError(f"there is a kind {kind!r} of checkpoints of {game} already")
@@ -239,13 +236,10 @@ def _load_entry_point(point: EntryPoint) -> None:
 
 
 def names(game: str | None = None) -> tuple[str, ...]:
-    """The agents that have a name and play any game; all others are given by the path of a checkpoint.
+    """The agents that have a name and play any set-up of a game, such as ``"patchwork"``; None for all games.
 
     ``beam`` has a name too, but plays only decks that are known, or chosen freely. Agents of other packages
     are among them once they have been used.
-
-    Args:
-        game: The game that they play, such as ``"patchwork"``; None for all.
 
     Raises:
         ValueError: There is no such game.
@@ -273,22 +267,15 @@ def _game_of(shipped: str) -> str:
 def path_of(spec: str | os.PathLike[str]) -> Path | None:
     """Where the policy of a spec lies, whether it is there or not; None for agents without one.
 
-    A policy on the Hugging Face Hub is downloaded unless it is on this machine.
-
-    Raises:
-        ValueError: The spec is empty, too long or no text, or gives an option twice.
-        OSError: See :func:`load`, for a policy on the Hub.
+    A policy on the Hugging Face Hub is downloaded unless it is on this machine; for the errors see
+    :func:`load`.
     """
     name, _ = parse(spec)
     return None if named(name) or _of_scheme(name) else Path(checkpoint_path(name))
 
 
 def checkpoint_path(name: str) -> str:
-    """The path of a checkpoint that comes with the package, by its name; any other text is a path itself.
-
-    A checkpoint on the Hugging Face Hub is downloaded unless it is on this machine; for the errors see
-    :func:`patchwork_env.agents.hub.fetch`.
-    """
+    """The path of a checkpoint that is shipped or on the Hub, by its name; another text is a path itself."""
     if hub.is_on_hub(name):
         return str(hub.fetch(name).folder)
     return str(checkpoints.SHIPPED_FOLDER / name) if name in _shipped() else name
@@ -462,11 +449,7 @@ def check_budget(**budgets: Any) -> dict[str, Any]:
 
 
 def with_budget(spec: str, **budgets: Any) -> str:
-    """A spec with another budget in place of its own; the same spec if none is given.
-
-    Raises:
-        ValueError: More than one is given, or see :func:`parse`.
-    """
+    """A spec with another budget in place of its own; the same spec if none is given."""
     given = check_budget(**budgets)
     if not given:
         return spec
@@ -514,11 +497,8 @@ def import_agent(text: str) -> Agent:
     """The agent that ``module:name`` names, in a module that is imported.
 
     Modules are found where Python looks for them, and behind that in the current folder. It is an agent, a
-    class of agents, which is called without arguments, or a function from a game to an action.
-
-    Raises:
-        ValueError: The name is that of something else.
-        ImportError: There is no such module, or it lacks the name.
+    class of agents, which is called without arguments, or a function from a game to an action; anything else
+    is a ValueError.
     """
     module, _, name = text.partition(":")
     if module.endswith(".py"):

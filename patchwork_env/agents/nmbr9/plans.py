@@ -160,9 +160,9 @@ def load(
     width: int | None = None,
     seconds: float | None = None,
 ) -> BeamAgent:
-    """The agent with the value of a checkpoint; for the options see :class:`BeamAgent`.
+    """The agent of a spec; ``value`` names the checkpoint of its value, or is its path.
 
-    The width is ``DEFAULT_WIDTH`` if no budget is given; ``value`` names the checkpoint, or is its path.
+    The width is ``DEFAULT_WIDTH`` if no budget is given.
 
     Raises:
         FileNotFoundError: There is no checkpoint.
