@@ -13,7 +13,7 @@ from pathlib import Path
 
 from patchwork_env import agents
 from patchwork_env.agents import ANALYST, Agent
-from patchwork_env.learning.evaluation.sample_games import position_after
+from patchwork_env.learning.evaluation.results import position_after
 from patchwork_env.learning.reports.review import read_game
 from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.patchwork import Game

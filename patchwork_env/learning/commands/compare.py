@@ -5,7 +5,7 @@ patchwork-env compare runs/ppo-seed* runs/td-seed* --against greedy --out compar
 patchwork-env compare runs/ppo-seed* --export results
 patchwork-env compare results/*.json --format latex
 
-Runs that differ in nothing but their seeds are put together. A run is the folder of a run, or the file that
+Runs that differ in nothing but their seeds are one group. A run is the folder of a run, or the file that
 --export made of one.
 """
 
@@ -123,7 +123,7 @@ def _parser() -> argparse.ArgumentParser:
         nargs="+",
         default=BY,
         metavar="WHAT",
-        help="what runs have in common that are put together: name (that of the folder without a seed), "
+        help="what the runs of a group have in common: name (that of the folder without a seed), "
         "configuration (apart from the seed), or keys such as algorithm or ppo.epochs "
         f"(default: {' '.join(BY)})",
     )

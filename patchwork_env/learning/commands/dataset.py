@@ -34,7 +34,7 @@ def _run(options: argparse.Namespace) -> int:
 
     # What a name imports is an agent without a spec; a spec goes into the dataset, with its weights.
     agents = [load_player(text) if is_import(text) else text for text in options.agents]
-    given = {**variant_of(options), "players": options.players}
+    options_of_game = {**variant_of(options), "players": options.players}
     bar = Bar(options.games, "games", label=options.id)
     try:
         with signals_interrupt(), bar:
@@ -50,7 +50,7 @@ def _run(options: argparse.Namespace) -> int:
                 root=options.minari_path,
                 author=options.author,
                 code_permalink=options.code_permalink,
-                **{name: value for name, value in given.items() if value is not None},
+                **{name: value for name, value in options_of_game.items() if value is not None},
             )
     except UnknownOptionError as error:
         raise ValueError(str(error)) from None

@@ -16,9 +16,7 @@ from patchwork_env.core.files import storing_in, write_text
 from patchwork_env.core.progress import Bar
 from patchwork_env.learning.evaluation.players import load_player
 from patchwork_env.learning.reports.review import Review, read_game, review
-from patchwork_env.learning.reports.review_page import render_page
-from patchwork_env.learning.reports.review_plot import write_picture
-from patchwork_env.learning.reports.review_tables import text
+from patchwork_env.learning.reports.review_page import render_page, text, write_picture
 
 _AGENT = "champion:fast"
 PAGE, PICTURE, FIGURES = "review.html", "evaluation.png", "review.json"

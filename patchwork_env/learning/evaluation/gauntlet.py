@@ -341,11 +341,11 @@ def _games(protocol: int, most: int | None) -> int:
 def _load_members(pool: GauntletPool) -> list[Participant]:
     """The members, whose weights must be those of the pool."""
     for member in pool.members:
-        found = fingerprint(member.agent)
-        if found != member.weights:
+        weights = fingerprint(member.agent)
+        if weights != member.weights:
             raise ValueError(
                 f"the weights of {member.agent!r} are not those of gauntlet v{pool.version}: "
-                f"SHA-256 {found} instead of {member.weights}"
+                f"SHA-256 {weights} instead of {member.weights}"
             )
     return [Participant.load(member.agent) for member in pool.members]
 

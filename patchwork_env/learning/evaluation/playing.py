@@ -131,16 +131,17 @@ class Games:
         It is shown copies that betray nothing hidden. One that chooses for one game at a time is given games,
         with all of their moves if nothing is hidden.
         """
-        shown = imagined(self.rules, self.states.take(games), self._streams, games)
+        records = imagined(self.rules, self.states.take(games), self._streams, games)
         if not _takes_games(agent):
             with blamed(agent):
                 began = perf_counter()
-                answers = agent.act_batch(shown)
+                answers = agent.act_batch(records)
                 seconds = perf_counter() - began
                 return np.asarray(answers), seconds
         of_record = self.rules.game.unchecked
         copies = [
-            of_record(shown, k) if self.rules.hides else self._tracked[i].clone() for k, i in enumerate(games)
+            of_record(records, k) if self.rules.hides else self._tracked[i].clone()
+            for k, i in enumerate(games)
         ]
         with blamed(agent):
             began = perf_counter()
@@ -192,9 +193,9 @@ def _in_library(file: Path) -> bool:
     return any(file.is_relative_to(folder) for folder in _LIBRARIES)
 
 
-def _check_actions(given: Any, agent: Agent, states: States) -> Integers:
+def _check_actions(answers: Any, agent: Agent, states: States) -> Integers:
     """What an agent answered to ``(n,)`` records as int64 ``(n,)``, checked to be legal."""
-    answer = np.asarray(given)
+    answer = np.asarray(answers)
     if answer.shape != states.shape or answer.dtype.kind not in "iu":
         raise IllegalActionError(
             f"agent {agent.name!r} gave {answer.dtype} of shape {answer.shape} as actions; "

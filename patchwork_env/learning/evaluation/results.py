@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import counted
+from patchwork_env.games import rules_of
 from patchwork_env.learning.evaluation.players import Participant
 from patchwork_env.learning.evaluation.runners import AGENT, OPPONENT, MatchGames, MatchRunner, runner_of
 from patchwork_env.learning.evaluation.statistics import (
@@ -23,12 +24,19 @@ from patchwork_env.learning.evaluation.statistics import (
 from patchwork_env.learning.evaluation.tables import Column, Table, aligned
 from patchwork_env.learning.system.machine import made_with
 
+if TYPE_CHECKING:
+    from patchwork_env.drawing.pixel_drawing import Frame
+
 FORMAT = "patchwork-env evaluation"
 VERSION = 1
 _TIE = 0.5
 """The share of a win that a tie counts for."""
 _NAME_WIDTH = 22
 """The length of the longest name of a figure."""
+_WIDTH, _SMALL = 960, 3
+"""The width of a picture in pixels, and the number of earlier positions in a row below the last one."""
+
+_Game = TypeVar("_Game", bound=BaseGame[Any])
 
 
 @dataclass(frozen=True)
@@ -294,3 +302,53 @@ def _text(interval: Interval | None, sign: str = "") -> str:
         return ""
     low, high = interval
     return f" (95% interval {low:{sign}.2f} to {high:{sign}.2f})"
+
+
+# --- games that a match kept --------------------------------------------------------------------------------
+
+
+def sample_games(result: MatchResult) -> list[dict[str, Any]]:
+    """The games that a result kept, as plain data."""
+    return [
+        {
+            "opponent": result.opponent,
+            "players": list(players_of(result, i)),
+            "scores": list(game.scores()),
+            "winner": game.winners()[0] if len(game.winners()) == 1 else None,
+            "notation": game.notation(),
+        }
+        for i, game in enumerate(result.kept)
+    ]
+
+
+def players_of(result: MatchResult, i: int) -> tuple[str, str]:
+    """The names of the players of game ``i``, by seat."""
+    agent, opponent = result.agent, result.opponent
+    return (agent, opponent) if result.games.seats[i] == 0 else (opponent, agent)
+
+
+def position_after(game: _Game, turns: int) -> _Game:
+    """The game as it was after the first turns of its history: after none, some or all of them."""
+    position = game.root()
+    for action in game.history[:turns]:
+        position.play(action)
+    return position
+
+
+def milestones(game: _Game, count: int) -> list[_Game]:
+    """``count`` positions at even distances within the history, neither the first nor the last one."""
+    turns = len(game.history)
+    return [position_after(game, round((k + 1) * turns / (count + 1))) for k in range(count)]
+
+
+def picture(game: BaseGame[Any], names: tuple[str, str]) -> Frame:
+    """Draws the last position, 960 pixels wide, above three earlier ones, each 320 pixels wide.
+
+    ``names`` are those of the players, by seat.
+
+    Raises:
+        MissingExtraError: Pillow is not installed.
+    """
+    draw = rules_of(game.state).pictures.rgb_array
+    small = [draw(position, _WIDTH // _SMALL, names) for position in milestones(game, _SMALL)]
+    return np.concatenate([draw(game, _WIDTH, names), np.concatenate(small, axis=1)])

@@ -40,7 +40,7 @@ class Table(NamedTuple):
 
     def cells(self) -> list[list[str]]:
         """The headings and all rows as text."""
-        shown = [
+        rows = [
             [
                 "" if value is None else column.show(value)
                 for column, value in zip(self.columns, row, strict=True)
@@ -48,7 +48,7 @@ class Table(NamedTuple):
             ]
             for row in self.rows
         ]
-        return [[column.title for column in self.columns if column.show], *shown]
+        return [[column.title for column in self.columns if column.show], *rows]
 
     def lines(self) -> list[str]:
         """The table as lines of text; see :func:`aligned`."""

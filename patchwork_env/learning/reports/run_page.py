@@ -12,8 +12,8 @@ from markupsafe import Markup
 from patchwork_env.core.game import BaseGame
 from patchwork_env.games import rules_of
 from patchwork_env.learning.evaluation.records import MatchFigures, SampleGame
+from patchwork_env.learning.evaluation.results import milestones
 from patchwork_env.learning.evaluation.runners import runner_of
-from patchwork_env.learning.evaluation.sample_games import milestones
 from patchwork_env.learning.evaluation.seeds import OverSeeds, config_key, over_seeds
 from patchwork_env.learning.evaluation.statistics import STUDENT
 from patchwork_env.learning.reports.charts import MOST_POINTS, render

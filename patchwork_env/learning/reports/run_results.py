@@ -245,12 +245,12 @@ def write_training(
 
     Args:
         folder: The folder of the file, ``NAME-seedN.json``, which takes the place of an earlier one.
-        name: What the training is one of, without its seed: trainings that share it are put together.
+        name: What the training is one of, without its seed: trainings that share it are one group.
         evaluations: The evaluations by their steps, at least one; the last one counts. Steps are turns of
             games, minutes those of playing and learning.
         seed: The seed of the training.
         algorithm: What learned; the name by default.
-        configuration: What was set, by name. Trainings with different values are not put together.
+        configuration: What was set, by name. Trainings with different values are different groups.
         weights: The file of the final weights, or the folder of a checkpoint, whose SHA-256 is noted.
 
     Returns:

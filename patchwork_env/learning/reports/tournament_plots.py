@@ -12,8 +12,7 @@ import numpy.typing as npt
 
 from patchwork_env.core.files import write_text
 from patchwork_env.learning.evaluation.ratings import Bounds
-from patchwork_env.learning.evaluation.standings import Standings
-from patchwork_env.learning.evaluation.tournament import Rung, Tournament
+from patchwork_env.learning.evaluation.tournament import Rung, Standings, Tournament
 from patchwork_env.learning.reports.charts import number
 from patchwork_env.learning.reports.plots import SERIES, new_figure, save
 
@@ -83,10 +82,10 @@ def win_matrix(standings: Standings, path: Path) -> None:
 
 def distributions(standings: Standings, path: Path) -> None:
     """Draws the distribution of the score, and of other figures, over all games of every agent."""
-    order, shown = standings.order, standings.shown_figures
+    order, titles = standings.order, standings.figure_titles
     figure = new_figure(_WIDTH + 1.8, _MARGIN + 1.3 * _ROW * len(order))
-    panels = np.atleast_1d(figure.subplots(1, len(shown), sharey=True))
-    for axes, (figure_name, title) in zip(panels, shown.items(), strict=True):
+    panels = np.atleast_1d(figure.subplots(1, len(titles), sharey=True))
+    for axes, (figure_name, title) in zip(panels, titles.items(), strict=True):
         for row, agent in enumerate(order[::-1]):
             _ridge(axes, standings.values(agent, figure_name), row)
         axes.set_xlabel(f"{title}; line: mean")

@@ -15,9 +15,8 @@ from patchwork_env.errors import MissingExtraError
 from patchwork_env.learning.algorithms.common.trainer import Trainer
 from patchwork_env.learning.evaluation.gauntlet import rating_metrics
 from patchwork_env.learning.evaluation.records import read_evaluation, write_evaluation
-from patchwork_env.learning.evaluation.results import MatchResult
+from patchwork_env.learning.evaluation.results import MatchResult, picture, players_of, sample_games
 from patchwork_env.learning.evaluation.runners import AGENT, runner_of
-from patchwork_env.learning.evaluation.sample_games import picture, players_of, sample_games
 from patchwork_env.learning.runs.checkpoints import write_policy
 from patchwork_env.learning.runs.folder import (
     BEST,

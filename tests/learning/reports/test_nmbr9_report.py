@@ -14,7 +14,7 @@ from patchwork_env.learning.commands.report import main
 from patchwork_env.learning.config import dump_config, load_config
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.records import Evaluation, read_evaluation
-from patchwork_env.learning.evaluation.sample_games import picture
+from patchwork_env.learning.evaluation.results import picture
 from patchwork_env.learning.runs.evaluations import record
 from patchwork_env.learning.runs.folder import evaluation_files
 from patchwork_env.learning.runs.loggers import Log

@@ -17,8 +17,8 @@ from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.records import EVALUATION_FORMAT as FORMAT
 from patchwork_env.learning.evaluation.records import EVALUATION_VERSION as VERSION
 from patchwork_env.learning.evaluation.records import read_evaluation
+from patchwork_env.learning.evaluation.results import sample_games
 from patchwork_env.learning.evaluation.statistics import mean_of_runs
-from patchwork_env.learning.runs.evaluations import sample_games
 from patchwork_env.learning.runs.folder import evaluation_files
 from patchwork_env.patchwork import Game
 from tests.learning.reports.pages import Page, check_nothing_has_to_be_loaded

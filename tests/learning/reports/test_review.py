@@ -16,7 +16,7 @@ from patchwork_env.agents.patchwork.expansion import TO_WIN
 from patchwork_env.core.files import write_folder
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.commands.review import FIGURES, PAGE, PICTURE, main
-from patchwork_env.learning.evaluation.sample_games import position_after
+from patchwork_env.learning.evaluation.results import position_after
 from patchwork_env.learning.reports.review import (
     POINTS,
     Review,
@@ -26,8 +26,7 @@ from patchwork_env.learning.reports.review import (
     read_game,
     review,
 )
-from patchwork_env.learning.reports.review_page import BEST, PLAYED
-from patchwork_env.learning.reports.review_tables import MOST_MISTAKES, summary, text
+from patchwork_env.learning.reports.review_page import BEST, MOST_MISTAKES, PLAYED, summary, text
 from patchwork_env.nmbr9 import Game as Nmbr9
 from patchwork_env.patchwork import Game
 from tests.agents.values import simple_weights

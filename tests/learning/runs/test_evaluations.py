@@ -16,9 +16,8 @@ from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.evaluation.gauntlet import rating_metrics
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.records import EVALUATION_FORMAT, EVALUATION_VERSION, read_evaluation
-from patchwork_env.learning.evaluation.results import MatchResult
+from patchwork_env.learning.evaluation.results import MatchResult, milestones, picture, position_after
 from patchwork_env.learning.evaluation.runners import AGENT
-from patchwork_env.learning.evaluation.sample_games import milestones, picture, position_after
 from patchwork_env.learning.runs import evaluations as evaluations_module
 from patchwork_env.learning.runs.evaluations import choose_best, forget_later, metrics, record
 from patchwork_env.learning.runs.folder import (
