@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import GenericAlias
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_type_hints
 
 import numba
 import numpy as np
@@ -154,7 +154,8 @@ def words_of(annotation: str, names: dict[str, Any]) -> set[str]:
         if isinstance(meant, GenericAlias):
             words |= words_of(str(meant).replace("numpy.", "np."), names)
         elif hasattr(meant, "_fields"):
-            words |= words_of(" ".join(map(str, meant.__annotations__.values())), names)
+            fields = get_type_hints(meant).values()
+            words |= words_of(" ".join(getattr(field, "__name__", str(field)) for field in fields), names)
         else:
             words.add(word)
     return words
