@@ -90,7 +90,7 @@ def test_an_observation_of_another_length_is_an_error(package: Any) -> None:
 
 
 def test_options_of_a_search_are_checked() -> None:
-    for options in ({"simulations": "5"}, {"c_scale": None}, {"c_visit": 10**400}, {"value_range": "2"}):
+    for options in ({"simulations": "5"}, {"c_scale": None}, {"gumbel_scale": 10**400}, {"value_range": "2"}):
         refused(GumbelSearch, None, **options)
 
 

@@ -4,13 +4,13 @@ The rules come as :class:`Dynamics`, the policy and the value as :data:`Evaluate
 so that the search of many games makes one call per simulation.
 """
 
-from patchwork_env.search.gumbel.improvement import SearchResult
-from patchwork_env.search.gumbel.search import (
+from patchwork_env.search.gumbel import (
     Dynamics,
     Evaluate,
     Evaluation,
     GumbelSearch,
     States,
 )
+from patchwork_env.search.gumbel_tree import SearchResult
 
 __all__ = ["Dynamics", "Evaluate", "Evaluation", "GumbelSearch", "SearchResult", "States"]

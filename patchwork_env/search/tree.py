@@ -5,7 +5,8 @@ its edges; and ``player``, who is to move. An edge is a record with the fields `
 that it leads to or :data:`NOTHING`, and ``visits``. Each search adds fields of its own:
 :mod:`~patchwork_env.search.uct` and :mod:`~patchwork_env.search.best_first` keep their
 records as small as they can be, since a search spends its time reading them. The trees of
-:mod:`~patchwork_env.search.gumbel` are different: they belong to batches and link only the visited children.
+:mod:`~patchwork_env.search.gumbel_tree` are different: they belong to batches and link only the visited
+children.
 """
 
 from __future__ import annotations

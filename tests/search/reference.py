@@ -18,9 +18,8 @@ from tests.search.games import RandomTree
 class Settings:
     simulations: int = 32
     max_considered: int = 16
-    c_visit: float = 50.0
     c_scale: float = 1.0
-    value_range: float | None = 2.0
+    value_range: float = 2.0
 
 
 @dataclass
@@ -59,9 +58,8 @@ class Node:
     def sigma(self, settings: Settings) -> list[float]:
         """Equation 8, of the completed Q-values."""
         completed = self.completed()
-        value_range = settings.value_range or max(max(completed) - min(completed), 1e-8)
         most = max(self.visits(k) for k in range(len(self.actions)))
-        return [(settings.c_visit + most) * settings.c_scale * q / value_range for q in completed]
+        return [(50.0 + most) * settings.c_scale * q / settings.value_range for q in completed]
 
     def improved_policy(self, settings: Settings) -> list[float]:
         """Equation 11."""

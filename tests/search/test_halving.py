@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from patchwork_env.search.gumbel.halving import considered_visits, considered_visits_table
+from patchwork_env.search.gumbel import considered_visits, considered_visits_table
 from tests.search.reference import schedule
 
 

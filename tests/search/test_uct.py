@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from patchwork_env.search.reuse import TreeMemory
 from patchwork_env.search.tree import NOTHING, ROOT, Path, Tree, has_room
 from patchwork_env.search.uct import (
     Rule,
+    TreeMemory,
     add_edges,
     add_node,
     back_up,

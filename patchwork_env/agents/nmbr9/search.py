@@ -4,7 +4,7 @@ Decks are drawn at random from the cards that are left, whatever their order in 
 meet the same decks, so that chance matters less to their differences. In a row of as many decks as there are
 cards left, each card comes next once. A rollout plays some tiles by the value and then adds the value of the
 table for the rest. After each round, the better half of the candidates goes on (Sequential Halving; see
-:mod:`patchwork_env.search.gumbel.halving`).
+:mod:`patchwork_env.search.gumbel`).
 """
 
 from __future__ import annotations

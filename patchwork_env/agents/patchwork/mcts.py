@@ -48,9 +48,8 @@ from patchwork_env.patchwork.engine import (
 from patchwork_env.patchwork.game import Game
 from patchwork_env.patchwork.state import STATE, States, empty_states
 from patchwork_env.search import uct
-from patchwork_env.search.reuse import TreeMemory
 from patchwork_env.search.tree import NOTHING, ROOT, Path, Tree, new_path
-from patchwork_env.search.uct import Rule, copy_subtree, most_visited, new_tree, start_tree
+from patchwork_env.search.uct import Rule, TreeMemory, copy_subtree, most_visited, new_tree, start_tree
 
 MOST_NODES = 1 << 18
 """The most nodes of a tree, and of all trees together that are kept for later moves. A node with its edges

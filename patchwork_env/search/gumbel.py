@@ -16,10 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core.checks import as_number, check_at_least_one
-from patchwork_env.search.gumbel import improvement, selection, tree
-from patchwork_env.search.gumbel.halving import considered_visits_table
-from patchwork_env.search.gumbel.improvement import SearchResult
-from patchwork_env.search.gumbel.qvalues import Scale
+from patchwork_env.search import gumbel_tree as tree
+from patchwork_env.search.gumbel_tree import Scale, SearchResult
 
 States = npt.NDArray[np.void]
 """Records of games, shape ``(n,)``."""
@@ -64,17 +62,15 @@ Evaluate = Callable[[States], Evaluation]
 class GumbelSearch:
     """Searches batches of games of one kind; the workspace is kept from one search to the next.
 
-    The transformation of Q-values is ``sigma(q) = (c_visit + visits of the most visited child) * c_scale *
+    The transformation of Q-values is ``sigma(q) = (50 + visits of the most visited child) * c_scale *
     q / value_range``. Searches in several threads need an object each.
 
     Args:
         dynamics: The rules of the game.
         simulations: The number of simulations per game, at least 1.
         max_considered: The most actions of the root that are tried, at least 1.
-        c_visit: The visits that are added to those of the most visited child, at least 0.
         c_scale: The weight of what the search found against the prior, above 0.
-        value_range: The highest possible payoff minus the lowest. None to scale by the range of the completed
-            Q-values of each node instead, as mctx does, with ``c_scale=0.1``.
+        value_range: The highest possible payoff minus the lowest, above 0.
         gumbel_scale: The factor of the noise at the root; with 0 the search is deterministic.
 
     Raises:
@@ -87,18 +83,17 @@ class GumbelSearch:
         simulations: int = 32,
         max_considered: int = 16,
         *,
-        c_visit: float = 50.0,
         c_scale: float = 1.0,
-        value_range: float | None = 2.0,
+        value_range: float = 2.0,
         gumbel_scale: float = 1.0,
     ) -> None:
         self.dynamics = dynamics
         self.simulations = check_at_least_one(simulations, "simulations")
         self.max_considered = check_at_least_one(max_considered, "max_considered")
         self.gumbel_scale = as_number(gumbel_scale, "gumbel_scale", least=0)
-        scale = as_number(c_scale, "c_scale", above=0)
-        payoffs = 0.0 if value_range is None else as_number(value_range, "value_range", above=0)
-        self._scale = Scale(as_number(c_visit, "c_visit", least=0), scale, payoffs)
+        self._scale = Scale(
+            as_number(c_scale, "c_scale", above=0), as_number(value_range, "value_range", above=0)
+        )
         self._visits_by_actions = considered_visits_table(self.max_considered, self.simulations)
         self._workspace: _Workspace | None = None
 
@@ -130,7 +125,7 @@ class GumbelSearch:
         noise = np.zeros(len(actions))
         if random is not None and self.gumbel_scale > 0:
             noise = self.gumbel_scale * random.gumbel(size=len(actions))
-        selection.choose_candidates(work.nodes, work.edges, work.sizes, noise, work.candidates)
+        tree.choose_candidates(work.nodes, work.edges, work.sizes, noise, work.candidates)
         if work.sizes.any():
             for simulation in range(self.simulations):
                 self._simulate(work, simulation, evaluate)
@@ -148,7 +143,7 @@ class GumbelSearch:
 
     def _simulate(self, work: _Workspace, simulation: int, evaluate: Evaluate) -> None:
         """One simulation in every tree."""
-        added = selection.select_leaves(
+        added = tree.select_leaves(
             work.nodes,
             work.edges,
             work.sizes,
@@ -199,7 +194,7 @@ class GumbelSearch:
             chosen=np.full(n, -1, np.int64),
             values=np.empty(n, np.float32),
         )
-        improvement.summarize(work.nodes, work.edges, work.candidates, self._scale, finished, result)
+        tree.summarize(work.nodes, work.edges, work.candidates, self._scale, finished, result)
         return result
 
 
@@ -221,8 +216,8 @@ class _Workspace:
         self._all_nodes = np.zeros(n * capacity, tree.NODE)
         self._all_states = _as_blocks(np.empty(n * capacity, states.dtype))
         self._all_sizes = np.zeros(n, np.int64)
-        self._all_candidates = np.zeros((n, max_considered), selection.CANDIDATE)
-        self.leaves = selection.Leaves(*(np.zeros(n, np.int64) for _ in selection.Leaves._fields))
+        self._all_candidates = np.zeros((n, max_considered), tree.CANDIDATE)
+        self.leaves = tree.Leaves(*(np.zeros(n, np.int64) for _ in tree.Leaves._fields))
         room = self._EDGES_AT_FIRST * n * min(capacity, 64)
         self.edges = tree.Edges(np.empty(room, np.int32), np.empty(room, np.float32))
         self.reset(n)
@@ -279,3 +274,38 @@ def _what_is_wrong(evaluation: Evaluation, states: int) -> str:
         f"{evaluation.counts.sum()}; it must have a count of at least 1 and a finite value for each state, "
         "and as many actions and log-probabilities, which are numbers, as its counts add up to"
     )
+
+
+# --- Sequential Halving: how simulations are shared among the actions of the root ---------------------------
+#
+# After Karnin, Koren and Somekh, "Almost Optimal Exploration in Multi-Armed Bandits" (2013), in the form in
+# which Danihelka et al. and mctx use it: in every phase all actions that are still considered are visited
+# equally often, and then the better half of them stays.
+
+
+def considered_visits(actions: int, simulations: int) -> npt.NDArray[np.int32]:
+    """How many visits the action that each simulation takes has had before, int32 ``(simulations,)``.
+
+    Among the considered actions with that many visits, the search takes the one with the highest score.
+    Sequential Halving needs nothing else: actions that fall behind in visits are never asked for again.
+
+    Args:
+        actions: The number of actions that are considered at first, at least 1.
+        simulations: The number of simulations, at least 1; all of them are spent.
+    """
+    if actions == 1:
+        return np.arange(simulations, dtype=np.int32)
+    phases = (actions - 1).bit_length()  # log2, rounded up
+    visits: list[int] = []
+    rounds_done, considered = 0, actions
+    while len(visits) < simulations:
+        for _ in range(max(1, simulations // (phases * considered))):
+            visits += [rounds_done] * considered
+            rounds_done += 1
+        considered = max(2, considered // 2)
+    return np.array(visits[:simulations], np.int32)
+
+
+def considered_visits_table(most_actions: int, simulations: int) -> npt.NDArray[np.int32]:
+    """:func:`considered_visits` for 1 to ``most_actions`` actions, ``(most_actions, simulations)``."""
+    return np.stack([considered_visits(actions, simulations) for actions in range(1, most_actions + 1)])
