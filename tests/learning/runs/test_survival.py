@@ -434,6 +434,7 @@ def test_a_divergence_is_kept(config, tmp_path, capsys):
     with torch.inference_mode():
         assert not torch.isfinite(found["network"](inputs).values).all()
     assert agents.load(str(folder)).name == folder.name
+    assert not (run / "final").exists()
 
 
 def loaded_as_documented(folder):
