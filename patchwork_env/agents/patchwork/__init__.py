@@ -23,7 +23,8 @@ both players. ``margin`` is the difference of the scores. ``score`` is the playe
 regard to who wins."""
 ONNX_SUFFIX = ".onnx"
 """The ending of files that hold an exported policy."""
-_POLICY_OPTIONS = {"sample": boolean, "simulations": integer(FEWEST_SIMULATIONS)}
+_SAMPLE = {"sample": boolean}
+_POLICY_OPTIONS = {**_SAMPLE, "simulations": integer(FEWEST_SIMULATIONS)}
 _VALUE_OPTIONS = {
     "level": one_of(*LEVELS),
     "nodes": integer(FEWEST_NODES, MOST_NODES),
@@ -38,6 +39,6 @@ register(
     options={"simulations": integer(FEWEST_SIMULATIONS), "seconds": seconds},
 )
 register_checkpoint(PATCHWORK, NETWORK, f"{_PACKAGE}.policy:load", options=_POLICY_OPTIONS, extra="train")
-register_checkpoint(PATCHWORK, MASKABLE_PPO, f"{_PACKAGE}.mlp:load", options=_POLICY_OPTIONS, extra="train")
+register_checkpoint(PATCHWORK, MASKABLE_PPO, f"{_PACKAGE}.mlp:load", options=_SAMPLE, extra="train")
 register_checkpoint(PATCHWORK, VALUE, f"{_PACKAGE}.champion:load_value", options=_VALUE_OPTIONS)
-register(ONNX_SUFFIX, f"{_PACKAGE}.onnx_agent:load", options={"sample": boolean}, extra="onnx")
+register(ONNX_SUFFIX, f"{_PACKAGE}.onnx_agent:load", options=_SAMPLE, extra="onnx")

@@ -23,21 +23,26 @@ import numpy.typing as npt
 from patchwork_env.agents.base import Actions
 from patchwork_env.agents.patchwork.dynamics import NO_ACTION, only_action
 from patchwork_env.agents.patchwork.endgame import Solver, new_solver, solve
+from patchwork_env.agents.patchwork.features import signed
 from patchwork_env.agents.patchwork.greedy import GreedyBuffers, new_greedy_buffers, patch_value, play_out
-from patchwork_env.agents.patchwork.placements import FIRST_LOWER_ANCHOR, footprint_of, joints_left
+from patchwork_env.agents.patchwork.placements import (
+    Ranking,
+    end_of_kind,
+    joints_left,
+    kind_of,
+    list_likely,
+    new_ranking,
+)
 from patchwork_env.agents.uct import UctAgent
-from patchwork_env.core.bits import U1, lowest_bit
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.compile import kernel, specialize
-from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.core.random import Streams
 from patchwork_env.games import PATCHWORK
-from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY
-from patchwork_env.patchwork.components import LAST_SPACE, NUM_CELLS, NUM_OFFERED, NUM_PLAYERS
+from patchwork_env.patchwork.actions import ADVANCE
+from patchwork_env.patchwork.components import LAST_SPACE, NUM_OFFERED, NUM_PLAYERS
 from patchwork_env.patchwork.engine import (
     MAX_TURNS,
     NUM_MAPS,
-    SPECIAL_MAP,
     LegalSet,
     apply,
     is_over,
@@ -65,8 +70,6 @@ MARGIN_SHARE = 0.2
 """The share of the difference of the scores in the value of a game's end, 0-1; the outcome has the rest."""
 _MARGIN_SCALE = 50.0
 MOST_CANDIDATES = 32
-_MOST_PLACEMENTS = 448
-"""The most placements of one patch, those on an empty quilt."""
 _PRICE_OF_A_JOINT = 1.0
 _AHEAD = 1000.0
 """Added to the value of actions that come before all others."""
@@ -173,23 +176,29 @@ class CandidateBuffers(NamedTuple):
         actions: int64 ``(MOST_CANDIDATES,)``, receives the actions, best first.
         values: float64 ``(MOST_CANDIDATES,)``, the values of the actions, in buttons.
         anchors: The legal set.
-        placements: int64 ``(2, _MOST_PLACEMENTS)``, the placements of one patch: the actions, and the joints
-            that they leave.
+        ranking: The buffer in which placements are ranked.
+        listed: int16, advancing and the placements that come into question, ascending.
+        joints: int64, the joints that these placements leave.
     """
 
     actions: npt.NDArray[np.int64]
     values: npt.NDArray[np.float64]
     anchors: LegalSet
-    placements: npt.NDArray[np.int64]
+    ranking: Ranking
+    listed: npt.NDArray[np.int16]
+    joints: npt.NDArray[np.int64]
 
 
 def new_candidate_buffers() -> CandidateBuffers:
     """Buffers for :func:`list_candidates`."""
+    most_listed = 1 + NUM_OFFERED * MOST_CANDIDATES
     return CandidateBuffers(
         np.empty(MOST_CANDIDATES, np.int64),
         np.empty(MOST_CANDIDATES, np.float64),
         np.empty((2, NUM_MAPS), np.uint64),
-        np.empty((2, _MOST_PLACEMENTS), np.int64),
+        new_ranking(),
+        np.empty(most_listed, np.int16),
+        np.empty(most_listed, np.int64),
     )
 
 
@@ -197,39 +206,31 @@ def new_candidate_buffers() -> CandidateBuffers:
 def list_candidates(states: States, i: int, out: CandidateBuffers) -> int:
     """Lists the best actions of a game that is not over, best first, and returns their number."""
     legal(states, i, out.anchors)
-    if states[i]["pending_special"]:
-        return _add_placements(states, i, SPECIAL_MAP, NUM_MAPS, 0.0, out, 0)
-    count = _insert(out, 0, ADVANCE, _AHEAD)
-    for slot in range(min(NUM_OFFERED, states[i]["num_patches"])):
-        first = slot * NUM_ORIENTATIONS
-        value = patch_value(states, i, states[i]["circle"][slot])
-        count = _add_placements(states, i, first, first + NUM_ORIENTATIONS, value, out, count)
+    listed = list_likely(states, i, MOST_CANDIDATES, out.anchors, out.ranking, out.listed)
+    count = begin = 0
+    while begin < listed:
+        end = end_of_kind(out.listed, begin, listed)
+        count = _add_kind(states, i, begin, end, out, count)
+        begin = end
     return count
 
 
 @kernel
-def _add_placements(
-    states: States, i: int, first_map: int, end_map: int, value: float, out: CandidateBuffers, count: int
-) -> int:
-    """Adds the placements of one patch, which are those of the maps ``first_map ... end_map - 1``."""
-    found, best, most_joints = 0, 0, -1
-    for k in range(first_map, end_map):
-        footprint = footprint_of(states, i, k)
-        for word in range(2):
-            bits = out.anchors[word, k]
-            while bits:
-                anchor = lowest_bit(bits) + word * FIRST_LOWER_ANCHOR
-                bits &= bits - U1
-                joints = joints_left(states, i, footprint, anchor)
-                out.placements[0, found] = FIRST_BUY + k * NUM_CELLS + anchor
-                out.placements[1, found] = joints
-                if joints > most_joints:
-                    best, most_joints = found, joints
-                found += 1
-    for k in range(found):
-        lost = most_joints - out.placements[1, k]
-        ahead = _AHEAD if k == best else 0.0
-        count = _insert(out, count, out.placements[0, k], ahead + value - _PRICE_OF_A_JOINT * lost)
+def _add_kind(states: States, i: int, begin: int, end: int, out: CandidateBuffers, count: int) -> int:
+    """Adds the listed actions ``begin ... end - 1``, all of one kind; returns the number of candidates."""
+    kind, value = kind_of(signed(out.listed[begin])), 0.0
+    if kind == 0:
+        return _insert(out, count, ADVANCE, _AHEAD)
+    if kind <= NUM_OFFERED:
+        value = patch_value(states, i, states[i]["circle"][kind - 1])
+    best, most_joints = begin, -1
+    for k in range(begin, end):
+        out.joints[k] = joints_left(states, i, signed(out.listed[k]))
+        if out.joints[k] > most_joints:
+            best, most_joints = k, out.joints[k]
+    for k in range(begin, end):
+        lost, ahead = most_joints - out.joints[k], _AHEAD if k == best else 0.0
+        count = _insert(out, count, signed(out.listed[k]), ahead + value - _PRICE_OF_A_JOINT * lost)
     return count
 
 

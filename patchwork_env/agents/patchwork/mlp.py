@@ -179,20 +179,8 @@ def load_policy(folder: Path) -> tuple[MlpNetwork, dict[str, Any]]:
     return network, description["info"]
 
 
-def load(
-    path: str | Path, seed: int | None = None, *, sample: bool = False, simulations: int | None = None
-) -> MlpAgent:
-    """The agent that plays the policy of a checkpoint folder; for the options see :class:`MlpAgent`.
-
-    Raises:
-        FileNotFoundError: There is no checkpoint.
-        ValueError: It is damaged, of another game, version or kind of policy; or there are ``simulations``.
-    """
-    if simulations is not None:
-        raise ValueError(
-            f"simulations={simulations} is given for {str(path)!r}, a policy of {MASKABLE_PPO!r}; "
-            "planning takes policies of the other algorithms"
-        )
+def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> MlpAgent:
+    """The agent that plays the policy of a checkpoint folder; for errors see :func:`load_policy`."""
     network, _ = load_policy(Path(path))
     return MlpAgent(network, Path(path).name, sample=sample, seed=seed)
 

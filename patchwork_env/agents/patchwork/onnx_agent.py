@@ -58,7 +58,7 @@ class OnnxAgent(SamplingAgent):
     """Plays the policy of an ONNX model, the contents of a file, through onnxruntime.
 
     Unless it samples, it plays the model's ``action``. For the other arguments see
-    :class:`~patchwork_env.agents.base.SamplingAgent`; ``threads`` is at least 1.
+    :class:`~patchwork_env.agents.base.SamplingAgent`.
 
     Raises:
         ValueError: The model is damaged, of another game, or of a version that this library does not read.
@@ -67,21 +67,14 @@ class OnnxAgent(SamplingAgent):
     games = (PATCHWORK,)
 
     def __init__(
-        self,
-        model: bytes,
-        name: str = "onnx",
-        *,
-        sample: bool = False,
-        seed: int | None = None,
-        threads: int = 1,
+        self, model: bytes, name: str = "onnx", *, sample: bool = False, seed: int | None = None
     ) -> None:
         super().__init__(name, sample, seed)
         self._model = model
-        self._threads = threads
         self.workspace()  # raises now if the model is malformed
 
     def _new_workspace(self) -> onnxruntime.InferenceSession:
-        return _start(self._model, self.name, self._threads)
+        return _start(self._model, self.name)
 
     @property
     def session(self) -> onnxruntime.InferenceSession:
@@ -153,11 +146,10 @@ def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> 
         raise ValueError(f"{path.parent}: {error}") from None
 
 
-def _start(model: bytes, name: str, threads: int) -> onnxruntime.InferenceSession:
+def _start(model: bytes, name: str) -> onnxruntime.InferenceSession:
     """A session for a model of this format."""
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
     try:
         session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's errors have no class in common but this

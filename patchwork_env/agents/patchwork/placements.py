@@ -14,9 +14,12 @@ tells better than the joints which ones the value will prefer.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
+from patchwork_env.agents.patchwork.features import signed
 from patchwork_env.core.bits import U1, lowest_bit, nth_bit, popcount
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
@@ -75,12 +78,14 @@ def can_be_placed(anchors: LegalSet, slot: int) -> bool:
 
 
 @kernel
-def footprint_of(states: States, i: int, k: int) -> np.uint64:
-    """The cells of the piece that map ``k`` of the legal set places."""
-    if k == SPECIAL_MAP:
-        return U1
-    patch = states[i]["circle"][k // NUM_ORIENTATIONS]
-    return np.uint64(FOOTPRINTS[patch, k % NUM_ORIENTATIONS])
+def cells_of(states: States, i: int, action: int) -> tuple[np.uint64, np.uint64]:
+    """The cells that a placement covers, as two words of a quilt."""
+    k, anchor = (action - FIRST_BUY) // NUM_CELLS, (action - FIRST_BUY) % NUM_CELLS
+    footprint = U1
+    if k != SPECIAL_MAP:
+        patch = states[i]["circle"][k // NUM_ORIENTATIONS]
+        footprint = np.uint64(FOOTPRINTS[patch, k % NUM_ORIENTATIONS])
+    return placed_words(footprint, anchor)
 
 
 # --- quilts -------------------------------------------------------------------------------------------------
@@ -104,9 +109,9 @@ def _joints(empty: np.uint64, rows: np.uint64) -> int:
 
 
 @kernel
-def joints_left(states: States, i: int, footprint: np.uint64, anchor: int) -> int:
-    """The joints of the current player's quilt after covering a footprint."""
-    word_0, word_1 = placed_words(footprint, anchor)
+def joints_left(states: States, i: int, action: int) -> int:
+    """The joints of the current player's quilt after a placement."""
+    word_0, word_1 = cells_of(states, i, action)
     quilt = states[i]["quilt"][states[i]["current_player"]]
     return count_joints(quilt[0] | word_0, quilt[1] | word_1)
 
@@ -434,7 +439,7 @@ def keep_most_compact(
     """
     kept = begin = 0
     while begin < count:
-        end = _end_of_kind(actions, begin, count)
+        end = end_of_kind(actions, begin, count)
         if end - begin > width:
             _write_sort_keys(states, i, actions[begin:end], sort_keys)
             least = _nth_highest(sort_keys[: end - begin], width)
@@ -447,9 +452,10 @@ def keep_most_compact(
 
 
 @kernel(inline=True)
-def _end_of_kind(actions: npt.NDArray[np.int16], begin: int, count: int) -> int:
+def end_of_kind(actions: npt.NDArray[np.signedinteger[Any]], begin: int, count: int) -> int:
+    """Where the actions of the kind end whose first one is at ``begin``, among the first ``count``."""
     end = begin + 1
-    while end < count and kind_of(int(np.int64(actions[end]))) == kind_of(int(np.int64(actions[begin]))):
+    while end < count and kind_of(signed(actions[end])) == kind_of(signed(actions[begin])):
         end += 1
     return end
 
@@ -461,8 +467,7 @@ def _write_sort_keys(
     """Writes the compactness of placements as numbers that all differ; ties go to the first placement."""
     quilt = states[i]["quilt"][states[i]["current_player"]]
     for k in range(len(actions)):
-        number = int(np.int64(actions[k])) - FIRST_BUY
-        word_0, word_1 = placed_words(footprint_of(states, i, number // NUM_CELLS), number % NUM_CELLS)
+        word_0, word_1 = cells_of(states, i, signed(actions[k]))
         sort_keys[k] = (compactness(quilt[0] | word_0, quilt[1] | word_1) + 1) * len(actions) - k
 
 

@@ -41,20 +41,21 @@ from patchwork_env.agents.patchwork.placements import (
     NUM_KINDS,
     ROWS_0_TO_4,
     ROWS_5_TO_8,
+    cells_of,
     count_neighbors,
+    end_of_kind,
     kind_of,
 )
 from patchwork_env.agents.ragged import end_of_row
 from patchwork_env.core.bits import popcount
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import Floats
-from patchwork_env.core.polyomino import NUM_ORIENTATIONS
-from patchwork_env.patchwork.actions import FIRST_BUY, NUM_ACTIONS, SLOT_SIZE
-from patchwork_env.patchwork.components import LAST_SPACE, NUM_CELLS, NUM_OFFERED, NUM_PLAYERS, PATCHES
-from patchwork_env.patchwork.engine import apply, count_placements, empty_cells, placed_words
+from patchwork_env.patchwork.actions import ADVANCE, NUM_ACTIONS
+from patchwork_env.patchwork.components import LAST_SPACE, NUM_OFFERED, NUM_PLAYERS, PATCHES
+from patchwork_env.patchwork.engine import apply, count_placements, empty_cells
 from patchwork_env.patchwork.observation import read_observation
 from patchwork_env.patchwork.state import States, empty_states
-from patchwork_env.patchwork.tables import FOOTPRINTS, FULL_WORD, PRICES, TIMES
+from patchwork_env.patchwork.tables import FULL_WORD, PRICES, TIMES
 
 NEXT = 8
 """The number of patches, from the neutral token on, whose placements are counted."""
@@ -240,7 +241,9 @@ def _write_row(actions: Indices, memory: _Memory, kinds: Floats, placements: Flo
     quilt = memory.states[0]["quilt"]
     _count_quilt(quilt[0, 0], quilt[0, 1], memory, memory.before)
     for k in range(len(actions)):
-        word_0, word_1 = _placed(memory.states, actions[k])
+        word_0, word_1 = np.uint64(0), np.uint64(0)
+        if actions[k] != ADVANCE:
+            word_0, word_1 = cells_of(memory.states, 0, actions[k])
         memory.words[0, k], memory.words[1, k] = quilt[0, 0] | word_0, quilt[0, 1] | word_1
     _write_figures(memory.words, len(actions), memory.figures)
     for k in range(len(actions)):
@@ -248,9 +251,7 @@ def _write_row(actions: Indices, memory: _Memory, kinds: Floats, placements: Flo
             placements[k, figure] = (memory.figures[figure, k] - memory.before[figure]) / 4
     begin = 0
     while begin < len(actions):
-        kind, end = kind_of(actions[begin]), begin + 1
-        while end < len(actions) and kind_of(actions[end]) == kind:
-            end += 1
+        kind, end = kind_of(actions[begin]), end_of_kind(actions, begin, len(actions))
         if is_possible(memory.states, kind):
             memory.successor[0] = memory.states[0]
             apply(memory.successor, 0, actions[begin])
@@ -258,18 +259,6 @@ def _write_row(actions: Indices, memory: _Memory, kinds: Floats, placements: Flo
             if kind > 0:
                 _write_best(placements[begin:end], kinds[kind])
         begin = end
-
-
-@kernel(inline=True)
-def _placed(states: States, action: int) -> tuple[np.uint64, np.uint64]:
-    """The cells that an action of the first state covers, as two words of a quilt."""
-    if action < FIRST_BUY:
-        return np.uint64(0), np.uint64(0)
-    footprint, place = np.uint64(1), action - FIRST_BUY
-    if place < NUM_OFFERED * SLOT_SIZE:
-        patch = signed(states[0]["circle"][place // SLOT_SIZE])
-        footprint = np.uint64(FOOTPRINTS[patch, place // NUM_CELLS % NUM_ORIENTATIONS])
-    return placed_words(footprint, place % NUM_CELLS)
 
 
 @kernel(inline=True)

@@ -125,14 +125,14 @@ def evaluate(states: States, i: int, weights: Weights, buffer: Buffer) -> tuple[
 
 @kernel
 def _evaluate(states: States, i: int, weights: Record, buffer: Record) -> tuple[float, float]:
-    write_left(buffer["hidden"], states, i, weights, buffer)
+    hidden, rows, mover = buffer["hidden"], buffer["rows"], states[i]["current_player"]
+    write_left(hidden, states, i, weights, buffer)
     add_game(states, i, weights, buffer)
     for role in range(NUM_PLAYERS):
-        mover = states[i]["current_player"]
         embed_quilt(states, i, mover if role == 0 else 1 - mover, weights, buffer)
-        add_quilt(buffer["hidden"], role, weights, buffer)
-        add_fits(states, i, role, weights, buffer)
-    add_squares(states, i, weights, buffer)
+        add_quilt(hidden, role, weights, buffer)
+        add_features(hidden, weights["features"], rows, features.list_fit_rows(states, i, role, rows))
+    add_features(hidden, weights["features"], rows, features.list_square_rows(states, i, rows))
     return values_of(weights, buffer)
 
 
@@ -167,20 +167,6 @@ def add_quilt(out: Floats, role: int, weights: Record, buffer: Record) -> None:
     rectify(buffer["quilt"])
     matrix = weights["own"] if role == 0 else weights["others"]
     _add_quilt(out, matrix, buffer["quilt"], QUILT_WIDTH)
-
-
-@kernel
-def add_fits(states: States, i: int, role: int, weights: Record, buffer: Record) -> None:
-    """Adds the rows of the fits of the next patches on the quilt of a role to the first layer."""
-    count = features.list_fit_rows(states, i, role, buffer["rows"])
-    add_features(buffer["hidden"], weights["features"], buffer["rows"], count)
-
-
-@kernel
-def add_squares(states: States, i: int, weights: Record, buffer: Record) -> None:
-    """Adds the rows of the 7x7 squares and the bonus tile to the first layer."""
-    count = features.list_square_rows(states, i, buffer["rows"])
-    add_features(buffer["hidden"], weights["features"], buffer["rows"], count)
 
 
 @kernel

@@ -24,7 +24,6 @@ from patchwork_env.agents.patchwork.mcts import (
 from patchwork_env.agents.patchwork.placements import (
     draw_kept,
     first_kept,
-    footprint_of,
     joints_left,
     keep_best_placements,
     most_enclosed_cell,
@@ -38,8 +37,7 @@ from tests.agents.positions import many_states
 
 def joints_after(game: Game, action: int) -> int:
     """Joints that an action leaves, by the kernels of the greedy agent."""
-    k, anchor = divmod(action - 1, 81)
-    return joints_left(game.state, 0, footprint_of(game.state, 0, k), anchor)
+    return joints_left(game.state, 0, action)
 
 
 def self_play(agent: MctsAgent, seed: int, turns: int = 100) -> list[int]:
