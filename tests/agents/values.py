@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from patchwork_env.agents.compiled.records import arrays_of
+from patchwork_env.agents.compiled import arrays_of
 from patchwork_env.agents.patchwork import features
 from patchwork_env.agents.patchwork.value import OWN_SCORE, SCALES, WIN, Weights, empty_weights
 from patchwork_env.patchwork.components import LAST_SPACE

@@ -53,7 +53,7 @@ _RUNS = {
 @cache
 def _checkpoints() -> dict[str, tuple[str, str, bytes]]:
     """A small checkpoint of every kind, by name: its game and the contents of its two files."""
-    from patchwork_env.agents.compiled.files import write_weights
+    from patchwork_env.agents.compiled import write_weights
     from patchwork_env.agents.networks import NetworkConfig
     from patchwork_env.agents.nmbr9.policy_network import Nmbr9Network
     from patchwork_env.agents.nmbr9.value import new_weights as new_nmbr9_weights

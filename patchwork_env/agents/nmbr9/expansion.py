@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.compiled.records import copy
+from patchwork_env.agents.compiled import copy
 from patchwork_env.agents.nmbr9 import features, fits
 from patchwork_env.agents.nmbr9.fits import Record, Tile
 from patchwork_env.agents.nmbr9.greedy import MOST_PLACEMENTS, Placements, list_placements

@@ -25,7 +25,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from patchwork_env.agents.compiled.records import copy
+from patchwork_env.agents.compiled import copy
 from patchwork_env.agents.nmbr9.expansion import MOST_CONTACT, least_contact, put, take_back
 from patchwork_env.agents.nmbr9.fits import Record, Tile, box_of, tile_of
 from patchwork_env.agents.nmbr9.greedy import contact

@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.compiled.drawing import draw_by_softmax
-from patchwork_env.agents.compiled.records import copy
+from patchwork_env.agents.compiled import copy, draw_by_softmax
 from patchwork_env.agents.patchwork import features, patterns
 from patchwork_env.agents.patchwork.features import signed
 from patchwork_env.agents.patchwork.placements import (

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.compiled.records import aligned_records, record_type
+from patchwork_env.agents.compiled import aligned_records, record_type
 from patchwork_env.agents.patchwork.features import missing_cells
 from patchwork_env.agents.patchwork.value import HIDDEN, QUILT_WIDTH
 from patchwork_env.core.compile import kernel

@@ -22,8 +22,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.compiled.files import read_weights
-from patchwork_env.agents.compiled.records import aligned_record, copy, random_record, record_type, rectify
+from patchwork_env.agents.compiled import (
+    aligned_record,
+    copy,
+    random_record,
+    read_weights,
+    record_type,
+    rectify,
+)
 from patchwork_env.agents.patchwork import features, patterns
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import Floats, product_adder, rows_adder

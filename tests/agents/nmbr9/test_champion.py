@@ -10,7 +10,7 @@ import pytest
 
 from patchwork_env import agents
 from patchwork_env.agents.analysis import Scorer
-from patchwork_env.agents.compiled.files import write_weights
+from patchwork_env.agents.compiled import write_weights
 from patchwork_env.agents.nmbr9 import search
 from patchwork_env.agents.nmbr9.champion import LEVELS, ChampionAgent, ValueAgent
 from patchwork_env.agents.nmbr9.greedy import choose_action

@@ -7,8 +7,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from patchwork_env import agents
-from patchwork_env.agents.compiled.files import write_weights
-from patchwork_env.agents.compiled.records import arrays_of
+from patchwork_env.agents.compiled import arrays_of, write_weights
 from patchwork_env.agents.nmbr9 import greedy
 from patchwork_env.agents.nmbr9.champion import ValueAgent
 from patchwork_env.agents.nmbr9.expansion import LIKELY, best_action, expand, new_expansion

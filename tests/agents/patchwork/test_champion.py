@@ -12,8 +12,7 @@ import pytest
 
 from patchwork_env import agents
 from patchwork_env.agents import Agent, checkpoints
-from patchwork_env.agents.compiled.files import write_weights
-from patchwork_env.agents.compiled.records import arrays_of
+from patchwork_env.agents.compiled import arrays_of, write_weights
 from patchwork_env.agents.patchwork import analysis
 from patchwork_env.agents.patchwork.champion import LEVELS, ChampionAgent, ValueAgent, load
 from patchwork_env.agents.patchwork.dynamics import NO_ACTION

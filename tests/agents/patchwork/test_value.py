@@ -11,8 +11,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from patchwork_env import agents
-from patchwork_env.agents.compiled.files import write_weights
-from patchwork_env.agents.compiled.records import LEAK, arrays_of, record_type
+from patchwork_env.agents.compiled import LEAK, arrays_of, record_type, write_weights
 from patchwork_env.agents.patchwork import features, patterns
 from patchwork_env.agents.patchwork.champion import ValueAgent
 from patchwork_env.agents.patchwork.expansion import (

@@ -10,7 +10,7 @@ from itertools import pairwise
 import pytest
 
 from patchwork_env import agents
-from patchwork_env.agents.compiled.files import write_weights
+from patchwork_env.agents.compiled import write_weights
 from patchwork_env.agents.patchwork.champion import ChampionAgent
 from patchwork_env.agents.patchwork.expansion import TO_WIN
 from patchwork_env.core.files import write_folder

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from patchwork_env.agents.compiled.records import aligned_record
+from patchwork_env.agents.compiled import aligned_record
 from patchwork_env.agents.nmbr9 import search
 from patchwork_env.agents.nmbr9.partner import Buffers, new_buffers, new_candidates
 from patchwork_env.agents.nmbr9.value import WEIGHTS

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from patchwork_env.agents.compiled.records import aligned_record
+from patchwork_env.agents.compiled import aligned_record
 from patchwork_env.agents.partner import Candidates
 from patchwork_env.agents.patchwork.endgame import Solver, new_solver
 from patchwork_env.agents.patchwork.expansion import TO_WIN, Expansion, new_expansion

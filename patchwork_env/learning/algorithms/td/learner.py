@@ -12,7 +12,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from patchwork_env.agents.compiled.records import arrays_of
+from patchwork_env.agents.compiled import arrays_of
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import Floats, Rows, rows_adder

@@ -11,8 +11,7 @@ from torch import Tensor
 from torch.nn.functional import leaky_relu
 
 from patchwork_env.agents import Agent
-from patchwork_env.agents.compiled.drawing import draw_by_softmax
-from patchwork_env.agents.compiled.records import LEAK
+from patchwork_env.agents.compiled import LEAK, draw_by_softmax
 from patchwork_env.agents.nmbr9 import features
 from patchwork_env.agents.nmbr9.champion import ValueAgent
 from patchwork_env.agents.nmbr9.expansion import Expansion, best_action, expand, new_expansion

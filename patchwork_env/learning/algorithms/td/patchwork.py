@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, leaky_relu
 
 from patchwork_env.agents import Agent
-from patchwork_env.agents.compiled.records import LEAK, copy
+from patchwork_env.agents.compiled import LEAK, copy
 from patchwork_env.agents.patchwork import features, patterns
 from patchwork_env.agents.patchwork.champion import ValueAgent
 from patchwork_env.agents.patchwork.expansion import (

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from patchwork_env.agents import Agent
-from patchwork_env.agents.compiled.files import write_weights
-from patchwork_env.agents.compiled.records import arrays_of
+from patchwork_env.agents.compiled import arrays_of, write_weights
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.random import Streams
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool

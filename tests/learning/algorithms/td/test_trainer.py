@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from patchwork_env import agents
-from patchwork_env.agents.compiled.records import arrays_of
+from patchwork_env.agents.compiled import arrays_of
 from patchwork_env.errors import ConfigError, DivergenceError
 from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.common.trainer import make_trainer

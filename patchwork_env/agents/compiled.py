@@ -1,21 +1,25 @@
-"""Records of arrays for compiled networks of any game, and what their kernels do with vectors.
+"""What compiled values of any game have in common: weights as records of arrays, in memory and on disk.
 
 Kernels read arrays within records without counting references to them, which would take longer than the
-arithmetic.
+arithmetic. On disk, values are checkpoints like those of every other policy, without PyTorch.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from patchwork_env.agents.checkpoints import VALUE, read_arrays, read_description, write_checkpoint
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import CACHE_LINE, Floats
+from patchwork_env.core.random import Streams, random_below
 
+_STEPS = 1 << 30
 LEAK = 1 / 8
 """Slope of a unit below 0. Without it units die early, when all rows of a sum move in the same direction."""
 
@@ -68,6 +72,36 @@ def random_record(kind: np.dtype[np.void], scales: Mapping[str, float], seed: in
     return weights
 
 
+def write_weights(
+    folder: Path, game: str, weights: npt.NDArray[np.void], info: dict[str, Any] | None = None
+) -> None:
+    """Writes the two files of a value into an existing folder; ``info`` says how it was made."""
+    arrays = arrays_of(weights)
+    shapes = {name: list(array.shape) for name, array in arrays.items()}
+    write_checkpoint(folder, game, VALUE, shapes, arrays, info)
+
+
+def read_weights(
+    folder: Path, game: str, kind: np.dtype[np.void]
+) -> tuple[npt.NDArray[np.void], dict[str, Any]]:
+    """Reads the weights of a value, one record of ``kind``, and what was remembered of its making.
+
+    Raises:
+        FileNotFoundError: There is no checkpoint.
+        ValueError: It is damaged, of another game, version or kind of policy, of other shapes, or not finite.
+    """
+    description = read_description(folder, game, VALUE)
+    weights = aligned_record(kind)
+    shapes = {name: array.shape for name, array in arrays_of(weights).items()}
+    arrays = read_arrays(folder, shapes, f"a value of {game}")
+    for name, array in arrays.items():
+        weights[name] = array
+    return weights, description["info"]
+
+
+# --- kernels ------------------------------------------------------------------------------------------------
+
+
 @kernel(inline=True)
 def copy(to: Any, source: Any) -> None:
     """Copies a vector."""
@@ -80,3 +114,23 @@ def rectify(numbers: Floats) -> None:
     """Multiplies negative numbers by ``LEAK``, in place: a leaky rectifier."""
     for k in range(len(numbers)):
         numbers[k] = max(numbers[k], np.float32(LEAK) * numbers[k])
+
+
+@kernel
+def draw_by_softmax(
+    values: npt.NDArray[np.floating[Any]], temperature: float, streams: Streams, i: int
+) -> int:
+    """An index drawn with probabilities in proportion to ``exp(value / temperature)``, by stream ``i``."""
+    best = 0
+    for k in range(len(values)):
+        if values[k] > values[best]:
+            best = k
+    most, total = values[best], 0.0
+    for k in range(len(values)):
+        total += math.exp((values[k] - most) / temperature)
+    rest = total * random_below(streams, i, _STEPS) / _STEPS
+    for k in range(len(values)):
+        rest -= math.exp((values[k] - most) / temperature)
+        if rest < 0:
+            return k
+    return best
