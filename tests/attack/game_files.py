@@ -1,4 +1,4 @@
-"""Mutated files of tournaments and gauntlets: refused with an error that names the file, or told."""
+"""Mutated files of tournaments: refused with an error that names the file, or told."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.random import Generator
 from tests.attack.mutations import ODD_TEXTS, mutate_text
 from tests.attack.sound import pick
 
-BATCH, FEW, GAMES = 100, 20, 4
+BATCH, GAMES = 100, 4
 _ODD = (
     None,
     True,
@@ -106,29 +106,6 @@ def _mutated(text: str, random: Generator) -> str:
     return json.dumps(contents)
 
 
-def gauntlet_files(random: Generator) -> int:
-    """The file of a pool."""
-    from patchwork_env.learning.evaluation import gauntlet
-
-    with tempfile.TemporaryDirectory() as folder:
-        pool = Path(folder, "pool.json")
-        for _ in range(FEW):
-            pool.write_text(_mutated(_pool(), random), encoding="utf-8", errors="replace")
-            read = _refused_or(gauntlet.pool_of, 2, pool)
-            if read is not None:
-                _refused_or(read.ratings), read.specs
-    return FEW
-
-
-@cache
-def _pool() -> str:
-    """The file of a pool of the gauntlet."""
-    from patchwork_env.learning.evaluation.gauntlet import pool_file
-
-    return pool_file(2).read_text(encoding="utf-8")
-
-
 ATTACKS: dict[str, Any] = {
     "tournament_files": tournament_files,
-    "gauntlet_files": gauntlet_files,
 }

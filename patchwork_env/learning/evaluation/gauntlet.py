@@ -6,6 +6,7 @@ version. docs/evaluation.md has the protocol.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -15,15 +16,7 @@ from typing import Any
 import numpy as np
 
 from patchwork_env import __version__, agents
-from patchwork_env.core.checks import (
-    as_integer,
-    as_number,
-    as_texts,
-    check_at_least_one,
-    check_one_of,
-    check_seed,
-)
-from patchwork_env.core.documents import one_line, read_object
+from patchwork_env.core.checks import as_integer, as_texts
 from patchwork_env.core.names import short_repr
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.distributed.jobs import Workers, check_workers
@@ -37,7 +30,6 @@ from patchwork_env.learning.evaluation.statistics import CONFIDENCE
 from patchwork_env.learning.evaluation.store import open_store
 from patchwork_env.learning.evaluation.tables import TEXT, Column, Table, render
 from patchwork_env.learning.system.machine import made_with
-from patchwork_env.patchwork.components import VARIANTS
 
 FORMAT = "patchwork-env gauntlet"
 VERSIONS = (1, 2)
@@ -125,22 +117,18 @@ def read_pool(version: int = LATEST) -> GauntletPool:
     Raises:
         ValueError: There is no such version.
     """
-    return pool_of(version, pool_file(version))
-
-
-def pool_of(version: int, path: Path) -> GauntletPool:
-    """The reference players and the frozen settings that a file holds.
-
-    Raises:
-        ValueError: The file is damaged; the message names it.
-    """
-    contents = read_object(path, "seed", "special_patches", "members")
-    try:
-        patches = check_one_of(contents["special_patches"], VARIANTS, "special_patches")
-        members = tuple(_member(entry, contents) for entry in contents["members"])
-        return GauntletPool(version, check_seed(contents["seed"]), patches, members)
-    except (ValueError, TypeError, LookupError) as error:
-        raise ValueError(f"{path} is damaged: {one_line(repr(error))}") from None
+    contents = json.loads(pool_file(version).read_text(encoding="utf-8"))
+    members = tuple(
+        Member(
+            member["agent"],
+            member["weights"],
+            member["rating"],
+            member.get("games", contents.get("games")),  # in version 1 it stands once, for all members
+            member.get("circles_per_block", BLOCK_SIZE),
+        )
+        for member in contents["members"]
+    )
+    return GauntletPool(version, contents["seed"], contents["special_patches"], members)
 
 
 def pool_file(version: int) -> Path:
@@ -152,18 +140,6 @@ def pool_file(version: int) -> Path:
     if as_integer(version, "version") not in VERSIONS:
         raise ValueError(f"there is no version {short_repr(version)} of the gauntlet; allowed are {VERSIONS}")
     return Path(__file__).with_name(f"gauntlet_v{version}.json")
-
-
-def _member(entry: dict[str, Any], contents: dict[str, Any]) -> Member:
-    """Reads a member; in the file of version 1 the number of games stands once, for all members."""
-    games = entry["games"] if "games" in entry else contents["games"]
-    (agent,) = as_texts([entry["agent"]], "agent")
-    weights = None if entry["weights"] is None else as_texts([entry["weights"]], "weights")[0]
-    rating = entry["rating"]
-    if rating is not None:
-        as_number(rating, "rating")
-    circles = check_at_least_one(entry.get("circles_per_block", BLOCK_SIZE), "circles_per_block")
-    return Member(agent, weights, rating, check_games(games), circles)
 
 
 # --- an agent in the gauntlet -------------------------------------------------------------------------------

@@ -96,7 +96,9 @@ class Games:
                     self._take_turns(number, games, forfeits)
             over = np.empty(len(running), np.bool_)
             loop(write_over, self.rules)(self.states, running, over)
-            running = running[~(over | self.forfeits[running].any(1))]
+            if forfeits:
+                over |= self.forfeits[running].any(1)
+            running = running[~over]
 
     def _take_turns(self, number: int, games: Integers, forfeits: bool) -> None:
         """Plays an agent's actions in the listed games; one by one where that finds the game it fails in."""
@@ -115,8 +117,9 @@ class Games:
                 self.seconds[number] += seconds
                 self.turns[games, number] += 1
                 self._apply(games, actions, number)
-                for i, action in zip(games[games < len(self._tracked)], actions, strict=False):
-                    self._tracked[i].play(action)
+                if self._tracked:
+                    for i, action in zip(games[games < len(self._tracked)], actions, strict=False):
+                        self._tracked[i].play(action)
                 return
         for k in range(len(games)):
             self._take_turns(number, games[k : k + 1], forfeits)

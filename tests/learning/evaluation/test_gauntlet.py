@@ -317,24 +317,3 @@ def test_a_folder_keeps_the_games_of_several_agents_with_one_pool(small, tmp_pat
     monkeypatch.setattr(module, "read_pool", lambda version=2: replace(SMALL, seed=8))
     with pytest.raises(ValueError, match=r"gauntlet games of other settings .*seed there: 7, here: 8"):
         play_gauntlet("random", games=2, folder=tmp_path)
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"seed": -1},
-        {"special_patches": "2015"},
-        {"members": None},
-        {"members": [7]},
-        {"members": [{"agent": "random"}]},
-        {"members": [{"agent": 1, "weights": None, "rating": 1, "games": 2}]},
-        {"members": [{"agent": "random", "weights": None, "rating": "high", "games": 2}]},
-        {"members": [{"agent": "random", "weights": None, "rating": 1, "games": 3}]},
-        {"members": [{"agent": "random", "weights": None, "rating": 1, "games": 2, "circles_per_block": 0}]},
-    ],
-)
-def test_a_damaged_pool_is_refused_by_name(tmp_path, changed) -> None:
-    path = tmp_path / "pool.json"
-    path.write_text(json.dumps(json.loads(pool_file(2).read_text()) | changed))
-    with pytest.raises(ValueError, match=r"pool\.json is damaged"):
-        module.pool_of(2, path)
