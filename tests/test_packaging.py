@@ -64,21 +64,9 @@ EXTRAS = {"torch", "onnx", "onnxruntime", "matplotlib", "pygame", "PIL", "yaml",
 NEED_AN_EXTRA = {
     f"patchwork_env.agents.{name}"
     for name in (
-        *("networks", "policy", "ragged", "sb3_models"),
-        *(
-            f"patchwork.{n}"
-            for n in (
-                "dense",
-                "dense_features",
-                "dense_tables",
-                "policy",
-                "mlp",
-                "policy_network",
-                "planning",
-            )
-        ),
-        *(f"patchwork.{n}" for n in ("policy_features", "offer_features", "lookahead")),
-        *(f"patchwork.{n}" for n in ("onnx_agent", "onnx_export")),
+        *("networks", "policy", "ragged_policy", "sb3_models"),
+        *(f"patchwork.{n}" for n in ("dense", "dense_features", "lookahead", "mlp", "policy")),
+        *(f"patchwork.{n}" for n in ("policy_features", "policy_network", "onnx_agent", "onnx_export")),
         *(f"nmbr9.{n}" for n in ("policy_features", "policy_network")),
     )
 } | {f"patchwork_env.play.{name}" for name in ("command", "guard", "server")}
