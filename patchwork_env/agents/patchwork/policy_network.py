@@ -9,7 +9,7 @@ actions enter the softmax; they come as flat lists (:mod:`~patchwork_env.agents.
 fraction of the work of a dense softmax over 2026 actions.
 
 With ``features``, the network reads figures of positions and of what every action leads to
-(:mod:`.policy_features`), and with ``offers`` also what is offered then (:mod:`.offer_features`). Kinds are
+(:mod:`.policy_features`), and with ``offers`` also what is offered then. Kinds are
 scored by their figures together with the trunk, and placements by a product of theirs with weights that the
 trunk gives. With ``lookahead``, the value of the position behind each kind of move (:mod:`.lookahead`) is
 part of its score, unless its weights there are 0: such a network does not look, and takes no time for it.
