@@ -176,7 +176,7 @@ def _resumed(options: argparse.Namespace, stack: ExitStack) -> Sweep:
     stack.enter_context(exclusive_lock(sweep.folder))
     with storing_in(sweep.folder):
         remove_partial(sweep.folder)
-        sweep.forget_failures()
+        sweep.mend()
     return sweep
 
 

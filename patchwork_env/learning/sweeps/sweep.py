@@ -31,7 +31,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from patchwork_env.core.checks import later_seed
 from patchwork_env.core.documents import one_line, read_object
-from patchwork_env.core.files import make_folder, storing_in, write_text
+from patchwork_env.core.files import make_folder, storing_in, write_bytes, write_text
 from patchwork_env.core.threads import usable_cores
 from patchwork_env.errors import InUseError, WorkerError
 from patchwork_env.learning.config import RunConfig, dump_config, load_config
@@ -148,8 +148,13 @@ class Sweep:
         if self.settings.grace:
             self.study.pruner = SuccessiveHalvingPruner(self.settings.grace, self.settings.reduction)
 
-    def forget_failures(self) -> None:
-        """Lets trials that failed go on when the sweep does."""
+    def mend(self) -> None:
+        """Lets trials that failed go on, and drops half a line of the study that a loss of power left."""
+        path = self.folder / STUDY_FILE
+        contents = path.read_bytes()
+        whole = contents[: contents.rfind(b"\n") + 1]
+        if whole != contents:
+            write_bytes(path, whole)
         for trial in self.study.trials:
             if trial.user_attrs.get(_ERROR):
                 optuna.Trial(self.study, trial._trial_id).set_user_attr(_ERROR, None)
@@ -230,7 +235,8 @@ class Sweep:
             kept = read_object(path, "match", finite=False)
             if chosen.items() <= kept.items():
                 return dict(kept["match"])
-        config, policy = self.config, str(self.run_folder(row.number) / FINAL)
+        folder = self.run_folder(row.number)
+        config, policy = load_config(folder / CONFIG_FILE), str(folder / FINAL)
         games, seed = config.evaluation.final_games, later_seed(config.evaluation.seed, 1)
         match = play_matches(
             policy, self.settings.against, games, seed, game=config.game, **config.variant

@@ -332,6 +332,18 @@ def test_a_sweep_is_read_as_it_was_written(tmp_path):
     assert [row.state for row in sweep.rows()] == ["unfinished"] * 3
 
 
+def test_half_a_line_and_failures_are_no_obstacle(tmp_path):
+    sweep = tiny_sweep(tmp_path, 2)
+    sweep.trial(0).set_user_attr("error", "no space")
+    assert sweep.rows()[-1].state == "failed"
+    with (sweep.folder / "study.jsonl").open("a") as file:
+        file.write('{"op_code": 7, "wor')
+    again = Sweep(sweep.folder)
+    again.mend()
+    again.study.tell(1, 0.5)
+    assert [row.state for row in Sweep(sweep.folder).rows()] == ["finished", "unfinished"]
+
+
 def test_a_sampler_draws_what_a_trial_lacks_and_a_trial_keeps_it(tmp_path):
     (tmp_path / "tiny.yaml").write_text(TINY)
     texts = ("ppo.epochs=grid(1, 2)", "reward.margin=uniform(0, 1)")
