@@ -10,7 +10,7 @@ from sb3_contrib import MaskablePPO
 from patchwork_env import agents
 from patchwork_env.errors import ConfigError
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
-from patchwork_env.learning.config import CONFIGS, load_config
+from patchwork_env.learning.config import load_config
 from patchwork_env.nmbr9 import Game
 from tests.learning.same_runs import check_restored_trainer
 
@@ -67,8 +67,3 @@ def test_restored_trainer_goes_on_as_the_saved_one(config):
 def test_settings_that_cannot_be_are_refused(config, override, message):
     with pytest.raises(ConfigError, match=message):
         load_config(config, [override])
-
-
-def test_the_configuration_that_comes_along_is_valid():
-    config = load_config(CONFIGS / "nmbr9_maskable_ppo.yaml")
-    assert (config.game, config.algorithm) == ("nmbr9", "maskable_ppo")

@@ -254,12 +254,9 @@ def test_wrappers_and_helpers():
     env.close()
 
 
-def test_stock_maskable_ppo_learns_on_it():
-    env = SelfPlayVecEnv(4, ["random", "greedy"], seed=1)
-    model = MaskablePPO("MlpPolicy", env, n_steps=32, batch_size=64, n_epochs=1, seed=3, device="cpu")
-    model.learn(256)
-    assert len(model.ep_info_buffer) > 4
-    mean, _ = evaluate_policy(model, SelfPlayVecEnv(2, seed=1), n_eval_episodes=4)
+def test_sb3_contrib_evaluates_on_it():
+    env = SelfPlayVecEnv(2, seed=1)
+    mean, _ = evaluate_policy(MaskablePPO("MlpPolicy", env, n_steps=2, batch_size=4), env, n_eval_episodes=4)
     assert -1 <= mean <= 1
 
 
