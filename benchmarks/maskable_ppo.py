@@ -27,7 +27,6 @@ from stable_baselines3.common.vec_env import SubprocVecEnv, VecEnv
 
 from patchwork_env.integrations.sb3.policy import BoolMaskBuffer, LegalMlpPolicy, PatchworkPolicy
 from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv
-from patchwork_env.learning.algorithms.common.gradients import ThreadPool
 from patchwork_env.learning.system.machine import describe_setup, tune_malloc
 
 OPPONENT = "random"
@@ -65,7 +64,7 @@ def batch(num_envs: int) -> VecEnv:
 Policy = str | type[MaskableActorCriticPolicy]
 
 
-def make_model(env: VecEnv, policy: Policy, threads: ThreadPool, decisions: int) -> MaskablePPO:
+def make_model(env: VecEnv, policy: Policy, threads: int, decisions: int) -> MaskablePPO:
     """sb3-contrib's own policy and buffer, or ours with threads."""
     policy_kwargs: dict[str, Any] = {"net_arch": NET_ARCH, "activation_fn": torch.nn.ReLU}
     options: dict[str, Any] = {}
@@ -96,9 +95,8 @@ def rates(num_envs: int, rounds: int, decisions: int, threads: int) -> dict[str,
         "algorithm: maskable_ppo": (batch, LegalMlpPolicy),
         "PatchworkPolicy, batch": (batch, PatchworkPolicy),
     }
-    pool = ThreadPool(threads)
     models = {
-        name: make_model(env(num_envs), policy, pool, decisions) for name, (env, policy) in ways.items()
+        name: make_model(env(num_envs), policy, threads, decisions) for name, (env, policy) in ways.items()
     }
     rollouts: dict[str, list[float]] = {name: [] for name in ways}
     iterations: dict[str, list[float]] = {name: [] for name in ways}

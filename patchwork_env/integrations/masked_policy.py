@@ -58,16 +58,14 @@ def evaluate(network: PolicyNetwork, observations: Tensor, masks: Tensor) -> Eva
     return Evaluated(rows, actions, network(Inputs(observations, rows, actions)))
 
 
-def draw(evaluated: Evaluated, uniforms: npt.NDArray[np.float64]) -> Tensor:
-    """Draws a legal action for each observation, int64 ``(n,)``, by random numbers ``(n,)`` from 0 to 1.
+def draw(evaluated: Evaluated) -> Tensor:
+    """Draws a legal action for each observation, int64 ``(n,)``, by PyTorch's random numbers.
 
     Raises:
         ValueError: An observation has no legal action.
     """
-    counts = _counts(evaluated)
-    log_probabilities = evaluated.output.log_probabilities.detach().cpu().numpy()
-    chosen = ragged.sample(counts, log_probabilities, uniforms)
-    return evaluated.actions[torch.from_numpy(chosen).to(evaluated.actions.device)]
+    uniforms = torch.rand(len(evaluated.output.values), dtype=torch.float64).numpy()
+    return _listed(evaluated, ragged.sample(*_lists(evaluated), uniforms))
 
 
 def likeliest(network: PolicyNetwork, evaluated: Evaluated) -> Tensor:
@@ -76,18 +74,21 @@ def likeliest(network: PolicyNetwork, evaluated: Evaluated) -> Tensor:
     Raises:
         ValueError: An observation has no legal action.
     """
-    counts = _counts(evaluated)
-    log_probabilities = evaluated.output.log_probabilities.detach().cpu().numpy()
+    counts, log_probabilities = _lists(evaluated)
     kinds = network.kinds_of(evaluated.actions.cpu().numpy())
-    chosen = ragged.most_probable(counts, kinds, log_probabilities, network.num_kinds)
-    return evaluated.actions[torch.from_numpy(chosen).to(evaluated.actions.device)]
+    return _listed(evaluated, ragged.most_probable(counts, kinds, log_probabilities, network.num_kinds))
 
 
-def _counts(evaluated: Evaluated) -> npt.NDArray[np.int64]:
+def _lists(evaluated: Evaluated) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+    """How many actions are legal for each observation ``(n,)``, and all log-probabilities ``(total,)``."""
     counts = np.bincount(evaluated.rows.cpu().numpy(), minlength=len(evaluated.output.values))
     if not counts.all():
         raise ValueError(f"observation {counts.argmin()} of {len(counts)} has a mask without a legal action")
-    return counts
+    return counts, evaluated.output.log_probabilities.detach().cpu().numpy()
+
+
+def _listed(evaluated: Evaluated, positions: npt.NDArray[np.int64]) -> Tensor:
+    return evaluated.actions[torch.from_numpy(positions).to(evaluated.actions.device)]
 
 
 def legal_actions(masks: Tensor) -> tuple[Tensor, Tensor]:

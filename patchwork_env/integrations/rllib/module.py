@@ -101,8 +101,7 @@ class PolicyModule(TorchRLModule, ValueFunctionAPI):
     def _forward_exploration(self, batch: Batch, **_: Any) -> Batch:
         with torch.no_grad():
             evaluated = self.evaluate(batch)
-            uniforms = torch.rand(len(evaluated.output.values), dtype=torch.float64).numpy()
-            return _choice(evaluated, draw(evaluated, uniforms))
+            return _choice(evaluated, draw(evaluated))
 
     def _forward_inference(self, batch: Batch, **_: Any) -> Batch:
         with torch.no_grad():

@@ -44,7 +44,7 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
         lr_schedule: The learning rate as a function of the remaining progress, from 1 to 0.
         network: The sizes of the network and what it reads, by name, as in ``{"width": 128}``; see
             :class:`~patchwork_env.agents.networks.NetworkConfig`. What is left out has its default.
-        threads: The number of threads that share a gradient step, or the threads themselves.
+        threads: The number of threads that share a gradient step.
         optimizer_class: The optimizer, Adam by default.
         optimizer_kwargs: Its arguments but the learning rate.
 
@@ -63,13 +63,13 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
         action_space: Space[Any],
         lr_schedule: Any,
         network: Mapping[str, Any] | None = None,
-        threads: int | ThreadPool = 1,
+        threads: int = 1,
         optimizer_class: type[torch.optim.Optimizer] = torch.optim.Adam,
         optimizer_kwargs: dict[str, Any] | None = None,
     ) -> None:
         self._game = game_of(observation_space, action_space)
         self._sizes = dict(network or {})
-        self._threads = threads if isinstance(threads, ThreadPool) else ThreadPool(threads)
+        self._threads = ThreadPool(threads)
         super().__init__(
             observation_space,
             action_space,
@@ -109,11 +109,7 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Actions ``(n,)``, values ``(n, 1)`` and log-probabilities ``(n,)``."""
         evaluated = self._scored(obs, action_masks)
-        if deterministic:
-            actions = self._likeliest(evaluated)
-        else:
-            uniforms = torch.rand(len(evaluated.output.values), dtype=torch.float64).numpy()
-            actions = draw(evaluated, uniforms)
+        actions = self._likeliest(evaluated) if deterministic else draw(evaluated)
         return actions, evaluated.output.values.unsqueeze(1), evaluated.of(actions)
 
     def evaluate_actions(

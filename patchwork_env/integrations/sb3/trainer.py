@@ -30,7 +30,6 @@ from patchwork_env.integrations.sb3.config import MaskablePpoConfig
 from patchwork_env.integrations.sb3.policy import BoolMaskBuffer, LegalMlpPolicy, PatchworkPolicy
 from patchwork_env.integrations.sb3.self_play import SelfPlayCallback
 from patchwork_env.integrations.sb3.vec_env import Info, SelfPlayVecEnv
-from patchwork_env.learning.algorithms.common.gradients import ThreadPool
 from patchwork_env.learning.algorithms.common.state import (
     MOST,
     State,
@@ -118,7 +117,7 @@ class MaskablePpoTrainer(Trainer):
             learning_rate=lambda _: settings.learning_rate.at(self.progress),
             n_steps=settings.rollout_steps,
             rollout_buffer_class=BoolMaskBuffer,
-            policy_kwargs={"network": sizes, "threads": ThreadPool(self.config.threads)},
+            policy_kwargs={"network": sizes, "threads": self.config.threads},
             device=self.config.device,
             **self._arguments(),
         )

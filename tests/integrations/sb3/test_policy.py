@@ -16,13 +16,13 @@ from patchwork_env.learning.algorithms.common.gradients import ThreadPool
 ACTIONS = 2026
 
 
-def draw_as_torch_does(evaluated, _):
+def draw_as_torch_does(evaluated):
     """With the random numbers that MaskablePPO's own distribution takes."""
     return torch.multinomial(evaluated.dense(ACTIONS).exp(), 1, True)[:, 0]
 
 
 def own_model(threads=1, **options):
-    sizes = {"network": {"net_arch": (24,)}, "threads": ThreadPool(threads)}
+    sizes = {"network": {"net_arch": (24,)}, "threads": threads}
     return make_model(LegalMlpPolicy, sizes, **options)
 
 
@@ -42,7 +42,6 @@ def make_model(policy, policy_kwargs, **options):
 def test_learns_what_maskable_ppo_learns(monkeypatch, threads):
     """The same rollouts and, up to rounding, the same weights, with the same random numbers."""
     monkeypatch.setattr(policies, "draw", draw_as_torch_does)
-    monkeypatch.setattr(torch, "rand", lambda n, dtype: torch.zeros(n, dtype=dtype))
     own = own_model(threads, rollout_buffer_class=BoolMaskBuffer)
     own.set_random_seed(7)
     own.learn(240)
