@@ -100,9 +100,17 @@ class AlphaZeroTrainer(RemoteTrainer):
     # --- games for workers: a job is some of the games as they stand, which it plays on ------------------
 
     @classmethod
-    def player(cls, config: AlphaZeroConfig) -> AlphaZeroPlayer:
-        """See :meth:`RemoteTrainer.player`."""
-        return AlphaZeroPlayer(config)
+    def play_job(cls, config: AlphaZeroConfig, weights: Weights, progress: float, job: Job) -> Result:
+        """See :meth:`RemoteTrainer.play_job`; plays the turns of an iteration in each game."""
+        network = PatchworkNetwork(NetworkConfig(**config.network.model_dump()))
+        network.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
+        env = new_env(len(job.stats["counts"]), 0, config.special_patches)
+        env.restore(job.games)
+        self_play = SearchedSelfPlay(env, config.alphazero, config.reward)
+        self_play.stats.restore(job.stats)
+        random = np.random.default_rng(job.seed)
+        examples, ended = self_play.play(network, config.alphazero.rollout_steps, random)
+        return Result(env.save(), self_play.stats.save(), examples, ended)
 
     def weights(self) -> Weights:
         """See :meth:`RemoteTrainer.weights`."""
@@ -175,7 +183,7 @@ class AlphaZeroTrainer(RemoteTrainer):
         load_window(self.window, state["window"], NO_EXAMPLES, check_examples)
 
 
-# --- in the processes of workers --------------------------------------------------------------------------
+# --- jobs of workers --------------------------------------------------------------------------------------
 
 
 class Job(NamedTuple):
@@ -199,29 +207,6 @@ class Result(NamedTuple):
     stats: _Arrays
     examples: Examples
     ended: Ended
-
-
-class AlphaZeroPlayer:
-    """A ``Player`` that plays on some games, on the CPU."""
-
-    def __init__(self, config: AlphaZeroConfig) -> None:
-        self._config = config
-        self._network = PatchworkNetwork(NetworkConfig(**config.network.model_dump()))
-
-    def set_weights(self, weights: Weights) -> None:
-        """Plays with these weights from now on."""
-        self._network.load_state_dict({name: torch.tensor(array) for name, array in weights.items()})
-
-    def play(self, progress: float, job: Job) -> Result:
-        """Plays the turns of an iteration in each game."""
-        config, settings = self._config, self._config.alphazero
-        env = new_env(len(job.stats["counts"]), 0, config.special_patches)
-        env.restore(job.games)
-        self_play = SearchedSelfPlay(env, settings, config.reward)
-        self_play.stats.restore(job.stats)
-        random = np.random.default_rng(job.seed)
-        examples, ended = self_play.play(self._network, settings.rollout_steps, random)
-        return Result(env.save(), self_play.stats.save(), examples, ended)
 
 
 def _parts_of(arrays: _Arrays, number: int, parts: Sequence[slice]) -> Iterator[_Arrays]:

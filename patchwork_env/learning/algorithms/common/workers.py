@@ -13,9 +13,8 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, NamedTuple, Protocol, TypeVar
+from functools import cache
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -53,8 +52,11 @@ class RemoteTrainer(Trainer):
 
     @classmethod
     @abstractmethod
-    def player(cls, config: Any) -> Player:
-        """What a worker plays the games of a run with."""
+    def play_job(cls, config: Any, weights: Weights, progress: float, job: Any) -> Any:
+        """Plays the games of a job in the process of a worker; the result depends on the arguments alone.
+
+        ``progress`` is the fraction of the run that is over; weights are not written to.
+        """
 
     @abstractmethod
     def weights(self) -> Weights:
@@ -240,21 +242,7 @@ def played_on_cluster(trainer: RemoteTrainer) -> Iterator[RemotePlay]:
 # --- in the processes of workers --------------------------------------------------------------------------
 
 
-class Player(Protocol):
-    """Plays games for a learner, in the process of a worker.
-
-    The result of :meth:`play` depends only on the configuration, the weights and its arguments.
-    """
-
-    def set_weights(self, weights: Weights) -> None:
-        """Plays with these weights from now on, and does not write to them."""
-
-    def play(self, progress: float, job: Any) -> Any:
-        """Plays the games of a job; ``progress`` is the fraction of the run that is over."""
-
-
-@dataclass(frozen=True, eq=False)
-class Work:
+class Work(NamedTuple):
     """What the jobs of an iteration have in common.
 
     Attributes:
@@ -271,16 +259,11 @@ class Work:
 
 
 def play_job(work: Work, job: Any) -> Any:
-    """Plays the games of a job.
+    """Plays the games of a job; see :meth:`RemoteTrainer.play_job`.
 
     Raises:
         NoWorkersError: This process has other versions of packages than the learner.
     """
-    return _player_with_weights(work).play(work.progress, job)
-
-
-@lru_cache(1)
-def _player_with_weights(work: Work) -> Player:
     own = versions()
     others = [
         f"{name} {own.get(name, 'missing')} instead of {version}"
@@ -292,19 +275,11 @@ def _player_with_weights(work: Work) -> Player:
             f"the machine {platform.node()} of the cluster has {', '.join(others)}: workers need what the "
             "learner has"
         )
-    player = _player(work.config)
-    player.set_weights(work.weights)
-    return player
-
-
-@lru_cache(1)
-def _player(config: ClusterRun) -> Player:
     tune_malloc()
-    player: Player = trainer_class(config).player(config)
-    return player
+    return trainer_class(work.config).play_job(work.config, work.weights, work.progress, job)
 
 
-@lru_cache(1)
+@cache
 def versions() -> dict[str, str]:
     """The versions of all that the results of a job depend on, by package."""
     return {name: version for name, version in made_with().items() if name != "machine"}

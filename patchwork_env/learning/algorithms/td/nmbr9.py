@@ -19,6 +19,7 @@ from patchwork_env.agents.nmbr9.value import (
     MAX_WINDOWS,
     SCALE,
     TABLES,
+    WEIGHTS,
     Buffer,
     Weights,
     new_buffer,
@@ -42,7 +43,7 @@ _ROUNDS = int(RULES.set_up(RULES.options, {}).beginning[0]["num_rounds"])
 class Nmbr9Value(ValueGame):
     """Plays whole games with random decks of unknown order; targets are the points of tiles still to come."""
 
-    rules = RULES
+    rules, weights = RULES, WEIGHTS
     nothing_played = Played(
         Positions(empty_states(0), np.empty(0, np.float32)), empty_states(0), np.empty(0, np.int64), 0
     )

@@ -32,6 +32,7 @@ from patchwork_env.agents.patchwork.value import (
     OWN_SCORE,
     SCALES,
     TABLES,
+    WEIGHTS,
     WIN,
     Weights,
     evaluate,
@@ -61,7 +62,7 @@ class PatchworkValue(ValueGame):
     games with scripted players.
     """
 
-    rules = RULES
+    rules, weights = RULES, WEIGHTS
     nothing_played = Played(
         Positions(empty_states(0), np.empty((0, OUTPUTS), np.float32)),
         empty_states(0),

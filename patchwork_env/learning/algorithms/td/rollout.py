@@ -42,10 +42,12 @@ class ValueGame(ABC):
 
     Attributes:
         rules: The game.
+        weights: The type of the record of weights.
         nothing_played: The result of no games, with the types of all that games result in.
     """
 
     rules: ClassVar[Rules]
+    weights: ClassVar[np.dtype[np.void]]
     nothing_played: ClassVar[Played]
 
     @abstractmethod

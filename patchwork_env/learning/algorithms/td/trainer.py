@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from patchwork_env.agents import Agent
-from patchwork_env.agents.compiled import arrays_of, write_weights
+from patchwork_env.agents.compiled import aligned_record, arrays_of, write_weights
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.random import Streams
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool
@@ -90,9 +90,13 @@ class TdTrainer(RemoteTrainer):
     # --- games for workers, which are the same as without ------------------------------------------------
 
     @classmethod
-    def player(cls, config: Any) -> ValuePlayer:
-        """See :meth:`RemoteTrainer.player`."""
-        return ValuePlayer(new_game(config))
+    def play_job(cls, config: Any, weights: Weights, progress: float, job: Streams) -> Played:
+        """See :meth:`RemoteTrainer.play_job`."""
+        game = new_game(config)
+        record = aligned_record(game.weights)
+        for name, array in weights.items():
+            record[name] = array
+        return game.play_streams(record, progress, job)
 
     def weights(self) -> Weights:
         """See :meth:`RemoteTrainer.weights`."""
@@ -139,22 +143,6 @@ class TdTrainer(RemoteTrainer):
         """Raises ValueError for positions from outside that cannot be learned from."""
         self.game.rules.game.check_states(positions.states)
         _check_targets(positions)
-
-
-class ValuePlayer:
-    """Plays games in the process of a worker; a job consists of their random streams."""
-
-    def __init__(self, game: ValueGame) -> None:
-        self._game, self._weights = game, game.new_module().weights
-
-    def set_weights(self, weights: Weights) -> None:
-        """Copies the weights into the record that compiled code reads."""
-        for name, array in arrays_of(self._weights).items():
-            array[:] = weights[name]
-
-    def play(self, progress: float, job: Streams) -> Played:
-        """Plays a game from each stream."""
-        return self._game.play_streams(self._weights, progress, job)
 
 
 def new_game(config: ValueRun) -> ValueGame:
