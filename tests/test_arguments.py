@@ -35,7 +35,7 @@ def test_a_view_of_a_player_who_does_not_exist_is_an_error(rules: Rules) -> None
             refused(method, agent)
     other = nmbr9.Game(seed=1, players=2) if rules.name == games.PATCHWORK else patchwork.Game(seed=1)
     for game in (other, None, "game"):
-        refused(env.play, game, 0, error=TypeError)
+        refused(setattr, env, "game", game, error=TypeError)
 
 
 @BOTH
@@ -123,4 +123,3 @@ def test_learning_refuses_what_is_nothing_of_the_kind() -> None:
     for overrides in (None, 5, "seed=1", [1]):
         refused(config.load_config, "quick", overrides, error=ConfigError)
         refused(config.explain, overrides, error=ConfigError)
-    refused(config.parse_yaml, 5)

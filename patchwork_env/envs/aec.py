@@ -298,17 +298,14 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         self.__dict__.update(after)
 
     def play(self, game: BaseGame, action: Any) -> Mapping[int, float]:
-        """Plays an action in a game, which need not be the one that is on.
+        """Plays an action in a game of the environment, which need not be the one that is on.
 
         Returns:
             The rewards by player number, 0 for players who are left out.
 
         Raises:
             IllegalActionError: The action is not legal; nothing has changed.
-            TypeError: This is not a game of these rules.
-            ValueError: The game has another number of players.
         """
-        self._check_game(game)
         index = check_action(action, self._rules.num_actions)
         if self._kind != SCORE:
             game.play(index)

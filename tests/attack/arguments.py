@@ -188,7 +188,6 @@ def _aec_calls(rules: Any, random: Generator) -> Iterator[Call]:
     yield Call(env.reset, {"options": _reset_options(rules)})
     for name in ("observe", "action_space", "observation_space"):
         yield Call(getattr(env, name), {"agent": agent})
-    yield Call(env.play, {"game": env.game, "action": 0}, (TypeError,))
     yield Call(lambda game: setattr(env, "game", game), {"game": env.game}, (TypeError,))
     yield Call(env.step, {"action": 0})
     yield Call(partial(_play_turns, env), {})

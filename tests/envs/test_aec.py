@@ -144,18 +144,6 @@ def test_illegal_actions(case: Case) -> None:
         assert everything(lenient) == before
 
 
-def test_the_answer_of_an_agent_whose_game_is_over_is_shown_whatever_it_is() -> None:
-    class Wordless(int):
-        def __repr__(self) -> str:
-            raise RuntimeError("no words")
-
-    env = wrapped(CASES[0])
-    env.reset(seed=0)
-    env.step(int(np.flatnonzero(env.unwrapped.game.action_mask() == 0)[0]))
-    with pytest.raises(ValueError, match="action is None, not a value of type Wordless"):
-        env.step(Wordless(7))
-
-
 @cases
 def test_seeds_and_reset_options(case: Case) -> None:
     env = raw(case)

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents.patchwork.placements import (
+    RANKING_SHAPE,
     Ranking,
     draw_kept,
     first_kept,
@@ -60,13 +61,10 @@ def new_greedy_buffers() -> GreedyBuffers:
     return GreedyBuffers(new_ranking(), np.empty(NUM_OFFERED))
 
 
+@kernel(allocates=True)
 def choose_actions(states: States, actions: npt.NDArray[np.int64]) -> None:
     """Writes the greedy action of every game, none of which may be over."""
-    _choose_actions(states, new_greedy_buffers(), actions)
-
-
-@kernel
-def _choose_actions(states: States, buffers: GreedyBuffers, actions: npt.NDArray[np.int64]) -> None:
+    buffers = GreedyBuffers(np.empty(RANKING_SHAPE, np.uint64), np.empty(NUM_OFFERED))
     for i in range(len(states)):
         actions[i] = choose_action(states, i, buffers)
 

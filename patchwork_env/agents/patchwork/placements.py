@@ -167,14 +167,14 @@ _DIGITS = 6
 _OPEN, _CHOSEN = _DIGITS, _DIGITS + 1
 
 Ranking = npt.NDArray[np.uint64]
-"""A buffer in which the placements of one patch are ranked, ``(2, _DIGITS + 2, NUM_ORIENTATIONS)``. For each
-word and orientation it holds the digits of the sums, the anchors that are still open, and those that are
-chosen."""
+"""A buffer in which the placements of one patch are ranked. For each word and orientation it holds the digits
+of the sums, the anchors that are still open, and those that are chosen."""
+RANKING_SHAPE = (2, _DIGITS + 2, NUM_ORIENTATIONS)
 
 
 def new_ranking() -> Ranking:
     """A buffer for one thread."""
-    return np.zeros((2, _DIGITS + 2, NUM_ORIENTATIONS), np.uint64)
+    return np.zeros(RANKING_SHAPE, np.uint64)
 
 
 def _padded_shifts() -> npt.NDArray[np.uint64]:
