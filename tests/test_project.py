@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import tomllib
@@ -185,3 +186,26 @@ def test_all_benchmarks_of_make_are_there() -> None:
     names = re.search(r"^BENCHMARKS \?= (.*)$", text("Makefile"), re.MULTILINE)
     assert names is not None
     assert [name for name in names[1].split() if not (PROJECT / f"benchmarks/{name}.py").is_file()] == []
+
+
+def defined(path: str) -> set[str]:
+    """The functions and classes of a file, methods as ``Class.method``."""
+    names = set()
+    for node in ast.parse(text(path)).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            names |= {
+                f"{node.name}.{inner.name}" for inner in node.body if isinstance(inner, ast.FunctionDef)
+            }
+    return names
+
+
+def test_the_ways_through_the_house_are_short_and_lead_through_what_exists() -> None:
+    ways = text("CONTRIBUTING.md").split("## Two ways through it")[1].split("\n## ")[0].split("\n**")[1:]
+    assert len(ways) == 2
+    for way in ways:
+        stops = re.findall(r"^\d+\. `([^`]+)` `([^`]+)`", way, re.MULTILINE)
+        assert len(stops) == len(re.findall(r"^\d+\.", way, re.MULTILINE)) <= 12
+        for path, name in stops:
+            assert name in defined(path), f"{path} has no {name}"
