@@ -41,11 +41,8 @@ class DiskCache(NullCache):  # type: ignore[misc]
     """What Numba asks for the machine code of a function before compiling it, and gives it to afterwards.
 
     The folder is Numba's: one in that of ``NUMBA_CACHE_DIR``, otherwise ``__pycache__`` beside the source,
-    otherwise one of the user. If none can be written, nothing is kept.
-
-    Args:
-        dispatcher: The function, as Numba compiles it.
-        form: How what Numba compiles becomes bytes, and comes back.
+    otherwise one of the user. If none can be written, nothing is kept. ``form`` turns what Numba compiles
+    into bytes and back.
     """
 
     def __init__(self, dispatcher: Any, form: type[CompileResultCacheImpl] = CompileResultCacheImpl) -> None:
@@ -130,12 +127,8 @@ _VERSIONED = {"llvmlite", "numba", "numpy"}
 def _contents(kernel: Any) -> Iterator[object]:
     """A kernel and all functions that it names, directly or not, with the values that they use.
 
-    Yields:
-        Objects whose ``repr`` differs if the machine code can; functions stand there by number, in the order
-        in which they are met.
-
-    Raises:
-        ValueError: There is a value of which this cannot be told.
+    Yields objects whose ``repr`` differs if the machine code can; functions stand there by number, in the
+    order in which they are met. A value of which this cannot be told is a ValueError.
     """
     numbers: dict[FunctionType, int] = {}
     following: list[tuple[FunctionType, object]] = []

@@ -83,15 +83,9 @@ def template(
 
 @functools.cache
 def specialize(function: _Function, game: ModuleType) -> _Function:
-    """A template as a kernel for one game, with machine code on disk of its own.
+    """A template as a kernel for one game, always the same, with machine code on disk of its own.
 
-    Args:
-        function: The template, marked with :func:`template`.
-        game: The module object that takes the place of the global name ``game``. It holds the game's kernels
-            and constants, and its ``__name__`` is the name of the game.
-
-    Returns:
-        The compiled function, always the same for the same arguments.
+    The module object ``game`` takes the place of the global name; it holds the game's kernels and constants.
     """
     names = {**function.__globals__, "game": game}
     for name in function.__code__.co_names:

@@ -60,12 +60,7 @@ def _canonical_type(kind: types.Type) -> types.Type:
 
 
 class Kernel(_Dispatcher):
-    """A compiled function as the interpreter calls it; :attr:`linked` is its form for other functions.
-
-    Args:
-        function: The function to compile.
-        options: The options of ``numba.njit``.
-    """
+    """A compiled function as the interpreter calls it; :attr:`linked` is its form for other functions."""
 
     def __init__(self, function: Any, options: dict[str, Any]) -> None:
         super().__init__(function, options, _Compiler)

@@ -153,7 +153,7 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
 
     @property
     def has_game(self) -> bool:
-        """Whether there was a :meth:`reset`, or a game was given."""
+        """Whether there was a :meth:`reset`, or a game was set."""
         return self._game is not None
 
     def _forfeit(self, action: Any) -> None:
@@ -245,9 +245,7 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
     def begin(self, game: BaseGame, dealer: Dealer | None = None) -> None:
         """Makes a game the one that is on, with all agents and without rewards of earlier games.
 
-        Args:
-            game: The game, which is not copied.
-            dealer: The dealer of the games to come; None for the present one.
+        The game is not copied.
         """
         agents = list(self.possible_agents)
         gained = self._final_rewards(game) if game.is_over else {}
@@ -290,22 +288,11 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         self._change(after)
 
     def _change(self, after: dict[str, Any]) -> None:
-        """Gives attributes their new values.
-
-        An interrupt can come between any two lines, but not within this one; so the attributes are always
-        those before a call or those after it.
-        """
+        """Changes attributes all at once, so that an interrupt finds either the old or the new ones."""
         self.__dict__.update(after)
 
     def play(self, game: BaseGame, action: Any) -> Mapping[int, float]:
-        """Plays an action in a game of the environment, which need not be the one that is on.
-
-        Returns:
-            The rewards by player number, 0 for players who are left out.
-
-        Raises:
-            IllegalActionError: The action is not legal; nothing has changed.
-        """
+        """Plays an action in any game of these rules; returns the rewards other than 0 by player."""
         index = check_action(action, self._rules.num_actions)
         if self._kind != SCORE:
             game.play(index)
@@ -316,7 +303,6 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         return {player: float(self._rules.kernels.score(game.state, 0, player) - before)}
 
     def _final_rewards(self, game: BaseGame) -> Mapping[int, float]:
-        """The players' rewards for the end of a game."""
         if self._kind == SCORE:
             return {}
         reward = loop(final_reward, self._rules)
@@ -330,14 +316,12 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         return vector, mask
 
     def _require_agent(self, agent: Any) -> str:
-        """``agent`` if it takes part."""
         if not isinstance(agent, str) or agent not in self._players:
             there = ", ".join(self.possible_agents)
             raise ValueError(f"there is no agent {short_repr(agent)}; there are {there}")
         return agent
 
     def _check_game(self, game: Any) -> None:
-        """Raises an error if a game cannot be played here."""
         kind = self._rules.game
         if not isinstance(game, kind):
             raise TypeError(f"game must be a {kind.__module__}.{kind.__name__}, not {type(game).__name__}")

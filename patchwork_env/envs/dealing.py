@@ -15,21 +15,11 @@ from patchwork_env.core.random import random_below
 
 
 class Dealer:
-    """Begins games, each from a random stream of its own, and says which player is the learner.
+    """Begins games, each from a random stream of its own, and says which player the learner is.
 
-    Args:
-        rules: The rules of the game.
-        num_games: The number of games that are played side by side. Their random streams are fresh until
-            :meth:`reseed`.
-        options: The values of all options of the game, by name.
-        seat: The learner's player number in every game; or ``"alternate"``, the next number in every game,
-            starting with the seed's remainder on division by the number of players; or ``"random"``.
-
-    Attributes:
-        players: The number of players of a game.
-
-    Raises:
-        ValueError: An option has a value that is not allowed.
+    The streams are fresh until :meth:`reseed`. ``seat`` is the learner's player number in every game; or
+    ``"alternate"``, the next number in every game, starting with the seed's remainder on division by the
+    number of players; or ``"random"``.
     """
 
     def __init__(self, rules: Rules, num_games: int, options: Mapping[str, Any], seat: int | str = 0) -> None:
@@ -51,16 +41,7 @@ class Dealer:
         self._next %= self.players
 
     def set_up(self, options: Mapping[str, Any] | None, ignored: tuple[str, ...] = ()) -> SetUp:
-        """How games begin with the ``options`` of a ``reset``.
-
-        Args:
-            options: Options by name, of those that the rules' ``reset_options`` name; None counts as not
-                given.
-            ignored: Names of further options that are allowed and have no effect.
-
-        Raises:
-            ValueError: An option is unknown, or its value is not allowed.
-        """
+        """How games begin with the ``options`` of a ``reset``, of which some may be ``ignored``."""
         checked = check_keys(options, self._rules.reset_options, ignored)
         given = {key: checked[key] for key in self._rules.reset_options if checked.get(key) is not None}
         return self._rules.set_up(self._options, given) if given else self._usual

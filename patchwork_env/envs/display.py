@@ -15,21 +15,12 @@ FRAMES_PER_SECOND = 4
 """The pace of the mode ``"human"``."""
 
 BATCH_RENDER_MODES = tuple(mode for mode in RENDER_MODES if mode != "human")
-"""How a batch may be shown: a window has room for one game."""
 
 
 class Display:
     """Shows games in one render mode; what a mode needs is imported when it is first used.
 
     Copies and pickles have no window of their own until they show something.
-
-    Args:
-        mode: The render mode, one of the rules' ``render_modes``, or None.
-        rules: The rules of the game.
-        of: The modes that the environment has, of those that there are.
-
-    Raises:
-        ValueError: The game or the environment has no such mode.
     """
 
     def __init__(self, mode: str | None, rules: Rules, of: tuple[str, ...] = RENDER_MODES) -> None:
@@ -41,12 +32,7 @@ class Display:
     def show(self, game: BaseGame, names: tuple[str, ...]) -> Frame | str | None:
         """A drawing as text (``"ansi"``) or as pixels (``"rgb_array"``); None after showing it in a window.
 
-        Args:
-            game: The game to draw.
-            names: What the drawing calls the players, in the order of their numbers.
-
-        Raises:
-            MissingExtraError: Pillow, or pygame-ce for a window, is not installed.
+        The drawing calls the players by their ``names``. A library that is missing is a MissingExtraError.
         """
         if self.mode == "ansi":
             return str(game)
@@ -71,12 +57,6 @@ class Display:
 
 
 def names_of(seat: int, players: int, others: str) -> tuple[str, ...]:
-    """What drawings call the players of a learner's game.
-
-    Args:
-        seat: The learner's player number.
-        players: The number of players.
-        others: The name of the opponent.
-    """
+    """What drawings call the players of a learner's game."""
     names = tuple("learner" if player == seat else others for player in range(players))
     return names if players > 1 else ("player",)

@@ -42,12 +42,7 @@ def opponent_seed(seed: int) -> int:
 
 
 def require_opponent(opponent: Any, players: int) -> Opponent | None:
-    """The opponent of a learner, or None where the learner plays alone.
-
-    Raises:
-        ValueError: There is no opponent, and the game has several players.
-        TypeError: The opponent is no agent; a spec, for example, is understood by ``gymnasium.make`` alone.
-    """
+    """The opponent of a learner, or None where the learner plays alone."""
     if opponent is None:
         if players > 1:
             raise ValueError(f"opponent is None; the learner of a game for {players} players needs one")
@@ -189,11 +184,7 @@ class Opponents:
 
 
 def _shared_out(games: int, shares: Any, count: int) -> npt.NDArray[np.int64]:
-    """The number of the opponent in each game, int64 ``(games,)``, by relative shares.
-
-    Raises:
-        ValueError: There is not one share for each opponent, or they are no shares.
-    """
+    """The number of the opponent in each game, int64 ``(games,)``, by relative shares."""
     try:
         weights = np.asarray(shares, np.float64)
     except (TypeError, ValueError):
@@ -210,12 +201,8 @@ def _shared_out(games: int, shares: Any, count: int) -> npt.NDArray[np.int64]:
 def play_answer(opponent: Opponent, rules: Rules, game: BaseGame, streams: Streams) -> None:
     """Plays the opponent's action in a game.
 
-    Of a game that hides something the opponent is shown a copy that betrays nothing: see
-    :meth:`BaseGame.imagine`, for which ``streams``, ``(1,)``, gives the random numbers.
-
-    Raises:
-        OpponentError: The action is not legal, or the opponent changed the game that it was shown; so the
-            game is to be thrown away.
+    Of a game that hides something the opponent sees a copy in which that is drawn anew, from ``streams``,
+    ``(1,)``. After an OpponentError the game is to be thrown away.
     """
     seen = game
     if rules.hides:
@@ -233,17 +220,7 @@ def play_answer(opponent: Opponent, rules: Rules, game: BaseGame, streams: Strea
 def answers(
     opponent: Opponent, rules: Rules, states: States, games: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
-    """The opponent's actions in some games of a batch, int64 ``(k,)``, all legal.
-
-    Args:
-        opponent: The agent that is asked.
-        rules: The rules of the game.
-        states: The ``(k,)`` state records of these games; the opponent gets a copy.
-        games: The ``(k,)`` indices of the games in the batch, for messages.
-
-    Raises:
-        OpponentError: The opponent did not answer with one legal action for each game.
-    """
+    """The opponent's actions in some games of a batch, int64 ``(k,)``, all legal."""
     try:
         actions = np.array(check_answer(opponent.act_batch(copy_of(states)), len(states)), np.int64)
     except IllegalActionError as error:
@@ -259,17 +236,7 @@ def answers(
 def let_opponents_play(
     opponents: Opponents | None, rules: Rules, states: States, seats: npt.NDArray[np.int64]
 ) -> None:
-    """Plays the opponents' moves in a batch until every game is over or at the learner's turn.
-
-    Args:
-        opponents: The opponents; None if the learner plays alone.
-        rules: The rules of the game.
-        states: The ``(n,)`` games, which are changed.
-        seats: The ``(n,)`` learners' player numbers.
-
-    Raises:
-        OpponentError: An opponent did not answer with one legal action for each game.
-    """
+    """Plays the opponents' moves in a batch until every game is over or at its learner's turn."""
     if opponents is None:
         return
     while True:

@@ -34,14 +34,8 @@ def complete(
 ) -> dict[str, Any]:
     """All options of a game: those that were given, and the others at their defaults.
 
-    Args:
-        given: The values of some options, by name.
-        defaults: The default of every option of the game, by name.
-        further: The names of the environment's own options, one of which a misspelt name may have meant.
-        owner: The name of the environment, for messages.
-
-    Raises:
-        UnknownOptionError: An option is not known; the message names the nearest one.
+    An unknown one is an UnknownOptionError, which names the nearest option, also of the ``further`` ones of
+    the environment, its ``owner``.
     """
     for name in given:
         if name not in defaults:
@@ -50,11 +44,7 @@ def complete(
 
 
 def check_rewards(rewards: Any, players: int) -> int:
-    """The number of a kind of rewards; None stands for the outcome, or for the score with one player.
-
-    Raises:
-        ValueError: There is no such kind, or it needs several players and there is one.
-    """
+    """The number of a kind of rewards; None stands for the outcome, or for the score with one player."""
     if rewards is None:
         return OUTCOME if players > 1 else SCORE
     kind = REWARDS.index(check_one_of(rewards, REWARDS, "rewards"))
@@ -64,13 +54,7 @@ def check_rewards(rewards: Any, players: int) -> int:
 
 
 def count_illegal_ends(before: int, illegal: int, others: int = 0) -> int:
-    """How many episodes in a row an illegal action has ended, after those that end now; warns of many.
-
-    Args:
-        before: The number before.
-        illegal: How many an illegal action ends now.
-        others: How many end otherwise now, after which the row begins anew.
-    """
+    """How many episodes in a row an illegal action has ended, after those that end now; warns of many."""
     count = 0 if others else before + illegal
     if before < _MANY_ILLEGAL_ENDS <= count:
         logger.warn(
@@ -87,30 +71,18 @@ def check_num_envs(num_envs: Any) -> int:
 
 
 def check_layout(observation: Any) -> bool:
-    """Whether observations are laid out as named tensors.
-
-    Raises:
-        ValueError: ``observation`` is none of :data:`LAYOUTS`.
-    """
+    """Whether observations are laid out as named tensors."""
     return bool(check_one_of(observation, LAYOUTS, "observation") == "dict")
 
 
 def check_autoreset_mode(mode: Any) -> AutoresetMode:
-    """The way in which the games of a batch follow each other, given as an ``AutoresetMode`` or its value.
-
-    Raises:
-        ValueError: There is no such way.
-    """
+    """The way in which the games of a batch follow each other, from an ``AutoresetMode`` or its value."""
     value = mode.value if isinstance(mode, AutoresetMode) else mode
     return AutoresetMode(check_one_of(value, [each.value for each in AutoresetMode], "autoreset_mode"))
 
 
 def check_seeds(seed: int | Sequence[int | None] | None, num_envs: int) -> list[int | None]:
-    """The seed of every game, ``seed + i`` or ``seed[i]``; None for a game without one.
-
-    Raises:
-        ValueError: A seed is not allowed, or there is not one for each game.
-    """
+    """The seed of every game, ``seed + i`` or ``seed[i]``; None for a game without one."""
     if seed is None:
         return [None] * num_envs
     if not isinstance(seed, Sequence | np.ndarray) or np.ndim(seed) == 0:  # type: ignore[arg-type]
@@ -124,11 +96,7 @@ def check_seeds(seed: int | Sequence[int | None] | None, num_envs: int) -> list[
 def take_reset_mask(
     options: Mapping[str, Any] | None, num_envs: int
 ) -> tuple[Mapping[str, Any] | None, npt.NDArray[np.bool_] | None]:
-    """The options of a reset without ``reset_mask``, and that mask, or None where all games begin anew.
-
-    Raises:
-        ValueError: The mask is not an array ``(num_envs,)`` of bools with at least one True.
-    """
+    """The options of a reset without ``reset_mask``, and that mask, or None where all games begin anew."""
     if not isinstance(options, Mapping) or "reset_mask" not in options:
         return options, None
     mask, others = options["reset_mask"], {key: options[key] for key in options if key != "reset_mask"}
@@ -143,11 +111,7 @@ def take_reset_mask(
 
 
 def check_batch(actions: npt.ArrayLike, num_envs: int) -> npt.NDArray[np.int64]:
-    """The actions of a batch as int64 ``(num_envs,)``.
-
-    Raises:
-        ValueError: They have another shape or type.
-    """
+    """The actions of a batch as int64 ``(num_envs,)``."""
     try:
         array = np.asarray(actions)
     except Exception:  # of rows of several lengths, or whatever a foreign sequence raises
@@ -160,15 +124,7 @@ def check_batch(actions: npt.ArrayLike, num_envs: int) -> npt.NDArray[np.int64]:
 
 
 def check_saved(saved: Any, like: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
-    """The arrays that a batch is to be restored from, by name, each of them contiguous.
-
-    Args:
-        saved: The arrays, by name.
-        like: Arrays of the names, shapes and types that they must have.
-
-    Raises:
-        ValueError: They do not have them.
-    """
+    """The arrays to restore a batch from, contiguous, if names, shapes and types are those of ``like``."""
     arrays = dict(saved) if isinstance(saved, Mapping) else {}
     given, expected = (
         {name: (np.shape(array), getattr(array, "dtype", type(array))) for name, array in each.items()}

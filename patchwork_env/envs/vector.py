@@ -315,12 +315,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
     # --- playing ------------------------------------------------------------------------------------------
 
     def _new_opponents(self, given: Any, shares: Sequence[float] | None) -> Opponents | None:
-        """The opponents, evenly or by shares; None if the learner plays alone.
-
-        Raises:
-            ValueError: Nobody is given for a game of several players, or the shares do not fit.
-            TypeError: One of those who are given is no agent.
-        """
+        """The opponents, evenly or by shares; None if the learner plays alone."""
         listed: list[Any] = list(given) if isinstance(given, list | tuple) else [given]
         for opponent in listed:
             require_opponent(opponent, self._players)
@@ -364,17 +359,8 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
     ) -> tuple[Any, Infos]:
         """Makes ``states`` the present ones; returns what the learner sees, and the complete infos.
 
-        Args:
-            states: The state of every game.
-            learners: The learner's player number in every game.
-            dealer: What the next games begin with.
-            opponents: Who plays against the learner.
-            ended: Which games have ended without being followed by the next.
-            infos: The infos so far.
-            results: What infos say of games that have ended, if some have.
-            present: Which games have infos; None for all.
-
-        An interrupt can come before the line that changes the attributes or after it, but not within it.
+        ``results`` is what infos say of games that have ended, and ``present`` which games have infos. An
+        interrupt can come before the line that changes the attributes or after it, but not within it.
         """
         self.__dict__.update(
             _states=states,

@@ -40,7 +40,6 @@ _SECONDS_TO_END = 1
 _HEAD_START = 0.5
 """The most seconds that the page waits for what its first requests need, which may have to be compiled."""
 _MOST_REQUESTS = 64
-"""The most requests at once."""
 
 
 def main(arguments: list[str] | None = None, program: str = "patchwork-env play") -> int:
@@ -66,13 +65,7 @@ def _serve(server: uvicorn.Server, listening: socket.socket) -> int:
 
 
 def _game_of(options: argparse.Namespace, players: Players) -> str:
-    """The game to begin with: the one that was asked for, or else the first that the opponent plays.
-
-    Raises:
-        ValueError: There is no such opponent, or it does not play the game.
-        OSError: There is no such checkpoint.
-        ImportError: There is no such module, or it needs one that is not installed.
-    """
+    """The game to begin with: the one that was asked for, or else the first that the opponent plays."""
     with players.lent(options.opponent) as agent:
         game: str = options.game or next((name for name in GAMES if name in agent.games), PATCHWORK)
         agent.check_game(game)
@@ -156,11 +149,7 @@ def _presets(options: argparse.Namespace) -> str:
 
 
 def _listening_socket(port: int | None) -> socket.socket:
-    """A socket on the loopback interface.
-
-    Raises:
-        OSError: The port is taken, or may not be used.
-    """
+    """A socket on the loopback interface."""
     try:
         return socket.create_server((HOST, DEFAULT_PORT if port is None else port))
     except OSError as error:

@@ -34,12 +34,7 @@ JSON = "application/json"
 
 
 class RequestGuard:
-    """Lets a request through to an application if it comes from the page, and adds :data:`HEADERS`.
-
-    Args:
-        app: The application behind it.
-        port: The port of the server.
-    """
+    """Lets a request through to an application if it comes from the page, and adds :data:`HEADERS`."""
 
     def __init__(self, app: ASGIApp, port: int) -> None:
         self._app = app

@@ -45,13 +45,7 @@ Stream = Callable[[Message], AsyncIterator[Event]]
 
 
 def create_app(thinking: Thinking, port: int, page: Path = PAGE) -> ASGIApp:
-    """The application.
-
-    Args:
-        thinking: What moves and analyses.
-        port: The port under which the page is opened.
-        page: The folder of the page.
-    """
+    """The application, for a page that is opened under a port."""
     for ending, kind in TYPES.items():
         mimetypes.add_type(kind, ending)
     answers: dict[str, Answer] = {**ANSWERS, "agents": thinking.agents}
@@ -97,12 +91,6 @@ def _line(event: Event) -> bytes:
 
 
 async def _message(request: Request) -> dict[str, Any]:
-    """The message of a request.
-
-    Raises:
-        HTTPException: It is too long.
-        ValueError: It is no message.
-    """
     body = bytearray()
     try:
         async for chunk in request.stream():

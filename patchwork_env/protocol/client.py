@@ -22,18 +22,14 @@ from patchwork_env.protocol.programs import PATIENCE, Program
 Answer = dict[str, Any]
 
 _MOST_WAITING = 10_000
-"""The most answers to one query that wait to be read."""
+"""Answers to one query that wait to be read."""
 _MOST_WARNINGS = 100
 _SHOWN = 100
-"""The characters of a wrong answer that messages show."""
+"""Characters of a wrong answer in messages."""
 
 
 def words_of(command: str | Sequence[str]) -> list[str]:
-    """The words of a command, whose text is split as shells do: quotes hold paths with spaces together.
-
-    Raises:
-        ValueError: There are none, a quote is not closed, or a word has a null character.
-    """
+    """The words of a command, whose text is split as shells do; ValueError if it names no program."""
     try:
         words = shlex.split(command) if isinstance(command, str) else list(as_texts(command, "a command"))
     except ValueError as error:
@@ -190,22 +186,15 @@ class _Inbox:
         self._failure: str | None = None
 
     def expect(self, number: str, positions: int) -> None:
-        """Notes that a query is sent, with the number of positions that it asks about."""
         with self._changed:
             self._asked[number] = _Asked(positions)
 
     def forget(self, number: str) -> None:
-        """Drops what else comes for a query."""
         with self._changed:
             self._asked.pop(number, None)
 
     def next(self, number: str, seconds: float | None) -> Answer | None:
-        """The next answer to a query; None after the last one.
-
-        Raises:
-            TimeoutError: There is none within so many seconds.
-            _FailedError: There will be none.
-        """
+        """The next answer to a query; None after the last one, TimeoutError after so many seconds."""
         with self._changed:
             asked = self._asked.get(number)
             if asked is None:
@@ -222,7 +211,7 @@ class _Inbox:
         raise TimeoutError
 
     def receive(self, line: bytes | None) -> None:
-        """Sorts in what the program has written; None if it has ended."""
+        """Sorts a line in; None if the program has ended."""
         if line is None:
             self.fail("")
         elif line.strip():

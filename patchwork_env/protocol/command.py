@@ -51,9 +51,6 @@ def own_streams() -> tuple[IO[bytes], IO[bytes]]:
 
     What libraries print goes to the standard error stream, and what they read is empty; so it is for the
     programs that this process starts.
-
-    Raises:
-        OSError: One of them is closed.
     """
     try:
         os.fstat(0), os.fstat(1)

@@ -29,19 +29,16 @@ from patchwork_env.service.players import ANALYSTS, CHAMPIONS, Players
 PROTOCOL = 1
 """The version of the protocol."""
 DEFAULT_LEVEL = "fast"
-"""The level of the champion that chooses moves unless another agent is named."""
+"""The level of the champion that chooses moves where no agent is named."""
 
 Send = Callable[[Answer], None]
 
 
 class Engine:
-    """Answers queries: at once, or from threads.
+    """Answers queries: at once, or from threads, of which each thinks about one position.
 
-    Args:
-        players: The agents.
-        send: Sends an answer; called from any thread, by one at a time for each query.
-        agent: The agent that answers queries which name none; None for the champion of each game.
-        threads: The number of positions that are thought about at the same time.
+    ``send`` may be called from any thread, by one at a time for each query. Queries that name no agent are
+    answered by ``agent``, or by the champion of each game.
     """
 
     def __init__(self, players: Players, send: Send, agent: str | None = None, threads: int = 1) -> None:
@@ -147,7 +144,7 @@ class Engine:
         return found
 
     def _require_ready(self, game: BaseGame, spec: str) -> None:
-        """Raises ValueError unless the game goes on and there is such an agent, which is kept for use."""
+        """Raises an error unless the game goes on and there is such an agent."""
         if game.is_over:
             raise ValueError("the game is over")
         try:

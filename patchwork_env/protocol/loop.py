@@ -12,15 +12,7 @@ from patchwork_env.protocol.tasks import Answer
 
 
 class Writer:
-    """Writes answers as lines, one at a time.
-
-    Args:
-        stream: Where to write.
-
-    Attributes:
-        is_gone: Whether nobody reads any more; all answers are dropped then.
-        when_gone: Called when that is found out.
-    """
+    """Writes answers as lines; when nobody reads any more, it drops them and calls ``when_gone``."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream, self._lock = stream, threading.Lock()
@@ -49,16 +41,9 @@ class Writer:
 def serve(
     queries: IO[bytes], answers: IO[bytes], make: Callable[[Writer], Engine], *, drop: bool = False
 ) -> bool:
-    """Answers queries until their stream ends, and then what is left of them.
+    """Answers queries until their stream ends, and then what is left of them unless ``drop``.
 
-    Args:
-        queries: Where lines are read.
-        answers: Where lines are written.
-        make: Makes the engine.
-        drop: Whether to end what is left when the queries end, instead of finishing it.
-
-    Returns:
-        Whether somebody read the answers to the end.
+    Returns whether somebody read the answers to the end.
     """
     over = threading.Event()
     write = Writer(answers)

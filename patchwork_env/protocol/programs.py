@@ -28,13 +28,8 @@ _MOST_OF_A_LINE = 200
 class Program:
     """A program that was started, with threads that write its input and read its output and its errors.
 
-    Args:
-        words: The program and its arguments; no shell is involved.
-        receive: Called in a thread with every line that the program writes; with None when it writes no more.
-            It must not hold what holds this object, so that both can be given up together.
-
-    Raises:
-        OpponentError: The program cannot be started.
+    ``receive`` is called in a thread with every line that the program writes, and with None at the end. It
+    must not hold what holds this object, so that both can be given up together.
     """
 
     def __init__(self, words: Sequence[str], receive: Callable[[bytes | None], None]) -> None:
@@ -71,7 +66,7 @@ class Program:
         self._to_write.put(line + b"\n")
 
     def end(self, patience: float = PATIENCE) -> None:
-        """Ends the program with all that it started; nothing happens if it has ended, or in a fork.
+        """Ends the program with all that it started, unless it has ended; in a fork nothing happens.
 
         Its input is closed first. If that does not end it within ``patience`` seconds, its process group gets
         SIGTERM, and after as many again SIGKILL.

@@ -19,7 +19,6 @@ from patchwork_env.service.fields import anything, lines, move, seed, spec, text
 T = TypeVar("T")
 
 MOST_SECONDS = 100_000
-"""The longest time that a query may name."""
 LEAST_SECONDS = 0.001
 _LONGEST_ID = 256
 _MOST_PRIORITY = 10**9
@@ -125,37 +124,22 @@ ALLOWED: dict[str, dict[str, Check]] = {
 
 
 class Query(NamedTuple):
-    """A query whose fields are as they must be.
-
-    Attributes:
-        id: The text that all its answers repeat.
-        method: What is asked.
-        fields: The other fields that are given and not null.
-        unknown: The names of fields that it should not have, with what to say about each.
-    """
+    """A query whose fields are as they must be."""
 
     id: str
     method: str
-    fields: dict[str, Any]
-    unknown: dict[str, str]
+    fields: dict[str, Any]  # that are given and not null
+    unknown: dict[str, str]  # names of fields that it should not have, with what to say about each
 
 
 def read_id(message: Mapping[str, Any]) -> str:
-    """The id of a query.
-
-    Raises:
-        FieldError: There is none, or it is no text of a moderate length.
-    """
+    """The id of a query."""
     given = check_fields({"id": message.get("id")}, {"id": identity})
     return str(given["id"])
 
 
 def check_query(message: Mapping[str, Any]) -> Query:
-    """A query from a message that has an id.
-
-    Raises:
-        FieldError: A field is missing, or has a value that is not allowed.
-    """
+    """A query from a message, whose fields are checked."""
     method = check_fields({"method": message.get("method")}, {"method": text})["method"]
     if method not in NEEDED:
         raise FieldError(f"there is no method {short_repr(method)}; {did_you_mean(method, NEEDED)}", "method")
@@ -168,11 +152,7 @@ def check_query(message: Mapping[str, Any]) -> Query:
 
 
 def game_of(fields: Mapping[str, Any]) -> BaseGame:
-    """The game that a query is about, with all its moves.
-
-    Raises:
-        FieldError: The query names none, or two, or one that is not possible.
-    """
+    """The game that a query is about, with all its moves."""
     game = _beginning_of(fields)
     for number, entry in enumerate(fields.get("moves", ()), 1):
         try:
@@ -218,11 +198,7 @@ def for_field(field: str, read: Callable[..., T], *arguments: Any) -> T:
 
 
 def positions_asked(game: BaseGame, fields: Mapping[str, Any]) -> dict[int, BaseGame]:
-    """The positions of a game that a query asks about, by their plies; the last one unless it names others.
-
-    Raises:
-        FieldError: The game has not so many moves.
-    """
+    """The positions of a game that a query asks about, by their plies; the last one unless it names any."""
     asked = fields.get("plies", [game.num_moves])
     if max(asked) > game.num_moves:
         raise FieldError(
@@ -233,11 +209,7 @@ def positions_asked(game: BaseGame, fields: Mapping[str, Any]) -> dict[int, Base
 
 
 def agent_of(fields: Mapping[str, Any], default: str) -> str:
-    """The spec of the agent that is to answer, with the budget that the query gives.
-
-    Raises:
-        FieldError: There are two budgets, or the spec cannot be read.
-    """
+    """The spec of the agent that is to answer, with the budget that the query gives."""
     budgets = {name: fields[name] for name in BUDGETS if name in fields}
     if len(budgets) > 1:
         words = " and ".join(map(repr, budgets))

@@ -17,19 +17,13 @@ Work = Callable[["Task"], Answer]
 """Thinks about a position and returns the fields of the last answer."""
 
 MOST_TASKS = 10_000
-"""The most positions that wait or are worked on."""
+"""The most positions that wait or are being worked on."""
 
 
 class Task:
-    """A position that an agent is to think about, and that has exactly one last answer.
+    """A position that an agent is to think about in a thread, and that has exactly one last answer.
 
-    Args:
-        id: The id of the query.
-        ply: The number of moves before the position.
-        work: What is to be done in a thread.
-        send: Sends an answer.
-        priority: Tasks of a higher one are begun earlier.
-        time_limit: The seconds of work after which the task is ended; None for none.
+    Tasks of a higher ``priority`` begin earlier; ``time_limit`` is in seconds of work.
     """
 
     def __init__(
@@ -95,11 +89,7 @@ def _limited(seconds: float | None, end: Callable[[], object]) -> Iterator[None]
 
 
 class Pool:
-    """Threads that work on tasks. A task that is ended early keeps its thread until its agent answers.
-
-    Args:
-        threads: The number of threads.
-    """
+    """Threads that work on tasks. A task that is ended early keeps its thread until its agent answers."""
 
     def __init__(self, threads: int) -> None:
         self._threads = threads
@@ -118,11 +108,7 @@ class Pool:
         return len(self._tasks)
 
     def add(self, tasks: Collection[Task]) -> None:
-        """Lets the threads work on tasks, in their order.
-
-        Raises:
-            ValueError: There are too many tasks.
-        """
+        """Lets the threads work on tasks, in their order."""
         with self._changed:
             if len(self._tasks) + len(tasks) > MOST_TASKS:
                 raise ValueError(f"there are {len(self._tasks):,} positions to think about; wait for answers")
@@ -137,12 +123,7 @@ class Pool:
                 threading.Thread(target=self._run, name="engine", daemon=True).start()
 
     def terminate(self, id: str | None = None, plies: Collection[int] | None = None) -> int:
-        """Ends the tasks of a query, or of all; returns how many.
-
-        Args:
-            id: The id of the query; None for all.
-            plies: Only these positions; None for all.
-        """
+        """Ends the tasks of a query, or only some ``plies`` of it, or all tasks; returns how many."""
         with self._changed:
             found = [
                 task
@@ -152,12 +133,12 @@ class Pool:
         return sum(task.terminate() for task in found)
 
     def wait(self, gone: Callable[[], bool]) -> None:
-        """Waits until all tasks are done, or until ``gone`` is true; :meth:`wake` looks again."""
+        """Waits until all tasks are done, or until ``gone`` is true, whenever :meth:`wake` is called."""
         with self._changed:
             self._changed.wait_for(lambda: not self._tasks or gone())
 
     def wake(self) -> None:
-        """Lets :meth:`wait` look whether it is over."""
+        """Lets :meth:`wait` look again."""
         with self._changed:
             self._changed.notify_all()
 

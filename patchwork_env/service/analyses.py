@@ -17,16 +17,7 @@ _SEED = 0
 
 
 def analyses_of(game: BaseGame, agent: Agent, most: int) -> Iterator[Entry]:
-    """Ever deeper analyses of a game by an agent; the last one is ``done``.
-
-    Args:
-        game: The game, which is not over.
-        agent: The agent.
-        most: The most lines to show.
-
-    Raises:
-        ValueError: The agent cannot analyse, or not this position.
-    """
+    """Ever deeper analyses of a running game by an agent, of at most so many lines; the last is ``done``."""
     if not isinstance(agent, IncrementalAnalyst | Analyst):
         raise ValueError(
             f"agent {short_repr(agent.name)} cannot analyse; those can that search with a learned value, "

@@ -27,11 +27,7 @@ from patchwork_env.patchwork.components import (
 
 
 def components_of(game: str) -> dict[str, Any]:
-    """The components of a game, ready for JSON.
-
-    Raises:
-        ValueError: The page does not know the game.
-    """
+    """The components of a game, ready for JSON."""
     return _COMPONENTS[check_one_of(game, _COMPONENTS, "game")]()
 
 

@@ -14,7 +14,6 @@ from patchwork_env.service import positions
 MOST_BYTES = 2**16
 """The longest message; the longest game has less than a tenth of it."""
 MOST_LINES = 50
-"""The most lines that an analysis may be asked for."""
 DEFAULT_LINES = 5
 
 

@@ -38,12 +38,10 @@ _MOST_IDLE = 8
 
 
 class Players:
-    """Agents by their specs.
+    """Agents by their specs, loaded once, kept, and lent to one request at a time.
 
-    Args:
-        trusted: The specs that the user named when the server was started. Of specs that run code, such as
-            ``module:name``, and of those that are downloaded, ``hf:owner/name``, only these are loaded.
-        option: What names them on the command line, for messages.
+    Of specs that run code, such as ``module:name``, and of those that are downloaded, ``hf:owner/name``, only
+    the ``trusted`` ones are loaded: those that the user named on the command line, with ``option``.
     """
 
     def __init__(self, trusted: Collection[str] = (), option: str = "--opponent") -> None:
@@ -56,9 +54,6 @@ class Players:
 
         Each has a ``spec`` and a ``kind``: ``"partner"`` and ``"champion"`` also have a ``level``, the others
         are ``"other"``.
-
-        Raises:
-            ValueError: The page does not know the game.
         """
         names = agents.names(known_game(game))
         champion = CHAMPIONS[game]
@@ -75,11 +70,7 @@ class Players:
         return [entry for entry in offered if known[entry["spec"]] is entry]
 
     def check(self, spec: str) -> str:
-        """The spec, if the page may ask for it.
-
-        Raises:
-            ValueError: It runs code or starts a download, and the user has not named it.
-        """
+        """The spec; ValueError if it runs code or starts a download, and the user has not named it."""
         if runs_code(spec) and spec not in self.trusted:
             does = "be downloaded" if is_remote(spec) else "run code"
             raise ValueError(
@@ -90,13 +81,7 @@ class Players:
 
     @contextmanager
     def lent(self, spec: str) -> Iterator[Agent]:
-        """An agent that nobody else uses within the block. It is kept for later if the block ends well.
-
-        Raises:
-            ValueError: See :meth:`check` and :func:`patchwork_env.agents.load`.
-            FileNotFoundError: See :func:`patchwork_env.agents.load`.
-            ImportError: See :func:`patchwork_env.agents.load`.
-        """
+        """An agent that nobody else uses within the block. It is kept for later if the block ends well."""
         agent = self._take(self.check(spec)) or _loaded(spec)
         yield agent
         self._keep(spec, agent)
@@ -104,14 +89,7 @@ class Players:
     def choice(self, game: BaseGame, spec: str, seed: int | None = None) -> dict[str, Any]:
         """The move that an agent chooses, checked to be legal: its ``action`` and ``word``.
 
-        Args:
-            game: The game, which is left as it was.
-            spec: The spec of the agent.
-            seed: The seed from which its random numbers restart; None for none.
-
-        Raises:
-            OpponentError: The agent fails, or its choice is not legal.
-            ValueError, FileNotFoundError, ImportError: See :meth:`lent`; or it does not play the game.
+        Its random numbers restart from the ``seed``, if there is one. If it fails, OpponentError is raised.
         """
         with self.lent(spec) as agent:
             agent.check_game(rules_of(game.state).name)
@@ -124,10 +102,7 @@ class Players:
         return {"action": action, "word": game.move_text(action)}
 
     def analyses(self, game: BaseGame, spec: str, most: int) -> Iterator[Entry]:
-        """Ever deeper analyses of a game by an agent, which whoever has seen enough may close.
-
-        See :func:`~patchwork_env.service.analyses.analyses_of`, and :meth:`lent` for errors.
-        """
+        """Ever deeper analyses of a game by an agent, which whoever has seen enough may close."""
         with self.lent(spec) as agent:
             agent.check_game(rules_of(game.state).name)
             with suppress(GeneratorExit):  # the agent is kept
@@ -139,7 +114,7 @@ class Players:
             return waiting.pop() if waiting else None
 
     def _keep(self, spec: str, agent: Agent) -> None:
-        """Keeps an agent, and lets go of those that were used longest ago."""
+        """Keeps an agent, and drops those that were used longest ago."""
         with self._lock:
             self._idle.setdefault(spec, []).append(agent)
             self._idle.move_to_end(spec)

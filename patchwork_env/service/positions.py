@@ -31,25 +31,13 @@ class Step(NamedTuple):
 
 
 def new_game(game: str, options: dict[str, Any]) -> BaseGame:
-    """A game at its start.
-
-    Args:
-        game: The name of the game.
-        options: Those of :data:`OPTIONS` that are given.
-
-    Raises:
-        ValueError: There is no such game, or an option has a value that is not allowed.
-    """
+    """A game at its start, with some of :data:`OPTIONS`."""
     names = OPTIONS[known_game(game)]
     return rules_of(game).game(**{names[name]: value for name, value in options.items()})
 
 
 def read_game(notation: str) -> BaseGame:
-    """The game of a notation, with its moves.
-
-    Raises:
-        ValueError: The text is not the notation of a game that the page knows; the message says why.
-    """
+    """The game of a notation, with its moves."""
     words = words_of(notation)
     if not words:
         raise ValueError("the text is empty; it must hold a game in notation")
@@ -58,11 +46,7 @@ def read_game(notation: str) -> BaseGame:
 
 
 def action_of(game: BaseGame, move: str | int) -> int:
-    """The legal action that a word of the notation or a number means.
-
-    Raises:
-        IllegalActionError: It means none.
-    """
+    """The legal action that a word of the notation or a number means; otherwise IllegalActionError."""
     if isinstance(move, str):
         return game.parse_move(move)
     game.move_text(move)  # refuses what is not legal
@@ -76,11 +60,7 @@ def positions_of(game: BaseGame) -> list[dict[str, Any]]:
 
 
 def play(game: BaseGame, action: int) -> dict[str, Any]:
-    """Plays a legal action; returns the position that it leads to.
-
-    Raises:
-        IllegalActionError: The action is not legal; the game is left as it was.
-    """
+    """Plays a legal action; returns the position that it leads to."""
     step = Step(game.current_player, action, game.move_text(action))
     game.play(action)
     return position_of(game, step)
@@ -152,7 +132,6 @@ def _known_deck(game: Nmbr9) -> tuple[int, ...]:
 
 
 def _table(game: Nmbr9, player: int) -> list[dict[str, Any]]:
-    """The tiles on a player's table, in the order in which they were placed."""
     return [
         {
             "digit": digit,

@@ -31,9 +31,8 @@ WORKING = {"progress": "thinking", "key": "thinking"}
 class Threads:
     """Threads that work for streams.
 
-    Args:
-        patience: The seconds without an event after which work counts as hanging.
-        queue: The seconds that a stream waits for a free thread.
+    Work without an event for ``patience`` seconds counts as hanging; a stream waits for ``queue`` seconds for
+    a free thread.
     """
 
     def __init__(self, patience: float = 120.0, queue: float = 60.0) -> None:
@@ -45,12 +44,8 @@ class Threads:
     async def stream(self, work: Work, purpose: str, most: int) -> AsyncIterator[Event]:
         """The events of work, until it is done; whoever stops reading stops the work.
 
-        An error ends the stream with an event that tells of it.
-
-        Args:
-            work: The work.
-            purpose: What it is for.
-            most: The most threads that may work for this purpose at once.
+        An error ends the stream with an event that tells of it. At most ``most`` threads work for a
+        ``purpose``.
         """
         if self._is_full(purpose, most):
             yield WORKING
@@ -123,7 +118,7 @@ class Threads:
 
 
 async def _next(events: asyncio.Queue[Event | None], seconds: float, otherwise: Event) -> Event | None:
-    """The next event, or another one if there is none within so many seconds."""
+    """The next event, or ``otherwise`` if there is none within so many seconds."""
     try:
         async with asyncio.timeout(seconds):  # wait_for of Python 3.11 can swallow that it is cancelled
             return await events.get()

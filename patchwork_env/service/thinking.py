@@ -25,12 +25,7 @@ Message = Mapping[str, Any]
 
 
 class Thinking:
-    """Answers the messages that agents are needed for.
-
-    Args:
-        players: The agents.
-        threads: Where they think.
-    """
+    """Answers the messages that agents are needed for; ValueError for one that is not as it must be."""
 
     def __init__(self, players: Players, threads: Threads | None = None) -> None:
         self._players = players
@@ -58,11 +53,7 @@ class Thinking:
         return self._players.listed(check_fields(message, {"game": fields.text})["game"])
 
     def choose(self, message: Message) -> AsyncIterator[Event]:
-        """The move of the agent ``agent`` in the game of ``notation``, as a stream that ends with ``choice``.
-
-        Raises:
-            ValueError: The message is not as it must be.
-        """
+        """The move of the agent ``agent`` in the game of ``notation``; the stream ends with ``choice``."""
         game, given = fields.read_game_and(message, {"agent": fields.spec}, {"seed": fields.seed})
         spec, seed = self._players.check(given["agent"]), given.get("seed")
         _require_running(game)
@@ -73,11 +64,7 @@ class Thinking:
         return self.threads.stream(work, f"the agent {short_repr(spec)}", _MOST_OF_ONE)
 
     def analyse(self, message: Message) -> AsyncIterator[Event]:
-        """Ever deeper analyses of the game of ``notation``, as a stream; the last one is ``done``.
-
-        Raises:
-            ValueError: The message is not as it must be.
-        """
+        """Ever deeper analyses of the game of ``notation``, as a stream; the last one is ``done``."""
         game, given = fields.read_game_and(message, {}, {"agent": fields.spec, "lines": fields.lines})
         spec = self._players.check(given.get("agent", ANALYSTS[rules_of(game.state).name]))
         most = given.get("lines", fields.DEFAULT_LINES)

@@ -25,7 +25,6 @@ from patchwork_env.integrations.language_models.dialogue import Complete, Decisi
 from patchwork_env.service.positions import action_of
 
 RANDOM = "random"
-"""Who plays for a model that finds no legal move, unless somebody else is named."""
 _MOST_TRIES = 100
 _MOST_THREADS = 256
 
@@ -107,7 +106,6 @@ class TextAgent(BatchAgent):
             self._fallback.reseed(seed)
 
     def _decisions(self, games: list[BaseGame]) -> Iterator[Decision]:
-        """The decisions in all games, in order."""
         count = min(self._threads, len(games))
         if count == 1:
             yield from map(self._decide, games)
@@ -136,7 +134,6 @@ class TextAgent(BatchAgent):
 
 
 def _entry(game: BaseGame, decision: Decision, action: int | None) -> dict[str, Any]:
-    """A decision as the transcript has it."""
     return {
         "game": rules_of(game.state).name,
         "position": game.position_text(),
@@ -151,14 +148,7 @@ def _entry(game: BaseGame, decision: Decision, action: int | None) -> dict[str, 
 class Transcript:
     """A file of JSON lines to append to; copies and pickles append to the same file.
 
-    A line is in the file when :meth:`write` returns, and is written at once, so that a killed process leaves
-    whole lines.
-
-    Args:
-        path: The path of the file, which may exist; its folder must.
-
-    Raises:
-        ValueError: There can be no such path.
+    A line is written at once, so that a killed process leaves whole lines.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -166,11 +156,7 @@ class Transcript:
         self._file: GrowingFile | None = None
 
     def write(self, entry: dict[str, Any]) -> None:
-        """Appends an entry.
-
-        Raises:
-            StorageError: The file cannot be written.
-        """
+        """Appends an entry."""
         with storing_in(self.path):
             if self._file is None:
                 self._file = GrowingFile(self.path)

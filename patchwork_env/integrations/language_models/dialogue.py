@@ -59,7 +59,7 @@ class Usage:
 Complete = Callable[[str], str]
 """A language model: from a prompt to its answer."""
 _REPEATED = 300
-"""How much of an answer later prompts repeat: its end."""
+"""The characters at the end of an answer that later prompts repeat."""
 _TASK = """\
 Think first if you like. The last line of your answer is "answer:" with a move, such as "answer: {example}",
 or with one of these requests, after which you are asked again:
@@ -67,31 +67,19 @@ or with one of these requests, after which you are asked again:
 
 
 class Limits(NamedTuple):
-    """How often a model may answer for one move.
+    """How often a model may answer for one move."""
 
-    Attributes:
-        retries: How often it is asked again after an answer that is no legal move.
-        questions: How often it may ask for something first.
-    """
-
-    retries: int
-    questions: int
+    retries: int  # after answers that are no legal move
+    questions: int  # requests before a move
 
 
 @dataclass
 class Decision:
-    """How a model came to a move.
+    """How a model came to a move."""
 
-    Attributes:
-        prompt: What it was told first.
-        exchange: Its answers, each with the reply that it got; None for a legal move.
-        action: The action that it chose; None if it found no legal one.
-        usage: What the decision took.
-    """
-
-    prompt: str
-    exchange: list[dict[str, str | None]] = field(default_factory=list)
-    action: int | None = None
+    prompt: str  # the first one
+    exchange: list[dict[str, str | None]] = field(default_factory=list)  # answers with replies
+    action: int | None = None  # None if no legal one was named
     usage: Usage = field(default_factory=lambda: Usage(decisions=1))
 
     @property
@@ -101,11 +89,7 @@ class Decision:
 
 
 def decide(game: BaseGame, complete: Complete, limits: Limits) -> Decision:
-    """Asks a model for a move until it has given a legal one, or has had all of its tries.
-
-    Raises:
-        ValueError: An answer is no text.
-    """
+    """Asks a model for a move until it names a legal one, or has had all of its tries."""
     task = _task(game)
     prompt = "\n\n".join([text.rules(game), text.describe(game), text.moves_text(game), task])
     decision = Decision(prompt)
@@ -129,7 +113,6 @@ def _task(game: BaseGame) -> str:
 
 
 def _ask(complete: Complete, prompt: str, usage: Usage) -> str:
-    """The answer to a prompt, which is counted."""
     began = time.perf_counter()
     answer: Any = complete(prompt)
     usage.seconds += time.perf_counter() - began
@@ -142,11 +125,7 @@ def _ask(complete: Complete, prompt: str, usage: Usage) -> str:
 
 
 def _read(game: BaseGame, answer: str, usage: Usage, limits: Limits) -> tuple[int | None, str | None]:
-    """The action that an answer chooses, or else the reply to its question.
-
-    Raises:
-        ValueError: The answer is neither a legal move nor a question that may be asked.
-    """
+    """The action that an answer chooses, or else the reply to its request."""
     if not text.is_request(answer):
         return text.parse(game, answer), None
     if usage.questions == limits.questions:

@@ -15,12 +15,7 @@ from patchwork_env.learning.evaluation.gauntlet import LATEST, read_pool
 
 @dataclass(frozen=True)
 class ModelRating:
-    """How a language model did in the gauntlet.
-
-    Attributes:
-        gauntlet: The matches, and the rating that they give.
-        usage: What the model was asked in them, and how often its answers were bad.
-    """
+    """How a language model did in the gauntlet: the matches with their rating, and how often it was asked."""
 
     gauntlet: GauntletResult
     usage: Usage

@@ -38,13 +38,9 @@ and tells its rules; then look at the position, ask legal_moves where a piece ma
 
 
 def create_server(trusted: Collection[str] = ()) -> Any:
-    """A server, whose every connection has games of its own.
+    """An ``mcp.server.Server``, whose every connection has games of its own.
 
-    Args:
-        trusted: Specs ``module:name`` of agents that may be named although they run code.
-
-    Returns:
-        An ``mcp.server.Server``, for any transport, and for ``mcp.Client`` in the same process.
+    Agents ``module:name`` may be named if they are ``trusted``, since they run code.
     """
 
     @asynccontextmanager
@@ -69,10 +65,7 @@ def create_server(trusted: Collection[str] = ()) -> Any:
 
 
 async def serve(trusted: Collection[str] = ()) -> None:
-    """Serves one client over stdin and stdout until stdin ends.
-
-    Meanwhile whatever else writes to stdout writes to stderr, so that the client reads the protocol alone.
-    """
+    """Serves one client over stdin and stdout until stdin ends; other output goes to stderr meanwhile."""
     server = create_server(trusted)
     async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())

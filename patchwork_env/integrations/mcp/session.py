@@ -22,37 +22,25 @@ from patchwork_env.service.streams import Event
 from patchwork_env.service.thinking import Thinking
 
 MOST_GAMES = 16
-"""The most games that a session holds."""
 MOST_CHARACTERS = 24_000
 """The longest text that a tool gives; only NMBR 9 with widely spread tiles comes near it."""
 _SCHEME = "patchwork-env://"
 RULES = {game: f"{_SCHEME}rules/{game}" for game in positions.GAMES}
-"""The addresses of the rules, by game."""
 PICTURE = f"{_SCHEME}games/{{game_id}}/picture"
-"""The address of the picture of a game, with ``{game_id}`` for its name."""
 PLAIN, SVG = "text/plain", "image/svg+xml"
 DEFAULT_LINES, DEFAULT_SECONDS = 5, 3.0
 _MOST_WORDS = 8
-"""The most moves of a line of play."""
 
 
 @dataclass
 class Table:
-    """A game that is held.
+    """A game that is held."""
 
-    Attributes:
-        game: The game, replaced by another object when somebody has moved.
-        opponent: The spec of the agent that plays all other seats; None if the client plays every seat.
-        seat: The seat of the client, if there is an opponent.
-        seed: The seed of the opponent's random numbers; None for fresh ones.
-        busy: Held while the game is being changed.
-    """
-
-    game: BaseGame
-    opponent: str | None = None
-    seat: int = 0
-    seed: int | None = None
-    busy: asyncio.Lock = field(default_factory=asyncio.Lock)
+    game: BaseGame  # replaced by another object when somebody has moved
+    opponent: str | None = None  # the agent that plays all other seats
+    seat: int = 0  # of the client against an opponent
+    seed: int | None = None  # of the opponent's random numbers
+    busy: asyncio.Lock = field(default_factory=asyncio.Lock)  # held while the game is being changed
 
     def is_clients_move(self, game: BaseGame) -> bool:
         """Whether the client is to move in a game at this table."""
@@ -64,9 +52,6 @@ class Session:
 
     A tool that fails, or is cancelled, leaves its game as it was. Agents think in threads, so that other
     calls are answered meanwhile.
-
-    Args:
-        players: The agents that may be asked.
     """
 
     def __init__(self, players: Players | None = None) -> None:
@@ -76,13 +61,7 @@ class Session:
         self._begun = 0
 
     async def call(self, tool: str, arguments: Mapping[str, Any] | None) -> str:
-        """Checks a call of a tool and does it.
-
-        Raises:
-            ValueError: There is no such tool, an argument is wrong, or what was asked for is not possible.
-            OpponentError: An agent failed.
-            FileNotFoundError, ImportError: There is no such agent, or what it needs is not installed.
-        """
+        """Checks a call of a tool and does it; what goes wrong is raised."""
         given = check_call(tool, arguments)
         answer: str = await getattr(self, tool)(**given)
         return answer if len(answer) <= MOST_CHARACTERS else f"{answer[:MOST_CHARACTERS]}\n… (cut)"
@@ -238,11 +217,7 @@ class Resource(NamedTuple):
 
 
 def read_resource(session: Session, uri: str) -> Resource:
-    """What an address stands for.
-
-    Raises:
-        ValueError: There is no such address, or no such game.
-    """
+    """What an address stands for; ValueError if nothing."""
     for name, address in RULES.items():
         if uri == address:
             return Resource(PLAIN, text.rules(positions.new_game(name, {"seed": 0})))

@@ -14,9 +14,7 @@ from patchwork_env.service import fields
 from patchwork_env.service.positions import GAMES
 
 MOST_LINES = 20
-"""The most lines that an analysis may be asked for."""
 MOST_SECONDS = 60
-"""The longest time that an analysis may be asked for."""
 
 
 class Field(NamedTuple):
@@ -27,19 +25,12 @@ class Field(NamedTuple):
 
 
 class Tool(NamedTuple):
-    """A tool.
+    """A tool."""
 
-    Attributes:
-        description: What it does, as the model that uses it reads it.
-        needed: The arguments that it must have.
-        allowed: The arguments that it may have besides.
-        only_reads: Whether it leaves all games as they are.
-    """
-
-    description: str
+    description: str  # for the model that uses it
     needed: tuple[str, ...] = ()
     allowed: tuple[str, ...] = ()
-    only_reads: bool = False
+    only_reads: bool = False  # whether it leaves all games as they are
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -54,12 +45,7 @@ class Tool(NamedTuple):
 
 
 def check_call(name: str, arguments: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The arguments of a call that are given and not null, each checked.
-
-    Raises:
-        ValueError: There is no such tool, or an argument is missing, unknown, or has a value that is not
-            allowed.
-    """
+    """The arguments of a call that are not null, each checked; ValueError if there is no such tool."""
     if name not in TOOLS:
         raise ValueError(f"there is no tool {short_repr(name)}; {did_you_mean(name, TOOLS)}")
     needed, allowed = (
@@ -155,7 +141,6 @@ FIELDS: dict[str, Field] = {
         _seconds,
     ),
 }
-"""All arguments by name."""
 
 TOOLS: dict[str, Tool] = {
     "new_game": Tool(

@@ -39,9 +39,6 @@ class MaskedObservation(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructor
     >>> observation, info = env.reset(seed=7)
     >>> sorted(observation)
     ['action_mask', 'observation']
-
-    Args:
-        env: A Gymnasium environment of one of the games.
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
@@ -68,18 +65,7 @@ def _masked(observation: Any, info: Mapping[str, Any]) -> dict[str, Any]:
 def environment_of(
     rules: Rules, options: Mapping[str, Any], rewards: str, opponent: str | None
 ) -> EnvSpec | None:
-    """The specification of the environment in which a learner meets what a player of the dataset met.
-
-    Args:
-        rules: The rules of the game.
-        options: All options of the game, by name.
-        rewards: The kind of rewards, by name.
-        opponent: The spec of the opponent; None if there is none.
-
-    Returns:
-        The specification, whose environment has the dataset's spaces; None for games that have no name among
-        the environments of Gymnasium.
-    """
+    """The environment in which a learner meets what a player of the dataset met; None if it has no name."""
     name = f"{rules.name.capitalize()}-v0"
     if name not in gymnasium.registry:
         return None
@@ -94,32 +80,19 @@ def environment_of(
 DATA = "data"
 """The folder within that of a dataset that holds its files; Minari tells a dataset by it."""
 _LONGEST_ID = 200
-"""The most characters of an id."""
 
 
 class Place(NamedTuple):
-    """Where a dataset lies, or is to lie.
+    """Where a dataset lies, or is to lie."""
 
-    Attributes:
-        root: The folder of all datasets.
-        dataset_id: The id of the dataset, such as ``"patchwork/self-play/champion-v0"``.
-    """
-
-    root: Path
-    dataset_id: str
+    root: Path  # the folder of all datasets
+    dataset_id: str  # such as ``"patchwork/self-play/champion-v0"``
 
     @classmethod
     def of_new(cls, dataset_id: str, root: Any = None) -> Self:
-        """The place of a dataset that is to be written.
+        """The place of a dataset to be written; with no ``root``, in Minari's own folder.
 
-        Args:
-            dataset_id: The id of the dataset.
-            root: The folder of all datasets; None for Minari's own, which the environment variable
-                ``MINARI_DATASETS_PATH`` names.
-
-        Raises:
-            ValueError: Minari could not find a dataset of this id again, or the root is no path.
-            FileExistsError: There is such a dataset, or the id leads into another one.
+        A dataset there, or an id that Minari could not find again, is refused.
         """
         _check_id(dataset_id)
         top = get_dataset_path() if root is None else as_path(root)
@@ -178,7 +151,7 @@ def _check_id(dataset_id: Any) -> None:
 
 
 _FILE = "main_data.hdf5"
-"""The name that Minari gives the file with the episodes."""
+"""Minari's name of the file with the episodes."""
 _COMPRESSION = {"compression": "gzip", "compression_opts": 6}
 """Which every HDF5 library can read. It takes a fiftieth of the time that ``champion:instant`` plays."""
 
@@ -188,11 +161,6 @@ class EpisodeFile:
 
     Every array is one compressed chunk. Minari's own writer compresses nothing, and most of what is stored
     are zeros of action masks.
-
-    Attributes:
-        path: The path of the file.
-        episodes: The number of episodes so far.
-        steps: The number of actions in them.
     """
 
     def __init__(self, path: Path) -> None:
@@ -201,7 +169,7 @@ class EpisodeFile:
         self._file = h5py.File(path, "w", libver="v110", track_order=True)
 
     def append(self, episode: Episode, about: Mapping[str, Any]) -> None:
-        """Writes an episode; ``about`` are further metadata of it: numbers, arrays and texts."""
+        """Writes an episode, with further metadata."""
         steps = len(episode.actions)
         is_last = np.arange(steps) == steps - 1
         arrays = {
@@ -233,19 +201,7 @@ def write_dataset(
     metadata: Mapping[str, Any],
     fill: Callable[[EpisodeFile], None],
 ) -> None:
-    """Writes a dataset: after an error or an interrupt there is none, and nothing is left behind.
-
-    Args:
-        place: Where it is to lie.
-        rules: The rules of the game.
-        environment: What ``recover_environment()`` makes.
-        metadata: Further metadata of the dataset, as Minari and JSON take them.
-        fill: A function that writes the episodes.
-
-    Raises:
-        FileExistsError: There is a dataset at this place by now.
-        StorageError: The files cannot be written.
-    """
+    """Writes a dataset with what ``fill`` appends; after an error nothing is left behind."""
 
     def write(folder: Path) -> None:
         data, spaces = folder / DATA, GameSpaces(rules)

@@ -49,15 +49,7 @@ def states_of(game: BaseGame[Any]) -> States:
 
 
 def episodes_of(rules: Rules, played: PlayedGame, states: States, rewards: int) -> Iterator[Episode]:
-    """The episodes of all players of a game.
-
-    Args:
-        rules: The rules of the game.
-        played: The game.
-        states: Its records; see :func:`states_of`.
-        rewards: The kind of rewards: ``OUTCOME`` or ``MARGIN`` for one at the end, or ``SCORE`` for what
-            every action changes in the player's score.
-    """
+    """The episodes of all players of a game; rewards are of the kind ``rewards``."""
     actions = np.array(played.game.history, np.int64)
     end = len(actions)
     movers = states["current_player"][:end]
@@ -75,7 +67,6 @@ def episodes_of(rules: Rules, played: PlayedGame, states: States, rewards: int) 
 
 
 def _views(rules: Rules, states: States, seat: int) -> tuple[Observation, Masks]:
-    """What a player sees and may do, a row for each state."""
     count = len(states)
     observations = np.empty((count, rules.layout.size), np.float32)
     masks = np.empty((count, rules.num_actions), np.int8)
@@ -84,7 +75,7 @@ def _views(rules: Rules, states: States, seat: int) -> tuple[Observation, Masks]
 
 
 def _rewards(rules: Rules, states: States, seat: int, kind: int) -> npt.NDArray[np.float64]:
-    """A player's rewards, ``(T,)``, for records ``(T + 1,)`` in which it is to move or the game is over."""
+    """A player's rewards, ``(T,)``, for ``T`` records in which it is to move, and the last one."""
     if kind == SCORE:
         score = rules.kernels.score
         return np.diff([float(score(states, i, seat)) for i in range(len(states))])

@@ -16,37 +16,22 @@ from patchwork_env.learning.evaluation.playing import BLOCK_SIZE, Games, derived
 
 
 class Block(NamedTuple):
-    """The games ``begin ... end - 1`` of a dataset, which are played side by side.
-
-    Attributes:
-        game: The name of the game.
-        options: All options of the game, by name.
-        seed: The seed of the dataset.
-        begin: The number of the first game.
-        end: The number after that of the last game.
-    """
+    """The games ``begin ... end - 1`` of a dataset, which are played side by side."""
 
     game: str
     options: Mapping[str, Any]
-    seed: int
-    begin: int
+    seed: int  # of the dataset
+    begin: int  # the number of the first game
     end: int
 
 
 class PlayedGame(NamedTuple):
-    """A game that was played to its end.
+    """A game that was played to its end."""
 
-    Attributes:
-        number: Its number in the dataset.
-        seed: The seed with which the game and environments deal it.
-        game: The game with its moves.
-        seating: Which of the agents sat in each seat.
-    """
-
-    number: int
-    seed: int
+    number: int  # in the dataset
+    seed: int  # with which the game and environments deal it
     game: BaseGame[Any]
-    seating: tuple[int, ...]
+    seating: tuple[int, ...]  # which of the agents sat in each seat
 
 
 def split(game: str, options: Mapping[str, Any], games: int, seed: int) -> list[Block]:
@@ -56,13 +41,7 @@ def split(game: str, options: Mapping[str, Any], games: int, seed: int) -> list[
 
 
 def play_block(agents: Sequence[Agent], block: Block) -> list[PlayedGame]:
-    """Plays all games of a block, which depend on the agents and the block alone.
-
-    Raises:
-        IllegalActionError: An agent chose an action that is not legal.
-        OpponentError: An agent failed: it raised another error, or is a program.
-        ValueError: An agent did not give one integer for each game.
-    """
+    """Plays all games of a block, which depend on the agents and the block alone."""
     numbers, rules = range(block.begin, block.end), rules_of(block.game)
     seeds = [derived_seed(block.seed, number) for number in numbers]
     set_up, states = rules.set_up(block.options, {}), rules.empty_states(len(numbers))

@@ -29,18 +29,7 @@ from patchwork_env.learning.evaluation.runners import common_game
 
 
 class Plan(NamedTuple):
-    """What is to be played, after all checks.
-
-    Attributes:
-        rules: The rules of the game.
-        options: All options of the game, by name.
-        players: The agents as they were given.
-        agents: The agents.
-        seats: The number of players of a game.
-        games: The number of games.
-        seed: The seed of the dataset.
-        rewards: The kind of rewards.
-    """
+    """What is to be played, after all checks."""
 
     rules: Rules
     options: dict[str, Any]
@@ -61,7 +50,7 @@ class Plan(NamedTuple):
         rewards: str | None,
         options: dict[str, Any],
     ) -> Self:
-        """The plan for the arguments of ``record``, which names the errors."""
+        """The plan for the arguments of :func:`record`."""
         several: list[Any] = list(players) if isinstance(players, list | tuple) else [players]
         if not several:
             raise ValueError("there are no agents; a dataset needs one at least")

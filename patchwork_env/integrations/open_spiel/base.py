@@ -24,16 +24,7 @@ _ChanceMode = pyspiel.GameType.ChanceMode
 
 
 class Setting(NamedTuple):
-    """What the parameters of a game say.
-
-    Attributes:
-        players: The number of players.
-        rewards: The kind of returns: ``OUTCOME``, ``MARGIN`` or ``SCORE``.
-        scores: The lowest and the highest score that a player can have, or bounds of them.
-        turns: An upper bound on the number of decisions of players.
-        deals: The number of decisions of chance.
-        hides: Whether players do not know all that has been decided.
-    """
+    """What the parameters of a game say."""
 
     players: int
     rewards: int
@@ -54,19 +45,12 @@ class Setting(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """What OpenSpiel registers.
+    """What OpenSpiel registers."""
 
-    Attributes:
-        short_name: The name in ``pyspiel.load_game``.
-        long_name: The name that people read.
-        players: The lowest and the highest number of players.
-        parameters: The parameters with their defaults, which are numbers or texts.
-    """
-
-    short_name: str
+    short_name: str  # the name in ``pyspiel.load_game``
     long_name: str
-    players: tuple[int, int]
-    parameters: Mapping[str, int | str]
+    players: tuple[int, int]  # the lowest and the highest number
+    parameters: Mapping[str, int | str]  # with their defaults, numbers or texts
 
     def type_of(self, setting: Setting) -> pyspiel.GameType:
         """The type of a game with given parameters."""
@@ -93,25 +77,14 @@ class Kind(NamedTuple):
 
 
 def set_up_of(params: Mapping[str, Any], name: str) -> tuple[list[int] | None, int | None]:
-    """The circle or the deck, whose parameter has this ``name``, and the seed; None for what is not given.
-
-    Raises:
-        ValueError: One of them is no number, or no list of numbers with spaces between them.
-    """
+    """The circle or the deck, whose parameter is called ``name``, and the seed, as far as they are given."""
     seed = check_between(params["seed"], -1, 2**31 - 1, "seed, if not -1 for none,")
     listed = [storage.parse_number(word) for word in params[name].split()]
     return listed or None, None if seed < 0 else seed
 
 
 class RulesGame(pyspiel.Game):  # type: ignore[misc]
-    """A game of OpenSpiel. A derived class says what chance decides, and what a player may know.
-
-    Args:
-        setting: What the parameters say.
-        first: The node in which every game begins.
-        max_chance_outcomes: An upper bound on the number of outcomes of a node of chance.
-        params: The parameters.
-    """
+    """A game of OpenSpiel. A derived class says what chance decides, and what a player may know."""
 
     kind: ClassVar[Kind]
     rules: ClassVar[Rules]
@@ -147,11 +120,7 @@ class RulesGame(pyspiel.Game):  # type: ignore[misc]
         return State(self, self.first if start is None else self._node_at(_text_of(start)))
 
     def make_py_observer(self, iig_obs_type: Any = None, params: Mapping[str, Any] | None = None) -> Observer:
-        """What shows states to players.
-
-        Raises:
-            ValueError: There are parameters, of which an observer has none.
-        """
+        """What shows states to players."""
         if isinstance(iig_obs_type, Mapping):  # as OpenSpiel calls this for the usual observations
             iig_obs_type, params = None, iig_obs_type
         if params:
@@ -165,11 +134,7 @@ class RulesGame(pyspiel.Game):  # type: ignore[misc]
     # --- the tree -----------------------------------------------------------------------------------------
 
     def play(self, node: Node, action: int) -> Node:
-        """The node behind a legal action of a player.
-
-        Raises:
-            IllegalActionError: The action is not legal.
-        """
+        """The node behind a legal action of a player."""
         game = node.copy_of_game()
         game.play(action)
         return self._after(node.game, game)
@@ -217,11 +182,7 @@ class RulesGame(pyspiel.Game):  # type: ignore[misc]
         raise NotImplementedError
 
     def deal(self, node: Node, outcome: int) -> Node:
-        """The node behind an outcome of chance.
-
-        Raises:
-            IllegalActionError: It is not among :meth:`chance_outcomes`.
-        """
+        """The node behind an outcome of chance."""
         raise NotImplementedError
 
     # --- what players see ---------------------------------------------------------------------------------
@@ -248,7 +209,6 @@ class RulesGame(pyspiel.Game):  # type: ignore[misc]
 
 
 def _text_of(start: Any) -> str:
-    """The text of a position that is given as a text, a struct or a dictionary."""
     if isinstance(start, pyspiel.StateStruct):
         start = start.to_dict()
     text = start.get("position") if isinstance(start, Mapping) else start
@@ -275,8 +235,7 @@ class State(pyspiel.State):  # type: ignore[misc]
     def position(self) -> BaseGame:
         """The position as a ``Game``, which may be played on; what was played before is not part of it.
 
-        Raises:
-            ValueError: Chance is to move, so that the position is not complete.
+        While chance is to move there is none, which raises ValueError.
         """
         if self._node.player == CHANCE:
             raise ValueError("there is no position for players while chance is to move")
@@ -314,9 +273,6 @@ class State(pyspiel.State):  # type: ignore[misc]
         """The action of a word of the notation, or of the text of an outcome of chance.
 
         Called as ``string_to_action(text)`` or ``string_to_action(player, text)``.
-
-        Raises:
-            IllegalActionError: It is no legal move of the player to move.
         """
         text = of_player_and_text[-1]
         if self._node.player != CHANCE:

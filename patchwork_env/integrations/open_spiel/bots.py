@@ -16,12 +16,7 @@ from patchwork_env.integrations.open_spiel.base import RulesGame, State
 
 
 class AgentBot(pyspiel.Bot):  # type: ignore[misc]
-    """A bot that plays what an agent of this package chooses.
-
-    Args:
-        agent: The agent.
-        player_id: The player for whom it plays.
-    """
+    """A bot of OpenSpiel that plays what an agent of this package chooses for a player."""
 
     def __init__(self, agent: Agent, player_id: int) -> None:
         super().__init__()
@@ -32,12 +27,7 @@ class AgentBot(pyspiel.Bot):  # type: ignore[misc]
         return self._player_id
 
     def step(self, state: Any) -> int:
-        """The agent's action.
-
-        Raises:
-            ValueError: The state is of another game, of one that the agent does not play, or the bot's player
-                is not to move.
-        """
+        """The agent's action; ValueError in another game, or when another player is to move."""
         if not isinstance(state, State):
             raise ValueError(f"an agent plays python_patchwork and python_nmbr9, not {short_repr(state)}")
         if state.current_player() != self._player_id:

@@ -45,12 +45,6 @@ class Nmbr9Game(RulesGame):
 
     Without a deck and a seed, chance turns the cards: one in each round, or where their order is known all of
     them before the first round. The cards that have not been turned lie in ascending order in the record.
-
-    Args:
-        params: The parameters by name, see :data:`KIND`.
-
-    Raises:
-        ValueError: A parameter has a value that is not allowed.
     """
 
     kind = KIND
@@ -105,7 +99,7 @@ class Nmbr9Game(RulesGame):
         return f"turn {outcome}"
 
     def deal(self, node: Node, outcome: int) -> Node:
-        """See :meth:`RulesGame.deal`."""
+        """Turns a card of that digit."""
         outcome, turned = self.check_outcome(node, outcome)
         game = cast(Game, node.copy_of_game())
         cards = game.state["deck"][0]

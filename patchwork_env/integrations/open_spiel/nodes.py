@@ -57,10 +57,7 @@ class Node:
 
 
 def _restored(name: str, record: bytes, dealing: int | None) -> Node:
-    """A node from a stored state; ValueError if it is impossible.
-
-    At a node of chance the set-up may be incomplete, so that only the numbers of the record are checked.
-    """
+    """A node from a stored state, whose set-up may be incomplete at a node of chance."""
     rules = rules_of(name)
     states = np.frombuffer(record, rules.dtype)
     if dealing is None:

@@ -20,14 +20,6 @@ class Observer:
     perfect recall they hold all that the player has seen and done as well: where they do not already, there
     is one more, ``history``, with ``(action + 1) / num_distinct_actions`` for each outcome of chance and each
     move so far, then zeros. Observers of what is public alone, or private alone, have a text and no tensors.
-
-    Args:
-        table: The game, a ``RulesGame``.
-        kind: What the observer sees, a ``pyspiel.IIGObservationType``; None for the usual observation.
-
-    Attributes:
-        tensor: float32 ``(size,)``; None if there is only a text.
-        dict: The named tensors, which are views of it.
     """
 
     tensor: Observation | None

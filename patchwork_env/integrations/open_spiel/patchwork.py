@@ -51,14 +51,7 @@ _ON_TABLE = ("special_spaces", "offered", "circle")
 
 
 class PatchworkGame(RulesGame):
-    """Patchwork. Without a circle and a seed, chance deals the circle patch by patch, before the first turn.
-
-    Args:
-        params: The parameters by name, see :data:`KIND`.
-
-    Raises:
-        ValueError: A parameter has a value that is not allowed.
-    """
+    """Patchwork. Without circle and seed, chance deals the circle patch by patch, before the first turn."""
 
     kind = KIND
     rules = RULES
@@ -99,7 +92,7 @@ class PatchworkGame(RulesGame):
         return f"player {outcome} begins" if node.dealing == _NUM_DEALT else f"deal {outcome}"
 
     def deal(self, node: Node, outcome: int) -> Node:
-        """See :meth:`RulesGame.deal`."""
+        """Puts a patch into the circle, or says who begins."""
         outcome, dealt = self.check_outcome(node, outcome)
         game = cast(Game, node.copy_of_game())
         if dealt == _NUM_DEALT:

@@ -60,12 +60,6 @@ class TextEnvironment(Environment[TextAction, TextObservation, TextState]):
     ) -> TextObservation:
         """Begins an episode.
 
-        Args:
-            seed: The seed of the game and of the opponent, ``0 ... 2**64 - 1``; None for a fresh one.
-            episode_id: The name of the episode; None for a fresh one.
-            settings: Settings and options of the game for this episode; see
-                :meth:`~patchwork_env.integrations.text.settings.Settings.changed`.
-
         Raises:
             ValueError: One of them is not allowed. The episode before goes on.
             OpponentError: The opponent failed. The episode before goes on.
@@ -80,16 +74,7 @@ class TextEnvironment(Environment[TextAction, TextObservation, TextState]):
         return self._observe(episode.first, episode)
 
     def step(self, action: TextAction, timeout_s: float | None = None, **_: Any) -> TextObservation:
-        """Takes a move or a request, and lets the opponent answer a move.
-
-        Args:
-            action: The text.
-            timeout_s: Has no effect: how long opponents think follows from their specs.
-
-        Raises:
-            ValueError: No episode is on.
-            OpponentError: The opponent failed. The episode is as it was before.
-        """
+        """Takes a move or a request, and lets the opponent answer a move; an error changes nothing."""
         episode = self._episode
         if episode is None:
             raise ValueError("no episode is on in this session; send 'reset' first")

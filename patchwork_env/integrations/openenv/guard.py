@@ -19,11 +19,7 @@ class RequestGuard:
     """Lets through what programs send, and pages of this server.
 
     Browsers let any page open a WebSocket to any server, and name the page's host in ``Origin``. Where the
-    names of the server are known, others are refused, so that no page can give it a name of its own either.
-
-    Args:
-        app: The application behind it.
-        names: The hosts that requests may name; None for any.
+    server's ``names`` are known, others are refused, so that no page can give it a name of its own.
     """
 
     def __init__(self, app: ASGIApp, names: Collection[str] | None = None) -> None:
@@ -70,7 +66,7 @@ class _Limited:
 
 
 def _length(scope: Scope) -> int:
-    """The length that a request announces, as far as it is a number; 0 if it announces none."""
+    """The length that a request announces, as far as it is a number."""
     digits = Headers(scope=scope).get("content-length", "0")[: len(str(MOST_BYTES)) + 1]
     return int(digits) if digits.isdecimal() else 0
 

@@ -29,18 +29,11 @@ _ALIKE = str.maketrans({"\N{MINUS SIGN}": "-", "\N{EN DASH}": "-", "\N{FULLWIDTH
 
 
 class Answer(NamedTuple):
-    """An answer in lower case, with single spaces, without thoughts and marks.
+    """An answer in lower case, with single spaces, without thoughts and marks."""
 
-    Attributes:
-        labelled: What stands behind the last label, such as ``Move:``, or on the line after it; empty if no
-            label does.
-        last: The last line.
-        whole: All lines.
-    """
-
-    labelled: str
-    last: str
-    whole: str
+    labelled: str  # behind the last label, such as ``Move:``, or on the line after it
+    last: str  # the last line
+    whole: str  # all lines
 
     @property
     def final(self) -> str:

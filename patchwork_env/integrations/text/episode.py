@@ -25,49 +25,21 @@ Kind = Literal["position", "answer", "refused", "over"]
 
 
 class Reply(NamedTuple):
-    """What an episode says to a text.
-
-    Attributes:
-        kind: ``"position"`` after a move, ``"answer"`` to a request, ``"refused"`` to a bad answer, and
-            ``"over"`` when the episode has ended.
-        text: What a language model is to read.
-        reward: The reward.
-        played: The word of the move that was made; None if there was none.
-        others: The moves of the others that the player has come to know since then, each with the number of
-            its player.
-        judgement: What the judge says of the move; None without a judge or a move.
-    """
+    """What an episode says to a text."""
 
     kind: Kind
-    text: str
+    text: str  # for a language model to read
     reward: float = 0.0
-    played: str | None = None
-    others: tuple[tuple[int, str], ...] = ()
-    judgement: float | None = None
+    played: str | None = None  # the word of the move that was made
+    others: tuple[tuple[int, str], ...] = ()  # player and word of what others have played since then
+    judgement: float | None = None  # of the move, by the judge
 
 
 class Episode:
     """A game against agents, or alone, for somebody who reads and writes texts.
 
-    Whatever raises an error leaves the episode as it was.
-
-    Args:
-        settings: What the episode is like.
-        players: Whom opponents are borrowed from; those of several episodes may be the same.
-        seed: The seed of the game and of the opponent's random numbers, ``0 ... 2**64 - 1``; None for a
-            fresh one.
-
-    Attributes:
-        settings: See above.
-        seed: The seed.
-        seat: The player number of whoever answers.
-        first: The first reply: rules, position, and how to answer.
-        has_ended: Whether the game is over, or lost because of bad answers.
-        was_lost: Whether it was lost because of bad answers.
-
-    Raises:
-        ValueError: A setting does not fit the game, or the opponent is not one that is offered.
-        OpponentError: The opponent failed.
+    ``players`` lend opponents, also to several episodes. Whatever raises an error leaves the episode as it
+    was.
     """
 
     def __init__(self, settings: Settings, players: Players, seed: int | None = None) -> None:
@@ -108,18 +80,13 @@ class Episode:
         return self.settings.mistakes - self._mistakes
 
     def winners(self) -> tuple[int, ...]:
-        """Who has won; the others, if the game was lost because of bad answers."""
+        """Who has won; after too many bad answers, the others."""
         if self.was_lost:
             return tuple(player for player in range(self._game.num_players) if player != self.seat)
         return self._game.winners()
 
     def answer(self, text: str) -> Reply:
-        """Takes a move or a request.
-
-        Raises:
-            ValueError: The episode has ended.
-            OpponentError: The opponent failed.
-        """
+        """Takes a move or a request; ValueError if the episode has ended."""
         if self.has_ended:
             raise ValueError("the episode has ended; begin another one")
         if is_request(text):
@@ -143,7 +110,7 @@ class Episode:
         return Reply("answer", f"{answer}\n\n{left}")
 
     def _mistake(self, reason: str) -> Reply:
-        """Counts a bad answer, and does what too many of them lead to."""
+        """Refuses a bad answer, or forfeits after too many."""
         if self.mistakes_left > 1:
             self._mistakes += 1
             left = f"That was a bad answer; {self._consequence()} after {self.mistakes_left} more."
@@ -185,17 +152,16 @@ class Episode:
         )
 
     def _let_others_play(self, game: BaseGame) -> None:
-        """Plays the others' moves up to the next turn of the seat."""
         while not game.is_over and game.current_player != self.seat:
             choice = self._players.choice(game, self.settings.opponent, self._seed_of_move(game))
             game.play(choice["action"])
 
     def _seed_of_move(self, game: BaseGame) -> int:
-        """A seed for an agent's move, so that it does not matter what the agent was asked before."""
+        """A seed that depends on the position alone, not on what the agent was asked before."""
         return later_seed(opponent_seed(self.seed), game.num_moves)
 
     def _reward(self, game: BaseGame, score: int) -> float:
-        """The reward of the game for a move before which the seat had a score."""
+        """The game's reward for a move; ``score`` is that of the seat before it."""
         if self._kind == SCORE:
             return float(game.scores()[self.seat] - score)
         if not game.is_over:
@@ -216,11 +182,7 @@ class Episode:
 
 
 def require_offered(spec: Any, game: str, players: Players) -> str:
-    """The spec, if it is one of those that players may choose from for a game.
-
-    Raises:
-        ValueError: It is not; the message says how to offer it.
-    """
+    """The spec if players may choose it for a game, else ValueError."""
     offered = [str(entry["spec"]) for entry in players.listed(game)]
     if spec not in offered:
         raise ValueError(
@@ -251,11 +213,6 @@ def judged(game: BaseGame, action: int, players: Players) -> float:
 
     With a perfect judge that would be the advantage of the move: whoever has learned never to lose any of it
     plays perfectly.
-
-    Args:
-        game: The game before the move; it is only read.
-        action: The legal action.
-        players: Whom the champion is borrowed from.
     """
     if rules_of(game.state).name == NMBR9:
         best = int(players.choice(game, f"{CHAMPIONS[NMBR9]}:instant")["action"])

@@ -37,9 +37,6 @@ def describe(game: BaseGame, player: int | None = None) -> str:
 
     Returns:
         Several lines, which hold all that the player may know.
-
-    Raises:
-        ValueError: There is no such player, or the game cannot be told in words.
     """
     last = game.num_players - 1
     reader = game.current_player if player is None else check_between(player, 0, last, "player")
@@ -56,13 +53,7 @@ def describe(game: BaseGame, player: int | None = None) -> str:
 
 
 def news(game: BaseGame, since: int, reader: int) -> tuple[tuple[int, str], ...]:
-    """The moves of others that a player has come to know, each with the number of its player.
-
-    Args:
-        game: The game; it is only read.
-        since: The ``num_public_moves`` of the game when the player was told of it last.
-        reader: The number of the player.
-    """
+    """The moves of others, each with its player, that have become known after so many public moves."""
     plies = islice(game._replay(), since, game.num_public_moves)
     told = ((before.current_player, before.move_text(action)) for before, action in plies)
     return tuple((player, word) for player, word in told if player != reader)
@@ -74,11 +65,7 @@ def notation(game: BaseGame) -> str | None:
 
 
 def moves(game: BaseGame) -> tuple[Group, ...]:
-    """All legal moves by groups; what is on offer but cannot be taken is an empty group.
-
-    Raises:
-        ValueError: The game cannot be told in words.
-    """
+    """All legal moves by groups; what is on offer but cannot be taken is an empty group."""
     return view_of(game).groups(game)
 
 
@@ -126,11 +113,7 @@ def placements(
 
 
 def placements_text(game: BaseGame, group: str | None = None, *, page: int = 1, **wanted: Any) -> str:
-    """A page of :func:`placements` by their words, a line for each orientation; ``wanted`` is as there.
-
-    Raises:
-        ValueError: As there, or there is no such page.
-    """
+    """A page of :func:`placements` by their words, a line for each orientation; ``wanted`` is as there."""
     found = placements(game, group, **wanted)
     pages = max(1, math.ceil(len(found) / PAGE))
     number = check_between(check_at_least_one(page, "page"), 1, pages, "page")
@@ -145,15 +128,7 @@ def placements_text(game: BaseGame, group: str | None = None, *, page: int = 1, 
 
 
 def shapes_text(game: BaseGame, piece: str) -> str:
-    """The shape of any piece of the game in all its orientations.
-
-    Args:
-        game: The game; it is only read.
-        piece: The name of the piece or its number alone, such as ``"patch 17"`` or ``"7"``.
-
-    Raises:
-        ValueError: There is no such piece, or the game cannot be told in words.
-    """
+    """The shape of a piece, such as ``"patch 17"`` or ``"7"``, in all its orientations."""
     view, name = view_of(game), " ".join(str(piece).lower().split())
     name = f"{view.piece} {name}" if name.isdecimal() else name
     shapes = view.shapes(name)
@@ -192,7 +167,7 @@ def parse(game: BaseGame, text: str) -> int:
 
 
 def _only_legal(game: BaseGame, view: View, words: Sequence[str]) -> int:
-    """The only legal action among those that words mean, of which there is at least one."""
+    """The one legal action among words that look like moves."""
     found = {}
     for word in words:
         with suppress(IllegalActionError):
@@ -209,11 +184,7 @@ def _only_legal(game: BaseGame, view: View, words: Sequence[str]) -> int:
 
 
 def view_of(game: BaseGame) -> View:
-    """How a game is told in words.
-
-    Raises:
-        ValueError: It cannot be.
-    """
+    """The module that puts a game in words; ValueError if there is none."""
     name = rules_of(game.state).name
     if name not in _VIEWS:
         raise ValueError(f"the game {short_repr(name)} cannot be told in words; allowed are {listed(_VIEWS)}")
@@ -238,7 +209,6 @@ def _turn(game: BaseGame, reader: int) -> str:
 
 
 def _group(game: BaseGame, name: str) -> Group:
-    """The group of that name or number."""
     groups = moves(game)
     wanted = " ".join(str(name).lower().split())
     for group in groups:
@@ -281,7 +251,7 @@ def _brief(group: Group, word: str) -> str:
 
 
 def _nearest(game: BaseGame, view: View, word: str) -> str:
-    """The legal moves that are most like a word, or all that there are in short."""
+    """The legal moves that are most like a word, or else what is allowed in short."""
     choices: Sequence[Choice] = [choice for group in moves(game) for choice in group.choices]
     ranked = sorted((view.distance(word, choice), choice.action) for choice in choices)
     near = [action for distance, action in ranked[:_NEAREST] if distance < math.inf]

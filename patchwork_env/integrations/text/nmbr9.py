@@ -28,7 +28,7 @@ _MOVE = re.compile(
 )
 _BESIDE = ((0, 1), (1, 0), (0, -1), (-1, 0))
 _TURNED = 2
-"""How many cells' distance another orientation counts."""
+"""The distance that another orientation counts as, in cells."""
 
 Table = dict[Cell, list[int]]
 """For each covered cell the numbers of the tiles on it, from the table up."""

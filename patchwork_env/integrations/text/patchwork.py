@@ -45,7 +45,7 @@ _MOVE = re.compile(
     r"|(?<![\w+])(?<![0-9] )\+(?![\w+])(?! [0-9])|(?<!in )\badvance\b"  # sums are no moves
 )
 _TURNED = 2
-"""How many cells' distance another orientation counts."""
+"""The distance that another orientation counts as, in cells."""
 
 
 def _rules(game: Game) -> str:
@@ -116,7 +116,6 @@ def _choice(action: int, offered: tuple[int, ...]) -> Choice:
 
 
 def _gain(game: Game) -> str:
-    """What advancing does."""
     after, player = game.clone(), game.current_player
     after.play(ADVANCE)
     gained = after.buttons[player] - game.buttons[player]
@@ -129,7 +128,6 @@ def _price(patch: int) -> str:
 
 
 def _why_not_bought(game: Game, patch: int) -> str:
-    """Why an offered patch cannot be bought."""
     buttons = game.buttons[game.current_player]
     return f"too dear, you have {buttons}" if PATCHES[patch].buttons > buttons else "there is no room for it"
 
@@ -180,7 +178,6 @@ def _why_not(game: Game, word: str) -> str:
 
 
 def _why_no_room(game: Game, cells: Cells, row: int, column: int) -> str:
-    """Why a shape cannot lie somewhere on the quilt of the player to move."""
     height, width = extent(cells)
     if not fits(cells, row, column):
         return f"it is {height} high and {width} wide, and would leave the quilt"

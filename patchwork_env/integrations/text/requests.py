@@ -50,11 +50,6 @@ def _phrase(game: BaseGame, name: str) -> str:
 def ask(game: BaseGame, text: str, player: int | None = None) -> str:
     """The answer to a request, which begins with one of :data:`REQUESTS`.
 
-    Args:
-        game: The game; it is only read.
-        text: The request.
-        player: Who asks; None for the player to move.
-
     Raises:
         ValueError: It is no request, or asks for what there is not; the message says what there is.
     """
@@ -75,7 +70,7 @@ def ask(game: BaseGame, text: str, player: int | None = None) -> str:
 
 
 def _details(text: str) -> dict[str, Any]:
-    """The details of a request by the names of the arguments of :func:`placements_text`."""
+    """The arguments of :func:`placements_text` in a request."""
     words = [word for word in re.split(r"[ ,;]+", text) if word and word not in _FILLING]
     details: dict[str, Any] = {}
     while words:

@@ -18,7 +18,6 @@ FORFEITS = ("loss", "random", "greedy")
 JUDGES = ("champion",)
 """Who may judge moves."""
 MOST_TRIES = 1000
-"""The most bad answers, and the most requests, that may be allowed for a move."""
 GAME_OPTIONS = {
     PATCHWORK: ("special_patches", "first_player", "circle"),
     NMBR9: ("players", "order", "deck", "max_digit", "copies", "deck_size"),
@@ -86,14 +85,7 @@ class Settings:
         self.new_game(0)  # tells what is not allowed
 
     def changed(self, given: Mapping[str, Any]) -> Settings:
-        """These settings with others for one episode.
-
-        Args:
-            given: Settings by name, all but ``game``, and options of the game.
-
-        Raises:
-            ValueError: There is no such setting or option, or a value is not allowed.
-        """
+        """These settings with others for one episode: any but ``game``, and options of the game."""
         own = tuple(entry.name for entry in fields(self) if entry.name not in ("game", "options"))
         _require_known(given, (*own, *GAME_OPTIONS[self.game]))
         changes = {name: value for name, value in given.items() if name in own}
@@ -101,11 +93,7 @@ class Settings:
         return replace(self, **changes, options={**self.options, **options})
 
     def new_game(self, seed: int) -> BaseGame:
-        """The game of a seed, or with the circle or the deck that is given.
-
-        Raises:
-            ValueError: An option has a value that is not allowed.
-        """
+        """The game of a seed, or of the circle or deck among the options."""
         dealing = {} if any(name in self.options for name in _DEALT) else {"seed": seed}
         return rules_of(self.game).game(**dealing, **self.options)
 

@@ -14,45 +14,28 @@ _BETWEEN_SHAPES = 3
 
 
 class Choice(NamedTuple):
-    """A legal move.
-
-    Attributes:
-        action: The action.
-        word: Its word in the game's notation, by which it is called.
-        group: The name of the group that it belongs to, such as ``"patch 17"``.
-        orientation: The orientation of the piece that it places; None if it places none.
-        row: The row of the top-left corner of that piece's bounding box, as the notation writes it.
-        column: The column of that corner, as the notation writes it.
-        level: The level on which a tile of NMBR 9 will lie; None for anything else.
-    """
+    """A legal move."""
 
     action: int
-    word: str
-    group: str
-    orientation: int | None = None
-    row: str | None = None
+    word: str  # in the game's notation
+    group: str  # such as ``"patch 17"``
+    orientation: int | None = None  # None if it places no piece
+    row: str | None = None  # of the top-left corner of the piece's bounding box, as the notation writes it
     column: str | None = None
-    level: int | None = None
+    level: int | None = None  # of a tile of NMBR 9
 
 
 class Group(NamedTuple):
-    """Legal moves that belong together, or what is on offer but cannot be taken.
+    """Legal moves that belong together, or what is on offer but cannot be taken."""
 
-    Attributes:
-        name: What the moves are called together, such as ``"advance"`` or ``"patch 17"``.
-        about: A phrase about them.
-        choices: The moves; empty if it cannot be taken, and ``about`` then says why.
-        typical: The index of the one that serves as an example.
-    """
-
-    name: str
-    about: str
+    name: str  # such as ``"advance"`` or ``"patch 17"``
+    about: str  # what the moves do, or why there are none
     choices: tuple[Choice, ...]
-    typical: int = 0
+    typical: int = 0  # the index of an example
 
     @property
     def example(self) -> Choice | None:
-        """A move that makes sense, if there is any; None in an empty group."""
+        """A typical move, if there is any."""
         return self.choices[self.typical] if self.choices else None
 
 

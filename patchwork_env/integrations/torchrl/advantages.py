@@ -113,7 +113,7 @@ class TurnGAE(GAE):
         return tensordict
 
     def value_estimate(self, tensordict: TensorDictBase, **options: Any) -> Tensor:
-        """The targets of the values alone, float32 ``(*batch, time, 1)``; see :meth:`forward`."""
+        """The targets of the values alone, float32 ``(*batch, time, 1)``."""
         return self(tensordict.copy(), **options).get(self.tensor_keys.value_target)
 
     def _next_values(self, next_: TensorDictBase, params: TensorDictBase | None, dim: int) -> Tensor:

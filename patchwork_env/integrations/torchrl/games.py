@@ -107,7 +107,7 @@ class SelfPlayGames(SelfPlayBatch):
         return self.current_players
 
     def seed(self, seed: int | None) -> None:
-        """See :class:`Batch`."""
+        """Begins all games anew."""
         self.reset(seed)
 
     def begin(self, games: Games) -> None:
