@@ -8,19 +8,29 @@ from collections.abc import Callable, Sequence
 from io import TextIOWrapper
 from typing import NoReturn
 
-from patchwork_env.errors import DivergenceError, OpponentError, WorkerError
+from patchwork_env.errors import DivergenceError, OpponentError, UnknownOptionError, WorkerError
 
 ERRORS = (
     *(ValueError, OSError, ImportError, MemoryError),
-    *(OpponentError, WorkerError, DivergenceError),
+    *(OpponentError, WorkerError, DivergenceError, UnknownOptionError),
 )
 """The errors that commands answer with a message instead of a traceback."""
 _LONGEST = 1000
 """The most characters of a message; arguments of any length may be part of it."""
 
 
+class _HelpFormatter(argparse.HelpFormatter):
+    """Keeps the lines of a text that has several, such as the docstring of a module with its examples."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return text if "\n" in text else super()._fill_text(text, width, indent)
+
+
 class CommandParser(argparse.ArgumentParser):
     """A parser whose messages are not longer than people can read."""
+
+    def __init__(self, description: str | None = None, epilog: str | None = None) -> None:
+        super().__init__(description=description, epilog=epilog, formatter_class=_HelpFormatter)
 
     def error(self, message: str) -> NoReturn:
         """Prints the usage and a message, and ends the command."""

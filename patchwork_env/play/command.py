@@ -169,7 +169,7 @@ def _port(text: str) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = CommandParser(
-        description="Opens a page in the browser to play and analyse on. Ctrl-C ends it.",
+        "Opens a page in the browser to play and analyse on. Ctrl-C ends it.",
     )
     parser.add_argument("--game", choices=GAMES, help="the game to begin with (default: the page's)")
     parser.add_argument(

@@ -76,7 +76,7 @@ def _threads(text: str) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = CommandParser(
-        description="Answers queries about games, one line of JSON each, on the standard input and output, "
+        "Answers queries about games, one line of JSON each, on the standard input and output, "
         "until the input ends.",
     )
     parser.add_argument(

@@ -34,7 +34,7 @@ def _run(options: argparse.Namespace) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = CommandParser(
-        description="Serves both games over stdin and stdout by the Model Context Protocol (MCP), to clients "
+        "Serves both games over stdin and stdout by the Model Context Protocol (MCP), to clients "
         "that start this command. It ends with its client.",
     )
     parser.add_argument(

@@ -74,7 +74,7 @@ def _port(text: str) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = CommandParser(
-        description="Serves a game in words to language models that learn, as OpenEnv prescribes: episodes "
+        "Serves a game in words to language models that learn, as OpenEnv prescribes: episodes "
         "over a WebSocket, several sessions at once. Prints its address when it answers. Ctrl-C ends it.",
     )
     parser.add_argument("--game", choices=GAMES, default=PATCHWORK, help="the game (default: patchwork)")

@@ -5,14 +5,12 @@ patchwork-env compare runs/ppo-seed* runs/td-seed* --against greedy --out compar
 patchwork-env compare runs/ppo-seed* --export results
 patchwork-env compare results/*.json --format latex
 
-Runs that differ in nothing but their seeds are one group. A run is the folder of a run, or the file that
---export made of one.
+Runs that differ in nothing but their seeds are one group. docs/evaluation.md says what the statistics are.
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from patchwork_env.core.commands import CommandParser, run_command
@@ -27,10 +25,31 @@ from patchwork_env.learning.reports.comparison import BY, Comparison, compare
 from patchwork_env.learning.reports.comparison_plots import FORMATS, write_figures
 from patchwork_env.learning.reports.run_results import RunResult, read_result, write_result
 
+_BY_HELP = (
+    "what the runs of a group have in common: name (that of the folder without a seed), configuration (apart "
+    f"from the seed), or keys such as algorithm or ppo.epochs (default: {' '.join(BY)})"
+)
+_STATISTICS_HELP = (
+    "student: means with intervals of Student's t; rliable: interquartile means with intervals of the "
+    "stratified bootstrap (default: %(default)s)"
+)
+
 
 def main(arguments: list[str] | None = None, program: str = "training.compare") -> int:
     """The command; returns the exit code."""
-    return run_command(_parser(), _run, arguments, program)
+    parser = CommandParser(__doc__)
+    option = parser.add_argument
+    option("runs", nargs="+", type=Path, metavar="RUN", help="the folder of a run, or a file from --export")
+    option("--against", nargs="+", default=(), metavar="AGENT", help="default: those of the last evaluations")
+    option("--metric", choices=METRICS, help="what is compared (default: win_rate; for nmbr9 score)")
+    option("--by", nargs="+", default=BY, metavar="WHAT", help=_BY_HELP)
+    option("--statistics", choices=STATISTICS, default=next(iter(STATISTICS)), help=_STATISTICS_HELP)
+    add_format(parser)
+    option("--out", type=Path, metavar="DIR", help="also write all tables and figures into DIR")
+    option("--figures", choices=FORMATS, default=FORMATS[0], help="their format (default: %(default)s)")
+    option("--no-footer", action="store_true", help="do not say below figures what they were made with")
+    option("--export", type=Path, metavar="DIR", help="write a small file for every run into DIR, no more")
+    return run_command(parser, _run, arguments, program)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -55,17 +74,7 @@ def _run(options: argparse.Namespace) -> int:
 def write_comparison(
     comparison: Comparison, folder: Path, form: str = FORMATS[0], *, has_footer: bool = True
 ) -> None:
-    """Writes all tables of a comparison, as Markdown, LaTeX and CSV, and its figures into a folder.
-
-    Args:
-        comparison: The comparison.
-        folder: The folder, which is created if it does not exist.
-        form: The format of the figures, ``svg``, ``png`` or ``pdf``.
-        has_footer: Whether lines below the figures say what they were made with.
-
-    Raises:
-        StorageError: The folder cannot be written.
-    """
+    """Writes all tables of a comparison, as Markdown, LaTeX and CSV, and its figures into a folder."""
     csv = {
         "summary": tables.summary_table(comparison),
         "improvement": tables.improvement_table(comparison),
@@ -94,66 +103,3 @@ def _export(results: list[RunResult], folder: Path) -> int:
     for result in results:
         print(write_result(result, folder))
     return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = CommandParser(
-        description="Compares configurations by several runs of each, with different seeds.",
-        epilog="docs/evaluation.md says what the statistics are.",
-    )
-    parser.add_argument(
-        "runs",
-        nargs="+",
-        type=Path,
-        metavar="RUN",
-        help="the folder of a run, or the file of one from --export",
-    )
-    parser.add_argument(
-        "--against",
-        nargs="+",
-        default=(),
-        metavar="AGENT",
-        help="the opponents that count (default: those of the last evaluations, which must be the same)",
-    )
-    parser.add_argument(
-        "--metric", choices=METRICS, help="what is compared (default: win_rate; for nmbr9 score)"
-    )
-    parser.add_argument(
-        "--by",
-        nargs="+",
-        default=BY,
-        metavar="WHAT",
-        help="what the runs of a group have in common: name (that of the folder without a seed), "
-        "configuration (apart from the seed), or keys such as algorithm or ppo.epochs "
-        f"(default: {' '.join(BY)})",
-    )
-    student, _ = STATISTICS
-    parser.add_argument(
-        "--statistics",
-        choices=STATISTICS,
-        default=student,
-        help="rliable: interquartile means, with intervals of the stratified bootstrap "
-        f"(default: {student}, means with intervals of Student's t)",
-    )
-    add_format(parser)
-    parser.add_argument("--out", type=Path, metavar="DIR", help="also write all tables and figures into DIR")
-    parser.add_argument(
-        "--figures",
-        choices=FORMATS,
-        default=FORMATS[0],
-        help=f"the format of figures (default: {FORMATS[0]})",
-    )
-    parser.add_argument(
-        "--no-footer", action="store_true", help="no lines below figures that say what they were made with"
-    )
-    parser.add_argument(
-        "--export",
-        type=Path,
-        metavar="DIR",
-        help="write a small file for every run into DIR, and do nothing else",
-    )
-    return parser
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -7,7 +7,6 @@ patchwork-env compile --game nmbr9
 from __future__ import annotations
 
 import argparse
-import sys
 from contextlib import suppress
 from time import perf_counter
 from typing import Any, cast
@@ -25,7 +24,9 @@ from patchwork_env.learning.evaluation.matches import play_matches
 
 def main(arguments: list[str] | None = None, program: str = "patchwork-env compile") -> int:
     """The command; returns the exit code."""
-    return run_command(_parser(), _run, arguments, program)
+    parser = CommandParser(__doc__)
+    parser.add_argument("--game", choices=GAMES, help="one game alone")
+    return run_command(parser, _run, arguments, program)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -39,9 +40,8 @@ def _run(options: argparse.Namespace) -> int:
         for game in [options.game] if options.game else GAMES:
             _use(game)
     line.clear()
-    print(
-        f"{len(compiled):,} kernels compiled in {perf_counter() - began:.0f} seconds; the others were ready"
-    )
+    seconds = perf_counter() - began
+    print(f"{len(compiled):,} kernels compiled in {seconds:.0f} seconds; the others were ready")
     return 0
 
 
@@ -60,13 +60,3 @@ def _use(name: str) -> None:
             game, agent = new_game(seed=0), agents.load(spec, seed=0)
             if isinstance(agent, IncrementalAnalyst):
                 next(iter(agent.deepen(game)))
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = CommandParser(description="Compiles beforehand what is otherwise compiled at its first use.")
-    parser.add_argument("--game", choices=GAMES, help="one game alone")
-    return parser
-
-
-if __name__ == "__main__":
-    sys.exit(main())

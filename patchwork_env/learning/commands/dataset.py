@@ -4,29 +4,41 @@ patchwork-env dataset champion:instant champion:fast --games 1000 --id patchwork
 patchwork-env dataset nmbr9_champion:instant --players 2 --games 1000 --id nmbr9/self-play/champion-v0
 
 Several agents take seats by turns; a single one plays against itself, or alone where the game has one player.
-`minari.load_dataset` loads the dataset by its id.
+An episode is what one player sees and does in one game. minari.load_dataset loads the dataset by its id.
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from patchwork_env.agents.specs import is_import
 from patchwork_env.core.batches import REWARDS
 from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.core.progress import Bar
-from patchwork_env.errors import UnknownOptionError
-from patchwork_env.learning.commands.match_options import add_set_up, variant_of
+from patchwork_env.learning.commands.match_options import add_games, variant_of
 from patchwork_env.learning.distributed.jobs import add_worker_options, workers_of
 from patchwork_env.learning.evaluation.players import HELP, load_player
 from patchwork_env.learning.system.signals import Interruption, signals_interrupt
 
+_REWARDS_HELP = "for the end of a game, or the points of every move (default: outcome; of one player: score)"
+_PATH_HELP = "the folder of all datasets (default: $MINARI_DATASETS_PATH, or else ~/.minari/datasets)"
+
 
 def main(arguments: list[str] | None = None, program: str = "patchwork-env dataset") -> int:
     """The command; returns the exit code."""
-    return run_command(_parser(), _run, arguments, program)
+    parser = CommandParser(__doc__, HELP)
+    option = parser.add_argument
+    option("agents", metavar="AGENT", nargs="+", help="who plays; a single one against itself")
+    option("--id", required=True, help="of the dataset, such as patchwork/self-play/champion-v0")
+    add_games(parser, "how many are played", 1000)
+    option("--players", type=int, help="for nmbr9: of a game, 1 to 4 (default: as many as there are agents)")
+    option("--rewards", choices=REWARDS, help=_REWARDS_HELP)
+    option("--author", help="who makes the dataset, for its metadata")
+    option("--code-permalink", metavar="URL", help="the code that makes it, for its metadata")
+    option("--minari-path", type=Path, metavar="PATH", help=_PATH_HELP)
+    add_worker_options(parser, 1)
+    return run_command(parser, _run, arguments, program)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -52,8 +64,6 @@ def _run(options: argparse.Namespace) -> int:
                 code_permalink=options.code_permalink,
                 **{name: value for name, value in options_of_game.items() if value is not None},
             )
-    except UnknownOptionError as error:
-        raise ValueError(str(error)) from None
     except Interruption as interruption:
         print(f"stopped by {interruption}: there is no dataset {options.id}", flush=True)
         return 128 + interruption.signal
@@ -61,39 +71,3 @@ def _run(options: argparse.Namespace) -> int:
     print(f"{options.id}: {dataset.total_episodes:,} episodes with {dataset.total_steps:,} decisions")
     print(f"{size} MB in {dataset.storage.data_path}")
     return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = CommandParser(
-        description="Records games of agents as a dataset of Minari. An episode is what one player sees and "
-        "does in one game.",
-        epilog=HELP,
-    )
-    parser.add_argument("agents", metavar="AGENT", nargs="+", help="who plays; a single one against itself")
-    parser.add_argument(
-        "--id", required=True, metavar="ID", help="of the dataset, such as patchwork/self-play/champion-v0"
-    )
-    parser.add_argument("--games", type=int, default=1000, help="how many are played (default: 1000)")
-    add_set_up(parser)
-    parser.add_argument(
-        "--players", type=int, help="for nmbr9: of a game, 1 to 4 (default: as many as there are agents)"
-    )
-    parser.add_argument(
-        "--rewards",
-        choices=REWARDS,
-        help="for the end of a game, or the points of every move (default: outcome; of one player: score)",
-    )
-    parser.add_argument("--author", help="who makes the dataset, for its metadata")
-    parser.add_argument("--code-permalink", metavar="URL", help="the code that makes it, for its metadata")
-    parser.add_argument(
-        "--minari-path",
-        type=Path,
-        metavar="PATH",
-        help="the folder of all datasets (default: $MINARI_DATASETS_PATH, or else ~/.minari/datasets)",
-    )
-    add_worker_options(parser, 1)
-    return parser
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import sys
 
 from patchwork_env.core.checks import check_seed
 from patchwork_env.core.commands import CommandParser, run_command
@@ -37,7 +36,16 @@ from patchwork_env.learning.evaluation.tables import CSV, TEXT, render
 
 def main(arguments: list[str] | None = None, program: str = "training.evaluate") -> int:
     """The command; returns the exit code."""
-    return run_command(_parser(), _run, arguments, program)
+    parser = CommandParser(__doc__, HELP)
+    option = parser.add_argument
+    option("agents", metavar="AGENT", nargs="+", help="the agents that are measured")
+    option("--against", metavar="AGENT", nargs="+", required=True, help="their opponents")
+    option("--seeds", action="store_true", help="the agents are runs of one configuration: sum them up")
+    add_games(parser, "games per opponent, even in patchwork")
+    add_worker_options(parser, 1)
+    add_format(parser)
+    add_json(parser)
+    return run_command(parser, _run, arguments, program)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -45,57 +53,34 @@ def _run(options: argparse.Namespace) -> int:
     repeated = sorted({spec for spec in options.agents if options.agents.count(spec) > 1})
     if repeated:
         raise ValueError(f"agents are measured once; given more than once: {', '.join(repeated)}")
-    if options.seeds and len(options.agents) < 2:
-        raise ValueError("--seeds is for several agents, runs of one configuration; there is one")
-    runs, opponents = (
-        [Participant.load(spec) for spec in specs] for specs in (options.agents, options.against)
-    )
+    runs = [Participant.load(spec) for spec in options.agents]
+    opponents = [Participant.load(spec) for spec in options.against]
     if options.seeds:
         _check_runs(runs)
     results = _play(options, runs, opponents)
     if options.format != TEXT:
         print(render([results[0].set_ups(), matches_table(results)], options.format))
-    matches = [result.as_dict() for result in results]
-    of_runs = [matches[k : k + len(opponents)] for k in range(0, len(matches), len(opponents))]
-    together = over_seeds(of_runs) if options.seeds else []
-    if together and options.format != CSV:
-        print("", render([SEEDS_HEADING, seeds_table(together)], options.format), sep="\n")
     contents = results_as_dict(results, (*runs, *opponents))
-    contents |= {"over_seeds": [entry._asdict() for entry in together]} if together else {}
+    if options.seeds:
+        matches = [result.as_dict() for result in results]
+        together = over_seeds(
+            [matches[k : k + len(opponents)] for k in range(0, len(matches), len(opponents))]
+        )
+        contents["over_seeds"] = [entry._asdict() for entry in together]
+        if options.format != CSV:
+            print("", render([SEEDS_HEADING, seeds_table(together)], options.format), sep="\n")
     write_json(options, contents)
     return 0
 
 
 def _check_runs(agents: list[Participant]) -> None:
-    """Raises ValueError unless the agents have weights, and all of them others."""
+    """Raises ValueError unless there are several agents, each with weights of its own."""
+    if len(agents) < 2:
+        raise ValueError("--seeds is for several agents, runs of one configuration; there is one")
     without = [agent.name for agent in agents if agent.weights is None]
     if without:
         raise ValueError(f"--seeds is for checkpoints of runs; without weights: {', '.join(without)}")
     check_independent(((agent.name, str(agent.weights)) for agent in agents), "weights")
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = CommandParser(
-        description="Measures an agent against others, with the same circles or decks.",
-        epilog=HELP,
-    )
-    parser.add_argument(
-        "agents",
-        metavar="AGENT",
-        nargs="+",
-        help="the agents that are measured",
-    )
-    parser.add_argument("--against", metavar="AGENT", nargs="+", required=True, help="its opponents")
-    parser.add_argument(
-        "--seeds",
-        action="store_true",
-        help="the agents are runs of one configuration with different seeds: say what they reach together",
-    )
-    add_games(parser, "opponent")
-    add_worker_options(parser, 1)
-    add_format(parser)
-    add_json(parser)
-    return parser
 
 
 def _play(
@@ -118,7 +103,3 @@ def _play(
             if options.format == TEXT:
                 bar.print(result.table())
         return results
-
-
-if __name__ == "__main__":
-    sys.exit(main())

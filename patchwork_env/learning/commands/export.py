@@ -8,7 +8,6 @@ patchwork-env evaluate policy.onnx --against greedy
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from patchwork_env import agents
@@ -20,7 +19,11 @@ from patchwork_env.core.files import check_file_path, write_bytes
 
 def main(arguments: list[str] | None = None, program: str = "training.export") -> int:
     """The command; returns the exit code."""
-    return run_command(_parser(), _run, arguments, program)
+    parser = CommandParser(__doc__)
+    option = parser.add_argument
+    option("checkpoint", metavar="CHECKPOINT", help="a folder, or the name of a policy of the package")
+    option("--out", type=Path, metavar="PATH", default=Path("policy.onnx"), help="default: %(default)s")
+    return run_command(parser, _run, arguments, program)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -30,7 +33,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def export_policy(spec: str, out: Path) -> int:
-    """Writes a policy as an ONNX file, complete or not at all; one that exists is replaced.
+    """Writes a policy as an ONNX file, complete or not at all, in place of one that exists.
 
     The spec is the path of a checkpoint folder, or the name of a policy that comes with the package.
     :mod:`patchwork_env.agents.patchwork.onnx_agent` describes the model. Returns the size of the file in
@@ -41,51 +44,20 @@ def export_policy(spec: str, out: Path) -> int:
         FileNotFoundError: There is no checkpoint, or no folder for the file.
         ModuleNotFoundError: A library of the extra ``export`` is not installed.
     """
-    _check_out(out)
+    if out.suffix != ONNX_SUFFIX:
+        raise ValueError(
+            f"--out is {str(out)!r}; its name must end with {ONNX_SUFFIX}, which makes it an agent"
+        )
+    check_file_path(out, "--out")
     agent, path = agents.load(spec), agents.path_of(spec)
     with from_extra("export", "exports need"):
         from patchwork_env.agents.checkpoints import read_description
         from patchwork_env.agents.patchwork.mlp import MlpNetwork
         from patchwork_env.agents.patchwork.onnx_export import policy_to_onnx
         from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
-    network = getattr(agent, "network", None)
-    if (
-        path is None
-        or not isinstance(network, PatchworkNetwork | MlpNetwork)
-        or getattr(agent, "sample", False)
-    ):
+    network, samples = getattr(agent, "network", None), getattr(agent, "sample", False)
+    if path is None or samples or not isinstance(network, PatchworkNetwork | MlpNetwork):
         raise ValueError(f"{spec!r} cannot be exported; give the checkpoint of a policy, without options")
     contents = policy_to_onnx(network, read_description(path)["info"])
     write_bytes(out, contents)
     return len(contents)
-
-
-def _check_out(out: Path) -> None:
-    if out.suffix != ONNX_SUFFIX:
-        raise ValueError(
-            f"--out is {str(out)!r}; its name must end with {ONNX_SUFFIX}, which makes it an agent"
-        )
-    check_file_path(out, "--out")
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = CommandParser(
-        description="Writes the policy of a checkpoint as an ONNX file, which plays without PyTorch.",
-    )
-    parser.add_argument(
-        "checkpoint",
-        metavar="CHECKPOINT",
-        help="the folder of a checkpoint, or the name of a policy that comes with the package",
-    )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        metavar="PATH",
-        default=Path("policy.onnx"),
-        help="the file that is written (default: %(default)s)",
-    )
-    return parser
-
-
-if __name__ == "__main__":
-    sys.exit(main())

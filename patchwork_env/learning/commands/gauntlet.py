@@ -3,13 +3,12 @@
 patchwork-env gauntlet runs/ppo/final --json result.json
 patchwork-env gauntlet my_module:my_function
 
-In Python: ``play_gauntlet(my_function)`` of :mod:`patchwork_env.learning.evaluation`.
+In Python: play_gauntlet(my_function) of patchwork_env.learning.evaluation.
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from patchwork_env.core.commands import CommandParser, run_command
@@ -17,27 +16,40 @@ from patchwork_env.core.progress import Bar
 from patchwork_env.core.threads import usable_cores
 from patchwork_env.learning.commands.match_options import add_format, add_json, check_json, write_json
 from patchwork_env.learning.distributed.jobs import add_worker_options, workers_of
-from patchwork_env.learning.evaluation.gauntlet import (
-    LATEST,
-    VERSIONS,
-    GauntletResult,
-    games_of_gauntlet,
-    play_gauntlet,
-)
+from patchwork_env.learning.evaluation.gauntlet import LATEST, VERSIONS, games_of_gauntlet, play_gauntlet
 from patchwork_env.learning.evaluation.players import HELP
 from patchwork_env.learning.system.signals import Interruption, signals_interrupt
 
 
 def main(arguments: list[str] | None = None, program: str = "training.gauntlet") -> int:
     """The command; returns the exit code: 0, 2 for an error, 128 + the number of a signal that stopped it."""
-    return run_command(_parser(), _run, arguments, program)
+    parser = CommandParser(__doc__, HELP)
+    option = parser.add_argument
+    option("agent", metavar="AGENT", help="the agent that is measured")
+    option("--version", type=int, default=LATEST, help=f"one of {VERSIONS} (default: the latest, {LATEST})")
+    option("--games", type=int, metavar="N", help="at most N games against each member, for a trial")
+    option("--skip", nargs="+", default=[], metavar="MEMBER", help="leave out members; the result says so")
+    option("--folder", type=Path, metavar="DIR", help="keep the games here, to go on after a stop")
+    add_worker_options(parser, usable_cores())
+    add_format(parser)
+    add_json(parser)
+    return run_command(parser, _run, arguments, program)
 
 
 def _run(options: argparse.Namespace) -> int:
     check_json(options)
+    games = games_of_gauntlet(options.version, options.games, options.skip)
     try:
-        with signals_interrupt():
-            result = _play(options)
+        with signals_interrupt(), Bar(games, "games") as bar:
+            result = play_gauntlet(
+                options.agent,
+                version=options.version,
+                games=options.games,
+                skip=options.skip,
+                workers=workers_of(options),
+                folder=options.folder,
+                progress=bar.update,
+            )
     except Interruption as interruption:
         kept = f"; the same command goes on with what is in {options.folder}" if options.folder else ""
         print(f"stopped by {interruption}{kept}", flush=True)
@@ -45,45 +57,3 @@ def _run(options: argparse.Namespace) -> int:
     print(result.table(options.format))
     write_json(options, result.as_dict())
     return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = CommandParser(
-        description="Measures an agent against a fixed pool of reference players, on a fixed scale.",
-        epilog=HELP,
-    )
-    parser.add_argument("agent", metavar="AGENT", help="the agent that is measured")
-    add_json(parser)
-    parser.add_argument(
-        "--version", type=int, default=LATEST, help=f"one of {VERSIONS} (default: the latest, {LATEST})"
-    )
-    parser.add_argument(
-        "--games", type=int, metavar="N", help="at most N games against each member, for a trial"
-    )
-    parser.add_argument(
-        "--skip", nargs="+", default=[], metavar="MEMBER", help="leave out members; the result says so"
-    )
-    parser.add_argument(
-        "--folder", type=Path, metavar="DIR", help="keep the games here, to go on after a stop"
-    )
-    add_worker_options(parser, usable_cores())
-    add_format(parser)
-    return parser
-
-
-def _play(options: argparse.Namespace) -> GauntletResult:
-    games = games_of_gauntlet(options.version, options.games, options.skip)
-    with Bar(games, "games") as bar:
-        return play_gauntlet(
-            options.agent,
-            version=options.version,
-            games=options.games,
-            skip=options.skip,
-            workers=workers_of(options),
-            folder=options.folder,
-            progress=bar.update,
-        )
-
-
-if __name__ == "__main__":
-    sys.exit(main())

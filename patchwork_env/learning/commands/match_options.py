@@ -15,44 +15,26 @@ from patchwork_env.nmbr9.components import ORDERS
 from patchwork_env.patchwork.components import VARIANTS
 
 
-def add_games(parser: argparse.ArgumentParser, per: str) -> None:
-    """Adds ``--games`` and what :func:`add_set_up` adds.
-
-    Args:
-        parser: The parser of the command.
-        per: What has so many games: an opponent or a pairing.
-    """
-    parser.add_argument(
-        "--games", type=int, default=400, help=f"games per {per}, even in patchwork (default: 400)"
-    )
-    add_set_up(parser)
+def add_games(parser: argparse.ArgumentParser, most: str, default: int = 400) -> None:
+    """Adds ``--games``, ``--seed``, ``--game`` and the options of the games; ``most`` describes the first."""
+    option = parser.add_argument
+    option("--games", type=int, default=default, help=f"{most} (default: {default})")
+    option("--seed", type=int, default=0, help="of circles or decks, and of agents (default: 0)")
+    option("--game", choices=GAMES, help="default: the only one that all agents play, or else patchwork")
+    track, cards = "for patchwork: the print of the time track", "for nmbr9: what is known of later cards"
+    option("--special-patches", choices=VARIANTS, help=f"{track} (default: {VARIANTS[0]})")
+    option("--order", choices=ORDERS, help=f"{cards} (default: {ORDERS[0]})")
 
 
-def add_set_up(parser: argparse.ArgumentParser) -> None:
-    """Adds ``--seed``, ``--game`` and the options of the games."""
-    parser.add_argument(
-        "--seed", type=int, default=0, help="the seed of circles or decks, and of agents (default: 0)"
-    )
-    parser.add_argument(
-        "--game", choices=GAMES, help="default: the only one that all agents play, or else patchwork"
-    )
-    parser.add_argument(
-        "--special-patches",
-        choices=VARIANTS,
-        help=f"for patchwork: the print of the time track (default: {VARIANTS[0]})",
-    )
-    parser.add_argument(
-        "--order",
-        choices=ORDERS,
-        help=f"for nmbr9: what is known of the cards to come (default: {ORDERS[0]})",
-    )
+def variant_of(options: argparse.Namespace) -> dict[str, Any]:
+    """The options of the games by name; see ``runners.check_variant``."""
+    return {"special_patches": options.special_patches, "order": options.order}
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:
     """Adds ``--format``."""
-    parser.add_argument(
-        "--format", choices=FORMATS, default=TEXT, help=f"the format of what is printed (default: {TEXT})"
-    )
+    text = "the format of what is printed (default: %(default)s)"
+    parser.add_argument("--format", choices=FORMATS, default=TEXT, help=text)
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -61,17 +43,12 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def check_json(options: argparse.Namespace) -> None:
-    """Finds out before anything is played that the file of ``--json`` cannot be written."""
+    """Raises before anything is played if the file of ``--json`` cannot be written."""
     if options.json:
         check_file_path(options.json, "--json")
 
 
 def write_json(options: argparse.Namespace, contents: Mapping[str, Any]) -> None:
-    """Writes the file of ``--json``, if it was asked for."""
+    """Writes the file of ``--json``, if there is to be one."""
     if options.json:
         write_text(options.json, json.dumps(contents, indent=2) + "\n")
-
-
-def variant_of(options: argparse.Namespace) -> dict[str, Any]:
-    """The options of the games by name; see ``runners.check_variant``."""
-    return {"special_patches": options.special_patches, "order": options.order}

@@ -8,7 +8,6 @@ patchwork-env sweep --resume runs/quick-sweep
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -41,22 +40,17 @@ from patchwork_env.learning.system.signals import Interruption, signals_interrup
 if TYPE_CHECKING:
     from patchwork_env.learning.sweeps.sweep import Settings, Sweep
 
-_OF_NEW = (
-    "param",
-    "set",
-    "trials",
-    "seed",
-    "sampler",
-    "metric",
-    "against",
-    "scheduler",
-    "grace",
-    "reduction",
-)
+_OF_ASHA = ("grace", "reduction")
+_OF_NEW = ("param", "set", "trials", "seed", "sampler", "metric", "against", "scheduler", *_OF_ASHA, "out")
 """The options that a sweep that is resumed does not take."""
 _OPPONENT = "greedy"
 """The opponent that trials are compared by, if it is one of the configuration's; or else its last one."""
 _LARGEST_REDUCTION = 1000
+_EPILOG = f"A FORM is one of {', '.join(FORMS.values())}; quote it, for shells know parentheses."
+_SAMPLER_HELP = "how values are drawn: independently, or where those of earlier trials were good (random)"
+_GRACE_HELP = "asha: steps before which no trial ends (total_steps / reduction²)"
+_WORKERS_HELP = "trials at the same time (default: as many as there are processors for, or as before)"
+_CLUSTER_HELP = "let a Ray cluster train: local, a new one on this machine; auto; or host:port"
 
 
 def main(arguments: list[str] | None = None, program: str = "training.sweep") -> int:
@@ -65,7 +59,29 @@ def main(arguments: list[str] | None = None, program: str = "training.sweep") ->
     It is 0 if a trial has finished, 2 if none has and for an error, and 128 + the number of a signal that
     stopped the sweep.
     """
-    return run_command(_parser(), _run, arguments, program)
+    parser = CommandParser(__doc__, _EPILOG)
+    option = parser.add_argument
+    option("name", nargs="?", metavar="NAME", help="a configuration: a name or a path")
+    option("--config", metavar="FILE", help="the same as NAME")
+    option("--resume", type=Path, metavar="SWEEP_DIR", help="go on with a sweep as it is")
+    for flag, form, text in (
+        ("--param", "KEY=FORM", "keys of the configuration to vary, and how"),
+        ("--set", "KEY=VALUE", "override keys of the configuration in all trials"),
+    ):
+        option(flag, action="extend", default=[], metavar=form, nargs="+", help=text)
+    option("--trials", type=int, metavar="N", help="trials for each combination of the grids (default: 1)")
+    option("--seed", type=int, help="seed of the values that are drawn (default: 0)")
+    option("--sampler", choices=SAMPLERS, help=_SAMPLER_HELP)
+    option("--metric", choices=METRICS, help="what trials are compared by (win_rate; for nmbr9 score)")
+    option("--against", metavar="AGENT", help=f"the opponent of this metric ({_OPPONENT}, or the last one)")
+    option("--scheduler", choices=("none", "asha"), help="what ends trials early (none)")
+    option("--grace", type=int, metavar="STEPS", help=_GRACE_HELP)
+    option("--reduction", type=int, metavar="N", help="asha: one trial in N goes on (3)")
+    option("--out", type=Path, metavar="DIR", help="folder of the sweep (default: runs/NAME-sweep)")
+    option("--workers", type=int, metavar="N", help=_WORKERS_HELP)
+    option("--cluster", metavar="ADDRESS", help=_CLUSTER_HELP)
+    parser.set_defaults(fail=parser.error, folder=None)
+    return run_command(parser, _run, arguments, program)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -73,9 +89,9 @@ def _run(options: argparse.Namespace) -> int:
     if (options.config is None) == (options.resume is None):
         options.fail("give NAME or --config for a new sweep, or --resume")
     if options.resume:
-        _refuse(options, (*_OF_NEW, "out"), "new sweeps")
+        _refuse(options, _OF_NEW, "new sweeps")
     if options.scheduler != "asha":
-        _refuse(options, ("grace", "reduction"), "--scheduler asha")
+        _refuse(options, _OF_ASHA, "--scheduler asha")
     try:
         with signals_interrupt(), ExitStack() as stack:
             sweep = _resumed(options, stack) if options.resume else _new(options, stack)
@@ -87,63 +103,9 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _refuse(options: argparse.Namespace, names: Sequence[str], of: str) -> None:
-    given = [f"--{name}" for name in names if getattr(options, name) not in (None, [])]
-    if given:
-        options.fail(f"{', '.join(given)}: only for {of}")
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = CommandParser(
-        description="Trains runs that differ in some values of one configuration, and compares them.",
-        epilog=f"A FORM is one of {', '.join(FORMS.values())}; quote it, for shells know parentheses.",
-    )
-    parser.add_argument("name", nargs="?", metavar="NAME", help="a configuration: a name or a path")
-    parser.add_argument("--config", metavar="FILE", help="the same as NAME")
-    parser.add_argument("--resume", type=Path, metavar="SWEEP_DIR", help="go on with a sweep as it is")
-    for flag, form, text in (
-        ("--param", "KEY=FORM", "keys of the configuration to vary, and how"),
-        ("--set", "KEY=VALUE", "override keys of the configuration in all trials"),
-    ):
-        parser.add_argument(flag, action="extend", default=[], metavar=form, nargs="+", help=text)
-    parser.add_argument(
-        "--trials", type=int, metavar="N", help="trials for each combination of the grids (default: 1)"
-    )
-    parser.add_argument("--seed", type=int, help="seed of the values that are drawn (default: 0)")
-    parser.add_argument(
-        "--sampler",
-        choices=SAMPLERS,
-        help="how values are drawn: independently, or where those of earlier trials were good (random)",
-    )
-    parser.add_argument(
-        "--metric", choices=METRICS, help="what trials are compared by (win_rate; for nmbr9 score)"
-    )
-    parser.add_argument(
-        "--against", metavar="AGENT", help=f"the opponent of this metric ({_OPPONENT}, or the last one)"
-    )
-    parser.add_argument("--scheduler", choices=("none", "asha"), help="what ends trials early (none)")
-    parser.add_argument(
-        "--grace",
-        type=int,
-        metavar="STEPS",
-        help="asha: steps before which no trial ends (total_steps / reduction²)",
-    )
-    parser.add_argument("--reduction", type=int, metavar="N", help="asha: one trial in N goes on (3)")
-    parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="folder of the sweep; default runs/NAME-sweep"
-    )
-    parser.add_argument(
-        "--workers",
-        type=int,
-        metavar="N",
-        help="trials at the same time; default: as many as there are processors for, or as before",
-    )
-    parser.add_argument(
-        "--cluster",
-        metavar="ADDRESS",
-        help="let a Ray cluster train: local, a new one on this machine; auto; or host:port",
-    )
-    parser.set_defaults(fail=parser.error, folder=None)
-    return parser
+    present = [f"--{name}" for name in names if getattr(options, name) not in (None, [])]
+    if present:
+        options.fail(f"{', '.join(present)}: only for {of}")
 
 
 # --- new sweeps and old ones ------------------------------------------------------------------------------
@@ -277,7 +239,3 @@ def _report(sweep: Sweep) -> int:
         f"score {score:.1f}, score difference {difference:.1f}"
     )
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -30,10 +30,29 @@ from patchwork_env.learning.reports.tournament_plots import write_results
 from patchwork_env.learning.runs.folder import rungs
 from patchwork_env.learning.system.signals import Interruption, signals_interrupt
 
+_FORFEITS_HELP = (
+    "an agent that fails loses the game; else its failure is an error once the others have played"
+)
+_ANCHOR_HELP = "the agent whose rating is fixed (default: random if it takes part, or else the mean of all)"
+
 
 def main(arguments: list[str] | None = None, program: str = "training.tournament") -> int:
     """The command; returns the exit code: 0, 2 for an error, 128 + the number of a signal that stopped it."""
-    return run_command(_parser(), _run, arguments, program)
+    parser = CommandParser(__doc__, HELP)
+    option = parser.add_argument
+    option("agents", metavar="AGENT", nargs="*", help="who takes part; also beside a ladder")
+    option("--ladder", type=Path, metavar="RUN_DIR", help="checkpoints of this run take part")
+    option("--count", type=int, default=8, help="how many checkpoints (default: 8)")
+    option("--out", type=Path, metavar="DIR", help="the folder of the tournament (default: RUN_DIR/ladder)")
+    option("--resume", action="store_true", help="go on with the tournament in DIR as it is")
+    option("--forfeits", action="store_true", help=_FORFEITS_HELP)
+    add_games(parser, "games per pairing, even in patchwork")
+    option("--anchor", metavar="AGENT", help=_ANCHOR_HELP)
+    option("--anchor-rating", type=float, default=0.0, help="the rating at which it is fixed (default: 0)")
+    add_worker_options(parser, usable_cores())
+    add_format(parser)
+    parser.set_defaults(fail=parser.error)
+    return run_command(parser, _run, arguments, program)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -42,53 +61,17 @@ def _run(options: argparse.Namespace) -> int:
     if options.resume and options.agents:
         options.fail("--resume takes the agents from DIR; give none")
     options.out = options.out or options.ladder / "ladder"
-    tournament = _enter(options)
+    anchor = options.anchor, options.anchor_rating
+    if options.resume:
+        tournament = Tournament.resume(options.out, *anchor, options.forfeits)
+    else:
+        ladder = [] if options.ladder is None else rungs(options.ladder, options.count)
+        agents, variant = [*(rung.spec for rung in ladder), *options.agents], variant_of(options)
+        about = agents, options.games, options.seed, variant, *anchor, ladder, options.game
+        tournament = Tournament.enter(*about, options.forfeits)
     workers = workers_of(options)
     plots.check_installed()
     return _play(options, tournament, workers)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = CommandParser(
-        description="A round robin: everybody against everybody with the same circles or decks.",
-        epilog=HELP,
-    )
-    parser.add_argument("agents", metavar="AGENT", nargs="*", help="who takes part; also beside a ladder")
-    parser.add_argument("--ladder", type=Path, metavar="RUN_DIR", help="checkpoints of this run take part")
-    parser.add_argument("--count", type=int, default=8, help="how many checkpoints (default: 8)")
-    parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="the folder of the tournament (default: RUN_DIR/ladder)"
-    )
-    parser.add_argument("--resume", action="store_true", help="go on with the tournament in DIR as it is")
-    parser.add_argument(
-        "--forfeits",
-        action="store_true",
-        help="an agent that fails loses the game; else its failure is an error once the others have played",
-    )
-    add_games(parser, "pairing")
-    parser.add_argument(
-        "--anchor",
-        metavar="AGENT",
-        help="the agent whose rating is fixed (default: random if it takes part, or else the mean of all)",
-    )
-    parser.add_argument(
-        "--anchor-rating", type=float, default=0.0, help="the rating at which it is fixed (default: 0)"
-    )
-    add_worker_options(parser, usable_cores())
-    add_format(parser)
-    parser.set_defaults(fail=parser.error)
-    return parser
-
-
-def _enter(options: argparse.Namespace) -> Tournament:
-    anchor = options.anchor, options.anchor_rating
-    if options.resume:
-        return Tournament.resume(options.out, *anchor, options.forfeits)
-    ladder = [] if options.ladder is None else rungs(options.ladder, options.count)
-    agents = [*(rung.spec for rung in ladder), *options.agents]
-    variant = variant_of(options)
-    about = agents, options.games, options.seed, variant, *anchor, ladder, options.game
-    return Tournament.enter(*about, options.forfeits)
 
 
 def _play(options: argparse.Namespace, tournament: Tournament, workers: Workers) -> int:
@@ -113,7 +96,3 @@ def _play(options: argparse.Namespace, tournament: Tournament, workers: Workers)
     write_results(options.out, tournament, standings)
     print(f"\nresults and plots: {options.out}", file=sys.stdout if options.format == TEXT else sys.stderr)
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

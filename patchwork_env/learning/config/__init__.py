@@ -13,7 +13,6 @@ from patchwork_env.learning.config.loading import (
 from patchwork_env.learning.config.registry import (
     CONFIGS,
     algorithms,
-    class_named,
     find_config,
     trainer_class,
 )
@@ -50,7 +49,6 @@ __all__ = [
     "algorithms",
     "changes_learning",
     "check_memory",
-    "class_named",
     "differences",
     "dump_config",
     "explain",

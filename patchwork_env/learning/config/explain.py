@@ -12,8 +12,7 @@ from patchwork_env.core.checks import as_texts
 from patchwork_env.core.names import nearest
 from patchwork_env.errors import ConfigError
 from patchwork_env.learning.config.registry import DEFAULT_ALGORITHM, algorithms
-from patchwork_env.learning.config.run_config import RunConfig
-from patchwork_env.learning.config.sections import Schedule, section_of
+from patchwork_env.learning.config.sections import Schedule
 
 _TYPES = {
     "integer": "integer",
@@ -33,14 +32,7 @@ _BOUNDS = {
 
 
 class Key(NamedTuple):
-    """A key of a configuration.
-
-    Attributes:
-        name: The full name of the key, with its sections.
-        type: The type and the bounds, in words.
-        default: The default as YAML.
-        description: Sentences that say what the key does.
-    """
+    """A key of a configuration: its full name, and in words its type, its default and what it does."""
 
     name: str
     type: str
@@ -66,49 +58,46 @@ def explain(names: Sequence[str] = ()) -> str:
         ConfigError: There is no such key; the message names the nearest one.
     """
     names = as_texts(names, "names", ConfigError)
-    by_algorithm = {name: list(keys_of(config)) for name, config in algorithms().items()}
-    told = [*by_algorithm.values(), by_algorithm[DEFAULT_ALGORITHM]]  # the last one speaks for shared keys
-    keys = {key.name: key for listed in told for key in listed}
+    by_algorithm = {name: {key.name: key for key in keys_of(kind())} for name, kind in algorithms().items()}
+    keys: dict[str, Key] = {}
+    for own in (
+        *by_algorithm.values(),
+        by_algorithm[DEFAULT_ALGORITHM],
+    ):  # it has the defaults of shared keys
+        keys |= own
     keys["algorithm"] = keys["algorithm"]._replace(type=" | ".join(by_algorithm))
     if not names:
-        shared = [key for key in keys if all(key in {k.name for k in ks} for ks in by_algorithm.values())]
-        return "\n".join(str(keys[key]) for key in shared)
-    found: dict[str, Key] = {}
+        return "\n".join(
+            str(key) for key in keys.values() if all(key.name in own for own in by_algorithm.values())
+        )
+    explained: dict[str, Key] = {}
     for name in names:
-        if name in by_algorithm:
-            found |= {key.name: key for key in by_algorithm[name]}
-            continue
-        parts = name.split(".")
-        fitting = [
-            key
+        fitting = by_algorithm.get(name) or {
+            key: keys[key]
             for key in keys
-            if key.split(".")[: len(parts)] == parts or key.split(".")[-len(parts) :] == parts
-        ]
+            if f".{key}".endswith(f".{name}") or f"{key}.".startswith(f"{name}.")
+        }
         if not fitting:
             known = [*by_algorithm, *keys, *(key.rpartition(".")[2] for key in keys)]
             close = nearest(name, known)
             hint = f"did you mean {close!r}?" if close else f"algorithms are {', '.join(by_algorithm)}"
             raise ConfigError(f"--explain {name[:80]}: there is no such key; {hint}")
-        found |= {key: keys[key] for key in fitting}
-    return "\n".join(map(str, found.values()))
+        explained |= fitting
+    return "\n".join(map(str, explained.values()))
 
 
-def keys_of(kind: type[RunConfig]) -> Iterator[Key]:
-    """All keys of the configuration of an algorithm and of its sections, in their order."""
-    yield from _keys_of(kind, kind(), "")
-
-
-def _keys_of(kind: type[BaseModel], defaults: BaseModel, prefix: str) -> Iterator[Key]:
-    properties = kind.model_json_schema()["properties"]
-    for name, field in kind.model_fields.items():
-        default, section = getattr(defaults, name), section_of(kind, name)
-        if section is Schedule:
-            text = f"{{start: {default.start:g}, end: {default.end:g}, curve: {default.curve}}}"
-            yield Key(prefix + name, "number or schedule", text, field.description or "")
-        elif section is not None:
-            yield from _keys_of(section, default, f"{prefix}{name}.")
+def keys_of(section: BaseModel, prefix: str = "") -> Iterator[Key]:
+    """All keys of a configuration and of its sections in their order, with their values as defaults."""
+    properties = type(section).model_json_schema()["properties"]
+    for name, field in type(section).model_fields.items():
+        value, description = getattr(section, name), field.description or ""
+        if isinstance(value, Schedule):
+            text = f"{{start: {value.start:g}, end: {value.end:g}, curve: {value.curve}}}"
+            yield Key(prefix + name, "number or schedule", text, description)
+        elif isinstance(value, BaseModel):
+            yield from keys_of(value, f"{prefix}{name}.")
         else:
-            yield Key(prefix + name, _type_of(properties[name]), _text_of(default), field.description or "")
+            yield Key(prefix + name, _type_of(properties[name]), _text_of(value), description)
 
 
 def _type_of(schema: dict[str, Any]) -> str:

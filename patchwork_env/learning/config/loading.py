@@ -1,6 +1,6 @@
-"""Reading configurations: defaults, then a YAML file, then overrides; mistakes are answered by messages.
+"""Reading configurations: defaults, then a YAML file, then overrides.
 
-A message about a mistake names the key, where it was given, and the nearest known key.
+The message about a mistake names the key, where its value comes from, and the nearest known key.
 """
 
 from __future__ import annotations
@@ -61,7 +61,11 @@ NAMES: Mapping[str, str] = {
 _MOST_BYTES = 2**18
 """The largest file of a configuration."""
 _MOST_PROBLEMS = 5
-"""How many of the things that are wrong a message tells."""
+"""How many of the things that are wrong a message names."""
+_MOST_DOTS = 16
+"""How deep the key of an override may lie."""
+_KINDS = {"tuple_type": "it must be a list", "model_type": "it must be a section"}
+"""The words of YAML for errors that pydantic puts in those of Python."""
 
 
 def load_config(source: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
@@ -135,7 +139,7 @@ def _apply_override(tree: dict[str, Any], override: str) -> str:
     source = f"--set {one_line(override)}"
     if not equals or not key:
         raise ConfigError(f"{source}: must have the form key=value")
-    *sections, name = key.split(".", maxsplit=_DEEPEST)
+    *sections, name = key.split(".", maxsplit=_MOST_DOTS)
     for section in sections:
         tree = tree.setdefault(section, {})
         if not isinstance(tree, dict):
@@ -170,25 +174,21 @@ def _source(key: str, path: Path, overrides: Sequence[str]) -> str:
 def _explain(problem: Any, kind: type[RunConfig]) -> str:
     """What is wrong, mostly in the words of pydantic."""
     location = tuple(map(str, problem["loc"]))
-    key, message = one_line(".".join(location)), one_line(problem["msg"].removeprefix("Value error, "))
-    match problem["type"]:
-        case "extra_forbidden":
-            return _explain_unknown(location, kind)
-        case "invalid_key":
-            return f"the key {key} must be a text"
-        case "tuple_type":
-            message = "it must be a list"
-        case "model_type":
-            message = f"it must be a section with the keys {', '.join(_keys_beside((*location, ''), kind))}"
+    key, value = one_line(".".join(location)), problem["input"]
+    message = one_line(problem["msg"].removeprefix("Value error, "))
+    if problem["type"] == "extra_forbidden":
+        return _explain_unknown(location, kind)
+    if problem["type"] == "invalid_key":
+        return f"the key {key} must be a text"
+    message = _KINDS.get(problem["type"], message)
     if not key:
         return message
-    if isinstance(problem["input"], dict) and problem["type"] == "value_error":
-        return f"{key}: {message}"  # about several values of the section
-    return f"{key} is {short_repr(problem['input'])}: {message}"
+    is_of_several_values = isinstance(value, dict) and problem["type"] == "value_error"
+    return f"{key}: {message}" if is_of_several_values else f"{key} is {short_repr(value)}: {message}"
 
 
 def _explain_unknown(location: tuple[str, ...], kind: type[RunConfig]) -> str:
-    """What the name of a key may mean that is not known: the nearest in the section, or else anywhere."""
+    """What an unknown key may mean: the nearest name in the section, or else anywhere."""
     key, name = one_line(".".join(location)), location[-1]
     readers = [reader for reader, other in algorithms().items() if section_of(other, key)]
     if readers:
@@ -196,7 +196,10 @@ def _explain_unknown(location: tuple[str, ...], kind: type[RunConfig]) -> str:
             f"the section {short_repr(key)} is of no use to the algorithm {kind().algorithm!r}; "
             f"it is read by {', '.join(readers)}"
         )
-    beside = {own: ".".join((*location[:-1], own)) for own in _keys_beside(location, kind)}
+    section: type[BaseModel] = kind
+    for part in location[:-1]:
+        section = section_of(section, part) or section
+    beside = {own: ".".join((*location[:-1], own)) for own in section.model_fields}
     if (here := beside.get(NAMES.get(name, ""))) is not None:
         return f"{key!r} is called {here!r} here"
     anywhere = {full.rpartition(".")[2]: full for full in reversed(section_keys(kind))}
@@ -206,55 +209,26 @@ def _explain_unknown(location: tuple[str, ...], kind: type[RunConfig]) -> str:
     return f"unknown key {key!r}; known are {', '.join(beside)}"
 
 
-def _keys_beside(location: tuple[str, ...], kind: type[BaseModel]) -> list[str]:
-    """The keys of the section in which a key lies."""
-    for name in location[:-1]:
-        inner = section_of(kind, name)
-        assert inner is not None
-        kind = inner
-    return list(kind.model_fields)
-
-
 # --- YAML -------------------------------------------------------------------------------------------------
-
-_DEEPEST = 16
-"""How deep lists and mappings may be nested."""
 
 
 class _YamlLoader(yaml.SafeLoader):
-    """YAML in which ``1e-3`` is a number, as in other languages, and which can do no harm.
+    """YAML in which ``1e-3`` is a number, as in other languages, and no key appears twice.
 
-    No key may appear twice. Aliases are not read, for a few of them stand for texts of any length, and depth
-    is bounded.
+    Aliases are not read, for a few of them stand for texts of any length.
     """
-
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self._depth = 0
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         """Reads a value with all that is in it."""
         if self.check_event(yaml.AliasEvent):
             raise yaml.YAMLError("aliases (*name) are not read: write out what they stand for")
-        if self._depth >= _DEEPEST:
-            raise yaml.YAMLError(f"lists and mappings are nested more than {_DEEPEST} deep")
-        self._depth += 1
         node = super().compose_node(parent, index)
-        self._depth -= 1
         if isinstance(node, yaml.MappingNode):
             keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
             if len(set(keys)) < len(keys):
                 twice = next(key for key in keys if keys.count(key) > 1)
                 raise yaml.YAMLError(f"{short_repr(twice)} appears twice")
         return node
-
-    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        """Makes the object that a value stands for."""
-        try:
-            return super().construct_object(node, deep)
-        except (ValueError, LookupError, AttributeError, TypeError, ArithmeticError) as error:  # !!bool foo
-            line = node.start_mark.line + 1
-            raise yaml.YAMLError(f"a value cannot be read: line {line}: {error}") from None
 
 
 _YamlLoader.add_implicit_resolver(
@@ -273,6 +247,11 @@ def parse_yaml(text: str) -> Any:
         return yaml.load(text, _YamlLoader)  # noqa: S506 - it is a SafeLoader
     except yaml.YAMLError as error:
         raise ValueError(one_line(str(error))) from None
+    except RecursionError:
+        raise ValueError("lists and mappings are nested too deeply") from None
+    except (ValueError, LookupError, AttributeError, TypeError, ArithmeticError) as error:  # !!bool foo
+        reason = one_line(str(error)) if isinstance(error, ValueError) else "it does not fit its tag"
+        raise ValueError(f"a value cannot be read: {reason}") from None
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from patchwork_env.core.names import nearest, short_repr
 from patchwork_env.errors import ConfigError
 from patchwork_env.learning.config.run_config import RunConfig
 
-_CONFIGS: Mapping[str, str] = {
+DEFAULT_ALGORITHM = "ppo"
+_CONFIGS = {
     "alphazero": "patchwork_env.learning.algorithms.alphazero.config:AlphaZeroConfig",
     "maskable_ppo": "patchwork_env.integrations.sb3.config:MaskablePpoConfig",
     "ppo": "patchwork_env.learning.algorithms.ppo.config:PpoConfig",
@@ -24,14 +25,12 @@ _CONFIGS: Mapping[str, str] = {
     "td": "patchwork_env.learning.algorithms.td.config:TdConfig",
 }
 """The configuration of each algorithm, by name, for those of other libraries stand above this module."""
-DEFAULT_ALGORITHM = "ppo"
-"""The algorithm of a configuration that names none."""
 
 
 @cache
 def algorithms() -> Mapping[str, type[RunConfig]]:
     """The configurations of all algorithms by name; neither trainers nor PyTorch are imported."""
-    return {name: class_named(config) for name, config in _CONFIGS.items()}
+    return {name: _class_named(config) for name, config in _CONFIGS.items()}
 
 
 def config_class(algorithm: Any, game: Any) -> type[RunConfig]:
@@ -42,7 +41,7 @@ def config_class(algorithm: Any, game: Any) -> type[RunConfig]:
     """
     known = algorithms()
     if algorithm not in tuple(known):  # which may be no text
-        close = nearest(algorithm, known) if isinstance(algorithm, str) else None
+        close = nearest(str(algorithm), known)
         hint = f"did you mean {close!r}?" if close else f"known are {', '.join(known)}"
         raise ConfigError(f"algorithm is {short_repr(algorithm)}; {hint}")
     able = [name for name, config in known.items() if game in config.GAMES]
@@ -58,11 +57,10 @@ def trainer_class(config: RunConfig) -> Any:
         ModuleNotFoundError: A package is not installed; the message says how to install it.
     """
     with from_extra(config.EXTRA, f"{config.algorithm} needs"):
-        return class_named(config.TRAINER)
+        return _class_named(config.TRAINER)
 
 
-def class_named(name: str) -> Any:
-    """The class that a text ``module:Class`` names."""
+def _class_named(name: str) -> Any:
     module, _, attribute = name.partition(":")
     return getattr(import_module(module), attribute)
 
@@ -70,23 +68,12 @@ def class_named(name: str) -> Any:
 # --- shipped configurations -------------------------------------------------------------------------------
 
 _PACKAGE = Path(__file__).resolve().parents[2]
-
-
-def _folder() -> Path:
-    """``configs/`` of a clone, or the copy of it that an installation has."""
-    installed = _PACKAGE / "configs"
-    return installed if installed.is_dir() else _PACKAGE.parent / "configs"
-
-
-CONFIGS = _folder()
-"""The folder of the configurations that come with the project."""
+CONFIGS = next(filter(Path.is_dir, (_PACKAGE / "configs", _PACKAGE.parent / "configs")), _PACKAGE)
+"""The folder of the configurations that come with the project, in an installation or in a clone."""
 
 
 def find_config(source: str | Path) -> Path:
-    """The file of a configuration.
-
-    Args:
-        source: The name of a shipped configuration, such as ``quick``, or the path of a YAML file.
+    """The file of a shipped configuration by its name, such as ``quick``, or of any by its path.
 
     Raises:
         ConfigError: There is no such file; the message names the nearest one.

@@ -1,8 +1,7 @@
 """The keys of a configuration that runs of all algorithms share.
 
-The configuration of an algorithm is a subclass of :class:`RunConfig` in ``algorithms/NAME/config.py``, which
-also registers the algorithm. Its fields are the sections that the algorithm reads and no others, so that no
-key can be set without effect.
+The configuration of an algorithm is a subclass of :class:`RunConfig`, entered in ``registry.py``. Its fields
+are the sections that the algorithm reads and no others, so that no key can be set without effect.
 """
 
 from __future__ import annotations
@@ -33,15 +32,15 @@ from patchwork_env.learning.system.machine import memory_limit
 
 # YAML reads 2014 as a number.
 SpecialPatches = Annotated[
-    Literal["revised", "2014"], BeforeValidator(lambda given: "2014" if given == 2014 else given)
+    Literal["revised", "2014"], BeforeValidator(lambda value: "2014" if value == 2014 else value)
 ]
 
 
-def _as_names(given: Any) -> Any:
+def _as_names(value: Any) -> Any:
     """One name, or none, as the tuple that it stands for."""
-    if given is None or given == "none":
+    if value is None or value == "none":
         return ()
-    return (given,) if isinstance(given, str) else given
+    return (value,) if isinstance(value, str) else value
 
 
 Trackers = Annotated[
@@ -49,20 +48,10 @@ Trackers = Annotated[
 ]
 
 
-_WITHOUT_EFFECT = {
-    "seed",
-    "description",
-    "tracker",
-    "checkpoint_every",
-    "checkpoint_minutes",
-    "evaluation",
-}
-"""Keys and sections in which runs of one configuration may differ."""
-
-
 def changes_learning(key: str) -> bool:
     """Whether a key, by its full name, changes what is learned, other than by chance."""
-    return key.partition(".")[0] not in _WITHOUT_EFFECT
+    notes = ("seed", "description", "tracker", "checkpoint_every", "checkpoint_minutes", "evaluation")
+    return key.partition(".")[0] not in notes
 
 
 class RunConfig(Section):
@@ -150,11 +139,7 @@ class ClusterRun(RunConfig):
 
 
 def check_memory(config: RunConfig, available: int | None = None) -> RunConfig:
-    """The configuration, after a check that this process may have the memory that it needs at the least.
-
-    Args:
-        config: The configuration of a run.
-        available: The bytes that the process may have; None for those of the machine.
+    """The configuration, if it needs no more bytes than are available, by default those of the machine.
 
     Raises:
         ConfigError: It needs more; the message names the keys that ask for most of it.
@@ -164,9 +149,11 @@ def check_memory(config: RunConfig, available: int | None = None) -> RunConfig:
     total = sum(needs.values())
     if total > available:
         keys, most = max(needs.items(), key=operator.itemgetter(1))
-        found: list[Any] = [reduce(getattr, key.split("."), config) for key in keys]
-        values = [list(value) if isinstance(value, tuple) else value for value in found]
-        asked = ", ".join(f"{key} is {value}" for key, value in zip(keys, values, strict=True))
+        values: list[Any] = [reduce(getattr, key.split("."), config) for key in keys]
+        asked = ", ".join(
+            f"{key} is {list(value) if isinstance(value, tuple) else value}"
+            for key, value in zip(keys, values, strict=True)
+        )
         raise ConfigError(
             f"{asked}: that takes at least {most / 1e9:,.2f} GB of memory, and the whole configuration "
             f"{total / 1e9:,.2f} GB; this process may have {available / 1e9:,.2f} GB"

@@ -9,14 +9,10 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-
-def _as_whole(given: Any) -> Any:
-    """A float that is a whole number, as ``2e4`` is in YAML and JSON, as an integer."""
-    return int(given) if isinstance(given, float) and given.is_integer() else given
-
-
-WHOLE = BeforeValidator(_as_whole)
-"""Makes a type of integers take whole numbers in every form."""
+WHOLE = BeforeValidator(
+    lambda value: int(value) if isinstance(value, float) and value.is_integer() else value
+)
+"""Makes a type of integers take whole numbers in every form, as ``2e4`` in YAML."""
 # Every number has a lower and an upper bound. The upper ones are far above what is of use, and keep what is
 # computed from the numbers finite; whether there is memory for all of it is a question of its own.
 Steps = Annotated[int, Field(ge=1, le=9 * 10**9), WHOLE]  # the names of files have ten digits for them
@@ -73,7 +69,7 @@ class Section(BaseModel):
 
 
 def section_of(kind: type[BaseModel], key: str) -> type[BaseModel] | None:
-    """The type of the section that a field holds; None if the field is not a section or does not exist."""
+    """The type of the section that a field holds; None if there is no such section."""
     field = kind.model_fields.get(key)
     annotation = field.annotation if field else None
     return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
@@ -101,12 +97,12 @@ class Schedule(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _from_number(cls, given: Any) -> Any:
-        if isinstance(given, (dict, Schedule)):
-            return given
-        if isinstance(given, bool) or not isinstance(given, (int, float)):
+    def _from_number(cls, value: Any) -> Any:
+        if isinstance(value, (dict, Schedule)):
+            return value
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise ValueError("it must be a number, or a section with the keys start, end and curve")
-        return {"start": given, "end": given}
+        return {"start": value, "end": value}
 
     @model_validator(mode="after")
     def _check_curve(self) -> Schedule:

@@ -10,13 +10,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
-from patchwork_env.core.documents import read_document
+from patchwork_env.core.documents import one_line, read_document
 from patchwork_env.core.files import write_text
-from patchwork_env.learning.system.contents import as_type
 
 EVALUATION_FORMAT, EVALUATION_VERSION = "patchwork-env evaluation of a run", 1
 METRICS = ("win_rate", "score_difference", "score")
@@ -27,6 +26,7 @@ Number = Annotated[float, Field(ge=-1e15, le=1e15)]
 Count = Annotated[int, Field(ge=0, lt=2**64)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Interval = tuple[Number, Number] | None
+_Kind = TypeVar("_Kind")
 
 
 class Part(BaseModel):
@@ -137,3 +137,22 @@ def write_evaluation(path: Path, contents: Mapping[str, Any]) -> None:
     """
     heading = {"format": EVALUATION_FORMAT, "version": EVALUATION_VERSION}
     write_text(path, json.dumps(heading | dict(contents), indent=1) + "\n")
+
+
+def as_type(kind: type[_Kind], contents: Any, path: Path) -> _Kind:
+    """The contents of a file of JSON as an object of a class whose fields have types.
+
+    Raises:
+        ValueError: They do not fit; the message names the file and the first place that does not.
+    """
+    try:
+        return TypeAdapter(kind).validate_json(json.dumps(contents), strict=True)
+    except ValidationError as error:
+        raise ValueError(f"{path} is damaged: {first_problem(error)}") from None
+
+
+def first_problem(error: ValidationError) -> str:
+    """The first place at which values do not fit, and why, as one line."""
+    problem = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(map(str, problem["loc"])) + ": " if problem["loc"] else ""
+    return one_line(place + problem["msg"].removeprefix("Value error, "))

@@ -23,7 +23,7 @@ from patchwork_env.core.documents import one_line, read_object
 from patchwork_env.core.names import counted
 from patchwork_env.games import rules_of
 from patchwork_env.learning.evaluation.players import hash_of_weights
-from patchwork_env.learning.evaluation.records import Evaluation, MatchFigures, read_evaluation
+from patchwork_env.learning.evaluation.records import Evaluation, MatchFigures, as_type, read_evaluation
 from patchwork_env.learning.evaluation.results import MATCH_COLUMNS
 from patchwork_env.learning.evaluation.runners import runner_of
 from patchwork_env.learning.evaluation.tables import MARKDOWN, Column, Table, render
@@ -35,7 +35,6 @@ from patchwork_env.learning.runs.folder import (
     best_file,
     steps_of,
 )
-from patchwork_env.learning.system.contents import as_type
 
 PAGE = "README.md"
 """The name of the file that the Hub shows as the page of a repository."""

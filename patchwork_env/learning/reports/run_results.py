@@ -29,6 +29,8 @@ from patchwork_env.learning.evaluation.records import (
     MatchFigures,
     Part,
     Text,
+    as_type,
+    first_problem,
     read_evaluation,
 )
 from patchwork_env.learning.evaluation.results import MatchResult
@@ -40,7 +42,6 @@ from patchwork_env.learning.runs.folder import (
     metrics_lines,
     read_versions,
 )
-from patchwork_env.learning.system.contents import as_type, first_problem
 from patchwork_env.learning.system.machine import made_with
 
 FORMAT, VERSION = "patchwork-env result of a run", 2
@@ -180,7 +181,7 @@ def read_result(path: Path) -> RunResult:
     text = read_text(config)
     configuration = _parse(text, config)
     game = _check_game(configuration.get("game", PATCHWORK), config)
-    evaluations = tuple(read_evaluation(file) for file in evaluation_files(path))
+    evaluations = tuple(read_evaluation(file) for file in evaluation_files(path).values())
     contents = {
         "name": _name_of(path.resolve()),
         "seed": check_between(configuration.get("seed", 0), 0, 2**64 - 1, f"{path}: seed"),

@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 import math
 import shutil
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from safetensors import SafetensorError
 from safetensors.torch import load_file
-from torch import Tensor
 
 from patchwork_env import agents
 from patchwork_env.agents.checkpoints import write_tensors
@@ -26,34 +23,20 @@ from patchwork_env.learning.algorithms.common.state import join, split
 from patchwork_env.learning.algorithms.common.trainer import Trainer
 from patchwork_env.learning.config import RunConfig, dump_config
 from patchwork_env.learning.runs.folder import (
+    CHECKPOINTS,
     CONFIG_FILE,
-    checkpoint_folder,
     checkpoint_folders,
+    step_name,
     steps_of,
 )
 
 _TRAINER_JSON, _TRAINER_TENSORS = "trainer.json", "trainer.safetensors"
-RESTORE_ERRORS = (
-    SafetensorError,
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    TypeError,
-    ValueError,
-    RuntimeError,
-    OSError,
-)
-"""What parts of a trainer raise when they are given what is not theirs."""
 _KEPT = 2
 """How many of the newest checkpoints keep the files that a run needs to be resumed."""
 
 
 def new_run_folder(base: Path) -> Path:
-    """Creates and returns the folder ``base``, or ``base-2``, ``base-3`` ... if it exists and is not empty.
-
-    Raises:
-        StorageError: The folder cannot be created.
-    """
+    """Creates and returns the folder ``base``, or ``base-2``, ``base-3`` ... if that is not empty."""
     names = (base if number == 1 else base.with_name(f"{base.name}-{number}") for number in count(1))
     with storing_in(base):
         make_folder(base.parent)
@@ -74,10 +57,8 @@ def _is_free(folder: Path) -> bool:
 def begin_run(run: Path, trainer: Trainer, config: RunConfig) -> None:
     """Writes the first checkpoint of a run into its new folder, and then its configuration.
 
-    In this order, a folder with a configuration always has a checkpoint to resume from.
-
-    Raises:
-        StorageError: The folder cannot be written; it is deleted.
+    In this order, a folder with a configuration always has a checkpoint to resume from. A folder that cannot
+    be written is deleted.
     """
     try:
         save_checkpoint(run, trainer)
@@ -89,33 +70,32 @@ def begin_run(run: Path, trainer: Trainer, config: RunConfig) -> None:
 
 
 def save_checkpoint(run: Path, trainer: Trainer) -> Path:
-    """Writes and returns the checkpoint ``RUN/checkpoints/step_…``, which may be there already.
+    """Writes and returns the checkpoint ``RUN/checkpoints/step_…``, which may be there already."""
 
-    Raises:
-        StorageError: The checkpoint cannot be written; its folder does not exist then.
-    """
-    folder = checkpoint_folder(run, trainer.steps)
+    def write(target: Path) -> None:
+        trainer.write_policy(target)
+        values, tensors = split(trainer.state_dict())
+        text = json.dumps({"fixed": trainer.config.fixed_values(), "state": values}, indent=1)
+        (target / _TRAINER_JSON).write_text(text + "\n", encoding="utf-8")
+        write_tensors(target / _TRAINER_TENSORS, tensors)
+
+    folder = run / CHECKPOINTS / step_name(trainer.steps)
     with storing_in(folder.parent):
         if not folder.exists():
-            write_folder(folder, lambda target: _write(target, trainer))
-        for old in checkpoint_folders(run)[:-_KEPT]:
+            write_folder(folder, write)
+        for old in list(checkpoint_folders(run).values())[:-_KEPT]:
             (old / _TRAINER_JSON).unlink(missing_ok=True)
             (old / _TRAINER_TENSORS).unlink(missing_ok=True)
     return folder
 
 
-def newest_checkpoint(run: Path) -> Path:
-    """The newest checkpoint from which a run can be resumed.
+def complete_checkpoints(run: Path) -> list[Path]:
+    """The checkpoints from which a run can be resumed, oldest first.
 
     Raises:
-        FileNotFoundError: There is no such checkpoint.
+        FileNotFoundError: There is none.
     """
-    return _complete_checkpoints(run)[-1]
-
-
-def _complete_checkpoints(run: Path) -> list[Path]:
-    """The checkpoints that have the trainer's files, oldest first; at least one."""
-    folders = [folder for folder in checkpoint_folders(run) if (folder / _TRAINER_JSON).is_file()]
+    folders = [folder for folder in checkpoint_folders(run).values() if (folder / _TRAINER_JSON).is_file()]
     if not folders:
         raise FileNotFoundError(f"{run} holds no checkpoint to resume from")
     return folders
@@ -129,12 +109,21 @@ def load_checkpoint(run: Path, trainer: Trainer) -> Path:
         ConfigError: The run has another value of a key that is fixed for a whole run.
         ValueError: The checkpoint is damaged, or of another version; the trainer must not be used.
     """
-    *others, folder = _complete_checkpoints(run)
+    *others, folder = complete_checkpoints(run)
     try:
         agents.load(folder)  # raises if the policy's own files are damaged
         contents = read_object(folder / _TRAINER_JSON, "fixed", "state")
-        _check_fixed(contents["fixed"], trainer.config, folder)
-        state = join(contents["state"], _read_tensors(folder / _TRAINER_TENSORS))
+        for key, value in trainer.config.fixed_values().items():
+            if (old := contents["fixed"].get(key, value)) != value:
+                raise ConfigError(
+                    f"{key} is {short_repr(value)}, and {short_repr(old)} in {folder}: "
+                    "it stays as it is for a whole run"
+                )
+        tensors = load_file(folder / _TRAINER_TENSORS)
+        for name, tensor in tensors.items():
+            if not tensor.isfinite().all():
+                raise ValueError(f"{short_repr(name)} in {_TRAINER_TENSORS} is not finite")
+        state = join(contents["state"], tensors)
         if state["steps"] != steps_of(folder):
             raise ValueError(
                 f"steps is {short_repr(state['steps'])}; the folder is that of step {steps_of(folder)}"
@@ -142,75 +131,34 @@ def load_checkpoint(run: Path, trainer: Trainer) -> Path:
         trainer.load_state_dict(state)
     except ConfigError:
         raise
-    except RESTORE_ERRORS as error:
+    except Exception as error:  # of any part of the trainer, to which the file brings anything
         reason = one_line(str(error), 500)
         way_on = f"; without it the run goes on from {others[-1]}" if others else ""
         raise ValueError(f"{folder} is damaged, or of another version: {reason}{way_on}") from None
     return folder
 
 
-def _check_fixed(fixed: Mapping[str, Any], config: RunConfig, folder: Path) -> None:
-    for key, value in config.fixed_values().items():
-        if key in fixed and fixed[key] != value:
-            raise ConfigError(
-                f"{key} is {short_repr(value)}, and {short_repr(fixed[key])} in {folder}: "
-                "it stays as it is for a whole run"
-            )
-
-
-def _read_tensors(path: Path) -> dict[str, Tensor]:
-    """The tensors of a trainer, which must be finite."""
-    tensors = load_file(path)
-    for name, tensor in tensors.items():
-        if not tensor.isfinite().all():
-            raise ValueError(f"{short_repr(name)} in {path.name} is not finite")
-    return tensors
-
-
 def write_policy(folder: Path, write: Callable[[Path], object]) -> Path:
-    """Has ``write`` fill a folder in one piece, in place of an earlier one; returns it.
-
-    Raises:
-        StorageError: The folder cannot be written; an earlier one stays as it is.
-    """
+    """Has ``write`` fill a folder in one piece, in place of an earlier one; returns it."""
     with storing_in(folder):
         write_folder(folder, write, replace=True)
     return folder
 
 
-def _write(folder: Path, trainer: Trainer) -> None:
-    trainer.write_policy(folder)
-    values, tensors = split(trainer.state_dict())
-    text = json.dumps({"fixed": trainer.config.fixed_values(), "state": values}, indent=1)
-    (folder / _TRAINER_JSON).write_text(text + "\n", encoding="utf-8")
-    write_tensors(folder / _TRAINER_TENSORS, tensors)
-
-
 def save_divergence(run: Path, trainer: Trainer, error: DivergenceError) -> Path:
     """Writes and returns ``RUN/divergence/step_…``, in place of that of an earlier attempt.
 
-        batch.npz          the arrays that the losses were computed from, by name
-        losses.json        the message, the counters, and the losses by name; nan, inf and -inf are texts
-        checkpoint.json, weights.safetensors    the policy at that moment
-
-    Raises:
-        StorageError: The folder cannot be written.
+    batch.npz          the arrays that the losses were computed from, by name
+    losses.json        the message, the counters, and the losses by name; nan, inf and -inf are texts
+    checkpoint.json, weights.safetensors    the policy at that moment
     """
-    folder = run / "divergence" / f"step_{trainer.steps:010d}"
-    return write_policy(folder, partial(_write_divergence, trainer, error))
-
-
-def _write_divergence(trainer: Trainer, error: DivergenceError, folder: Path) -> None:
-    trainer.write_policy(folder)
     losses = {name: value if math.isfinite(value) else str(value) for name, value in error.losses.items()}
-    contents = {
-        "message": str(error),
-        "steps": trainer.steps,
-        "iteration": trainer.iteration,
-        "losses": losses,
-    }
-    (folder / "losses.json").write_text(json.dumps(contents, indent=1) + "\n", encoding="utf-8")
-    for name, array in error.batch.items():
-        if array.dtype.hasobject:
-            raise TypeError(f"the array {name!r} holds Python objects; it could not be loaded safely")
-    cast(Any, np.savez)(folder / "batch.npz", **error.batch)
+    counters = {"steps": trainer.steps, "iteration": trainer.iteration}
+    text = json.dumps({"message": str(error), **counters, "losses": losses}, indent=1)
+
+    def write(folder: Path) -> None:
+        trainer.write_policy(folder)
+        (folder / "losses.json").write_text(text + "\n", encoding="utf-8")
+        cast(Any, np.savez)(folder / "batch.npz", **error.batch)
+
+    return write_policy(run / "divergence" / step_name(trainer.steps), write)

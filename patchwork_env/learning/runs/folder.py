@@ -34,17 +34,16 @@ from patchwork_env.core.checks import check_between
 from patchwork_env.core.documents import parse_json, read_text
 from patchwork_env.learning.evaluation.tournament import Rung
 
-CONFIG_FILE = "config.yaml"
-METRICS_FILE = "metrics.jsonl"
-EVALUATIONS = "evaluations"
-FINAL = "final"
-BEST = "best"
-VERSIONS_FILE = "versions.jsonl"
+CONFIG_FILE, METRICS_FILE, VERSIONS_FILE = "config.yaml", "metrics.jsonl", "versions.jsonl"
+CHECKPOINTS, CANDIDATES, EVALUATIONS = "checkpoints", "candidates", "evaluations"
+FINAL, BEST = "final", "best"
 
-_FEWEST_RUNGS = 2
-_CHECKPOINTS, _CANDIDATES = "checkpoints", "candidates"
 _STEPS = re.compile(r"step_(\d{1,12})(\.json)?", re.ASCII)
-"""The names of checkpoints and of evaluations."""
+
+
+def step_name(steps: int) -> str:
+    """The name of a checkpoint, policy or evaluation; the order of names is that of the steps."""
+    return f"step_{steps:010d}"
 
 
 def steps_of(path: Path) -> int | None:
@@ -53,84 +52,62 @@ def steps_of(path: Path) -> int | None:
     return int(match[1]) if match else None
 
 
-def checkpoint_folder(folder: Path, steps: int) -> Path:
-    """The folder of the checkpoint after so many steps."""
-    return folder / _CHECKPOINTS / f"step_{steps:010d}"
+def _by_steps(folder: Path) -> dict[int, Path]:
+    steps = ((steps_of(path), path) for path in folder.glob("step_*"))
+    return dict(sorted((number, path) for number, path in steps if number is not None))
 
 
-def checkpoint_folders(folder: Path) -> list[Path]:
-    """The folders of the checkpoints of a run, by their steps; what has other names is passed over."""
-    return [path for path in _by_steps(folder / _CHECKPOINTS) if path.is_dir()]
+def checkpoint_folders(run: Path) -> dict[int, Path]:
+    """The folders of the checkpoints of a run by their steps, in order."""
+    return _by_steps(run / CHECKPOINTS)
 
 
-def candidate_folder(folder: Path, steps: int) -> Path:
-    """The folder of the policy that was among the best after so many steps."""
-    return folder / _CANDIDATES / f"step_{steps:010d}"
+def candidate_folders(run: Path) -> dict[int, Path]:
+    """The folders of the policies that were best in evaluations, by their steps, in order."""
+    return _by_steps(run / CANDIDATES)
 
 
-def candidate_folders(folder: Path) -> list[Path]:
-    """The folders of the policies of a run that were best in its evaluations, by their steps."""
-    return _by_steps(folder / _CANDIDATES)
+def evaluation_files(run: Path) -> dict[int, Path]:
+    """The files of the evaluations of a run by their steps, in order."""
+    return _by_steps(run / EVALUATIONS)
 
 
-def best_file(folder: Path) -> Path:
+def best_file(run: Path) -> Path:
     """The file of the evaluation by which the best policy of a run was chosen."""
-    return folder / EVALUATIONS / f"{BEST}.json"
+    return run / EVALUATIONS / f"{BEST}.json"
 
 
-def _by_steps(folder: Path) -> list[Path]:
-    found = [(steps, path) for path in folder.glob("step_*") if (steps := steps_of(path)) is not None]
-    return [path for _, path in sorted(found)]
-
-
-def evaluation_file(folder: Path, steps: int) -> Path:
-    """The file of the evaluation after so many steps; the order of the names is that of the steps."""
-    return folder / EVALUATIONS / f"step_{steps:010d}.json"
-
-
-def evaluation_files(folder: Path) -> list[Path]:
-    """The files of the evaluations of a run, by their steps; empty if there are none yet."""
-    return [path for path in _by_steps(folder / EVALUATIONS) if path.suffix == ".json"]
-
-
-def read_versions(folder: Path) -> list[dict[str, Any]]:
+def read_versions(run: Path) -> list[dict[str, Any]]:
     """What every start of a run was made with: its ``steps``, ``commit``, versions and ``machine``.
 
-    Lines that say nothing of the kind, such as one that a killed process left half written, are left out, and
-    runs of earlier versions have none.
+    Lines of other contents, such as one that a killed process left half written, are left out.
     """
-    path = folder / VERSIONS_FILE
+    path = run / VERSIONS_FILE
     lines = read_text(path).splitlines() if path.is_file() else []
-    return [start for line in lines if (start := _start(line)) is not None]
-
-
-def _start(line: str) -> dict[str, Any] | None:
-    try:
-        values = parse_json(line, VERSIONS_FILE)
-    except ValueError:
-        return None
-    return values if isinstance(values, dict) and type(values.get("steps")) is int else None
+    return [start for start in map(_object, lines) if type(start.get("steps")) is int]
 
 
 def metrics_lines(text: str) -> Iterator[tuple[str, dict[str, float] | None]]:
-    """The lines of ``metrics.jsonl``, each with its figures.
+    """The lines of ``metrics.jsonl``, each with its figures: ``steps``, ``minutes`` and metrics, all numbers.
 
-    Figures are ``steps``, ``minutes`` and metrics, all of them numbers. They are None for a line that holds
-    none, as one that is being written or that a killed process left half written.
+    Figures are None for a line of other contents, as one that is being written or that a killed process left
+    half written.
     """
     for line in text.splitlines(keepends=True):
-        yield line, _figures(line) if line.endswith("\n") else None
+        figures = _object(line) if line.endswith("\n") else {}
+        steps, minutes = figures.get("steps", -1), figures.get("minutes", -1)
+        are_numbers = type(steps) is int and all(map(_is_number, figures.values()))
+        is_valid = are_numbers and 0 <= steps < 10**12 and 0 <= minutes < 10**9
+        yield line, figures if is_valid else None
 
 
-def _figures(line: str) -> dict[str, float] | None:
+def _object(line: str) -> dict[str, Any]:
+    """The object of JSON that a line holds; empty if it holds none."""
     try:
-        values = parse_json(line, METRICS_FILE, finite=False)
+        values = parse_json(line, "line", finite=False)
     except ValueError:
-        return None
-    if not isinstance(values, dict) or not all(map(_is_number, values.values())):
-        return None
-    steps, minutes = values.get("steps", -1), values.get("minutes", -1)
-    return values if type(steps) is int and 0 <= steps < 10**12 and 0 <= minutes < 10**9 else None
+        return {}
+    return values if isinstance(values, dict) else {}
 
 
 def _is_number(value: Any) -> bool:
@@ -145,54 +122,31 @@ def interval_metrics(opponent: str) -> tuple[str, str, str]:
     return rate, low, high
 
 
-# --- ladders ----------------------------------------------------------------------------------------------
-
-
 def rungs(run: Path, count: int) -> list[Rung]:
     """Chooses ``count`` checkpoints of a run at even distances, from the first one to the last one.
 
-    A run that has fewer gives all of them, in the order of their steps.
+    A run that has fewer gives all of them, in the order of their steps. ``final`` takes the place of the
+    checkpoint with the same steps.
 
     Raises:
         FileNotFoundError: There is no such run, or it has fewer than two checkpoints.
         ValueError: ``count`` is less than 2, or a file of the run is damaged.
     """
-    if count < _FEWEST_RUNGS:
-        raise ValueError(f"count is {count}; a ladder has at least {_FEWEST_RUNGS} rungs")
-    folders = _policies(run)
-    if len(folders) < _FEWEST_RUNGS:
-        raise FileNotFoundError(
-            f"{run} holds {len(folders)} checkpoints ({_CHECKPOINTS}/step_* and {FINAL}); "
-            f"a ladder needs {_FEWEST_RUNGS}"
-        )
-    chosen = np.unique(np.linspace(0, len(folders) - 1, min(count, len(folders))).round().astype(int))
-    steps = sorted(folders)
-    minutes = _minutes(run)
-    return [Rung(str(folders[steps[k]]), steps[k], minutes.get(steps[k])) for k in chosen]
-
-
-def _policies(run: Path) -> dict[int, Path]:
-    """The folders by their steps; ``final`` takes the place of the checkpoint with the same steps."""
-    folders = {steps_of(path) or 0: path for path in checkpoint_folders(run)}
-    final = run / FINAL
+    if count < 2:
+        raise ValueError(f"count is {count}; a ladder has at least 2 rungs")
+    folders, final = checkpoint_folders(run), run / FINAL
     if (final / CHECKPOINT_FILE).is_file():
-        folders[_steps_of(final)] = final
-    return folders
-
-
-def _steps_of(checkpoint: Path) -> int:
-    steps = read_description(checkpoint)["info"].get("steps")
-    try:
-        return check_between(steps, 0, 10**12, "steps")
-    except ValueError as error:
-        raise ValueError(f"{checkpoint / CHECKPOINT_FILE} does not tell its steps: {error}") from None
-
-
-def _minutes(run: Path) -> dict[int, float]:
-    """The minutes of training by steps, as far as the metrics say."""
+        steps = read_description(final)["info"].get("steps")
+        folders[check_between(steps, 0, 10**12, f"{final / CHECKPOINT_FILE}: steps")] = final
+    if len(folders) < 2:
+        raise FileNotFoundError(
+            f"{run} holds {len(folders)} checkpoints ({CHECKPOINTS}/step_* and {FINAL}); a ladder needs 2"
+        )
     path, minutes = run / METRICS_FILE, {0: 0.0}
     if path.is_file():
         for _, figures in metrics_lines(path.read_text(encoding="utf-8", errors="replace")):
             if figures:
                 minutes[int(figures["steps"])] = figures["minutes"]
-    return minutes
+    places = np.linspace(0, len(folders) - 1, min(count, len(folders))).round().astype(int)
+    chosen = np.array(sorted(folders))[places].tolist()
+    return [Rung(str(folders[steps]), steps, minutes.get(steps)) for steps in chosen]

@@ -1,4 +1,4 @@
-"""Loggers: where the metrics, texts and pictures of a run go.
+"""Loggers: where the metrics and sample games of a run go.
 
 Every run writes ``metrics.jsonl``; the key ``tracker`` of its configuration names loggers in addition, files
 or services. To add a file, write a subclass of :class:`Logger` and enter it in :data:`LOGGERS`; services are
@@ -17,20 +17,20 @@ import time
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from patchwork_env.core.documents import one_line, read_object
 from patchwork_env.core.files import GrowingFile, make_folder, storing_in, write_text
 from patchwork_env.core.names import did_you_mean, short_repr
-from patchwork_env.errors import ConfigError
+from patchwork_env.errors import ConfigError, MissingExtraError
 from patchwork_env.learning.config import RunConfig
 from patchwork_env.learning.evaluation.tables import csv_text
 from patchwork_env.learning.runs.folder import METRICS_FILE, interval_metrics, metrics_lines, read_versions
-from patchwork_env.learning.runs.trackers import SERVICES, Frame, Service, check_client
+from patchwork_env.learning.runs.trackers import SERVICES, Frame, Service
 
-CSV_FILE = "metrics.csv"
+_SAMPLE_GAME = "sample_game"
 _MOST_WAITING = 10_000
 """How many calls wait for a service that does not answer; what comes later is left out."""
 _SECONDS_AT_END = 30.0
@@ -51,16 +51,12 @@ class Logger(ABC):
     def add(self, metrics: Mapping[str, float], steps: int, minutes: float) -> None:
         """Logs metrics by name."""
 
-    def add_text(self, name: str, markdown: str, steps: int) -> None:
-        """Logs a text in Markdown."""
-        return
-
-    def add_picture(self, name: str, frame: Frame, steps: int) -> None:
-        """Logs a picture."""
+    def show(self, markdown: str, frame: Frame | None, steps: int) -> None:
+        """Logs a sample game as text and, if it could be drawn, as a picture."""
         return
 
     def conclude(self, figures: Mapping[str, float | str], steps: int) -> None:
-        """Takes what the whole run came to, once, at its end; metrics have said it already."""
+        """Logs what the whole run came to, once, at its end, by names that metrics do not have."""
         return
 
     def sync(self) -> None:
@@ -91,7 +87,7 @@ class Log:
         self._folder, self._start = folder, steps
         with storing_in(folder):
             self._known = _cut_back(folder / METRICS_FILE, steps)
-            made: list[Callable[..., Logger]] = [JsonLogger, *map(logger_of, config.tracker)]
+            made: list[Callable[..., Logger]] = [_JsonLogger, *map(logger_of, config.tracker)]
             self._loggers = [make(folder, steps, config) for make in made]
 
     def add(self, metrics: Mapping[str, float], steps: int, minutes: float) -> None:
@@ -102,16 +98,12 @@ class Log:
         if metrics:
             self._each(lambda logger: logger.add(metrics, steps, minutes))
 
-    def add_text(self, name: str, markdown: str, steps: int) -> None:
-        """Logs a text in Markdown."""
-        self._each(lambda logger: logger.add_text(name, markdown, steps))
-
-    def add_picture(self, name: str, frame: Frame, steps: int) -> None:
-        """Logs a picture."""
-        self._each(lambda logger: logger.add_picture(name, frame, steps))
+    def show(self, markdown: str, frame: Frame | None, steps: int) -> None:
+        """Logs a sample game as text and, if it could be drawn, as a picture."""
+        self._each(lambda logger: logger.show(markdown, frame, steps))
 
     def conclude(self, figures: Mapping[str, float | str], steps: int) -> None:
-        """Hands on what the whole run came to."""
+        """Logs what the whole run came to."""
         self._each(lambda logger: logger.conclude(figures, steps))
 
     def sync(self) -> None:
@@ -142,41 +134,38 @@ def _cut_back(path: Path, steps: int) -> dict[str, float]:
     return known
 
 
-class JsonLogger(Logger):
+class _JsonLogger(Logger):
     """``metrics.jsonl``: a line of JSON for every call."""
 
     def __init__(self, folder: Path, steps: int, config: RunConfig) -> None:
         self._file = GrowingFile(folder / METRICS_FILE)
 
     def add(self, metrics: Mapping[str, float], steps: int, minutes: float) -> None:
-        """See :meth:`Logger.add`."""
         rounded = {name: round(value, 6) for name, value in metrics.items()}
         line = {"steps": steps, "minutes": round(minutes, 4), **rounded}
         self._file.write(f"{json.dumps(line)}\n".encode())
 
 
-class CsvLogger(Logger):
+class _CsvLogger(Logger):
     """``metrics.csv``: a row of steps, minutes, metric and value for every metric, for tables and plots.
 
     A resumed run begins it anew from ``metrics.jsonl``.
     """
 
     def __init__(self, folder: Path, steps: int, config: RunConfig) -> None:
-        write_text(folder / CSV_FILE, "steps,minutes,metric,value\n")
-        self._file = GrowingFile(folder / CSV_FILE)
-        path = folder / METRICS_FILE
-        for _, figures in metrics_lines(path.read_text(encoding="utf-8")):
+        write_text(folder / "metrics.csv", "steps,minutes,metric,value\n")
+        self._file = GrowingFile(folder / "metrics.csv")
+        for _, figures in metrics_lines((folder / METRICS_FILE).read_text(encoding="utf-8")):
             if figures:
                 metrics = {name: figures[name] for name in figures if name not in ("steps", "minutes")}
                 self.add(metrics, int(figures["steps"]), figures["minutes"])
 
     def add(self, metrics: Mapping[str, float], steps: int, minutes: float) -> None:
-        """See :meth:`Logger.add`."""
         rows = [(steps, f"{minutes:.4f}", name, f"{value:.6g}") for name, value in metrics.items()]
         self._file.write(csv_text(rows).encode())
 
 
-class TensorBoardLogger(Logger):
+class _TensorBoardLogger(Logger):
     """A file of TensorBoard's events, in records of its own writer.
 
     TensorBoard shows the file together with those of earlier attempts, of which it drops what came later than
@@ -210,43 +199,37 @@ class TensorBoardLogger(Logger):
         self._records.write(event.SerializeToString())
 
     def add(self, metrics: Mapping[str, float], steps: int, minutes: float) -> None:
-        """See :meth:`Logger.add`."""
         for name, value in metrics.items():
             self._write(steps, summary=self._summary.scalar(name, value))
 
-    def add_text(self, name: str, markdown: str, steps: int) -> None:
-        """See :meth:`Logger.add_text`."""
-        self._write(steps, summary=self._summary.text(name, markdown))
-
-    def add_picture(self, name: str, frame: Frame, steps: int) -> None:
-        """See :meth:`Logger.add_picture`."""
-        self._write(steps, summary=self._summary.image(name, frame, dataformats="HWC"))
+    def show(self, markdown: str, frame: Frame | None, steps: int) -> None:
+        self._write(steps, summary=self._summary.text(_SAMPLE_GAME, markdown))
+        if frame is not None:
+            self._write(steps, summary=self._summary.image(_SAMPLE_GAME, frame, dataformats="HWC"))
 
 
-class ServiceLogger(Logger):
+class _ServiceLogger(Logger):
     """Logs to a tracking service in a thread of its own, so that training never waits or stops.
 
-    Whatever the service does, the run goes on: the first call that fails is told, once. What the service
-    knows the run by is kept in the folder of the run, so that a resumed run goes on with it there.
+    The first call that fails is reported, once. The name of the run at the service is kept in the folder of
+    the run, so that a resumed run goes on with it there.
     """
 
     def __init__(self, service: Service, folder: Path, config: RunConfig) -> None:
         self._service, self._has_failed = service, False
         self._calls: queue.Queue[Callable[[], object] | None] = queue.Queue(_MOST_WAITING)
-        work = partial(self._work, folder, config)
-        self._thread = threading.Thread(target=work, name=f"tracker {service.NAME}", daemon=True)
+        name = f"tracker {service.NAME}"
+        self._thread = threading.Thread(target=self._work, args=(folder, config), name=name, daemon=True)
         self._thread.start()
 
     def add(self, metrics: Mapping[str, float], steps: int, minutes: float) -> None:
-        """See :meth:`Logger.add`."""
         self._later(lambda: self._service.add({**metrics, "minutes": minutes}, steps))
 
-    def add_picture(self, name: str, frame: Frame, steps: int) -> None:
-        """See :meth:`Logger.add_picture`."""
-        self._later(lambda: self._service.add_picture(name, frame, steps))
+    def show(self, markdown: str, frame: Frame | None, steps: int) -> None:
+        if frame is not None:
+            self._later(lambda: self._service.add_picture(_SAMPLE_GAME, frame, steps))
 
     def conclude(self, figures: Mapping[str, float | str], steps: int) -> None:
-        """See :meth:`Logger.conclude`."""
         named = {f"final/{name}": value for name, value in figures.items()}
         self._later(lambda: self._service.conclude(named, steps))
 
@@ -254,7 +237,6 @@ class ServiceLogger(Logger):
         """Does not wait: what has to be on the disk is in the files of the run."""
 
     def close(self) -> None:
-        """See :meth:`Logger.close`; gives up after some seconds."""
         self._later(self._service.end)
         self._later(None)
         self._thread.join(_SECONDS_AT_END)
@@ -280,10 +262,10 @@ class ServiceLogger(Logger):
         configuration = config.model_dump(mode="json")
         if starts := read_versions(folder):
             configuration["made_with"] = starts[-1]
-        found = self._service.begin(folder.resolve(), known, configuration)
-        if found != known:
+        name = self._service.begin(folder.resolve(), known, configuration)
+        if name != known:
             make_folder(file.parent)
-            write_text(file, json.dumps({"run": found}) + "\n")
+            write_text(file, json.dumps({"run": name}) + "\n")
 
     def _succeeds(self, call: Callable[[], object]) -> bool:
         try:
@@ -294,14 +276,15 @@ class ServiceLogger(Logger):
         return True
 
     def _warn(self, reason: str) -> None:
-        """Warns once; the thread and the run may call it at the same time, which at worst warns twice."""
         if not self._has_failed:
             self._has_failed = True
-            said = f"{self._service.NAME} does not get everything ({reason})"
-            print(f"\n{said}; the run goes on, and {METRICS_FILE} is complete", file=sys.stderr, flush=True)
+            warning = f"{self._service.NAME} does not get everything ({reason})"
+            print(
+                f"\n{warning}; the run goes on, and {METRICS_FILE} is complete", file=sys.stderr, flush=True
+            )
 
 
-LOGGERS: dict[str, type[Logger]] = {"tensorboard": TensorBoardLogger, "csv": CsvLogger}
+LOGGERS: dict[str, type[Logger]] = {"tensorboard": _TensorBoardLogger, "csv": _CsvLogger}
 """The loggers that write files, by the names that the key ``tracker`` of a configuration takes."""
 
 
@@ -317,5 +300,6 @@ def logger_of(name: str) -> Callable[[Path, int, RunConfig], Logger]:
     if name not in SERVICES:
         known = did_you_mean(name, (*LOGGERS, *SERVICES))
         raise ConfigError(f"tracker: there is no {short_repr(name)}; {known}")
-    check_client(name)
-    return lambda folder, steps, config: ServiceLogger(SERVICES[name](), folder, config)
+    if find_spec(name) is None:
+        raise MissingExtraError(f"tracker: {name} is not installed: pip install {name}")
+    return lambda folder, steps, config: _ServiceLogger(SERVICES[name](), folder, config)

@@ -30,20 +30,14 @@ from patchwork_env.learning.evaluation.players import hash_of_weights
 from patchwork_env.learning.evaluation.results import MatchResult
 from patchwork_env.learning.runs.checkpoints import (
     begin_run,
+    complete_checkpoints,
     load_checkpoint,
     new_run_folder,
-    newest_checkpoint,
     save_checkpoint,
     save_divergence,
     write_policy,
 )
-from patchwork_env.learning.runs.evaluations import (
-    SAMPLE_GAMES,
-    choose_best,
-    conclusion,
-    forget_later,
-    record,
-)
+from patchwork_env.learning.runs.evaluations import choose_best, conclusion, forget_later, record
 from patchwork_env.learning.runs.folder import (
     BEST,
     CONFIG_FILE,
@@ -51,13 +45,14 @@ from patchwork_env.learning.runs.folder import (
     VERSIONS_FILE,
     candidate_folders,
     evaluation_files,
-    steps_of,
 )
 from patchwork_env.learning.runs.loggers import Log, logger_of
 from patchwork_env.learning.system.lock import exclusive_lock
 from patchwork_env.learning.system.machine import commit, made_with, tune_malloc
 from patchwork_env.learning.system.signals import Interruption, signals_interrupt, signals_wait
 
+_SAMPLE_GAMES = 2
+"""How many games an evaluation keeps of every match: in Patchwork one circle from both seats."""
 _BAR_METRICS = {
     "games/score": "score",
     "losses/entropy": "entropy",
@@ -151,12 +146,7 @@ def _trainer(config: RunConfig) -> Iterator[Trainer]:
 
 
 def check_names(config: RunConfig) -> None:
-    """Checks the opponents and loggers of a configuration.
-
-    Raises:
-        ConfigError: An opponent or a logger does not exist, or an opponent does not play the game.
-        MissingExtraError: The client of a tracking service is not installed.
-    """
+    """Raises ConfigError or MissingExtraError unless the opponents and loggers exist and play the game."""
     for spec in config.evaluation.opponents:
         try:
             agents.load(spec).check_game(config.game)
@@ -226,7 +216,7 @@ class Run:
                         f"{error} at step {self.trainer.steps:,}; {self._keep(error)}"
                     ) from None
         except (StorageError, NoWorkersError) as error:
-            newest = newest_checkpoint(self.folder)
+            newest = complete_checkpoints(self.folder)[-1]
             raise type(error)(
                 f"{error}; {newest} is complete: when that is mended, go on with --resume {self.folder}"
             ) from None
@@ -254,18 +244,14 @@ class Run:
 
     def evaluate_if_due(self) -> None:
         """Evaluates the policy if ``evaluation.every`` or ``evaluation.every_steps`` makes that due."""
-        trainer, every, every_steps = (
-            self.trainer,
-            self.config.evaluation.every,
-            self.config.evaluation.every_steps,
-        )
-        files = evaluation_files(self.folder)
-        newest = (steps_of(files[-1]) or 0) if files else 0
+        trainer, settings = self.trainer, self.config.evaluation
+        every, every_steps = settings.every, settings.every_steps
+        newest = max(evaluation_files(self.folder), default=0)
         if trainer.is_done or trainer.steps <= newest:
             return
         is_due = every is not None and trainer.iteration % every == 0
         if is_due or (every_steps is not None and trainer.steps // every_steps > newest // every_steps):
-            for result in self._evaluate(self.config.evaluation.games):
+            for result in self._evaluate(settings.games):
                 low, high = result.interval
                 self._bar.print(
                     f"step {trainer.steps:>10,}  {trainer.seconds / 60:5.1f} min  "
@@ -299,10 +285,7 @@ class Run:
         return save_checkpoint(self.folder, self.trainer)
 
     def _evaluate(self, games: int, weights: str | None = None) -> list[MatchResult]:
-        """Plays the present policy against the fixed opponents, and writes what comes out.
-
-        ``weights`` is the SHA-256 of the policy's file of weights, if it lies in the folder.
-        """
+        """Plays the policy against the fixed opponents, and writes the results; see :func:`record`."""
         results = self._matches(self.trainer.agent(), games, self.config.evaluation.seed)
         if results:
             with signals_wait(), storing_in(self.folder):
@@ -320,26 +303,27 @@ class Run:
         folders = candidate_folders(self.folder)
         measured = dict.fromkeys(folders, results)
         if len(folders) > 1:
-            players = {folder: self.trainer.stored_agent(folder) for folder in folders}
-            measured = {folder: self._matches(player, games, seed) for folder, player in players.items()}
+            players = {steps: self.trainer.stored_agent(folder) for steps, folder in folders.items()}
+            measured = {steps: self._matches(player, games, seed) for steps, player in players.items()}
         with signals_wait(), storing_in(self.folder):
             best = choose_best(self.folder, measured)
         rates = ", ".join(f"{result.win_rate:.1%} against {result.opponent}" for result in measured[best])
         among = f", the best of {len(folders)} that were measured again" if len(folders) > 1 else ""
-        print(f"best policy: {self.folder / BEST}   (that of step {steps_of(best)}{among}: {rates})")
+        print(f"best policy: {self.folder / BEST}   (that of step {best}{among}: {rates})")
 
     def _matches(self, player: Agent, games: int, seed: int) -> list[MatchResult]:
-        settings = {"game": self.config.game, "keep": SAMPLE_GAMES, **self.config.variant}
+        settings = {"game": self.config.game, "keep": _SAMPLE_GAMES, **self.config.variant}
         opponents = self.config.evaluation.opponents
         return [play_matches(player, spec, games, seed, **settings) for spec in opponents]
 
     def _stop(self, interruption: Interruption) -> None:
         self._bar.close()
         if interruption.at_once:
-            said = f"at once by {interruption}: what came after {newest_checkpoint(self.folder)} is lost"
+            newest = complete_checkpoints(self.folder)[-1]
+            how = f"at once by {interruption}: what came after {newest} is lost"
         else:
-            said = f"by {interruption}: saved {self._save()}"
-        print(f"\nstopped {said}\ngo on with --resume {self.folder}", flush=True)
+            how = f"by {interruption}: saved {self._save()}"
+        print(f"\nstopped {how}\ngo on with --resume {self.folder}", flush=True)
 
     def _keep(self, error: DivergenceError) -> str:
         """Saves the batch, losses and weights of a divergence; returns a phrase that says where."""
@@ -347,4 +331,4 @@ class Run:
             kept = f"{save_divergence(self.folder, self.trainer, error)} holds the batch, losses and weights"
         except StorageError as storage_error:
             kept = f"nothing could be kept of it: {storage_error}"
-        return f"{kept}; the newest checkpoint is {newest_checkpoint(self.folder)}"
+        return f"{kept}; the newest checkpoint is {complete_checkpoints(self.folder)[-1]}"

@@ -1,8 +1,7 @@
 """Tracking services: Weights & Biases, MLflow and trackio, through their own clients.
 
-A client is imported when a run asks for it, and takes its addresses, keys and modes from its own environment
-variables and files. To add a service, write a class with the methods of :class:`Service` and enter it in
-:data:`SERVICES`.
+A client takes its addresses, keys and modes from its own environment variables and files. To add a service,
+write a class with the methods of :class:`Service` and enter it in :data:`SERVICES`.
 """
 
 from __future__ import annotations
@@ -13,14 +12,12 @@ import time
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.errors import MissingExtraError
 from patchwork_env.learning.config import flattened
 
 PROJECT = "patchwork-env"
@@ -31,21 +28,16 @@ Frame = npt.NDArray[np.uint8]
 
 
 class Service(ABC):
-    """A tracking service; any of its methods may take long and raise anything.
-
-    ``NAME`` is that of the service, of its client's module, and of the extra that installs it.
-    """
+    """A tracking service; any of its methods may take long and raise anything."""
 
     NAME: ClassVar[str]
+    """The name of the service, of its client's module, and of the extra that installs it."""
 
     @abstractmethod
     def begin(self, folder: Path, known: str | None, configuration: dict[str, Any]) -> str:
-        """Begins a run, or goes on with a known one; returns what it is known by from here on.
+        """Begins a run, called like its folder, or goes on with a known one.
 
-        Args:
-            folder: The folder of the run, whose name it has at the service.
-            known: What this method returned when the run began; None if it begins now.
-            configuration: The whole configuration, with sections, and what this start was made with.
+        Returns what the service knows the run by: ``known`` when it is resumed, None when it begins.
         """
 
     @abstractmethod
@@ -107,12 +99,8 @@ class _Mlflow(Service):
     """MLflow, at ``MLFLOW_TRACKING_URI``, in the experiment ``MLFLOW_EXPERIMENT_NAME``."""
 
     NAME = "mlflow"
-    _ODD = re.compile(r"[^\w\-./ ]", re.ASCII)
-    """Characters that its names of metrics cannot have, as those of agents with options do."""
-    _AT_ONCE = 100
-    """The most parameters that one call takes."""
-    _LONGEST = 500
-    """The most characters of a parameter."""
+    _ODD = re.compile(r"[^\w\-./ ]", re.ASCII)  # not for names of metrics, as of agents with options
+    _PARAMETERS_AT_ONCE, _LONGEST_PARAMETER = 100, 500
     _client: Any
     _id: str
 
@@ -158,10 +146,12 @@ class _Mlflow(Service):
         from mlflow.entities import Param
 
         sent = self._client.get_run(self._id).data.params
-        values = {key: str(value)[: self._LONGEST] for key, value in flattened(configuration).items()}
+        values = {
+            key: str(value)[: self._LONGEST_PARAMETER] for key, value in flattened(configuration).items()
+        }
         new = [Param(key, value) for key, value in values.items() if key not in sent]
-        for first in range(0, len(new), self._AT_ONCE):
-            self._client.log_batch(self._id, params=new[first : first + self._AT_ONCE])
+        for first in range(0, len(new), self._PARAMETERS_AT_ONCE):
+            self._client.log_batch(self._id, params=new[first : first + self._PARAMETERS_AT_ONCE])
         for key, value in values.items():
             if sent.get(key, value) != value:
                 self._client.set_tag(self._id, f"resumed.{key}", value)
@@ -197,13 +187,3 @@ class _Trackio(Service):
 
 SERVICES: dict[str, type[Service]] = {service.NAME: service for service in (_Wandb, _Mlflow, _Trackio)}
 """The services, by the names that the key ``tracker`` of a configuration takes."""
-
-
-def check_client(name: str) -> None:
-    """Checks that the client of a service is installed, without importing it.
-
-    Raises:
-        MissingExtraError: It is not; the message says how to install it.
-    """
-    if find_spec(name) is None:
-        raise MissingExtraError(f"tracker: {name} is not installed: pip install {name}")

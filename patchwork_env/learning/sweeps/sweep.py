@@ -38,7 +38,7 @@ from patchwork_env.learning.config import RunConfig, dump_config, load_config
 from patchwork_env.learning.distributed.processes import do_in_processes
 from patchwork_env.learning.distributed.ray_cluster import RETRIES, RayPool, connected
 from patchwork_env.learning.evaluation.matches import play_matches
-from patchwork_env.learning.evaluation.records import Evaluation, MatchFigures, read_evaluation
+from patchwork_env.learning.evaluation.records import Evaluation, MatchFigures, as_type, read_evaluation
 from patchwork_env.learning.evaluation.tables import Column, Table
 from patchwork_env.learning.runs.folder import (
     CONFIG_FILE,
@@ -46,7 +46,6 @@ from patchwork_env.learning.runs.folder import (
     evaluation_files,
 )
 from patchwork_env.learning.sweeps.parameters import Values, overrides, parse_parameter
-from patchwork_env.learning.system.contents import as_type
 
 if TYPE_CHECKING:
     from patchwork_env.learning.runs.run import Run
@@ -181,7 +180,7 @@ class Sweep:
         states = {TrialState.COMPLETE: FINISHED, TrialState.PRUNED: STOPPED}
         error = trial.user_attrs.get(_ERROR)
         state = FAILED if error else states.get(trial.state, UNFINISHED)
-        files = evaluation_files(self.run_folder(trial.number))
+        files = list(evaluation_files(self.run_folder(trial.number)).values())
         return Row(trial.number, trial.params, state, error, read_evaluation(files[-1]) if files else None)
 
     def metric_of(self, evaluation: Evaluation | None) -> float:
@@ -338,7 +337,7 @@ def _train(sweep: Sweep, trial: optuna.Trial) -> int:
             if steps < config.total_steps and trial.should_prune():
                 raise optuna.TrialPruned
 
-    for file in evaluation_files(folder):
+    for file in evaluation_files(folder).values():
         report(file)
     with ExitStack() as stack:
         run = _run_in(folder, config, stack)

@@ -62,11 +62,11 @@ def page(run: Path, tmp_path_factory) -> Page:
 
 
 def evaluation(run: Path) -> Evaluation:
-    return read_evaluation(evaluation_files(run)[0])
+    return read_evaluation(next(iter(evaluation_files(run).values())))
 
 
 def test_the_file_says_the_game_and_holds_games_that_can_be_replayed(run: Path) -> None:
-    contents = json.loads(evaluation_files(run)[0].read_text())
+    contents = json.loads(next(iter(evaluation_files(run).values())).read_text())
     assert contents["game"] == "nmbr9"
     assert len(contents["sample_games"]) == 4
     for sample in contents["sample_games"]:

@@ -56,7 +56,7 @@ def write_evaluation(folder: Path, steps: int, results) -> None:
 
 
 def evaluations_of(run):
-    return [read_evaluation(path) for path in evaluation_files(run)]
+    return [read_evaluation(path) for path in evaluation_files(run).values()]
 
 
 @pytest.fixture(scope="module")
@@ -327,7 +327,7 @@ def test_folder_that_is_no_run(tmp_path, capsys) -> None:
         ("metrics.jsonl", '{"steps": 1, "minutes": 1}\n{"ste\n', "metrics.jsonl, line 2, is damaged"),
         ("metrics.jsonl", "[]\n", "metrics.jsonl, line 1, is damaged"),
         ("metrics.jsonl", '{"steps": "x", "minutes": 1}\n', "metrics.jsonl, line 1, is damaged"),
-        ("config.yaml", "[" * 10_000, "config.yaml is not valid YAML: lists and mappings are nested more"),
+        ("config.yaml", "[" * 10_000, "config.yaml is not valid YAML: lists and mappings are nested too"),
         (
             "evaluations/step_0000003000.json",
             "[" * 10_000,

@@ -25,7 +25,6 @@ from patchwork_env.learning.runs.folder import (
     candidate_folders,
     evaluation_files,
     interval_metrics,
-    steps_of,
 )
 from patchwork_env.learning.runs.loggers import Log
 from patchwork_env.patchwork import Game
@@ -61,7 +60,7 @@ def results() -> list[MatchResult]:
 
 
 def evaluations_of(run):
-    return [read_evaluation(path) for path in evaluation_files(run)]
+    return [read_evaluation(path) for path in evaluation_files(run).values()]
 
 
 def events_of(folder: Path):
@@ -112,12 +111,12 @@ def test_candidates_are_the_best_three_and_what_comes_later_than_the_run_is_dele
     weak, strong = [results[1]], [results[0]]
     assert weak[0].win_rate < strong[0].win_rate
     add(tmp_path, trainer, weak, strong, weak, strong, strong)
-    assert [steps_of(folder) for folder in candidate_folders(tmp_path)] == [200, 400, 500]
+    assert list(candidate_folders(tmp_path)) == [200, 400, 500]
     best = choose_best(
         tmp_path,
-        {folder: weak if steps_of(folder) < 500 else strong for folder in candidate_folders(tmp_path)},
+        {steps: weak if steps < 500 else strong for steps in candidate_folders(tmp_path)},
     )
-    assert steps_of(best) == read_evaluation(best_file(tmp_path)).steps == 500
+    assert best == read_evaluation(best_file(tmp_path)).steps == 500
     assert (tmp_path / "best" / "nothing").is_file()
     trainer.steps = 500
     add(tmp_path, trainer)
@@ -126,7 +125,7 @@ def test_candidates_are_the_best_three_and_what_comes_later_than_the_run_is_dele
     add(tmp_path, trainer)
     assert not (tmp_path / "best").exists()
     assert not best_file(tmp_path).exists()
-    assert [steps_of(folder) for folder in candidate_folders(tmp_path)] == [200, 400]
+    assert list(candidate_folders(tmp_path)) == [200, 400]
 
 
 def test_metrics_are_the_figures_of_the_agent(results) -> None:

@@ -23,7 +23,6 @@ from patchwork_env.learning.runs.folder import (
     candidate_folders,
     evaluation_files,
     read_versions,
-    steps_of,
 )
 from patchwork_env.learning.runs.loggers import LOGGERS, Log
 
@@ -54,7 +53,7 @@ def run(tmp_path_factory, config) -> Path:
 
 
 def evaluations_of(run: Path) -> list[Evaluation]:
-    return [read_evaluation(path) for path in evaluation_files(run)]
+    return [read_evaluation(path) for path in evaluation_files(run).values()]
 
 
 # --- loggers ------------------------------------------------------------------------------------------------
@@ -129,13 +128,13 @@ def test_evaluations_every_so_many_steps(run) -> None:
 def test_the_best_policies_are_measured_again_on_other_circles(run) -> None:
     rates = {one.steps: one.matches[0].win_rate for one in evaluations_of(run)}
     best = sorted(rates, key=lambda steps: (-rates[steps], steps))[:3]
-    assert [steps_of(folder) for folder in candidate_folders(run)] == sorted({*best, 384})
+    assert list(candidate_folders(run)) == sorted({*best, 384})
     chosen = read_evaluation(best_file(run))
     assert load_policy(run / "best")[1]["steps"] == chosen.steps
     (match,) = chosen.matches
     final = evaluations_of(run)[-1].matches[0]
     assert (match.games, match.seed) == (final.games, final.seed + 1)
-    again = [play_matches(str(folder), "random", 2, match.seed) for folder in candidate_folders(run)]
+    again = [play_matches(str(folder), "random", 2, match.seed) for folder in candidate_folders(run).values()]
     assert match.win_rate == max(result.win_rate for result in again)
 
 
@@ -184,7 +183,7 @@ def test_the_last_evaluation_notes_the_weights(run) -> None:
 
 @pytest.mark.parametrize("algorithm", algorithms())
 def test_every_key_has_a_description(algorithm) -> None:
-    keys = list(keys_of(algorithms()[algorithm]))
+    keys = list(keys_of(algorithms()[algorithm]()))
     assert [key.name for key in keys if not key.description.endswith(".")] == []
     assert len(keys) > 20
 

@@ -450,7 +450,7 @@ def loaded_as_documented(folder):
 
 def test_a_divergence_that_cannot_be_kept(config, tmp_path, capsys, monkeypatch):
     run = tmp_path / "run"
-    monkeypatch.setattr("patchwork_env.learning.runs.checkpoints._write_divergence", refuse)
+    monkeypatch.setattr("numpy.savez", refuse)
     wild = ["--set", "ppo.learning_rate={start: 1e30, end: 1e30}", "ppo.minibatch_size=100"]
     assert train.main(["--config", str(config), "--run-dir", str(run), *wild]) == 2
     errors = last_line(capsys.readouterr().err)

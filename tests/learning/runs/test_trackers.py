@@ -185,11 +185,11 @@ def test_a_run_is_sent_and_goes_on_with_the_same_one(config, tmp_path, wandb, ml
 def test_pictures_and_names_of_agents_with_options(tmp_path, wandb, mlflow, trackio) -> None:
     log = Log(tmp_path, 0, load_config("quick", ["tracker=[wandb, mlflow, trackio]"]))
     log.add({"win_rate_against_mcts:simulations=4,c=1": 0.5}, 3, 0.1)
-    log.add_picture("game", np.zeros((4, 6, 3), np.uint8), 3)
+    log.show("a game", np.zeros((4, 6, 3), np.uint8), 3)
     log.close()
-    assert wandb.named("log")[-1][0][0] == {"steps": 3, "game": (4, 6, 3)}
-    assert trackio.named("log")[-1] == (({"game": (4, 6, 3)},), {"step": 3})
-    assert mlflow.named("log_image")[0][1] == {"key": "game", "step": 3}
+    assert wandb.named("log")[-1][0][0] == {"steps": 3, "sample_game": (4, 6, 3)}
+    assert trackio.named("log")[-1] == (({"sample_game": (4, 6, 3)},), {"step": 3})
+    assert mlflow.named("log_image")[0][1] == {"key": "sample_game", "step": 3}
     (metric, _) = mlflow.named("log_batch")[-1][0][1]
     assert metric.key == "win_rate_against_mcts_simulations_4_c_1"
 

@@ -88,7 +88,7 @@ def metrics_of(run):
 
 
 def evaluations_of(run):
-    return [json.loads(path.read_text()) for path in evaluation_files(run)]
+    return [json.loads(path.read_text()) for path in evaluation_files(run).values()]
 
 
 def checkpoints_of(run):
