@@ -9,12 +9,10 @@ from typing import Any, Generic, TypeVar
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import short_repr
-from patchwork_env.drawing.pixel_drawing import Frame, to_array
-from patchwork_env.drawing.scene import Scene
-from patchwork_env.drawing.svg_drawing import to_svg
+from patchwork_env.drawing.pixels import Frame, to_array
+from patchwork_env.drawing.scene import Scene, to_svg
 
-MIN_WIDTH, MAX_WIDTH = 100, 8000
-DEFAULT_WIDTH = 960
+_MIN_WIDTH, _MAX_WIDTH, _DEFAULT_WIDTH = 100, 8000, 960
 
 G = TypeVar("G", bound=BaseGame)
 
@@ -60,7 +58,7 @@ class Pictures(Generic[G]):
         """
         return to_svg(self._scene(game, names), self.title)
 
-    def rgb_array(self, game: G, width: int = DEFAULT_WIDTH, names: tuple[str, ...] | None = None) -> Frame:
+    def rgb_array(self, game: G, width: int = _DEFAULT_WIDTH, names: tuple[str, ...] | None = None) -> Frame:
         """The same picture as :meth:`svg` as pixels, uint8 ``(height, width, 3)``, drawn without a display.
 
         The height follows from the width. ``names`` are those of the players; None for :func:`player_names`.
@@ -70,7 +68,7 @@ class Pictures(Generic[G]):
             ValueError: The width is not a whole number from 100 to 8000, this is no game of this kind, or
                 there is not a name for each player.
         """
-        checked = check_between(width, MIN_WIDTH, MAX_WIDTH, "width")
+        checked = check_between(width, _MIN_WIDTH, _MAX_WIDTH, "width")
         return to_array(self._scene(game, names), checked)
 
     def _scene(self, game: G, names: tuple[str, ...] | None) -> Scene:

@@ -8,8 +8,7 @@ from patchwork_env.core.checks import check_one_of
 from patchwork_env.core.game import RENDER_MODES, BaseGame, Rules
 
 if TYPE_CHECKING:
-    from patchwork_env.drawing.pixel_drawing import Frame
-    from patchwork_env.drawing.window import Window
+    from patchwork_env.drawing.pixels import Frame, Window
 
 FRAMES_PER_SECOND = 4
 """The pace of the mode ``"human"``."""
@@ -40,7 +39,7 @@ class Display:
         if self.mode == "rgb_array":
             return frame
         if self._window is None:
-            from patchwork_env.drawing.window import Window
+            from patchwork_env.drawing.pixels import Window
 
             self._window = Window(self._rules.title, FRAMES_PER_SECOND)
         self._window.show(frame)

@@ -14,7 +14,7 @@ import pettingzoo
 import pytest
 
 from patchwork_env import patchwork_v0
-from patchwork_env.drawing.window import Window
+from patchwork_env.drawing.pixels import Window
 from patchwork_env.envs import display
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork_v0 import PatchworkEnv, PatchworkVectorEnv, SelfPlayVectorEnv

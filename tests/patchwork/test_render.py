@@ -14,24 +14,23 @@ import pytest
 
 from patchwork_env.core.polyomino import orient
 from patchwork_env.drawing.pictures import player_names
+from patchwork_env.drawing.pixels import Window
 from patchwork_env.drawing.scene import Label, Polygon
-from patchwork_env.drawing.window import Window
 from patchwork_env.errors import StorageError
 from patchwork_env.patchwork import PATCHES, Game
 from patchwork_env.patchwork.components import LAST_SPACE, NUM_PATCHES
 from patchwork_env.patchwork.game import EMPTY, SPECIAL_PATCH, UNKNOWN_PIECE
 from patchwork_env.patchwork.render import (
     MissingExtraError,
-    parts,
+    cloth,
     rgb_array,
     save_gif,
     save_png,
     svg,
     text,
-    theme,
-    view,
 )
-from patchwork_env.patchwork.render.table import HEIGHT, WIDTH, table
+from patchwork_env.patchwork.render.table import HEIGHT, WIDTH, pieces, table
+from patchwork_env.patchwork.render.text_drawing import top_player
 
 SVG = "{http://www.w3.org/2000/svg}"
 QUILT_LEFT, QUILT_TOP, CELL = (32, 808), 124, 40
@@ -186,15 +185,15 @@ def enclosed_area(corners: list[tuple[int, int]]) -> float:
 @pytest.mark.parametrize("orientation", range(8))
 def test_outline_encloses_every_patch(orientation):
     for patch in PATCHES:
-        assert enclosed_area(parts.outline(orient(patch.cells, orientation))) == patch.size
+        assert enclosed_area(cloth.outline(orient(patch.cells, orientation))) == patch.size
 
 
 def test_outline_has_corners_only_where_it_turns():
-    assert parts.outline([(0, 0), (0, 1), (0, 2)]) == [(0, 0), (0, 3), (1, 3), (1, 0)]
+    assert cloth.outline([(0, 0), (0, 1), (0, 2)]) == [(0, 0), (0, 3), (1, 3), (1, 0)]
 
 
 def test_every_patch_has_a_cloth_of_its_own():
-    cloths = [fabric.cloth for fabric in (*theme.FABRICS, theme.SPECIAL_FABRIC, theme.UNKNOWN_FABRIC)]
+    cloths = [fabric.cloth for fabric in (*cloth.FABRICS, cloth.SPECIAL_FABRIC, cloth.UNKNOWN_FABRIC)]
     colors = np.array([rgb(cloth) for cloth in cloths], int)
     distances = np.abs(colors[:, None] - colors).sum(axis=2)
     assert distances[~np.eye(len(colors), dtype=bool)].min() >= 20
@@ -209,7 +208,7 @@ def test_every_patch_has_a_cloth_of_its_own():
     ],
 )
 def test_oklch_agrees_with_published_values(color, lightness, chroma, hue):
-    assert theme.oklch(lightness, chroma, hue) == color
+    assert cloth.oklch(lightness, chroma, hue) == color
 
 
 # --- scene, SVG and pixels ----------------------------------------------------------------------------------
@@ -232,7 +231,7 @@ def test_svg_draws_the_cloth_of_every_piece(positions):
     for patch in range(NUM_PATCHES):
         on_table = sum(patch in game.layout(player) for player in (0, 1)) + (patch in game.circle)
         assert on_table == 1
-        assert drawn.count(theme.FABRICS[patch].cloth) == 1
+        assert drawn.count(cloth.FABRICS[patch].cloth) == 1
 
 
 def test_svg_escapes_names():
@@ -248,9 +247,9 @@ def test_pixels_show_the_covered_and_the_empty_cells(positions):
             for (row, column), piece in np.ndenumerate(game.layout(player)):
                 x, y = QUILT_LEFT[player] + CELL * column, QUILT_TOP + CELL * row
                 if piece == EMPTY:
-                    assert pixel(frame, x + 20, y + 20) == rgb(theme.QUILT_CELL)
+                    assert pixel(frame, x + 20, y + 20) == rgb(cloth.QUILT_CELL)
                 else:
-                    assert pixel(frame, x + 20, y + 20) != rgb(theme.QUILT_CELL)
+                    assert pixel(frame, x + 20, y + 20) != rgb(cloth.QUILT_CELL)
 
 
 def test_restored_game_shows_its_old_cells_as_unknown(positions):
@@ -259,13 +258,13 @@ def test_restored_game_shows_its_old_cells_as_unknown(positions):
     row = int(np.flatnonzero(game.quilt(0)[:, 0])[0])
     frame = rgb_array(restored, width=1200)
     color = pixel(frame, QUILT_LEFT[0] + 20, QUILT_TOP + CELL * row + 20)
-    assert color == rgb(theme.UNKNOWN_FABRIC.cloth)
+    assert color == rgb(cloth.UNKNOWN_FABRIC.cloth)
     assert "#" in {cell for row in quilt_names(text(restored), 0) for cell in row}
 
 
 def test_pieces_of_a_quilt_hold_all_their_cells(positions):
     game = positions[-1]
-    found = [piece for player in (0, 1) for piece in view.pieces(game, player)]
+    found = [piece for player in (0, 1) for piece in pieces(game, player)]
     for piece, cells in found:
         assert len(cells) == (1 if piece == SPECIAL_PATCH else PATCHES[piece].size)
     patches = [piece for piece, _ in found if piece != SPECIAL_PATCH]
@@ -280,16 +279,16 @@ def test_the_token_on_top_covers_the_other(first_player):
     discs = [
         shape.fill
         for shape in table(game, player_names(game)).shapes
-        if getattr(shape, "fill", None) in theme.PLAYERS and getattr(shape, "radius", 0) == 13.5
+        if getattr(shape, "fill", None) in cloth.PLAYERS and getattr(shape, "radius", 0) == 13.5
     ]
-    assert discs == [theme.PLAYERS[1 - first_player], theme.PLAYERS[first_player]]
-    assert view.top_player(game) == first_player
+    assert discs == [cloth.PLAYERS[1 - first_player], cloth.PLAYERS[first_player]]
+    assert top_player(game) == first_player
 
 
 def test_top_token_at_the_end_is_the_last_to_arrive(positions):
     game = positions[-1]
     assert game.positions == (LAST_SPACE, LAST_SPACE)
-    assert view.top_player(game) == 1 - game.first_finisher
+    assert top_player(game) == 1 - game.first_finisher
 
 
 def test_picture_shows_the_prices_of_the_whole_circle_in_order(positions):

@@ -11,7 +11,7 @@ from patchwork_env.integrations.text.view import Choice, Group, View, listed
 from patchwork_env.nmbr9.actions import DISTINCT, MAX_SPREAD, NUM_TURNS, ORIENTED, Move
 from patchwork_env.nmbr9.game import Game
 from patchwork_env.nmbr9.notation import move_text, parse_tile
-from patchwork_env.nmbr9.render.text_drawing import tables
+from patchwork_env.nmbr9.render import tables
 
 _FORMS = (
     "'7/3@-2,5' to place tile 7 in orientation 3 at row -2, column 5; in free order '=7' to choose tile 7"

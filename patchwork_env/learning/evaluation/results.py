@@ -25,7 +25,7 @@ from patchwork_env.learning.evaluation.tables import Column, Table, aligned
 from patchwork_env.learning.system.machine import made_with
 
 if TYPE_CHECKING:
-    from patchwork_env.drawing.pixel_drawing import Frame
+    from patchwork_env.drawing.pixels import Frame
 
 FORMAT = "patchwork-env evaluation"
 VERSION = 1

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from patchwork_env.core.names import counted
 from patchwork_env.drawing.pictures import player_names
-from patchwork_env.drawing.svg_drawing import to_svg
+from patchwork_env.drawing.scene import to_svg
 from patchwork_env.learning.evaluation.players import labels
 from patchwork_env.learning.evaluation.results import position_after
 from patchwork_env.learning.evaluation.tables import aligned

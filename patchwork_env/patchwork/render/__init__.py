@@ -8,7 +8,7 @@ units.
 from __future__ import annotations
 
 from patchwork_env.drawing.pictures import Pictures
-from patchwork_env.drawing.pixel_drawing import Frame, save_gif, save_png
+from patchwork_env.drawing.pixels import Frame, save_gif, save_png
 from patchwork_env.errors import MissingExtraError
 from patchwork_env.patchwork.game import Game
 from patchwork_env.patchwork.render import text_drawing

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from patchwork_env.core.polyomino import Cell, Cells, extent
-from patchwork_env.drawing.scene import Label, Lines, Point, Rectangle, Scene, Segment
+from patchwork_env.drawing.scene import Label, Lines, Point, Rectangle, Scene, Segment, mix
 from patchwork_env.patchwork.components import (
     BONUS_POINTS,
     BONUS_SQUARE,
@@ -13,9 +15,10 @@ from patchwork_env.patchwork.components import (
     PATCHES,
     QUILT_SIZE,
 )
-from patchwork_env.patchwork.game import SPECIAL_PATCH, UNKNOWN_PIECE, Game
-from patchwork_env.patchwork.render import parts, theme
-from patchwork_env.patchwork.render.view import empty_cells, pieces, status, top_player
+from patchwork_env.patchwork.engine import empty_cells
+from patchwork_env.patchwork.game import EMPTY, SPECIAL_PATCH, UNKNOWN_PIECE, Game
+from patchwork_env.patchwork.render import cloth
+from patchwork_env.patchwork.render.text_drawing import status, top_player
 
 WIDTH, HEIGHT = 1200, 760
 
@@ -46,7 +49,7 @@ _REST_COLUMNS, _REST_ROWS = 10, 3
 
 def table(game: Game, names: tuple[str, ...]) -> Scene:
     """Draws the whole table as a scene of 1200 by 760 units."""
-    scene = Scene(WIDTH, HEIGHT, theme.LINEN)
+    scene = Scene(WIDTH, HEIGHT, cloth.LINEN)
     for player in (0, 1):
         _panel(scene, game, player, names[player])
         _quilt(scene, game, player)
@@ -59,14 +62,9 @@ def table(game: Game, names: tuple[str, ...]) -> Scene:
 
 
 def mark_move(scene: Scene, game: Game, action: int, color: str, inset: float = 0) -> None:
-    """Draws a line around what a move takes and around where it goes, on the table before the move.
+    """Draws a line around what a legal move takes and around where it goes, on the table before the move.
 
-    Args:
-        scene: The table with the game.
-        game: The game, in which the move is legal.
-        action: The move.
-        color: The color of the line.
-        inset: How far within the edges the line runs, so that it can be told from that of another move.
+    With an ``inset``, the line runs so far within the edges and beside that of another move.
     """
     move = game.decode(action)
     if move.patch is not None:
@@ -75,7 +73,7 @@ def mark_move(scene: Scene, game: Game, action: int, color: str, inset: float = 
         scene.add(Rectangle(*box, radius=10, stroke=color, stroke_width=0.11 * _CELL))
     if move.cells:
         origin = _QUILT_LEFT[game.current_player], _QUILT_TOP
-        scene.add(*parts.contour(tuple(sorted(move.cells)), color, origin, _CELL, inset))
+        scene.add(*cloth.contour(tuple(sorted(move.cells)), color, origin, _CELL, inset))
     else:
         x, y, width, height = _space_box(min(game.positions[1 - game.current_player] + 1, LAST_SPACE))
         box = x + inset, y + inset, width - 2 * inset, height - 2 * inset
@@ -83,38 +81,28 @@ def mark_move(scene: Scene, game: Game, action: int, color: str, inset: float = 
 
 
 def _panel(scene: Scene, game: Game, player: int, name: str) -> None:
-    left, color = _QUILT_LEFT[player], theme.PLAYERS[player]
+    left, color = _QUILT_LEFT[player], cloth.PLAYERS[player]
     active = game.winner() == player if game.is_over else game.current_player == player
-    scene.add(
-        Rectangle(
-            left - 6,
-            _PANEL_TOP,
-            _QUILT + 12,
-            _PANEL_HEIGHT,
-            theme.PLAYER_TINTS[player] if active else theme.PAPER,
-            radius=10,
-            stroke=color if active else theme.QUILT_GRID,
-            stroke_width=4 if active else 1.5,
-        )
+    fill, stroke, width = (
+        (cloth.PLAYER_TINTS[player], color, 4) if active else (cloth.PAPER, cloth.QUILT_GRID, 1.5)
     )
-    scene.add(*parts.token(player, left + 26, _PANEL_TOP + 42, 19))
-    scene.add(parts.token_number(player, left + 26, _PANEL_TOP + 42, 19))
+    scene.add(Rectangle(left - 6, _PANEL_TOP, _QUILT + 12, _PANEL_HEIGHT, fill, 10, stroke, width))
+    scene.add(*cloth.token(player, left + 26, _PANEL_TOP + 42, 19))
     baseline = _PANEL_TOP + (38 if active else 49)
-    scene.add(Label(left + 54, baseline, name, _fitting(name, 19, 98), theme.INK, bold=True))
+    scene.add(Label(left + 54, baseline, name, _fitting(name, 19, 98), cloth.INK, bold=True))
     if active:
-        scene.add(
-            Label(left + 54, _PANEL_TOP + 59, "winner" if game.is_over else "on move", 14, color, bold=True)
-        )
+        role = "winner" if game.is_over else "on move"
+        scene.add(Label(left + 54, _PANEL_TOP + 59, role, 14, color, bold=True))
     figures = (
         ("buttons", game.buttons[player]),
         ("income", game.incomes[player]),
-        ("empty", empty_cells(game, player)),
+        ("empty", empty_cells(game.state, 0, player)),
         ("score", game.scores()[player]),
     )
     for column, (title, value) in enumerate(figures):
         x = left + 172 + 53 * column
-        scene.add(Label(x, _PANEL_TOP + 43, str(value), 24, theme.INK, "middle", bold=True))
-        scene.add(Label(x, _PANEL_TOP + 64, title, 12.5, theme.FADED_INK, "middle"))
+        scene.add(Label(x, _PANEL_TOP + 43, str(value), 24, cloth.INK, "middle", bold=True))
+        scene.add(Label(x, _PANEL_TOP + 64, title, 12.5, cloth.FADED_INK, "middle"))
 
 
 def _fitting(text: str, size: float, width: float) -> float:
@@ -124,25 +112,40 @@ def _fitting(text: str, size: float, width: float) -> float:
 
 def _quilt(scene: Scene, game: Game, player: int) -> None:
     left, top = _QUILT_LEFT[player], _QUILT_TOP
-    scene.add(Rectangle(left - 6, top - 6, _QUILT + 12, _QUILT + 12, theme.PLAYERS[player], radius=8))
-    scene.add(Rectangle(left, top, _QUILT, _QUILT, theme.QUILT_CELL))
+    scene.add(Rectangle(left - 6, top - 6, _QUILT + 12, _QUILT + 12, cloth.PLAYERS[player], radius=8))
+    scene.add(Rectangle(left, top, _QUILT, _QUILT, cloth.QUILT_CELL))
     lines: list[Segment] = []
     for i in range(1, QUILT_SIZE):
         lines.append(((left + i * _CELL, top), (left + i * _CELL, top + _QUILT)))
         lines.append(((left, top + i * _CELL), (left + _QUILT, top + i * _CELL)))
-    scene.add(Lines(tuple(lines), theme.QUILT_GRID, 1))
+    scene.add(Lines(tuple(lines), cloth.QUILT_GRID, 1))
     for piece, cells in pieces(game, player):
         _piece(scene, piece, cells, (left, top), _CELL)
 
 
+def pieces(game: Game, player: int) -> list[tuple[int, Cells]]:
+    """The pieces of a quilt with their cells; every special patch and every unknown cell is a piece."""
+    patches: dict[int, list[Cell]] = {}
+    singles: list[tuple[int, Cells]] = []
+    for cell, number in np.ndenumerate(game.layout(player)):
+        piece = int(number)
+        if piece in (SPECIAL_PATCH, UNKNOWN_PIECE):
+            singles.append((piece, (cell,)))
+        elif piece != EMPTY:
+            patches.setdefault(piece, []).append(cell)
+    return [*((piece, tuple(cells)) for piece, cells in patches.items()), *singles]
+
+
 def _piece(scene: Scene, piece: int, cells: Cells, origin: Point, cell: float) -> None:
     if piece == SPECIAL_PATCH:
-        scene.add(*parts.patch(cells, theme.SPECIAL_FABRIC, origin, cell))
+        scene.add(*cloth.patch(cells, cloth.SPECIAL_FABRIC, origin, cell))
     elif piece == UNKNOWN_PIECE:
-        scene.add(*parts.patch(cells, theme.UNKNOWN_FABRIC, origin, cell, fine=False))
+        scene.add(*cloth.patch(cells, cloth.UNKNOWN_FABRIC, origin, cell, fine=False))
     else:
-        scene.add(*parts.patch(cells, theme.FABRICS[piece], origin, cell, fine=cell >= 12))
-        scene.add(*parts.buttons_on(cells, PATCHES[piece].income, origin, cell))
+        scene.add(*cloth.patch(cells, cloth.FABRICS[piece], origin, cell, fine=cell >= 12))
+        for row, column in sorted(cells)[: PATCHES[piece].income]:
+            place = origin[0] + (column + 0.5) * cell, origin[1] + (row + 0.5) * cell
+            scene.add(*cloth.button(*place, 0.27 * cell))
 
 
 def _headline(scene: Scene, game: Game, names: tuple[str, ...]) -> None:
@@ -154,8 +157,8 @@ def _headline(scene: Scene, game: Game, names: tuple[str, ...]) -> None:
         hint = "buys an offered patch, or advances"
     title = status(game, names)
     size = _fitting(title, 23, _TRACK_WIDTH)
-    scene.add(Label(WIDTH / 2, _PANEL_TOP + 40, title, size, theme.INK, "middle", bold=True))
-    scene.add(Label(WIDTH / 2, _PANEL_TOP + 64, hint, 15, theme.FADED_INK, "middle"))
+    scene.add(Label(WIDTH / 2, _PANEL_TOP + 40, title, size, cloth.INK, "middle", bold=True))
+    scene.add(Label(WIDTH / 2, _PANEL_TOP + 64, hint, 15, cloth.FADED_INK, "middle"))
 
 
 def _spiral() -> list[Cell]:
@@ -188,19 +191,19 @@ def _space_box(space: int) -> tuple[float, float, float, float]:
 
 def _track(scene: Scene, game: Game) -> None:
     left, top = _TRACK_LEFT - 6, _QUILT_TOP - 6
-    scene.add(Rectangle(left, top, _TRACK_WIDTH + 12, _TRACK_HEIGHT + 12, theme.TRACK_WALL, radius=8))
+    scene.add(Rectangle(left, top, _TRACK_WIDTH + 12, _TRACK_HEIGHT + 12, cloth.TRACK_WALL, radius=8))
     for space in range(LAST_SPACE + 1):
         x, y, width, height = _space_box(space)
-        color = theme.mix(*theme.TRACK, space / LAST_SPACE)
+        color = mix(*cloth.TRACK, space / LAST_SPACE)
         if space in INCOME_SPACES:
-            color = theme.mix(theme.INCOME_SPACE, color, 0.15)
-        scene.add(Rectangle(x, y, width, height, color, stroke=theme.TRACK_GRID))
-        scene.add(Label(x + 3, y + 12, str(space), 10.5, theme.TRACK_NUMBER))
-    scene.add(Lines(tuple(_walls()), theme.TRACK_WALL, 4))
+            color = mix(cloth.INCOME_SPACE, color, 0.15)
+        scene.add(Rectangle(x, y, width, height, color, stroke=cloth.TRACK_GRID))
+        scene.add(Label(x + 3, y + 12, str(space), 10.5, cloth.TRACK_NUMBER))
+    scene.add(Lines(tuple(_walls()), cloth.TRACK_WALL, 4))
     for space in INCOME_SPACES:
-        scene.add(*parts.button(*_entrance(space), 7.5))
+        scene.add(*cloth.button(*_entrance(space), 7.5))
     for space in game.special_spaces:
-        scene.add(*parts.special_patch(*_entrance(space), 17))
+        scene.add(*cloth.special_patch(*_entrance(space), 17))
     _tokens(scene, game)
 
 
@@ -234,53 +237,41 @@ def _tokens(scene: Scene, game: Game) -> None:
         x, y = x + width / 2 + 2, y + height / 2 + 3
         if top is not None:
             x, y = (x + 4, y - 2) if player == top else (x - 8, y + 4)
-        scene.add(*parts.token(player, x, y, _TOKEN))
-        if top is None or player == top:
-            scene.add(parts.token_number(player, x, y, _TOKEN))
+        scene.add(*cloth.token(player, x, y, _TOKEN, numbered=top in (None, player)))
 
 
 def _bonus(scene: Scene, game: Game, names: tuple[str, ...]) -> None:
     left, top, side = _TRACK_LEFT, _QUILT_TOP + _TRACK_HEIGHT + 16, 42
     owner = game.bonus_owner
-    color = theme.GOLD if owner is None else theme.PLAYERS[owner]
+    color = cloth.GOLD if owner is None else cloth.PLAYERS[owner]
     scene.add(Rectangle(left, top, side, side, color, radius=4))
     step = side / BONUS_SQUARE
     for row in range(BONUS_SQUARE):
         for column in range(BONUS_SQUARE):
             x, y = left + column * step, top + row * step
-            scene.add(Rectangle(x + 1, y + 1, step - 2, step - 2, theme.mix(color, "#ffffff", 0.55)))
+            scene.add(Rectangle(x + 1, y + 1, step - 2, step - 2, mix(color, "#ffffff", 0.55)))
     title = f"{BONUS_SQUARE}x{BONUS_SQUARE} bonus, {BONUS_POINTS} points"
     holder = "still to be won" if owner is None else f"won by {names[owner]}"
-    scene.add(Label(left + side + 12, top + 18, title, 15, theme.INK, bold=True))
-    scene.add(Label(left + side + 12, top + 36, holder, 14, theme.FADED_INK if owner is None else color))
+    scene.add(Label(left + side + 12, top + 18, title, 15, cloth.INK, bold=True))
+    scene.add(Label(left + side + 12, top + 36, holder, 14, cloth.FADED_INK if owner is None else color))
     _legend(scene, top)
 
 
 def _legend(scene: Scene, top: float) -> None:
     x = _TRACK_LEFT + _TRACK_WIDTH - 108
-    scene.add(*parts.button(x, top + 12, 8), *parts.special_patch(x, top + 32, 16))
-    scene.add(Label(x + 16, top + 17, "income", 14, theme.FADED_INK))
-    scene.add(Label(x + 16, top + 37, "special patch", 14, theme.FADED_INK))
+    scene.add(*cloth.button(x, top + 12, 8), *cloth.special_patch(x, top + 32, 16))
+    scene.add(Label(x + 16, top + 17, "income", 14, cloth.FADED_INK))
+    scene.add(Label(x + 16, top + 37, "special patch", 14, cloth.FADED_INK))
 
 
 def _offer(scene: Scene, game: Game) -> None:
-    scene.add(Label(_MARGIN - 6, _OFFER_TOP - 10, "Offered", 15, theme.INK, bold=True))
+    scene.add(Label(_MARGIN - 6, _OFFER_TOP - 10, "Offered", 15, cloth.INK, bold=True))
     for slot in range(NUM_OFFERED):
         left = _card_left(slot)
         filled = slot < len(game.offered)
-        scene.add(
-            Rectangle(
-                left,
-                _OFFER_TOP,
-                _CARD_WIDTH,
-                _OFFER_HEIGHT,
-                theme.PAPER if filled else theme.LINEN,
-                radius=10,
-                stroke=theme.QUILT_GRID,
-                stroke_width=1.5,
-            )
-        )
-        scene.add(Label(left + 12, _OFFER_TOP + 22, str(slot), 15, theme.FADED_INK))
+        fill = cloth.PAPER if filled else cloth.LINEN
+        scene.add(Rectangle(left, _OFFER_TOP, _CARD_WIDTH, _OFFER_HEIGHT, fill, 10, cloth.QUILT_GRID, 1.5))
+        scene.add(Label(left + 12, _OFFER_TOP + 22, str(slot), 15, cloth.FADED_INK))
         if filled:
             _card(scene, game.offered[slot], left)
 
@@ -294,16 +285,16 @@ def _card(scene: Scene, patch: int, left: float) -> None:
     room, middle = _CARD_ROOM[1] - _CARD_ROOM[0], _OFFER_TOP + sum(_CARD_ROOM) / 2
     cell = min(_CARD_CELL, room / extent(cells)[0])
     _centered(scene, patch, cells, (left + _CARD_WIDTH / 2, middle), cell)
-    parts.price_tag(scene, buttons, time, (left + _CARD_WIDTH / 2, _OFFER_TOP + 178), 24)
+    cloth.price_tag(scene, buttons, time, (left + _CARD_WIDTH / 2, _OFFER_TOP + 178), 24)
     if income:
         end = left + _CARD_WIDTH - 12
-        scene.add(Label(end, _OFFER_TOP + 22, f"income {income}", 15, theme.BUTTON, "end"))
+        scene.add(Label(end, _OFFER_TOP + 22, f"income {income}", 15, cloth.BUTTON, "end"))
 
 
 def _rest(scene: Scene, game: Game) -> None:
     rest = game.circle[len(game.offered) :]
     title = "Then, clockwise in the circle" if rest else "No more patches in the circle"
-    scene.add(Label(_REST_LEFT, _OFFER_TOP - 10, title, 15, theme.INK, bold=True))
+    scene.add(Label(_REST_LEFT, _OFFER_TOP - 10, title, 15, cloth.INK, bold=True))
     width = (WIDTH - _MARGIN + 6 - _REST_LEFT) / _REST_COLUMNS
     height = _OFFER_HEIGHT / _REST_ROWS
     for number, patch in enumerate(rest):
@@ -311,7 +302,7 @@ def _rest(scene: Scene, game: Game) -> None:
         x, y = _REST_LEFT + (column + 0.5) * width, _OFFER_TOP + row * height
         cells, buttons, time, _ = PATCHES[patch]
         _centered(scene, patch, cells, (x, y + 24), _REST_CELL)
-        parts.price_tag(scene, buttons, time, (x, y + 58), 12)
+        cloth.price_tag(scene, buttons, time, (x, y + 58), 12)
 
 
 def _centered(scene: Scene, patch: int, cells: Cells, center: Point, cell: float) -> None:

@@ -1,4 +1,4 @@
-"""Scenes drawn as arrays of pixels by Pillow, and pictures written to files."""
+"""Scenes as arrays of pixels, drawn by Pillow, in files, and in a window on the screen, opened by pygame."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from functools import lru_cache
 from io import BytesIO
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -18,7 +19,7 @@ from patchwork_env.drawing.scene import Circle, Label, Lines, Polygon, Rectangle
 from patchwork_env.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from PIL import Image, ImageDraw, ImageFont
+    from PIL import ImageDraw, ImageFont
 
 Frame = npt.NDArray[np.uint8]
 """uint8 array ``(height, width, 3)``: red, green and blue, 0-255."""
@@ -30,17 +31,19 @@ _GIF_COLORS = 255
 _BOLD_STROKE = 0.022
 
 
-def missing(library: str, cause: ImportError) -> MissingExtraError:
-    """The error for a library of the ``render`` extra that could not be imported."""
+def _missing(library: str, cause: ImportError) -> MissingExtraError:
     return MissingExtraError(f"{library} is needed here ({cause}): pip install {library.lower()}")
 
 
-def _pillow() -> tuple[Any, Any, Any]:
+def _pillow() -> Any:
+    """The package, with those of its modules that are used here."""
     try:
-        from PIL import Image, ImageDraw, ImageFont
+        import PIL.Image
+        import PIL.ImageDraw
+        import PIL.ImageFont
     except ImportError as error:
-        raise missing("Pillow", error) from error
-    return Image, ImageDraw, ImageFont
+        raise _missing("Pillow", error) from error
+    return PIL
 
 
 def to_array(scene: Scene, width: int) -> Frame:
@@ -51,16 +54,16 @@ def to_array(scene: Scene, width: int) -> Frame:
     Raises:
         MissingExtraError: Pillow is not installed.
     """
-    image_module, draw_module, _ = _pillow()
+    pillow = _pillow()
     zoom = width / scene.width
     height = round(scene.height * zoom)
     large = (width * _SUPERSAMPLING, height * _SUPERSAMPLING)
-    image: Image.Image = image_module.new("RGB", large, scene.background)
-    pen: ImageDraw.ImageDraw = draw_module.Draw(image)
+    image = pillow.Image.new("RGB", large, scene.background)
+    pen = pillow.ImageDraw.Draw(image)
     for shape in scene.shapes:
         _draw(pen, shape, zoom * _SUPERSAMPLING)
     image = image.reduce(_SUPERSAMPLING)
-    pen = draw_module.Draw(image)
+    pen = pillow.ImageDraw.Draw(image)
     for label in scene.labels:
         _write(pen, label, zoom)
     return np.array(image, np.uint8)
@@ -105,8 +108,7 @@ def _draw_rectangle(pen: ImageDraw.ImageDraw, shape: Rectangle, zoom: float) -> 
 
 @lru_cache(maxsize=64)
 def _font(size: float) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
-    _, _, font_module = _pillow()
-    font: ImageFont.FreeTypeFont | ImageFont.ImageFont = font_module.load_default(size)
+    font: ImageFont.FreeTypeFont | ImageFont.ImageFont = _pillow().ImageFont.load_default(size)
     return font
 
 
@@ -125,9 +127,8 @@ def save_png(frame: Frame, path: str | os.PathLike[str]) -> None:
         ValueError: This is no frame, or no path.
         StorageError: The file cannot be written.
     """
-    image_module, _, _ = _pillow()
     contents = BytesIO()
-    image_module.fromarray(_check_frame(frame)).save(contents, "PNG", optimize=True)
+    _pillow().Image.fromarray(_check_frame(frame)).save(contents, "PNG", optimize=True)
     write_bytes(as_path(path), contents.getvalue())
 
 
@@ -144,7 +145,7 @@ def save_gif(frames: Iterable[Frame], path: str | os.PathLike[str], seconds: flo
         ValueError: There is no frame, the sizes differ, or the path or the seconds are not allowed.
         StorageError: The file cannot be written.
     """
-    image_module, _, _ = _pillow()
+    image_module = _pillow().Image
     milliseconds = round(1000 * as_number(seconds, "seconds", above=0))
     try:
         listed = list(frames)
@@ -161,21 +162,67 @@ def save_gif(frames: Iterable[Frame], path: str | os.PathLike[str], seconds: flo
     images = [image_module.fromarray(frame).quantize(palette=palette, dither=0) for frame in pictures]
     durations = [milliseconds] * (len(images) - 1) + [6 * milliseconds]
     contents = BytesIO()
-    images[0].save(
-        contents,
-        "GIF",
-        save_all=True,
-        append_images=images[1:],
-        duration=durations,
-        loop=0,
-        optimize=True,
-    )
+    later = {"save_all": True, "append_images": images[1:], "duration": durations}
+    images[0].save(contents, "GIF", loop=0, optimize=True, **later)
     write_bytes(as_path(path), contents.getvalue())
 
 
 def _check_frame(frame: Any) -> Frame:
-    """``frame`` if it is an array of pixels."""
     is_array = isinstance(frame, np.ndarray) and frame.dtype == np.uint8
     if not (is_array and frame.ndim == 3 and frame.shape[2] == 3 and frame.size):
         raise ValueError(f"a frame is a uint8 array (height, width, 3), not {short_repr(frame)}")
     return cast(Frame, frame)
+
+
+def _pygame() -> ModuleType:
+    os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
+    try:
+        import pygame
+    except ImportError as error:
+        raise _missing("pygame-ce", error) from error
+    return pygame
+
+
+class Window:
+    """A window for frames, which opens with the first one.
+
+    Once its user or :meth:`close` has closed it, it stays closed and ignores further frames, so that a
+    program that goes on playing does not fail.
+
+    Args:
+        title: The title of the window.
+        frames_per_second: The highest rate of frames, for which :meth:`show` waits; 0 to never wait.
+
+    Raises:
+        MissingExtraError: pygame-ce is not installed.
+    """
+
+    def __init__(self, title: str, frames_per_second: float = 0) -> None:
+        self._pygame: Any = _pygame()
+        self._title = title
+        self._frames_per_second = frames_per_second
+        self._clock = self._pygame.time.Clock()
+        self._screen: Any = None
+        self._closed = False
+
+    def show(self, frame: Frame) -> None:
+        """Shows a frame, uint8 ``(height, width, 3)``; closes the window if its user has asked for that."""
+        if self._closed:
+            return
+        size = frame.shape[1], frame.shape[0]
+        if self._screen is None:
+            self._pygame.display.init()
+            self._pygame.display.set_caption(self._title)
+        if self._screen is None or self._screen.get_size() != size:
+            self._screen = self._pygame.display.set_mode(size)
+        self._pygame.surfarray.blit_array(self._screen, frame.swapaxes(0, 1))
+        self._pygame.display.flip()
+        self._clock.tick(self._frames_per_second)
+        if any(event.type == self._pygame.QUIT for event in self._pygame.event.get()):
+            self.close()
+
+    def close(self) -> None:
+        """Closes the window for good. Closing it again does nothing."""
+        if self._screen is not None:
+            self._pygame.display.quit()
+        self._screen, self._closed = None, True
