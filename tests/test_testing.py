@@ -113,7 +113,7 @@ def broken(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> Rules:
         ({"is_legal": knows_no_bound}, "must be refused|is_legal must agree"),
         ({"max_legal_actions": 3}, "of max_legal_actions 3"),
         ({"max_players": 1}, "players"),
-        ({"find_out_of_range": lambda states: "all is wrong"}, "in range"),
+        ({"limits": lambda states: {"current_player": (2, 3)}}, "must be let in"),
     ],
 )
 def test_broken_promises_of_games_are_found(

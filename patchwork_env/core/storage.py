@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import takewhile
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,107 +16,43 @@ from patchwork_env.core.names import did_you_mean, short_repr
 VERSION = 1
 """The version of the bytes of records and of the notation."""
 _CHECKSUM_SIZE = 4
-SAMPLED = 1024
-"""Of many states, one in so many is checked completely."""
+Limits = Mapping[str, tuple[int, Any]]
+"""The lowest and the highest value of fields by name; the highest may be an array, one for each record."""
 
 
-class ByteFormat(NamedTuple):
-    """The bytes of a stored record: four magic bytes, a version byte, the record, and a CRC-32 checksum.
+# --- bytes ------------------------------------------------------------------------------------------------
 
-    The attributes are those of :class:`~patchwork_env.core.game.Rules`; ``game`` is the title.
-    """
 
-    game: str
-    magic: bytes
-    dtype: np.dtype[np.void]
-    find_contradiction: Callable[[States], str | None]
-    find_out_of_range: Callable[[States], str | None] | None = None
+def pack(magic: bytes, states: States) -> bytes:
+    """The first record as bytes: four magic bytes, a version byte, the record, and a CRC-32 checksum."""
+    body = magic + bytes([VERSION]) + states[:1].tobytes()
+    return body + _checksum(body)
 
-    @property
-    def num_bytes(self) -> int:
-        """The length of a stored record in bytes."""
-        return len(self.magic) + 1 + self.dtype.itemsize + _CHECKSUM_SIZE
 
-    def pack(self, states: States) -> bytes:
-        """The first record of ``states`` as bytes."""
-        body = self.magic + bytes([VERSION]) + states[:1].tobytes()
-        return body + _checksum(body)
-
-    def records(self, states: Any) -> States:
-        """``states`` if it is an array ``(n,)`` of records of the game.
-
-        Raises:
-            ValueError: It is something else.
-        """
-        if not isinstance(states, np.ndarray) or states.ndim != 1 or states.dtype != self.dtype:
-            given = short_repr(states)
-            raise ValueError(f"states are an array (n,) of records of {self.game}, not {given}")
-        return states
-
-    def check(self, states: States) -> States:
-        """Returns the same records if every one of them is a state that a game can reach.
-
-        Raises:
-            ValueError: One of them is not; the message says what is impossible in it.
-        """
-        for i in range(len(self.records(states))):
-            problem = self.find_contradiction(states[i : i + 1])
-            if problem:
-                which = "this state" if len(states) == 1 else f"state {i} of {len(states)}"
-                raise ValueError(f"no game of {self.game} reaches {which}: {problem}")
-        return states
-
-    def check_many(self, states: States) -> States:
-        """Returns the same records after a check that costs less than a microsecond each on average.
-
-        All values are in their ranges, and one record in :data:`SAMPLED` is checked like :meth:`check` does.
-
-        Raises:
-            ValueError: They are not, or no game reaches such a state.
-        """
-        if self.find_out_of_range is None:
-            return self.check(states)
-        problem = self.find_out_of_range(self.records(states))
-        if problem:
-            raise ValueError(f"no game of {self.game} reaches these {len(states)} states: {problem}")
-        self.check(states[::SAMPLED])
-        return states
-
-    def unpack(self, data: bytes) -> States:
-        """The inverse of :meth:`pack`, an array of one record.
-
-        Raises:
-            ValueError: The bytes are foreign, of another version, damaged, or no game reaches such a state.
-        """
-        if not isinstance(data, bytes | bytearray | memoryview):
-            raise ValueError(f"a state is stored as bytes, not as {type(data).__name__}")
-        data, size = bytes(data), len(self.magic)
-        if data[:size] != self.magic:
-            raise ValueError(
-                f"not a {self.game} state: the bytes start with {data[:size]!r} instead of {self.magic!r}"
-            )
-        if list(data[size : size + 1]) != [VERSION]:
-            raise ValueError(
-                f"a state of version {list(data[size : size + 1])}; this library reads version {VERSION}"
-            )
-        if len(data) != self.num_bytes:
-            raise ValueError(
-                f"a state has {self.num_bytes} bytes, these are {len(data)}: truncated or foreign"
-            )
-        if _checksum(data[:-_CHECKSUM_SIZE]) != data[-_CHECKSUM_SIZE:]:
-            raise ValueError("the checksum of the state does not match: the bytes are damaged")
-        return self.check(np.frombuffer(data, self.dtype, 1, size + 1).copy())
+def unpack(title: str, magic: bytes, dtype: np.dtype[np.void], data: Any) -> States:
+    """The record of the game with that title that was packed, unchecked; ValueError for other bytes."""
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise ValueError(f"a state is stored as bytes, not as {type(data).__name__}")
+    data = bytes(data)
+    begin, version, record = data[: len(magic)], data[len(magic) : len(magic) + 1], len(magic) + 1
+    length = record + dtype.itemsize + _CHECKSUM_SIZE
+    if begin != magic:
+        raise ValueError(f"not a {title} state: the bytes start with {begin!r} instead of {magic!r}")
+    if version != bytes([VERSION]):
+        raise ValueError(f"a state of version {list(version)}; this library reads version {VERSION}")
+    if len(data) != length:
+        raise ValueError(f"a state has {length} bytes, these are {len(data)}: truncated or foreign")
+    if _checksum(data[:-_CHECKSUM_SIZE]) != data[-_CHECKSUM_SIZE:]:
+        raise ValueError("the checksum of the state does not match: the bytes are damaged")
+    return np.frombuffer(data, dtype, 1, record).copy()
 
 
 def _checksum(data: bytes) -> bytes:
     return zlib.crc32(data).to_bytes(_CHECKSUM_SIZE, "little")
 
 
-def out_of_range(states: States, limits: Mapping[str, tuple[int, Any]]) -> str | None:
-    """Says which field of some records is out of its limits; None if none is.
-
-    The limits are the lowest and the highest value; the latter is one for all records, or an array.
-    """
+def out_of_range(states: States, limits: Limits) -> str | None:
+    """Says which field of some records is out of its limits; None if none is."""
     for name, (lowest, highest) in limits.items():
         values = states[name]
         most = np.asarray(highest, values.dtype)  # quick in the same type
@@ -127,6 +63,9 @@ def out_of_range(states: States, limits: Mapping[str, tuple[int, Any]]) -> str |
             allowed = np.broadcast_to(most, values.shape)[at].flat[0]
             return f"{name} is {values[at]}, allowed are {lowest} to {allowed}"
     return None
+
+
+# --- texts ------------------------------------------------------------------------------------------------
 
 
 def game_text(name: str, set_up: dict[str, str], words: Sequence[str]) -> str:
@@ -141,11 +80,7 @@ _FIELD = re.compile(r"[a-z]\w*=.*")
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a game in notation, however editors, mail and chat have wrapped, quoted and marked it.
-
-    Raises:
-        ValueError: It is no text.
-    """
+    """The words of a game in notation, however editors, mail and chat have wrapped, quoted and marked it."""
     if not isinstance(text, str):
         raise ValueError(f"a game is written as text, not as {short_repr(text)}")
     plain = re.sub("[>`]", " ", _STRAY.sub("", text))
@@ -157,13 +92,7 @@ def parse_game(
 ) -> tuple[dict[str, str], list[str]]:
     """Reads the fields of a game's set-up and its words; the inverse of :func:`game_text`.
 
-    Args:
-        name: The name of the game.
-        text: The game as text.
-        allowed: The groups of fields of which each makes a complete set-up.
-
-    Raises:
-        ValueError: The text begins with another name, or its fields are none of these groups.
+    Each group of ``allowed`` fields makes a complete set-up. ValueError for other fields, or another name.
     """
     begin, *words = words_of(text) or [""]
     notation = f"{name}/{VERSION}"
@@ -188,22 +117,14 @@ def parse_game(
 
 
 def parse_number(text: str) -> int:
-    """Reads a whole number of up to 18 decimal digits.
-
-    Raises:
-        ValueError: The text is something else.
-    """
+    """Reads a whole number of up to 18 decimal digits; ValueError for anything else."""
     if not re.fullmatch("[0-9]{1,18}", text):
         raise ValueError(f"{short_repr(text)} in the set-up is not a number")
     return int(text)
 
 
 def parse_numbers(text: str) -> list[int]:
-    """Reads whole numbers with commas between them, or ``-`` for none; the inverse of :func:`numbers_text`.
-
-    Raises:
-        ValueError: The text is something else.
-    """
+    """Whole numbers with commas between them, or ``-`` for none: the inverse of :func:`numbers_text`."""
     return [] if text == "-" else [parse_number(number) for number in text.split(",")]
 
 
@@ -213,11 +134,7 @@ def numbers_text(numbers: Sequence[int]) -> str:
 
 
 def parse_hexadecimal(text: str) -> bytes:
-    """Reads the bytes of a stored state.
-
-    Raises:
-        ValueError: The text does not consist of pairs of hexadecimal digits.
-    """
+    """Reads the bytes of a stored state; ValueError for anything but pairs of hexadecimal digits."""
     try:
         return bytes.fromhex(text)
     except ValueError:

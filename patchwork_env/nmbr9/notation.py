@@ -37,9 +37,9 @@ from patchwork_env.nmbr9.actions import (
 )
 from patchwork_env.nmbr9.components import NUM_DIGITS, ORDERS
 from patchwork_env.nmbr9.rules import RULES, set_up
-from patchwork_env.nmbr9.serialization import replay
 from patchwork_env.nmbr9.state import FREE, NO_DIGIT, States
 from patchwork_env.nmbr9.tables import middle
+from patchwork_env.nmbr9.validity import replay
 
 SET_UPS = (
     ("players", "order", "rounds", "deck"),
@@ -180,6 +180,9 @@ def read_position(fields: Mapping[str, str]) -> States:
             f"nobody can have chosen {short_repr(fields['chosen'])}: the order is {options['order']}"
         )
     states["current_player"] = check_between(parse_number(fields["player"]), 0, players - 1, "player")
+    for player, words in enumerate(tables):
+        if len(words) > options["deck_size"]:
+            raise ValueError(f"player {player} has {len(words)} tiles in {options['deck_size']} rounds")
     states["round"] = len(tables[-1])  # whoever plays last has placed no tile in a round that goes on
     for player, digit in enumerate(chosen):
         if digit != _NOTHING:
@@ -194,9 +197,7 @@ def read_position(fields: Mapping[str, str]) -> States:
 
 
 def _read_table(words: Sequence[str], states: States, player: int) -> None:
-    rounds, placed = int(states["num_rounds"][0]), engine.num_placed(states, 0, player)
-    if len(words) > rounds:
-        raise ValueError(f"player {player} has {len(words)} tiles in {rounds} rounds")
+    placed = engine.num_placed(states, 0, player)
     if len(words) != placed:
         raise ValueError(f"player {player} has {len(words)} tiles, but must have {placed} now")
     for t, word in enumerate(words):

@@ -11,10 +11,9 @@ from typing import Any
 from patchwork_env.core.checks import as_integers, check_between, check_one_of
 from patchwork_env.core.game import Rules, SetUp
 from patchwork_env.core.names import short_repr
-from patchwork_env.nmbr9 import engine, observation
+from patchwork_env.nmbr9 import engine, observation, validity
 from patchwork_env.nmbr9.actions import NUM_ACTIONS, TABLE_SIZE
 from patchwork_env.nmbr9.components import COPIES, MAX_CARDS, MAX_PLAYERS, NUM_DIGITS, ORDERS
-from patchwork_env.nmbr9.serialization import find_contradiction, find_out_of_range
 from patchwork_env.nmbr9.state import FREE, STATE, empty_states
 
 
@@ -92,6 +91,6 @@ RULES = Rules(
     turn_options={"players": 2},
     is_simultaneous=True,
     magic=b"NMB9",
-    find_contradiction=find_contradiction,
-    find_out_of_range=find_out_of_range,
+    find_contradiction=validity.find_contradiction,
+    limits=validity.limits,
 )

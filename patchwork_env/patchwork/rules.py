@@ -11,10 +11,9 @@ from typing import Any
 from patchwork_env.core.checks import as_integers, check_between, check_one_of
 from patchwork_env.core.game import Rules, SetUp
 from patchwork_env.core.names import short_repr
-from patchwork_env.patchwork import engine, observation
+from patchwork_env.patchwork import engine, observation, validity
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.components import NUM_PATCHES, NUM_PLAYERS, START_PATCH, VARIANTS
-from patchwork_env.patchwork.serialization import find_contradiction, find_out_of_range
 from patchwork_env.patchwork.state import NOBODY, STATE, empty_states
 
 
@@ -86,6 +85,6 @@ RULES = Rules(
     reset_options=("circle", "first_player"),
     batch_options={"first_player": "random"},
     magic=b"PTCH",
-    find_contradiction=find_contradiction,
-    find_out_of_range=find_out_of_range,
+    find_contradiction=validity.find_contradiction,
+    limits=validity.limits,
 )

@@ -192,7 +192,7 @@ def test_states_that_no_game_reaches(named: str) -> None:
     states = played(12).state.copy()
     CONTRADICTIONS[named](states)
     with pytest.raises(ValueError, match="no game of Patchwork reaches") as caught:
-        Game.from_bytes(Game.rules.storage.pack(states))
+        Game.from_bytes(Game.unchecked(states).to_bytes())
     assert all(word in str(caught.value) for word in named.split())
 
 
@@ -203,11 +203,11 @@ def test_no_more_buttons_than_a_game_can_bring() -> None:
     for buttons in (2**15 - 1, 400, 5 + 53):
         states["buttons"] = buttons
         with pytest.raises(ValueError, match=f"{buttons} buttons, of which at most"):
-            Game.from_bytes(Game.rules.storage.pack(states))
+            Game.from_bytes(Game.unchecked(states).to_bytes())
     states = Game(circle=CIRCLE).state.copy()
     states["buttons"] = 5, 6
     with pytest.raises(ValueError, match="player 1 has 6 buttons, of which at most 5 can be"):
-        Game.from_bytes(Game.rules.storage.pack(states))
+        Game.from_bytes(Game.unchecked(states).to_bytes())
 
 
 def test_what_was_paid_is_gone() -> None:
@@ -217,7 +217,7 @@ def test_what_was_paid_is_gone() -> None:
     assert states["buttons"].tolist() == [[3, 5]]
     states["buttons"] = 7, 5
     with pytest.raises(ValueError, match=r"the buttons .* are more than 12 less the 2 paid"):
-        Game.from_bytes(Game.rules.storage.pack(states))
+        Game.from_bytes(Game.unchecked(states).to_bytes())
 
 
 POSITION = Game(circle=CIRCLE).position_text()

@@ -324,7 +324,7 @@ def check_like(value: Any, like: Any, game: type[BaseGame], name: str = "the res
         for key, entry in like.items():
             check_like(value[key], entry, game, key)
     elif isinstance(like, np.ndarray) and like.dtype.names:
-        game.rules.storage.check_many(value)
+        game.rules.check_many(value)
 
 
 def _kind_of(value: Any) -> Any:
