@@ -1,9 +1,36 @@
-"""The environments of NMBR 9.
+"""The environments of NMBR 9: PettingZoo's, Gymnasium's, and batched self-play.
 
-``env()``, ``raw_env()`` and ``parallel_env()`` are its PettingZoo environments: with the order of calls
-enforced, without, and with all players acting at once; all take the options of :class:`Nmbr9AECEnv`.
-:class:`Nmbr9Env` and :class:`Nmbr9VectorEnv` are its Gymnasium environments, which Gymnasium makes by the
-name ``Nmbr9-v0``. :class:`SelfPlayVectorEnv` plays many games at once.
+``env()``, ``raw_env()`` and ``parallel_env()`` are PettingZoo's: :class:`Nmbr9AECEnv` with the order of calls
+enforced and without, and :class:`Nmbr9ParallelEnv`. Gymnasium makes :class:`Nmbr9Env` and
+:class:`Nmbr9VectorEnv` by the name ``Nmbr9-v0``.
+
+**Actions**: ``Discrete(16394)``, see :mod:`~patchwork_env.nmbr9.actions`. In free order every round has two
+turns of every player: first all choose a tile, then all place it.
+
+**Observations**, from the view of the agent that gets them, are one float32 vector or named float32 tensors
+of the same content, see :mod:`~patchwork_env.nmbr9.observation`. The action mask is int8 ``(16394,)``, 1 for
+the legal actions, all zeros for who is not to move.
+
+**Rewards**: with ``"score"`` the points that a placement is worth, digit times level, at once and for its
+player alone. With ``"outcome"`` nothing until the game ends; then 1 for a sole winner and ``-1 / (n - 1)``
+for each of the others; winners with equal scores share their gain, so that all rewards add up to 0. With
+``"margin"``, at the end, the own score less the best of the others, divided by 100.
+
+**Options** are keyword arguments of all environments, except where a class says otherwise:
+
+================  ============================================================================================
+``players``       1-4; by default 2 in PettingZoo's environments, 1 elsewhere
+``observation``   ``"flat"`` (default), one vector, or ``"dict"``
+``rewards``       by default ``"score"`` with one player and ``"outcome"`` with several
+``order``         ``"unknown"`` (default), ``"known"`` or ``"free"``, see :class:`~patchwork_env.nmbr9.Game`;
+                  so are ``max_digit``, ``copies`` and ``deck_size``
+``deck``          the digits in the order in which they come, for all games; ``reset`` takes it for one
+``render_mode``   ``"human"``, ``"ansi"``, ``"rgb_array"`` or None (default)
+================  ============================================================================================
+
+An unknown option is a TypeError, and a value that is not allowed a ValueError, which name what there is.
+
+Copies (``copy.deepcopy``) go on exactly like the original, and so do pickles if the opponent can be pickled.
 """
 
 from __future__ import annotations
@@ -40,36 +67,10 @@ class Nmbr9AECEnv(GameAECEnv):
     ...     over = terminated or truncated
     ...     env.step(None if over else env.action_space(agent).sample(observation["action_mask"]))
 
-    **Agents**: ``player_0`` ... ``player_3``, who move one after the other. All get the same cards, and
-    nobody sees where the others put a tile before all have put theirs.
-
-    **Actions**: ``Discrete(16394)``, see :mod:`~patchwork_env.nmbr9.actions`. In free order every round has
-    two turns of every player: first all choose a tile, then all place it.
-
-    **Observations**: ``{"observation": …, "action_mask": …}`` from the view of the agent that gets them. The
-    mask is int8 ``(16394,)``, 1 for the legal actions, all zeros for an agent that is not to move. See
-    :mod:`~patchwork_env.nmbr9.observation` for the rest.
-
-    **Rewards**: with ``"score"`` the points that a placement is worth, at once and for its player alone. With
-    ``"outcome"`` nothing until the game ends; then 1 for a sole winner and ``-1 / (n - 1)`` for each of the
-    others; winners with equal scores share their gain, so that all rewards add up to 0. With ``"margin"``, at
-    the end, the own score less the best of the others, divided by 100.
-
-    **Options of** :meth:`reset`: ``deck``, the digits in the order in which they come.
-
-    **State**: :meth:`state` is what ``player_0`` sees, as one vector, whoever is to move.
-
-    Copies (``copy.deepcopy``) and pickles go on exactly like the original.
-
-    Args:
-        render_mode: How to show games: ``"human"``, ``"ansi"``, ``"rgb_array"`` or None.
-        options: ``players``: 1-4 (default 2); ``observation``: ``"flat"`` (default), one float32 vector, or
-            ``"dict"``, named float32 tensors of the same content; ``rewards``: by default ``"score"`` with
-            one player and ``"outcome"`` with several; and those of :class:`~patchwork_env.nmbr9.game.Game`:
-            ``order``, ``max_digit``, ``copies``, ``deck_size``, and ``deck`` for all games.
-
-    Raises:
-        ValueError: An option is unknown or its value not allowed, such as ``"outcome"`` with one player.
+    The agents are ``player_0`` ... ``player_3``, who move one after the other. All get the same cards, and
+    nobody sees where the others put a tile before all have put theirs. What an agent observes is
+    ``{"observation": …, "action_mask": …}``. :meth:`state` is what ``player_0`` sees, as one vector, whoever
+    is to move.
     """
 
     def __init__(self, render_mode: str | None = None, **options: Any) -> None:
@@ -91,15 +92,8 @@ class Nmbr9ParallelEnv(GameParallelEnv):
     ...     actions = {agent: env.action_space(agent).sample(masks[agent]) for agent in env.agents}
     ...     observations, rewards, terminations, truncations, infos = env.step(actions)
 
-    Spaces, rewards and options are those of :class:`Nmbr9AECEnv`, and so is the game. Every agent's mask
-    holds its legal actions in every step, until the game is over.
-
-    Args:
-        render_mode: How to show games: ``"human"``, ``"ansi"``, ``"rgb_array"`` or None.
-        options: The other options of :class:`Nmbr9AECEnv`.
-
-    Raises:
-        ValueError: An option is unknown or its value not allowed.
+    The game is that of :class:`Nmbr9AECEnv`. Every agent's mask holds its legal actions in every step, until
+    the game is over.
     """
 
     def __init__(self, render_mode: str | None = None, **options: Any) -> None:
@@ -120,33 +114,13 @@ class Nmbr9Env(GameEnv):
     ...     action = env.action_space.sample(info["action_mask"])
     ...     observation, reward, terminated, truncated, info = env.step(action)
 
-    **Actions**: ``Discrete(16394)``, see :mod:`~patchwork_env.nmbr9.actions`. An illegal action ends the
-    episode with a reward of -1.
-
-    **Observations**: one float32 vector or named tensors, see :mod:`~patchwork_env.nmbr9.observation`.
-
-    **Rewards**: with one player the points of every placement, digit times level, so that the return is the
-    score (``"score"``). Against others 0 until the game ends, and then the reward of :class:`Nmbr9AECEnv`
-    (``"outcome"`` or ``"margin"``), unless ``"score"`` is asked for.
-
-    **Info**: ``action_mask``, ``seat``, ``scores`` and ``illegal_action``, always: see
-    :class:`~patchwork_env.envs.single.GameEnv`.
-
-    **Options of** :meth:`reset`: ``deck``, the digits in the order in which they come.
-
-    Copies (``copy.deepcopy``) and pickles go on exactly like the original.
+    An illegal action ends the episode with a reward of -1. ``info`` always holds ``action_mask``, ``seat``,
+    ``scores`` and ``illegal_action``: see :class:`~patchwork_env.envs.single.GameEnv`.
 
     Args:
         opponent: The opponent, which plays for all other players: a spec, an agent or a function, as for
             :class:`~patchwork_env.patchwork_v0.PatchworkEnv`.
-        options: ``players``: 1-4 (default 1); ``seat``: a player number, ``"alternate"`` (default) or
-            ``"random"``; ``illegal_action``: ``"terminate"`` (default) the episode, or ``"raise"`` an error
-            and change nothing; ``rewards``; ``observation``: ``"flat"`` (default) or ``"dict"``; ``order``,
-            ``max_digit``, ``copies``, ``deck_size``, ``deck``: see :class:`Nmbr9AECEnv`; ``render_mode``:
-            ``"human"``, ``"ansi"``, ``"rgb_array"`` or None (default).
-
-    Raises:
-        ValueError: An option is unknown or its value not allowed.
+        options: Those of the module, ``seat`` and ``illegal_action``, both as there.
     """
 
     def __init__(self, opponent: Any = "random", **options: Any) -> None:
@@ -165,21 +139,15 @@ class Nmbr9VectorEnv(GameVectorEnv):
     >>> actions = [np.flatnonzero(mask)[-1] for mask in infos["action_mask"]]
     >>> observations, rewards, terminations, truncations, infos = envs.step(actions)
 
-    Each game is that of a :class:`Nmbr9Env`, with the same spaces, rewards, infos and options, and all is
-    laid out as in Gymnasium's own vector environments. See
-    :class:`~patchwork_env.envs.vector.GameVectorEnv` for seeds, and for how a game follows the one before.
+    Each game is that of a :class:`Nmbr9Env`, and all is laid out as in Gymnasium's own vector environments.
+    See :class:`~patchwork_env.envs.vector.GameVectorEnv` for seeds, and for how a game follows the one
+    before.
 
     Args:
         num_envs: The number of games, at least 1.
         opponent: The opponent, see :class:`Nmbr9Env`, or several in a list.
-        options: The options of :class:`Nmbr9Env`, and ``copy``: whether observations and
-            ``action_mask`` are fresh arrays (True, the default), or are overwritten by the next call;
-            ``opponent_shares``, the relative share of the games for each of several opponents;
-            ``autoreset_mode``: ``"SameStep"`` (default), ``"NextStep"``, ``"Disabled"`` or an
-            ``AutoresetMode``. ``render_mode`` is ``"ansi"``, ``"rgb_array"`` or None.
-
-    Raises:
-        ValueError: An option is unknown or its value not allowed.
+        options: Those of :class:`Nmbr9Env`, but no mode ``"human"``; and ``copy``, ``opponent_shares`` and
+            ``autoreset_mode``: see :class:`~patchwork_env.envs.vector.GameVectorEnv`.
     """
 
     def __init__(self, num_envs: int = 1, opponent: Any = "random", **options: Any) -> None:
@@ -198,19 +166,8 @@ class SelfPlayVectorEnv(SelfPlayBatch):
     >>> env.masks.shape
     (4, 16394)
 
-    See :class:`~patchwork_env.envs.self_play.SelfPlayBatch` for its arrays: ``states``, ``observations``,
-    ``masks``, ``counts``, ``random_actions``, ``rewards``, ``terminations``, ``truncations`` and
-    ``final_scores``.
-
-    Args:
-        num_envs: The number of games, at least 1.
-        options: ``seed``, ``rewards``, ``masks``, ``observations``, ``threads``: see
-            :class:`~patchwork_env.envs.self_play.SelfPlayBatch`; ``players``: 1-4 (default 1); ``order``,
-            ``max_digit``, ``copies``, ``deck_size``: see :class:`~patchwork_env.nmbr9.game.Game`; ``deck``:
-            that of every game, instead of random ones.
-
-    Raises:
-        ValueError: An option is unknown or its value not allowed.
+    See :class:`~patchwork_env.envs.self_play.SelfPlayBatch` for its arrays and for its options ``seed``,
+    ``rewards``, ``masks``, ``observations`` and ``threads``.
     """
 
     def __init__(self, num_envs: int, **options: Any) -> None:

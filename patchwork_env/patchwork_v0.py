@@ -1,9 +1,34 @@
-"""The environments of Patchwork.
+"""The environments of Patchwork: PettingZoo's, Gymnasium's, and batched self-play.
 
-``env()`` and ``raw_env()`` are its PettingZoo environments, with the order of calls enforced and without;
-both take the options of :class:`PatchworkAECEnv`. :class:`PatchworkEnv` and :class:`PatchworkVectorEnv` are
-its Gymnasium environments, which Gymnasium makes by the name ``Patchwork-v0``. :class:`SelfPlayVectorEnv`
-plays many games of self-play at once.
+``env()`` and ``raw_env()`` are :class:`PatchworkAECEnv`, with the order of calls enforced and without.
+Gymnasium makes :class:`PatchworkEnv` and :class:`PatchworkVectorEnv` by the name ``Patchwork-v0``.
+
+**Actions**: ``Discrete(2026)``, see :mod:`~patchwork_env.patchwork.actions`.
+
+**Observations**, from the view of the agent that gets them, are one float32 vector or named float32 tensors
+of the same content, see :mod:`~patchwork_env.patchwork.observation`. The action mask is int8 ``(2026,)``, 1
+for the legal actions, all zeros for who is not to move.
+
+**Rewards** are 0 until the game ends. Then they are 1 for the winner and -1 for the loser (``"outcome"``) or,
+for each, the own score less the other's, divided by 100 (``"margin"``). With ``"score"``, they are the change
+of the own score by every move, at once. Episodes are never truncated.
+
+**Options** are keyword arguments of all environments, except where a class says otherwise:
+
+===================  =========================================================================================
+``observation``      ``"flat"`` (default), one vector, or ``"dict"``
+``rewards``          ``"outcome"`` (default), ``"margin"`` or ``"score"``
+``special_patches``  the print of the time track: ``"revised"`` (default) or ``"2014"``
+``first_player``     who starts: 0 (default), 1 or ``"random"``
+``render_mode``      ``"human"``, ``"ansi"``, ``"rgb_array"`` or None (default)
+===================  =========================================================================================
+
+An unknown option is a TypeError, and a value that is not allowed a ValueError, which name what there is.
+
+**Options of** ``reset``: ``circle``, all 33 patch indices clockwise from the neutral token with the 1x2 patch
+(0) last; ``first_player``.
+
+Copies (``copy.deepcopy``) go on exactly like the original, and so do pickles if the opponent can be pickled.
 """
 
 from __future__ import annotations
@@ -32,36 +57,10 @@ class PatchworkAECEnv(GameAECEnv):
     ...     over = terminated or truncated
     ...     env.step(None if over else env.action_space(agent).sample(observation["action_mask"]))
 
-    **Agents**: ``player_0`` and ``player_1``. The player who is behind on the time track moves, so
-    ``agent_selection`` may stay the same for several moves.
-
-    **Actions**: ``Discrete(2026)``, see :mod:`~patchwork_env.patchwork.actions`.
-
-    **Observations**: ``{"observation": …, "action_mask": …}`` from the view of the agent that gets them. The
-    mask is int8 ``(2026,)``, 1 for the legal actions, all zeros for an agent that is not to move. See
-    :mod:`~patchwork_env.patchwork.observation` for the rest.
-
-    **Rewards**: 0 until the game ends. Then 1 for the winner and -1 for the loser (``"outcome"``) or, for
-    each, the own score less the other's, divided by 100 (``"margin"``). With ``"score"``, the
-    change of the own score by every move, at once.
-
-    **State**: :meth:`state` is what ``player_0`` sees, as one vector, whoever is to move. It holds
+    The agents are ``player_0`` and ``player_1``. The player who is behind on the time track moves, so
+    ``agent_selection`` may stay the same for several moves. What an agent observes is ``{"observation": …,
+    "action_mask": …}``. :meth:`state` is what ``player_0`` sees, as one vector, whoever is to move; it holds
     everything.
-
-    **Options of** :meth:`reset`: ``circle``, all 33 patch indices clockwise from the neutral token with the
-    1x2 patch (0) last; ``first_player``: 0, 1 or ``"random"``.
-
-    Copies (``copy.deepcopy``) and pickles go on exactly like the original.
-
-    Args:
-        render_mode: How to show games: ``"human"``, ``"ansi"``, ``"rgb_array"`` or None.
-        options: ``observation``: ``"flat"`` (default), one float32 vector, or ``"dict"``, named float32
-            tensors of the same content; ``rewards``: ``"outcome"`` (default), ``"margin"`` or ``"score"``;
-            ``special_patches``, the print of the time track: ``"revised"`` (default) or ``"2014"``;
-            ``first_player``, who starts: 0 (default), 1 or ``"random"``.
-
-    Raises:
-        ValueError: An option is unknown or its value not allowed.
     """
 
     def __init__(self, render_mode: str | None = None, **options: Any) -> None:
@@ -83,38 +82,18 @@ class PatchworkEnv(GameEnv):
     ...     action = env.action_space.sample(info["action_mask"])
     ...     observation, reward, terminated, truncated, info = env.step(action)
 
-    **Actions**: ``Discrete(2026)``, see :mod:`~patchwork_env.patchwork.actions`. An illegal action ends the
-    episode with a reward of -1.
-
-    **Observations** from the learner's view: one float32 vector or named tensors, see
-    :mod:`~patchwork_env.patchwork.observation`.
-
-    **Rewards**: 0 until the game ends. Then 1 for a win and -1 for a loss (``"outcome"``), or the own score
-    less the opponent's, divided by 100 (``"margin"``). With ``"score"``, the change of the own score by every
-    move, at once. Episodes are never truncated.
-
-    **Info**: ``action_mask``, ``seat``, ``scores`` and ``illegal_action``, always: see
-    :class:`~patchwork_env.envs.single.GameEnv`.
-
-    **Options of** :meth:`reset`: ``circle``, all 33 patch indices clockwise from the neutral token with the
-    1x2 patch (0) last; ``first_player``: 0, 1 or ``"random"``.
-
-    Copies (``copy.deepcopy``) go on exactly like the original, and so do pickles if the opponent can be
-    pickled.
+    An illegal action ends the episode with a reward of -1. ``info`` always holds ``action_mask``, ``seat``,
+    ``scores`` and ``illegal_action``: see :class:`~patchwork_env.envs.single.GameEnv`.
 
     Args:
         opponent: The opponent: ``"random"``, ``"greedy"`` or another spec, the path of a checkpoint, an
             agent, or a function that takes a ``Game`` and returns a legal action.
-        options: ``seat``, the learner's player number: 0, 1, ``"alternate"`` (default; by turns, starting
-            with 1 after an odd seed and with 0 after an even one) or ``"random"``; ``illegal_action``, what
-            an illegal action does: ``"terminate"`` (default) the episode, or ``"raise"`` an error and change
-            nothing; ``rewards``: ``"outcome"`` (default), ``"margin"`` or ``"score"``;
-            ``observation``: ``"flat"`` (default) or ``"dict"``; ``special_patches``: ``"revised"`` (default)
-            or ``"2014"``; ``first_player``: 0 (default), 1 or ``"random"``; ``render_mode``: ``"human"``,
-            ``"ansi"``, ``"rgb_array"`` or None (default).
+        options: Those of the module, and ``seat``, the learner's player number: 0, 1, ``"alternate"``
+            (default; by turns, starting with 1 after an odd seed and with 0 after an even one) or
+            ``"random"``; ``illegal_action``, what an illegal action does: ``"terminate"`` (default) the
+            episode, or ``"raise"`` an error and change nothing.
 
     Raises:
-        ValueError: An option is unknown or its value not allowed.
         FileNotFoundError: There is no checkpoint at the path of the opponent.
     """
 
@@ -133,22 +112,15 @@ class PatchworkVectorEnv(GameVectorEnv):
     >>> actions = infos["action_mask"].argmax(axis=1)
     >>> observations, rewards, terminations, truncations, infos = envs.step(actions)
 
-    Each game is that of a :class:`PatchworkEnv`, with the same spaces, rewards, infos and options, and all is
-    laid out as in Gymnasium's own vector environments. See
-    :class:`~patchwork_env.envs.vector.GameVectorEnv` for seeds, and for how a game follows the one before.
+    Each game is that of a :class:`PatchworkEnv`, and all is laid out as in Gymnasium's own vector
+    environments. See :class:`~patchwork_env.envs.vector.GameVectorEnv` for seeds, and for how a game follows
+    the one before.
 
     Args:
         num_envs: The number of games, at least 1.
         opponent: The opponent, see :class:`PatchworkEnv`, or several in a list.
-        options: The options of :class:`PatchworkEnv`, and ``copy``: whether observations and
-            ``action_mask`` are fresh arrays (True, the default), or are overwritten by the next call;
-            ``opponent_shares``, the relative share of the games for each of several opponents;
-            ``autoreset_mode``: ``"SameStep"`` (default), ``"NextStep"``, ``"Disabled"`` or an
-            ``AutoresetMode``. ``render_mode`` is ``"ansi"``, ``"rgb_array"`` or None.
-
-    Raises:
-        ValueError: An option is unknown or its value not allowed.
-        FileNotFoundError: There is no checkpoint at the path of the opponent.
+        options: Those of :class:`PatchworkEnv`, but no mode ``"human"``; and ``copy``, ``opponent_shares``
+            and ``autoreset_mode``: see :class:`~patchwork_env.envs.vector.GameVectorEnv`.
     """
 
     def __init__(self, num_envs: int = 1, opponent: Any = "random", **options: Any) -> None:
@@ -167,17 +139,8 @@ class SelfPlayVectorEnv(SelfPlayBatch):
     >>> env.masks.shape
     (4, 2026)
 
-    See :class:`~patchwork_env.envs.self_play.SelfPlayBatch` for its arrays: ``states``, ``observations``,
-    ``masks``, ``counts``, ``random_actions``, ``rewards``, ``terminations`` and ``final_scores``.
-
-    Args:
-        num_envs: The number of games, at least 1.
-        options: ``seed``, ``rewards``, ``masks``, ``observations``, ``threads``: see
-            :class:`~patchwork_env.envs.self_play.SelfPlayBatch`; ``special_patches``: ``"revised"`` (default)
-            or ``"2014"``; ``first_player``, who starts every game: 0, 1 or ``"random"`` (default).
-
-    Raises:
-        ValueError: An option is unknown or its value not allowed.
+    See :class:`~patchwork_env.envs.self_play.SelfPlayBatch` for its arrays and for its options ``seed``,
+    ``rewards``, ``masks``, ``observations`` and ``threads``. ``first_player`` is ``"random"`` by default.
     """
 
     def __init__(self, num_envs: int, **options: Any) -> None:

@@ -63,7 +63,7 @@ class SetUp(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Rules:
-    """All that the library needs to know of a game.
+    """All that the library needs to know of a game, and checks of its records.
 
     Attributes:
         name: The name of the game in specs, checkpoints, configurations and results, and of its notation.
@@ -136,11 +136,7 @@ class Rules:
 
     @property
     def pictures(self) -> Pictures:
-        """What draws games as SVG and as pixels; as text, they draw themselves.
-
-        Raises:
-            ValueError: Nothing draws games of this kind.
-        """
+        """What draws games as SVG and as pixels, else ValueError; as text, they draw themselves."""
         if self.game.pictures is None:
             raise ValueError(f"there are no pictures of {self.title}")
         return self.game.pictures
@@ -251,10 +247,10 @@ class BaseGame(Generic[M]):
 
     def __init__(self, seed: int | None = None, **options: Any) -> None:
         rules = self.rules
-        known = (*rules.options, *rules.reset_options)
+        known = ("seed", *dict.fromkeys((*rules.options, *rules.reset_options)))
         for name in options:
             if name not in known:
-                raise names.unknown_option(type(self).__name__, name, ("seed", *known))
+                raise names.unknown_option(type(self).__name__, name, known)
         chosen = {name: options.get(name, default) for name, default in rules.options.items()}
         given = {name: value for name, value in options.items() if name not in rules.options}
         beginning, chance, _ = rules.set_up(chosen, given)
@@ -271,11 +267,7 @@ class BaseGame(Generic[M]):
 
     @classmethod
     def from_state(cls, states: States, i: int = 0) -> Self:
-        """A game that goes on from a copy of record ``i`` of a batch.
-
-        Args:
-            states: ``(n,)`` records of the game.
-            i: The index of the record.
+        """A game that goes on from a copy of record ``i`` of a batch ``(n,)``.
 
         Raises:
             ValueError: There is no such record, these are not records of the game, or no game can reach the
@@ -286,7 +278,7 @@ class BaseGame(Generic[M]):
 
     @classmethod
     def check_states(cls, states: States) -> States:
-        """Returns the same records if all are states that games can reach; for records from outside.
+        """The same records if all are states that games can reach; for records from outside.
 
         Raises:
             ValueError: These are not records of the game, or one of them is impossible; the message says why.

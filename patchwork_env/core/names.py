@@ -1,20 +1,15 @@
-"""Names, values and numbers as messages tell them; those about unknown names give the nearest known one."""
+"""Names, values and numbers in messages; those about unknown names give the nearest known one."""
 
 from __future__ import annotations
 
 import difflib
-import inspect
-from collections.abc import Callable, Iterable
-from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from collections.abc import Iterable
+from typing import Any
 
 from patchwork_env.errors import UnknownOptionError
 
 _LONGEST_NAME = 60
 """Longer names are cut in messages and not compared with known ones."""
-
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
@@ -45,26 +40,6 @@ def counted(number: int, what: str) -> str:
 
 
 def unknown_option(owner: str, name: str, known: Iterable[str]) -> UnknownOptionError:
-    """The error about an option that there is not, in Python's words, which other libraries read."""
-    return UnknownOptionError(
-        f"{owner} got an unexpected keyword argument {short_repr(name)}; {did_you_mean(name, known)}"
-    )
-
-
-def named_options(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Decorates a function or an ``__init__``: errors about an unknown option give the nearest known one.
-
-    Raises:
-        UnknownOptionError: The decorated function is called with a keyword argument that it does not have.
-    """
-    known = frozenset(inspect.signature(function).parameters) - {"self"}
-
-    @wraps(function)
-    def checked(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        if not known.issuperset(kwargs):
-            wrong = next(name for name in kwargs if name not in known)
-            owner = function.__qualname__.removesuffix(".__init__")
-            raise unknown_option(owner, wrong, sorted(known))
-        return function(*args, **kwargs)
-
-    return checked
+    """The error about an unknown option, in Python's words, which other libraries read."""
+    hint = did_you_mean(name, known)
+    return UnknownOptionError(f"{owner} got an unexpected keyword argument {short_repr(name)}; {hint}")

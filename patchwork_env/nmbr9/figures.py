@@ -17,12 +17,7 @@ class GameStats:
     """Finds the games of a batch that end; nothing is counted before."""
 
     def count(self, states: States, actions: npt.NDArray[np.int64]) -> dict[str, float]:
-        """The :func:`statistics_of_games` that end with the next turns.
-
-        Args:
-            states: ``(T, num_games)`` records before each turn.
-            actions: ``(T, num_games)`` legal actions of these turns.
-        """
+        """The :func:`statistics_of_games` that end with ``(T, num_games)`` turns."""
         finals = empty_states(states.size)
         ended = _list_finals(states.reshape(-1), actions.reshape(-1), finals)
         return statistics_of_games(finals[:ended])
@@ -41,9 +36,6 @@ def statistics_of_games(finals: States) -> dict[str, float]:
     - ``score``, ``score_deviation``: the scores, and their standard deviation.
     - ``levels``: how many levels have tiles, the table included.
     - ``tiles_on_table``: how many tiles lie on the table itself.
-
-    Args:
-        finals: ``(k,)`` last records of the games.
     """
     if not len(finals):
         return {}

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.core import names
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.kernels import copy_of
 from patchwork_env.errors import IllegalActionError
@@ -58,7 +57,6 @@ class Game(BaseGame[Move]):
     rules = RULES
     set_ups = notation.SET_UPS
 
-    @names.named_options
     def __init__(
         self,
         seed: int | None = None,
@@ -69,11 +67,12 @@ class Game(BaseGame[Move]):
         max_digit: int = NUM_DIGITS - 1,
         copies: int = COPIES,
         deck_size: int | None = None,
+        **unknown: Any,
     ) -> None:
         if seed is not None and deck is not None:
             raise ValueError("give a seed or a deck, not both")
         options = {"players": players, "order": order, "deck_size": deck_size, "deck": deck}
-        super().__init__(seed, max_digit=max_digit, copies=copies, **options)
+        super().__init__(seed, max_digit=max_digit, copies=copies, **options, **unknown)
 
     # --- what is on the table -----------------------------------------------------------------------------
 
@@ -170,7 +169,7 @@ class Game(BaseGame[Move]):
     # --- what players know --------------------------------------------------------------------------------
 
     def public(self) -> Game:
-        """See :meth:`BaseGame.public`: the game when this round began, with unknown cards in order."""
+        """The game as far as all players know it: when this round began, with unknown cards in order."""
         states = copy_of(self.state)
         if not self.is_over:
             engine.hide(states, 0)
@@ -178,7 +177,7 @@ class Game(BaseGame[Move]):
 
     @property
     def num_public_moves(self) -> int:
-        """See :attr:`BaseGame.num_public_moves`: those of complete rounds."""
+        """How many moves of :attr:`history` all players know: those of complete rounds."""
         player = self.current_player
         has_chosen = self.state[0]["chosen"][player] != NO_DIGIT
         return max(self.num_moves - player - self.num_players * int(has_chosen), 0)

@@ -51,15 +51,14 @@ _PLACE = re.compile(r"([0-9])/([0-3])@(0|-?[1-9][0-9]?),(0|-?[1-9][0-9]?)")
 _CHOOSE = re.compile(r"=([0-9])")
 
 Corner = tuple[int, int]
+"""The row and column of the top-left corner of a tile's bounding box."""
 
 
 def move_text(action: int, digit: int | None, first: Corner | None) -> str:
     """The word of a legal action.
 
-    Args:
-        action: The action.
-        digit: The digit of the tile to be placed; None if a tile is to be chosen.
-        first: The row and column of the first tile on the table; None as long as there is none.
+    ``digit`` is that of the tile to be placed, None if one is to be chosen; ``first`` is the corner of the
+    first tile on the table, None as long as there is none.
     """
     if action >= FIRST_CHOICE:
         return f"={action - FIRST_CHOICE}"
@@ -69,16 +68,7 @@ def move_text(action: int, digit: int | None, first: Corner | None) -> str:
 
 
 def parse_move(text: str, digit: int | None, first: Corner | None) -> int:
-    """The action of a word, the inverse of :func:`move_text`; it may still be illegal.
-
-    Args:
-        text: The word.
-        digit: The digit of the tile to be placed; None if a tile is to be chosen.
-        first: The row and column of the first tile on the table; None as long as there is none.
-
-    Raises:
-        ValueError: The word is no move, places another tile, or lies beyond the table.
-    """
+    """The action of a word, the inverse of :func:`move_text`; it may still be illegal."""
     if match := _CHOOSE.fullmatch(text):
         return choose_action(int(match[1]))
     piece, down, right = parse_tile(text)
@@ -97,16 +87,11 @@ def tile_text(piece: int, down: int, right: int) -> str:
 
 
 def parse_tile(text: str) -> tuple[int, int, int]:
-    """The piece, rows and columns of a word, the inverse of :func:`tile_text`; numbers are at most 99.
-
-    Raises:
-        ValueError: The word does not place a tile.
-    """
+    """The piece, rows and columns of a word, the inverse of :func:`tile_text`; numbers are at most 99."""
     match = _PLACE.fullmatch(text)
     if not match:
-        raise ValueError(
-            f"{short_repr(text)} is not a move; moves look like '7/3@-2,5' or, in free order, '=7'"
-        )
+        examples = "'7/3@-2,5' or, in free order, '=7'"
+        raise ValueError(f"{short_repr(text)} is not a move; moves look like {examples}")
     digit, orientation, down, right = map(int, match.groups())
     return NUM_TURNS * digit + orientation, down, right
 
@@ -130,11 +115,7 @@ def write_set_up(states: States) -> dict[str, str]:
 
 
 def read_set_up(fields: Mapping[str, str]) -> dict[str, Any]:
-    """The options of a game from the fields of :func:`write_set_up`.
-
-    Raises:
-        ValueError: A field has a value that it cannot have.
-    """
+    """The options of a game from the fields of :func:`write_set_up`."""
     return {
         "deck": parse_numbers(fields["deck"]),
         "players": parse_number(fields["players"]),
@@ -163,11 +144,7 @@ def _write_table(states: States, player: int) -> str:
 
 
 def read_position(fields: Mapping[str, str]) -> States:
-    """An array of one record for the fields of a position; the inverse of :func:`write_position`.
-
-    Raises:
-        ValueError: A field has a value that it cannot have, or no moves lead to the position.
-    """
+    """An array of one record for the fields of a position; the inverse of :func:`write_position`."""
     options = read_set_up(fields)
     players = options["players"]
     states = set_up({**RULES.options, **options}, {}).beginning

@@ -17,49 +17,37 @@ from patchwork_env.patchwork.state import NOBODY, States, empty_states
 from patchwork_env.patchwork.tables import PRICES
 
 SPENT, FROM_INCOME, FROM_ADVANCING = range(3)
-"""The entries of an economy: buttons paid for patches, received at income marks, and for advancing."""
+"""The counts of an economy: buttons paid for patches, received at income marks, and for advancing."""
 _TURNS = 3
 _NUM_COUNTED = 4
 
-Economy = npt.NDArray[np.int64]
-"""Sums of buttons, shape ``(3,)`` or longer; further entries are left as they are."""
-
 
 class GameStats:
-    """Counts what happens in a batch of games, from the first turn of each to its last.
-
-    Args:
-        num_games: The number of games, all of which begin now.
-    """
+    """Counts what happens in a batch of games, all of which begin now, from the first turn of each."""
 
     def __init__(self, num_games: int) -> None:
         self._counts = np.zeros((num_games, _NUM_COUNTED), np.int64)
 
     def count(self, states: States, actions: npt.NDArray[np.int64]) -> dict[str, float]:
-        """Counts the next turns; returns the :meth:`Ended.figures` of the games that end with them.
-
-        Args:
-            states: ``(T, num_games)`` records before each turn. A new game follows where one ends.
-            actions: ``(T, num_games)`` actions of these turns.
-        """
+        """The :meth:`Ended.figures` of the games that end with the next turns."""
         return self.ended(states, actions).figures()
 
     def ended(self, states: States, actions: npt.NDArray[np.int64]) -> Ended:
-        """Counts the next turns, as :meth:`count` does; returns the games that end with them."""
+        """Counts the next turns; returns the games that end with them.
+
+        ``states`` are the ``(T, num_games)`` records before each turn, in which a new game follows where one
+        ends, and ``actions`` those of these turns.
+        """
         finals, counted = empty_states(states.size), np.empty((states.size, _NUM_COUNTED), np.int64)
         ended = int(_replay(states, actions, self._counts, finals, counted))
         return Ended(finals[:ended].copy(), counted[:ended].copy())
 
     def save(self) -> dict[str, npt.NDArray[np.int64]]:
-        """A copy of the counts of the games in progress, for :meth:`restore`."""
+        """The counts of the games in progress, for :meth:`restore`."""
         return {"counts": self._counts.copy()}
 
     def restore(self, saved: Mapping[str, npt.NDArray[np.int64]]) -> None:
-        """Goes on from what :meth:`save` returned.
-
-        Raises:
-            ValueError: The counts are those of another number of games.
-        """
+        """Goes on from what :meth:`save` returned; ValueError if it is of another number of games."""
         if saved["counts"].shape != self._counts.shape:
             shapes = saved["counts"].shape, self._counts.shape
             raise ValueError(f"the saved counts have the shape {shapes[0]}; this batch needs {shapes[1]}")
@@ -78,14 +66,7 @@ class Ended(NamedTuple):
     counts: npt.NDArray[np.int64]
 
     def figures(self) -> dict[str, float]:
-        """Mean figures; empty if there are no games.
-
-        They are those of :func:`statistics_of_games` and
-
-        - ``turns_per_game``: the turns of both players, special patches included;
-        - ``buttons_from_income``, ``buttons_from_advancing``: the buttons that a player received in the whole
-          game.
-        """
+        """:func:`statistics_of_games`, the turns of both players, and a player's buttons by their origin."""
         if not len(self.finals):
             return {}
         means = self.counts.mean(0)
@@ -104,13 +85,10 @@ def statistics_of_games(finals: States) -> dict[str, float]:
     - ``empty_cells``, ``income``, ``buttons``: what a player has at the end.
     - ``buttons_spent``: the buttons that a player spent in the whole game.
     - ``bonus_tiles``: the share of the games in which somebody owns the bonus tile.
-
-    Args:
-        finals: ``(k,)`` last records of the games.
     """
     if not len(finals):
         return {}
-    scores, empty = (np.empty((len(finals), NUM_PLAYERS), np.int64) for _ in range(2))
+    scores, empty = np.empty((2, len(finals), NUM_PLAYERS), np.int64)
     _count_up(finals, scores, empty)
     return {
         "score": float(scores.mean()),
@@ -125,7 +103,7 @@ def statistics_of_games(finals: States) -> dict[str, float]:
 
 
 @kernel
-def apply_counting(states: States, i: int, action: int, economy: Economy) -> None:
+def apply_counting(states: States, i: int, action: int, economy: npt.NDArray[np.int64]) -> None:
     """Plays a legal action and adds the buttons that it moves to ``economy``."""
     player = states[i]["current_player"]
     buttons, position = int(states[i]["buttons"][player]), int(states[i]["position"][player])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.core import names, storage
+from patchwork_env.core import storage
 from patchwork_env.core.game import BaseGame
 from patchwork_env.patchwork import engine, notation
 from patchwork_env.patchwork.actions import Move, decode, encode
@@ -54,7 +54,6 @@ class Game(BaseGame[Move]):
     rules = RULES
     set_ups = notation.SET_UPS
 
-    @names.named_options
     def __init__(
         self,
         seed: int | None = None,
@@ -62,11 +61,13 @@ class Game(BaseGame[Move]):
         circle: Iterable[int] | None = None,
         first_player: int = 0,
         special_patches: str = "revised",
+        **unknown: Any,
     ) -> None:
         if seed is not None and circle is not None:
             raise ValueError("give a seed or a circle, not both")
         first = check_player(first_player, "first_player")
-        super().__init__(seed, circle=circle, first_player=first, special_patches=special_patches)
+        options = {"circle": circle, "first_player": first, "special_patches": special_patches}
+        super().__init__(seed, **options, **unknown)
 
     # --- what is on the table -----------------------------------------------------------------------------
 
@@ -169,7 +170,8 @@ class Game(BaseGame[Move]):
 
     def winners(self) -> tuple[int, ...]:
         """The winner in a tuple, as in games that several players can win; empty until the game is over."""
-        return (int(engine.winner(self.state, 0)),) if self.is_over else ()
+        winner = self.winner()
+        return () if winner is None else (winner,)
 
     # --- details ------------------------------------------------------------------------------------------
 
@@ -193,8 +195,8 @@ class Game(BaseGame[Move]):
     def _set_up_fields(self) -> dict[str, str] | None:
         if len(self.circle) < NUM_PATCHES or self.circle[-1] != START_PATCH:
             return None
-        fields = {"variant": self.special_patches, "first": str(self.current_player)}
-        return fields | {"circle": ",".join(map(str, self.circle))}
+        circle = storage.numbers_text(self.circle)
+        return {"variant": self.special_patches, "first": str(self.current_player), "circle": circle}
 
     @classmethod
     def _read_set_up(cls, fields: dict[str, str]) -> dict[str, Any]:

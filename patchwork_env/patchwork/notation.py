@@ -64,11 +64,7 @@ def move_text(action: int, offered: Sequence[int]) -> str:
 
 
 def parse_move(text: str, offered: Sequence[int]) -> int:
-    """The action of a word, the inverse of :func:`move_text`; it may still be illegal.
-
-    Raises:
-        ValueError: The word is no move, or buys a patch that is not offered.
-    """
+    """The action of a word, the inverse of :func:`move_text`; it may still be illegal."""
     if text == "+":
         return ADVANCE
     if match := _SPECIAL.fullmatch(text):
@@ -89,11 +85,7 @@ def quilt_text(bits: int) -> str:
 
 
 def parse_quilt(text: str) -> int:
-    """Reads the bits of a quilt; the inverse of :func:`quilt_text`.
-
-    Raises:
-        ValueError: The text does not consist of nine rows of nine cells each.
-    """
+    """The bits of a quilt; the inverse of :func:`quilt_text`."""
     rows = [re.sub("[1-9]", lambda empty: "." * int(empty[0]), row) for row in text.split("/")]
     for row, written in zip(rows, text.split("/"), strict=True):
         if not re.fullmatch("[.#]{9}", row):
@@ -131,56 +123,39 @@ def write_position(states: States) -> dict[str, str]:
     """The fields that describe the first record."""
     record = states[0]
     owners = {name: int(record[name]) for name in _OWNERS}
+    quilts = (quilt_text(quilt_bits(states, player)) for player in range(NUM_PLAYERS))
     return {
         "variant": VARIANTS[record["variant"]],
         "player": str(record["current_player"]),
         "pending_special": str(record["pending_special"]),
         **{field: numbers_text(record[name].tolist()) for field, (name, _) in _PAIRS.items()},
         **{name: _NOBODY if owner == NOBODY else str(owner) for name, owner in owners.items()},
-        "quilts": ",".join(quilt_text(quilt_bits(states, player)) for player in range(NUM_PLAYERS)),
+        "quilts": ",".join(quilts),
         "circle": numbers_text(record["circle"][: record["num_patches"]].tolist()),
     }
 
 
 def read_position(fields: Mapping[str, str]) -> States:
-    """An array of one record, still to be checked, for such fields; the inverse of :func:`write_position`.
-
-    Raises:
-        ValueError: A field has a value that it cannot have.
-    """
+    """An array of one record, still to be checked, for such fields; the inverse of :func:`write_position`."""
     states = empty_states(1)
     states["variant"] = check_variant(fields["variant"])
-    states["current_player"] = _read_player(fields["player"])
-    states["pending_special"] = check_between(
-        parse_number(fields["pending_special"]), 0, 1, "pending_special"
-    )
+    states["current_player"] = check_player(parse_number(fields["player"]))
+    pending = check_between(parse_number(fields["pending_special"]), 0, 1, "pending_special")
+    states["pending_special"] = pending
     for field, (name, most) in _PAIRS.items():
         numbers = parse_numbers(fields[field])
         if len(numbers) != NUM_PLAYERS or max(numbers) > most:
             raise ValueError(f"{field} is {short_repr(fields[field])}; it needs two numbers of 0 to {most}")
         states[name] = numbers
     for name in _OWNERS:
-        states[name] = NOBODY if fields[name] == _NOBODY else _read_player(fields[name])
-    _read_quilts(fields["quilts"], states)
-    _read_circle(fields["circle"], states)
-    return states
-
-
-def _read_player(text: str) -> int:
-    return check_player(parse_number(text))
-
-
-def _read_quilts(text: str, states: States) -> None:
-    quilts = [parse_quilt(quilt) for quilt in text.split(",")]
+        states[name] = NOBODY if fields[name] == _NOBODY else check_player(parse_number(fields[name]))
+    quilts = list(map(parse_quilt, fields["quilts"].split(",")))
     if len(quilts) != NUM_PLAYERS:
         raise ValueError(f"there are two quilts with a comma between them, not {len(quilts)}")
-    for player, bits in enumerate(quilts):
-        states["quilt"][0, player] = bits & int(FULL_WORD), bits >> SECOND_WORD_ROW * QUILT_SIZE
-
-
-def _read_circle(text: str, states: States) -> None:
-    circle = parse_numbers(text)
+    states["quilt"] = [(bits & int(FULL_WORD), bits >> SECOND_WORD_ROW * QUILT_SIZE) for bits in quilts]
+    circle = parse_numbers(fields["circle"])
     if len(circle) > NUM_PATCHES or any(patch >= NUM_PATCHES for patch in circle):
         raise ValueError(f"the circle {short_repr(circle)} holds patches that do not exist")
     states["circle"][0, : len(circle)] = circle
     states["num_patches"] = len(circle)
+    return states

@@ -76,13 +76,7 @@ _PLACEMENTS_AFTER = _placement_table()
 
 @kernel
 def turn_quilts(states: States, own: Integers, other: Integers) -> None:
-    """Turns quilts in place.
-
-    Args:
-        states: ``(n,)`` games.
-        own: ``(n,)`` symmetries 0-7 for the quilts of the players to move.
-        other: ``(n,)`` symmetries 0-7 for the quilts of their opponents.
-    """
+    """Turns quilts in place, by ``(n,)`` symmetries for the player to move and for the other one."""
     for i in range(len(states)):
         player = states[i]["current_player"]
         _turn_quilt(states, i, player, own[i])
@@ -107,14 +101,8 @@ def _turn_quilt(states: States, i: int, player: int, symmetry: int) -> None:
 def turn_actions(states: States, counts: Integers, actions: Integers, own: Integers) -> Integers:
     """The actions that legal actions become when the quilts of the players to move are turned.
 
-    Args:
-        states: ``(n,)`` games, before or after :func:`turn_quilts`.
-        counts: ``(n,)`` numbers of actions, one for each state.
-        actions: ``(total,)`` actions, state by state.
-        own: ``(n,)`` symmetries 0-7 of these quilts.
-
-    Returns:
-        ``(total,)`` turned actions in the same order.
+    These are ``(total,)`` actions state by state, with ``counts[i]`` of state ``i``; :func:`turn_quilts` may
+    have turned the states already.
     """
     turned = np.empty(len(actions), np.int64)
     begin = 0
@@ -137,27 +125,11 @@ def _turn_action(states: States, i: int, action: int, symmetry: int) -> int:
     return FIRST_BUY + slot * SLOT_SIZE + int(_PLACEMENTS_AFTER[patch, symmetry, orientation, anchor])
 
 
-@kernel(allocates=True)
 def reorder(
     counts: Integers, actions: Integers, values: npt.NDArray[np.float32], order: Integers
 ) -> npt.NDArray[np.float32]:
-    """The values of actions, brought into another order of these actions.
-
-    Args:
-        counts: ``(n,)`` numbers of actions, one for each state.
-        actions: ``(total,)`` actions, state by state.
-        values: ``(total,)`` values, one for each action.
-        order: ``(total,)`` actions, the same within each state, in any order.
-
-    Returns:
-        ``(total,)`` values, one for each action of ``order``.
-    """
-    result, by_action = np.empty(len(values), np.float32), np.empty(NUM_ACTIONS, np.float32)
-    begin = 0
-    for count in counts:
-        for k in range(begin, begin + count):
-            by_action[actions[k]] = values[k]
-        for k in range(begin, begin + count):
-            result[k] = by_action[order[k]]
-        begin += count
+    """The ``(total,)`` values of ``(total,)`` actions, state by state, in another order of these actions."""
+    first = np.repeat(np.arange(len(counts)) * NUM_ACTIONS, counts)
+    result = np.empty_like(values)
+    result[np.argsort(first + order)] = values[np.argsort(first + actions)]
     return result

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
-
 import numpy as np
 import pytest
 
-from patchwork_env.core.names import counted, did_you_mean, named_options, nearest, short_repr
+from patchwork_env import nmbr9, patchwork
+from patchwork_env.core.game import BaseGame
+from patchwork_env.core.names import counted, did_you_mean, nearest, short_repr
 from patchwork_env.errors import UnknownOptionError
-
-
-class _Thing:
-    @named_options
-    def __init__(self, seed: int = 0, *, threads: int = 1) -> None:
-        self.sum = seed + threads
 
 
 def test_the_nearest_name() -> None:
@@ -36,12 +30,9 @@ def test_numbers_with_what_they_count() -> None:
     assert [counted(number, "game") for number in (0, 1, 2000)] == ["0 games", "1 game", "2,000 games"]
 
 
-def test_misspelt_options_are_named() -> None:
-    assert _Thing(2, threads=3).sum == 5
-    assert list(inspect.signature(_Thing).parameters) == ["seed", "threads"]
+@pytest.mark.parametrize("kind", [patchwork.Game, nmbr9.Game])
+def test_misspelt_options_of_games_are_named(kind: type[BaseGame]) -> None:
     with pytest.raises(
-        UnknownOptionError, match="_Thing got an unexpected keyword argument 'sed'; did you mean 'seed'"
+        UnknownOptionError, match="Game got an unexpected keyword argument 'sed'; did you mean 'seed'"
     ):
-        _Thing(sed=3)  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match="unexpected keyword argument 'self'; allowed are 'seed', 'threads'"):
-        named_options(lambda seed, threads: None)(1, self=2)  # type: ignore[call-arg]
+        kind(sed=3)
