@@ -157,8 +157,7 @@ class Rules:
         self.check_type(states)
         problem = self.limits and storage.out_of_range(states, self.limits(states))
         if problem:
-            which = "this state" if len(states) == 1 else f"these {len(states)} states"
-            raise ValueError(f"no game of {self.title} reaches {which}: {problem}")
+            raise self._unreachable(len(states), *problem)
         return cast(States, states)
 
     def check_states(self, states: Any) -> States:
@@ -166,9 +165,12 @@ class Rules:
         for i in range(len(self.check_ranges(states))):
             problem = self.find_contradiction(states[i : i + 1])
             if problem:
-                which = "this state" if len(states) == 1 else f"state {i} of {len(states)}"
-                raise ValueError(f"no game of {self.title} reaches {which}: {problem}")
+                raise self._unreachable(len(states), i, problem)
         return cast(States, states)
+
+    def _unreachable(self, number: int, i: int, problem: str) -> ValueError:
+        which = "this state" if number == 1 else f"state {i} of {number}"
+        return ValueError(f"no game of {self.title} reaches {which}: {problem}")
 
     def check_many(self, states: Any) -> States:
         """:meth:`check_states` for less than a microsecond a record: ranges, and one in 1024 completely."""

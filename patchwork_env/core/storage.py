@@ -51,8 +51,8 @@ def _checksum(data: bytes) -> bytes:
     return zlib.crc32(data).to_bytes(_CHECKSUM_SIZE, "little")
 
 
-def out_of_range(states: States, limits: Limits) -> str | None:
-    """Says which field of some records is out of its limits; None if none is."""
+def out_of_range(states: States, limits: Limits) -> tuple[int, str] | None:
+    """The index of a record that has a value beyond the limits, and which; None if there is none."""
     for name, (lowest, highest) in limits.items():
         values = states[name]
         most = np.asarray(highest, values.dtype)  # quick in the same type
@@ -61,7 +61,7 @@ def out_of_range(states: States, limits: Limits) -> str | None:
         if wrong.any():
             at = int(np.nonzero(wrong)[0][0])
             allowed = np.broadcast_to(most, values.shape)[at].flat[0]
-            return f"{name} is {values[at]}, allowed are {lowest} to {allowed}"
+            return at, f"{name} is {values[at]}, allowed are {lowest} to {allowed}"
     return None
 
 
