@@ -29,13 +29,14 @@ from patchwork_env.learning.evaluation.matches import check_games, play_all
 from patchwork_env.learning.evaluation.players import Participant
 from patchwork_env.learning.evaluation.ratings import (
     Bounds,
-    Floats,
+    Ratings,
     expected_wins,
-    rate_with_known,
+    rate,
     show_bounds,
 )
 from patchwork_env.learning.evaluation.results import MatchResult, wins_by_set_up
 from patchwork_env.learning.evaluation.runners import AGENT, OPPONENT, Match
+from patchwork_env.learning.evaluation.statistics import Floats
 from patchwork_env.learning.evaluation.store import open_store
 from patchwork_env.learning.evaluation.tables import aligned
 from patchwork_env.learning.evaluation.tournament import Tournament
@@ -99,11 +100,11 @@ class Ladder:
             key=participants[i].against(participants[j]),
         )
 
-    def rate(self) -> tuple[Floats, tuple[Bounds, ...]]:
-        """The ratings of ``specs`` and their 95% intervals; those of version 1 stand."""
+    def rate(self) -> Ratings:
+        """The ratings of ``specs``; those of version 1 stand."""
         place = self.specs.index
         results = {(place(result.agent), place(result.opponent)): result for result in self.results}
-        return rate_with_known(self.known, wins_by_set_up(results, len(self.specs)))
+        return rate(wins_by_set_up(results, len(self.specs)), self.known)
 
     def matches(self) -> list[str]:
         """The matches as lines of text."""
@@ -117,7 +118,7 @@ class Ladder:
                     f"{result.win_rate:.1%}",
                     f"{low:.1%} to {high:.1%}",
                     f"{result.score_difference:+.1f}",
-                    *(f"{1000 * (result.seconds_per_move(side) or 0.0):.3g}" for side in (AGENT, OPPONENT)),
+                    *(f"{1000 * result.seconds_per_move(side):.3g}" for side in (AGENT, OPPONENT)),
                 ]
             )
         return aligned(rows)
@@ -175,7 +176,7 @@ def measure_ladder(options: argparse.Namespace) -> None:
     if options.only and set(options.only) != new:
         print(f"ratings need the matches of all new members: {', '.join(sorted(new))}")
         return
-    ratings, intervals = ladder.rate()
+    ratings, intervals, _ = ladder.rate()
     print("\n".join(ladder.table(ratings, intervals)))
     if options.write:
         ladder.freeze(ratings, intervals)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,8 +23,14 @@ from patchwork_env.learning.distributed.jobs import Workers, check_workers
 from patchwork_env.learning.evaluation.matches import Player, Progress, check_games, play_all
 from patchwork_env.learning.evaluation.players import Participant, fingerprint, load_player
 from patchwork_env.learning.evaluation.playing import BLOCK_SIZE
-from patchwork_env.learning.evaluation.ratings import Bounds, Floats, expected_wins, rate_against, show_bounds
-from patchwork_env.learning.evaluation.results import MATCH_COLUMNS, MatchResult, match_cells, wins_by_set_up
+from patchwork_env.learning.evaluation.ratings import Bounds, expected_wins, rate_against, show_bounds
+from patchwork_env.learning.evaluation.results import (
+    MATCH_COLUMNS,
+    MatchResult,
+    match_cells,
+    seconds_per_move,
+    wins_by_set_up,
+)
 from patchwork_env.learning.evaluation.runners import AGENT, Match
 from patchwork_env.learning.evaluation.statistics import CONFIDENCE
 from patchwork_env.learning.evaluation.store import open_store
@@ -36,14 +42,13 @@ VERSIONS = (1, 2)
 LATEST = VERSIONS[-1]
 
 
-@dataclass(frozen=True)
-class Member:
+class Member(NamedTuple):
     """A reference player.
 
     Attributes:
         agent: The spec of the player.
         weights: The SHA-256 of the player's weights; None if it has none on disk.
-        rating: The frozen rating, in Elo points; None as long as it has not been measured.
+        rating: The frozen rating, in Elo points.
         games: The number of games that an agent plays against the player.
         circles_per_block: The number of circles that are played at once; few for a player that searches long,
             since it keeps the trees of all games from move to move.
@@ -51,7 +56,7 @@ class Member:
 
     agent: str
     weights: str | None
-    rating: float | None
+    rating: float
     games: int
     circles_per_block: int = BLOCK_SIZE
 
@@ -74,37 +79,15 @@ class GauntletPool:
         return tuple(member.agent for member in self.members)
 
     def member(self, agent: str) -> Member:
-        """The member with this spec.
-
-        Raises:
-            ValueError: There is no such member.
-        """
+        """The member with this spec; ValueError if there is none."""
         for member in self.members:
             if member.agent == agent:
                 return member
         raise ValueError(f"{agent} is not in gauntlet v{self.version}; its members: {', '.join(self.specs)}")
 
-    def ratings(self) -> Floats:
-        """The ratings of all members, ``(members,)``.
-
-        Raises:
-            ValueError: Not all members have been rated.
-        """
-        unrated = [member.agent for member in self.members if member.rating is None]
-        if unrated:
-            raise ValueError(
-                f"the ratings of {', '.join(unrated)} in gauntlet v{self.version} have not been measured; "
-                "benchmarks/gauntlet_ratings.py --write does it"
-            )
-        return np.array([member.rating for member in self.members], np.float64)
-
-    def without(self, agents: tuple[str, ...]) -> GauntletPool:
-        """The pool without the members of these specs.
-
-        Raises:
-            ValueError: There is no such member, or nobody is left.
-        """
-        left_out = [self.member(agent) for agent in agents]
+    def without(self, agents: Sequence[str]) -> GauntletPool:
+        """The pool without the members of these specs; ValueError if one is none, or nobody is left."""
+        left_out = [self.member(agent) for agent in as_texts(agents, "skip")]
         members = tuple(member for member in self.members if member not in left_out)
         if not members:
             raise ValueError(f"nobody is left of gauntlet v{self.version} without {', '.join(agents)}")
@@ -112,11 +95,7 @@ class GauntletPool:
 
 
 def read_pool(version: int = LATEST) -> GauntletPool:
-    """The reference players and the frozen settings of a version of the gauntlet.
-
-    Raises:
-        ValueError: There is no such version.
-    """
+    """The pool of a version; ValueError if there is no such version."""
     contents = json.loads(pool_file(version).read_text(encoding="utf-8"))
     members = tuple(
         Member(
@@ -132,11 +111,7 @@ def read_pool(version: int = LATEST) -> GauntletPool:
 
 
 def pool_file(version: int) -> Path:
-    """The file that holds the pool of a version.
-
-    Raises:
-        ValueError: There is no such version.
-    """
+    """The file that holds the pool of a version."""
     if as_integer(version, "version") not in VERSIONS:
         raise ValueError(f"there is no version {short_repr(version)} of the gauntlet; allowed are {VERSIONS}")
     return Path(__file__).with_name(f"gauntlet_v{version}.json")
@@ -171,43 +146,43 @@ class GauntletResult:
         return self.results[0].agent
 
     @property
-    def is_complete(self) -> bool:
-        """Whether all games of the protocol were played; if not, the result is a trial."""
-        return not self.skipped and not self._is_short
-
-    @property
-    def _is_short(self) -> bool:
-        """Whether there are fewer games against some member than the protocol has."""
-        return any(len(r.games) < m.games for r, m in zip(self.results, self.pool.members, strict=True))
+    def reservations(self) -> list[str]:
+        """How the result differs from one of the whole protocol, in words; none if it does not."""
+        games, protocol = ([len(r.games) for r in self.results], [m.games for m in self.pool.members])
+        reasons = []
+        if games != protocol:
+            reasons.append(f"a trial: {sum(games)} of {sum(protocol)} games")
+        if self.skipped:
+            reasons.append(f"by a part of the pool, without {', '.join(self.skipped)}")
+        return reasons
 
     @property
     def seconds_per_move(self) -> float:
         """The mean time that the agent took per action, in seconds."""
-        moves = sum(int(result.games.turns[:, AGENT].sum()) for result in self.results)
-        return sum(result.seconds[AGENT] for result in self.results) / max(moves, 1)
+        return seconds_per_move((result, AGENT) for result in self.results)
 
     def __repr__(self) -> str:
         return f"<GauntletResult: {self.agent}, rating {self.rating:.0f}, {show_bounds(self.interval)}>"
 
     def as_dict(self) -> dict[str, Any]:
         """The result as plain data, for JSON; docs/evaluation.md describes it."""
-        ratings = self.pool.ratings()
-        expected = expected_wins(self.rating - ratings)
+        matches = []
+        for result, member in zip(self.results, self.pool.members, strict=True):
+            expected = float(expected_wins(self.rating - member.rating))
+            rating = {"opponent_rating": float(member.rating), "expected_win_rate": expected}
+            matches.append(result.as_dict() | rating)
         return {
             "format": FORMAT,
             "version": self.pool.version,
             "game": PATCHWORK,
             "agent": self.agent,
             "weights": self.weights,
-            "complete": self.is_complete,
+            "complete": not self.reservations,
             "skipped": list(self.skipped),
             "rating": self.rating,
             "interval": list(self.interval),
             "confidence": CONFIDENCE,
-            "matches": [
-                result.as_dict() | {"opponent_rating": float(rating), "expected_win_rate": float(share)}
-                for result, rating, share in zip(self.results, ratings, expected, strict=True)
-            ],
+            "matches": matches,
             "seconds_per_move": self.seconds_per_move,
             "made_with": made_with(),
         }
@@ -220,23 +195,14 @@ class GauntletResult:
         """
         columns = [Column("against"), Column("its rating", "{:.0f}".format), *MATCH_COLUMNS]
         rows = [
-            [result.opponent, float(rating), *match_cells(result)]
-            for rating, result in zip(self.pool.ratings(), self.results, strict=True)
+            [result.opponent, float(member.rating), *match_cells(result)]
+            for member, result in zip(self.pool.members, self.results, strict=True)
         ]
-        name = f"gauntlet v{self.pool.version}{self._reservations()}"
+        reservations = f" ({'; '.join(self.reservations)})" if self.reservations else ""
+        name = f"gauntlet v{self.pool.version}{reservations}"
         rating = f"rating {self.rating:.0f}, 95% interval {show_bounds(self.interval)}"
         speed = f"every circle from both seats, {1000 * self.seconds_per_move:.3g} ms per move"
         return render([f"{self.agent} in {name}: {rating}", Table(columns, rows), speed], form)
-
-    def _reservations(self) -> str:
-        """In parentheses, how the result differs from one of the whole protocol; empty if it does not."""
-        games = sum(len(result.games) for result in self.results)
-        reasons = []
-        if self._is_short:
-            reasons.append(f"a trial: {games} of {sum(member.games for member in self.pool.members)} games")
-        if self.skipped:
-            reasons.append(f"by a part of the pool, without {', '.join(self.skipped)}")
-        return f" ({'; '.join(reasons)})" if reasons else ""
 
 
 def play_gauntlet(
@@ -262,14 +228,14 @@ def play_gauntlet(
         progress: See :func:`~patchwork_env.learning.evaluation.matches.play_all`.
 
     Raises:
-        ValueError: An argument has a value that is not allowed, the pool is not as it was frozen, not all of
-            its members have been rated, or the folder holds games of another pool.
+        ValueError: An argument has a value that is not allowed, the pool is not as it was frozen, or the
+            folder holds games of another pool.
         FileNotFoundError: A spec names no checkpoint.
         ModuleNotFoundError: Members of the pool need PyTorch, which is not installed.
         IllegalActionError: The agent chose an action that is not legal.
         OpponentError: The agent failed: it raised another error, or is a program.
     """
-    pool = read_pool(version).without(as_texts(skip, "skip"))
+    pool = read_pool(version).without(skip)
     most = None if games is None else check_games(games)
     check_workers(workers)
     player = load_player(agent) if isinstance(agent, str) else agents.as_agent(agent)
@@ -277,7 +243,6 @@ def play_gauntlet(
         player.check_game(PATCHWORK)
     except ValueError as error:
         raise ValueError(f"the gauntlet is one of Patchwork: {error}") from None
-    pool.ratings()  # a pool that is not rated is refused before anything is played
     weights = fingerprint(agent) if isinstance(agent, str) else None
     measured, members = Participant(player.name, weights, player), _load_members(pool)
     matches = [
@@ -286,7 +251,7 @@ def play_gauntlet(
             (measured.name, member.agent),
             PATCHWORK,
             pool.special_patches,
-            _games(member.games, most),
+            _games(member, most),
             pool.seed,
             block_size=member.circles_per_block,
             key=measured.against(participant),
@@ -301,44 +266,29 @@ def play_gauntlet(
 
 
 def games_of_gauntlet(version: int = LATEST, games: int | None = None, skip: Sequence[str] = ()) -> int:
-    """How many games :func:`play_gauntlet` plays.
-
-    Raises:
-        ValueError: There is no such version or member, or nobody is left.
-    """
-    pool = read_pool(version).without(as_texts(skip, "skip"))
-    return sum(_games(member.games, games) for member in pool.members)
+    """How many games :func:`play_gauntlet` plays."""
+    return sum(_games(member, games) for member in read_pool(version).without(skip).members)
 
 
-def _games(protocol: int, most: int | None) -> int:
-    return protocol if most is None else min(protocol, most)
+def _games(member: Member, most: int | None) -> int:
+    return member.games if most is None else min(member.games, most)
 
 
 def _load_members(pool: GauntletPool) -> list[Participant]:
     """The members, whose weights must be those of the pool."""
-    for member in pool.members:
-        weights = fingerprint(member.agent)
-        if weights != member.weights:
+    members = [Participant.load(agent) for agent in pool.specs]
+    for member, loaded in zip(pool.members, members, strict=True):
+        if loaded.weights != member.weights:
             raise ValueError(
                 f"the weights of {member.agent!r} are not those of gauntlet v{pool.version}: "
-                f"SHA-256 {weights} instead of {member.weights}"
+                f"SHA-256 {loaded.weights} instead of {member.weights}"
             )
-    return [Participant.load(member.agent) for member in pool.members]
+    return members
 
 
 def rating_of(results: Sequence[MatchResult], pool: GauntletPool) -> tuple[float, Bounds]:
-    """The rating that matches against members of the pool give an agent, and its 95% interval.
-
-    Raises:
-        ValueError: An opponent is no member of the pool or has no rating, or the circles differ.
-    """
-    circles = {(result.seed, result.variant) for result in results}
-    if len(circles) != 1:
-        raise ValueError(
-            f"a rating needs matches with the same circles, at least one; given: {len(circles)} kinds"
-        )
-    members = tuple(pool.member(result.opponent) for result in results)
-    ratings = replace(pool, members=members).ratings()
+    """The rating that matches against members of the pool, with the same circles, give an agent."""
+    ratings = np.array([pool.member(result.opponent).rating for result in results], np.float64)
     wins = wins_by_set_up({(0, k): result for k, result in enumerate(results, 1)}, 1 + len(results))
     won, lost = np.ascontiguousarray(wins[:, 0, 1:]), np.ascontiguousarray(wins[:, 1:, 0])
     return rate_against(ratings, won, lost)
@@ -347,13 +297,12 @@ def rating_of(results: Sequence[MatchResult], pool: GauntletPool) -> tuple[float
 def rating_metrics(results: Sequence[MatchResult]) -> dict[str, float]:
     """The rating on the gauntlet's scale and the ends of its 95% interval, as metrics by name.
 
-    The rating comes from the matches against members of the pool; without such matches there are no metrics.
-    There are none either if the agent won all of these games, or none of them: the interval then lacks an
-    end, and the rating depends mostly on the number of games.
+    The rating comes from the matches of an evaluation against members of the pool. There are no metrics
+    without such matches, or if the agent won all of these games or none: the rating then depends mostly on
+    the number of games.
     """
     pool = read_pool()
-    rated = {member.agent for member in pool.members if member.rating is not None}
-    known = [result for result in results if result.games.game == PATCHWORK and result.opponent in rated]
+    known = [one for one in results if one.games.game == PATCHWORK and one.opponent in pool.specs]
     if not known:
         return {}
     rating, (low, high) = rating_of(known, pool)

@@ -14,20 +14,20 @@ from a gamma distribution with the same mean; the interval lies between the 2.5%
 ratings. Unlike a bootstrap that draws circles with replacement, this one stays honest where one side hardly
 ever loses.
 
-**Limits.** If every player of one group won all games against every player of another, the games do not say
-how far apart the groups are; only the prior keeps the distance finite. An interval has no end on a side where
-only such a distance would set it.
+**Limits.** If every player of one group won all games against every player of another, only the prior keeps
+the distance between the groups finite. An interval has no end where only such a distance would set it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import log, sqrt
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+from patchwork_env.learning.evaluation.statistics import Floats
 
 ELO = 400 / log(10)
 """Points per unit of the logarithm of odds."""
@@ -49,68 +49,62 @@ _MOST_STEPS = 1000
 _CLOSE = 1e-3
 """A step shorter than this, in logarithms of odds, is the last: the error left is about its square."""
 
-Floats = npt.NDArray[np.float64]
 Bounds = tuple[float | None, float | None]
 """The lower and the upper end of an interval; None where it has no end."""
 
 
-class Anchor(NamedTuple):
-    """What fixes the scale: the rating of one player or, if ``player`` is None, the mean of all ratings."""
-
-    player: int | None = None
-    rating: float = 0.0
-
-
-@dataclass(frozen=True)
-class Ratings:
+class Ratings(NamedTuple):
     """Ratings of players that played with one another.
 
     Attributes:
         values: The ratings in Elo points, ``(n,)``.
-        intervals: The 95% interval of each rating; both ends of the anchor's interval are its rating.
+        intervals: The 95% interval of each rating; both ends of that of a known rating are the rating.
         ahead: How sure it is that the player of the row is stronger than that of the column, ``(n, n)``: the
             share of the bootstrap's draws in which its rating is higher.
-        expected: The share of games that the row wins against the column, by the ratings, ``(n, n)``.
     """
 
     values: Floats
     intervals: tuple[Bounds, ...]
     ahead: Floats
-    expected: Floats
 
 
-MEAN_AT_ZERO = Anchor()
-
-
-def rate(wins: Floats, anchor: Anchor = MEAN_AT_ZERO, *, seed: int = 0) -> Ratings:
-    """Rates players from the games that they played with one another, and says how sure that is.
+def rate(wins: Floats, known: Floats | None = None, *, mean: float = 0.0, seed: int = 0) -> Ratings:
+    """Rates players from the games that they played with one another.
 
     Args:
         wins: The number of games with each circle that the row won against the column, ``(circles, n, n)``.
-        anchor: What fixes the scale.
+        known: Ratings that are taken as exact, ``(n,)``; NaN for those that are sought. None if no rating is
+            known, and the mean of all of them is.
+        mean: The mean of all ratings if none is known.
         seed: The seed of the bootstrap.
 
     Raises:
-        ValueError: There are fewer than two players, or games do not connect them all.
+        ValueError: No games connect some of the players, not even by way of others or of known ratings.
     """
-    total: Floats = wins.sum(0)
+    total = wins.sum(0)
+    fixed = np.where(np.arange(len(total)) == 0, 0.0, np.nan) if known is None else known
+    are_fixed = ~np.isnan(fixed)
+    linked = np.outer(are_fixed, are_fixed)
     met = (total + total.T) > 0
-    if len(total) < 2:
-        raise ValueError(f"ratings need two players or more, not {len(total)}")
-    if not _reach(met).all():
+    if not _reach(met | linked).all():
         raise ValueError("there are players that no games connect, not even by way of others")
-    known = np.full(len(total), np.nan)
-    known[anchor.player or 0] = 0.0
-    values = _anchored(_solve(known, (total + PRIOR * met)[None]), anchor)[0]
-    draws = _anchored(_solve(known, _samples(wins, met, seed)), anchor)
+    random = np.random.default_rng(seed)
+    weights = random.standard_exponential((DRAWS, len(wins)))
+    played = (weights @ wins.reshape(len(wins), -1)).reshape(DRAWS, *met.shape)
+    samples = played + _virtual_wins(random, played.shape) * met
+    found, draws = _solve(fixed, (total + PRIOR * met)[None]), _solve(fixed, samples)
+    if known is None:
+        found, draws = (ratings - ratings.mean(1)[:, None] + mean for ratings in (found, draws))
     low, high = np.quantile(draws, _QUANTILES, axis=0)
-    open_low, open_high = _open_ends(total, anchor.player)
+    # Chains of wins down to what fixes the scale give a rating its lower end, those from there its upper end.
+    beats = _reach((total > 0) | linked)
+    has_low = np.all(beats, axis=1) if known is None else np.any(beats[:, are_fixed], axis=1)
+    has_high = np.all(beats, axis=0) if known is None else np.any(beats[are_fixed], axis=0)
     intervals = tuple(
-        (None if open_low[i] else float(low[i]), None if open_high[i] else float(high[i]))
-        for i in range(len(values))
+        (float(low[i]) if has_low[i] else None, float(high[i]) if has_high[i] else None)
+        for i in range(len(total))
     )
-    ahead = (draws[:, :, None] > draws[:, None]).mean(0)
-    return Ratings(values, intervals, ahead, expected_wins(values[:, None] - values))
+    return Ratings(found[0], intervals, (draws[:, :, None] > draws[:, None]).mean(0))
 
 
 def rate_against(ratings: Floats, wins: Floats, losses: Floats, *, seed: int = 0) -> tuple[float, Bounds]:
@@ -121,40 +115,11 @@ def rate_against(ratings: Floats, wins: Floats, losses: Floats, *, seed: int = 0
     """
     random = np.random.default_rng(seed)
     weights = random.standard_exponential((DRAWS, len(wins)))
-    virtual = virtual_wins(random, (2, DRAWS, len(ratings)))
+    virtual = _virtual_wins(random, (2, DRAWS, len(ratings)))
     draws = _solve_against(ratings, weights @ wins + virtual[0], weights @ losses + virtual[1])
     low, high = np.quantile(draws, _QUANTILES)
     value = _solve_against(ratings, wins.sum(0, keepdims=True) + PRIOR, losses.sum(0, keepdims=True) + PRIOR)
     return float(value[0]), (float(low) if wins.any() else None, float(high) if losses.any() else None)
-
-
-def rate_with_known(known: Floats, wins: Floats, *, seed: int = 0) -> tuple[Floats, tuple[Bounds, ...]]:
-    """The ratings of players who met one another and others of known ratings, and their 95% intervals.
-
-    Args:
-        known: The known ratings, which are taken as exact, ``(n,)``; NaN for players whose rating is sought.
-        wins: The number of games with each circle that the row won against the column, ``(circles, n, n)``.
-        seed: The seed of the bootstrap.
-
-    Raises:
-        ValueError: No rating is known, or no games connect a player to those whose ratings are.
-    """
-    total, is_known = wins.sum(0), ~np.isnan(known)
-    met = (total + total.T) > 0
-    if not (is_known.any() and _reach(met | np.outer(is_known, is_known)).all()):
-        raise ValueError("there are players that no games connect to one whose rating is known")
-    values = _solve(known, (total + PRIOR * met)[None])[0]
-    draws = _solve(known, _samples(wins, met, seed))
-    low, high = np.quantile(draws, _QUANTILES, axis=0)
-    beats = _reach((total > 0) | np.outer(is_known, is_known))
-    intervals = tuple(
-        (
-            float(low[i]) if beats[i, is_known].any() else None,
-            float(high[i]) if beats[is_known, i].any() else None,
-        )
-        for i in range(len(known))
-    )
-    return values, intervals
 
 
 def expected_wins(differences: npt.ArrayLike) -> Floats:
@@ -174,8 +139,7 @@ def show_bounds(interval: Bounds) -> str:
 def _solve_against(ratings: Floats, wins: Floats, losses: Floats) -> Floats:
     """The likeliest ratings, ``(k,)``, for wins and losses ``(k, m)`` against known ratings.
 
-    At the likeliest rating the expected number of wins is the number of wins. It grows with the rating, so
-    bisection finds it.
+    There the expected number of wins, which grows with the rating, is the number of wins.
     """
     low = np.full(len(wins), ratings.min() - _FAR)
     high = np.full(len(wins), ratings.max() + _FAR)
@@ -207,43 +171,14 @@ def _solve(known: Floats, wins: Floats) -> Floats:
         length = _PAIR_NORM * np.linalg.norm(step, axis=1, keepdims=True)
         values[:, sought] += step * np.log1p(length) / np.maximum(length, _TINY)
         if length.max() < _CLOSE:
-            return ELO * values
+            return np.where(np.isnan(known), ELO * values, known)
     raise RuntimeError(f"ratings still move after {_MOST_STEPS} steps")
 
 
-def _anchored(ratings: Floats, anchor: Anchor) -> Floats:
-    """Ratings ``(k, n)`` on the scale of the anchor."""
-    zero = ratings.mean(1) if anchor.player is None else ratings[:, anchor.player]
-    return ratings - zero[:, None] + anchor.rating
-
-
-def _samples(wins: Floats, met: npt.NDArray[np.bool_], seed: int) -> Floats:
-    """The wins as each draw of the bootstrap weights them, ``(DRAWS, n, n)``."""
-    random = np.random.default_rng(seed)
-    weights = random.standard_exponential((DRAWS, len(wins)))
-    played = (weights @ wins.reshape(len(wins), -1)).reshape(DRAWS, *met.shape)
-    return played + virtual_wins(random, (DRAWS, *met.shape)) * met
-
-
-def virtual_wins(random: np.random.Generator, shape: Sequence[int]) -> Floats:
+def _virtual_wins(random: np.random.Generator, shape: Sequence[int]) -> Floats:
     """Random numbers of virtual wins, ``PRIOR`` on average; they vary like a part of a circle's weight."""
     part = PRIOR / _GAMES_PER_CIRCLE
     return np.maximum(_GAMES_PER_CIRCLE * random.standard_gamma(part, tuple(shape)), _TINY)
-
-
-# --- what the games do not say ----------------------------------------------------------------------------
-
-
-def _open_ends(wins: Floats, anchor: int | None) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """For each player whether the interval has no lower end, and whether it has no upper end.
-
-    A chain of wins from a player to the anchor gives its rating a lower end, and one from the anchor to the
-    player an upper end. If the mean is fixed, there must be such chains to, or from, all other players.
-    """
-    beats = _reach(wins > 0)
-    if anchor is not None:
-        return ~beats[:, anchor], ~beats[anchor, :]
-    return ~np.all(beats, axis=1), ~np.all(beats, axis=0)
 
 
 def _reach(edges: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,7 +21,7 @@ from patchwork_env.learning.evaluation.statistics import (
     mean_interval,
     win_rate_interval,
 )
-from patchwork_env.learning.evaluation.tables import Column, Table, aligned
+from patchwork_env.learning.evaluation.tables import Column, Table, aligned, interval_columns
 from patchwork_env.learning.system.machine import made_with
 
 if TYPE_CHECKING:
@@ -64,19 +64,14 @@ class MatchResult:
     @classmethod
     def joined(cls, parts: Sequence[MatchResult]) -> MatchResult:
         """The result of a match from those of its parts, in order."""
-        return replace(
-            parts[0],
-            games=MatchGames.joined([part.games for part in parts]),
-            seconds=(
-                sum(part.seconds[AGENT] for part in parts),
-                sum(part.seconds[OPPONENT] for part in parts),
-            ),
-            kept=tuple(game for part in parts for game in part.kept),
-        )
+        first, second = (sum(part.seconds[side] for part in parts) for side in (AGENT, OPPONENT))
+        kept = tuple(game for part in parts for game in part.kept)
+        games = MatchGames.joined([part.games for part in parts])
+        return replace(parts[0], games=games, seconds=(first, second), kept=kept)
 
     @property
     def runner(self) -> type[MatchRunner]:
-        """How agents meet in the game, and the figures that results have of it."""
+        """How agents meet in the game."""
         return runner_of(self.games.game)
 
     @property
@@ -87,10 +82,6 @@ class MatchResult:
     def by_set_up(self, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         """The means of values ``(n,)`` over the games of each set-up, ``(set-ups,)``."""
         return values.reshape(-1, self.runner.games_per_set_up).mean(1)
-
-    def wins_by_set_up(self) -> npt.NDArray[np.float64]:
-        """How many games with each circle or deck the agent won, ``(set-ups,)``."""
-        return self.runner.games_per_set_up * self.by_set_up(self.games.agent_wins)
 
     @property
     def win_rate(self) -> float:
@@ -140,7 +131,7 @@ class MatchResult:
 
     def seconds_per_move(self, side: int) -> float:
         """The mean seconds that ``AGENT`` or ``OPPONENT`` took per action."""
-        return self.seconds[side] / max(int(self.games.turns[:, side].sum()), 1)
+        return seconds_per_move([(self, side)])
 
     def set_ups(self) -> str:
         """What was played, in words."""
@@ -152,6 +143,16 @@ class MatchResult:
     def as_dict(self) -> dict[str, Any]:
         """The result as plain data, for JSON."""
         noninteractive = self.runner.is_noninteractive
+        sides = {"agent": AGENT, "opponent": OPPONENT}
+        own: dict[str, Any]
+        if noninteractive:
+            intervals = {name: _as_list(self.score_interval(side)) for name, side in sides.items()}
+            own = {"ties": self.ties, "score_intervals": intervals}
+        else:
+            own = {
+                "win_rate_starting": self.win_rate_if(agent_starts=True),
+                "win_rate_following": self.win_rate_if(agent_starts=False),
+            }
         return {
             "agent": self.agent,
             "opponent": self.opponent,
@@ -162,24 +163,13 @@ class MatchResult:
             "confidence": CONFIDENCE,
             "win_rate": self.win_rate,
             "win_rate_interval": list(self.interval),
-            **(self._of_both_scores() if noninteractive else self._of_first_turns()),
+            **own,
             "score_difference": self.score_difference,
             "score_difference_interval": _as_list(self.score_difference_interval),
-            "forfeits": {"agent": self.forfeits(AGENT), "opponent": self.forfeits(OPPONENT)},
+            "forfeits": {name: self.forfeits(side) for name, side in sides.items()},
             "turns_per_game": float(self.games.turns.sum(1).mean()),
-            "sides": {"agent": self.means(AGENT), "opponent": self.means(OPPONENT)},
+            "sides": {name: self.means(side) for name, side in sides.items()},
         }
-
-    def _of_first_turns(self) -> dict[str, Any]:
-        return {
-            "win_rate_starting": self.win_rate_if(agent_starts=True),
-            "win_rate_following": self.win_rate_if(agent_starts=False),
-        }
-
-    def _of_both_scores(self) -> dict[str, Any]:
-        sides = {"agent": AGENT, "opponent": OPPONENT}
-        intervals = {name: _as_list(self.score_interval(side)) for name, side in sides.items()}
-        return {"ties": self.ties, "score_intervals": intervals}
 
     def __repr__(self) -> str:
         low, high = self.interval
@@ -236,10 +226,16 @@ def wins_by_set_up(results: Mapping[tuple[int, int], MatchResult], players: int)
     """
     wins = np.zeros((max(result.num_set_ups for result in results.values()), players, players))
     for (i, j), result in results.items():
-        won = result.wins_by_set_up()
-        wins[: len(won), i, j] = won
-        wins[: len(won), j, i] = result.runner.games_per_set_up - won
+        shares, games = result.by_set_up(result.games.agent_wins), result.runner.games_per_set_up
+        wins[: len(shares), i, j] = games * shares
+        wins[: len(shares), j, i] = games - games * shares
     return wins
+
+
+def seconds_per_move(matches: Iterable[tuple[MatchResult, int]]) -> float:
+    """The mean seconds that an agent took per action in matches, each with the agent's side."""
+    figures = [(result.seconds[side], int(result.games.turns[:, side].sum())) for result, side in matches]
+    return sum(seconds for seconds, _ in figures) / max(sum(turns for _, turns in figures), 1)
 
 
 def matches_table(results: Sequence[MatchResult]) -> Table:
@@ -255,12 +251,7 @@ def match_cells(result: MatchResult) -> list[Any]:
 
 
 def results_as_dict(results: Sequence[MatchResult], participants: Sequence[Participant]) -> dict[str, Any]:
-    """Matches as plain data, for JSON; docs/evaluation.md describes them.
-
-    Args:
-        results: The matches, at least one.
-        participants: The agents that took part.
-    """
+    """Matches, at least one, as plain data for JSON; docs/evaluation.md describes them."""
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -271,24 +262,8 @@ def results_as_dict(results: Sequence[MatchResult], participants: Sequence[Parti
     }
 
 
-def interval_columns(title: str, form: str) -> list[Column]:
-    """Two columns of a table: one for a figure, and one for its 95% interval.
-
-    Args:
-        title: The heading of the figure.
-        form: How the figure and the ends of its interval are written, as a format of one value.
-    """
-    ends = f"{title}, lower end", f"{title}, upper end"
-    return [
-        Column(title, form.format),
-        Column("95% interval", lambda interval: " to ".join(map(form.format, interval)), ends),
-    ]
-
-
 WIN_COLUMNS = interval_columns("wins", "{:.1%}")
-"""Columns for a win rate and its interval."""
 DIFFERENCE_COLUMNS = interval_columns("score difference", "{:+.1f}")
-"""Columns for a score difference and its interval."""
 MATCH_COLUMNS = [Column("games"), *WIN_COLUMNS, *DIFFERENCE_COLUMNS]
 """Columns for the figures of a match."""
 

@@ -25,7 +25,7 @@ _Part = TypeVar("_Part")
 
 
 class GameStore:
-    """Keeps games in a folder; see :func:`open_store`."""
+    """The parts in a folder, by names; :func:`open_store` makes it."""
 
     def __init__(self, folder: Path) -> None:
         self._parts = folder / _PARTS
@@ -35,16 +35,12 @@ class GameStore:
         return self._path(name).exists()
 
     def write(self, name: str, contents: Mapping[str, Any]) -> None:
-        """Keeps a part under a name; its contents are anything that JSON can hold."""
+        """Keeps a part; its contents are anything that JSON can hold."""
         with storing_in(self._parts):
             write_text(self._path(name), json.dumps(contents, separators=(",", ":")) + "\n")
 
     def read(self, name: str, parse: Callable[[Any], _Part]) -> _Part:
-        """A part that has been played, as ``parse`` makes it from the contents.
-
-        Raises:
-            ValueError: The file is damaged, or so says an error of ``parse``; the message names it.
-        """
+        """A part as ``parse`` makes it from the contents; ValueError names a file that is damaged."""
         path = self._path(name)
         try:
             return parse(read_json(path, finite=False))
@@ -64,7 +60,7 @@ def open_store(
     """A folder of games, for this process alone; it and its parents are created if they do not exist.
 
     ``kind``, such as ``"tournament"``, names the file of the settings, plain data that decide all games.
-    Those that are ``free`` may differ from what is there, and replace it: the names of parts tell their
+    Those that are ``free`` may differ from what the folder has, and replace it: the names of parts tell their
     games apart.
 
     Raises:
@@ -78,8 +74,7 @@ def open_store(
     with exclusive_lock(folder):
         path = folder / f"{kind}.json"
         if path.exists():
-            fixed = {key: value for key, value in settings.items() if key not in free}
-            _check_same(read_settings(folder, kind, version), fixed, folder, kind)
+            _check_same(read_settings(folder, kind, version), settings, free, folder, kind)
         with storing_in(folder):
             make_folder(folder / _PARTS)
             remove_partial(folder)
@@ -89,12 +84,7 @@ def open_store(
 
 
 def read_settings(folder: Path, kind: str, version: int) -> dict[str, Any]:
-    """The settings of the games in a folder.
-
-    Raises:
-        FileNotFoundError: The folder holds no settings of this kind.
-        ValueError: The settings are damaged, or of another version.
-    """
+    """The settings of the games in a folder; FileNotFoundError or ValueError if it has none of this kind."""
     path = folder / f"{kind}.json"
     if not path.is_file():
         raise FileNotFoundError(f"{folder} holds no {kind}: there is no {path.name}")
@@ -102,12 +92,14 @@ def read_settings(folder: Path, kind: str, version: int) -> dict[str, Any]:
     return read_document(path, f"patchwork-env {kind}", version, advice)
 
 
-def _check_same(there: Mapping[str, Any], here: Mapping[str, Any], folder: Path, kind: str) -> None:
-    new = json.loads(json.dumps(here))
+def _check_same(
+    old: Mapping[str, Any], settings: Mapping[str, Any], free: Collection[str], folder: Path, kind: str
+) -> None:
+    new = json.loads(json.dumps(settings))
     differences = [
-        f"{key} there: {short_repr(there.get(key))}, here: {short_repr(new[key])}"
+        f"{key} there: {short_repr(old.get(key))}, here: {short_repr(new[key])}"
         for key in new
-        if there.get(key) != new[key]
+        if key not in free and old.get(key) != new[key]
     ]
     if differences:
         raise OtherSettingsError(

@@ -21,15 +21,25 @@ class Column(NamedTuple):
 
     Attributes:
         title: The heading of the column.
-        show: A function that makes text of a value. It is not called for None, which is an empty cell, nor
-            for CSV, which gets the value itself. None for a column that CSV alone has.
-        ends: The headings of the two columns that CSV has instead if the values are intervals, whose ends may
-            be None; None for other values.
+        show: Makes text of a value that is not None; CSV gets the value itself. None for a column that CSV
+            alone has.
+        ends: The headings of the two columns that CSV has instead if the values are intervals.
     """
 
     title: str
     show: Callable[[Any], str] | None = str
     ends: tuple[str, str] | None = None
+
+
+def interval_column(title: str, show: Callable[[Any], str]) -> Column:
+    """A column for the 95% interval of a figure."""
+    return Column("95% interval", show, (f"{title}, lower end", f"{title}, upper end"))
+
+
+def interval_columns(title: str, form: str) -> list[Column]:
+    """Two columns, for a figure and for its 95% interval; ``form`` is a format of one value."""
+    show = form.format
+    return [Column(title, show), interval_column(title, lambda interval: " to ".join(map(show, interval)))]
 
 
 class Table(NamedTuple):
@@ -51,7 +61,7 @@ class Table(NamedTuple):
         return [[column.title for column in self.columns if column.show], *rows]
 
     def lines(self) -> list[str]:
-        """The table as lines of text; see :func:`aligned`."""
+        """The table as lines of text."""
         return aligned(self.cells())
 
     def csv(self) -> str:
@@ -74,8 +84,10 @@ def render(parts: Sequence[str | Table], form: str = TEXT) -> str:
     """
     if form == CSV:
         return next(part for part in parts if isinstance(part, Table)).csv().rstrip("\n")
-    write = {TEXT: _as_text, MARKDOWN: _as_markdown, LATEX: _as_latex}[form]
-    return "\n\n".join(write(part) for part in parts)
+    if form == LATEX:
+        return "\n\n".join(map(_as_latex, parts))
+    write = _as_markdown if form == MARKDOWN else lambda rows: "\n".join(aligned(rows))
+    return "\n\n".join(part if isinstance(part, str) else write(part.cells()) for part in parts)
 
 
 def csv_text(rows: Sequence[Sequence[Any]]) -> str:
@@ -97,14 +109,8 @@ def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list
     ]
 
 
-def _as_text(part: str | Table) -> str:
-    return part if isinstance(part, str) else "\n".join(part.lines())
-
-
-def _as_markdown(part: str | Table) -> str:
-    if isinstance(part, str):
-        return part
-    heading, *rows = [[cell.replace("|", r"\|") for cell in row] for row in part.cells()]
+def _as_markdown(cells: Sequence[Sequence[str]]) -> str:
+    heading, *rows = [[cell.replace("|", r"\|") for cell in row] for row in cells]
     ruler = ["---", *["---:"] * (len(heading) - 1)]
     return "\n".join(f"| {' | '.join(row)} |" for row in (heading, ruler, *rows))
 

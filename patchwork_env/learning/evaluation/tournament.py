@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,11 +20,9 @@ from patchwork_env.learning.distributed.jobs import Workers, check_workers
 from patchwork_env.learning.evaluation.matches import Progress, check_games, play_all
 from patchwork_env.learning.evaluation.players import Participant, labels
 from patchwork_env.learning.evaluation.playing import BLOCK_SIZE
-from patchwork_env.learning.evaluation.ratings import MEAN_AT_ZERO, Anchor, Ratings, rate, show_bounds
-from patchwork_env.learning.evaluation.results import MatchResult, wins_by_set_up
+from patchwork_env.learning.evaluation.ratings import Ratings, expected_wins, rate, show_bounds
+from patchwork_env.learning.evaluation.results import MatchResult, seconds_per_move, wins_by_set_up
 from patchwork_env.learning.evaluation.runners import (
-    AGENT,
-    OPPONENT,
     Match,
     MatchRunner,
     check_variant,
@@ -33,7 +31,7 @@ from patchwork_env.learning.evaluation.runners import (
 )
 from patchwork_env.learning.evaluation.statistics import CONFIDENCE
 from patchwork_env.learning.evaluation.store import open_store, read_settings
-from patchwork_env.learning.evaluation.tables import TEXT, Column, Table, csv_text, render
+from patchwork_env.learning.evaluation.tables import TEXT, Column, Table, csv_text, interval_column, render
 from patchwork_env.learning.system.machine import made_with
 
 DEFAULT_ANCHOR = "random"
@@ -60,17 +58,9 @@ class Rung(NamedTuple):
 
 @dataclass(frozen=True)
 class Tournament:
-    """A tournament that can be played; :meth:`enter` and :meth:`resume` make it.
+    """A tournament that can be played; :meth:`enter` and :meth:`resume` make it, and say what its parts are.
 
-    Attributes:
-        participants: The agents that take part.
-        game: The name of the game.
-        variant: What is played of the game.
-        games: The number of games of every pairing.
-        seed: The seed of the circles or decks, and of the agents' random numbers.
-        anchor: What fixes the scale of the ratings.
-        rungs: The rungs of a ladder, which are the first agents; empty if there is no ladder.
-        forfeits: Whether an agent that fails loses the game.
+    ``anchor`` is the index of the agent whose rating is fixed; None if the mean of all ratings is.
     """
 
     participants: tuple[Participant, ...]
@@ -78,9 +68,10 @@ class Tournament:
     variant: str
     games: int
     seed: int
-    anchor: Anchor
-    rungs: tuple[Rung, ...] = ()
-    forfeits: bool = False
+    anchor: int | None
+    anchor_rating: float
+    rungs: tuple[Rung, ...]
+    forfeits: bool
 
     @classmethod
     def enter(
@@ -118,25 +109,33 @@ class Tournament:
             FileNotFoundError: There is no such checkpoint.
             ImportError: There is no such module.
         """
-        agents = as_texts(agents, "agents")
-        if len(agents) < 2:
-            raise ValueError(f"a tournament needs at least two agents; given: {', '.join(agents) or 'none'}")
-        repeated = sorted({agent for agent in agents if agents.count(agent) > 1})
+        names = as_texts(agents, "agents")
+        if len(names) < 2:
+            raise ValueError(f"a tournament needs at least two agents; given: {', '.join(names) or 'none'}")
+        repeated = sorted({name for name in names if names.count(name) > 1})
         if repeated:
             raise ValueError(f"agents take part once; given more than once: {', '.join(repeated)}")
-        if anchor is not None and not (isinstance(anchor, str) and anchor in agents):
+        if anchor is None and DEFAULT_ANCHOR in names:
+            anchor = DEFAULT_ANCHOR
+        if anchor is not None and anchor not in names:
             raise ValueError(
-                f"the anchor {short_repr(anchor)} does not take part; allowed are {', '.join(agents)}"
+                f"the anchor {short_repr(anchor)} does not take part; allowed are {', '.join(names)}"
             )
         if not abs(as_number(anchor_rating, "the anchor's rating")) <= _HIGHEST_RATING:
             raise ValueError(f"the anchor's rating is {anchor_rating}; allowed are up to {_HIGHEST_RATING:g}")
-        if anchor is None and DEFAULT_ANCHOR in agents:
-            anchor = DEFAULT_ANCHOR
-        participants = tuple(Participant.load(agent) for agent in agents)
+        participants = tuple(map(Participant.load, names))
         game = common_game([one.agent for one in participants], game)
-        what, games, seed = check_variant(game, variant or {}), check_games(games, game), check_seed(seed)
-        scale = Anchor(None if anchor is None else agents.index(anchor), anchor_rating)
-        return cls(participants, game, what, games, seed, scale, tuple(rungs), forfeits)
+        return cls(
+            participants,
+            game,
+            check_variant(game, variant or {}),
+            check_games(games, game),
+            check_seed(seed),
+            None if anchor is None else names.index(anchor),
+            anchor_rating,
+            tuple(rungs),
+            forfeits,
+        )
 
     @classmethod
     def resume(
@@ -149,16 +148,16 @@ class Tournament:
             ValueError: The settings are damaged, a checkpoint has other weights than when the tournament
                 began, or the anchor does not take part.
         """
-        there = read_settings(folder, _KIND, _STORE_VERSION)
+        settings = read_settings(folder, _KIND, _STORE_VERSION)
         try:
-            name, weights = runner_of(there["game"]).variant, dict(enumerate(there["weights"]))
-            variant = {name: there[name]} if name else {}
-            rungs = [Rung(*rung) for rung in there["rungs"]]
-            about, game, agents = (there["games"], there["seed"], variant), there["game"], there["agents"]
-            forfeits = forfeits or there["forfeits"]
+            name, weights = runner_of(settings["game"]).variant, dict(enumerate(settings["weights"]))
+            variant = {name: settings[name]} if name else {}
+            rungs = [Rung(*rung) for rung in settings["rungs"]]
+            agents, games, seed, game = (settings[key] for key in ("agents", "games", "seed", "game"))
+            forfeits = forfeits or settings["forfeits"]
         except (ValueError, TypeError, KeyError) as error:
             raise ValueError(f"{folder / _KIND}.json is damaged: {one_line(repr(error))}") from None
-        again = cls.enter(agents, *about, anchor, anchor_rating, rungs, game, forfeits)
+        again = cls.enter(agents, games, seed, variant, anchor, anchor_rating, rungs, game, forfeits)
         for k, participant in enumerate(again.participants):
             if participant.weights != weights.get(k):
                 raise ValueError(f"{participant.name} has other weights than when the tournament began")
@@ -206,7 +205,9 @@ class Tournament:
         players = [one.agent for one in self.participants]
         with open_store(folder, _KIND, _STORE_VERSION, self._settings(), _OF_AGENTS) as store:
             results = list(play_all(players, matches, workers, progress, store))
-        return Standings(tuple(names), dict(zip(pairs, results, strict=True)), self.anchor)
+        return Standings(
+            tuple(names), dict(zip(pairs, results, strict=True)), self.anchor, self.anchor_rating
+        )
 
     def _settings(self) -> dict[str, Any]:
         """What decides the games, as plain data."""
@@ -228,7 +229,7 @@ class Tournament:
 
     def results_as_dict(self, standings: Standings) -> dict[str, Any]:
         """The contents of results.json; docs/evaluation.md describes them."""
-        ratings, names = standings.ratings, standings.names
+        names = standings.names
         return {
             "format": _FORMAT,
             "version": _VERSION,
@@ -242,13 +243,7 @@ class Tournament:
             runner_of(self.game).variant or "variant": self.variant,
             **standings.as_dict(),
             "ladder": [
-                {
-                    "agent": names[k],
-                    "steps": rung.steps,
-                    "minutes": rung.minutes,
-                    "rating": float(ratings.values[k]),
-                    "interval": list(ratings.intervals[k]),
-                }
+                {"agent": names[k], "steps": rung.steps, "minutes": rung.minutes, **standings.rating(k)}
                 for k, rung in enumerate(self.rungs)
             ],
             "seconds_per_move": {name: standings.seconds_per_move(i) for i, name in enumerate(names)},
@@ -259,21 +254,17 @@ class Tournament:
 # --- the outcome --------------------------------------------------------------------------------------------
 
 
-Pair = tuple[int, int]
-"""The indices of two agents, the lower one first."""
-
-
 @dataclass(frozen=True)
 class Standings:
-    """The matches of a round robin, and what follows from them.
+    """The matches of a round robin by pairs of agents, the lower index first, and what follows from them.
 
-    Each pairing has the same circles or decks, and measures the agent with the lower index. The anchor fixes
-    the scale of the ratings.
+    ``anchor`` is the index of the agent whose rating is fixed; None if the mean of all ratings is.
     """
 
     names: tuple[str, ...]
-    results: Mapping[Pair, MatchResult]
-    anchor: Anchor = MEAN_AT_ZERO
+    results: Mapping[tuple[int, int], MatchResult]
+    anchor: int | None
+    anchor_rating: float
 
     def __repr__(self) -> str:
         return f"<Standings: {', '.join(self.names)}>"
@@ -281,22 +272,22 @@ class Standings:
     @cached_property
     def ratings(self) -> Ratings:
         """The ratings in the order of ``names``; see :mod:`patchwork_env.learning.evaluation.ratings`."""
-        return rate(wins_by_set_up(self.results, len(self.names)), self.anchor)
+        wins = wins_by_set_up(self.results, len(self.names))
+        if self.anchor is None:
+            return rate(wins, mean=self.anchor_rating)
+        is_anchor = np.arange(len(self.names)) == self.anchor
+        return rate(wins, np.where(is_anchor, self.anchor_rating, np.nan))
 
     @property
     def runner(self) -> type[MatchRunner]:
         """How agents meet in the game, and the figures that results have of it."""
-        return self._any_result.runner
+        return next(iter(self.results.values())).runner
 
     @property
     def figure_titles(self) -> dict[str, str]:
         """The titles of the figures that tables of many agents show, by the names of the figures."""
         figures = self.runner.figures.items()
         return {name: figure.title for name, figure in figures if figure.title is not None}
-
-    @property
-    def _any_result(self) -> MatchResult:
-        return next(iter(self.results.values()))
 
     @cached_property
     def order(self) -> list[int]:
@@ -317,31 +308,58 @@ class Standings:
             [result.games.figures[figure][:, side] for result, side in self._matches_of(agent)]
         )
 
-    def means(self, agent: int) -> dict[str, float]:
-        """The mean of each figure of an agent over all of its games, by name."""
-        return {name: float(self.values(agent, name).mean()) for name in self.runner.figures}
-
-    def win_rate(self, agent: int) -> float:
-        """The share of all of its games that an agent won; a tie is half a win."""
-        return float(np.nanmean(self.win_rates[agent]))
-
     def seconds_per_move(self, agent: int) -> float:
         """The mean seconds that an agent took per action in all of its games."""
-        matches = list(self._matches_of(agent))
-        moves = sum(int(result.games.turns[:, side].sum()) for result, side in matches)
-        return sum(result.seconds[side] for result, side in matches) / max(moves, 1)
+        return seconds_per_move(self._matches_of(agent))
 
     def forfeits(self, agent: int) -> int:
         """The number of games that an agent lost because it failed."""
         return sum(result.forfeits(side) for result, side in self._matches_of(agent))
 
-    def _matches_of(self, agent: int) -> Iterator[tuple[MatchResult, int]]:
+    def _matches_of(self, agent: int) -> list[tuple[MatchResult, int]]:
         """The matches of an agent, and its side in each."""
-        for (i, j), result in self.results.items():
-            if agent in (i, j):
-                yield result, AGENT if agent == i else OPPONENT
+        return [(result, pair.index(agent)) for pair, result in self.results.items() if agent in pair]
 
-    # --- as tables, JSON and CSV --------------------------------------------------------------------------
+    def rating(self, agent: int) -> dict[str, Any]:
+        """The rating of an agent and its interval as plain data."""
+        return {
+            "rating": float(self.ratings.values[agent]),
+            "interval": list(self.ratings.intervals[agent]),
+        }
+
+    def as_dict(self) -> dict[str, Any]:
+        """The standings as plain data, for JSON: ``anchor``, ``ranking`` and ``matches``."""
+        anchor = None if self.anchor is None else self.names[self.anchor]
+        return {
+            "confidence": CONFIDENCE,
+            "anchor": {"agent": anchor, "rating": self.anchor_rating},
+            "ranking": [self._entry(i) for i in self.order],
+            "matches": [
+                result.as_dict() | {"expected_win_rate": self._expected(*pair)}
+                for pair, result in self.results.items()
+            ],
+        }
+
+    def _entry(self, agent: int) -> dict[str, Any]:
+        return {
+            "agent": self.names[agent],
+            **self.rating(agent),
+            "ahead_of_next": self._ahead_of_next(agent),
+            "win_rate": float(np.nanmean(self.win_rates[agent])),
+            "forfeits": self.forfeits(agent),
+            **{name: float(self.values(agent, name).mean()) for name in self.runner.figures},
+        }
+
+    def _ahead_of_next(self, agent: int) -> float | None:
+        """How sure it is that an agent is stronger than the next one of the order; None for the last."""
+        following = self.order[self.order.index(agent) + 1 :]
+        return float(self.ratings.ahead[agent, following[0]]) if following else None
+
+    def _expected(self, i: int, j: int) -> float:
+        """The share of games that one agent wins against another by their ratings."""
+        return float(expected_wins(self.ratings.values[i] - self.ratings.values[j]))
+
+    # --- as tables ----------------------------------------------------------------------------------------
 
     def table(self, form: str = TEXT) -> str:
         """The standings and the win matrix; as CSV the standings alone.
@@ -349,60 +367,46 @@ class Standings:
         Args:
             form: One of the formats of :mod:`~patchwork_env.learning.evaluation.tables`.
         """
-        notes = "\n".join(self._notes())
-        return render([self._heading(), self.ranking(), self.matrix(), notes], form)
-
-    def _heading(self) -> str:
-        match = self._any_result
-        return f"{len(self.names)} agents, {len(match.games)} games of each pairing: {match.set_ups()}"
+        match = next(iter(self.results.values()))
+        heading = f"{len(self.names)} agents, {len(match.games)} games of each pairing: {match.set_ups()}"
+        return render([heading, self.ranking(), self._matrix(), "\n".join(self._notes())], form)
 
     def ranking(self) -> Table:
         """A row for each agent, from the highest rating to the lowest."""
         columns = [
             Column("agent"),
             Column("rating", "{:.0f}".format),
-            Column("95% interval", show_bounds, ("rating, lower end", "rating, upper end")),
+            interval_column("rating", show_bounds),
             Column("ahead", "{:.1%}".format),
             Column("wins", "{:.1%}".format),
             *(Column(title, "{:.1f}".format) for title in self.figure_titles.values()),
             Column("ms/move", "{:.3g}".format),
         ]
-        return Table(columns, [self._row(i) for i in self.order])
+        keys = ("agent", "rating", "interval", "ahead_of_next", "win_rate", *self.figure_titles)
+        rows = []
+        for i in self.order:
+            entry = self._entry(i)
+            rows.append([*(entry[key] for key in keys), 1000 * self.seconds_per_move(i)])
+        return Table(columns, rows)
 
-    def _row(self, agent: int) -> list[Any]:
-        means = self.means(agent)
-        return [
-            self.names[agent],
-            float(self.ratings.values[agent]),
-            self.ratings.intervals[agent],
-            self._ahead_of_next(agent),
-            self.win_rate(agent),
-            *(means[name] for name in self.figure_titles),
-            1000 * self.seconds_per_move(agent),
-        ]
-
-    def _ahead_of_next(self, agent: int) -> float | None:
-        """How sure it is that an agent is stronger than the next one of the order; None for the last."""
-        place = self.order.index(agent)
-        if place + 1 == len(self.order):
-            return None
-        return float(self.ratings.ahead[agent, self.order[place + 1]])
-
-    def matrix(self) -> Table:
+    def _matrix(self) -> Table:
         """The share of games that the row won against the column, in percent."""
-        columns = [Column("% of games won against"), *(Column(self.names[j], _percent) for j in self.order)]
-        rows = [[self.names[i], *(100 * self.win_rates[i, j] for j in self.order)] for i in self.order]
+        columns = [Column("% of games won against"), *(Column(self.names[j]) for j in self.order)]
+        rows = [
+            [self.names[i], *("-" if i == j else f"{100 * self.win_rates[i, j]:.1f}" for j in self.order)]
+            for i in self.order
+        ]
         return Table(columns, rows)
 
     def _notes(self) -> list[str]:
-        zero = "the mean" if self.anchor.player is None else self.names[self.anchor.player]
-        i, j = self._worst_fit()
+        zero = "the mean" if self.anchor is None else self.names[self.anchor]
+        i, j = max(self.results, key=lambda pair: abs(self._expected(*pair) - self.win_rates[pair]))
         notes = [
-            f"Bradley-Terry ratings on the scale of Elo, {zero} at {self.anchor.rating:g}; "
+            f"Bradley-Terry ratings on the scale of Elo, {zero} at {self.anchor_rating:g}; "
             f"an interval is that of the distance to {zero}.",
             "Ahead: how sure it is that the agent is stronger than the next one.",
             f"The ratings fit worst for {self.names[i]} against {self.names[j]}: they expect "
-            f"{self.ratings.expected[i, j]:.1%} wins of the {self.win_rates[i, j]:.1%} seen.",
+            f"{self._expected(i, j):.1%} wins of the {self.win_rates[i, j]:.1%} seen.",
         ]
         notes += [
             f"{self.names[k]} lost {self.forfeits(k)} games because it failed."
@@ -416,61 +420,18 @@ class Standings:
             )
         return notes
 
-    def _worst_fit(self) -> Pair:
-        gaps = {pair: abs(self.ratings.expected[pair] - self.win_rates[pair]) for pair in self.results}
-        return max(gaps, key=gaps.__getitem__)
-
-    def as_dict(self) -> dict[str, Any]:
-        """The standings as plain data, for JSON: ``anchor``, ``ranking`` and ``matches``."""
-        player = self.anchor.player
-        return {
-            "confidence": CONFIDENCE,
-            "anchor": {
-                "agent": None if player is None else self.names[player],
-                "rating": self.anchor.rating,
-            },
-            "ranking": [self._entry(i) for i in self.order],
-            "matches": [
-                result.as_dict() | {"expected_win_rate": float(self.ratings.expected[pair])}
-                for pair, result in self.results.items()
-            ],
-        }
-
-    def _entry(self, agent: int) -> dict[str, Any]:
-        return {
-            "agent": self.names[agent],
-            "rating": float(self.ratings.values[agent]),
-            "interval": list(self.ratings.intervals[agent]),
-            "ahead_of_next": self._ahead_of_next(agent),
-            "win_rate": self.win_rate(agent),
-            "forfeits": self.forfeits(agent),
-            **self.means(agent),
-        }
-
     def csv(self) -> str:
         """A row of CSV for each game: the pairing, the circle or deck, and the figures of both sides."""
         runner = self.runner
-        columns = [f"{name}_of_{side}" for name in runner.figures for side in ("agent", "opponent")]
-        rows: list[list[Any]] = [
-            ["agent", "opponent", runner.set_up, "seat", "agent_starts", "agent_wins", *columns]
-        ]
+        figures = [f"{name}_of_{side}" for name in runner.figures for side in ("agent", "opponent")]
+        heading = ["agent", "opponent", runner.set_up, "seat", "agent_starts", "agent_wins", *figures]
+        rows: list[list[Any]] = [heading]
         for result in self.results.values():
             games = result.games
             number = np.arange(len(games)) // runner.games_per_set_up
             values = [number, games.seats, games.agent_starts, games.agent_wins]
-            for name in runner.figures:
-                values += list(games.figures[name].T)
-            listed = zip(*map(_as_numbers, values), strict=True)
+            values += [column for name in runner.figures for column in games.figures[name].T]
+            numbers = [one.astype(np.int64) if one.dtype == np.bool_ else one for one in values]
+            listed = zip(*(one.tolist() for one in numbers), strict=True)
             rows += [[result.agent, result.opponent, *row] for row in listed]
         return csv_text(rows)
-
-
-def _as_numbers(values: npt.NDArray[Any]) -> list[Any]:
-    """A list of the values, with truth values as 0 and 1."""
-    listed: list[Any] = (values.astype(np.int64) if values.dtype == np.bool_ else values).tolist()
-    return listed
-
-
-def _percent(value: float) -> str:
-    """A cell of the win matrix; its diagonal is NaN."""
-    return "-" if np.isnan(value) else f"{value:.1f}"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy as np
 from patchwork_env.core.documents import one_line
 from patchwork_env.core.names import did_you_mean, short_repr
 from patchwork_env.learning.config import flattened
-from patchwork_env.learning.evaluation.records import METRICS, Evaluation
+from patchwork_env.learning.evaluation.records import METRICS, MatchFigures
 from patchwork_env.learning.evaluation.runners import runner_of
 from patchwork_env.learning.evaluation.seeds import ALL_OPPONENTS, check_independent, config_key
 from patchwork_env.learning.evaluation.statistics import STUDENT, Band, Floats, Interval, Statistics
@@ -55,7 +54,7 @@ class Comparison:
     """Groups of runs that were measured in the same way; :func:`compare` makes it.
 
     Attributes:
-        groups: The groups in the order in which their first runs were given, at least one.
+        groups: The groups in the order of their first runs, at least one.
         game: The name of the game.
         metric: What is compared; one of :data:`~patchwork_env.learning.evaluation.records.METRICS`.
         opponents: The opponents that count, at least one.
@@ -78,7 +77,7 @@ class Comparison:
         return self._figures(group, self.metric)
 
     def _figures(self, group: Group, name: str) -> Floats:
-        matches = [[_met(run.last, opponent) for opponent in self.opponents] for run in group.runs]
+        matches = [[_last_match(run, opponent) for opponent in self.opponents] for run in group.runs]
         return np.array([[getattr(match, name) for match in row] for row in matches], np.float64)
 
     def parts(self) -> dict[str, list[int]]:
@@ -100,22 +99,10 @@ class Comparison:
                 yield first, second, name, *self.statistics.improvement(own[:, part], others[:, part])
 
     def learning_curve(self, group: Group, opponent: str, axis: str) -> Curve | None:
-        """The mean over the runs of a group, between what all of them have in common.
-
-        Runs are evaluated at the same steps, but not after the same minutes; between two evaluations of a run
-        its value lies on the straight line between them.
-
-        Args:
-            group: One of the groups.
-            opponent: One of the opponents.
-            axis: ``steps`` or ``minutes``.
-
-        Returns:
-            The curve, None if the evaluations of the runs have no place in common.
-        """
+        """The mean over the runs of a group at steps or minutes; None if the runs have none in common."""
         curves = [
             [
-                (float(getattr(one, axis)), match.metric(self.metric), float(match.games))
+                (float(getattr(one, axis)), float(getattr(match, self.metric)), float(match.games))
                 for one, match in run.matches(opponent)
             ]
             for run in group.runs
@@ -129,21 +116,19 @@ class Comparison:
     def profile(self, group: Group, opponent: str) -> Curve:
         """The share of the runs of a group that reach more than each of some thresholds."""
         column = self.opponents.index(opponent)
-        thresholds = self._thresholds(column)
-        return Curve(thresholds, self.statistics.profile(self.scores(group)[:, [column]], thresholds))
-
-    def _thresholds(self, column: int) -> Floats:
-        """Thresholds from below the lowest score of a run to above the highest one; of shares from 0 to 1."""
-        scores = np.concatenate([self.scores(group)[:, column] for group in self.groups])
+        every = np.concatenate([self.scores(other)[:, column] for other in self.groups])
         grain = _SHARE_GRAIN if self.is_share else 1.0
-        low, high = grain * (np.ceil(scores.min() / grain) - 1), grain * (np.floor(scores.max() / grain) + 1)
+        low, high = grain * (np.ceil(every.min() / grain) - 1), grain * (np.floor(every.max() / grain) + 1)
         if self.is_share:
             low, high = max(low, 0.0), min(high, 1.0)
-        return np.linspace(low, high, _THRESHOLDS)
+        thresholds = np.linspace(low, high, _THRESHOLDS)
+        return Curve(thresholds, self.statistics.profile(self.scores(group)[:, [column]], thresholds))
 
 
 def at_common_places(of_runs: Sequence[Sequence[tuple[float, ...]]], axis: str) -> tuple[Floats, Floats]:
     """Figures of several runs within what all of them have, on straight lines between their points.
+
+    Runs are evaluated at the same steps, but not after the same minutes: there places have even distances.
 
     Args:
         of_runs: The points of each run, at least one: its place, in ascending order, and its figures.
@@ -153,21 +138,13 @@ def at_common_places(of_runs: Sequence[Sequence[tuple[float, ...]]], axis: str) 
         The places ``(n,)``, which may be none, and the figures ``(figures, n, runs)``.
     """
     curves = [np.array(points).T for points in of_runs]
-    places = _places([curve[0] for curve in curves], axis)
+    low, high = max(curve[0][0] for curve in curves), min(curve[0][-1] for curve in curves)
+    union = np.unique(np.concatenate([curve[0] for curve in curves]))
+    places = union[(union >= low) & (union <= high)]
+    if len(places) and (len(places) > _MOST_PLACES or (axis == MINUTES and len(curves) > 1)):
+        places = np.linspace(low, high, min(len(places), _MOST_PLACES))
     figures = [[np.interp(places, reached, values) for values in own] for reached, *own in curves]
     return places, np.moveaxis(np.array(figures), 0, 2)
-
-
-def _places(of_runs: Sequence[Floats], axis: str) -> Floats:
-    """The places at which a curve is given: those of the evaluations, or as many at even distances."""
-    low, high = max(places[0] for places in of_runs), min(places[-1] for places in of_runs)
-    if low > high:
-        return np.empty(0)
-    union = np.unique(np.concatenate(of_runs))
-    within = union[(union >= low) & (union <= high)]
-    number = min(len(within), _MOST_PLACES)
-    is_even = axis == MINUTES and len(of_runs) > 1
-    return within if len(within) == number and not is_even else np.linspace(low, high, number)
 
 
 # --- which runs are compared --------------------------------------------------------------------------------
@@ -199,59 +176,17 @@ def compare(
         raise ValueError("there are no runs to compare")
     for run in results:
         _check_ended(run)
-    _check_alike("game", results, lambda run: run.game)
+    _check_alike("game", results, [run.game for run in results])
     game = results[0].game
     metric = metric or runner_of(game).metric
     if metric not in METRICS:
         raise ValueError(f"metric is {short_repr(metric)}; allowed are {', '.join(METRICS)}")
     opponents = tuple(dict.fromkeys(against)) or _common_opponents(results)
     for name in opponents:
-        _check_met(results, name)
-        _check_alike("variant of the game", results, partial(_of_match, name, "variant"))
-        _check_alike(f"number of games against {name}", results, partial(_of_match, name, "games"))
+        matches = [_last_match(run, name) for run in results]
+        _check_alike("variant of the game", results, [match.variant for match in matches])
+        _check_alike(f"number of games against {name}", results, [match.games for match in matches])
     return Comparison(_grouped(results, by), game, metric, opponents, statistics)
-
-
-def _met(evaluation: Evaluation, opponent: str) -> Any:
-    """The match against an opponent, which took place."""
-    return evaluation.match(opponent)
-
-
-def _of_match(opponent: str, figure: str, run: RunResult) -> Any:
-    return getattr(run.last.match(opponent), figure)
-
-
-def _common_opponents(results: Sequence[RunResult]) -> tuple[str, ...]:
-    met = {run.source: [match.opponent for match in run.last.matches] for run in results}
-    first, *others = met.items()
-    for source, names in others:
-        if set(names) != set(first[1]):
-            raise ValueError(
-                f"the last evaluations have different opponents: {first[0]} met {_listed(first[1])}, "
-                f"{source} {_listed(names)}; --against names those that count"
-            )
-    return tuple(first[1])
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(short_repr(name) for name in names)
-
-
-def _check_met(results: Sequence[RunResult], opponent: str) -> None:
-    for run in results:
-        if run.last.match(opponent) is None:
-            met = _listed(match.opponent for match in run.last.matches)
-            raise ValueError(
-                f"{run.source} has not met {short_repr(opponent)} in its last evaluation, but {met}"
-            )
-
-
-def _check_alike(what: str, results: Sequence[RunResult], of: Callable[[RunResult], Any]) -> None:
-    """Raises ValueError unless something is the same for all runs."""
-    values = {of(run): run for run in results}
-    if len(values) > 1:
-        listed = "; ".join(f"{run.source} has {short_repr(value)}" for value, run in list(values.items())[:3])
-        raise ValueError(f"runs are compared that have the same {what}: {listed}")
 
 
 def _check_ended(run: RunResult) -> None:
@@ -267,10 +202,49 @@ def _check_ended(run: RunResult) -> None:
         )
 
 
+def _check_alike(what: str, results: Sequence[RunResult], values: Sequence[Any]) -> None:
+    """Raises ValueError unless all runs have the same value."""
+    different = list(dict(zip(values, results, strict=True)).items())
+    if len(different) > 1:
+        listed = "; ".join(f"{run.source} has {short_repr(value)}" for value, run in different[:3])
+        raise ValueError(f"runs are compared that have the same {what}: {listed}")
+
+
+def _common_opponents(results: Sequence[RunResult]) -> tuple[str, ...]:
+    first = results[0]
+    for run in results[1:]:
+        if set(_opponents(run)) != set(_opponents(first)):
+            raise ValueError(
+                f"the last evaluations have different opponents: {first.source} met "
+                f"{_listed(_opponents(first))}, {run.source} {_listed(_opponents(run))}; "
+                "--against names those that count"
+            )
+    return _opponents(first)
+
+
+def _opponents(run: RunResult) -> tuple[str, ...]:
+    return tuple(match.opponent for match in run.last.matches)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(map(short_repr, names))
+
+
+def _last_match(run: RunResult, opponent: str) -> MatchFigures:
+    match = run.last.match(opponent)
+    if match is None:
+        raise ValueError(
+            f"{run.source} has not met {short_repr(opponent)} in its last evaluation, "
+            f"but {_listed(_opponents(run))}"
+        )
+    return match
+
+
 # --- groups -------------------------------------------------------------------------------------------------
 
 
 def _grouped(results: Sequence[RunResult], by: Sequence[str]) -> tuple[Group, ...]:
+    """The runs in groups, each by the order of seeds; ValueError if a group has a seed twice."""
     flat = [flattened(run.configuration) for run in results]
     known = {NAME, CONFIGURATION, *(key for keys in flat for key in keys)}
     for key in by:
@@ -278,44 +252,35 @@ def _grouped(results: Sequence[RunResult], by: Sequence[str]) -> tuple[Group, ..
             raise ValueError(
                 f"runs cannot be grouped by {short_repr(key)}; {did_you_mean(key, sorted(known))}"
             )
-    alike: dict[str, list[RunResult]] = {}
-    for run, keys in zip(results, flat, strict=True):
-        alike.setdefault(json.dumps([_common(run, keys, key) for key in by]), []).append(run)
+    groups: dict[str, list[RunResult]] = {}
+    labels: dict[str, str] = {}
     titles = [key for key in by if key != CONFIGURATION] or [NAME]
-    groups = [Group(_label(runs[0], titles), _by_seed(runs)) for runs in alike.values()]
-    return tuple(_with_different_labels(groups))
+    for run, keys in zip(results, flat, strict=True):
+        keys = {**keys, NAME: run.name}
+        common = [config_key(run.configuration) if key == CONFIGURATION else keys.get(key) for key in by]
+        groups.setdefault(name := json.dumps(common), []).append(run)
+        labels.setdefault(name, ", ".join(_label(key, keys.get(key)) for key in titles))
+    for runs in groups.values():
+        check_independent(((run.source, str(run.seed)) for run in runs), "seed")
+        runs.sort(key=lambda run: run.seed)
+    return _with_different_labels([Group(labels[name], tuple(runs)) for name, runs in groups.items()])
 
 
-def _common(run: RunResult, keys: dict[str, Any], key: str) -> Any:
-    """What a run has of something that the runs of a group have in common."""
+def _label(key: str, value: Any) -> str:
     if key == NAME:
-        return run.name
-    return config_key(run.configuration) if key == CONFIGURATION else keys.get(key)
+        return str(value)
+    return ("" if key == "algorithm" else f"{key}=") + one_line(str(value), 60)
 
 
-def _label(run: RunResult, titles: Sequence[str]) -> str:
-    keys = flattened(run.configuration)
-    values = {key: run.name if key == NAME else one_line(str(keys.get(key)), 60) for key in titles}
-    return ", ".join(
-        value if key in (NAME, "algorithm") else f"{key}={value}" for key, value in values.items()
-    )
-
-
-def _by_seed(runs: Sequence[RunResult]) -> tuple[RunResult, ...]:
-    """The runs of a group by their seeds; raises ValueError if two have the same."""
-    check_independent(((run.source, str(run.seed)) for run in runs), "seed")
-    return tuple(sorted(runs, key=lambda run: run.seed))
-
-
-def _with_different_labels(groups: Sequence[Group]) -> Iterator[Group]:
+def _with_different_labels(groups: Sequence[Group]) -> tuple[Group, ...]:
     """Where labels are the same, the keys are added in which the configurations differ."""
     labels = [group.label for group in groups]
+    different = list(groups)
     for number, group in enumerate(groups):
         first = labels.index(group.label)
-        if first == number:
-            yield group
-            continue
-        others, keys = (config_key(each.runs[0].configuration) for each in (groups[first], group))
-        differing = [key for key in others | keys if others.get(key) != keys.get(key)]
-        words = ", ".join(f"{key}={short_repr(keys.get(key), 20)}" for key in differing[:_MOST_DIFFERENCES])
-        yield replace(group, label=f"{group.label} ({words or number})")
+        if first < number:
+            others, keys = (config_key(each.runs[0].configuration) for each in (groups[first], group))
+            names = [key for key in others | keys if others.get(key) != keys.get(key)][:_MOST_DIFFERENCES]
+            words = ", ".join(f"{key}={short_repr(keys.get(key), 20)}" for key in names)
+            different[number] = replace(group, label=f"{group.label} ({words or number})")
+    return tuple(different)

@@ -37,9 +37,7 @@ _LOGARITHMIC = 10
 _HIGH = 0.5
 """Axes of shares begin at 0 unless all curves lie above this."""
 _MOST_TICKS = 6
-_FOOTER_SIZE = 5
-_LETTERS_PER_INCH = 25
-"""How many letters of the footer go into an inch."""
+_FOOTER_SIZE, _LETTERS_PER_INCH = 5, 25
 _NOTHING = Curve(np.empty(0), Band(np.empty(0), None, None))
 _DOT: dict[str, Any] = {"fmt": "o", "markersize": 5, "elinewidth": 1.5, "capsize": 3, "clip_on": False}
 """A dot with its interval."""
@@ -50,8 +48,7 @@ _DASHES = ("-", "--", ":", "-.")
 def write_figures(comparison: Comparison, folder: Path, form: str, *, has_footer: bool = True) -> None:
     """Writes all figures into a folder, in one of :data:`FORMATS`.
 
-    What they were made with stands below them, unless the footer is left out, and always in the files' own
-    description.
+    What the runs were made with is the footer of a figure, and always in the file's own description.
     """
     from matplotlib import rc_context
 
@@ -69,12 +66,17 @@ def write_figures(comparison: Comparison, folder: Path, form: str, *, has_footer
 def curves(comparison: Comparison) -> Figure:
     """Learning curves over steps and minutes, with a row of panels for each opponent."""
     figure = new_figure(2 * _WIDTH, _HEIGHT * len(comparison.opponents))
-    panels = np.atleast_2d(figure.subplots(len(comparison.opponents), 2, squeeze=False))
+    panels = figure.subplots(len(comparison.opponents), 2, squeeze=False)
     for opponent, row in zip(comparison.opponents, panels, strict=True):
         for axis, axes in zip(AXES, row, strict=True):
             _draw(axes, comparison, partial(comparison.learning_curve, opponent=opponent, axis=axis))
             axes.set(xlabel=f"{axis} of training", ylabel=f"{TITLES[comparison.metric]} against {opponent}")
-            _scale_training(axes, comparison, axis)
+            lengths = [max(getattr(run.last, axis) for run in group.runs) for group in comparison.groups]
+            if max(lengths) >= _LOGARITHMIC * min(lengths) > 0:
+                axes.set_xscale("log")
+            else:
+                axes.set_xlim(left=0)
+            axes.xaxis.set_major_formatter(lambda value, _: number(value))
             if comparison.is_share:
                 low, high = axes.get_ylim()
                 axes.set_ylim(low if low > _HIGH else 0.0, min(1.0, high))
@@ -86,15 +88,11 @@ def curves(comparison: Comparison) -> Figure:
 def profiles(comparison: Comparison) -> Figure:
     """For each opponent the share of runs that reach more than a threshold."""
     figure = new_figure(_WIDTH * len(comparison.opponents), _HEIGHT)
-    for opponent, axes in zip(
-        comparison.opponents, _row_of_panels(figure, len(comparison.opponents)), strict=True
-    ):
+    [panels] = figure.subplots(1, len(comparison.opponents), sharey=True, squeeze=False)
+    for opponent, axes in zip(comparison.opponents, panels, strict=True):
         _draw(axes, comparison, partial(comparison.profile, opponent=opponent), is_stair=True)
-        axes.set(
-            xlabel=f"{TITLES[comparison.metric]} against {opponent}",
-            ylabel="share of runs above",
-            ylim=(-0.02, 1.02),
-        )
+        title = f"{TITLES[comparison.metric]} against {opponent}"
+        axes.set(xlabel=title, ylabel="share of runs above", ylim=(-0.02, 1.02))
         axes.margins(x=0)
         axes.locator_params(axis="x", nbins=_MOST_TICKS)
         _show_values(axes.xaxis, comparison)
@@ -108,7 +106,7 @@ def improvement(comparison: Comparison) -> Figure:
     parts = list(dict.fromkeys(name for _, _, name, _, _ in improvements))
     pairs = list(dict.fromkeys((first.label, second.label) for first, second, *_ in improvements))
     figure = new_figure(2 + 0.8 * _WIDTH * len(parts), 1 + _ROW * len(pairs))
-    panels = _row_of_panels(figure, len(parts))
+    [panels] = figure.subplots(1, len(parts), sharey=True, squeeze=False)
     for part, axes in zip(parts, panels, strict=True):
         rows = [(value, interval) for *_, name, value, interval in improvements if name == part]
         for row, (value, interval) in enumerate(reversed(rows)):
@@ -116,18 +114,11 @@ def improvement(comparison: Comparison) -> Figure:
             face = "white" if interval is None else SERIES[0]
             axes.errorbar(value, row, xerr=ends, color=SERIES[0], markerfacecolor=face, **_DOT)
         axes.axvline(0.5, color="#888888", linewidth=0.8, linestyle="--")
-        axes.set(
-            xlabel=f"probability of improvement\nagainst {part}",
-            xlim=(-0.02, 1.02),
-            ylim=(-0.6, len(pairs) - 0.4),
-        )
+        axes.set(xlabel=f"probability of improvement\nagainst {part}")
+        axes.set(xlim=(-0.02, 1.02), ylim=(-0.6, len(pairs) - 0.4))
         axes.grid(alpha=0.3, axis="x")
     panels[0].set_yticks(range(len(pairs)), [f"{first} > {second}" for first, second in reversed(pairs)])
     return figure
-
-
-def _row_of_panels(figure: Figure, count: int) -> list[Axes]:
-    return list(figure.subplots(1, count, sharey=True, squeeze=False)[0])
 
 
 def _draw(
@@ -152,16 +143,6 @@ def _draw(
     axes.grid(alpha=0.3)
 
 
-def _scale_training(axes: Axes, comparison: Comparison, axis: str) -> None:
-    """Shows short trainings beside long ones on a logarithmic axis, and the others from 0 on."""
-    lengths = [max(getattr(run.last, axis) for run in group.runs) for group in comparison.groups]
-    if max(lengths) >= _LOGARITHMIC * min(lengths) > 0:
-        axes.set_xscale("log")
-    else:
-        axes.set_xlim(left=0)
-    axes.xaxis.set_major_formatter(lambda value, _: number(value))
-
-
 def _show_values(axis: Axis, comparison: Comparison) -> None:
     write = percentage if comparison.is_share else number
     axis.set_major_formatter(lambda value, _: write(value))
@@ -175,17 +156,12 @@ def _add_legend(figure: Figure) -> None:
         if columns == 1 or legend.get_window_extent().width <= figure.bbox.width:
             break
         legend.remove()
-    _grow(figure, _LEGEND_ROW * math.ceil(len(labels) / columns))
+    figure.set_figheight(figure.get_figheight() + _LEGEND_ROW * math.ceil(len(labels) / columns))
 
 
 def _add_footer(figure: Figure, sentences: Sequence[str]) -> None:
     """Writes sentences below a figure."""
     width = int(_LETTERS_PER_INCH * figure.get_figwidth())
     lines = [part for sentence in sentences for part in textwrap.wrap(sentence, width)]
-    _grow(figure, _FOOTER_ROW * len(lines))
+    figure.set_figheight(figure.get_figheight() + _FOOTER_ROW * len(lines))
     figure.supxlabel("\n".join(lines), fontsize=_FOOTER_SIZE, color="#555555", x=0.01, ha="left")
-
-
-def _grow(figure: Figure, height: float) -> None:
-    """Makes room below or above the panels, in inches, so that these keep their size."""
-    figure.set_figheight(figure.get_figheight() + height)

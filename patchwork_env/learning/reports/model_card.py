@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,18 +22,12 @@ from patchwork_env.core.documents import one_line, read_object
 from patchwork_env.core.names import counted
 from patchwork_env.games import rules_of
 from patchwork_env.learning.evaluation.players import hash_of_weights
-from patchwork_env.learning.evaluation.records import Evaluation, MatchFigures, as_type, read_evaluation
+from patchwork_env.learning.evaluation.records import MatchFigures, as_type, read_evaluation
 from patchwork_env.learning.evaluation.results import MATCH_COLUMNS
 from patchwork_env.learning.evaluation.runners import runner_of
 from patchwork_env.learning.evaluation.tables import MARKDOWN, Column, Table, render
 from patchwork_env.learning.reports.run_results import read_result
-from patchwork_env.learning.runs.folder import (
-    BEST,
-    CONFIG_FILE,
-    FINAL,
-    best_file,
-    steps_of,
-)
+from patchwork_env.learning.runs.folder import BEST, CONFIG_FILE, FINAL, best_file, steps_of
 
 PAGE = "README.md"
 """The name of the file that the Hub shows as the page of a repository."""
@@ -44,6 +37,15 @@ _KINDS = {
     VALUE: "A value of positions, with which an agent searches,",
 }
 """What kinds of checkpoints are, in words."""
+_FIGURES = [
+    "games",
+    "win_rate",
+    "win_rate_interval",
+    "score_difference",
+    "score_difference_interval",
+    "score",
+]
+"""The figures of a match in the table of results."""
 _VERSIONS = ("patchwork_env", "python", "numpy", "numba", "torch")
 
 
@@ -52,28 +54,25 @@ class Origin:
     """What is known of a checkpoint.
 
     Attributes:
-        description: The contents of its ``checkpoint.json``.
+        game, kind: The game that it plays, and the kind of checkpoint.
+        info: What the checkpoint remembers of its making.
         weights: The SHA-256 of its file of weights.
         matches: The matches that measured these weights, none if nobody has.
-        measured_on: The machine that played them; empty if nobody has.
+        measured_on: The machine that played them; empty if it is not known.
         was_chosen: Whether the policy was chosen by these matches, as the best of its run.
         versions: What the run was started with: ``commit``, packages and ``machine``, as far as known.
         configuration: The configuration of the run, as YAML; empty if it is not known.
     """
 
-    description: dict[str, Any]
+    game: str
+    kind: str
+    info: dict[str, Any]
     weights: str
     matches: tuple[MatchFigures, ...]
     measured_on: str
     was_chosen: bool
     versions: dict[str, Any]
     configuration: str
-
-    @property
-    def info(self) -> dict[str, Any]:
-        """What the checkpoint remembers of its making."""
-        info: dict[str, Any] = self.description["info"]
-        return info
 
 
 def read_origin(folder: Path, figures: Path | None = None) -> Origin:
@@ -89,20 +88,32 @@ def read_origin(folder: Path, figures: Path | None = None) -> Origin:
         ValueError: A file is damaged, or the figures are of other weights or of another game.
     """
     description, weights = read_description(folder), hash_of_weights(folder)
-    run_folder = _run_of(folder)
+    game, info, run_folder = description["game"], description["info"], _run_of(folder)
     run = read_result(run_folder) if run_folder else None
+    matches: tuple[MatchFigures, ...] = ()
+    machine = ""
     if figures:
-        matches, machine = _read_figures(figures, description["game"], weights)
-    else:
-        evaluations = run.evaluations if run else ()
-        if run_folder and folder.name == BEST and best_file(run_folder).is_file():
+        matches, machine = _read_figures(figures, game, weights)
+    elif run_folder and run:
+        evaluations = run.evaluations
+        if folder.name == BEST and best_file(run_folder).is_file():
             evaluations = (read_evaluation(best_file(run_folder)),)
-        matches, machine = _evaluated(evaluations, description["info"].get("steps"), weights)
-    versions = run.starts[-1] if run and run.starts else {}
-    configuration = description["info"].get("configuration")
-    text = run.text if run else yaml.safe_dump(configuration, sort_keys=False) if configuration else ""
-    was_chosen = folder.name == BEST and figures is None
-    return Origin(description, weights, matches, machine, was_chosen, versions, text)
+        for evaluation in evaluations:  # the newest one of these weights counts
+            if evaluation.steps == info.get("steps") and evaluation.weights in (weights, None):
+                matches, machine = evaluation.matches, evaluation.machine
+    configuration = info.get("configuration")
+    own_text = yaml.safe_dump(configuration, sort_keys=False) if configuration else ""
+    return Origin(
+        game,
+        description["policy"],
+        info,
+        weights,
+        matches,
+        machine,
+        was_chosen=folder.name == BEST and figures is None,
+        versions=run.starts[-1] if run and run.starts else {},
+        configuration=run.text if run else own_text,
+    )
 
 
 def _run_of(folder: Path) -> Path | None:
@@ -111,16 +122,6 @@ def _run_of(folder: Path) -> Path | None:
     run = folder.parent if folder.name in (FINAL, BEST) else folder.parent.parent
     is_of_run = folder.parent == run or steps_of(folder) is not None
     return run if is_of_run and (run / CONFIG_FILE).is_file() else None
-
-
-def _evaluated(
-    evaluations: Sequence[Evaluation], steps: Any, weights: str
-) -> tuple[tuple[MatchFigures, ...], str]:
-    """The matches of the newest evaluation of these weights, and the machine; none if there is none."""
-    for evaluation in reversed(evaluations):
-        if evaluation.steps == steps and evaluation.weights in (weights, None):
-            return evaluation.matches, evaluation.machine
-    return (), ""
 
 
 def _read_figures(path: Path, game: str, weights: str) -> tuple[tuple[MatchFigures, ...], str]:
@@ -141,20 +142,16 @@ def _read_figures(path: Path, game: str, weights: str) -> tuple[tuple[MatchFigur
 def model_card(origin: Origin, repository: str, licence: str = "mit") -> str:
     """The page of a checkpoint as Markdown, with the metadata that the Hub reads.
 
-    Args:
-        origin: What is known of the checkpoint.
-        repository: The repository, ``owner/name``.
-        licence: The licence of the weights, by the Hub's short name.
+    ``repository`` is its ``owner/name``, and ``licence`` that of the weights, by the Hub's short name.
     """
-    title, kind = rules_of(origin.description["game"]).title, origin.description["policy"]
-    steps = origin.info.get("steps")
+    title, steps = rules_of(origin.game).title, origin.info.get("steps")
     learned = f", learned by self-play in {counted(steps, 'step')}" if isinstance(steps, int) else ""
     parts: list[str | Table] = [
         f"---\n{yaml.safe_dump(_metadata(origin, repository, licence), sort_keys=False)}---",
         f"# {repository}",
-        f"{_KINDS.get(kind, 'A checkpoint')} for the board game {title}{learned}. It plays with "
+        f"{_KINDS.get(origin.kind, 'A checkpoint')} for the board game {title}{learned}. It plays with "
         f"`patchwork-env`, which has the game, the agents and the code that trained it.",
-        _how_to_load(repository, needs_torch=kind != VALUE),
+        _how_to_load(repository, needs_torch=origin.kind != VALUE),
         "## How well it plays",
         *_results(origin),
         "## How it was made",
@@ -167,17 +164,16 @@ def model_card(origin: Origin, repository: str, licence: str = "mit") -> str:
 
 def _metadata(origin: Origin, repository: str, licence: str) -> dict[str, Any]:
     """What the Hub lists and searches by."""
-    game = origin.description["game"]
     metadata: dict[str, Any] = {
         "license": licence,
         "library_name": "patchwork-env",
-        "tags": ["reinforcement-learning", "self-play", "board-game", game],
+        "tags": ["reinforcement-learning", "self-play", "board-game", origin.game],
     }
     results = [
         {
-            "task": {"type": "reinforcement-learning", "name": rules_of(game).title},
+            "task": {"type": "reinforcement-learning", "name": rules_of(origin.game).title},
             "dataset": {
-                "type": game,
+                "type": origin.game,
                 "name": f"{counted(match.games, 'game')} against {one_line(match.opponent)}",
             },
             "metrics": [{"type": "win_rate", "value": round(match.win_rate, 4), "name": "win rate"}],
@@ -208,19 +204,11 @@ def _results(origin: Origin) -> list[str | Table]:
     """The matches as a table, with what was played."""
     if not origin.matches:
         return ["Nobody has measured these weights; `patchwork-env evaluate` does."]
-    runner = runner_of(origin.description["game"])
+    runner = runner_of(origin.game)
     how = f"each {runner.set_up} once for both sides" if runner.is_noninteractive else "from both seats"
     columns = [Column("against"), *MATCH_COLUMNS, Column("score", "{:.1f}".format)]
     rows = [
-        [
-            one_line(match.opponent),
-            match.games,
-            match.win_rate,
-            match.win_rate_interval,
-            match.score_difference,
-            match.score_difference_interval,
-            match.score,
-        ]
+        [one_line(match.opponent), *(getattr(match, figure) for figure in _FIGURES)]
         for match in origin.matches
     ]
     place = f" on {origin.measured_on}" if origin.measured_on else ""
@@ -233,11 +221,14 @@ def _results(origin: Origin) -> list[str | Table]:
 def _making(origin: Origin) -> str:
     """What the checkpoint and its run remember, as a list."""
     info, versions = origin.info, origin.versions
-    seconds = info.get("seconds")
+    seconds, time = info.get("seconds"), ""
+    if isinstance(seconds, int | float):
+        is_long = seconds >= 60
+        time = counted(round(seconds / 60), "minute") if is_long else counted(round(seconds), "second")
     known = {
         "Algorithm": info.get("algorithm"),
         "Steps": f"{info['steps']:,}" if isinstance(info.get("steps"), int) else None,
-        "Time": f"{_time(seconds)} of playing and learning" if isinstance(seconds, int | float) else None,
+        "Time": f"{time} of playing and learning" if time else None,
         "Machine": versions.get("machine") or info.get("machine"),
         "Versions": ", ".join(f"{name} {versions[name]}" for name in _VERSIONS if name in versions),
         "Commit": versions.get("commit"),
@@ -245,10 +236,6 @@ def _making(origin: Origin) -> str:
         "Published with": f"patchwork-env {__version__}",
     }
     return "\n".join(f"- {name}: {one_line(str(value))}" for name, value in known.items() if value)
-
-
-def _time(seconds: float) -> str:
-    return counted(round(seconds / 60), "minute") if seconds >= 60 else counted(round(seconds), "second")
 
 
 def _fenced(text: str, language: str) -> str:

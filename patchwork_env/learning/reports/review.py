@@ -128,24 +128,6 @@ class Review:
         }
 
 
-@dataclass(frozen=True)
-class _Opinion:
-    """A position with its evaluation and, if the game goes on, its analysis."""
-
-    evaluation: Evaluation
-    analysis: Analysis | None
-
-    @property
-    def line(self) -> tuple[str, ...]:
-        """How the game goes on if both play their best."""
-        return self.analysis.best.line if self.analysis else ()
-
-    def values(self, player: int) -> tuple[float, float]:
-        """The expected margin of a player, and its probability to win."""
-        margin, win = self.evaluation.margin, self.evaluation.win
-        return (margin, win) if player == 0 else (-margin, 1 - win)
-
-
 def review(game: Game, agent: Agent, progress: Callable[[int], object] | None = None) -> Review:
     """Judges all moves of a game by an agent that searches with a learned value.
 
@@ -158,38 +140,50 @@ def review(game: Game, agent: Agent, progress: Callable[[int], object] | None = 
     if not game.history:
         raise ValueError("the game has no moves; there is nothing to review")
     position = game.root()
-    opinion = _opinion(position, agent)
-    evaluations, verdicts = [opinion.evaluation], []
+    evaluation, analysis = _evaluate(position, agent)
+    evaluations, verdicts = [evaluation], []
     for action in game.history:
         move = position.move_text(action)
         position.play(action)
-        following = _opinion(position, agent)
-        verdicts.append(_verdict(len(evaluations), move, opinion, following))
-        evaluations.append(following.evaluation)
-        opinion = following
+        assert analysis is not None  # the game went on
+        before, (evaluation, following) = analysis, _evaluate(position, agent)
+        played_line = (move, *(following.best.line if following else ()))
+        verdicts.append(_judge(move, before, played_line, evaluations[-1], evaluation, len(evaluations)))
+        evaluations.append(evaluation)
+        analysis = following
         if progress:
             progress(1)
     return Review(agent.name, game, tuple(evaluations), tuple(verdicts))
 
 
-def _opinion(game: Game, agent: Agent) -> _Opinion:
+def _evaluate(game: Game, agent: Agent) -> tuple[Evaluation, Analysis | None]:
+    """The evaluation of a position and, if the game goes on, its analysis."""
     if game.is_over:
         first, second = game.scores()
-        return _Opinion(Evaluation(first - second, float(game.winner() == 0), True), None)
+        return Evaluation(first - second, float(game.winner() == 0), True), None
     analysis = analyse(game, agent)
-    best, sign = analysis.best, 1 if analysis.player == 0 else -1
-    win = best.win if analysis.player == 0 else 1 - best.win
-    return _Opinion(Evaluation(sign * best.margin, win, best.source == "exact"), analysis)
+    best = analysis.best
+    return Evaluation(*_of_player(analysis.player, best.margin, best.win), best.source == "exact"), analysis
 
 
-def _verdict(number: int, move: str, before: _Opinion, after: _Opinion) -> Verdict:
-    analysis = before.analysis
-    assert analysis is not None  # the game went on
+def _of_player(player: int, margin: float, win: float) -> tuple[float, float]:
+    """A margin and a probability to win from the view of player 0, from that of a player, or back."""
+    return (margin, win) if player == 0 else (-margin, 1 - win)
+
+
+def _judge(
+    move: str,
+    analysis: Analysis,
+    played_line: tuple[str, ...],
+    before: Evaluation,
+    after: Evaluation,
+    number: int,
+) -> Verdict:
     player, best = analysis.player, analysis.best
-    played_line = (move, *after.line)
     if analysis.find(move) is best:
         return Verdict(number, player, move, move, 0.0, 0.0, None, 0.0, played_line, played_line)
-    (margin, win), (best_margin, best_win) = after.values(player), before.values(player)
+    best_margin, best_win = _of_player(player, before.margin, before.win)
+    margin, win = _of_player(player, after.margin, after.win)
     margin_loss, win_loss = best_margin - margin, best_win - win
     cost = max(0.0, win_loss + margin_loss / POINTS)
     name = name_of(win_loss)

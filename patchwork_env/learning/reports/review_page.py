@@ -1,10 +1,10 @@
-"""How a review is told: as text for a terminal, as a page, and as a picture of who was ahead when."""
+"""A review as text for a terminal, as a page, and as a picture of who was ahead when."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from markupsafe import Markup
@@ -19,7 +19,6 @@ from patchwork_env.learning.reports import charts
 from patchwork_env.learning.reports.charts import Sample, Series, render
 from patchwork_env.learning.reports.plots import SERIES, new_figure, save
 from patchwork_env.learning.reports.review import NAMES, Review, Verdict, counts_text
-from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.render import PICTURES, svg
 from patchwork_env.patchwork.render.table import mark_move, table
 
@@ -43,8 +42,6 @@ _EDGE, _ROW = 0.02, 0.045
 """The distance of labels from the frame, and of one from the next, as shares of the panel's height."""
 _MOST_LABELS = 3
 """The number of mistakes of each player whose moves are named."""
-
-_Row = tuple[str, ...]
 
 
 def text(review: Review) -> str:
@@ -79,18 +76,13 @@ def line_text(words: Sequence[str], most: int = _MOST_WORDS) -> str:
 
 
 def loss_texts(verdict: Verdict) -> tuple[str, str]:
-    """What a move lost in margin and in probability to win, with signs."""
-    return f"{_signed(-verdict.margin_loss, 1)}", f"{_signed(-100 * verdict.win_loss, 1)}%"
-
-
-def _signed(value: float, digits: int) -> str:
-    """A number with its sign, or without one if it rounds to 0."""
-    rounded = round(value, digits)
-    return f"{rounded:+.{digits}f}" if rounded else f"{0:.{digits}f}"
+    """What a move lost in margin and in probability to win, with signs unless it rounds to 0."""
+    margin, win = (round(-loss, 1) for loss in (verdict.margin_loss, 100 * verdict.win_loss))
+    return f"{margin:+.1f}" if margin else "0.0", f"{win:+.1f}%" if win else "0.0%"
 
 
 def _moves(review: Review) -> list[str]:
-    rows: list[_Row] = [("", "player", "move", "margin", "win", "", "lost", "", "", "best")]
+    rows: list[tuple[str, ...]] = [("", "player", "move", "margin", "win", "", "lost", "", "", "best")]
     first = review.evaluations[0]
     rows.append(("", "", "", f"{first.margin:+.1f}", f"{first.win:.1%}", *("",) * 5))
     for verdict, evaluation in zip(review.verdicts, review.evaluations[1:], strict=True):
@@ -105,30 +97,12 @@ def _moves(review: Review) -> list[str]:
 def _mistakes(mistakes: Sequence[Verdict]) -> list[str]:
     if not mistakes:
         return []
-    rows: list[_Row] = [("", "move", "lost", "", "", "best line")]
+    rows = [("", "move", "lost", "", "", "best line")]
     rows += [(str(v.number), v.move, *loss_texts(v), v.name or "", line_text(v.best_line)) for v in mistakes]
     return aligned(rows, left=(1, 4, 5))
 
 
 # --- the page -----------------------------------------------------------------------------------------------
-
-
-class Mistake(NamedTuple):
-    """A mistake with the position in which it was made, as SVG."""
-
-    verdict: Verdict
-    losses: tuple[str, str]
-    best_line: str
-    played_line: str
-    position: Markup
-
-
-class Side(NamedTuple):
-    """A player and its costliest mistakes."""
-
-    player: int
-    summary: str
-    mistakes: list[Mistake]
 
 
 def render_page(review: Review, title: str) -> str:
@@ -139,7 +113,23 @@ def render_page(review: Review, title: str) -> str:
         review=review,
         headline=headline(review),
         charts=_charts(review),
-        sides=[_side(review, player) for player in (0, 1)],
+        sides=[
+            {
+                "player": player,
+                "summary": summary(review, player),
+                "mistakes": [
+                    {
+                        "verdict": verdict,
+                        "losses": loss_texts(verdict),
+                        "best_line": line_text(verdict.best_line, _LONGEST),
+                        "played_line": line_text(verdict.played_line, _LONGEST),
+                        "position": Markup(_board(review, verdict)),
+                    }
+                    for verdict in review.mistakes(player, MOST_MISTAKES)
+                ],
+            }
+            for player in (0, 1)
+        ],
         moves=list(zip(review.verdicts, review.evaluations[1:], strict=True)),
         losses=loss_texts,
         names=NAMES,
@@ -152,28 +142,16 @@ def _charts(review: Review) -> list[Markup]:
     margins = [Sample(k, evaluation.margin) for k, evaluation in enumerate(review.evaluations)]
     wins = [Sample(k, evaluation.win) for k, evaluation in enumerate(review.evaluations)]
     most = max(1.0, *(abs(sample.y) for sample in margins))
-    chances = charts.draw(
-        "probability that player 0 wins", "moves", [Series("win", wins, 0)], is_share=True, y_range=(0, 1)
-    )
-    ahead = charts.draw(
-        "expected margin of player 0", "moves", [Series("margin", margins, 0)], y_range=(-most, most)
-    )
-    return [ahead, chances]
+    margin, win = [Series("margin", margins, 0)], [Series("win", wins, 0)]
+    return [
+        charts.draw("expected margin of player 0", "moves", margin, y_range=(-most, most)),
+        charts.draw("probability that player 0 wins", "moves", win, is_share=True, y_range=(0, 1)),
+    ]
 
 
-def _side(review: Review, player: int) -> Side:
-    mistakes = [_mistake(review, verdict) for verdict in review.mistakes(player, MOST_MISTAKES)]
-    return Side(player, summary(review, player), mistakes)
-
-
-def _mistake(review: Review, verdict: Verdict) -> Mistake:
-    position = position_after(review.game, verdict.number - 1)
-    best, played = line_text(verdict.best_line, _LONGEST), line_text(verdict.played_line, _LONGEST)
-    return Mistake(verdict, loss_texts(verdict), best, played, Markup(_board(position, verdict)))
-
-
-def _board(position: Game, verdict: Verdict) -> str:
+def _board(review: Review, verdict: Verdict) -> str:
     """The position before a mistake as SVG, with both moves."""
+    position = position_after(review.game, verdict.number - 1)
     scene = table(position, player_names(position))
     for move, color, inset in ((verdict.best, BEST, 0), (verdict.move, PLAYED, _INSET)):
         mark_move(scene, position, position.parse_move(move), color, inset)

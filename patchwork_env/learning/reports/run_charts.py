@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -29,29 +29,19 @@ _GROUPS = {
     "losses": ("Losses", "What the learner reports of each iteration."),
     "time": ("Speed", "Playing and learning; evaluations are not counted."),
 }
-"""The titles and the explanations of groups of metrics; a group that is not listed has its name as its title.
-
-An explanation may name a field of :class:`Words`, whose text takes its place.
-"""
+"""The titles and the explanations of groups of metrics; another group has its name as its title."""
 
 
 class Words(NamedTuple):
-    """What the page says of a game.
+    """What the page says of a game: of matches, of figures, and of moves in notation with their meanings."""
 
-    Attributes:
-        matches: How the agents met.
-        self_play: What the figures of self-play are.
-        figures: What the figures of evaluations are.
-        moves: Examples of moves in notation, each with its meaning.
-    """
-
-    matches: str
+    matches: str = "every set-up from both seats"
     self_play: str = ""
     figures: str = ""
     moves: tuple[tuple[str, str], ...] = ()
 
 
-_WORDS: Mapping[str, Words] = {
+WORDS = {
     PATCHWORK: Words(
         matches="paired games, every circle from both seats; there are no draws",
         self_play="Scores, empty cells, income and buttons are those of a player at the end; buttons spent, "
@@ -79,11 +69,6 @@ _WORDS: Mapping[str, Words] = {
 }
 
 
-def words_of(game: str) -> Words:
-    """What the page says of a game; of a game that is not listed it says little."""
-    return _WORDS.get(game, Words(matches="every set-up from both seats"))
-
-
 def shares_of(game: str) -> list[str]:
     """The names of the figures whose means are shares of the games."""
     return [name for name, figure in runner_of(game).figures.items() if figure.is_share]
@@ -97,7 +82,14 @@ class Section(NamedTuple):
     charts: list[Markup]
 
 
-def sections(groups: Sequence[Sequence[RunResult]]) -> list[Section]:
+_Groups = Sequence[Sequence[RunResult]]
+_Value = tuple[float | None, tuple[float, float] | None]
+"""A value, which may not be known, and its bounds if it has them."""
+_Curve = tuple[str, list[tuple[str, list[Point]]]]
+"""The label of a curve, and the names of its runs with their points."""
+
+
+def sections(groups: _Groups) -> list[Section]:
     """All sections that have anything to show.
 
     Args:
@@ -105,7 +97,7 @@ def sections(groups: Sequence[Sequence[RunResult]]) -> list[Section]:
             curve for every opponent, those of several a curve for every group.
     """
     runs = [run for group in groups for run in group]
-    words = words_of(runs[0].game)
+    words = WORDS.get(runs[0].game, Words())
     listed = [_win_rates(groups, words), _evaluation_games(groups, words)]
     names_of: dict[str, list[str]] = {group: [] for group in _GROUPS}
     for name in dict.fromkeys(name for run in runs for name in run.metric_names()):
@@ -114,58 +106,52 @@ def sections(groups: Sequence[Sequence[RunResult]]) -> list[Section]:
             names_of.setdefault(group, []).append(name)
     for group, names in names_of.items():
         title, text = _GROUPS.get(group, (as_words(group), ""))
-        drawn = [chart for name in names if (chart := _of_metric(name, groups)) is not None]
+        drawn = []
+        for name in names:
+            curves = _curves(groups, partial(RunResult.curve, name=name))
+            drawn += _draw(groups, as_words(name), STEPS, curves, is_share=bool(_SHARE.search(name)))
         listed.append(Section(title, text.format(self_play=words.self_play), drawn))
     return [section for section in listed if section.charts]
 
 
-def _of_metric(name: str, groups: _Groups) -> Markup | None:
-    curves = [(label, [(run.label, run.curve(name)) for run in group]) for label, group in _labelled(groups)]
-    series = _series(curves, STEPS)
-    return (
-        _draw(groups, as_words(name), STEPS, series, is_share=bool(_SHARE.search(name))) if series else None
-    )
-
-
-def _draw(groups: _Groups, title: str, axis: str, series: list[Series], **options: Any) -> Markup:
-    """A chart, with a legend wherever there are several runs."""
-    return charts.draw(title, axis, series, has_legend=not _is_single(groups), **options)
-
-
 def _win_rates(groups: _Groups, words: Words) -> Section:
+    def win_rate(match: MatchFigures) -> _Value:
+        return match.win_rate, match.win_rate_interval
+
     drawn = []
     for axis in AXES:
-        for name, curves in _against_opponents(groups, partial(_figure, "win_rate")):
+        for name, curves in _against_opponents(
+            groups, lambda match: (match.win_rate, match.win_rate_interval)
+        ):
             title = f"games won{name}, over {axis}"
-            drawn.append(_draw(groups, title, axis, _series(curves, axis), is_share=True, y_range=(0, 1)))
+            drawn += _draw(groups, title, axis, curves, is_share=True, y_range=(0, 1))
     matches = words.matches[0].upper() + words.matches[1:]
     return Section("Win rates", f"{matches}. {_bands(groups)}", drawn)
 
 
 def _evaluation_games(groups: _Groups, words: Words) -> Section:
-    """The section with the figures of the evaluations' games."""
+    """The section with the figures of the evaluations' games; of several runs these would be too many."""
+
+    def difference(match: MatchFigures) -> _Value:
+        return match.score_difference, match.score_difference_interval
+
     drawn = []
-    for name, curves in _against_opponents(groups, partial(_figure, "score_difference")):
-        drawn.append(_draw(groups, f"score difference{name}", STEPS, _series(curves, STEPS)))
+    for name, curves in _against_opponents(groups, difference):
+        drawn += _draw(groups, f"score difference{name}", STEPS, curves)
     first = groups[0][0]
     matches = [match for evaluation in first.evaluations for match in evaluation.matches]
     figures = dict.fromkeys(name for match in matches for name in match.sides.agent)
-    shares = shares_of(first.game)
-    for figure in figures if _is_single(groups) else ():  # of several runs it would be too many
-        for name, curves in _against_opponents(groups, partial(_mean, figure)):
-            series, is_share = _series(curves, STEPS), figure in shares
-            drawn.append(_draw(groups, as_words(figure) + name, STEPS, series, is_share=is_share))
+    for figure in figures if _is_single(groups) else ():
+
+        def mean(match: MatchFigures, figure: str = figure) -> _Value:
+            interval = match.score_intervals.get("agent") if figure == "score" else None
+            return match.sides.agent.get(figure), interval  # earlier versions knew fewer figures
+
+        is_share = figure in shares_of(first.game)
+        for name, curves in _against_opponents(groups, mean):
+            drawn += _draw(groups, as_words(figure) + name, STEPS, curves, is_share=is_share)
     text = f"The policy's own figures, per game against each opponent. {words.figures} {_bands(groups)}"
     return Section("Games of the evaluations", text, drawn)
-
-
-_Value = tuple[float, tuple[float, float] | None]
-"""A value, and its bounds if it has them."""
-_Curve = tuple[str, list[tuple[str, list[Point]]]]
-"""The label of a curve, and the names of its runs with their points."""
-_Samples = list[tuple[str, list[Sample]]]
-"""Curves with their names."""
-_Groups = Sequence[Sequence[RunResult]]
 
 
 def _is_single(groups: _Groups) -> bool:
@@ -182,70 +168,59 @@ def _bands(groups: _Groups) -> str:
     )
 
 
-def _labelled(groups: _Groups) -> list[tuple[str, Sequence[RunResult]]]:
-    """The groups with the labels of their curves: the names of runs, without seeds where that is enough."""
+def _curves(groups: _Groups, points_of: Callable[[RunResult], list[Point]]) -> list[_Curve]:
+    """A curve for every group, named after its runs, without seeds where that is enough."""
     labels = []
     for group in groups:
         names = ", ".join(dict.fromkeys(name_without_seed(run.label) or run.label for run in group))
         labels.append(f"{names} ({counted(len(group), 'run')})" if len(group) > 1 else group[0].label)
     return [
-        (label if labels.count(label) == 1 else ", ".join(run.label for run in group), group)
+        (
+            label if labels.count(label) == 1 else ", ".join(run.label for run in group),
+            [(run.label, points_of(run)) for run in group],
+        )
         for label, group in zip(labels, groups, strict=True)
     ]
 
 
 def _against_opponents(
-    groups: _Groups, value: Callable[[MatchFigures], _Value | None]
+    groups: _Groups, value: Callable[[MatchFigures], _Value]
 ) -> list[tuple[str, list[_Curve]]]:
     """The charts of a value of matches: for each what its title says of the opponent, and its curves."""
-    opponents = list(
-        dict.fromkeys(opponent for group in groups for run in group for opponent in run.opponents)
-    )
+
+    def points(run: RunResult, opponent: str) -> list[Point]:
+        values = [(evaluation, *value(match)) for evaluation, match in run.matches(opponent)]
+        return [Point(one.steps, one.minutes, y, bounds) for one, y, bounds in values if y is not None]
+
+    opponents = list(dict.fromkeys(name for group in groups for run in group for name in run.opponents))
     if _is_single(groups):
         run = groups[0][0]
-        curves = [(opponent, [(run.label, _points(run, opponent, value))]) for opponent in opponents]
-        names = f" against {opponents[0]}" if len(opponents) == 1 else ""  # there will be no legend
-        return [(names, curves)] if curves else []
+        curves = [(opponent, [(run.label, points(run, opponent))]) for opponent in opponents]
+        name = f" against {opponents[0]}" if len(opponents) == 1 else ""  # there will be no legend
+        return [(name, curves)] if curves else []
     return [
-        (
-            f" against {opponent}",
-            [
-                (label, [(run.label, _points(run, opponent, value)) for run in group])
-                for label, group in _labelled(groups)
-            ],
-        )
+        (f" against {opponent}", _curves(groups, partial(points, opponent=opponent)))
         for opponent in opponents
     ]
 
 
-def _points(run: RunResult, opponent: str, value: Callable[[MatchFigures], _Value | None]) -> list[Point]:
-    return [
-        Point(evaluation.steps, evaluation.minutes, *figure)
-        for evaluation, match in run.matches(opponent)
-        if (figure := value(match)) is not None
-    ]
+def _draw(groups: _Groups, title: str, axis: str, curves: Sequence[_Curve], **options: Any) -> list[Markup]:
+    """A chart, with a legend wherever there are several runs; none if no curve has points.
 
-
-def _figure(name: str, match: MatchFigures) -> _Value:
-    return getattr(match, name), getattr(match, f"{name}_interval")
-
-
-def _mean(figure: str, match: MatchFigures) -> _Value | None:
-    mean = match.sides.agent.get(figure)  # earlier versions knew fewer figures
-    interval = match.score_intervals.get("agent") if figure == "score" else None
-    return None if mean is None else (mean, interval)
-
-
-def _series(curves: Sequence[_Curve], axis: str) -> list[Series]:
-    """The curves that have points; the color of a curve is its place among all, so that charts agree."""
-    return [
+    The color of a curve is its place among all, so that charts agree.
+    """
+    series = [
         Series(name, samples, color)
         for color, (label, of_runs) in enumerate(curves)
         for name, samples in _samples(label, of_runs, axis)
     ]
+    has_legend = not _is_single(groups)
+    return [charts.draw(title, axis, series, has_legend=has_legend, **options)] if series else []
 
 
-def _samples(label: str, of_runs: Sequence[tuple[str, list[Point]]], axis: str) -> _Samples:
+def _samples(
+    label: str, of_runs: Sequence[tuple[str, list[Point]]], axis: str
+) -> list[tuple[str, list[Sample]]]:
     """The mean of the runs that have points; each by itself where they have no place in common."""
     own = [
         (name, [Sample(float(getattr(point, axis)), point.value, point.bounds) for point in points])

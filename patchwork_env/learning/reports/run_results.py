@@ -69,13 +69,11 @@ class RunResult(Part):
 
     Attributes:
         name: What the run is a run of, such as the name of its configuration, without its seed.
-        seed: The seed of the run.
-        game, algorithm: What learned what.
         configuration: The whole configuration; any version of the package may have written it.
         starts: What every start of the run was made with; see :func:`~runs.folder.read_versions`.
         weights: The SHA-256 of the final policy's file of weights; None if the run has not ended.
         evaluations: All evaluations, by their steps.
-        source: The folder or file that this was read from; files do not hold it, nor what follows.
+        source: The folder or file that holds the result; the file does not name it, nor has it what follows.
         label: What pages call the run: the name of the folder.
         text: The configuration as it was written.
         metrics: The lines of the learning curves.
@@ -116,13 +114,13 @@ class RunResult(Part):
     @property
     def steps(self) -> int:
         """The number of steps so far."""
-        return max((*(line["steps"] for line in self.metrics), *(one.steps for one in self.evaluations), 0))
+        return max([0, *(line["steps"] for line in self.metrics), *(one.steps for one in self.evaluations)])
 
     @property
     def minutes(self) -> float:
         """The minutes spent on playing and learning, without evaluations."""
         of_metrics = (line["minutes"] for line in self.metrics)
-        return max((*of_metrics, *(one.minutes for one in self.evaluations), 0.0))
+        return max([0.0, *of_metrics, *(one.minutes for one in self.evaluations)])
 
     @property
     def total_steps(self) -> int | None:
@@ -172,33 +170,33 @@ def read_result(path: Path) -> RunResult:
         result = as_type(RunResult, read_document(path, FORMAT, VERSION), path)
         _check_game(result.game, path)
         return result.model_copy(update={"source": str(path), "label": path.stem})
-    config = path / CONFIG_FILE
+    config, folder = path / CONFIG_FILE, path.resolve()
+    if not path.exists():
+        raise FileNotFoundError(f"there is no run {path}")
     if not config.is_file():
-        missing = (
-            f"{path} is no run: it holds no {CONFIG_FILE}" if path.exists() else f"there is no run {path}"
-        )
-        raise FileNotFoundError(missing)
+        raise FileNotFoundError(f"{path} is no run: it holds no {CONFIG_FILE}")
     text = read_text(config)
     configuration = _parse(text, config)
-    game = _check_game(configuration.get("game", PATCHWORK), config)
-    evaluations = tuple(read_evaluation(file) for file in evaluation_files(path).values())
-    contents = {
-        "name": _name_of(path.resolve()),
-        "seed": check_between(configuration.get("seed", 0), 0, 2**64 - 1, f"{path}: seed"),
-        "game": game,
-        "algorithm": str(configuration.get("algorithm", "")),
-        "configuration": json.loads(json.dumps(configuration, default=str)),
-        "starts": read_versions(path),
-        "weights": evaluations[-1].weights if evaluations else None,
-        "evaluations": evaluations,
-    }
+    evaluations = tuple(map(read_evaluation, evaluation_files(path).values()))
     try:
-        result = RunResult.model_validate(contents)
+        return RunResult(
+            # Where a folder is called by its seed alone, the one around it has the name.
+            name=name_without_seed(folder.name) or name_without_seed(folder.parent.name) or folder.name,
+            seed=check_between(configuration.get("seed", 0), 0, 2**64 - 1, f"{path}: seed"),
+            game=_check_game(configuration.get("game", PATCHWORK), config),
+            algorithm=str(configuration.get("algorithm", "")),
+            configuration=json.loads(json.dumps(configuration, default=str)),
+            starts=tuple(read_versions(path)),
+            weights=evaluations[-1].weights if evaluations else None,
+            evaluations=evaluations,
+            source=str(path),
+            label=folder.name,
+            text=text,
+            metrics=_read_metrics(path / METRICS_FILE),
+            has_final=(path / FINAL).is_dir(),
+        )
     except ValidationError as error:
         raise ValueError(f"{path} is damaged: {first_problem(error)}") from None
-    metrics = _read_metrics(path / METRICS_FILE)
-    about = {"source": str(path), "label": path.resolve().name, "text": text}
-    return result.model_copy(update={**about, "metrics": metrics, "has_final": (path / FINAL).is_dir()})
 
 
 def write_result(result: RunResult, folder: Path) -> Path:
@@ -210,22 +208,20 @@ def write_result(result: RunResult, folder: Path) -> Path:
     path = folder / f"{_NO_NAME.sub('-', result.name)}-seed{result.seed}.json"
     contents: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     contents |= result.model_dump(mode="json", exclude={"evaluations"})
-    evaluations = ",\n".join(f"  {json.dumps(_compared(one))}" for one in result.evaluations)
     head = json.dumps(contents, indent=1).removesuffix("\n}")
+    lines = []
+    for one in result.evaluations:
+        matches = [
+            match.model_dump(mode="json", include=_COMPARED, exclude_none=True)
+            | {"sides": {"agent": {"score": match.score}}}
+            for match in one.matches
+        ]
+        lines.append(f"  {json.dumps({'steps': one.steps, 'minutes': one.minutes, 'matches': matches})}")
+    evaluations = ",\n".join(lines)
     with storing_in(path):
         make_folder(folder)
         write_text(path, f'{head},\n "evaluations": [\n{evaluations}\n ]\n}}\n')
     return path
-
-
-def _compared(evaluation: Evaluation) -> dict[str, Any]:
-    """What a file of results holds of an evaluation."""
-    matches = [
-        match.model_dump(mode="json", include=_COMPARED, exclude_none=True)
-        | {"sides": {"agent": {"score": match.score}}}
-        for match in evaluation.matches
-    ]
-    return {"steps": evaluation.steps, "minutes": evaluation.minutes, "matches": matches}
 
 
 Evaluated = tuple[int, float, Sequence[MatchResult]]
@@ -291,11 +287,6 @@ def name_without_seed(name: str) -> str:
     """What the name of a run's folder says besides its seed; empty if that is nothing."""
     name = f"-{name}"  # so that a name may be nothing but a number
     return (_SEED if _SEED.search(name) else _NUMBERS).sub("", name).strip("-_.")
-
-
-def _name_of(folder: Path) -> str:
-    """The name of a folder without its seed, or if nothing else is in it, that of the folder around it."""
-    return name_without_seed(folder.name) or name_without_seed(folder.parent.name) or folder.name
 
 
 def _parse(text: str, path: Path) -> dict[str, Any]:

@@ -144,7 +144,14 @@ def _error_bars(
     """Draws dots with intervals; where an interval has no end, an arrow points that way."""
     style: dict[str, Any] = {"color": SERIES[0], "markersize": 5, "elinewidth": 1.5, "capsize": 3}
     lengths = np.array(
-        [_lengths(value, interval) for value, interval in zip(values, intervals, strict=True)]
+        [
+            # A rating may lie just outside its interval, since it is none of the quantiles.
+            [
+                _OPEN_LENGTH if end is None else max(sign * (end - value), 0.0)
+                for end, sign in zip(ends, (-1, 1), strict=True)
+            ]
+            for value, ends in zip(values, intervals, strict=True)
+        ]
     ).T
     if horizontal:
         axes.errorbar(values, places, xerr=lengths, fmt="o", **style)
@@ -157,13 +164,3 @@ def _error_bars(
                 reach = values[k] + sign * lengths[int(sign > 0), k]
                 place = (reach, places[k]) if horizontal else (places[k], reach)
                 axes.plot(*place, marker=arrow, color=SERIES[0], markersize=6)
-
-
-def _lengths(value: float, interval: Bounds) -> tuple[float, float]:
-    """The distances from a rating to both ends of its interval.
-
-    They are at least 0: the rating may lie just outside, since it is none of the quantiles.
-    """
-    low, high = interval
-    below = _OPEN_LENGTH if low is None else max(value - low, 0.0)
-    return below, _OPEN_LENGTH if high is None else max(high - value, 0.0)

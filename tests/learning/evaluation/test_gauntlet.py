@@ -106,7 +106,7 @@ def test_members_without_weights_and_the_circles_are_as_they_were_frozen() -> No
 def test_the_ratings_are_in_order_and_on_the_scale_of_greedy(version: int) -> None:
     contents = json.loads(pool_file(version).read_text())
     assert (contents["format"], contents["version"]) == ("patchwork-env gauntlet pool", version)
-    rated = [member for member in contents["members"] if member["rating"] is not None]
+    rated = contents["members"]
     assert read_pool(version).member("greedy").rating == 1000
     ordered = [member["rating"] for member in rated]
     assert ordered == sorted(ordered)
@@ -114,17 +114,6 @@ def test_the_ratings_are_in_order_and_on_the_scale_of_greedy(version: int) -> No
         low, high = member["interval"]
         assert low is None or low <= member["rating"]
         assert high is None or member["rating"] <= high
-
-
-def test_a_pool_that_is_not_rated_is_refused_before_anything_is_played(monkeypatch, tmp_path) -> None:
-    pool = replace(SMALL, members=(*SMALL.members, Member("mcts", None, None, 2)))
-    monkeypatch.setattr(module, "read_pool", lambda version: pool)
-    with pytest.raises(ValueError, match="the ratings of mcts in gauntlet v2 have not been measured"):
-        play_gauntlet("random", folder=tmp_path / "games")
-    assert not list(tmp_path.iterdir())
-    with pytest.raises(ValueError, match="the ratings of mcts in gauntlet v2"):
-        rating_of([play_matches("greedy", "mcts", 2)], pool)
-    assert play_gauntlet("random", games=2, skip=["mcts"]).skipped == ("mcts",)
 
 
 def test_weights_that_are_not_those_of_the_version_are_an_error(monkeypatch) -> None:
@@ -155,7 +144,6 @@ def test_the_documents_say_what_is_frozen_and_what_the_file_holds(small) -> None
 def test_an_agent_meets_every_member_as_in_a_match(small) -> None:
     result = play_gauntlet(lowest)
     assert result.agent == "lowest"
-    assert result.is_complete
     for match, opponent, games in zip(result.results, ("random", "greedy"), (140, 20), strict=True):
         alone = play_matches(lowest, opponent, games, seed=7)
         assert match.as_dict() == alone.as_dict()
@@ -244,8 +232,6 @@ def test_matches_of_others_give_a_rating_too(small) -> None:
     assert rating_of(results[:1], SMALL)[0] != value
     with pytest.raises(ValueError, match="ppo is not in gauntlet v2; its members: random, greedy"):
         rating_of([play_matches(lowest, "ppo", 2)], SMALL)
-    with pytest.raises(ValueError, match="the same circles"):
-        rating_of([results[0], play_matches(lowest, "greedy", 20, seed=4)], SMALL)
 
 
 # --- the command ------------------------------------------------------------------------------------------

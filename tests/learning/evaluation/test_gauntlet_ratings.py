@@ -14,7 +14,7 @@ import pytest
 from patchwork_env.learning.evaluation import ratings
 from patchwork_env.learning.evaluation.gauntlet import GauntletPool, Member, pool_file, read_pool
 from patchwork_env.learning.evaluation.players import Participant
-from patchwork_env.learning.evaluation.ratings import rate_with_known
+from patchwork_env.learning.evaluation.ratings import rate
 from tests.benchmarks.test_benchmarks import ROOT, run
 
 RANDOM, GREEDY = Member("random", None, 150, 4), Member("greedy", None, 1000, 4)
@@ -94,7 +94,7 @@ def rates_of(matches, folder: Path):
             won = np.reshape(json.loads(path.read_text())["games"]["agent_wins"], (-1, 2)).sum(1)
             wins[first : first + len(won), i, j] = won
             wins[first : first + len(won), j, i] = 2 - won
-    return rate_with_known(np.array([1000, np.nan, np.nan]), wins)
+    return rate(wins, np.array([1000, np.nan, np.nan]))[:2]
 
 
 @pytest.mark.parametrize(

@@ -11,14 +11,18 @@ from patchwork_env.learning.evaluation import ratings
 from patchwork_env.learning.evaluation.ratings import (
     ELO,
     PRIOR,
-    Anchor,
     expected_wins,
     rate,
     rate_against,
-    rate_with_known,
 )
 
-FIRST = Anchor(player=0)
+
+def anchor(player: int = 0, rating: float = 0.0, players: int = 2) -> np.ndarray:
+    """The known ratings where that of one player fixes the scale."""
+    return np.where(np.arange(players) == player, rating, np.nan)
+
+
+FIRST = anchor()
 
 
 @pytest.fixture(autouse=True)
@@ -49,20 +53,22 @@ def test_two_players_differ_by_the_logarithm_of_their_odds(wins: int, losses: in
     found = rate(two_players(wins, losses), FIRST)
     assert found.values[0] == 0
     assert found.values[1] == pytest.approx(ELO * math.log((wins + PRIOR) / (losses + PRIOR)), abs=1e-3)
-    assert found.expected[1, 0] == pytest.approx((wins + PRIOR) / (wins + losses + 2 * PRIOR), abs=1e-6)
+    share = expected_wins(found.values[1])
+    assert share == pytest.approx((wins + PRIOR) / (wins + losses + 2 * PRIOR), abs=1e-6)
 
 
 def test_without_a_prior_the_ratings_are_those_of_highest_likelihood(monkeypatch) -> None:
     """Where each player wins as many games as its rating lets it expect."""
     monkeypatch.setattr(ratings, "PRIOR", 1e-12)
     wins = simulated([0, 100, 250, 500], 200, np.random.default_rng(0))
-    found, total = rate(wins).expected, wins.sum(0)
+    values, total = rate(wins).values, wins.sum(0)
+    found = expected_wins(values[:, None] - values)
     assert (found * (total + total.T)).sum(1) == pytest.approx(total.sum(1), rel=1e-6)
 
 
 def test_many_games_find_the_strengths() -> None:
     strengths = np.array([0, 60, 300, 700.0])
-    found = rate(simulated(strengths, 20_000, np.random.default_rng(1)), FIRST)
+    found = rate(simulated(strengths, 20_000, np.random.default_rng(1)), anchor(players=4))
     assert found.values == pytest.approx(strengths, abs=15)
     for value, (low, high), strength in zip(found.values, found.intervals, strengths, strict=True):
         assert low <= value <= high
@@ -73,11 +79,11 @@ def test_the_anchor_fixes_the_scale() -> None:
     wins = simulated([0, 60, 300], 100, np.random.default_rng(2))
     by_mean = rate(wins)
     assert by_mean.values.mean() == pytest.approx(0)
-    by_player = rate(wins, Anchor(player=1, rating=1500))
+    by_player = rate(wins, anchor(1, 1500, players=3))
     assert by_player.values[1] == 1500
     assert by_player.intervals[1] == pytest.approx((1500, 1500))
     assert np.diff(by_player.values) == pytest.approx(np.diff(by_mean.values), abs=1e-4)
-    raised = rate(wins, Anchor(rating=1000))
+    raised = rate(wins, mean=1000)
     assert raised.values == pytest.approx(by_mean.values + 1000)
 
 
@@ -91,10 +97,10 @@ def test_intervals_cover_the_truth_as_often_as_they_say(monkeypatch) -> None:
     """Where games of a circle depend on one another, and where one player hardly ever loses."""
     monkeypatch.setattr(ratings, "DRAWS", 100)
     random, strengths, spread = np.random.default_rng(0), [0, 100, 600], 100
-    truth = rate(simulated(strengths, 100_000, random, spread), FIRST).values
+    truth = rate(simulated(strengths, 100_000, random, spread), anchor(players=3)).values
     covered = []
     for seed in range(50):
-        intervals = rate(simulated(strengths, 100, random, spread), FIRST, seed=seed).intervals
+        intervals = rate(simulated(strengths, 100, random, spread), anchor(players=3), seed=seed).intervals
         covered.append([_holds(interval, value) for interval, value in zip(intervals, truth, strict=True)])
     assert np.mean(covered, axis=0)[1:].min() > 0.84  # 0.95 within 3.6 standard errors of 50 simulations
 
@@ -129,9 +135,9 @@ def test_groups_that_no_upset_connects_have_open_ends_towards_each_other() -> No
     wins = np.zeros((50, 4, 4))
     wins[:, 0, 1] = wins[:, 1, 0] = wins[:, 2, 3] = wins[:, 3, 2] = 1
     wins[:, 2:, :2] = 2
-    ends = [tuple(end is None for end in interval) for interval in rate(wins, FIRST).intervals]
+    ends = [tuple(end is None for end in interval) for interval in rate(wins, anchor(players=4)).intervals]
     assert ends == [(False, False), (False, False), (False, True), (False, True)]
-    ends = [tuple(end is None for end in interval) for interval in rate(wins, Anchor(player=3)).intervals]
+    ends = [tuple(end is None for end in interval) for interval in rate(wins, anchor(3, players=4)).intervals]
     assert ends == [(True, False), (True, False), (False, False), (False, False)]
     ends = [tuple(end is None for end in interval) for interval in rate(wins).intervals]
     assert ends == [(True, False), (True, False), (False, True), (False, True)]
@@ -141,7 +147,7 @@ def test_one_upset_connects_them() -> None:
     wins = np.zeros((50, 3, 3))
     wins[:, 1, 0] = wins[:, 2, 1] = wins[:, 2, 0] = 2
     wins[7] = [[0, 0, 1], [2, 0, 0], [1, 2, 0]]
-    assert all(None not in interval for interval in rate(wins, FIRST).intervals)
+    assert all(None not in interval for interval in rate(wins, anchor(players=3)).intervals)
 
 
 def test_players_that_no_games_connect_are_an_error() -> None:
@@ -149,8 +155,8 @@ def test_players_that_no_games_connect_are_an_error() -> None:
     wins[:, 0, 1] = wins[:, 2, 3] = wins[:, 1, 0] = wins[:, 3, 2] = 1
     with pytest.raises(ValueError, match="no games connect"):
         rate(wins)
-    with pytest.raises(ValueError, match="two players or more, not 1"):
-        rate(np.zeros((5, 1, 1)))
+    with pytest.raises(ValueError, match="no games connect"):
+        rate(wins[:, 1:, 1:], np.array([1000, np.nan, np.nan]))
 
 
 def test_a_player_against_known_ratings_wins_what_it_may_expect() -> None:
@@ -167,7 +173,7 @@ def test_one_known_opponent_gives_the_logarithm_of_odds() -> None:
     wins = np.repeat([[1.0], [0.0]], [300, 100], axis=0)
     value, interval = rate_against(np.array([250.0]), wins, 1 - wins)
     assert value == pytest.approx(250 + ELO * math.log(300.5 / 100.5), abs=1e-4)
-    both = rate(two_players(300, 100), Anchor(player=0, rating=250)).intervals[1]
+    both = rate(two_players(300, 100), anchor(rating=250)).intervals[1]
     assert interval == pytest.approx(both, abs=6)
 
 
@@ -189,21 +195,11 @@ def test_who_wins_or_loses_everything_has_an_open_end_against_known_ratings() ->
     assert value < high < 0
 
 
-def test_beside_one_known_player_the_ratings_are_those_around_an_anchor() -> None:
-    """Which another algorithm finds; intervals come from the same draws."""
-    wins = simulated((1000, 1300, 900, 1500), 60, np.random.default_rng(3))
-    wins[:, 0, 3] = wins[:, 3, 0] = 0  # they never met
-    around = rate(wins, Anchor(player=0, rating=1000.0))
-    values, intervals = rate_with_known(np.array([1000, np.nan, np.nan, np.nan]), wins)
-    assert values == pytest.approx(around.values, abs=0.02)
-    assert np.array(intervals) == pytest.approx(np.array(around.intervals), abs=0.02)
-
-
 def test_beside_others_that_are_known_one_player_is_rated_as_against_them() -> None:
     wins = simulated((1000, 1300, 1200), 60, np.random.default_rng(4))
     wins[40:, 1] = wins[40:, :, 1] = 0  # fewer games with one of them
     known = np.array([1000, 1300, np.nan])
-    values, intervals = rate_with_known(known, wins)
+    values, intervals, _ = rate(wins, known)
     alone, _ = rate_against(known[:2], wins[:, 2, :2], wins[:, :2, 2])
     assert values == pytest.approx([1000, 1300, alone], abs=0.01)
     assert intervals[:2] == ((1000, 1000), (1300, 1300))
@@ -217,18 +213,9 @@ def test_who_loses_to_nobody_known_has_no_upper_end() -> None:
     wins = np.zeros((10, 4, 4))
     wins[:, 2, 1] = wins[:, 3, 2] = 2
     wins[0, 2, 3], wins[0, 3, 2] = 1, 1
-    values, intervals = rate_with_known(np.array([900, 1000, np.nan, np.nan]), wins)
+    values, intervals, _ = rate(wins, np.array([900, 1000, np.nan, np.nan]))
     assert values[3] > values[2] > 1000
     for low, high in intervals[2:]:
         assert low is not None
         assert low > 1000
         assert high is None
-
-
-def test_players_that_no_games_connect_to_a_known_one_are_an_error() -> None:
-    wins = np.zeros((5, 3, 3))
-    wins[:, 1, 2] = wins[:, 2, 1] = 1
-    with pytest.raises(ValueError, match="no games connect to one whose rating is known"):
-        rate_with_known(np.array([1000, np.nan, np.nan]), wins)
-    with pytest.raises(ValueError, match="no games connect to one whose rating is known"):
-        rate_with_known(np.full(3, np.nan), wins)
