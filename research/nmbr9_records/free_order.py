@@ -53,7 +53,7 @@ def search(work: Work, number: int) -> Plan | None:
         return None
     rng = np.random.default_rng([work.seed, number])
     weights, _ = read_value(work.value)
-    root = as_solo_game(Game(order="free").state, 0)
+    root = as_solo_game(Game(order="free").state)
     end = time.perf_counter() + work.end - time.time()
     width = int(NARROWEST * (WIDEST / NARROWEST) ** rng.random())
     if work.file.exists() and rng.random() > FRESH:

@@ -68,7 +68,7 @@ def replay(plan: Plan) -> Game:
     for number, tile in enumerate(plan.stack, 1):
         try:
             game.play(choose_action(tile.digit))
-            action = action_of(tile, as_solo_game(game.state, 0), plan.stack[0])
+            action = action_of(tile, as_solo_game(game.state), plan.stack[0])
             level = game.decode(action).level
             game.play(action)
         except IllegalActionError as error:

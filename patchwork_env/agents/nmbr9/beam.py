@@ -3,15 +3,12 @@
 After every tile the search keeps the best of all tables that those kept before lead to; how many is its
 width. The best are those with the most points, including the points that a learned value expects of the tiles
 to come (:mod:`patchwork_env.agents.nmbr9.value`). The value knows which tiles are left, but not in which
-order they come; the search takes care of the order.
+order they come; the search takes care of the order. Where the order is free, each table is continued with
+every digit that is left.
 
-A free order is a deck whose next card may be exchanged for any other: each table is continued with every
-digit that is left.
-
-Pools keep the best few of everything that is offered, and nothing twice. A search has a row of pools, one for
-each of its stages. What is offered has a value and a key, a hash that is the same for things of which only
-one is to be kept. A hash table remembers what has been offered. Keys may replace each other there, so that
-now and then something is kept twice.
+Pools, one for each stage of a search, keep the best few of everything that is offered, and nothing twice. An
+offer has a value and a key, a hash that is the same for offers of which only one is to be kept. Keys may
+replace each other in the table of hashes, so that now and then something is kept twice.
 """
 
 from __future__ import annotations
@@ -21,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.nmbr9.expansion import Expansion, expand, new_expansion
+from patchwork_env.agents.nmbr9.expansion import LIKELY, Expansion, expand, new_expansion
 from patchwork_env.agents.nmbr9.fits import tile_of
 from patchwork_env.agents.nmbr9.value import Weights
 from patchwork_env.core.compile import kernel
@@ -29,33 +26,27 @@ from patchwork_env.core.random import mix
 from patchwork_env.nmbr9.actions import NUM_ANCHORS, TABLE_SIZE
 from patchwork_env.nmbr9.components import NUM_DIGITS
 from patchwork_env.nmbr9.engine import apply, level_of, score
-from patchwork_env.nmbr9.state import KNOWN, States, empty_states
-
-LIKELY = 16
-"""The number of placements of each level that are evaluated: those with the most contact."""
+from patchwork_env.nmbr9.state import States, empty_states
 
 _U = np.uint64
 _TABLE_FACTOR = 16
-"""The entries of the hash table of pools for each of their slots, at least."""
-
-Steps = npt.NDArray[np.int64]
-"""Shape ``(steps, 2)``: the digit of each tile and the action that places it, at the moment of the step."""
+"""The least number of hash table entries for each slot of a pool."""
 
 
 class _Beam(NamedTuple):
-    """The tables of one step, and the steps that led to all tables kept."""
+    """The tables before and after a step, and how each slot of the pool comes about; ``(width,)`` each."""
 
-    tables: States  # (width,)
-    keys: npt.NDArray[np.uint64]  # (width,), the keys of the tables in the pools
-    next_tables: States  # (width,), the tables after the step
-    next_keys: npt.NDArray[np.uint64]  # (width,)
-    parents: npt.NDArray[np.int64]  # (steps, width), the slot of the table before each step
-    digits: npt.NDArray[np.int64]  # (steps, width), the digit that was placed
-    actions: npt.NDArray[np.int64]  # (steps, width), the action that placed it
+    tables: States
+    keys: npt.NDArray[np.uint64]  # the keys of the tables in the pools
+    next_tables: States
+    next_keys: npt.NDArray[np.uint64]
+    parents: npt.NDArray[np.int64]  # the slot of the table before the step
+    digits: npt.NDArray[np.int64]  # the digit that is placed
+    actions: npt.NDArray[np.int64]  # the action that places it
 
 
 class _Settings(NamedTuple):
-    """The settings by which a search compares tables; see :func:`search`."""
+    """The settings of a search; see :func:`search`."""
 
     weights: Weights
     free_from: int
@@ -65,60 +56,53 @@ class _Settings(NamedTuple):
 
 def search(
     root: States, width: int, weights: Weights, *, free_from: int, noise: float = 0.0, seed: int = 0
-) -> tuple[int, Steps]:
-    """The best way to go on that the search finds: the final score, and the steps to it.
+) -> States:
+    """The best end of a game that the search finds, ``(1,)``.
 
     Args:
-        root: A game of one player that is not over, shape ``(1,)``; its order is ``KNOWN``.
+        root: A game of one player that is not over, ``(1,)``; its order is ``KNOWN``.
         width: The number of tables that are kept after every tile.
         weights: The weights of the value.
-        free_from: The number of tiles to come whose order is given; the order of all others is free.
-        noise: The most points that are added to the value of a table at random, from ``seed``.
+        free_from: The number of tiles to come whose order is fixed; the order of all others is free.
+        noise: The most points that are added to the value of a table at random.
         seed: The seed of the noise.
     """
-    assert root[0]["order"] == KNOWN
-    number = int(root[0]["num_rounds"] - root[0]["round"])
     beam = _Beam(
         empty_states(width),
         np.zeros(width, np.uint64),
         empty_states(width),
         np.zeros(width, np.uint64),
-        np.zeros((number, width), np.int64),
-        np.zeros((number, width), np.int64),
-        np.zeros((number, width), np.int64),
+        np.empty(width, np.int64),
+        np.empty(width, np.int64),
+        np.empty(width, np.int64),
     )
     beam.tables[0] = root[0]
-    pools, steps = new_pools(number, width), np.empty((number, 2), np.int64)
-    settings = _Settings(weights, free_from, noise, np.uint64(seed))
-    best = _search(beam, pools, settings, new_expansion(), steps)
-    return int(best), steps
+    pools, end = new_pools(int(root[0]["num_rounds"] - root[0]["round"]), width), empty_states(1)
+    _search(beam, pools, _Settings(weights, free_from, noise, np.uint64(seed)), new_expansion(), end)
+    return end
 
 
 @kernel
-def _search(beam: _Beam, pools: Pools, settings: _Settings, expansion: Expansion, steps: Steps) -> int:
-    """Runs a search and writes the best steps; returns the final score."""
+def _search(beam: _Beam, pools: Pools, settings: _Settings, expansion: Expansion, end: States) -> None:
+    """Runs a search and writes its best table."""
     tables, keys, next_tables, next_keys = beam.tables, beam.keys, beam.next_tables, beam.next_keys
-    kept, last = 1, len(steps) - 1
-    for step in range(len(steps)):
+    kept = 1
+    for step in range(len(pools.sizes)):
         for i in range(kept):
             _continue(beam, pools, step, tables, keys, i, settings, expansion)
         kept = pools.sizes[step]
         for slot in range(kept):
-            parent = beam.parents[step, slot]
+            parent = beam.parents[slot]
             next_tables[slot] = tables[parent]
-            draw(next_tables, slot, beam.digits[step, slot])
-            next_keys[slot] = _key_after(next_tables, slot, keys[parent], beam.actions[step, slot])
-            apply(next_tables, slot, beam.actions[step, slot])
+            draw(next_tables, slot, beam.digits[slot])
+            next_keys[slot] = _key_after(next_tables, slot, keys[parent], beam.actions[slot])
+            apply(next_tables, slot, beam.actions[slot])
         tables, keys, next_tables, next_keys = next_tables, next_keys, tables, keys
     best = 0
     for slot in range(kept):
         if score(tables, slot, 0) > score(tables, best, 0):
             best = slot
-    result = score(tables, best, 0)
-    for step in range(last, -1, -1):
-        steps[step, 0], steps[step, 1] = beam.digits[step, best], beam.actions[step, best]
-        best = beam.parents[step, best]
-    return result
+    end[0] = tables[best]
 
 
 @kernel
@@ -150,8 +134,7 @@ def _continue(
             chance = settings.noise * float(mix(key ^ settings.seed) >> _U(11)) / 2.0**53
             slot = admit(pools, step, key, points + expansion.values[k] + chance)
             if slot >= 0:
-                beam.parents[step, slot], beam.digits[step, slot] = i, digit
-                beam.actions[step, slot] = action
+                beam.parents[slot], beam.digits[slot], beam.actions[slot] = i, digit, action
 
 
 @kernel
@@ -167,10 +150,7 @@ def draw(tables: States, i: int, digit: int) -> bool:
 
 @kernel
 def _key_after(tables: States, i: int, key: np.uint64, action: int) -> np.uint64:
-    """The key of the table after an action, which does not depend on the order in which tiles were placed.
-
-    Positions are relative to the first tile.
-    """
+    """The key of the table after an action, whatever the order of its tiles, relative to the first one."""
     placed = tables[i]["round"]
     level = level_of(tables, i, action)
     piece, _, row, column = tile_of(action, int(tables[i]["deck"][placed]), level)

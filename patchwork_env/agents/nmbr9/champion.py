@@ -23,7 +23,7 @@ from patchwork_env.agents.nmbr9.search import (
 )
 from patchwork_env.agents.nmbr9.value import Weights, evaluate, new_buffer, read_value
 from patchwork_env.agents.specs import check_budget, spec_of
-from patchwork_env.core.checks import check_one_of, seed_streams
+from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.random import Streams
 from patchwork_env.games import NMBR9
@@ -43,9 +43,7 @@ _RESULTS = 10
 class ValueAgent(BatchAgent):
     """Plays the placement whose table has the highest value, without looking further ahead.
 
-    It uses the tile in hand and how many of each digit are left, but not their order, even if it is known.
-    Other players' tables do not matter: it maximizes its own points. The weights are not copied: later
-    changes change how the agent plays.
+    What it knows and maximizes is what :class:`ChampionAgent` does.
     """
 
     games = (NMBR9,)
@@ -58,11 +56,7 @@ class ValueAgent(BatchAgent):
         return new_expansion()
 
     def act_batch(self, states: States) -> Actions:
-        """See :meth:`Agent.act_batch`.
-
-        Raises:
-            ValueError: A game is over or not one of NMBR 9, or players choose their tiles.
-        """
+        """See :meth:`Agent.act_batch`; ValueError also where players choose their tiles."""
         _check(self, states)
         actions = np.empty(len(states), np.int64)
         _choose(states, self._weights, self.workspace(), actions)
@@ -86,12 +80,9 @@ class ChampionAgent(BatchAgent):
         weights: The weights of the value, which are not copied: later changes change how the agent plays.
         name: The name of the agent in tables and messages.
         effort: The number of placements to evaluate for a move, at least 1; a few hundred more are possible.
-        seconds: Instead, the seconds of a move; it may take a few milliseconds more.
+        seconds: The seconds of a move instead; it may take a few milliseconds more.
         seed: The seed of the decks that it draws, ``0 ... 2**64 - 1``; None for fresh ones.
         settings: The settings of the rollouts.
-
-    Raises:
-        ValueError: Not exactly one of ``effort`` and ``seconds`` is given.
     """
 
     games = (NMBR9,)
@@ -101,13 +92,11 @@ class ChampionAgent(BatchAgent):
         weights: Weights,
         name: str = "nmbr9_champion",
         *,
-        effort: int | None = None,
+        effort: int = LEVELS[DEFAULT_LEVEL],
         seconds: float | None = None,
         seed: int | None = None,
         settings: RolloutSettings = SETTINGS,
     ) -> None:
-        if (effort is None) == (seconds is None):
-            raise ValueError(f"effort is {effort} and seconds is {seconds}; give exactly one of them")
         self.name = name
         self._weights, self._settings = weights, settings
         self._effort, self._seconds = effort, seconds
@@ -138,8 +127,7 @@ class ChampionAgent(BatchAgent):
         """Analyses a game: the best placements with the final scores to expect, the best first.
 
         The lines come again and again until the budget is spent; placements that are not considered any more
-        keep what was found out. Each analysis has a memory of its own, so that it can wait as long as it
-        likes, or be given up, and draws the same decks every time.
+        keep theirs. Each analysis has a memory of its own, so that it may wait, and draws the same decks.
 
         Raises:
             ValueError: The game is over, or players choose their tiles.
@@ -160,8 +148,8 @@ class ChampionAgent(BatchAgent):
     ) -> Iterator[int]:
         """Rollouts of ever fewer candidates, the best of which is the first in the end.
 
-        Every round of halving gets an equal share of the budget, in steps that make so many results in all,
-        or at least one in each round. The number of candidates comes before the first step and after each.
+        Every round of halving has an equal share of the budget, in one step or more, ``results`` in all. The
+        number of candidates comes before the first step and after each.
         """
         began = perf_counter()
         considered = int(begin(states, i, self._settings, self._weights, work))
@@ -180,9 +168,8 @@ class ChampionAgent(BatchAgent):
 
     def _spent(self, work: Workspace, began: float) -> float:
         """The share of the budget that is spent."""
-        if self._effort is not None:
+        if self._seconds is None:
             return float(work.effort[0]) / self._effort
-        assert self._seconds is not None
         return (perf_counter() - began) / self._seconds
 
     def _analyses(self, game: Game, work: Workspace) -> Iterator[list[ScoreLine]]:
@@ -229,26 +216,11 @@ def load(
     nodes: int | None = None,
     seconds: float | None = None,
 ) -> Agent:
-    """The agent of a value's checkpoint; it searches if there is a budget, or it comes with the package.
-
-    Args:
-        path: The folder.
-        seed: The seed of the decks that it draws, ``0 ... 2**64 - 1``; None for fresh ones.
-        level: The name of a budget, one of :data:`LEVELS`; :data:`INSTANT` does not search.
-        nodes: Instead, the effort; see :class:`ChampionAgent`.
-        seconds: Instead, the seconds of a move.
-
-    Raises:
-        FileNotFoundError: There is no checkpoint.
-        ValueError: It is damaged, of another game, version or kind of policy; or the budget is not allowed.
-    """
-    given = check_budget(level=level, nodes=nodes, seconds=seconds)
-    if level is not None:
-        check_one_of(level, LEVELS, "level")
+    """The agent of a value's checkpoint; it searches if there is a budget, or it comes with the package."""
+    budget = check_budget(level=level, nodes=nodes, seconds=seconds)
     weights, _ = read_value(Path(path))
-    name = spec_of(Path(path).name, **given)
-    if level == INSTANT or not (given or is_shipped(path)):
+    name = spec_of(Path(path).name, **budget)
+    if level == INSTANT or not (budget or is_shipped(path)):
         return ValueAgent(weights, name)
-    if seconds is None and nodes is None:
-        nodes = LEVELS[level or DEFAULT_LEVEL]
-    return ChampionAgent(weights, name, effort=nodes, seconds=seconds, seed=seed)
+    effort = nodes or LEVELS[level or DEFAULT_LEVEL]
+    return ChampionAgent(weights, name, effort=effort, seconds=seconds, seed=seed)

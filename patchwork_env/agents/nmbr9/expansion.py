@@ -15,7 +15,7 @@ import numpy.typing as npt
 from patchwork_env.agents.compiled import copy
 from patchwork_env.agents.nmbr9 import features, fits
 from patchwork_env.agents.nmbr9.fits import Record, Tile
-from patchwork_env.agents.nmbr9.greedy import MOST_PLACEMENTS, Placements, list_placements
+from patchwork_env.agents.nmbr9.greedy import MOST_PLACEMENTS, list_placements
 from patchwork_env.agents.nmbr9.value import (
     Buffer,
     Weights,
@@ -32,16 +32,17 @@ from patchwork_env.nmbr9.engine import (
     MAX_LEVELS,
     NUM_MAPS,
     LegalSet,
+    Levels,
     digit_to_place,
     legal,
     num_placed,
+    paint,
 )
 from patchwork_env.nmbr9.state import NO_DIGIT, States
 from patchwork_env.nmbr9.tables import FOOTPRINTS, HEIGHTS, SIZES
 
 LIKELY = 16
-"""The number of placements on each level that are likely enough: values are learned from play among that
-many."""
+"""The number of placements on each level among which values are learned from play."""
 MOST_CONTACT = 40
 """The most contact of a placement; no tile has a longer outline."""
 
@@ -49,29 +50,19 @@ _U, _U1 = np.uint64, np.uint64(1)
 
 
 class Expansion(NamedTuple):
-    """The successors of a position, and the buffers of one thread to evaluate them.
+    """The successors of a position, as many as :func:`expand` returns, and the buffers of one thread."""
 
-    Attributes:
-        actions: int64, ascending; as many entries count as :func:`expand` returns.
-        values: float32, the points of each action plus those expected of the tiles to come.
-        levels: int64, the level of each action.
-        contacts: int64, the contact of each action.
-        histogram: int64 ``(MAX_LEVELS + 1, MOST_CONTACT + 1)``, the number of actions by level and contact.
-        maps: The legal set.
-        buffer: The buffer of the network.
-    """
-
-    actions: npt.NDArray[np.int64]
-    values: Floats
+    actions: npt.NDArray[np.int64]  # ascending
+    values: Floats  # the points of each action plus those expected of the tiles to come
     levels: npt.NDArray[np.int64]
     contacts: npt.NDArray[np.int64]
-    histogram: npt.NDArray[np.int64]
+    histogram: npt.NDArray[np.int64]  # by level and contact, the number of actions
     maps: LegalSet
     buffer: Buffer
 
 
 def new_expansion() -> Expansion:
-    """Buffers for one thread."""
+    """The successors of no position."""
     return Expansion(
         np.empty(MOST_PLACEMENTS, np.int64),
         np.empty(MOST_PLACEMENTS, np.float32),
@@ -87,8 +78,7 @@ def new_expansion() -> Expansion:
 def expand(states: States, i: int, width: int, weights: Weights, expansion: Expansion) -> int:
     """Evaluates the placements of the current player, whose next tile is known; returns their number.
 
-    Of each level, the ``width`` placements with the most contact are evaluated, and all that tie with the
-    last.
+    Evaluated are those on each level with the most contact, ``width`` of them and all that tie with the last.
     """
     buffer = expansion.buffer[0]
     player = int(states[i]["current_player"])
@@ -132,7 +122,7 @@ def write_solo_game(states: States, i: int, order: int, game: States) -> int:
 
 @kernel
 def best_action(expansion: Expansion, count: int) -> int:
-    """The index of the action with the highest value among the first ``count``; ties go to the first."""
+    """The index of the first action with the highest value among the first ``count``."""
     best, most = 0, -math.inf
     for k in range(count):
         if expansion.values[k] > most:
@@ -141,11 +131,24 @@ def best_action(expansion: Expansion, count: int) -> int:
 
 
 @kernel
+def list_all(states: States, i: int, expansion: Expansion) -> int:
+    """Lists the placements of a legal set with their levels and contacts; returns their number."""
+    painted = expansion.buffer[0]["levels"]
+    number = paint(states, i, states[i]["current_player"], painted)
+    return _list(painted, number, digit_to_place(states, i), expansion)
+
+
+@kernel(inline=True)
+def _list(painted: Levels, number: int, digit: int, expansion: Expansion) -> int:
+    actions, levels, contacts = expansion.actions, expansion.levels, expansion.contacts
+    return list_placements(painted, number, digit, expansion.maps, actions, levels, contacts)
+
+
+@kernel
 def _list_likely(buffer: Record, number: int, digit: int, width: int, expansion: Expansion) -> int:
     """Lists the legal actions with the most contact on each level; returns their number."""
     histogram, contacts, levels = expansion.histogram, expansion.contacts, expansion.levels
-    found = Placements(expansion.actions, levels, contacts)
-    count = list_placements(buffer["levels"], number, digit, expansion.maps, found)
+    count = _list(buffer["levels"], number, digit, expansion)
     histogram[: number + 1] = 0
     for k in range(count):
         histogram[levels[k], contacts[k]] += 1
@@ -161,10 +164,7 @@ def _list_likely(buffer: Record, number: int, digit: int, width: int, expansion:
 
 @kernel(inline=True)
 def least_contact(histogram: npt.NDArray[np.int64], width: int) -> int:
-    """The contact that ``width`` placements on a level have, or fewer if there are fewer.
-
-    ``histogram`` has the number of placements with each contact.
-    """
+    """The contact that at least ``width`` placements have, or all, from their numbers by contact."""
     least, sum_of = MOST_CONTACT, histogram[MOST_CONTACT]
     while least > 0 and sum_of < width:
         least -= 1
@@ -187,9 +187,9 @@ def _value_with(tile: Tile, placed: int, number: int, left: int, weights: Record
 
 @kernel(inline=True)
 def put(tile: Tile, placed: int, number: int, buffer: Record) -> int:
-    """Puts a tile on the table in a buffer, with all that depends on it but the relief.
+    """Puts a tile on a table of ``placed`` tiles on ``number`` levels; returns the new number of levels.
 
-    There are ``placed`` tiles on ``number`` levels. Returns the number of levels afterwards.
+    All that depends on it follows but the relief.
     """
     piece, level, levels = tile.piece, tile.level, buffer["levels"]
     if level == number:

@@ -14,7 +14,7 @@ next card is exchanged for whichever is to be placed.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
@@ -27,8 +27,8 @@ from patchwork_env.agents.nmbr9.expansion import write_solo_game
 from patchwork_env.agents.nmbr9.fits import Tile
 from patchwork_env.agents.nmbr9.towers import SIDE, Levels, Rating
 from patchwork_env.agents.nmbr9.value import Weights, read_value
-from patchwork_env.agents.specs import check_checkpoint, checkpoint_path, spec_of
-from patchwork_env.core.checks import check_between, check_seed, later_seed
+from patchwork_env.agents.specs import check_budget, check_checkpoint, checkpoint_path, spec_of
+from patchwork_env.core.checks import check_seed, later_seed
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.polyomino import Cell
 from patchwork_env.games import NMBR9
@@ -41,19 +41,14 @@ from patchwork_env.nmbr9.tables import middle
 DEFAULT_WIDTH, MOST_WIDTH = 1000, 999_999
 MOST_PLANS = 4096
 """The number of plans that are remembered, those used last."""
-SHIPPED_VALUE = "nmbr9_champion"
-"""The value of tables, unless a spec names another checkpoint."""
-_FIRST_WIDTH = 16
+_FIRST_WIDTH, _MOST_WIDENING = 16, 16
 _SHARE = 0.6
 """The share of the time left that the next search takes."""
-_MOST_WIDENING = 16
 _NOISE = 4.0
-_FINISHED = 32
-"""The number of towers that are completed."""
-_FINISHING_WIDTH = 32
+_FINISHED, _FINISHING_WIDTH = 32, 32
+"""The number of towers that are completed, and the width of the searches that complete them."""
 _CHUNK = 16
 """The number of towers between two looks at the clock."""
-
 
 Stack = tuple[Tile, ...]
 """Tiles in an order in which they can be placed, their corners counted from any origin."""
@@ -73,13 +68,12 @@ class BeamAgent(Agent):
 
     Args:
         weights: The weights of the value of tables; see :mod:`patchwork_env.agents.nmbr9.value`.
-        name: The name of the agent in tables and messages.
-        width: The width of the search of a plan, 1 to 999,999; see :mod:`patchwork_env.agents.nmbr9.beam`.
+        width: The width of the search of a plan, 1 to 999,999.
         seconds: Instead, the seconds of a plan; the moves that follow it take no time.
         seed: The seed of the noise of searches, ``0 ... 2**64 - 1``; None for 0.
 
     Raises:
-        ValueError: Not exactly one of ``width`` and ``seconds`` is given, or the one given is not allowed.
+        ValueError: Both budgets are set, or the seed is not allowed.
     """
 
     games = (NMBR9,)
@@ -90,21 +84,13 @@ class BeamAgent(Agent):
     def __init__(
         self,
         weights: Weights,
-        name: str = "beam",
         *,
         width: int | None = None,
         seconds: float | None = None,
         seed: int | None = None,
     ) -> None:
-        if (width is None) == (seconds is None):
-            raise ValueError(f"width is {width} and seconds is {seconds}; give exactly one of them")
-        if width is not None:
-            check_between(width, 1, MOST_WIDTH, "width")
-        if seconds is not None and not seconds > 0:
-            raise ValueError(f"seconds is {seconds}; it must be above 0")
-        self.name = name
-        self._weights = weights
-        self._width, self._seconds = width, seconds
+        self.name = spec_of("beam", **check_budget(width=width, seconds=seconds))
+        self._weights, self._width, self._seconds = weights, width or DEFAULT_WIDTH, seconds
         self.reseed(seed)
 
     def reseed(self, seed: int | None = None) -> None:
@@ -125,7 +111,7 @@ class BeamAgent(Agent):
                 f"agent {self.name!r} needs to know the tiles to come: the order must be 'known' or 'free'; "
                 "'nmbr9_champion' plays unknown decks"
             )
-        root = as_solo_game(states, 0)
+        root = as_solo_game(states)
         is_chosen = bool(states[0]["chosen"][states[0]["current_player"]] != NO_DIGIT)
         stack = self._stack(states, root, is_chosen)
         tile = stack[int(root[0]["round"])]
@@ -142,10 +128,7 @@ class BeamAgent(Agent):
         followed = bool(stack) and stack[:placed] == stack_of(root)
         if not followed or (is_chosen and stack[placed].digit != root[0]["deck"][placed]):
             free_from = int(is_chosen) if is_free else None
-            found = plan(
-                root, free_from, self._weights, width=self._width, seconds=self._seconds, seed=self._seed
-            )
-            stack = found.stack
+            stack = plan(root, free_from, self._weights, self._width, self._seconds, self._seed).stack
         self._plans[key] = stack
         self._plans.move_to_end(key)
         while len(self._plans) > MOST_PLANS:
@@ -155,26 +138,15 @@ class BeamAgent(Agent):
 
 def load(
     seed: int | None = None,
-    value: str = SHIPPED_VALUE,
+    value: str = "nmbr9_champion",
     *,
     width: int | None = None,
     seconds: float | None = None,
 ) -> BeamAgent:
-    """The agent of a spec; ``value`` names the checkpoint of its value, or is its path.
-
-    The width is ``DEFAULT_WIDTH`` if no budget is given.
-
-    Raises:
-        FileNotFoundError: There is no checkpoint.
-        ValueError: It is damaged or of another kind, or the budget is not allowed.
-    """
+    """The agent of a spec; ``value`` names the checkpoint of its value, or is its path."""
     path = checkpoint_path(value)
     check_checkpoint(path)
-    weights, _ = read_value(Path(path))
-    name = spec_of("beam", width=width, seconds=seconds)
-    if width is None and seconds is None:
-        width = DEFAULT_WIDTH
-    return BeamAgent(weights, name, width=width, seconds=seconds, seed=seed)
+    return BeamAgent(read_value(Path(path))[0], width=width, seconds=seconds, seed=seed)
 
 
 # --- plans ------------------------------------------------------------------------------------------------
@@ -184,8 +156,7 @@ def plan(
     root: States,
     free_from: int | None,
     weights: Weights,
-    *,
-    width: int | None = None,
+    width: int,
     seconds: float | None = None,
     seed: int = 0,
 ) -> Plan:
@@ -193,8 +164,8 @@ def plan(
 
     Args:
         root: The game, ``(1,)``, as :func:`as_solo_game` makes it.
-        free_from: The number of tiles to come whose order is given: in free order 0, or 1 if the next one is
-            chosen already; None if the order of all is given.
+        free_from: The number of tiles to come whose order is fixed: in free order 0, or 1 if the next one is
+            chosen already; None for all.
         weights: The weights of the value of tables.
         width: The width of a single search.
         seconds: Instead, the seconds of several searches.
@@ -210,35 +181,24 @@ def plan(
         noise = _NOISE if number else 0.0
         return plan_forward(root, width, weights, tiles if free_from is None else free_from, noise, own_seed)
 
-    if width is not None:
+    if end is None:
         return search(width, 0)
-    assert end is not None
-    return max(_searches(search, end), key=lambda found: found.score)
-
-
-def _searches(search: Callable[[int, int], Plan], end: float) -> Iterator[Plan]:
-    """The plans of several searches until a point in time."""
-    width, number = _FIRST_WIDTH, 0
+    plans, width = [], _FIRST_WIDTH
     while True:
         began = perf_counter()
-        yield search(width, number)
+        plans.append(search(width, len(plans)))
         now = perf_counter()
         fitting = int(_SHARE * (end - now) / (now - began) * width)
         if fitting < _FIRST_WIDTH:
-            return
-        width, number = min(fitting, _MOST_WIDENING * width, MOST_WIDTH), number + 1
+            return max(plans, key=lambda found: found.score)
+        width = min(fitting, _MOST_WIDENING * width, MOST_WIDTH)
 
 
 def plan_forward(
     root: States, width: int, weights: Weights, free_from: int, noise: float = 0.0, seed: int = 0
 ) -> Plan:
     """The plan of one search from the next tile to the last; see :func:`.beam.search`."""
-    score, steps = beam.search(root, width, weights, free_from=free_from, noise=noise, seed=seed)
-    final = root.copy()
-    for digit, action in steps:
-        beam.draw(final, 0, digit)
-        engine.apply(final, 0, action)
-    return Plan(score, stack_of(final))
+    return _plan_of(beam.search(root, width, weights, free_from=free_from, noise=noise, seed=seed))
 
 
 def plan_tower(
@@ -246,8 +206,7 @@ def plan_tower(
 ) -> Plan:
     """The plan of one search of towers for an empty table, the best of which are completed.
 
-    It stops when all is done, or at the time ``end`` of :func:`time.perf_counter`. The rating compares
-    towers; the seed is that of the noise.
+    It stops when all is done, or at the time ``end`` of :func:`time.perf_counter`.
     """
     deck = root[0]["deck"][: root[0]["num_cards"]]
     supply = np.bincount(deck, minlength=NUM_DIGITS).astype(np.int64)
@@ -284,28 +243,31 @@ def complete(root: States, stack: Stack, weights: Weights, width: int = _FINISHI
     table = root.copy()
     if not put(table, stack):
         return None
-    if engine.is_over(table, 0):
-        return Plan(int(engine.score(table, 0, 0)), stack_of(table))
-    return plan_forward(table, width, weights, free_from=0)
+    return _plan_of(table) if engine.is_over(table, 0) else plan_forward(table, width, weights, free_from=0)
+
+
+def _plan_of(table: States) -> Plan:
+    """The plan that ends with a complete table."""
+    return Plan(int(engine.score(table, 0, 0)), stack_of(table))
 
 
 # --- stacks -----------------------------------------------------------------------------------------------
 
 
-def as_solo_game(states: States, i: int) -> States:
-    """The current player's table as a game of one player, ``(1,)``, whose order is known.
+def as_solo_game(states: States) -> States:
+    """The current player's table of a game, ``(1,)``, as a game of one player whose order is known.
 
     Its deck begins with the tiles on the table. In free order those left follow, a chosen one first.
     """
-    root, player = empty_states(1), int(states[i]["current_player"])
-    placed = write_solo_game(states, i, KNOWN, root)
-    if states[i]["order"] == FREE:
+    root, player = empty_states(1), int(states[0]["current_player"])
+    placed = write_solo_game(states, 0, KNOWN, root)
+    if states[0]["order"] == FREE:
         left = np.zeros(NUM_DIGITS, np.int64)
-        engine.supply(states, i, player, left)
+        engine.supply(states, 0, player, left)
         on_table = root[0]["piece"][0, :placed] // NUM_TURNS
         root[0]["deck"][: root[0]["num_cards"]] = [*on_table, *np.repeat(np.arange(NUM_DIGITS), left)]
-        if states[i]["chosen"][player] != NO_DIGIT:
-            beam.draw(root, 0, states[i]["chosen"][player])
+        if states[0]["chosen"][player] != NO_DIGIT:
+            beam.draw(root, 0, states[0]["chosen"][player])
     return root
 
 

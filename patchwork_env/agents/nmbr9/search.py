@@ -32,52 +32,32 @@ MOST_CANDIDATES = 64
 
 
 class RolloutSettings(NamedTuple):
-    """The settings of rollouts.
+    """The settings of rollouts; the defaults are those of ``research/nmbr9_search``."""
 
-    Attributes:
-        candidates: The number of placements that are tried at first.
-        root_width: The number of placements of each level that may become candidates; see the function
-            ``expand`` of :mod:`patchwork_env.agents.nmbr9.expansion`.
-        width: The number of placements of each level that rollouts choose from.
-        depth: The number of tiles that a rollout places by the value after the candidate.
-    """
-
-    candidates: int
-    root_width: int
-    width: int
-    depth: int
+    candidates: int = 12  # placements that are tried at first
+    root_width: int = 32  # placements of each level that may become candidates
+    width: int = 4  # placements of each level that rollouts choose from
+    depth: int = 3  # tiles that a rollout places by the value after the candidate
 
 
-SETTINGS = RolloutSettings(candidates=12, root_width=32, width=4, depth=3)
-"""The settings that measurements found to be good; see ``research/nmbr9_search``."""
+SETTINGS = RolloutSettings()
 
 
 class Workspace(NamedTuple):
-    """The buffers of one search.
+    """The buffers of one search."""
 
-    Attributes:
-        actions: int64, the candidates that are still considered, and behind them those that are not.
-        sums: float64, the sum of the results of the rollouts of each candidate.
-        rollouts: int64 ``(1,)``, the number of rollouts of each candidate that is considered.
-        effort: int64 ``(1,)``, the number of placements evaluated so far.
-        root: The position as a game of one player.
-        game: The game of a rollout.
-        order: uint8, the cards to come, in the order in which they come first in a row of decks.
-        expansion: The successors of a position.
-    """
-
-    actions: npt.NDArray[np.int64]
-    sums: npt.NDArray[np.float64]
-    rollouts: npt.NDArray[np.int64]
-    effort: npt.NDArray[np.int64]
-    root: States
-    game: States
-    order: npt.NDArray[np.uint8]
+    actions: npt.NDArray[np.int64]  # the candidates that are still considered, then those that are not
+    sums: npt.NDArray[np.float64]  # of the results of the rollouts of each candidate
+    rollouts: npt.NDArray[np.int64]  # (1,), of each candidate that is considered
+    effort: npt.NDArray[np.int64]  # (1,), the placements evaluated so far
+    root: States  # the position as a game of one player
+    game: States  # that of a rollout
+    order: npt.NDArray[np.uint8]  # the cards to come, as they come first in a row of decks
     expansion: Expansion
 
 
 def new_workspace() -> Workspace:
-    """A workspace for one thread."""
+    """The buffers of one thread."""
     return Workspace(
         np.empty(MOST_CANDIDATES, np.int64),
         np.empty(MOST_CANDIDATES, np.float64),

@@ -13,7 +13,7 @@ from patchwork_env.agents.nmbr9 import beam, plans
 from patchwork_env.agents.nmbr9.beam import search
 from patchwork_env.agents.nmbr9.plans import Plan, as_solo_game, plan
 from patchwork_env.agents.nmbr9.value import empty_weights, read_value
-from patchwork_env.nmbr9 import Game
+from patchwork_env.nmbr9 import Game, engine
 from patchwork_env.nmbr9.actions import choose_action
 
 pytestmark = pytest.mark.bounds
@@ -81,23 +81,24 @@ def test_decks_of_a_batch_keep_their_plans(monkeypatch) -> None:
 def test_looking_ahead_is_worth_many_points(weights) -> None:
     def mean(width: int) -> float:
         roots = [Game(seed=seed, order="known").state for seed in range(6)]
-        return float(np.mean([search(root, width, weights, free_from=20)[0] for root in roots]))
+        ends = [search(root, width, weights, free_from=20) for root in roots]
+        return float(np.mean([engine.score(end, 0, 0) for end in ends]))
 
     assert mean(100) > mean(1) + 15 > 90
 
 
 def test_noise_and_seed_make_other_plans_and_the_same_ones_again(weights) -> None:
     root = Game(seed=8, order="known").state
-    found = [search(root, 5, weights, free_from=20, noise=8.0, seed=seed)[1].tolist() for seed in (1, 2, 1)]
+    found = [search(root, 5, weights, free_from=20, noise=8.0, seed=seed).tobytes() for seed in (1, 2, 1)]
     assert found[0] == found[2] != found[1]
 
 
 @pytest.mark.parametrize("settings", [{"order": "known"}, SMALL_FREE], ids=str)
 def test_time_is_kept(settings, weights) -> None:
-    root = as_solo_game(Game(seed=2, **settings).state, 0)
+    root = as_solo_game(Game(seed=2, **settings).state)
     free_from = 0 if settings["order"] == "free" else None
     narrow = plan(root, free_from, weights, width=4)
-    found = plan(root, free_from, weights, seconds=0.5)
+    found = plan(root, free_from, weights, 4, seconds=0.5)
     assert found.score > narrow.score / 2
     assert len(found.stack) == root[0]["num_rounds"]
 
@@ -117,7 +118,7 @@ def test_the_searches_of_a_plan_have_seeds_of_their_own(monkeypatch) -> None:
     monkeypatch.setattr(plans, "plan_tower", plan_tower)
     for free_from in (None, 0):
         monkeypatch.setattr(plans, "perf_counter", itertools.count().__next__)
-        plan(Game(order="known").state, free_from, empty_weights(), seconds=4, seed=2**64 - 1)
+        plan(Game(order="known").state, free_from, empty_weights(), 4, seconds=4, seed=2**64 - 1)
     assert seeds == [2**64 - 1, 0] * 2
 
 
@@ -134,7 +135,7 @@ def test_unknown_decks_are_refused_with_the_name_of_who_plays_them() -> None:
     [
         ("beam:width=0", "option 'width' of agent 'beam' is '0'; it must be an integer of 1 to 999999"),
         ("beam:seconds=0", "option 'seconds' of agent 'beam' is '0'; it must be a number above 0"),
-        ("beam:width=3,seconds=1", "width is 3 and seconds is 1.0; give exactly one of them"),
+        ("beam:width=3,seconds=1", r"the budgets are width=3 and seconds=1\.0; give one of them"),
         ("beam:value=champion", "patchwork"),
     ],
 )

@@ -53,7 +53,7 @@ def test_towers_can_be_built_by_the_rules_and_have_their_score(search: towers.Se
     for tiles in range(1, 21):
         for slot in range(int(search.pools.sizes[tiles])):
             stack = from_tower(towers.levels_of(search, tiles, slot))
-            table = as_solo_game(Game(order="free").state, 0)
+            table = as_solo_game(Game(order="free").state)
             assert len(stack) == tiles
             assert put(table, stack)
             assert engine.score(table, 0, 0) == search.nodes[tiles, slot]["score"]
@@ -71,7 +71,7 @@ def test_what_obeys_no_rule_is_not_put_on_a_table(search: towers.Search) -> None
         stack[0]._replace(level=top.level),
     ]
     for wrong in shifted:
-        assert not put(as_solo_game(Game(order="free").state, 0), (*stack[:-1], wrong))
+        assert not put(as_solo_game(Game(order="free").state), (*stack[:-1], wrong))
 
 
 @pytest.mark.parametrize(("max_digit", "copies", "tiles", "best"), [(6, 1, 4, 7), (9, 2, 3, 9)])

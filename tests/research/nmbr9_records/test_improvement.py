@@ -18,7 +18,7 @@ PAIR = np.full(10, 2, np.int64)
 
 def test_improvements_are_better_each_time() -> None:
     weights, _ = read_value(agents.path_of("nmbr9_champion"))
-    root, rng = as_solo_game(Game(order="free", max_digit=5, deck_size=7).state, 0), np.random.default_rng(3)
+    root, rng = as_solo_game(Game(order="free", max_digit=5, deck_size=7).state), np.random.default_rng(3)
     first = plan(root, 0, weights, width=2)
     scores = [found.score for found in improvements(root, first, 20, weights, rng, rounds=6)]
     assert scores == sorted(set(scores))
@@ -41,7 +41,7 @@ def test_levels_that_are_kept_end_all_towers(stack: Stack) -> None:
     last = int(np.flatnonzero(again.pools.sizes)[-1])
     levels = towers.levels_of(again, last, 0)
     assert levels[-len(upper) :] == upper
-    assert put(as_solo_game(Game(order="free").state, 0), from_tower(levels))
+    assert put(as_solo_game(Game(order="free").state), from_tower(levels))
 
 
 def test_without_a_tile_nothing_rests_on_it(stack: Stack) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from patchwork_env.agents.nmbr9.partner import (
+    BEGINNER,
     CHAMPION_NODES,
-    EYES,
     HABITS,
     NUM_SEEDS,
-    Eye,
     choose_by_eye,
     choose_by_value,
 )
@@ -27,16 +26,16 @@ def name_of(level: int) -> str:
 
 def _level(level: int) -> Export:
     habits = HABITS[level]
-    export = _by_eye(habits, EYES[level]) if level in EYES else _by_value(habits)
+    export = _by_eye(habits) if level == BEGINNER else _by_value(habits)
     export.__name__ = name_of(level)
     return export
 
 
-def _by_eye(habits: Habits, eye: Eye) -> Export:
+def _by_eye(habits: Habits) -> Export:
     def choose() -> int:
         here = room()
-        buffers, candidates = here.eye_buffers, here.candidates
-        choose_by_eye(here.states, habits, eye, buffers, candidates, here.streams, here.chosen)
+        expansion, candidates = here.work.expansion, here.candidates
+        choose_by_eye(habits, expansion, candidates, here.states, here.streams, here.chosen)
         return here.chosen[0]
 
     return choose
@@ -46,7 +45,7 @@ def _by_value(habits: Habits) -> Export:
     def choose() -> int:
         here = room()
         expansion, candidates = here.work.expansion, here.candidates
-        choose_by_value(here.states, habits, here.weights, expansion, candidates, here.streams, here.chosen)
+        choose_by_value(habits, here.weights, expansion, candidates, here.states, here.streams, here.chosen)
         return here.chosen[0]
 
     return choose

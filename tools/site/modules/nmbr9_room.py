@@ -8,7 +8,7 @@ import numpy as np
 
 from patchwork_env.agents.compiled import aligned_record
 from patchwork_env.agents.nmbr9 import search
-from patchwork_env.agents.nmbr9.partner import Buffers, new_buffers, new_candidates
+from patchwork_env.agents.nmbr9.partner import new_candidates
 from patchwork_env.agents.nmbr9.value import WEIGHTS
 from patchwork_env.agents.partner import Candidates
 from patchwork_env.core.random import Streams
@@ -29,7 +29,6 @@ class Room(NamedTuple):
         actions: int16, legal actions.
         supply: int64 ``(10,)``, how many tiles of each digit a player in free order may still choose.
         chosen: int64 ``(1,)``, the action of an agent.
-        eye_buffers: What a beginner judges with.
         candidates: The placements that a level for people considers.
         work: What searches need.
         weights: The weights of the value.
@@ -41,7 +40,6 @@ class Room(NamedTuple):
     actions: Any
     supply: Any
     chosen: Any
-    eye_buffers: Buffers
     candidates: Candidates
     work: search.Workspace
     weights: Any
@@ -56,7 +54,6 @@ MEMORY = Memory(
         np.zeros(NUM_ACTIONS, np.int16),
         np.zeros(NUM_DIGITS, np.int64),
         np.zeros(1, np.int64),
-        new_buffers(),
         new_candidates(),
         search.new_workspace(),
         aligned_record(WEIGHTS),
