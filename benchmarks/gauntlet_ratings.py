@@ -20,6 +20,7 @@ import numpy as np
 
 from patchwork_env import __version__
 from patchwork_env.core.files import write_text
+from patchwork_env.core.names import aligned
 from patchwork_env.core.progress import Bar
 from patchwork_env.core.threads import usable_cores
 from patchwork_env.games import PATCHWORK
@@ -38,7 +39,6 @@ from patchwork_env.learning.evaluation.results import MatchResult, wins_by_set_u
 from patchwork_env.learning.evaluation.runners import AGENT, OPPONENT, Match
 from patchwork_env.learning.evaluation.statistics import Floats
 from patchwork_env.learning.evaluation.store import open_store
-from patchwork_env.learning.evaluation.tables import aligned
 from patchwork_env.learning.evaluation.tournament import Tournament
 from patchwork_env.learning.reports.tournament_plots import write_results
 from patchwork_env.learning.system.machine import describe_setup, made_with

@@ -2,15 +2,11 @@
 
 A spec such as ``"greedy"``, ``"mcts:seconds=1"``, ``"champion:fast"`` or ``"runs/quick/final"`` is the same
 string in :func:`load`, on the command line, in a configuration file and as a Gymnasium opponent. Agents play
-one game or several, as :attr:`Agent.games` says, and refuse what they do not play. :func:`register` makes an
-agent of one's own a spec.
+one game or several, as :attr:`Agent.games` says. :func:`register` makes an agent of one's own a spec.
 
-- :mod:`~patchwork_env.agents.base` says what an agent is, and what holds for threads;
-- :mod:`~patchwork_env.agents.specs` reads specs and knows what they name;
-- :mod:`~patchwork_env.agents.checkpoints` has policies on disk;
-- :mod:`~patchwork_env.agents.program` asks other programs;
-- ``agents/patchwork`` and ``agents/nmbr9`` have the agents of a game;
-- every folder in ``shipped/`` is a checkpoint that comes with the package and has the folder's name.
+:mod:`~patchwork_env.agents.base` defines agents, :mod:`~patchwork_env.agents.specs` reads specs,
+``agents/patchwork`` and ``agents/nmbr9`` have the agents of a game, and every folder in ``shipped/`` is a
+checkpoint that comes with the package and has the folder's name.
 """
 
 from __future__ import annotations
@@ -93,36 +89,29 @@ def as_agent(
         game: The game that the agent must play, such as ``"patchwork"``; None for any.
 
     Raises:
-        ValueError: ``agent`` is none of these, or does not play the game; or see :func:`load`.
-        FileNotFoundError: See :func:`load`.
-        ModuleNotFoundError: See :func:`load`.
+        ValueError: ``agent`` is none of these, or does not play the game; for other errors see :func:`load`.
     """
-    found = _as_agent(agent, seed)
+    if isinstance(agent, str | os.PathLike):
+        agent = load(agent, seed)
+    elif isinstance(agent, type):
+        raise ValueError(
+            f"{short_repr(agent)} is a class, not an agent; give an object of it, such as {agent.__name__}()"
+        )
+    elif callable(agent) and not isinstance(agent, Agent):
+        agent = CallableAgent(agent)
+    elif not isinstance(agent, Agent):
+        raise ValueError(
+            f"{short_repr(agent)} is no agent: give a spec, an Agent or a function from a game to an action"
+        )
     if game is not None:
-        found.check_game(game)
-    return found
+        agent.check_game(game)
+    return agent
 
 
 def as_agents(agents: Any, seed: int | None = None, game: str | None = None) -> list[Agent]:
     """The agents of a list or tuple, or of a single one, each as :func:`as_agent` takes it."""
     listed = agents if isinstance(agents, list | tuple) else [agents]
     return [as_agent(agent, seed, game) for agent in listed]
-
-
-def _as_agent(agent: str | os.PathLike[str] | Agent | Callable[..., Any], seed: int | None) -> Agent:
-    if isinstance(agent, Agent):
-        return agent
-    if isinstance(agent, str | os.PathLike):
-        return load(agent, seed)
-    if isinstance(agent, type):
-        raise ValueError(
-            f"{short_repr(agent)} is a class, not an agent; give an object of it, such as {agent.__name__}()"
-        )
-    if callable(agent):
-        return CallableAgent(agent)
-    raise ValueError(
-        f"{short_repr(agent)} is no agent: give a spec, an Agent or a function from a game to an action"
-    )
 
 
 def analyse(game: Any, agent: str | os.PathLike[str] | Agent = ANALYST, k: int | None = None) -> Analysis:
@@ -138,7 +127,6 @@ def analyse(game: Any, agent: str | os.PathLike[str] | Agent = ANALYST, k: int |
 
     Raises:
         ValueError: The game is over, the agent cannot analyse, or ``k`` is below 1; or see :func:`load`.
-        FileNotFoundError: See :func:`load`.
     """
     from patchwork_env.agents import analysis
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 from patchwork_env.agents.base import Agent, record_of
 from patchwork_env.core.checks import check_at_least_one
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.names import counted
+from patchwork_env.core.names import aligned, counted
 
 Source = Literal["exact", "search", "value"]
 _SOURCES = {
@@ -18,45 +18,27 @@ _SOURCES = {
     "search": "by as many simulations as there are visits",
     "value": "at a glance at the position after the move",
 }
-
-_MOST_ROWS = 20
-_MOST_WORDS = 6
-"""The most moves, and the most words of a line, that a text shows."""
+_MOST_ROWS, _MOST_WORDS = 20, 6
+"""The most moves, and the most words of a line, in a text."""
 
 
 class Line(NamedTuple):
-    """The result of a search for one action of the player to move.
-
-    Attributes:
-        action: The action.
-        visits: The number of simulations that began with it.
-        margin: The expected final margin, in points, for that player.
-        win: The probability that this player wins.
-        exact: Whether both are exact, as far as they depend on actions that the search considered.
-        variation: The line of play that the search considers best, from the action on.
-    """
+    """The result of a search for one action of the player to move."""
 
     action: int
-    visits: int
-    margin: float
-    win: float
-    exact: bool
-    variation: tuple[int, ...]
+    visits: int  # simulations that began with it
+    margin: float  # the expected final margin, in points
+    win: float  # the probability to win
+    exact: bool  # whether both are exact, as far as they depend on actions that the search considered
+    variation: tuple[int, ...]  # the best line of play, from the action on
 
 
 class ScoreLine(NamedTuple):
-    """The result of a search for one action of the player to move, in a game played for points.
-
-    Attributes:
-        action: The action.
-        visits: The number of simulations that began with it.
-        score: The expected final score of that player.
-        exact: Whether that is the score for sure.
-    """
+    """The result of a search for one action of the player to move, in a game played for points."""
 
     action: int
     visits: int
-    score: float
+    score: float  # the expected final score
     exact: bool
 
 
@@ -100,8 +82,8 @@ class AnalysedMove:
         margin: The expected final margin, in points.
         win: The probability to win, 0-1.
         visits: The number of simulations that began with the move.
-        source: ``"exact"``: the ending is solved, as far as it depends on moves that the search considered;
-            ``"search"``: the figures are those of the simulations; ``"value"``: those of the learned value.
+        source: Where both come from: ``"exact"``, a solved ending, as far as it depends on moves that the
+            search considered; ``"search"``, the simulations; or ``"value"``, the learned value alone.
         line: The line of play that the search considers best, from the move on, in notation.
         alike: The other legal moves that lead to the same position up to turns and flips of the quilt.
     """
@@ -173,9 +155,11 @@ class Analysis:
         return self.text()
 
     def __repr__(self) -> str:
-        best, number = self.best, counted(self.num_legal, "legal move")
-        said = f"{best.move} of {number}, margin {best.margin:+.1f}, wins {best.win:.1%}"
-        return f"<Analysis by {self.agent}: {said}>"
+        best, moves = self.best, counted(self.num_legal, "legal move")
+        return (
+            f"<Analysis by {self.agent}: {best.move} of {moves}, margin {best.margin:+.1f}, "
+            f"wins {best.win:.1%}>"
+        )
 
     def _repr_html_(self) -> str:
         """What notebooks show."""
@@ -229,9 +213,4 @@ def _table(moves: Sequence[AnalysedMove]) -> list[str]:
         figures = f"{entry.margin:+.1f}", f"{entry.win:.1%}", f"{entry.visits:,}"
         alike = f"{len(entry.alike)}" if entry.alike else "-"
         rows.append((entry.move, *figures, entry.source, alike, " ".join(entry.line[:_MOST_WORDS]) + more))
-    columns = []
-    for number, column in enumerate(zip(*rows, strict=True)):
-        width = max(map(len, column))
-        is_words = number in (0, 4, 6)
-        columns.append([cell.ljust(width) if is_words else cell.rjust(width) for cell in column])
-    return ["  ".join(row).rstrip() for row in zip(*columns, strict=True)]
+    return aligned(rows, left=(0, 4, 6))

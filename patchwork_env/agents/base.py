@@ -28,7 +28,7 @@ _SERIALIZED = ("act", "act_batch", "reseed")
 
 
 def serialized(method: Callable[Concatenate[_A, _P], _R]) -> Callable[Concatenate[_A, _P], _R]:
-    """Makes a method of an agent wait for all others that are serialized, whichever threads call them."""
+    """Makes a method of an agent wait for the other serialized ones, whichever threads call them."""
 
     @functools.wraps(method)
     def in_turn(self: _A, /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -41,10 +41,9 @@ def serialized(method: Callable[Concatenate[_A, _P], _R]) -> Callable[Concatenat
 class Agent(ABC):
     """Chooses an action for the current player of a game.
 
-    **Threads.** One agent may be used by several threads at once. Calls of :meth:`act`, :meth:`act_batch` and
-    :meth:`reseed` take turns, in every subclass, so each of them does what it would do alone. For agents that
-    draw random numbers or remember earlier moves, the order of the calls counts as ever. To play in parallel,
-    give each thread an agent of its own: ``copy.deepcopy(agent)``, or load it again.
+    **Threads.** Several threads may use one agent at once: calls of :meth:`act`, :meth:`act_batch` and
+    :meth:`reseed` take turns. To play in parallel, give each thread an agent of its own:
+    ``copy.deepcopy(agent)``, or load it again.
 
     **Interrupts.** After Ctrl-C an agent is as it was before the call, or as it is after it: random numbers
     and memories of earlier moves change together, when the call has an answer.
@@ -79,7 +78,7 @@ class Agent(ABC):
                 setattr(cls, name, serialized(cls.__dict__[name]))
 
     def __getstate__(self) -> dict[str, Any]:
-        """The attributes but the lock and the workspace: copies and pickles get their own."""
+        """The attributes; copies and pickles get a lock and a workspace of their own."""
         return self.__dict__.copy()
 
     @abstractmethod
@@ -97,9 +96,8 @@ class Agent(ABC):
         """Legal actions for many games, as :meth:`act` would choose them one after the other.
 
         Args:
-            states: Records ``(n,)`` of one of :attr:`games`, which are left as they were; ``state.py`` of
-                each game describes them. Their type says which game it is. They are trusted to be states of
-                games: ``Game.check_states`` checks records from outside.
+            states: Records ``(n,)`` of one of :attr:`games`, which are left as they were. They are trusted to
+                be states of games: ``Game.check_states`` checks records from outside.
 
         Returns:
             int64 ``(n,)``.
@@ -131,9 +129,8 @@ class Agent(ABC):
 
     def check_game(self, game: str) -> None:
         """Raises ValueError if the agent does not play the game of a name, such as ``"patchwork"``."""
-        if not isinstance(game, str) or game not in self.games:
-            given = game[:60] if isinstance(game, str) else short_repr(game)
-            raise ValueError(f"agent {self.name!r} plays {' and '.join(self.games)}, not {given}")
+        if game not in self.games:
+            raise ValueError(f"agent {self.name!r} plays {' and '.join(self.games)}, not {str(game)[:60]}")
 
     def check_states(self, states: States) -> str:
         """The name of the game that records are of.
@@ -141,10 +138,9 @@ class Agent(ABC):
         Raises:
             ValueError: The agent does not play this game, or one of the games is over.
         """
-        rules = rules_of(states)
-        self.check_game(rules.name)
-        _check_running(states, rules)
-        return rules.name
+        game = check_running(states).name
+        self.check_game(game)
+        return game
 
     def __repr__(self) -> str:
         return f"<agent {self.name}>"
@@ -163,13 +159,7 @@ class BatchAgent(Agent):
 
 
 class SamplingAgent(BatchAgent):
-    """An agent with a policy, from which it can draw its actions.
-
-    Args:
-        name: The name of the agent in tables and messages.
-        sample: Whether to draw from the policy.
-        seed: The seed of the draws, ``0 ... 2**64 - 1``; None for fresh ones.
-    """
+    """An agent with a policy, from which it draws its actions if ``sample`` is true, with a seed."""
 
     def __init__(self, name: str, sample: bool, seed: int | None) -> None:
         self.name, self.sample = name, sample
@@ -188,13 +178,11 @@ def record_of(game: Any) -> States:
         raise ValueError(f"a game is an object of the class Game, not {short_repr(game)}") from None
 
 
-def check_running(states: States) -> None:
-    """Raises ValueError if one of the games is over."""
-    _check_running(states, rules_of(states))
-
-
-def _check_running(states: States, rules: Rules) -> None:
+def check_running(states: States) -> Rules:
+    """The rules of games; ValueError if one of them is over."""
+    rules = rules_of(states)
     finished = int(loop(first_finished, rules)(states))
     if finished >= 0:
         which = f"game {finished} of the batch" if len(states) > 1 else "the game"
         raise ValueError(f"{which} is over; an agent acts only in games that go on")
+    return rules

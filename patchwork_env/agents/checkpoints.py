@@ -29,8 +29,6 @@ NETWORK, MASKABLE_PPO, VALUE = "network", "maskable_ppo", "value"
 """Kinds of policies, as checkpoints call them."""
 SHIPPED_FOLDER = Path(__file__).parent / "shipped"
 """The checkpoints that come with the package; each has the name of its folder."""
-_MOST_PROBLEMS = 3
-"""How many arrays that do not fit a message lists."""
 
 Shapes = Mapping[str, tuple[int, ...]]
 """The shapes of arrays by name."""
@@ -54,10 +52,10 @@ def write_checkpoint(
     Args:
         folder: The folder of the checkpoint; :func:`patchwork_env.core.files.write_folder` makes one.
         game: The name of the game that the policy plays.
-        kind: The kind of policy, which says what can play it; see :func:`patchwork_env.agents.load`.
-        network: The sizes from which the network is built; JSON.
+        kind: The kind of policy, which decides what can play it.
+        network: The sizes of the network; JSON.
         weights: Its arrays or tensors by name.
-        info: Facts to keep on how the policy was made; JSON.
+        info: Facts on how the policy was made; JSON.
     """
     description = {"format": FORMAT, "version": VERSION, "game": game, "policy": kind}
     description |= {"network": dict(network), "info": dict(info or {})}
@@ -80,8 +78,8 @@ def read_description(folder: Path, game: str | None = None, kind: str | None = N
 
     Args:
         folder: The folder of the checkpoint.
-        game: The name of the game that the checkpoint must be for; None for any.
-        kind: The kind of policy that the checkpoint must hold; None for any.
+        game: The game that the checkpoint must be for; None for any.
+        kind: The kind of policy that it must hold; None for any.
 
     Raises:
         FileNotFoundError: There is no such file.
@@ -140,10 +138,7 @@ def read_arrays(folder: Path, shapes: Shapes, what: str) -> dict[str, npt.NDArra
         problems = [one_line(str(error))]
     problems = problems or [f"{name} is not finite" for name in not_finite(arrays)]
     if problems:
-        more = "; …" if len(problems) > _MOST_PROBLEMS else ""
-        raise ValueError(
-            f"{path} does not hold the weights of {what}: {'; '.join(problems[:_MOST_PROBLEMS])}{more}"
-        )
+        raise ValueError(f"{path} does not hold the weights of {what}: {'; '.join(problems[:3])}")
     return arrays
 
 
@@ -153,12 +148,7 @@ def not_finite(arrays: Mapping[str, npt.NDArray[np.float32]]) -> list[str]:
 
 
 def _differences(found: Mapping[str, str], needed: Mapping[str, str]) -> list[str]:
-    """Phrases that say in which arrays two headers, types and shapes by name, differ."""
-    missing = [f"{name} is missing" for name in needed if name not in found]
+    """The differences between two headers, types and shapes by name, in words."""
+    wrong = [(name, found.get(name, "missing"), text) for name, text in needed.items()]
     unknown = [f"{short_repr(name)} is unknown" for name in found if name not in needed]
-    other = [
-        f"{name} is {found[name]}, not {text}"
-        for name, text in needed.items()
-        if found.get(name, text) != text
-    ]
-    return missing + unknown + other
+    return [f"{name} is {text}, not {right}" for name, text, right in wrong if text != right] + unknown

@@ -1,7 +1,7 @@
-"""What compiled values of any game have in common: weights as records of arrays, in memory and on disk.
+"""Compiled values of any game: weights as records of arrays, in memory and in checkpoints.
 
 Kernels read arrays within records without counting references to them, which would take longer than the
-arithmetic. On disk, values are checkpoints like those of every other policy, without PyTorch.
+arithmetic.
 """
 
 from __future__ import annotations
@@ -25,10 +25,7 @@ LEAK = 1 / 8
 
 
 def record_type(fields: dict[str, tuple[Any, tuple[int, ...]]]) -> np.dtype[np.void]:
-    """A structured type whose fields cross as few cache lines as they can.
-
-    A field that does not fit into what is left of a cache line begins a new one.
-    """
+    """A structured type; a field that does not fit into the rest of a cache line begins a new one."""
     offsets, end = [], 0
     for kind, shape in fields.values():
         item = np.dtype(kind).itemsize
@@ -75,7 +72,7 @@ def random_record(kind: np.dtype[np.void], scales: Mapping[str, float], seed: in
 def write_weights(
     folder: Path, game: str, weights: npt.NDArray[np.void], info: dict[str, Any] | None = None
 ) -> None:
-    """Writes the two files of a value into an existing folder; ``info`` says how it was made."""
+    """Writes the two files of a value into an existing folder."""
     arrays = arrays_of(weights)
     shapes = {name: list(array.shape) for name, array in arrays.items()}
     write_checkpoint(folder, game, VALUE, shapes, arrays, info)
@@ -84,12 +81,7 @@ def write_weights(
 def read_weights(
     folder: Path, game: str, kind: np.dtype[np.void]
 ) -> tuple[npt.NDArray[np.void], dict[str, Any]]:
-    """Reads the weights of a value, one record of ``kind``, and what was remembered of its making.
-
-    Raises:
-        FileNotFoundError: There is no checkpoint.
-        ValueError: It is damaged, of another game, version or kind of policy, of other shapes, or not finite.
-    """
+    """Reads the weights of a value, one record of ``kind``, and the facts on its making."""
     description = read_description(folder, game, VALUE)
     weights = aligned_record(kind)
     shapes = {name: array.shape for name, array in arrays_of(weights).items()}
@@ -111,7 +103,7 @@ def copy(to: Any, source: Any) -> None:
 
 @kernel(inline=True)
 def rectify(numbers: Floats) -> None:
-    """Multiplies negative numbers by ``LEAK``, in place: a leaky rectifier."""
+    """A leaky rectifier, in place."""
     for k in range(len(numbers)):
         numbers[k] = max(numbers[k], np.float32(LEAK) * numbers[k])
 

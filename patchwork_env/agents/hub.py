@@ -1,10 +1,9 @@
 """Checkpoints on the Hugging Face Hub: ``hf:owner/name@revision`` is the one that a repository holds.
 
-A repository is a checkpoint if it holds the two files of one at its top. These two are downloaded, the
-description first, which is checked before the weights follow; nothing else of the repository is looked at.
-They are kept in the cache of ``huggingface_hub``, which is imported when the first of them is asked for and
-reads its own settings: ``HF_TOKEN``, ``HF_HOME``, ``HF_ENDPOINT``, and ``HF_HUB_OFFLINE=1`` for what is in
-the cache alone.
+The two files of a checkpoint at the top of a repository are downloaded, the description first, which is
+checked before the weights follow, and nothing else. They are kept in the cache of ``huggingface_hub``, which
+reads its own settings: ``HF_TOKEN``, ``HF_HOME``, ``HF_ENDPOINT``, and ``HF_HUB_OFFLINE=1`` for the cache
+alone.
 """
 
 from __future__ import annotations
@@ -23,20 +22,17 @@ from patchwork_env.core.documents import one_line
 from patchwork_env.core.extras import from_extra
 from patchwork_env.core.names import short_repr
 
-PREFIX = "hf:"
-"""The beginning of the names of checkpoints on the Hub."""
+PREFIX, FORM = "hf:", "hf:owner/name@revision"
+"""The beginning and the form of names on the Hub; without a revision they stand for the newest one."""
 MOST_BYTES = {CHECKPOINT_FILE: 2**20, WEIGHTS_FILE: 2**28}
-"""The files of a checkpoint, and how large they may be for a download."""
+"""The files of a checkpoint, and the most bytes of each that are downloaded."""
 _LIBRARY = {"library_name": "patchwork-env", "library_version": __version__}
-"""What the Hub is told about who asks."""
-FORM = "hf:owner/name@revision"
-"""How such names look; without a revision they stand for the newest one."""
 _WORD = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,95}"  # no name begins with a dot, so that none leads out of a folder
 _NAME = re.compile(rf"{PREFIX}(?P<repository>{_WORD}/{_WORD})(@(?P<revision>{_WORD}(/{_WORD}){{0,4}}))?")
 
 
 class Snapshot(NamedTuple):
-    """A checkpoint of the Hub that is on this machine: the folder, ``owner/name``, and the commit."""
+    """A checkpoint of the Hub that is on this machine."""
 
     folder: Path
     repository: str
@@ -44,12 +40,12 @@ class Snapshot(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name that stands for this commit for ever."""
+        """The name of this very commit."""
         return f"{PREFIX}{self.repository}@{self.commit}"
 
 
 _found: dict[str, Snapshot] = {}
-"""What names stand for in this process: a repository that changes meanwhile does not change an agent."""
+"""The checkpoints of names in this process, whether their repositories change meanwhile or not."""
 _lock = threading.Lock()
 
 
@@ -59,7 +55,7 @@ def is_on_hub(name: str) -> bool:
 
 
 def repository_of(name: str) -> tuple[str, str | None]:
-    """The repository and the revision, if there is one, of a name; ValueError if it has another form."""
+    """The repository and the revision, if any, of a name; ValueError if it has another form."""
     match = _NAME.fullmatch(name)
     if match is None:
         raise ValueError(f"{short_repr(name, 200)} names nothing on the Hugging Face Hub; write {FORM}")
@@ -69,8 +65,8 @@ def repository_of(name: str) -> tuple[str, str | None]:
 def fetch(name: str) -> Snapshot:
     """The checkpoint of a name, which is downloaded unless the cache has it.
 
-    Within a process a name stands for the same commit from its first use on. For one without a revision a
-    warning tells the commit, by which the same agent can be had again.
+    Within a process a name stands for the same commit from its first use on. Without a revision, a warning
+    names the commit.
 
     Raises:
         ValueError: The name has another form; or the repository holds no checkpoint of this library, or one
@@ -108,7 +104,6 @@ def _download(repository: str, revision: str | None) -> Snapshot:
 
 
 def _file(repository: str, revision: str | None, file: str) -> Path:
-    """A file of a repository on this machine, which is downloaded if it is small enough."""
     hub = _library()
     with _explained(repository, revision, file):
         arguments = {"repo_id": repository, "filename": file, "revision": revision, **_LIBRARY}
@@ -133,30 +128,25 @@ def _explained(repository: str, revision: str | None = None, file: str = "") -> 
     from huggingface_hub import constants, errors
 
     name, where = f"{PREFIX}{repository}", constants.ENDPOINT
+    missing = {
+        errors.GatedRepoError: f"{name} is for those who ask for it: see {where}/{repository}",
+        errors.RepositoryNotFoundError: f"{where} has no repository {repository!r}, or it is private and "
+        "HF_TOKEN gives no access to it",
+        errors.RevisionNotFoundError: f"{name} has no revision {revision!r}",
+        errors.LocalEntryNotFoundError: f"{name} is not in the cache, and HF_HUB_OFFLINE forbids a download",
+        errors.EntryNotFoundError: f"{name} is no checkpoint of this library: it holds no {file}",
+    }
     try:
         yield
-    except errors.GatedRepoError:
-        raise FileNotFoundError(
-            f"{name} is given to those who ask for it: see {where}/{repository}"
-        ) from None
-    except errors.RepositoryNotFoundError:
-        raise FileNotFoundError(
-            f"{where} has no repository {repository!r}, or it is private and HF_TOKEN gives no access to it"
-        ) from None
-    except errors.RevisionNotFoundError:
-        raise FileNotFoundError(f"{name} has no revision {revision!r}") from None
-    except errors.LocalEntryNotFoundError as error:
-        if constants.HF_HUB_OFFLINE:
-            raise FileNotFoundError(
-                f"{name} is not in the cache, and HF_HUB_OFFLINE forbids a download"
-            ) from None
-        reason = one_line(str(error.__cause__ or error))
-        raise ConnectionError(
-            f"{where} cannot be reached, and {name} is not in the cache: {reason}"
-        ) from None
-    except errors.EntryNotFoundError:
-        raise FileNotFoundError(f"{name} is no checkpoint of this library: it holds no {file}") from None
     except (errors.HTTPError, OSError) as error:
+        if isinstance(error, errors.LocalEntryNotFoundError) and not constants.HF_HUB_OFFLINE:
+            reason = one_line(str(error.__cause__ or error))
+            raise ConnectionError(
+                f"{where} cannot be reached, and {name} is not in the cache: {reason}"
+            ) from None
+        for kind, message in missing.items():
+            if isinstance(error, kind):
+                raise FileNotFoundError(message) from None
         raise ConnectionError(f"{where} fails for {name}: {one_line(str(error))}") from None
 
 

@@ -1,7 +1,4 @@
-"""What the policy networks of all games share: sizes, inputs, trunk, and a policy over legal actions.
-
-Needs torch. Lists of legal actions are those of :mod:`~patchwork_env.agents.ragged`.
-"""
+"""What the policy networks of all games share: sizes, inputs, trunk, and a policy over legal actions."""
 
 from __future__ import annotations
 
@@ -26,28 +23,25 @@ MOST_UNITS = 2**16
 MOST_LAYERS = 256
 """The largest number of hidden layers."""
 HEAD_GAIN = 0.01
+"""The gain of layers whose outputs are those of the network."""
 _NEED_FEATURES = ("offers", "lookahead")
 """What networks of Patchwork may do with features."""
 
 
 @dataclass(frozen=True)
 class NetworkConfig:
-    """The sizes of a network, and what it reads.
+    """The sizes of a network, and what it reads; ValueError if they make no network.
 
     Attributes:
         width: The units of each hidden layer of the trunk, at most :data:`MOST_UNITS`.
         depth: The number of hidden layers of the trunk, 1 to :data:`MOST_LAYERS`.
         channels: The channels of the convolutions over boards, at most :data:`MOST_UNITS`; 0 leaves the
             convolutions out, which networks without features need.
-        features: Whether the network reads the features of positions and actions that are counted for it; see
-            the network of each game.
-        offers: Whether a network of Patchwork with features also reads what the patches are worth that are
+        features: Whether the network reads the features of positions and actions; see that of each game.
+        offers: Whether a network of Patchwork with features also reads the worth of the patches that are
             offered after every move.
         lookahead: Whether a network of Patchwork with features also judges every kind of move by its value
             of the position behind it, which takes twice the time.
-
-    Raises:
-        ValueError: A value is none of these.
     """
 
     width: int = 256
@@ -75,17 +69,11 @@ class NetworkConfig:
 
 
 class Inputs(NamedTuple):
-    """The inputs of a network for ``n`` states with ``total`` legal actions.
+    """The inputs of a network for ``n`` states with ``total`` legal actions."""
 
-    Attributes:
-        observations: float32 ``(n, size)``, what the players to move see.
-        rows: int64 ``(total,)``, the state that each legal action belongs to, ascending.
-        actions: int64 ``(total,)``, the legal actions.
-    """
-
-    observations: Tensor
-    rows: Tensor
-    actions: Tensor
+    observations: Tensor  # float32 (n, size), what the players to move see
+    rows: Tensor  # int64 (total,), the state of each legal action, ascending
+    actions: Tensor  # int64 (total,)
 
     def to(self, device: torch.device) -> Inputs:
         """The same on another device."""
@@ -93,19 +81,12 @@ class Inputs(NamedTuple):
 
 
 class Output(NamedTuple):
-    """The output of a network for ``n`` states.
+    """The output of a network for ``n`` states with ``total`` legal actions."""
 
-    Attributes:
-        log_probabilities: ``(total,)``, the log-probabilities of the legal actions.
-        entropies: ``(n,)``, the entropy of the policy in each state, in nats.
-        values: ``(n,)``, the expected return of the current player of each state.
-        outcomes: ``(n, *outcomes_shape)``, what was found behind the kinds of moves; without gradients.
-    """
-
-    log_probabilities: Tensor
-    entropies: Tensor
-    values: Tensor
-    outcomes: Tensor
+    log_probabilities: Tensor  # (total,)
+    entropies: Tensor  # (n,), in nats
+    values: Tensor  # (n,), the expected returns of the players to move
+    outcomes: Tensor  # (n, *outcomes_shape), the values behind the kinds of moves, without gradients
 
 
 class PolicyNetwork(nn.Module, ABC):
@@ -137,10 +118,7 @@ class PolicyNetwork(nn.Module, ABC):
     def forward(self, inputs: Inputs, outcomes: Tensor | None = None) -> Output:
         """Evaluates a batch; a state without legal actions is no error.
 
-        Args:
-            inputs: The states and their legal actions.
-            outcomes: What an earlier evaluation of the same states found behind the kinds of moves,
-                ``(n, *outcomes_shape)``; with None, a network that looks ahead looks now.
+        ``outcomes`` are those of an earlier evaluation; with None, a network that looks ahead looks now.
         """
 
     @abstractmethod
@@ -154,30 +132,19 @@ class PolicyNetwork(nn.Module, ABC):
 
     @property
     def outcomes_shape(self) -> tuple[int, int]:
-        """The kinds of moves of a state, and how much is found behind each: nothing without looking ahead."""
+        """The kinds of moves of a state, and the numbers behind each: none without looking ahead."""
         return self.num_kinds, 0
 
     def look_ahead(self, factor: float) -> None:
-        """Changes by how much a network with ``lookahead`` trusts its values of the positions behind moves.
-
-        A value of 1 behind a kind of move adds ``factor`` to the logit of the kind; with 0 the network does
-        not look ahead, and takes no time for it.
-        """
+        """Sets what a value of 1 behind a kind of move adds to its logit; with 0 nothing looks ahead."""
         raise NotImplementedError(f"networks for {self.game} do not look ahead")
 
     def prepare_maps(self, dtype: torch.dtype) -> None:
-        """Makes maps of placements faster from now on, if there are any, by products of this type.
-
-        The weights must not change any more.
-        """
-        return
+        """Makes maps of placements, if any, by products of this type; the weights must stay as they are."""
 
     @staticmethod
     def kinds_of(actions: Any) -> Any:
-        """The kind of each action of an array or a tensor, ``0 ... num_kinds - 1``.
-
-        Agents play the most probable action of the most probable kind.
-        """
+        """The kind of each action of an array or a tensor, ``0 ... num_kinds - 1``."""
         return 0 * actions
 
     @staticmethod
@@ -194,26 +161,21 @@ _CLASSES = {
 
 
 def network_class(game: str) -> type[PolicyNetwork]:
-    """The policy network of a game, imported when it is asked for.
-
-    Raises:
-        ValueError: The game has none.
-    """
+    """The policy network of a game; ValueError if it has none."""
     if game not in _CLASSES:
         raise ValueError(
             f"there is no policy network for {short_repr(game)}; there are for {', '.join(_CLASSES)}"
         )
     module, _, name = _CLASSES[game].partition(":")
-    found: type[PolicyNetwork] = getattr(import_module(module), name)
-    return found
+    return getattr(import_module(module), name)  # type: ignore[no-any-return]
 
 
 class Trunk(nn.Sequential):
     """The layers that policy and value share.
 
     Attributes:
-        dtype: The type of the products, float32 at first. Training in bfloat16 takes a third of the time on
-            processors that have it; inputs, outputs and weights stay in float32.
+        dtype: The type of the products. Training in bfloat16 takes a third of the time on processors that
+            have it; inputs, outputs and weights stay in float32.
     """
 
     dtype = torch.float32
@@ -239,10 +201,7 @@ def new_trunk(inputs: int, config: NetworkConfig) -> Trunk:
 
 
 def initialize(layers: Iterable[nn.Module], gain: float = 2**0.5) -> None:
-    """Draws the weights of the fully connected layers; the gain is that of rectified units.
-
-    Layers whose outputs a network is asked for begin with small weights: :data:`HEAD_GAIN`.
-    """
+    """Draws the weights of the fully connected layers, by default those of rectified units."""
     for layer in layers:
         if isinstance(layer, nn.Linear):
             nn.init.orthogonal_(layer.weight, gain)

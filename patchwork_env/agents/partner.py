@@ -1,8 +1,7 @@
-"""Levels for people: agents that play as people of different strength do, from a beginner to the champion.
+"""Levels for people: agents that are weaker by mistakes that people make, from a beginner to the champion.
 
-They are weaker by mistakes that people make. The module ``partner`` in the folder of each game's agents says
-what every level overlooks and gets wrong, and how it judges moves; which of the judged moves is played is
-decided here.
+The module ``partner`` in the folder of each game's agents has the habits of every level and judges moves;
+which of them is played is decided here.
 """
 
 from __future__ import annotations
@@ -32,54 +31,31 @@ _UNFLIPPED = NUM_ORIENTATIONS // 2
 _STEPS = 1 << 16
 
 Player = Callable[[States, Streams, Actions], None]
-"""One level of one game: writes the actions of games, none of which is over, with the random numbers of
-``streams[0]``."""
+"""One level of one game: writes the actions of games that go on, with random numbers of ``streams[0]``."""
 
 
 class Habits(NamedTuple):
-    """How somebody looks at the moves of a position, and how wrong they are about them, in points of a game.
+    """How somebody looks at the moves of a position; errors are standard deviations in points of a game."""
 
-    Attributes:
-        turning: The chance that a piece is tried in each orientation to which it can be turned.
-        misjudging: How far off the value of a group of moves, such as those with one patch, is judged: a
-            standard deviation.
-        carelessness: How far off the value of a single move is judged: a standard deviation.
-        lapses: The share of moves that are made without much thought.
-        lapse: How far off the value of a group of moves is judged then: a standard deviation.
-        flipping: The chance that a piece is tried in each orientation for which it has to be flipped as well.
-        placements: The number of placements of a piece that are looked at, the snuggest ones.
-        lookahead: The number of positions that are thought through ahead.
-    """
-
-    turning: float
-    misjudging: float
-    carelessness: float
-    lapses: float = 0.0
-    lapse: float = 0.0
-    flipping: float = 1.0
-    placements: int = 16
-    lookahead: int = 0
+    turning: float  # the chance that a piece is tried in each orientation to which it can be turned
+    misjudging: float  # the error about a group of moves, such as those with one patch
+    carelessness: float  # the error about a single move
+    lapses: float = 0.0  # the share of moves that are made without much thought
+    lapse: float = 0.0  # the error about a group of moves then
+    flipping: float = 1.0  # the chance of each orientation for which a piece has to be flipped as well
+    placements: int = 16  # of a piece that are looked at, the snuggest ones
+    lookahead: int = 0  # positions that are thought through ahead
 
 
 class Candidates(NamedTuple):
-    """The moves that somebody considers, ``most`` at the most.
-
-    Attributes:
-        actions: int64 ``(most,)``, ascending.
-        values: float64 ``(most,)``, what they are worth, in points.
-        groups: int64 ``(most,)``, the number of the group in which each is misjudged.
-        orientations: int64 ``(most,)``, the number of the orientation that has to be tried for each, or
-            :data:`NEVER_OVERLOOKED`.
-        errors: float64, how wrong each group is judged.
-        tried: uint8, which orientations are tried; all those of one piece after the other.
-    """
+    """The moves that somebody considers, ascending."""
 
     actions: npt.NDArray[np.int64]
-    values: npt.NDArray[np.float64]
-    groups: npt.NDArray[np.int64]
-    orientations: npt.NDArray[np.int64]
-    errors: npt.NDArray[np.float64]
-    tried: npt.NDArray[np.uint8]
+    values: npt.NDArray[np.float64]  # in points
+    groups: npt.NDArray[np.int64]  # the group in which each is misjudged
+    orientations: npt.NDArray[np.int64]  # the one that has to be tried for each, or NEVER_OVERLOOKED
+    errors: npt.NDArray[np.float64]  # about each group
+    tried: npt.NDArray[np.uint8]  # by orientation; all those of one piece after the other
 
 
 def new_candidates(most: int, groups: int, orientations: int) -> Candidates:
@@ -137,10 +113,7 @@ class PartnerAgent(BatchAgent):
 
 @kernel
 def decide(candidates: Candidates, count: int, habits: Habits, streams: Streams) -> int:
-    """The move that seems best among the first ``count``; without one that is tried, the first of all.
-
-    The random numbers come from ``streams[0]``.
-    """
+    """The move that seems best among the first ``count``; without one that is tried, the first of all."""
     errors, tried = candidates.errors, candidates.tried
     deviation = habits.lapse if _happens(habits.lapses, streams) else habits.misjudging
     for group in range(len(errors)):
@@ -160,7 +133,6 @@ def decide(candidates: Candidates, count: int, habits: Habits, streams: Streams)
 
 @kernel(inline=True)
 def _happens(chance: float, streams: Streams) -> bool:
-    """Whether something of this chance happens."""
     return bool(random_below(streams, 0, _STEPS) < chance * _STEPS)
 
 

@@ -1,7 +1,4 @@
-"""Policy networks of any game in use: the agent that plays one, its evaluations for searches, its files.
-
-Needs torch: the extra ``train``.
-"""
+"""Policy networks of any game in use: the agent that plays one, its evaluations for searches, its files."""
 
 from __future__ import annotations
 
@@ -39,8 +36,7 @@ _Module = TypeVar("_Module", bound=nn.Module)
 class PolicyAgent(SamplingAgent):
     """Plays the present weights of a policy network, on any device, without search, also while it learns.
 
-    For the arguments see :class:`~patchwork_env.agents.base.SamplingAgent`; unless it samples, it plays the
-    most probable action of the most probable kind.
+    Unless it draws its actions, it plays the most probable one of the most probable kind.
     """
 
     def __init__(
@@ -65,12 +61,10 @@ class PolicyAgent(SamplingAgent):
 
 
 class NetworkEvaluator:
-    """Evaluates states with the weights that a network has now; later changes of the network do not matter.
+    """Evaluates states, on the device of a network, with the weights that it has now.
 
-    Args:
-        network: The network, on any device, where the evaluations happen.
-        dtype: The type of the products that make the maps of placements, if the network has any: bfloat16
-            takes half the time on a CPU with AVX-512 BF16. All else stays in float32.
+    ``dtype`` is the type of the products that make maps of placements: bfloat16 takes half the time on a CPU
+    with AVX-512 BF16. All else stays in float32.
     """
 
     def __init__(self, network: PolicyNetwork, dtype: torch.dtype = torch.bfloat16) -> None:
@@ -79,16 +73,15 @@ class NetworkEvaluator:
         self._network.trunk.to(self._network.trunk.dtype)  # once, instead of at every evaluation
 
     def __call__(self, states: States) -> Evaluation:
-        """The policy and the values of states, none of which is over; there may be no state at all."""
+        """The policy and the values of states, if any, none of which is over."""
         return self.with_outcomes(states)[0]
 
     def with_outcomes(self, states: States) -> tuple[Evaluation, npt.NDArray[np.float32]]:
-        """The same, and what was found behind the kinds of moves, float32 ``(n, *outcomes_shape)``."""
+        """The same, and the values behind the kinds of moves, float32 ``(n, *outcomes_shape)``."""
         inputs, legal = self._network.encode(states)
         with torch.inference_mode():
             output = self._network(inputs.to(self._network.device))
-        found = output.log_probabilities, output.values, output.outcomes
-        log_probabilities, values, outcomes = (tensor.cpu().numpy() for tensor in found)
+        log_probabilities, _, values, outcomes = (tensor.cpu().numpy() for tensor in output)
         return Evaluation(legal.counts, legal.actions, log_probabilities, values), outcomes
 
     @property
@@ -101,7 +94,7 @@ class NetworkEvaluator:
 
 
 def save_policy(folder: Path, network: PolicyNetwork, info: dict[str, Any] | None = None) -> None:
-    """Writes a policy as a new checkpoint folder, all of it or nothing; ``info``, JSON, says how it was made.
+    """Writes a policy as a new checkpoint folder, all of it or nothing; ``info``, JSON, is about its making.
 
     Raises:
         FileExistsError: The folder exists.
@@ -115,12 +108,7 @@ def write_policy(folder: Path, network: PolicyNetwork, info: dict[str, Any] | No
 
 
 def read_network(folder: Path, network: type[_Network]) -> tuple[_Network, dict[str, Any]]:
-    """Reads a policy network of a class, and what was remembered of its making.
-
-    Raises:
-        FileNotFoundError: There is no checkpoint.
-        ValueError: It is damaged, of another game, version or kind of policy, or its weights are not finite.
-    """
+    """Reads a policy network of a class, and the facts on its making."""
     description = read_description(folder, network.game, NETWORK)
     config = network_config(description.get("network"), str(folder / CHECKPOINT_FILE))
     return read_module(folder, lambda: network(config), f"a network of {config}"), description["info"]
@@ -145,7 +133,7 @@ def with_weights(make: Callable[[], _Module], weights: Mapping[str, npt.NDArray[
 
 
 def network_config(sizes: Any, source: str) -> NetworkConfig:
-    """The sizes that a description gives, or ValueError; ``source`` is the description in messages."""
+    """The sizes in a description, which messages call ``source``."""
     names = [field.name for field in fields(NetworkConfig)]
     if not isinstance(sizes, dict) or set(sizes) != set(names):
         raise ValueError(f"{source}: network is {short_repr(sizes)}; it must give {', '.join(names)}")

@@ -29,18 +29,17 @@ _MOST_SEED = 2**31
 
 
 class ProgramAgent(Agent):
-    """A program that chooses moves. It is started when it is first asked, and again after it has failed.
+    """A program that chooses moves. It is started for its first move, and again after it has failed.
 
     It ends with the agent, with this process, and when it fails: when it ends, hangs, or answers anything but
-    a legal move. Copies and pickles start a program of their own.
-
-    Where a game hides something, the program is shown a position in which that is drawn at random.
+    a legal move. Copies and pickles start a program of their own. Where a game hides something, the program
+    sees a position in which that is drawn at random.
 
     Args:
         command: The program with its arguments: a list, or a text that is split as shells do.
         seed: The seed of the numbers sent with all queries, ``0 ... 2**64 - 1``; None for fresh ones.
-        seconds: The seconds of a move, which the program is told.
-        start_seconds: The seconds that it has besides before its first move.
+        seconds: The seconds of a move, which are sent to the program.
+        start_seconds: The additional seconds before its first move.
 
     Raises:
         ValueError: The command names no program, or a time is not above 0.
@@ -97,7 +96,7 @@ class ProgramAgent(Agent):
         return action
 
     def close(self, patience: float = 1.0) -> None:
-        """Ends the program, which starts again when it is asked again."""
+        """Ends the program, which starts again for the next move."""
         client, self._client = self._client, None
         if client is not None:
             client.close(patience)
@@ -114,7 +113,7 @@ class ProgramAgent(Agent):
 
 
 def query_of(game: BaseGame, seed: int) -> dict[str, Any]:
-    """The fields that tell a program of a game: all that the player to move may know, and the legal moves."""
+    """The fields of a query: all that the player to move may know of a game, and the legal moves."""
     rules = rules_of(game.state)
     notation = game.imagine(seed).position_text() if rules.hides else game.notation()
     actions = game.legal_actions().tolist()

@@ -1,7 +1,7 @@
-"""What networks read of a batch: observations, and legal actions as one flat list; choices from such lists.
+"""The inputs of networks for a batch: observations, and legal actions as one flat list; choices from it.
 
-The lists of the states, of very different lengths, lie one behind the other. A state of Patchwork has 79
-legal actions on average and at most 1345 of 2026, so lists cost a fraction of masks.
+The lists of the states lie one behind the other. A state of Patchwork has 79 legal actions on average and at
+most 1345 of 2026, so lists cost a fraction of masks.
 """
 
 from __future__ import annotations
@@ -25,17 +25,11 @@ placements are equal up to rounding, which depends on the machine, the library a
 
 
 class LegalLists(NamedTuple):
-    """Legal actions of ``n`` states, ``total`` in all.
+    """Legal actions of ``n`` states, ``total`` in all."""
 
-    Attributes:
-        counts: int64 ``(n,)``, the number of legal actions of each state.
-        actions: int64 ``(total,)``, the legal actions, state by state, ascending within each.
-        rows: int64 ``(total,)``, the state that each legal action belongs to.
-    """
-
-    counts: Indices
-    actions: Indices
-    rows: Indices
+    counts: Indices  # (n,), of each state
+    actions: Indices  # (total,), state by state, ascending within each
+    rows: Indices  # (total,), the state of each action
 
     def position_of(self, actions: Indices) -> Indices:
         """The position in the list of one legal action per state, int64 ``(n,)``."""
@@ -52,7 +46,7 @@ def legal_lists(states: States) -> LegalLists:
 
 
 def observations_of(states: States) -> Observation:
-    """What the current player of each game sees, float32 ``(n, size)``."""
+    """The observation of the player to move in each game, float32 ``(n, size)``."""
     rules = rules_of(states)
     observations = np.empty((len(states), rules.layout.size), np.float32)
     loop(write_current_observations, rules)(states, observations)
@@ -79,15 +73,8 @@ def _positions(counts: Indices, actions: Indices, chosen: Indices) -> Indices:
 
 
 @kernel(allocates=True)
-def sample(
-    counts: Indices,
-    log_probabilities: Floats,
-    uniforms: npt.NDArray[np.float64],
-) -> Indices:
-    """One position of the flat list per row, ``(n,)``, drawn from the row's distribution.
-
-    ``counts`` are the lengths of the rows, ``uniforms`` random numbers ``(n,)`` between 0 and 1.
-    """
+def sample(counts: Indices, log_probabilities: Floats, uniforms: npt.NDArray[np.float64]) -> Indices:
+    """One position of the flat list per row, ``(n,)``, drawn by ``uniforms`` ``(n,)`` between 0 and 1."""
     positions = np.empty(len(counts), np.int64)
     begin = 0
     for row in range(len(counts)):
@@ -105,17 +92,11 @@ def sample(
 
 
 @kernel(allocates=True)
-def most_probable(
-    counts: Indices,
-    kinds: Indices,
-    log_probabilities: Floats,
-    num_kinds: int,
-) -> Indices:
+def most_probable(counts: Indices, kinds: Indices, log_probabilities: Floats, num_kinds: int) -> Indices:
     """One position of the flat list per row, ``(n,)``: the most probable action of the most probable kind.
 
     The most probable action alone would favor advancing, whose probability is not split among placements. Of
-    actions that are equal up to :data:`TIE`, the first one is taken. ``counts`` are the lengths of the rows,
-    ``kinds`` and ``log_probabilities``, ``(total,)``, those of the listed actions.
+    actions that are equal up to :data:`TIE`, the first one is taken.
     """
     positions = np.empty(len(counts), np.int64)
     of_kind = np.empty(num_kinds)

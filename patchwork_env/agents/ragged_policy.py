@@ -1,7 +1,6 @@
-"""Policies over flat lists of legal actions, as operations of PyTorch with gradients.
+"""Policies over the lists of :mod:`~patchwork_env.agents.ragged`, as operations of PyTorch with gradients.
 
-On a CPU, compiled loops over the lists take a fraction of the time of scattering and gathering. For the lists
-see :mod:`~patchwork_env.agents.ragged`, which needs no torch: exported policies play without it.
+On a CPU, compiled loops over the lists take a fraction of the time of scattering and gathering.
 """
 
 from __future__ import annotations
@@ -79,14 +78,11 @@ class _CompiledPolicy(torch.autograd.Function):
         ctx: Any, kind_logits: Tensor, scores: Tensor, rows: Tensor, kinds: Tensor
     ) -> tuple[Tensor, Tensor]:
         ctx.rows, ctx.kinds, ctx.shape = rows.numpy(), kinds.numpy(), kind_logits.shape
-        log_probabilities, entropies = policy_of(
-            kind_logits.detach().contiguous().numpy(),
-            scores.detach().contiguous().numpy(),
-            ctx.rows,
-            ctx.kinds,
-        )
-        ctx.log_probabilities = log_probabilities
-        return torch.from_numpy(log_probabilities), torch.from_numpy(entropies)
+        logits, of_actions = (tensor.detach().contiguous().numpy() for tensor in (kind_logits, scores))
+        ctx.log_probabilities = np.empty(len(of_actions), np.float32)
+        entropies = np.zeros(len(logits), np.float32)
+        _write_policy(logits, of_actions, ctx.rows, ctx.kinds, ctx.log_probabilities, entropies)
+        return torch.from_numpy(ctx.log_probabilities), torch.from_numpy(entropies)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None]:
@@ -111,14 +107,6 @@ class _CompiledProducts(torch.autograd.Function):
         weights = np.zeros(ctx.shape, np.float32)
         _add_products(gradients[0].contiguous().numpy(), ctx.features, ctx.rows, weights)
         return torch.from_numpy(weights), None, None
-
-
-def policy_of(kind_logits: Floats, scores: Floats, rows: Indices, kinds: Indices) -> tuple[Floats, Floats]:
-    """What :func:`hierarchical_policy` returns, as arrays."""
-    log_probabilities = np.empty(len(scores), np.float32)
-    entropies = np.zeros(len(kind_logits), np.float32)
-    _write_policy(kind_logits, scores, rows, kinds, log_probabilities, entropies)
-    return log_probabilities, entropies
 
 
 @kernel(allocates=True)
@@ -147,7 +135,7 @@ def _write_policy(
 
 @kernel
 def _compare_kinds(kind_logits: Floats, sums: Floats) -> None:
-    """Turns sums of exponentials into what makes log-probabilities of the scores that they are sums of."""
+    """Turns the sum of each kind's exponentials into its offset from scores to log-probabilities."""
     best, total = np.float32(-np.inf), np.float32(0)
     for kind in range(len(sums)):
         if sums[kind] > 0:

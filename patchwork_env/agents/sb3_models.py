@@ -1,8 +1,8 @@
 """Models of sb3-contrib's MaskablePPO as agents: files that ``model.save("model.zip")`` writes. Needs torch.
 
 Such a file holds tensors, and JSON in which whatever is no plain value is pickled. Here the tensors are read
-as PyTorch reads weights alone, and of the JSON plain values; nothing is unpickled, and Stable-Baselines3 is
-not needed. So only policies can be played whose code is here: ``PatchworkPolicy`` of
+as weights alone, and of the JSON plain values; nothing else is unpickled, and Stable-Baselines3 need not be
+installed. So only policies can be played whose code is here: ``PatchworkPolicy`` of
 :mod:`patchwork_env.integrations.sb3` for every game, and ``MlpPolicy`` for Patchwork.
 """
 
@@ -31,12 +31,10 @@ from patchwork_env.games import PATCHWORK, rules_of
 
 WEIGHTS, DATA = "policy.pth", "data"
 """The members of a file with the policy's tensors, and with everything that is JSON."""
-EXTRA_STATE = "_extra_state"
-"""The entry of a ``PatchworkPolicy`` that tells the game and the sizes of the network."""
-PREFIX = "network."
-"""The beginning of the names of the tensors of a ``PatchworkPolicy``."""
+EXTRA_STATE, PREFIX = "_extra_state", "network."
+"""Of a ``PatchworkPolicy``, the entry with its game and sizes, and the beginning of the names of tensors."""
 _PICKLE = "data.pkl"
-"""The end of the name of the member that says, within the member of the weights, what its tensors are."""
+"""The end of the name of the member of the weights that describes the tensors."""
 _NAMING = ("GLOBAL", "STACK_GLOBAL", "INST", "OBJ", "NEWOBJ", "NEWOBJ_EX", "EXT1", "EXT2", "EXT4")
 """The instructions of pickles that name or make objects of other classes."""
 _NAMES = ("collections OrderedDict", "torch._utils _rebuild_tensor_v2", "torch FloatStorage")
@@ -62,22 +60,25 @@ def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> 
         raise FileNotFoundError(f"there is no model of Stable-Baselines3 at {short_repr(str(path), 200)}")
     tensors, data = _read(path)
     own = tensors.pop(EXTRA_STATE, None)
-    _check_policy(data, _MLP_MODULE if own is None else _NETWORK_MODULE, path)
+    kind = data.get("policy_class")
+    module = kind.get("__module__") if isinstance(kind, dict) else kind
+    if module != (_MLP_MODULE if own is None else _NETWORK_MODULE):  # policies with code of their own
+        raise ValueError(f"{path}: a policy of {short_repr(module)} is not known here; {_HOW_TO_PLAY}")
     if own is None:
-        network = _perceptron(tensors, data, path)
-        agent: SamplingAgent = import_module(_MLP).MlpAgent(network, path.name, sample=sample, seed=seed)
+        perceptron = _perceptron(tensors, data, path)
+        agent: SamplingAgent = import_module(_MLP).MlpAgent(perceptron, path.name, sample=sample, seed=seed)
         return agent
     if not isinstance(own, dict) or set(own) != {"game", "network"}:
         raise ValueError(f"{path}: {WEIGHTS} tells {short_repr(own)}; it must tell game and network")
     try:
-        kind = network_class(own["game"])
+        network = network_class(own["game"])
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: {error}") from None
     config = network_config(own["network"], str(path))
-    shapes = {PREFIX + name: shape for name, shape in weight_shapes(lambda: kind(config)).items()}
+    shapes = {PREFIX + name: shape for name, shape in weight_shapes(lambda: network(config)).items()}
     weights = _checked(tensors, shapes, path, f"a network of {config}")
     named = {name.removeprefix(PREFIX): array for name, array in weights.items()}
-    return PolicyAgent(with_weights(lambda: kind(config), named), path.name, sample=sample, seed=seed)
+    return PolicyAgent(with_weights(lambda: network(config), named), path.name, sample=sample, seed=seed)
 
 
 # --- perceptrons ------------------------------------------------------------------------------------------
@@ -89,12 +90,10 @@ def _perceptron(tensors: Mapping[str, Any], data: Mapping[str, Any], path: Path)
     _check_observations(data.get("observation_space"), path)
     if data.get("_last_original_obs") is not None:  # no other wrapper has a model keep them
         raise ValueError(f"{path}: the model learned behind VecNormalize, which it lacks; {_HOW_TO_PLAY}")
-    given = data.get("policy_kwargs")
-    if not isinstance(given, dict):
-        raise ValueError(f"{path}: policy_kwargs is {short_repr(given)}; {_HOW_TO_PLAY}")
-    if given.get("features_extractor_class") is not None:
-        raise ValueError(f"{path}: a policy with features_extractor_class is not known here; {_HOW_TO_PLAY}")
-    activation = _activation(given.get("activation_fn"), mlp.ACTIVATIONS, path)
+    options = data.get("policy_kwargs")
+    if not isinstance(options, dict) or options.get("features_extractor_class") is not None:
+        raise ValueError(f"{path}: policy_kwargs {short_repr(options)} are not known here; {_HOW_TO_PLAY}")
+    activation = _activation(options.get("activation_fn"), mlp.ACTIVATIONS, path)
     layers = [tensors.get(f"mlp_extractor.policy_net.{2 * k}.bias") for k in range(len(tensors))]
     sizes = tuple(len(bias) for bias in layers if isinstance(bias, Tensor) and bias.dim() == 1)
     try:
@@ -104,14 +103,6 @@ def _perceptron(tensors: Mapping[str, Any], data: Mapping[str, Any], path: Path)
     what = f"an MlpPolicy of Patchwork with {list(sizes)} units for both policy and value"
     weights = _checked(tensors, weight_shapes(lambda: mlp.MlpNetwork(config)), path, what)
     return with_weights(lambda: mlp.MlpNetwork(config), weights)
-
-
-def _check_policy(data: Mapping[str, Any], known: str, path: Path) -> None:
-    """Refuses policies with code of their own."""
-    kind = data.get("policy_class")
-    module = kind.get("__module__") if isinstance(kind, dict) else kind
-    if module != known:
-        raise ValueError(f"{path}: a policy of {short_repr(module)} is not known here; {_HOW_TO_PLAY}")
 
 
 def _check_observations(space: Any, path: Path) -> None:
@@ -133,7 +124,7 @@ def _is_written(text: Any, vector: npt.NDArray[np.float32]) -> bool:
 
 
 def _activation(given: Any, known: Mapping[str, type], path: Path) -> str:
-    """The name of an activation function that JSON tells as text; None is sb3-contrib's default."""
+    """The name of an activation function in JSON; None is sb3-contrib's default."""
     texts = {f"<class '{kind.__module__}.{kind.__qualname__}'>": name for name, kind in known.items()}
     if given is None:
         return "tanh"
@@ -171,9 +162,12 @@ def _members(path: Path, contents: bytes) -> dict[str, bytes]:
     """
     try:
         with zipfile.ZipFile(io.BytesIO(contents)) as archive:
-            stored = {info.filename for info in archive.infolist() if _is_stored(info, len(contents))}
-            compressed = sorted(set(archive.namelist()) - stored)
-            members = {} if compressed else {name: archive.read(name) for name in stored}
+            compressed = [
+                info.filename
+                for info in archive.infolist()
+                if info.compress_type != zipfile.ZIP_STORED or info.file_size > len(contents)
+            ]
+            members = {} if compressed else {name: archive.read(name) for name in archive.namelist()}
     except Exception:  # damaged archives have no error in common
         raise ValueError(f"{path} is no model of Stable-Baselines3, or is damaged") from None
     if compressed:
@@ -193,10 +187,6 @@ def _check_names(path: Path, members: Mapping[str, bytes]) -> None:
                     raise ValueError
     except Exception:  # whatever damaged pickles lead to
         raise ValueError(f"{path}: {WEIGHTS} holds more than tensors, or is damaged") from None
-
-
-def _is_stored(info: zipfile.ZipInfo, most: int) -> bool:
-    return info.compress_type == zipfile.ZIP_STORED and info.file_size <= most
 
 
 def _checked(

@@ -95,11 +95,9 @@ class ObservingAgent(BatchAgent):
     >>> agent.act(Game(seed=7)) == int(Game(seed=7).legal_actions()[0])
     True
 
-    The function is asked anew for every batch of games: a function that asks a network follows its weights.
-
     Args:
-        choose: The function: observations, float32 ``(n, size)``, of the players to move, and masks, int8
-            ``(n, num_actions)``, to legal actions, integers ``(n,)``.
+        choose: The function, called for every batch of games: observations, float32 ``(n, size)``, of the
+            players to move, and masks, int8 ``(n, num_actions)``, to legal actions, integers ``(n,)``.
         name: The name of the agent in tables and messages; that of the function by default.
         game: The name of the game.
 
@@ -117,17 +115,13 @@ class ObservingAgent(BatchAgent):
         self._choose = choose
 
     def act_batch(self, states: States) -> Actions:
-        """The function's actions, int64 ``(n,)``; whether they are legal is for the games to check.
-
-        Raises:
-            IllegalActionError: The function did not answer with one integer for each game.
-        """
+        """The function's actions, int64 ``(n,)``; whether they are legal is for the games to check."""
         self.check_states(states)
         return np.array(check_answer(self._choose(*views_of(states)), len(states)), np.int64)
 
 
 def views_of(states: States) -> tuple[Observation, Masks]:
-    """What the players to move see and may do: observations float32 and masks int8, a row for each state."""
+    """The observations, float32, and masks, int8, of the players to move, a row for each state."""
     rules, count = rules_of(states), len(states)
     observations = np.empty((count, rules.layout.size), np.float32)
     masks = np.empty((count, rules.num_actions), np.int8)

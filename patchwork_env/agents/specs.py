@@ -1,16 +1,16 @@
 """Specs, the strings that name agents, and the registry of all that they can name.
 
-A spec is a name, such as ``"greedy"`` or ``"ppo"``, or the path of a checkpoint folder or of an ONNX
-file, or ``"hf:owner/name@revision"`` for a checkpoint on the Hugging Face Hub. Options stand behind the
-last colon where there are any: ``"mcts:simulations=400"``, ``"runs/quick/final:sample=true"``. The level
-of a search may stand there by its name alone: ``"champion:fast"`` is ``"champion:level=fast"``.
+A spec is a name, such as ``"greedy"`` or ``"ppo"``, the path of a checkpoint folder or of a file, or
+``"hf:owner/name@revision"`` for a checkpoint on the Hugging Face Hub. Options stand behind the last colon:
+``"mcts:simulations=400"``, ``"runs/quick/final:sample=true"``. The level of a search may stand there by its
+name alone: ``"champion:fast"`` is ``"champion:level=fast"``.
 
 An agent is registered next to where it is defined. Packages make theirs known by an entry point of the group
 ``patchwork_env.agents``: its name is that of the agent, its value a module that calls :func:`register` when
 it is imported, or a factory. It is loaded when a spec uses the name.
 
-Commands take one more form, ``module:name`` for an agent in a module that is imported. Whoever lets others
-name agents asks :func:`runs_code` first: the page, the engine over pipes, the servers of language models.
+Commands also take ``module:name``, for an agent in a module that is imported. The page, the engine over pipes
+and the servers of language models, where others name agents, ask :func:`runs_code` first.
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from patchwork_env.agents import checkpoints, hub
 from patchwork_env.agents.base import Agent
@@ -36,13 +35,13 @@ from patchwork_env.core.names import nearest, short_repr
 from patchwork_env.games import GAMES
 
 LEVELS = ("instant", "fast", "strong", "analysis")
-"""Names of budgets that searches with a learned value have, from the smallest to the largest."""
+"""The budgets of searches with a learned value that have a name, from the smallest to the largest."""
 BUDGETS = ("level", "nodes", "seconds", "simulations")
 """The options that are budgets."""
 MOST_SIMULATIONS = 10**6
 """The most simulations of a move; searches have memory for each of them."""
 MAX_SPEC_LENGTH = 4096
-"""The most characters of a spec: as many as a path may have on most systems."""
+"""The most characters of a spec, as of a path on most systems."""
 ENTRY_POINT_GROUP = "patchwork_env.agents"
 _PROVIDERS = ("patchwork_env.agents.patchwork", "patchwork_env.agents.nmbr9")
 """Packages of this library that register agents when they are imported."""
@@ -82,7 +81,7 @@ def integer(lowest: int, highest: int = 10**6) -> Reader:
 
 
 def one_of(*words: str) -> Reader:
-    """A reader that accepts only the words given."""
+    """A reader of some words alone."""
 
     def read(text: str) -> str:
         if text not in words:
@@ -95,20 +94,19 @@ def one_of(*words: str) -> Reader:
 # --- the registry -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Entry:
-    """The way to make the agents of one name, scheme, ending, or kind of checkpoint."""
+class Entry(NamedTuple):
+    """The way to make the agents of one name, scheme, ending, or kind of checkpoint; see :func:`register`."""
 
     factory: Factory
     options: Mapping[str, Reader]
-    games: tuple[str, ...] | None = None
+    games: tuple[str, ...] | None
+    extra: str
+    made_from: str
     listed: bool = False
-    extra: str = ""
-    made_from: str = ""
     needs_trust: bool = False
 
     def make(self, *arguments: Any, **options: Any) -> Agent:
-        """Calls the factory, which is imported first if it is a text."""
+        """The agent from the factory."""
         factory = self.factory
         if isinstance(factory, str):
             module, _, name = factory.partition(":")
@@ -163,23 +161,25 @@ def register(
         raise ValueError(
             f"the name of an agent is {short_repr(name)}; allowed are letters, digits, '_', '-' and '.'"
         )
-    if name in _entries:
-        raise ValueError(f"there is an agent {name!r} already")
     made_from = f"{name[1:].upper()} files" if name.startswith(".") else f"specs {name}"
-    is_listed = listed and bool(_NAME.fullmatch(name))
-    _entries[name] = Entry(factory, dict(options or {}), games, is_listed, extra, made_from, needs_trust)
+    listed = listed and bool(_NAME.fullmatch(name))
+    _add(name, Entry(factory, options or {}, games, extra, made_from, listed, needs_trust))
 
 
 def register_checkpoint(
     game: str, kind: str, factory: Factory, *, options: Mapping[str, Reader] | None = None, extra: str = ""
 ) -> None:
-    """Makes checkpoints of a game and a kind, as ``checkpoint.json`` gives them, playable.
+    """Makes checkpoints of a game and a kind, as ``checkpoint.json`` names them, playable.
 
     The factory is called as ``factory(path, seed, **options)``; see :func:`register` for the rest.
     """
-    if (game, kind) in _entries:
-        raise ValueError(f"there is a kind {kind!r} of checkpoints of {game} already")
-    _entries[game, kind] = Entry(factory, dict(options or {}), (game,), extra=extra, made_from="checkpoints")
+    _add((game, kind), Entry(factory, options or {}, (game,), extra, "checkpoints"))
+
+
+def _add(key: str | tuple[str, str], entry: Entry) -> None:
+    if key in _entries:
+        raise ValueError(f"there is an agent {key!r} already")
+    _entries[key] = entry
 
 
 def registered() -> dict[str | tuple[str, str], Entry]:
@@ -199,21 +199,19 @@ def named(name: str) -> Entry | None:
 
 
 def _of_scheme(name: str) -> Entry | None:
-    """The entry of the word and the colon that a name begins with; None if there is none."""
+    """The entry of the word and the colon that a name begins with."""
     scheme, colon, _ = name.partition(":")
     return registered().get(f"{scheme}:") if colon else None
 
 
 def _of_ending(name: str) -> Entry | None:
-    """The entry of the ending of a file; None if it has none of those registered."""
+    """The entry of the ending of a file."""
     if hub.is_on_hub(name) or os.path.isdir(name):
         return None
-    ending = os.path.splitext(name)[1]
-    return registered().get(ending) if ending.startswith(".") else None
+    return registered().get(os.path.splitext(name)[1] or ".")
 
 
 def _entry_points() -> dict[str, EntryPoint]:
-    """The agents that installed packages promise, by name."""
     return {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}
 
 
@@ -267,8 +265,7 @@ def _game_of(shipped: str) -> str:
 def path_of(spec: str | os.PathLike[str]) -> Path | None:
     """Where the policy of a spec lies, whether it is there or not; None for agents without one.
 
-    A policy on the Hugging Face Hub is downloaded unless it is on this machine; for the errors see
-    :func:`load`.
+    A policy on the Hugging Face Hub is downloaded unless it is on this machine; for errors see :func:`load`.
     """
     name, _ = parse(spec)
     return None if named(name) or _of_scheme(name) else Path(checkpoint_path(name))
@@ -303,25 +300,27 @@ def load(spec: str | os.PathLike[str], seed: int | None = None) -> Agent:
     """
     check_seed(seed)
     name, texts = parse(spec)
-    arguments: tuple[str, ...] = ()
-    if entry := named(name):
-        pass
-    elif entry := _of_scheme(name):
-        arguments = (name.partition(":")[2],)
-    elif entry := _of_ending(name):
-        arguments = (name,)
-    else:
-        path = checkpoint_path(name)
-        check_checkpoint(path)
-        entry, arguments = _of_checkpoint(path), (path,)
+    entry, arguments = _find(name)
     agent = entry.make(*arguments, seed, **_read_options(name, texts, entry.options))
     if hub.is_on_hub(name):
         agent.name = hub.fetch(name).name
     return agent
 
 
+def _find(name: str) -> tuple[Entry, tuple[str, ...]]:
+    """The entry of a name or path, and what its factory takes before the seed."""
+    if entry := named(name):
+        return entry, ()
+    if entry := _of_scheme(name):
+        return entry, (name.partition(":")[2],)
+    if entry := _of_ending(name):
+        return entry, (name,)
+    path = checkpoint_path(name)
+    check_checkpoint(path)
+    return _of_checkpoint(path), (path,)
+
+
 def _of_checkpoint(path: str) -> Entry:
-    """The entry of the agents that play a checkpoint."""
     description = checkpoints.read_description(Path(path))
     game, kind = description["game"], description["policy"]
     known = registered()
@@ -344,12 +343,9 @@ def parse(spec: str | os.PathLike[str]) -> tuple[str, dict[str, str]]:
     """Takes a spec apart into the name or path and the texts of the options behind the last colon.
 
     Raises:
-        ValueError: The spec is empty, too long or no text, or gives an option twice.
+        ValueError: The spec is empty, too long or no text, or has an option twice.
     """
-    try:
-        text = os.fspath(spec)
-    except Exception:  # no path, or whatever a foreign one raises
-        text = None
+    text = os.fspath(spec) if isinstance(spec, str | os.PathLike) else None
     if not isinstance(text, str):
         raise ValueError(
             f"the spec of an agent must be text or a path, not {short_repr(spec)} of type "
@@ -376,14 +372,16 @@ def _read_options(name: str, texts: Mapping[str, str], readers: Mapping[str, Rea
     values = {}
     for key, text in texts.items():
         if key not in readers:
-            allowed = ", ".join(readers) or "none"
-            what = f"agent {_shown(name)} has no option {_shown(key)}"
-            raise ValueError(f"{what}; its options: {allowed}{_hint(key, readers)}")
+            raise ValueError(
+                f"agent {_shown(name)} has no option {_shown(key)}; its options: "
+                f"{', '.join(readers) or 'none'}{_hint(key, readers)}"
+            )
         try:
             values[key] = readers[key](text)
         except ValueError as error:
-            what = f"option {_shown(key)} of agent {_shown(name)}"
-            raise ValueError(f"{what} is {_shown(text)}; it must be {error}") from None
+            raise ValueError(
+                f"option {_shown(key)} of agent {_shown(name)} is {_shown(text)}; it must be {error}"
+            ) from None
     return values
 
 
@@ -412,13 +410,13 @@ def check_checkpoint(path: str) -> None:
 
 
 def _hint(word: str, known: Iterable[str]) -> str:
-    """The end of a message that says which known word may have been meant; empty if none is near."""
+    """The end of a message with the nearest known word, if one is near."""
     close = nearest(word, known)
     return f"; did you mean {close!r}?" if close else ""
 
 
 def _shown(text: str) -> str:
-    """A part of a spec as messages show it; long enough for paths."""
+    """A part of a spec as messages show it."""
     return short_repr(text, 200)
 
 
@@ -430,11 +428,10 @@ def _what_exists() -> str:
 
 
 def check_budget(**budgets: Any) -> dict[str, Any]:
-    """The budgets of a search that are given, one or none; those that are not given are None.
+    """The budget of a search by its name, or nothing: the one that is not None.
 
     Raises:
-        ValueError: More than one is given; or a number is not above 0 and finite, or there are too many
-            simulations.
+        ValueError: There are several, a number is not above 0 and finite, or there are too many simulations.
     """
     given = {name: value for name, value in budgets.items() if value is not None}
     if len(given) > 1:
@@ -449,24 +446,25 @@ def check_budget(**budgets: Any) -> dict[str, Any]:
 
 
 def with_budget(spec: str, **budgets: Any) -> str:
-    """A spec with another budget in place of its own; the same spec if none is given."""
-    given = check_budget(**budgets)
-    if not given:
+    """A spec with another budget in place of its own; the same spec if all are None."""
+    budget = check_budget(**budgets)
+    if not budget:
         return spec
     name, options = parse(spec)
     kept = {key: text for key, text in options.items() if key not in BUDGETS}
-    return spec_of(name, **kept, **given)
+    return spec_of(name, **kept, **budget)
 
 
 def spec_of(name: str, **options: Any) -> str:
     """The spec of an agent with those options that are not None; a level stands there by its name alone."""
-    given = {key: value for key, value in options.items() if value is not None}
-    if list(given) == ["level"]:
-        return f"{name}:{given['level']}"
-    words = [
-        f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}" for key, value in given.items()
-    ]
-    return f"{name}:{','.join(words)}" if words else name
+    texts = {
+        key: f"{value:g}" if isinstance(value, float) else value
+        for key, value in options.items()
+        if value is not None
+    }
+    if list(texts) == ["level"]:
+        return f"{name}:{texts['level']}"
+    return f"{name}:{','.join(f'{key}={text}' for key, text in texts.items())}" if texts else name
 
 
 # --- specs that run code ----------------------------------------------------------------------------------
@@ -494,11 +492,9 @@ def runs_code(text: str) -> bool:
 
 
 def import_agent(text: str) -> Agent:
-    """The agent that ``module:name`` names, in a module that is imported.
+    """The agent ``name`` of a module: an agent, a class of agents, or a function from a game to an action.
 
-    Modules are found where Python looks for them, and behind that in the current folder. It is an agent, a
-    class of agents, which is called without arguments, or a function from a game to an action; anything else
-    is a ValueError.
+    The current folder is the last in which modules are looked for.
     """
     module, _, name = text.partition(":")
     if module.endswith(".py"):

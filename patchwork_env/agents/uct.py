@@ -1,8 +1,8 @@
 """An agent for every game: UCT whose leaves are played out at random. It knows nothing but the rules.
 
-The value of the end of a game for a player is mostly its outcome, and to a small part its points: the
-difference to the best score of the others. For a player who plays alone, points are all that counts. They are
-measured against those of random games from the position at hand, so that no game needs to give a scale.
+The value of the end of a game is mostly its outcome, and to a small part its points: the difference to the
+best score of the others. For a player who plays alone, points are all that counts. Random games from the
+position at hand are their scale.
 
 Where the game hides something, several possibilities are drawn, each is searched in a tree of its own, and
 the visits of the actions are added up (determinization; Ginsberg 2001, Whitehouse et al. 2011).
@@ -22,7 +22,7 @@ import numpy.typing as npt
 from patchwork_env.agents.base import Actions, BatchAgent
 from patchwork_env.agents.specs import check_budget, spec_of
 from patchwork_env.core.batches import loop
-from patchwork_env.core.checks import check_at_least_one, seed_streams
+from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.compile import specialize, template
 from patchwork_env.core.game import Rules
 from patchwork_env.core.kernels import Kernels, LegalSet, States
@@ -45,29 +45,17 @@ game = cast(Kernels, None)  # each game's kernels take its place
 
 
 class Workspace(NamedTuple):
-    """The memory of searches in one game; see :class:`patchwork_env.search.uct.Workspace`.
-
-    Attributes:
-        state: One record, in which games are played out.
-        actions: int64, receives the actions of a node.
-        values: float64 ``(max_players,)``, receives the value of the end of a game for each player.
-        path: The path of the current simulation.
-        tree: The tree that is searched.
-        root: One record, the position to search from, with what is hidden drawn at random.
-        legal_set: The legal actions of a position.
-        listed: int16 ``(max_legal_actions,)``, the legal actions as a list.
-        scale: float64 ``(2,)``, the points that have the value 0, and how many more have the value 1.
-    """
+    """The memory of searches in one game; see :class:`patchwork_env.search.uct.Workspace`."""
 
     state: States
     actions: npt.NDArray[np.int64]
     values: npt.NDArray[np.float64]
     path: Path
     tree: Tree
-    root: States
+    root: States  # (1,), the position to search from, with what is hidden drawn at random
     legal_set: LegalSet
-    listed: npt.NDArray[np.int16]
-    scale: npt.NDArray[np.float64]
+    listed: npt.NDArray[np.int16]  # the legal actions as a list
+    scale: npt.NDArray[np.float64]  # (2,), the points of the value 0, and how many more have the value 1
 
 
 class UctAgent(BatchAgent):
@@ -75,12 +63,11 @@ class UctAgent(BatchAgent):
 
     Args:
         seed: The seed of its random numbers, ``0 ... 2**64 - 1``; None for fresh ones.
-        simulations: The number of simulations of a move, at least 1; :data:`DEFAULT_SIMULATIONS` if no budget
-            is given.
-        seconds: The time of a move in seconds, above 0, instead of simulations.
+        simulations: The number of simulations of a move; :data:`DEFAULT_SIMULATIONS` without a budget.
+        seconds: The seconds of a move instead.
 
     Raises:
-        ValueError: An argument is not allowed, or both budgets are given.
+        ValueError: An argument is not allowed, or there are two budgets.
     """
 
     spec: ClassVar[str] = "uct"
@@ -91,8 +78,7 @@ class UctAgent(BatchAgent):
         self, seed: int | None = None, *, simulations: int | None = None, seconds: float | None = None
     ) -> None:
         check_budget(simulations=simulations, seconds=seconds)
-        self.seconds = seconds
-        self.simulations = check_at_least_one(simulations or DEFAULT_SIMULATIONS, "simulations")
+        self.seconds, self.simulations = seconds, simulations or DEFAULT_SIMULATIONS
         self.name = spec_of(self.spec, simulations=simulations, seconds=seconds)
         self.reseed(seed)
 
@@ -109,8 +95,7 @@ class UctAgent(BatchAgent):
         return np.array(actions, np.int64)
 
     def _new_workspace(self) -> Any:
-        """The workspace for each game that the agent has met, by the name of the game."""
-        return {}
+        return {}  # a Workspace for each game that the agent has met
 
     def _choose(self, rules: Rules, state: States, stream: Streams) -> int:
         work, kernels = self._work(rules), _kernels(rules)
@@ -185,15 +170,14 @@ def _plant(
 def _kernels(rules: Rules) -> ModuleType:
     """The kernels of the searches of one game."""
     kernels = ModuleType(f"{rules.name}_uct")
-    names: dict[str, Any] = {
-        "apply": rules.kernels.apply,
-        "is_over": rules.kernels.is_over,
-        "redraw": rules.kernels.redraw,
-        "list_actions": loop(list_actions, rules),
-        "play_out": loop(play_out, rules),
-        "measure_scale": loop(measure_scale, rules),
-    }
-    kernels.__dict__.update(names)
+    kernels.__dict__.update(
+        apply=rules.kernels.apply,
+        is_over=rules.kernels.is_over,
+        redraw=rules.kernels.redraw,
+        list_actions=loop(list_actions, rules),
+        play_out=loop(play_out, rules),
+        measure_scale=loop(measure_scale, rules),
+    )
     kernels.__dict__["simulate"] = specialize(uct.simulate, kernels)
     return kernels
 

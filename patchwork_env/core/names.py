@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from patchwork_env.errors import UnknownOptionError
@@ -37,6 +37,18 @@ def short_repr(value: Any, most: int = _LONGEST_NAME) -> str:
 def counted(number: int, what: str) -> str:
     """A number with what it counts, in the plural where it must be: ``1 game``, ``2,000 games``."""
     return f"{number:,} {what}{'s' * (number != 1)}"
+
+
+def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list[str]:
+    """Rows as lines of text, with the columns listed in ``left`` flush left and the others flush right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if number in left else cell.rjust(width)
+            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def unknown_option(owner: str, name: str, known: Iterable[str]) -> UnknownOptionError:

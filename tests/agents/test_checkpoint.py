@@ -237,7 +237,7 @@ SIZES = {"width": 12, "depth": 2, "channels": 4, "features": True, **NOTHING_MOR
         (
             describe(network=SIZES | {"width": 2**16, "depth": 256}),
             ValueError,
-            "weights.*trunk.4.weight is mis",
+            "weights.*trunk.0.weight is F32",
         ),
         (describe(network=SIZES | {"width": 1.5}), ValueError, "width must be an integer, not 1.5"),
         (describe(network=list(range(10**6))), ValueError, "it must give width, depth, channels"),

@@ -183,7 +183,8 @@ def plan(
 
     if end is None:
         return search(width, 0)
-    plans, width = [], _FIRST_WIDTH
+    plans: list[Plan] = []
+    width = _FIRST_WIDTH
     while True:
         began = perf_counter()
         plans.append(search(width, len(plans)))

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.names import counted
+from patchwork_env.core.names import aligned, counted
 from patchwork_env.games import rules_of
 from patchwork_env.learning.evaluation.players import Participant
 from patchwork_env.learning.evaluation.runners import AGENT, OPPONENT, MatchGames, MatchRunner, runner_of
@@ -21,7 +21,7 @@ from patchwork_env.learning.evaluation.statistics import (
     mean_interval,
     win_rate_interval,
 )
-from patchwork_env.learning.evaluation.tables import Column, Table, aligned, interval_columns
+from patchwork_env.learning.evaluation.tables import Column, Table, interval_columns
 from patchwork_env.learning.system.machine import made_with
 
 if TYPE_CHECKING:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
+
+from patchwork_env.core.names import aligned
 
 TEXT, MARKDOWN, LATEX, CSV = "text", "markdown", "latex", "csv"
 FORMATS = (TEXT, MARKDOWN, LATEX, CSV)
@@ -95,18 +97,6 @@ def csv_text(rows: Sequence[Sequence[Any]]) -> str:
     file = io.StringIO()
     csv.writer(file, lineterminator="\n").writerows(rows)
     return file.getvalue()
-
-
-def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list[str]:
-    """Rows as lines of text, with the columns listed in ``left`` flush left and the others flush right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if number in left else cell.rjust(width)
-            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
 
 
 def _as_markdown(cells: Sequence[Sequence[str]]) -> str:

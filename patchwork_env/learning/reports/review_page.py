@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 
-from patchwork_env.core.names import counted
+from patchwork_env.core.names import aligned, counted
 from patchwork_env.drawing.pictures import player_names
 from patchwork_env.drawing.scene import to_svg
 from patchwork_env.learning.evaluation.players import labels
 from patchwork_env.learning.evaluation.results import position_after
-from patchwork_env.learning.evaluation.tables import aligned
 from patchwork_env.learning.reports import charts
 from patchwork_env.learning.reports.charts import Sample, Series, render
 from patchwork_env.learning.reports.plots import SERIES, new_figure, save

@@ -7,10 +7,11 @@ import io
 
 import pytest
 
+from patchwork_env.core.names import aligned
 from patchwork_env.learning.commands import evaluate, gauntlet, tournament
 from patchwork_env.learning.evaluation import ratings
 from patchwork_env.learning.evaluation.matches import play_matches
-from patchwork_env.learning.evaluation.tables import CSV, LATEX, MARKDOWN, Column, Table, aligned, render
+from patchwork_env.learning.evaluation.tables import CSV, LATEX, MARKDOWN, Column, Table, render
 
 TABLE = Table(
     [
