@@ -14,8 +14,8 @@ from _pytest.mark import ParameterSet
 from pydantic import BaseModel
 
 from patchwork_env.agents import specs
+from patchwork_env.learning.config.keys import section_of
 from patchwork_env.learning.config.registry import algorithms
-from patchwork_env.learning.config.sections import section_of
 from patchwork_env.nmbr9 import observation as nmbr9_observation
 from patchwork_env.patchwork import observation as patchwork_observation
 

@@ -1,4 +1,4 @@
-"""What a learning algorithm of one's own can be made of: one place to import from.
+"""The parts of the learning algorithms, for those of users: one place to import from.
 
 >>> from patchwork_env.learning import toolbox
 >>> from patchwork_env.patchwork import Game
@@ -9,21 +9,8 @@ True
 
 Games come in batches from ``patchwork_v0.SelfPlayVectorEnv``, whose ``states`` all of this reads.
 
-- **Policies over lists of legal actions**: :func:`legal_lists` lists them, :func:`observations_of` shows what
-  players see, :func:`hierarchical_policy` is the softmax, :func:`sample` and :func:`most_probable` choose;
-  :func:`network_class` gives a game's network, of which :class:`PatchworkNetwork` is one, of the sizes
-  :class:`NetworkConfig`.
-- **Rewards and advantages**: :class:`Reward` and :func:`rewards_of_players`; :class:`Decisions` and
-  :func:`advantages`, along each player's own decisions; :func:`next_choices`, where a rollout may be cut.
-- **Learning**: :func:`compute_gradient` by the threads of a :class:`ThreadPool`;
-  :func:`tune_malloc`, which makes it faster; :class:`~patchwork_env.errors.DivergenceError`.
-- **Opponents**: :class:`SnapshotPool`, past selves by prioritized choice, configured by :class:`League`;
-  :class:`PolicyAgent`, which plays a network's present weights; :class:`Opponents`, who plays which game.
-- **Results**: :func:`play_matches`, paired games with intervals; :func:`write_training`, a file that
-  ``patchwork-env compare`` reads; :func:`save_policy`, a checkpoint that is an agent everywhere.
-
-Everything is defined elsewhere, once; ``docs/toolbox.md`` has a table with shapes and sources, and
-``examples/own_ppo.py`` uses all of it. Needs the extra ``train``.
+``docs/toolbox.md`` has a table of all names with shapes and sources, and ``examples/own_ppo.py`` uses them.
+Needs the extra ``train``.
 """
 
 from __future__ import annotations

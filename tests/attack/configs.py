@@ -50,7 +50,7 @@ def files(random: Generator) -> int:
 def overrides(random: Generator) -> int:
     """Overrides with known keys and odd values, and mutated ones."""
     from patchwork_env.learning.config import CONFIGS, algorithms
-    from patchwork_env.learning.config.sections import section_keys
+    from patchwork_env.learning.config.keys import section_keys
 
     keys = {name: section_keys(kind) for name, kind in algorithms().items()}
     for _ in range(BATCH):

@@ -7,14 +7,14 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from patchwork_env.games import NMBR9, PATCHWORK
-from patchwork_env.learning.config.run_config import ClusterRun, RewardedRun
-from patchwork_env.learning.config.sections import (
+from patchwork_env.learning.config.keys import (
     BYTES_OF_LEARNING,
     BYTES_OF_MASK,
     BYTES_OF_OBSERVATION,
     BYTES_OF_WEIGHT,
     NETWORK_KEYS,
     WHOLE,
+    ClusterRun,
     Fraction,
     League,
     MemoryEstimate,
@@ -22,6 +22,7 @@ from patchwork_env.learning.config.sections import (
     NonNegative,
     Positive,
     Rate,
+    RewardedRun,
     Schedule,
     Section,
     Several,

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from patchwork_env.games import NMBR9
 from patchwork_env.learning.algorithms.ppo.config import PpoLearning, PpoRun
-from patchwork_env.learning.config.sections import (
+from patchwork_env.learning.config.keys import (
     BYTES_OF_LEARNING,
     BYTES_OF_MASK,
     BYTES_OF_OBSERVATION,

@@ -74,7 +74,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _check_runs(agents: list[Participant]) -> None:
-    """Raises ValueError unless there are several agents, each with weights of its own."""
+    """Raises ValueError unless there are several agents with different weights."""
     if len(agents) < 2:
         raise ValueError("--seeds is for several agents, runs of one configuration; there is one")
     without = [agent.name for agent in agents if agent.weights is None]

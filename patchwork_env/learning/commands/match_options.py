@@ -1,4 +1,4 @@
-"""Options that commands share in which agents meet: the game, what of it is played, how results are shown."""
+"""Options of all commands in which agents meet: the game, its set-up, and the form of the results."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from patchwork_env.core.checks import check_seed
 from patchwork_env.core.commands import CommandParser, run_command
@@ -31,14 +31,11 @@ from patchwork_env.learning.sweeps.parameters import (
     SAMPLERS,
     check_trials,
     draw_trials,
-    load_optuna,
     parse_parameter,
 )
+from patchwork_env.learning.sweeps.sweep import FINISHED, UNFINISHED, Settings, Sweep, begin_sweep
 from patchwork_env.learning.system.lock import exclusive_lock
 from patchwork_env.learning.system.signals import Interruption, signals_interrupt
-
-if TYPE_CHECKING:
-    from patchwork_env.learning.sweeps.sweep import Settings, Sweep
 
 _OF_ASHA = ("grace", "reduction")
 _OF_NEW = ("param", "set", "trials", "seed", "sampler", "metric", "against", "scheduler", *_OF_ASHA, "out")
@@ -113,9 +110,6 @@ def _refuse(options: argparse.Namespace, names: Sequence[str], of: str) -> None:
 
 def _new(options: argparse.Namespace, stack: ExitStack) -> Sweep:
     """Begins a sweep; nothing is written before everything that can be checked is checked."""
-    load_optuna()
-    from patchwork_env.learning.sweeps.sweep import begin_sweep
-
     path = find_config(options.config)
     parameters = [parse_parameter(text) for text in options.param]
     config, changes = _common_config(path, options.set)
@@ -131,9 +125,6 @@ def _new(options: argparse.Namespace, stack: ExitStack) -> Sweep:
 
 
 def _resumed(options: argparse.Namespace, stack: ExitStack) -> Sweep:
-    load_optuna()
-    from patchwork_env.learning.sweeps.sweep import Sweep
-
     sweep, options.folder = Sweep(options.resume), options.resume
     stack.enter_context(exclusive_lock(sweep.folder))
     with storing_in(sweep.folder):
@@ -160,8 +151,6 @@ def _common_config(path: Path, changes: Sequence[str]) -> tuple[RunConfig, list[
 
 
 def _settings(options: argparse.Namespace, config: RunConfig) -> Settings:
-    from patchwork_env.learning.sweeps.sweep import Settings
-
     opponents, steps = config.evaluation.opponents, config.total_steps
     against = options.against or (_OPPONENT if _OPPONENT in opponents else opponents[-1])
     if against not in opponents:
@@ -190,10 +179,7 @@ def _settings(options: argparse.Namespace, config: RunConfig) -> Settings:
 
 
 def _check_workers(workers: int | None, cluster: str | None) -> None:
-    if cluster is not None:
-        check_workers(OnCluster(cluster, workers))
-    elif workers is not None:
-        check_workers(workers)
+    check_workers(OnCluster(cluster, workers) if cluster is not None else 1 if workers is None else workers)
 
 
 # --- while it runs ----------------------------------------------------------------------------------------
@@ -205,14 +191,14 @@ def _train(sweep: Sweep, options: argparse.Namespace) -> int:
     cluster = options.cluster or sweep.settings.cluster
     _check_workers(workers, cluster)
     began, rows = time.monotonic(), sweep.rows()
-    left = sorted(row.number for row in rows if row.state == "unfinished")
+    left = sorted(row.number for row in rows if row.state == UNFINISHED)
     print(f"{len(rows) - len(left)} of {len(rows)} trials have ended", flush=True)
     for number in sweep.train(left, workers, cluster) if left else ():
         sweep.write_table()
         rows = sweep.rows()
         row = next(row for row in rows if row.number == number)
         end = f"{row.state}: {row.error}" if row.error else row.state
-        ended = sum(row.state != "unfinished" for row in rows)
+        ended = sum(row.state != UNFINISHED for row in rows)
         minutes = (time.monotonic() - began) / 60
         print(f"{minutes:6.1f} min  trial {number:03} {end} ({ended} of {len(rows)} have ended)", flush=True)
     return _report(sweep)
@@ -227,7 +213,7 @@ def _report(sweep: Sweep) -> int:
             print(f"trial {row.number:03} failed: {row.error}")
     print(f"results: {sweep.folder / 'results.csv'}")
     best = rows[0]
-    if best.state != "finished":
+    if best.state != FINISHED:
         return 2
     print(f"best: {sweep.run_folder(best.number)}, with config.yaml and final/")
     match = sweep.measure_again(best)

@@ -2,6 +2,20 @@
 
 from patchwork_env.errors import ConfigError
 from patchwork_env.learning.config.explain import explain
+from patchwork_env.learning.config.keys import (
+    Cluster,
+    ClusterRun,
+    Evaluation,
+    League,
+    Network,
+    Reward,
+    RewardedRun,
+    RunConfig,
+    Schedule,
+    Section,
+    changes_learning,
+    check_memory,
+)
 from patchwork_env.learning.config.loading import (
     differences,
     dump_config,
@@ -15,22 +29,6 @@ from patchwork_env.learning.config.registry import (
     algorithms,
     find_config,
     trainer_class,
-)
-from patchwork_env.learning.config.run_config import (
-    ClusterRun,
-    RewardedRun,
-    RunConfig,
-    changes_learning,
-    check_memory,
-)
-from patchwork_env.learning.config.sections import (
-    Cluster,
-    Evaluation,
-    League,
-    Network,
-    Reward,
-    Schedule,
-    Section,
 )
 
 __all__ = [

@@ -11,16 +11,9 @@ from pydantic import BaseModel
 from patchwork_env.core.checks import as_texts
 from patchwork_env.core.names import nearest
 from patchwork_env.errors import ConfigError
+from patchwork_env.learning.config.keys import Schedule
 from patchwork_env.learning.config.registry import DEFAULT_ALGORITHM, algorithms
-from patchwork_env.learning.config.sections import Schedule
 
-_TYPES = {
-    "integer": "integer",
-    "number": "number",
-    "string": "text",
-    "boolean": "true or false",
-    "null": "null",
-}
 _BOUNDS = {
     "minimum": "at least",
     "exclusiveMinimum": "above",
@@ -45,17 +38,10 @@ class Key(NamedTuple):
 
 
 def explain(names: Sequence[str] = ()) -> str:
-    """Explains keys of configurations.
+    """Lines with the default, type and description of every key of algorithms, sections or keys.
 
-    Args:
-        names: Names of algorithms, sections or keys; keys in full or without their sections. Without names,
-            the keys that runs of all algorithms share are explained.
-
-    Returns:
-        Lines of text: for every key its name, default, type and description.
-
-    Raises:
-        ConfigError: There is no such key; the message names the nearest one.
+    Keys are named in full or without their sections. Without names, the lines are those of the keys that runs
+    of all algorithms share.
     """
     names = as_texts(names, "names", ConfigError)
     by_algorithm = {name: {key.name: key for key in keys_of(kind())} for name, kind in algorithms().items()}
@@ -108,7 +94,7 @@ def _type_of(schema: dict[str, Any]) -> str:
     if schema["type"] == "array":
         return f"list: {_type_of(schema['items'])}"
     bounds = [f"{words} {schema[bound]}" for bound, words in _BOUNDS.items() if bound in schema]
-    return ", ".join([_TYPES.get(schema["type"], schema["type"]), *bounds])
+    return ", ".join([schema["type"], *bounds])
 
 
 def _text_of(default: Any) -> str:

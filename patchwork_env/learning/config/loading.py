@@ -18,6 +18,7 @@ from patchwork_env.core.documents import one_line, read_text
 from patchwork_env.core.names import nearest, short_repr
 from patchwork_env.errors import ConfigError
 from patchwork_env.games import PATCHWORK
+from patchwork_env.learning.config.keys import RunConfig, changes_learning, section_keys, section_of
 from patchwork_env.learning.config.registry import (
     CONFIGS,
     DEFAULT_ALGORITHM,
@@ -25,39 +26,31 @@ from patchwork_env.learning.config.registry import (
     config_class,
     find_config,
 )
-from patchwork_env.learning.config.run_config import RunConfig, changes_learning
-from patchwork_env.learning.config.sections import section_keys, section_of
 
-NAMES: Mapping[str, str] = {
-    "averaging": "ema_decay",
-    "batch_size": "minibatch_size",
-    "clip_param": "clip_range",
-    "denial": "rival_weight",
-    "discount": "gamma",
-    "ent_coef": "entropy_coefficient",
-    "entropy_coeff": "entropy_coefficient",
-    "grad_clip": "max_gradient_norm",
-    "guests": "scripted_player_fraction",
-    "kl_coeff": "kl_coefficient",
-    "lambda_": "gae_lambda",
-    "logging": "tracker",
-    "lr": "learning_rate",
-    "max_grad_norm": "max_gradient_norm",
-    "n_epochs": "epochs",
-    "n_steps": "rollout_steps",
-    "num_envs_per_env_runner": "num_envs",
-    "num_epochs": "epochs",
-    "rollout_turns": "rollout_steps",
-    "trace": "td_lambda",
-    "train_batch_size": "batch_size",
-    "updates": "gradient_steps",
-    "value_lambda": "td_lambda",
-    "vf_clip_param": "value_clip_range",
-    "vf_coef": "value_coefficient",
-    "vf_loss_coeff": "value_coefficient",
-    "width": "candidate_placements",
+OTHER_NAMES = {
+    "batch_size": ("train_batch_size",),
+    "candidate_placements": ("width",),
+    "clip_range": ("clip_param",),
+    "ema_decay": ("averaging",),
+    "entropy_coefficient": ("ent_coef", "entropy_coeff"),
+    "epochs": ("n_epochs", "num_epochs"),
+    "gae_lambda": ("lambda_",),
+    "gamma": ("discount",),
+    "gradient_steps": ("updates",),
+    "kl_coefficient": ("kl_coeff",),
+    "learning_rate": ("lr",),
+    "max_gradient_norm": ("grad_clip", "max_grad_norm"),
+    "minibatch_size": ("batch_size",),
+    "num_envs": ("num_envs_per_env_runner",),
+    "rival_weight": ("denial",),
+    "rollout_steps": ("n_steps", "rollout_turns"),
+    "scripted_player_fraction": ("guests",),
+    "td_lambda": ("trace", "value_lambda"),
+    "tracker": ("logging",),
+    "value_clip_range": ("vf_clip_param",),
+    "value_coefficient": ("vf_coef", "vf_loss_coeff"),
 }
-"""The name of a key here, by its name in other libraries and earlier versions; for messages."""
+"""The names of keys in other libraries and in earlier versions, for messages."""
 _MOST_BYTES = 2**18
 """The largest file of a configuration."""
 _MOST_PROBLEMS = 5
@@ -90,7 +83,7 @@ def load_config(source: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
     tree = _read_yaml(path)
     keys = [_apply_override(tree, text) for text in as_texts(overrides, "overrides", ConfigError)]
     if "description" not in keys and any(map(changes_learning, keys)):
-        tree.pop("description", None)  # it speaks of the configuration as it was
+        tree.pop("description", None)  # it describes the configuration without the change
     try:
         kind = config_class(tree.get("algorithm", DEFAULT_ALGORITHM), tree.get("game"))
     except ConfigError as error:
@@ -151,11 +144,11 @@ def _apply_override(tree: dict[str, Any], override: str) -> str:
     return key
 
 
-def _merged(default: Any, given: Any) -> Any:
-    """The defaults, replaced where values are given; lists become tuples, for the configuration is frozen."""
-    if isinstance(default, dict) and isinstance(given, dict):
-        return default | {key: _merged(default.get(key), value) for key, value in given.items()}
-    return tuple(given) if isinstance(given, list) else given
+def _merged(default: Any, value: Any) -> Any:
+    """The value, with the defaults of missing keys; lists become tuples, for a configuration is frozen."""
+    if isinstance(default, dict) and isinstance(value, dict):
+        return default | {key: _merged(default.get(key), inner) for key, inner in value.items()}
+    return tuple(value) if isinstance(value, list) else value
 
 
 # --- messages ---------------------------------------------------------------------------------------------
@@ -165,8 +158,8 @@ def _source(key: str, path: Path, overrides: Sequence[str]) -> str:
     """Where the value of a key comes from: the last override that concerns it, or else the file."""
     location = key.split(".") if key else []
     for override in reversed(overrides):
-        given = override.partition("=")[0].split(".")
-        if location and (given == location[: len(given)] or location == given[: len(location)]):
+        changed = override.partition("=")[0].split(".")
+        if location and (changed == location[: len(changed)] or location == changed[: len(location)]):
             return f"--set {one_line(override)}"
     return str(path)
 
@@ -200,8 +193,9 @@ def _explain_unknown(location: tuple[str, ...], kind: type[RunConfig]) -> str:
     for part in location[:-1]:
         section = section_of(section, part) or section
     beside = {own: ".".join((*location[:-1], own)) for own in section.model_fields}
-    if (here := beside.get(NAMES.get(name, ""))) is not None:
-        return f"{key!r} is called {here!r} here"
+    for own, here in beside.items():
+        if name in OTHER_NAMES.get(own, ()):
+            return f"{key!r} is called {here!r} here"
     anywhere = {full.rpartition(".")[2]: full for full in reversed(section_keys(kind))}
     for known in (beside, anywhere):
         if close := nearest(name, known):
@@ -237,12 +231,7 @@ _YamlLoader.add_implicit_resolver(
 
 
 def parse_yaml(text: str) -> Any:
-    """Parses YAML in the way in which configurations are read.
-
-    Raises:
-        ValueError: The text is not valid YAML, it has aliases or is nested too deep, or a value does not fit
-            the type that a tag gives it. The message is one line.
-    """
+    """Parses YAML as that of configurations; whatever is wrong is a ValueError of one line."""
     try:
         return yaml.load(text, _YamlLoader)  # noqa: S506 - it is a SafeLoader
     except yaml.YAMLError as error:

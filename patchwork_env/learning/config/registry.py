@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 from patchwork_env.core.documents import one_line
 from patchwork_env.core.extras import from_extra
 from patchwork_env.core.names import nearest, short_repr
 from patchwork_env.errors import ConfigError
-from patchwork_env.learning.config.run_config import RunConfig
+from patchwork_env.learning.config.keys import RunConfig
 
 DEFAULT_ALGORITHM = "ppo"
 _CONFIGS = {
@@ -30,15 +30,11 @@ _CONFIGS = {
 @cache
 def algorithms() -> Mapping[str, type[RunConfig]]:
     """The configurations of all algorithms by name; neither trainers nor PyTorch are imported."""
-    return {name: _class_named(config) for name, config in _CONFIGS.items()}
+    return {name: resolve_name(config) for name, config in _CONFIGS.items()}
 
 
 def config_class(algorithm: Any, game: Any) -> type[RunConfig]:
-    """The class of the configuration of an algorithm.
-
-    Raises:
-        ConfigError: There is no such algorithm, or it does not learn the game.
-    """
+    """The class of the configuration of an algorithm, which must learn the game."""
     known = algorithms()
     if algorithm not in tuple(known):  # which may be no text
         close = nearest(str(algorithm), known)
@@ -51,18 +47,9 @@ def config_class(algorithm: Any, game: Any) -> type[RunConfig]:
 
 
 def trainer_class(config: RunConfig) -> Any:
-    """The class of the trainer for a configuration.
-
-    Raises:
-        ModuleNotFoundError: A package is not installed; the message says how to install it.
-    """
+    """The class of the trainer for a configuration."""
     with from_extra(config.EXTRA, f"{config.algorithm} needs"):
-        return _class_named(config.TRAINER)
-
-
-def _class_named(name: str) -> Any:
-    module, _, attribute = name.partition(":")
-    return getattr(import_module(module), attribute)
+        return resolve_name(config.TRAINER)
 
 
 # --- shipped configurations -------------------------------------------------------------------------------
@@ -73,11 +60,7 @@ CONFIGS = next(filter(Path.is_dir, (_PACKAGE / "configs", _PACKAGE.parent / "con
 
 
 def find_config(source: str | Path) -> Path:
-    """The file of a shipped configuration by its name, such as ``quick``, or of any by its path.
-
-    Raises:
-        ConfigError: There is no such file; the message names the nearest one.
-    """
+    """The file of a shipped configuration by its name, such as ``quick``, or of any by its path."""
     if not isinstance(source, str | Path):
         raise ConfigError(f"a configuration is a name or a path, not {short_repr(source)}")
     path = Path(source)

@@ -140,11 +140,7 @@ def write_evaluation(path: Path, contents: Mapping[str, Any]) -> None:
 
 
 def as_type(kind: type[_Kind], contents: Any, path: Path) -> _Kind:
-    """The contents of a file of JSON as an object of a class whose fields have types.
-
-    Raises:
-        ValueError: They do not fit; the message names the file and the first place that does not.
-    """
+    """The contents of a file of JSON as an object of a class whose fields have types."""
     try:
         return TypeAdapter(kind).validate_json(json.dumps(contents), strict=True)
     except ValidationError as error:

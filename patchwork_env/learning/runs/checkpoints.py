@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 from patchwork_env import agents
 from patchwork_env.agents.checkpoints import write_tensors
 from patchwork_env.core.documents import one_line, read_object
-from patchwork_env.core.files import make_folder, storing_in, write_folder, write_text, write_through
+from patchwork_env.core.files import make_folder, storing_in, write_folder, write_text
 from patchwork_env.core.names import short_repr
 from patchwork_env.errors import ConfigError, DivergenceError, StorageError
 from patchwork_env.learning.algorithms.common.state import join, split
@@ -37,21 +37,13 @@ _KEPT = 2
 
 def new_run_folder(base: Path) -> Path:
     """Creates and returns the folder ``base``, or ``base-2``, ``base-3`` ... if that is not empty."""
-    names = (base if number == 1 else base.with_name(f"{base.name}-{number}") for number in count(1))
+    folder, numbers = base, count(2)
     with storing_in(base):
-        make_folder(base.parent)
-        folder = next(filter(_is_free, names))
-        write_through(folder.parent)
+        make_folder(base)
+        while not folder.is_dir() or any(folder.iterdir()):
+            folder = base.with_name(f"{base.name}-{next(numbers)}")
+            make_folder(folder)
     return folder
-
-
-def _is_free(folder: Path) -> bool:
-    """Creates a folder; whether it was not there, or is empty."""
-    try:
-        folder.mkdir()
-    except FileExistsError:
-        return folder.is_dir() and not any(folder.iterdir())
-    return True
 
 
 def begin_run(run: Path, trainer: Trainer, config: RunConfig) -> None:
@@ -90,11 +82,7 @@ def save_checkpoint(run: Path, trainer: Trainer) -> Path:
 
 
 def complete_checkpoints(run: Path) -> list[Path]:
-    """The checkpoints from which a run can be resumed, oldest first.
-
-    Raises:
-        FileNotFoundError: There is none.
-    """
+    """The checkpoints from which a run can be resumed, oldest first; FileNotFoundError if there are none."""
     folders = [folder for folder in checkpoint_folders(run).values() if (folder / _TRAINER_JSON).is_file()]
     if not folders:
         raise FileNotFoundError(f"{run} holds no checkpoint to resume from")
@@ -104,10 +92,7 @@ def complete_checkpoints(run: Path) -> list[Path]:
 def load_checkpoint(run: Path, trainer: Trainer) -> Path:
     """Brings a fresh trainer to the state of the newest checkpoint of a run, whose folder it returns.
 
-    Raises:
-        FileNotFoundError: There is no checkpoint to resume from.
-        ConfigError: The run has another value of a key that is fixed for a whole run.
-        ValueError: The checkpoint is damaged, or of another version; the trainer must not be used.
+    After an error about a damaged checkpoint the trainer must not be used.
     """
     *others, folder = complete_checkpoints(run)
     try:

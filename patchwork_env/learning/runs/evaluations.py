@@ -131,16 +131,6 @@ def metrics(result: MatchResult) -> dict[str, float]:
     return {rate_name: result.win_rate, low_name: low, high_name: high} | named
 
 
-def conclusion(results: Sequence[MatchResult]) -> dict[str, float | str]:
-    """What the last evaluation of a run says of it, by name: win rates with their intervals, and scores."""
-    figures: dict[str, float | str] = {}
-    for result in results:
-        rates = zip(interval_metrics(result.opponent), (result.win_rate, *result.interval), strict=True)
-        figures |= {name.removeprefix("evaluation/"): rate for name, rate in rates}
-        figures[f"score_against_{result.opponent}"] = result.means(AGENT)["score"]
-    return figures
-
-
 def _strength(results: Sequence[MatchResult]) -> float:
     """What policies are compared by: the mean win rate, or the mean score where the sides do not interact."""
     return float(np.mean([result.metric for result in results]))

@@ -123,14 +123,10 @@ def interval_metrics(opponent: str) -> tuple[str, str, str]:
 
 
 def rungs(run: Path, count: int) -> list[Rung]:
-    """Chooses ``count`` checkpoints of a run at even distances, from the first one to the last one.
+    """Chooses ``count`` checkpoints of a run, or all if it has fewer, from the first one to the last one.
 
-    A run that has fewer gives all of them, in the order of their steps. ``final`` takes the place of the
-    checkpoint with the same steps.
-
-    Raises:
-        FileNotFoundError: There is no such run, or it has fewer than two checkpoints.
-        ValueError: ``count`` is less than 2, or a file of the run is damaged.
+    They are at even distances in the order of their steps. ``final`` takes the place of the checkpoint with
+    the same steps.
     """
     if count < 2:
         raise ValueError(f"count is {count}; a ladder has at least 2 rungs")

@@ -72,15 +72,6 @@ class Log:
     """The log of a run: lines of JSON in ``metrics.jsonl``, and the loggers of its configuration.
 
     Metrics that are in the log at the step from which a run is resumed are not logged again.
-
-    Args:
-        folder: The folder of the run.
-        steps: The number of steps from which the run begins or is resumed; what an earlier attempt logged of
-            later steps is dropped.
-        config: The configuration of the run.
-
-    Raises:
-        StorageError: The folder cannot be written; all methods raise it as well.
     """
 
     def __init__(self, folder: Path, steps: int, config: RunConfig) -> None:
@@ -166,7 +157,7 @@ class _CsvLogger(Logger):
 
 
 class _TensorBoardLogger(Logger):
-    """A file of TensorBoard's events, in records of its own writer.
+    """A file of TensorBoard's events, by the writer of records that TensorBoard has.
 
     TensorBoard shows the file together with those of earlier attempts, of which it drops what came later than
     this one begins. ``SummaryWriter`` has a thread that writes later on: a killed process loses events that
@@ -209,7 +200,7 @@ class _TensorBoardLogger(Logger):
 
 
 class _ServiceLogger(Logger):
-    """Logs to a tracking service in a thread of its own, so that training never waits or stops.
+    """Logs to a tracking service in another thread, so that training never waits or stops.
 
     The first call that fails is reported, once. The name of the run at the service is kept in the folder of
     the run, so that a resumed run goes on with it there.
@@ -289,12 +280,7 @@ LOGGERS: dict[str, type[Logger]] = {"tensorboard": _TensorBoardLogger, "csv": _C
 
 
 def logger_of(name: str) -> Callable[[Path, int, RunConfig], Logger]:
-    """What makes a logger, from the folder of a run, the steps with which it begins, and its configuration.
-
-    Raises:
-        ConfigError: There is no logger of this name.
-        MissingExtraError: The client of a service is not installed.
-    """
+    """What makes a logger, from the folder of a run, the steps where it begins, and its configuration."""
     if name in LOGGERS:
         return LOGGERS[name]
     if name not in SERVICES:

@@ -37,7 +37,7 @@ from patchwork_env.learning.runs.checkpoints import (
     save_divergence,
     write_policy,
 )
-from patchwork_env.learning.runs.evaluations import choose_best, conclusion, forget_later, record
+from patchwork_env.learning.runs.evaluations import choose_best, forget_later, metrics, record
 from patchwork_env.learning.runs.folder import (
     BEST,
     CONFIG_FILE,
@@ -70,8 +70,7 @@ def loop(run: Run) -> None:
     run.evaluate_if_due()  # a resumed run makes up for an evaluation that was cut short
     while not run.trainer.is_done:
         with run.uninterrupted():
-            metrics = run.trainer.step()  # plays some games and learns from them
-            run.log(metrics)
+            run.log(run.trainer.step())  # plays some games and learns from them
         run.save_if_due()
         run.evaluate_if_due()
     run.finish()
@@ -84,8 +83,7 @@ def loop(run: Run) -> None:
 def new_run(config: RunConfig, base: Path) -> Iterator[Run]:
     """Begins a run in the folder ``base``, or ``base-2``, ``base-3`` ... if it exists and is not empty.
 
-    Nothing is written before the configuration is known to work. The end of the block closes the trainer and
-    unlocks the folder.
+    The end of the block closes the trainer and unlocks the folder.
 
     Raises:
         ConfigError: An opponent or a logger does not exist, or PyTorch cannot use the device.
@@ -130,7 +128,7 @@ def resumed_run(folder: Path, overrides: Sequence[str] = ()) -> Iterator[Run]:
 
 @contextmanager
 def _trainer(config: RunConfig) -> Iterator[Trainer]:
-    """The trainer of a configuration, and the workers that play for it."""
+    """The trainer of a configuration that is known to work, and the workers that play for it."""
     check_memory(config)
     check_names(config)
     threads = torch.get_num_threads()
@@ -168,9 +166,6 @@ def _usable_device(name: str) -> str:
     return name
 
 
-# --- a run and the steps of its loop ----------------------------------------------------------------------
-
-
 class Run:
     """A run in its folder, which holds a checkpoint and the configuration.
 
@@ -178,7 +173,7 @@ class Run:
         folder: The folder of the run.
         trainer: What plays and learns, at first in the state of the newest checkpoint.
         config: The configuration of the run.
-        evaluated: Called with the file of every evaluation when it is complete; does nothing by default.
+        evaluated: Called with the file of every evaluation when it is complete.
     """
 
     def __init__(self, folder: Path, trainer: Trainer) -> None:
@@ -231,8 +226,8 @@ class Run:
     def log(self, metrics: Mapping[str, float]) -> None:
         """Logs the metrics of an iteration, and shows some of them on the progress bar."""
         self._log.add(metrics, self.trainer.steps, self.trainer.seconds / 60)
-        shown = [f"{short} {metrics[name]:.2f}" for name, short in _BAR_METRICS.items() if name in metrics]
-        self._bar.note = ", ".join(shown)
+        notes = [f"{short} {metrics[name]:.2f}" for name, short in _BAR_METRICS.items() if name in metrics]
+        self._bar.note = ", ".join(notes)
         self._bar.update(self.trainer.steps_per_iteration)
 
     def save_if_due(self) -> None:
@@ -269,17 +264,16 @@ class Run:
         print(f"\n{trainer.steps:,} steps in {minutes:.1f} minutes, {rate:,.0f} steps per second")
         weights = hash_of_weights(final)
         results = self._evaluate(self.config.evaluation.final_games, weights)
-        self._log.conclude(conclusion(results) | {"minutes": minutes, "weights": weights}, trainer.steps)
+        figures = {key.partition("/")[2]: value for one in results for key, value in metrics(one).items()}
+        self._log.conclude({**figures, "minutes": minutes, "weights": weights}, trainer.steps)
         for result in results:
             print(result.table())
         if results:
             self._choose_best(results)
         print(f"final policy: {final}   (play it: patchwork-env evaluate {final} --against greedy)")
 
-    # --- the parts of these steps -------------------------------------------------------------------------
-
     def _save(self) -> Path:
-        """Writes a checkpoint; before it, the log is on the disk, for a resumed run does not log it again."""
+        """Writes a checkpoint, after the log, which a resumed run does not write again."""
         self._log.sync()
         self._saved = time.monotonic()
         return save_checkpoint(self.folder, self.trainer)

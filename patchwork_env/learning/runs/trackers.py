@@ -138,9 +138,8 @@ class _Mlflow(Service):
 
     def _experiment(self) -> str:
         name = os.environ.get("MLFLOW_EXPERIMENT_NAME", PROJECT)
-        found = self._client.get_experiment_by_name(name)
-        experiment: str = self._client.create_experiment(name) if found is None else found.experiment_id
-        return experiment
+        known = self._client.get_experiment_by_name(name)
+        return str(self._client.create_experiment(name) if known is None else known.experiment_id)
 
     def _send_parameters(self, configuration: dict[str, Any]) -> None:
         from mlflow.entities import Param

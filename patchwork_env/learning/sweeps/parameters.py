@@ -1,4 +1,4 @@
-"""The parameters of a sweep: keys of the configuration, each with the values that trials may have."""
+"""The parameters of a sweep: keys of the configuration, each with the values that trials can have."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations, product
 from math import inf, prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from patchwork_env.core.documents import one_line
 from patchwork_env.core.extras import from_extra
 from patchwork_env.errors import ConfigError
-from patchwork_env.learning.config import RunConfig, check_memory, load_config, parse_yaml
+from patchwork_env.learning.config import check_memory, load_config, parse_yaml
 
-if TYPE_CHECKING:
-    from optuna import Trial
+with from_extra("sweep", "sweeps need"):
+    import optuna
+optuna.logging.set_verbosity(optuna.logging.WARNING)
 
 Values = dict[str, Any]
 """Values by full key, as Optuna keeps them: numbers, and the choices of lists as JSON."""
@@ -28,13 +29,10 @@ FORMS = {
     "loguniform": "loguniform(low, high)",
     "integer": "integer(low, high)",
 }
-"""The forms in which the values of a parameter are given."""
-RANDOM, TPE = "random", "tpe"
-SAMPLERS = (RANDOM, TPE)
+"""The forms of the values of a parameter."""
+RANDOM, TPE = SAMPLERS = "random", "tpe"
 """Optuna's samplers: values drawn independently, or where those of earlier trials were good."""
-MOST_TRIALS = 1000
-"""The most trials of a sweep."""
-
+_MOST_TRIALS = 1000
 _LARGEST = 1e15
 _ASSIGNMENT = re.compile(r"\s*(?P<key>[\w.]+)\s*=\s*(?P<form>\w+)\s*\((?P<inner>.*)\)\s*", re.DOTALL)
 _ALIKE = {
@@ -48,28 +46,15 @@ _ALIKE = {
 """The sections and keys that cannot vary, each with the reason."""
 
 
-def load_optuna() -> Any:
-    """The module ``optuna``, imported; ModuleNotFoundError says how to install it."""
-    with from_extra("sweep", "sweeps need"):
-        import optuna
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    return optuna
-
-
 class Parameter(NamedTuple):
-    """A key of the configuration and the values that it may have.
-
-    Attributes:
-        key: The full name of the key.
-        form: The form of the values, a key of :data:`FORMS`.
-        values: All values as JSON for a choice or a grid; or the lowest and the highest value.
-        text: The text in which the user gave the parameter.
-    """
+    """A key of the configuration and the values that it can have, of one of the :data:`FORMS`."""
 
     key: str
     form: str
     values: tuple[Any, ...]
+    """All values of a choice or a grid as JSON, or else the lowest and the highest value."""
     text: str
+    """The parameter as the command takes it."""
 
     @property
     def number_of_values(self) -> float:
@@ -78,8 +63,8 @@ class Parameter(NamedTuple):
             return float(self.values[1] - self.values[0] + 1)
         return inf if self.form.endswith("uniform") else len(self.values)
 
-    def suggest(self, trial: Trial) -> Any:
-        """The value of a trial, which its study draws when it is asked for the first time."""
+    def suggest(self, trial: optuna.Trial) -> Any:
+        """The value of a trial, which its study draws the first time."""
         if self.form in ("choice", "grid"):
             return trial.suggest_categorical(self.key, self.values)
         low, high = self.values
@@ -89,11 +74,7 @@ class Parameter(NamedTuple):
 
 
 def parse_parameter(text: str) -> Parameter:
-    """Parses a parameter as the command takes it, such as ``ppo.learning_rate.start=loguniform(1e-4, 1e-2)``.
-
-    Raises:
-        ConfigError: The text is not a parameter, or the key cannot vary; the message says what is allowed.
-    """
+    """Parses a parameter as the command takes it, such as ``ppo.gamma=uniform(0.9, 1)``."""
     match, source = _ASSIGNMENT.fullmatch(text), _source_of(text)
     if match is None or match["form"] not in FORMS:
         raise ConfigError(f"{source}: must be KEY=FORM, where FORM is one of {', '.join(FORMS.values())}")
@@ -137,11 +118,14 @@ def draw_trials(
 
     ``count`` is the number of trials for each combination, no two of them alike; None for 1. With the sampler
     ``tpe`` only the grids have values yet.
-
-    Raises:
-        ConfigError: There are no parameters, two are about the same key, or ``count`` is too small or large.
     """
-    _check_keys(parameters)
+    if not parameters:
+        raise ConfigError("a sweep needs parameters: --param KEY=FORM")
+    for one, other in combinations(parameters, 2):
+        if f"{one.key}.".startswith(f"{other.key}.") or f"{other.key}.".startswith(f"{one.key}."):
+            raise ConfigError(
+                f"--param {one_line(one.text)} and {one_line(other.text)} are about the same key"
+            )
     grids = [parameter for parameter in parameters if parameter.form == "grid"]
     combined = prod(len(grid.values) for grid in grids)
     if count is not None and len(grids) == len(parameters):
@@ -149,10 +133,10 @@ def draw_trials(
             f"--trials is {count}, but all parameters are grids: their combinations are the trials"
         )
     count = 1 if count is None else count
-    if not 1 <= count * combined <= MOST_TRIALS:
+    if not 1 <= count * combined <= _MOST_TRIALS:
         raise ConfigError(
             f"there are {combined:,} combinations of the grids, with {count:,} trials each; "
-            f"allowed are 1 to {MOST_TRIALS:,} trials in all"
+            f"allowed are 1 to {_MOST_TRIALS:,} trials in all"
         )
     possible = prod(parameter.number_of_values for parameter in parameters if parameter not in grids)
     if count > possible:
@@ -160,7 +144,6 @@ def draw_trials(
             f"--trials is {count}, but the parameters have only {possible:.0f} different values"
         )
     names, trials = [grid.key for grid in grids], list[Values]()
-    optuna = load_optuna()
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed))
     for values in product(*(grid.values for grid in grids)):
         combination = dict(zip(names, values, strict=True))
@@ -174,16 +157,6 @@ def draw_trials(
     return trials
 
 
-def _check_keys(parameters: Sequence[Parameter]) -> None:
-    if not parameters:
-        raise ConfigError("a sweep needs parameters: --param KEY=FORM")
-    for one, other in combinations(parameters, 2):
-        if f"{one.key}.".startswith(f"{other.key}.") or f"{other.key}.".startswith(f"{one.key}."):
-            raise ConfigError(
-                f"--param {one_line(one.text)} and {one_line(other.text)} are about the same key"
-            )
-
-
 def overrides(values: Mapping[str, Any]) -> list[str]:
     """The values of a trial in the form that ``--set`` takes."""
     return [f"{key}={value}" for key, value in values.items()]
@@ -192,33 +165,23 @@ def overrides(values: Mapping[str, Any]) -> list[str]:
 def check_trials(
     path: Path, settings: Sequence[str], parameters: Sequence[Parameter], trials: Sequence[Values]
 ) -> None:
-    """Checks, before anything begins, that every trial has a valid configuration.
+    """Raises ConfigError, before anything begins, unless every trial has a valid configuration.
 
-    Args:
-        path: The configuration that all trials share.
-        settings: Changes to it, each as ``key=value``.
-        parameters: The parameters, whose bounds and values that no trial has drawn must be valid as well.
-        trials: The values with which trials begin.
-
-    Raises:
-        ConfigError: The message names the parameter or the trial, the value, and what is allowed.
+    ``settings`` are changes to the configuration of all trials. The bounds of the parameters, and values that
+    no trial has drawn, must be valid as well.
     """
     lowest = {parameter.key: parameter.values[0] for parameter in parameters}
-    for values in trials:
-        _config(path, settings, parameters, lowest | values)
+    tried = [lowest | trial for trial in trials]
     for parameter in parameters:
-        for value in parameter.values:
-            tried = float(value) if parameter.form.endswith("uniform") else value
-            _config(path, settings, parameters, lowest | trials[0] | {parameter.key: tried})
-
-
-def _config(
-    path: Path, settings: Sequence[str], parameters: Sequence[Parameter], values: Values
-) -> RunConfig:
-    try:
-        return check_memory(load_config(path, [*settings, *overrides(values)]))
-    except ConfigError as error:
-        message = str(error)
-    for parameter, override in zip(parameters, overrides(values), strict=True):
-        message = message.replace(f"--set {one_line(override)}", _source_of(parameter.text))
-    raise ConfigError(message if "--param" in message else f"{message} (with {', '.join(overrides(values))})")
+        values = map(float, parameter.values) if parameter.form.endswith("uniform") else parameter.values
+        tried += [lowest | trials[0] | {parameter.key: value} for value in values]
+    for trial in tried:
+        changes = overrides(trial)
+        try:
+            check_memory(load_config(path, [*settings, *changes]))
+        except ConfigError as error:
+            message = str(error)
+            for parameter, change in zip(parameters, changes, strict=True):
+                message = message.replace(f"--set {one_line(change)}", _source_of(parameter.text))
+            where = "" if "--param" in message else f" (with {', '.join(changes)})"
+            raise ConfigError(message + where) from None

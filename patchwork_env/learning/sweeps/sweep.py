@@ -7,8 +7,6 @@ SWEEP/trials/003/        the run of a trial, which is a run as any other
 SWEEP/trials/003.log     what it printed
 SWEEP/results.csv        the table of the trials
 SWEEP/winner.json        the best trial, measured again on circles or decks that it was not chosen by
-
-This imports Optuna, so import it late.
 """
 
 from __future__ import annotations
@@ -40,11 +38,7 @@ from patchwork_env.learning.distributed.ray_cluster import RETRIES, RayPool, con
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.records import Evaluation, MatchFigures, as_type, read_evaluation
 from patchwork_env.learning.evaluation.tables import Column, Table
-from patchwork_env.learning.runs.folder import (
-    CONFIG_FILE,
-    FINAL,
-    evaluation_files,
-)
+from patchwork_env.learning.runs.folder import CONFIG_FILE, FINAL, evaluation_files
 from patchwork_env.learning.sweeps.parameters import Values, overrides, parse_parameter
 
 if TYPE_CHECKING:
@@ -59,33 +53,29 @@ _SECONDS_FOR_LOST_PROCESS = 30
 
 @dataclass(frozen=True)
 class Settings:
-    """What a sweep does, as the user asked for it.
+    """The options of a sweep.
 
-    Attributes:
-        parameters: The parameters that are varied, as texts.
-        metric: What trials are compared by, one of ``runs.folder.METRICS``; more is better.
-        against: The opponent in the evaluations that the metric is taken from.
-        sampler, seed: How values are drawn, one of ``parameters.SAMPLERS``, and the seed.
-        grace: The number of steps before which no trial ends early; 0 if none does.
-        reduction: The number of trials of which one goes on after ``grace`` steps, and again after
-            ``reduction`` times as many steps, and so on.
-        workers: The largest number of trials at the same time; None for as many as there are processors for.
-        cluster: The address of a Ray cluster; None for processes of this machine.
+    After ``grace`` steps, of every ``reduction`` trials one goes on, and again after ``reduction`` times as
+    many steps, and so on; no trial ends early if ``grace`` is 0.
     """
 
     parameters: tuple[str, ...]
     metric: Literal["win_rate", "score_difference", "score"]
+    """What trials are compared by; more is better."""
     against: str
+    """The opponent in the evaluations that the metric is taken from."""
     sampler: Literal["random", "tpe"]
     seed: int
     grace: int = 0
     reduction: int = 3
     workers: int | None = None
+    """The largest number of trials at the same time; None for as many as there are processors for."""
     cluster: str | None = None
+    """The address of a Ray cluster; None for processes of this machine."""
 
 
 class Row(NamedTuple):
-    """A trial of a sweep, and its newest evaluation, None if there is none yet."""
+    """A trial of a sweep, and its newest evaluation, if there is one yet."""
 
     number: int
     values: Values
@@ -95,11 +85,7 @@ class Row(NamedTuple):
 
 
 def begin_sweep(folder: Path, config: RunConfig, settings: Settings, trials: Sequence[Values]) -> Sweep:
-    """Writes the files of a new sweep; the last one is that of the study, which makes the folder a sweep.
-
-    Raises:
-        StorageError: The folder cannot be written.
-    """
+    """Writes the files of a new sweep; the last one is that of the study, which makes the folder a sweep."""
     temporary = folder / f".{STUDY_FILE}.partial"
     with storing_in(folder):
         make_folder(folder / "trials")
@@ -119,13 +105,7 @@ def _storage(path: Path) -> JournalStorage:
 
 
 class Sweep:
-    """A sweep in its folder.
-
-    Attributes:
-        folder: The folder of the sweep.
-        study: The study of Optuna.
-        settings: What the sweep does.
-        config: The configuration that all trials share.
+    """A sweep in its folder, with the configuration that all trials share.
 
     Raises:
         FileNotFoundError: The folder does not hold a sweep.
@@ -195,15 +175,13 @@ class Sweep:
         columns = [Column("trial", "{:03}".format), *(Column(key, _shown) for key in keys), Column("state")]
         columns += [Column("steps", "{:,}".format), Column("minutes", "{:.1f}".format)]
         for name in opponents:
-            is_metric = {self.settings.metric: name == self.settings.against}
             columns += [
                 Column(f"win_rate_against_{name}", "{:.1%}".format),
                 Column("95%", _interval, (f"win_rate_low_against_{name}", f"win_rate_high_against_{name}")),
-                *(
-                    Column(f"{figure}_against_{name}", "{:.2f}".format if is_metric.get(figure) else None)
-                    for figure in ("score", "score_difference")
-                ),
             ]
+            for figure in ("score", "score_difference"):
+                is_metric = (figure, name) == (self.settings.metric, self.settings.against)
+                columns.append(Column(f"{figure}_against_{name}", "{:.2f}".format if is_metric else None))
         columns.append(Column("error", None))
         cells = []
         for row in self.rows():
@@ -249,13 +227,8 @@ class Sweep:
     def train(self, numbers: Sequence[int], workers: int | None, cluster: str | None) -> Iterator[int]:
         """Trains trials to their ends; yields the number of each that has ended.
 
-        ``workers`` and ``cluster`` are as in :class:`Settings`.
-
-        A trial whose process is lost goes on in another one from its newest checkpoint.
-
-        Raises:
-            WorkerError: That happened too often.
-            ConnectionError, ModuleNotFoundError: There is no such cluster; Ray is not installed.
+        A trial whose process is lost goes on in another one from its newest checkpoint; WorkerError is raised
+        if that happens too often.
         """
         place, threads = (str(self.folder.resolve()), os.getcwd()), self.config.threads
         most = workers or max(usable_cores() // threads, 1)
@@ -298,10 +271,10 @@ def _figures(match: MatchFigures | None) -> list[Any]:
 
 
 def run_trial(place: tuple[str, str], number: int) -> None:
-    """Begins or resumes the run of a trial, and trains it to its end, which the study then knows.
+    """Begins or resumes the run of a trial, and trains it to its end; the study gets its metric or error.
 
-    ``place`` is the folder of the sweep, and that in which the command was started. An error of the run is
-    noted in the study; a signal saves the run and ends the process.
+    ``place`` is the folder of the sweep, and that in which the command was started. A signal saves the run
+    and ends the process.
     """
     folder, directory = place
     os.chdir(directory)
@@ -324,7 +297,7 @@ def run_trial(place: tuple[str, str], number: int) -> None:
 
 
 def _train(sweep: Sweep, trial: optuna.Trial) -> int:
-    """Trains the run of a trial, which tells the study of its evaluations; returns the exit code."""
+    """Trains the run of a trial, whose evaluations the study gets; returns the exit code."""
     folder = sweep.run_folder(trial.number)
     config = load_config(sweep.folder / CONFIG_FILE, overrides(trial.params))
     known = sweep.study.trials[trial.number].intermediate_values

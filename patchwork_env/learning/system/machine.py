@@ -23,22 +23,22 @@ PACKAGES = ("numpy", "numba", "torch")
 """The packages whose versions could change results."""
 
 
+def _cpu_info() -> str:
+    """The description of the processors where there is one, as on Linux."""
+    path = Path("/proc/cpuinfo")
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
 def processor() -> str:
-    """The name of the processor, as the system gives it."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = []
+    """The name of the processor."""
+    lines = _cpu_info().splitlines()
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.processor() or platform.machine()
 
 
 def multiplies_bfloat16() -> bool:
-    """Whether the processor has instructions for products in bfloat16, as far as the system tells."""
-    try:
-        flags = Path("/proc/cpuinfo").read_text(encoding="utf-8")
-    except OSError:
-        return False
+    """Whether the processor is known to have instructions for products in bfloat16."""
+    flags = _cpu_info()
     return "avx512_bf16" in flags or "amx_bf16" in flags
 
 
@@ -55,7 +55,7 @@ def describe_machine(device: str = "cpu") -> str:
 def memory_limit() -> int:
     """The bytes of memory that this process may have: those of the machine, or of its control group.
 
-    Where the system does not tell, a limit that nothing reaches.
+    Where the system does not say, a limit that nothing reaches.
     """
     limits = [2**62]
     with suppress(AttributeError, OSError, ValueError):
@@ -73,10 +73,7 @@ def describe_setup(packages: Iterable[str] = ("numpy", "numba")) -> str:
 
 
 def made_with(device: str = "cpu") -> dict[str, str]:
-    """The machine, and the versions of packages that could change results, for the files of the results.
-
-    See :func:`describe_machine` for ``device``.
-    """
+    """The machine, and the versions of packages that could change results, for the files of the results."""
     versions = {"patchwork_env": __version__, "python": platform.python_version()}
     for package in PACKAGES:
         with suppress(PackageNotFoundError):
@@ -89,11 +86,11 @@ def commit() -> str | None:
     folder = Path(__file__).resolve().parents[3]
     if not (folder / ".git").exists():
         return None
-    asked = [["rev-parse", "HEAD"], ["status", "--porcelain", "--untracked-files=no"]]
+    queries = [["rev-parse", "HEAD"], ["status", "--porcelain", "--untracked-files=no"]]
     try:
         head, changes = (
             subprocess.run(["git", "-C", folder, *words], capture_output=True, text=True, check=True).stdout
-            for words in asked
+            for words in queries
         )
     except (OSError, subprocess.CalledProcessError):
         return None

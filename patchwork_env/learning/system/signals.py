@@ -26,12 +26,7 @@ _AGAIN_SECONDS = 0.02
 
 
 class Interruption(BaseException):
-    """A signal asked the process to stop.
-
-    Attributes:
-        signal: The number of the signal.
-        at_once: Whether work was left half done, because the process was asked a second time.
-    """
+    """A signal, by its number, stops the process; after a second one ``at_once``, with work half done."""
 
     def __init__(self, number: int, at_once: bool = False) -> None:
         super().__init__(signal.Signals(number).name)
@@ -57,51 +52,35 @@ def signals_interrupt() -> Iterator[None]:
 
 
 @contextmanager
-def signals_wait(notice: str = "") -> Iterator[Waiting]:
+def signals_wait(notice: str = "") -> Iterator[None]:
     """A signal that comes within the block takes effect after it; a second one, a second later, at once.
 
-    Args:
-        notice: A text for the standard error when the first signal comes; empty for none.
-
-    Yields:
-        An object that tells the block whether a signal waits.
+    The first signal has the notice printed to the standard error.
 
     Raises:
         Interruption: A signal has come.
     """
-    waiting = Waiting(notice)
+    first: tuple[int, float] | None = None
+
+    def handle(number: int, _frame: FrameType | None) -> None:
+        nonlocal first
+        if first is None:
+            first = number, time.monotonic()
+            if notice:
+                # The signal may have interrupted a print, within which print cannot be called again.
+                text = f"\n{signal.Signals(number).name}: {notice}\n"
+                os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, text.encode())
+        elif time.monotonic() - first[1] > _ECHO_SECONDS:
+            _interrupt(number, at_once=True)
+
     try:
-        with _signals_go_to(waiting.note):
-            yield waiting
+        with _signals_go_to(handle):
+            yield
     except Interruption:
         _ignore_signals()
         raise
-    if waiting.number is not None:
-        _interrupt(waiting.number)
-
-
-class Waiting:
-    """A signal that waits for the end of a block.
-
-    Attributes:
-        number: The number of the first signal; None if none has come.
-    """
-
-    def __init__(self, notice: str) -> None:
-        self.number: int | None = None
-        self._notice = notice
-        self._first = 0.0
-
-    def note(self, number: int, _frame: FrameType | None = None) -> None:
-        """Handles a signal."""
-        if self.number is None:
-            self.number, self._first = number, time.monotonic()
-            if self._notice:
-                # The signal may have interrupted a print, within which print cannot be called again.
-                text = f"\n{signal.Signals(number).name}: {self._notice}\n"
-                os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, text.encode())
-        elif time.monotonic() - self._first > _ECHO_SECONDS:
-            _interrupt(number, at_once=True)
+    if first is not None:
+        _interrupt(first[0])
 
 
 class _Interrupting:
@@ -123,7 +102,7 @@ class _Interrupting:
         self._again.start()
 
     def withdraw(self) -> int | None:
-        """Cancels the sending of a signal that was put off, and returns it; None if there is none."""
+        """Cancels and returns a signal that was put off."""
         if self._again is None or self._put_off is None:
             return None
         self._again.cancel()
@@ -141,7 +120,7 @@ def _send_to_main_thread(number: int) -> None:
 
 
 def _delicate_frames(frame: FrameType | None) -> int:
-    """The number of frames of delicate packages among a frame and its callers."""
+    """How many of a frame and its callers are of delicate packages."""
     count = 0
     while frame is not None:
         count += frame.f_globals.get("__name__", "").partition(".")[0] in _DELICATE

@@ -202,6 +202,6 @@ def test_explain(capsys) -> None:
     }
     assert "ppo." not in explain()
     assert "algorithm = ppo   (alphazero | maskable_ppo | ppo | " in explain(["algorithm"])
-    assert "device = cpu   (text)" in explain()  # as the default algorithm has it, not td
+    assert "device = cpu   (string)" in explain()  # as the default algorithm has it, not td
     with pytest.raises(ConfigError, match="there is no such key; did you mean 'gamma'"):
         explain(["gama"])

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from patchwork_env import cli
 from patchwork_env.errors import ConfigError, WorkerError
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.commands.sweep import main
@@ -292,12 +293,12 @@ def test_a_resumed_sweep_has_its_cluster_and_its_workers(config, tmp_path, monke
     assert asked == [([0, 1], 3, "auto"), ([0, 1], 3, "auto"), ([0, 1], 2, "local")]
 
 
-def test_without_optuna_it_is_the_sweep_that_needs_it(config, tmp_path, monkeypatch, capsys):
+def test_without_optuna_it_is_the_sweep_that_needs_it(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "optuna", None)
-    folder = tmp_path / "sweep"
-    assert main(["--config", str(config), "--param", "seed=grid(0)", "--out", str(folder)]) == 2
-    assert "sweeps need optuna" in capsys.readouterr().err
-    assert not folder.exists()
+    for name in ("commands.sweep", "sweeps.sweep", "sweeps.parameters"):
+        monkeypatch.delitem(sys.modules, f"patchwork_env.learning.{name}")
+    assert cli.main(["sweep", "--resume", str(tmp_path)]) == 2
+    assert "it needs optuna: pip install" in capsys.readouterr().err
 
 
 def test_what_is_no_sweep_cannot_be_resumed(tmp_path, capsys):

@@ -50,20 +50,6 @@ def test_a_third_signal_disturbs_nobody(monkeypatch):
     assert interruption.at_once
 
 
-def test_a_block_sees_a_signal_that_waits():
-    seen = []
-
-    def work():
-        with signals_wait() as waiting:
-            seen.append(waiting.number)
-            send()
-            seen.append(waiting.number)
-
-    with signals_interrupt(), pytest.raises(Interruption, match="SIGTERM"):
-        work()
-    assert seen == [None, signal.SIGTERM]
-
-
 def test_other_threads_than_the_main_one_leave_signals_alone():
     before = signal.getsignal(signal.SIGTERM)
     seen = []

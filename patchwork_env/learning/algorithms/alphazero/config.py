@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from patchwork_env.games import PATCHWORK
-from patchwork_env.learning.config.run_config import ClusterRun, RewardedRun
-from patchwork_env.learning.config.sections import (
+from patchwork_env.learning.config.keys import (
     BYTES_OF_LEARNING,
     BYTES_OF_SAMPLE,
     NETWORK_KEYS,
+    ClusterRun,
     Count,
     Fixed,
     Fraction,
@@ -18,6 +18,7 @@ from patchwork_env.learning.config.sections import (
     NonNegative,
     Positive,
     Rate,
+    RewardedRun,
     Schedule,
     Section,
     Several,

@@ -7,8 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from patchwork_env.games import NMBR9, PATCHWORK
-from patchwork_env.learning.config.run_config import RewardedRun
-from patchwork_env.learning.config.sections import (
+from patchwork_env.learning.config.keys import (
     BYTES_OF_LEARNING,
     BYTES_OF_SAMPLE,
     BYTES_OF_WEIGHT,
@@ -22,6 +21,7 @@ from patchwork_env.learning.config.sections import (
     Positive,
     Rate,
     Reward,
+    RewardedRun,
     Schedule,
     Section,
     Size,

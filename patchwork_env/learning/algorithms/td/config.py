@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from patchwork_env.games import NMBR9, PATCHWORK
-from patchwork_env.learning.config.run_config import ClusterRun, RewardedRun
-from patchwork_env.learning.config.sections import (
+from patchwork_env.learning.config.keys import (
+    ClusterRun,
     Fraction,
     MemoryEstimate,
     NonNegative,
     Positive,
     Rate,
+    RewardedRun,
     Schedule,
     Section,
     Size,
