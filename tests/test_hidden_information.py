@@ -19,8 +19,7 @@ from patchwork_env.envs.opponents import Opponents, play_answer
 from patchwork_env.games import rules_of
 from patchwork_env.integrations import text
 from patchwork_env.integrations.mcp.session import PICTURE, Session, Table, read_resource
-from patchwork_env.integrations.text.episode import Episode
-from patchwork_env.integrations.text.settings import Settings
+from patchwork_env.integrations.text.episode import Episode, Settings
 from patchwork_env.learning.evaluation.runners import Block, Match, runner_of
 from patchwork_env.nmbr9 import Game as Nmbr9
 from patchwork_env.patchwork import Game as Patchwork

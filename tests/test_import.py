@@ -93,7 +93,7 @@ def test_a_game_needs_no_heavy_library(tmp_path: Path) -> None:
 
 def test_the_page_needs_only_its_own_extra(tmp_path: Path) -> None:
     code = "from patchwork_env.play import command\nfrom patchwork_env.service.players import Players"
-    use = "Players().listed('patchwork')\nwith Players().lent('champion:instant'): pass"
+    use = "Players().listed('patchwork')\nwith Players().borrow('champion:instant'): pass"
     modules = modules_after(f"{code}\n{use}", tmp_path)
     assert not (HEAVY - {"yaml"}) & modules
     assert {"starlette", "uvicorn"} <= modules

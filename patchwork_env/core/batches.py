@@ -24,16 +24,13 @@ from patchwork_env.core.kernels import Kernels, States, copy_of
 from patchwork_env.core.random import Streams, random_below
 from patchwork_env.core.tensors import Observation
 
-Games = npt.NDArray[np.int64]
-"""The indices of some games of a batch, shape ``(k,)``."""
+Games = npt.NDArray[np.int64]  # the indices of some games of a batch, shape ``(k,)``
 Actions = npt.NDArray[np.int64]
 Masks = npt.NDArray[np.int8]
 
-OUTCOME, MARGIN, SCORE = range(3)
-"""The kinds of rewards, as indices into :data:`REWARDS`."""
+OUTCOME, MARGIN, SCORE = range(3)  # the kinds of rewards, as indices into `REWARDS`
 REWARDS = ("outcome", "margin", "score")
-MARGIN_SCALE = 100
-"""Points per unit of the reward ``"margin"``."""
+MARGIN_SCALE = 100  # points per unit of the reward ``"margin"``
 
 _Template = TypeVar("_Template", bound=Callable[..., Any])
 game = cast(Kernels, None)  # each game's kernels take its place
@@ -59,16 +56,7 @@ def list_games(template: Any, rules: Rules, states: States, *args: Any) -> Games
 
 
 def begin_games(rules: Rules, streams: Streams, **options: Any) -> States:
-    """Begins one game with each random stream.
-
-    Args:
-        rules: The rules of the game.
-        streams: ``(n,)`` random streams; a ``SelfPlayBatch`` with the same streams begins the same games.
-        options: Options of the game; the others keep their defaults.
-
-    Returns:
-        ``(n,)`` records.
-    """
+    """Begins one game with each of the random ``streams``, ``(n,)``; other options keep their defaults."""
     states = rules.empty_states(len(streams))
     beginning, chance, _ = rules.set_up({**rules.options, **options}, {})
     loop(deal_all, rules)(states, streams, beginning, chance)
@@ -76,13 +64,9 @@ def begin_games(rules: Rules, streams: Streams, **options: Any) -> States:
 
 
 def imagined(rules: Rules, states: States, streams: Streams, games: Games) -> States:
-    """Copies of records in which nothing betrays what the players to move cannot know.
+    """Copies of records ``(k,)`` in which nothing betrays what the players to move cannot know.
 
-    Args:
-        rules: The rules of the game.
-        states: The ``(k,)`` records.
-        streams: Random streams, from which that is drawn anew.
-        games: The ``(k,)`` indices of the stream of each record.
+    That is drawn anew from the streams of the same games, whose indices are ``(k,)``.
     """
     shown = copy_of(states)
     if rules.hides:
@@ -122,13 +106,7 @@ def check_actions(states: States, actions: Actions, legal: npt.NDArray[np.bool_]
 
 @template(allocates=True)
 def sample_actions(states: States, stream: Streams, actions: Actions) -> None:
-    """Draws a uniformly random legal action for every game.
-
-    Args:
-        states: ``(n,)`` games, none of them over.
-        stream: ``(1,)`` random stream, from which the games draw one after the other.
-        actions: ``(n,)`` array that receives the actions.
-    """
+    """Draws a uniformly random legal action for every game, none over, from one stream, ``(1,)``."""
     legal_set = np.empty(game.legal_shape, np.uint64)
     for i in range(len(states)):
         actions[i] = game.nth_legal(legal_set, random_below(stream, 0, game.legal(states, i, legal_set)))
@@ -136,12 +114,9 @@ def sample_actions(states: States, stream: Streams, actions: Actions) -> None:
 
 @template(allocates=True)
 def list_legal(states: States, counts: npt.NDArray[np.int64], actions: npt.NDArray[np.int16]) -> int:
-    """Lists the legal actions of all games one behind the other; returns their total number.
+    """Lists the legal actions of running games one behind the other; returns their total number.
 
-    Args:
-        states: ``(n,)`` games, none of them over.
-        counts: ``(n,)`` array that receives the number of legal actions of each game.
-        actions: ``(n * max_legal_actions,)`` array that receives the actions, ascending within each game.
+    ``counts`` is ``(n,)``; ``actions``, ascending within each game, has room for ``n * max_legal_actions``.
     """
     legal_set = np.empty(game.legal_shape, np.uint64)
     total = 0
@@ -246,16 +221,7 @@ def play_for_points(states: States, games: Games, actions: Actions, points: npt.
 def write_view(
     states: States, i: int, observer: int, mask: npt.NDArray[np.int8], observation: Observation
 ) -> None:
-    """Writes what a player sees of a game and may do in it.
-
-    Args:
-        states: The records of some games.
-        i: The index of the game.
-        observer: The player.
-        mask: Contiguous int8 array ``(num_actions,)`` that receives the action mask, which is all zeros if it
-            is not the observer's turn.
-        observation: Contiguous float32 array ``(layout.size,)`` that receives the observation.
-    """
+    """Writes what a player sees of a game and may do in it; out of turn the mask is all zeros."""
     if states[i]["current_player"] == observer:
         legal_set = np.empty(game.legal_shape, np.uint64)
         count = game.legal(states, i, legal_set)
@@ -269,15 +235,7 @@ def write_view(
 def write_views(
     states: States, games: Games, observers: npt.NDArray[np.int64], masks: Masks, observations: Observation
 ) -> None:
-    """Calls :func:`write_view` for the listed games.
-
-    Args:
-        states: ``(n,)`` games.
-        games: ``(k,)`` indices of the games.
-        observers: ``(n,)`` players, one for each game.
-        masks: ``(n, num_actions)``, whose rows of the same indices receive the masks.
-        observations: ``(n, layout.size)``, whose rows of the same indices receive the observations.
-    """
+    """Calls :func:`write_view` for the listed games ``(k,)``, into their rows of arrays for all games."""
     for i in games:
         write_view(states, i, observers[i], masks[i], observations[i])
 
@@ -313,14 +271,9 @@ def write_final_rewards(
 def write_scores(
     states: States, games: Games, seats: npt.NDArray[np.int64], scores: npt.NDArray[np.int16]
 ) -> None:
-    """Writes the scores of the listed games.
+    """Writes the scores of the listed games into their rows of ``scores``, ``(n, players)`` or ``(n, 1)``.
 
-    Args:
-        states: ``(n,)`` games.
-        games: ``(k,)`` indices of the games.
-        seats: ``(n,)`` players whose scores come first; those of the others follow in the order of turns.
-        scores: ``(n, players)``, or ``(n, 1)`` for the first score alone; its rows of the same indices
-            receive the scores.
+    Those of ``seats`` ``(n,)`` come first, those of the others follow in the order of turns.
     """
     for i in games:
         number = game.num_players(states, i)

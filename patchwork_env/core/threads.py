@@ -24,19 +24,14 @@ import numpy as np
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import CACHE_LINE, Counters, add_to_counter, read_counter, set_counter
 
-_LINE = CACHE_LINE // 8
-"""The counters that the threads of a team share have a cache line each."""
+_LINE = CACHE_LINE // 8  # the counters that the threads of a team share have a cache line each
 _CLAIMED = 0 * _LINE
 """Index of the number of claims: chunks that have been begun, and claims that came too late. The lower 32
 bits count those of the leader, the upper ones those of the members."""
-_DONE = 1 * _LINE
-"""Index of the number of chunks that are done."""
-_CHUNKS = 2 * _LINE
-"""Index of the number of all chunks."""
-_PHASE = 3 * _LINE
-"""Index of the number of the phase, which says what is to be done with the chunks."""
-_ASLEEP = 4 * _LINE
-"""Index of the number of members that wait to be woken."""
+_DONE = 1 * _LINE  # index of the number of chunks that are done
+_CHUNKS = 2 * _LINE  # index of the number of all chunks
+_PHASE = 3 * _LINE  # index of the number of the phase, which says what is to be done with the chunks
+_ASLEEP = 4 * _LINE  # index of the number of members that wait to be woken
 _COUNTERS_SIZE = 5 * _LINE
 
 _MEMBER_CLAIM = 1 << 32
@@ -111,7 +106,6 @@ def wait_for_members(counters: Counters, patience: int) -> bool:
 
 @kernel
 def _count_as_awake(counters: Counters, members: int) -> None:
-    """Counts members as awake from now on."""
     add_to_counter(counters, _ASLEEP, -members)
 
 
@@ -121,16 +115,11 @@ def _count_as_awake(counters: Counters, members: int) -> None:
 class Team:
     """Threads that help the caller, their leader, with work of one kind, always in the same arrays.
 
-    Args:
-        size: The number of threads, the leader included.
-        chunks: The number of chunks of the work.
-        lead: The kernel of the leader, called as ``lead(counters, *arguments)``. It does all the work: for
-            each phase it calls :func:`begin_phase`, and then :func:`claim_chunk` and :func:`finish_chunk`
-            until there is no chunk left to claim; between phases it calls :func:`wait_for_members`. As this
-            is one call, no interrupt leaves some of the chunks undone.
-        assist: The kernel of the members, called in the same way. As long as :func:`spin_for_work` returns
-            True, it works on chunks of whatever phase.
-        arguments: The arguments of both kernels.
+    ``lead(counters, *arguments)`` does all the work: for each phase it calls :func:`begin_phase`, and then
+    :func:`claim_chunk` and :func:`finish_chunk` until there is no chunk left to claim; between phases it
+    calls :func:`wait_for_members`. As this is one call, no interrupt leaves some of the chunks undone. The
+    members run ``assist`` with the same arguments: as long as :func:`spin_for_work` returns True, it works on
+    chunks of whatever phase.
     """
 
     def __init__(

@@ -10,8 +10,7 @@ from patchwork_env.core.game import RENDER_MODES, BaseGame, Rules
 if TYPE_CHECKING:
     from patchwork_env.drawing.pixels import Frame, Window
 
-FRAMES_PER_SECOND = 4
-"""The pace of the mode ``"human"``."""
+FRAMES_PER_SECOND = 4  # the pace of the mode ``"human"``
 
 BATCH_RENDER_MODES = tuple(mode for mode in RENDER_MODES if mode != "human")
 

@@ -16,12 +16,9 @@ from patchwork_env.core.names import short_repr, unknown_option
 
 ILLEGAL_ACTION = ("terminate", "raise")
 """What an illegal action may do: end the episode, or raise an error and change nothing."""
-ILLEGAL_REWARD = -1.0
-"""The learner's reward for an illegal action that ends the episode."""
-NO_ACTION = -1
-"""What infos give for ``illegal_action`` where there was none."""
-MOST_DEALS = 100
-"""So many games in a row may end before the learner's first turn."""
+ILLEGAL_REWARD = -1.0  # the learner's reward for an illegal action that ends the episode
+NO_ACTION = -1  # what infos give for ``illegal_action`` where there was none
+MOST_DEALS = 100  # so many games in a row may end before the learner's first turn
 NO_TURN = f"{MOST_DEALS} games in a row were over before the learner's first turn"
 _MANY_ILLEGAL_ENDS = 20
 _MOST_GAMES = 2**31 - 1

@@ -37,8 +37,7 @@ from patchwork_env.core.threads import (
 from patchwork_env.envs.options import check_batch, check_num_envs, check_rewards, check_saved, complete
 from patchwork_env.errors import IllegalActionError
 
-_CHUNK = 32
-"""How many games a thread of several claims at a time."""
+_CHUNK = 32  # how many games a thread of several claims at a time
 _CHECK, _STEP = 0, 1
 _AS_LONG_AS_IT_TAKES = 1 << 62
 _OWN_OPTIONS = ("num_envs", "seed", "rewards", "masks", "observations", "threads")
@@ -47,43 +46,24 @@ game = cast(Kernels, None)  # each game's kernels take its place
 
 
 class BatchArrays(NamedTuple):
-    """What a batch of ``n`` games consists of, as its kernels take it.
+    """What a batch of ``n`` games consists of, as its kernels take it."""
 
-    Attributes:
-        states: ``(n,)`` games, none of them over.
-        streams: ``(n,)`` random streams for new games.
-        sampling_streams: ``(n,)`` random streams for ``random_actions``.
-        sampled_from: ``(n,)``, these streams as they were before the last draw.
-        actions: int64 ``(n,)``, the actions of the current step.
-        beginning: ``(1,)`` record of how games begin; see ``SetUp``.
-        chance: What chance decides at the beginning; see ``SetUp``.
-        reward_kind: The kind of rewards: ``OUTCOME``, ``MARGIN`` or ``SCORE``.
-        rewards: See :class:`SelfPlayBatch`, as for all that follow.
-        terminations: bool ``(n,)``.
-        final_scores: int16 ``(n, max_players)``.
-        counts: int16 ``(n,)``.
-        random_actions: int64 ``(n,)``.
-        masks: int8 ``(n, num_actions)``, or of length 0 to leave them out.
-        observations: float32 ``(n, layout.size)``, or of length 0 to leave them out.
-        legal_sets: Room for a legal set for each chunk of games.
-    """
-
-    states: States
-    streams: Streams
-    sampling_streams: Streams
-    sampled_from: Streams
-    actions: npt.NDArray[np.int64]
-    beginning: States
-    chance: int
-    reward_kind: int
-    rewards: npt.NDArray[np.float32]
-    terminations: npt.NDArray[np.bool_]
-    final_scores: npt.NDArray[np.int16]
-    counts: npt.NDArray[np.int16]
-    random_actions: npt.NDArray[np.int64]
-    masks: npt.NDArray[np.int8]
-    observations: Observation
-    legal_sets: npt.NDArray[np.uint64]
+    states: States  # ``(n,)`` games, none of them over
+    streams: Streams  # ``(n,)``, for new games
+    sampling_streams: Streams  # ``(n,)``, for ``random_actions``
+    sampled_from: Streams  # ``(n,)``, these streams as they were before the last draw
+    actions: npt.NDArray[np.int64]  # int64 ``(n,)``, of the current step
+    beginning: States  # ``(1,)``, how games begin; see ``SetUp``
+    chance: int  # what chance decides at the beginning; see ``SetUp``
+    reward_kind: int  # ``OUTCOME``, ``MARGIN`` or ``SCORE``
+    rewards: npt.NDArray[np.float32]  # ``(n, players)``
+    terminations: npt.NDArray[np.bool_]  # ``(n,)``
+    final_scores: npt.NDArray[np.int16]  # ``(n, max_players)``
+    counts: npt.NDArray[np.int16]  # ``(n,)``
+    random_actions: npt.NDArray[np.int64]  # ``(n,)``
+    masks: npt.NDArray[np.int8]  # ``(n, num_actions)``, or of length 0 to leave them out
+    observations: Observation  # ``(n, layout.size)``, or of length 0 to leave them out
+    legal_sets: npt.NDArray[np.uint64]  # room for a legal set for each chunk of games
 
 
 class SelfPlayBatch:

@@ -22,7 +22,6 @@ import uvicorn
 
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.commands import CommandParser, run_command
-from patchwork_env.core.names import short_repr
 from patchwork_env.core.progress import Progress, StatusLine, listen
 from patchwork_env.games import PATCHWORK
 from patchwork_env.play.server import create_app
@@ -33,10 +32,8 @@ from patchwork_env.service.streams import Event
 from patchwork_env.service.thinking import Thinking
 
 HOST = "127.0.0.1"
-DEFAULT_PORT = 8053
-"""The port where none is given; if it is taken, another one is found."""
-_SECONDS_TO_END = 1
-"""How long open streams may go on after the server was asked to end."""
+DEFAULT_PORT = 8053  # the port where none is given; if it is taken, another one is found
+_SECONDS_TO_END = 1  # how long open streams may go on after the server was asked to end
 _HEAD_START = 0.5
 """The most seconds that the page waits for what its first requests need, which may have to be compiled."""
 _MOST_REQUESTS = 64
@@ -66,7 +63,7 @@ def _serve(server: uvicorn.Server, listening: socket.socket) -> int:
 
 def _game_of(options: argparse.Namespace, players: Players) -> str:
     """The game to begin with: the one that was asked for, or else the first that the opponent plays."""
-    with players.lent(options.opponent) as agent:
+    with players.borrow(options.opponent) as agent:
         game: str = options.game or next((name for name in GAMES if name in agent.games), PATCHWORK)
         agent.check_game(game)
     return game
@@ -149,22 +146,14 @@ def _presets(options: argparse.Namespace) -> str:
 
 
 def _listening_socket(port: int | None) -> socket.socket:
-    """A socket on the loopback interface."""
+    """A socket on the loopback interface; without a port on the usual one, or any if that is taken."""
+    wanted = DEFAULT_PORT if port is None else check_between(port, 0, 65535, "the port")
     try:
-        return socket.create_server((HOST, DEFAULT_PORT if port is None else port))
+        return socket.create_server((HOST, wanted))
     except OSError as error:
         if port is None:
             return socket.create_server((HOST, 0))
         raise OSError(f"port {port} cannot be used: {error.strerror}; try another --port") from None
-
-
-def _port(text: str) -> int:
-    try:
-        return check_between(int(text), 0, 65535, "the port")
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"{short_repr(text)} is no port; ports are 0 to 65535, 0 for any free one"
-        ) from None
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -180,7 +169,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--port",
-        type=_port,
+        type=int,
         metavar="N",
         help=f"the port of the page (default: {DEFAULT_PORT}, or a free one if that is taken)",
     )

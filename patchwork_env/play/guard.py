@@ -28,8 +28,7 @@ HEADERS = {
     "Cache-Control": "no-cache",
 }
 """The headers of every answer."""
-NAMES = ("127.0.0.1", "localhost")
-"""The names of the loopback interface under which the page may be opened."""
+NAMES = ("127.0.0.1", "localhost")  # the names of the loopback interface under which the page may be opened
 JSON = "application/json"
 
 

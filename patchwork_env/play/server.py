@@ -26,8 +26,7 @@ from patchwork_env.service.streams import Event
 from patchwork_env.service.thinking import Thinking
 
 PAGE = Path(__file__).parent / "page"
-LINES = "application/x-ndjson"
-"""The type of streams, which have a JSON text in each line."""
+LINES = "application/x-ndjson"  # the type of streams, which have a JSON text in each line
 TYPES = {
     ".html": "text/html",
     ".css": "text/css",

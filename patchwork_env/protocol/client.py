@@ -7,11 +7,11 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import count
+from queue import Empty, Queue
 from time import monotonic
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from patchwork_env.core.checks import as_texts
 from patchwork_env.core.messages import MOST_BYTES, encoded, read_message
@@ -21,11 +21,9 @@ from patchwork_env.protocol.programs import PATIENCE, Program
 
 Answer = dict[str, Any]
 
-_MOST_WAITING = 10_000
-"""Answers to one query that wait to be read."""
+_MOST_WAITING = 10_000  # answers to one query that wait to be read
 _MOST_WARNINGS = 100
-_SHOWN = 100
-"""Characters of a wrong answer in messages."""
+_SHOWN = 100  # characters of a wrong answer in messages
 
 
 def words_of(command: str | Sequence[str]) -> list[str]:
@@ -133,9 +131,13 @@ class Client:
             OpponentError: See :meth:`ask`.
         """
         end = None if timeout is None else monotonic() + timeout
+        asked = self._inbox.asked.get(number, _Asked(0, Queue()))
+        left = asked.positions
         try:
-            while (answer := self._next(number, end, timeout)) is not None:
+            while left:
+                answer = self._next(asked, end, timeout)
                 yield answer
+                left -= bool(answer.get("done", True))
         finally:
             self._inbox.forget(number)
 
@@ -145,15 +147,15 @@ class Client:
         sent = self.send("terminate_all") if everything else self.send("terminate", terminate_id=number)
         self._inbox.forget(sent)
 
-    def _next(self, number: str, end: float | None, timeout: float | None) -> Answer | None:
+    def _next(self, asked: _Asked, end: float | None, timeout: float | None) -> Answer:
         left = None if end is None else min(max(end - monotonic(), 0), threading.TIMEOUT_MAX)
         try:
-            answer = self._inbox.next(number, left)
-        except TimeoutError:
+            answer = asked.answers.get(timeout=left)
+        except Empty:
             raise self._error(f"gave no answer within {timeout:g} seconds") from None
-        except _FailedError as failure:
-            raise self._error(str(failure) or self._program.how_it_ended()) from None
-        if answer is not None and "error" in answer:
+        if answer is None:
+            raise self._error(self._inbox.failure or self._program.how_it_ended())
+        if "error" in answer:
             raise self._error(_error_in(answer))
         return answer
 
@@ -164,51 +166,31 @@ class Client:
         )
 
 
-class _FailedError(Exception):
-    """Why there will be no more answers; without a message if the program has ended."""
+class _Asked(NamedTuple):
+    """A query that was sent: the number of its positions, and its answers; None where no more will come."""
 
-
-@dataclass
-class _Asked:
-    """A query that was sent: how many last answers are still to come, and those that wait to be read."""
-
-    expected: int
-    answers: deque[Answer] = field(default_factory=deque)
+    positions: int
+    answers: Queue[Answer | None]
 
 
 class _Inbox:
     """The answers of a program, sorted by the queries that they belong to."""
 
     def __init__(self, warnings: deque[Answer]) -> None:
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
         self._warnings = warnings
-        self._asked: dict[str, _Asked] = {}
-        self._failure: str | None = None
+        self.asked: dict[str, _Asked] = {}
+        self.failure: str | None = None  # why there will be no more answers; empty if the program has ended
 
     def expect(self, number: str, positions: int) -> None:
-        with self._changed:
-            self._asked[number] = _Asked(positions)
+        with self._lock:
+            self.asked[number] = _Asked(positions, Queue())
+            if self.failure is not None:
+                self.asked[number].answers.put(None)
 
     def forget(self, number: str) -> None:
-        with self._changed:
-            self._asked.pop(number, None)
-
-    def next(self, number: str, seconds: float | None) -> Answer | None:
-        """The next answer to a query; None after the last one, TimeoutError after so many seconds."""
-        with self._changed:
-            asked = self._asked.get(number)
-            if asked is None:
-                return None
-            self._changed.wait_for(
-                lambda: asked.answers or not asked.expected or self._failure is not None, seconds
-            )
-            if asked.answers:
-                return asked.answers.popleft()
-            if not asked.expected:
-                return None
-            if self._failure is not None:
-                raise _FailedError(self._failure)
-        raise TimeoutError
+        with self._lock:
+            self.asked.pop(number, None)
 
     def receive(self, line: bytes | None) -> None:
         """Sorts a line in; None if the program has ended."""
@@ -222,10 +204,11 @@ class _Inbox:
 
     def fail(self, reason: str) -> None:
         """Tells all who wait that nothing will come; the first reason counts."""
-        with self._changed:
-            if self._failure is None:
-                self._failure = reason
-            self._changed.notify_all()
+        with self._lock:
+            if self.failure is None:
+                self.failure = reason
+            for asked in self.asked.values():
+                asked.answers.put(None)
 
     def _sort_in(self, answer: Answer) -> None:
         number = answer.get("id")
@@ -233,20 +216,10 @@ class _Inbox:
             self._warnings.append(answer)
         elif number is None and "error" in answer:
             self.fail(_error_in(answer))
-        elif isinstance(number, str):
-            with self._changed:
-                if asked := self._asked.get(number):
-                    self._add(asked, answer)
-                    self._changed.notify_all()
-
-    def _add(self, asked: _Asked, answer: Answer) -> None:
-        if len(asked.answers) >= _MOST_WAITING:
-            raise ValueError(f"{_MOST_WAITING:,} answers wait to be read")
-        asked.answers.append(answer)
-        if "error" in answer and "ply" not in answer:
-            asked.expected = 0
-        elif "error" in answer or answer.get("done", True):
-            asked.expected = max(asked.expected - 1, 0)
+        elif isinstance(number, str) and (asked := self.asked.get(number)):
+            if asked.answers.qsize() >= _MOST_WAITING:
+                raise ValueError(f"{_MOST_WAITING:,} answers wait to be read")
+            asked.answers.put(answer)
 
 
 def _error_in(answer: Answer) -> str:

@@ -26,10 +26,8 @@ from patchwork_env.service.components import components_of
 from patchwork_env.service.fields import DEFAULT_LINES
 from patchwork_env.service.players import ANALYSTS, CHAMPIONS, Players
 
-PROTOCOL = 1
-"""The version of the protocol."""
-DEFAULT_LEVEL = "fast"
-"""The level of the champion that chooses moves where no agent is named."""
+PROTOCOL = 1  # the version of the protocol
+DEFAULT_LEVEL = "fast"  # the level of the champion that chooses moves where no agent is named
 
 Send = Callable[[Answer], None]
 
@@ -148,7 +146,7 @@ class Engine:
         if game.is_over:
             raise ValueError("the game is over")
         try:
-            with self._players.lent(spec):
+            with self._players.borrow(spec):
                 pass
         except (ValueError, OSError, ImportError) as error:
             raise FieldError(str(error), "agent") from None

@@ -18,10 +18,8 @@ from patchwork_env.core.messages import MOST_BYTES
 from patchwork_env.core.names import short_repr
 from patchwork_env.errors import OpponentError
 
-PATIENCE = 1.0
-"""The seconds that a program has to end by itself, and then after SIGTERM, before it is killed."""
-_LAST_LINES = 10
-"""The lines of the standard error stream that are kept."""
+PATIENCE = 1.0  # the seconds that a program has to end by itself, and then after SIGTERM, before it is killed
+_LAST_LINES = 10  # the lines of the standard error stream that are kept
 _MOST_OF_A_LINE = 200
 
 

@@ -7,51 +7,29 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from patchwork_env.agents.specs import BUDGETS, LEVELS, MOST_SIMULATIONS, with_budget
-from patchwork_env.core.checks import as_number, check_between, check_one_of
+from patchwork_env.core.checks import check_between, check_one_of
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.messages import Check, FieldError, check_fields, unknown_field
 from patchwork_env.core.names import did_you_mean, short_repr
 from patchwork_env.core.storage import parse_hexadecimal
 from patchwork_env.games import rules_of
 from patchwork_env.service import positions
-from patchwork_env.service.fields import anything, lines, move, seed, spec, text
+from patchwork_env.service.fields import anything, between, lines, move, seconds, seed, spec, text, text_of
 
 T = TypeVar("T")
 
 MOST_SECONDS = 100_000
-LEAST_SECONDS = 0.001
 _LONGEST_ID = 256
 _MOST_PRIORITY = 10**9
 
-
-def identity(value: Any, what: str) -> str:
-    """An id: a text that is not too long."""
-    if len(text(value, what)) > _LONGEST_ID:
-        raise ValueError(f"{what} has {len(value):,} characters; allowed are at most {_LONGEST_ID}")
-    return str(value)
-
-
-def seconds(value: Any, what: str) -> float:
-    """A time in seconds."""
-    number = as_number(value, what, least=LEAST_SECONDS)
-    if number > MOST_SECONDS:
-        raise ValueError(f"{what} is {short_repr(value)}; it must be at most {MOST_SECONDS:,}")
-    return number
-
-
-def effort(value: Any, what: str) -> int:
-    """A number of simulations or nodes."""
-    return check_between(value, 1, MOST_SIMULATIONS, what)
+identity = text_of(_LONGEST_ID)
+times = seconds(MOST_SECONDS, least=0.001)
+effort = between(1, MOST_SIMULATIONS)
 
 
 def level(value: Any, what: str) -> str:
     """The name of a budget."""
     return str(check_one_of(value, LEVELS, what))
-
-
-def priority(value: Any, what: str) -> int:
-    """How early a query is worked on, compared with others."""
-    return check_between(value, -_MOST_PRIORITY, _MOST_PRIORITY, what)
 
 
 def moves(value: Any, what: str) -> list[str | int]:
@@ -92,10 +70,10 @@ _AGENTS: dict[str, Check] = {
     "agent": spec,
     "level": level,
     "nodes": effort,
-    "seconds": seconds,
+    "seconds": times,
     "simulations": effort,
-    "priority": priority,
-    "time_limit": seconds,
+    "priority": between(-_MOST_PRIORITY, _MOST_PRIORITY),
+    "time_limit": times,
 }
 _FOR_PROGRAMS: dict[str, Check] = dict.fromkeys(("legal_moves", "legal_actions"), anything)
 """What programs are told that know no rules."""
@@ -116,7 +94,7 @@ ALLOWED: dict[str, dict[str, Check]] = {
     "position": _POSITIONS,
     "legal_moves": _POSITIONS,
     "choose": {**_POSITIONS, **_AGENTS, "seed": seed, **_FOR_PROGRAMS},
-    "analyse": {**_POSITIONS, **_AGENTS, "lines": lines, "report_every": seconds},
+    "analyse": {**_POSITIONS, **_AGENTS, "lines": lines, "report_every": times},
     "terminate": {"plies": plies},
     "terminate_all": {"plies": plies},
 }
@@ -177,16 +155,12 @@ def _beginning_of(fields: Mapping[str, Any]) -> BaseGame:
         return game
     assert name is not None
     if "state" in fields:
-        return for_field("state", _of_state, name, fields["state"])
-    return for_field("options", _of_options, name, fields.get("options", {}))
-
-
-def _of_state(name: str, state: str) -> BaseGame:
-    return rules_of(name).game.from_bytes(parse_hexadecimal(state))
-
-
-def _of_options(name: str, given: Mapping[str, Any]) -> BaseGame:
-    return positions.new_game(name, check_fields(given, {}, dict.fromkeys(positions.OPTIONS[name], anything)))
+        return for_field(
+            "state", lambda state: rules_of(name).game.from_bytes(parse_hexadecimal(state)), fields["state"]
+        )
+    known = dict.fromkeys(positions.OPTIONS[name], anything)
+    options = fields.get("options", {})
+    return for_field("options", lambda: positions.new_game(name, check_fields(options, {}, known)))
 
 
 def for_field(field: str, read: Callable[..., T], *arguments: Any) -> T:

@@ -13,11 +13,9 @@ from typing import Any
 from patchwork_env.core.messages import error_with_field
 
 Answer = dict[str, Any]
-Work = Callable[["Task"], Answer]
-"""Thinks about a position and returns the fields of the last answer."""
+Work = Callable[["Task"], Answer]  # thinks about a position and returns the fields of the last answer
 
-MOST_TASKS = 10_000
-"""The most positions that wait or are being worked on."""
+MOST_TASKS = 10_000  # the most positions that wait or are being worked on
 
 
 class Task:

@@ -55,17 +55,11 @@ EDGE = np.dtype(
 
 
 class Rule(NamedTuple):
-    """The rule by which a tree grows.
+    """The rule by which a tree grows."""
 
-    Attributes:
-        exploration: The weight of the bonus for edges with few visits, in units of the first value.
-        temperature: The temperature of the priors, in units of the first value.
-        best_weight: The weight of the best edge in the value of a node, 0-1; the mean has the rest.
-    """
-
-    exploration: float
-    temperature: float
-    best_weight: float
+    exploration: float  # the weight of the bonus for few visits, in units of the first value
+    temperature: float  # of the priors, in units of the first value
+    best_weight: float  # of the best edge in the value of a node, 0-1; the mean has the rest
 
 
 def new_tree(capacity: int, edges_per_node: int, state: np.dtype[np.void]) -> Tree:

@@ -19,8 +19,7 @@ from patchwork_env.core.checks import as_number, check_at_least_one
 from patchwork_env.search import gumbel_tree as tree
 from patchwork_env.search.gumbel_tree import Scale, SearchResult
 
-States = npt.NDArray[np.void]
-"""Records of games, shape ``(n,)``."""
+States = npt.NDArray[np.void]  # records of games, shape ``(n,)``
 
 
 class Dynamics(Protocol):
@@ -55,8 +54,7 @@ class Evaluation(NamedTuple):
     values: npt.NDArray[np.float32]
 
 
-Evaluate = Callable[[States], Evaluation]
-"""Evaluates states, none of which is over."""
+Evaluate = Callable[[States], Evaluation]  # evaluates states, none of which is over
 
 
 class GumbelSearch:
@@ -288,10 +286,6 @@ def considered_visits(actions: int, simulations: int) -> npt.NDArray[np.int32]:
 
     Among the considered actions with that many visits, the search takes the one with the highest score.
     Sequential Halving needs nothing else: actions that fall behind in visits are never asked for again.
-
-    Args:
-        actions: The number of actions that are considered at first, at least 1.
-        simulations: The number of simulations, at least 1; all of them are spent.
     """
     if actions == 1:
         return np.arange(simulations, dtype=np.int32)

@@ -39,13 +39,11 @@ NODE = np.dtype(
     ]
 )
 
-UNKNOWN = -2
-"""Stands for an edge that has not been looked for yet."""
+UNKNOWN = -2  # stands for an edge that has not been looked for yet
 
 LOWEST_LOG_PRIOR = np.float32(-700.0)
 """The lowest log prior: its exponential is above 0, so that no prior is 0 and needs special treatment."""
-VISITED = np.float32(-np.inf)
-"""The log prior that marks edges whose child exists already."""
+VISITED = np.float32(-np.inf)  # the log prior that marks edges whose child exists already
 _C_VISIT = 50.0
 """The visits that are added to those of the most visited child in the transformation of Q-values."""
 
@@ -55,16 +53,10 @@ Floats = npt.NDArray[np.float32]
 
 
 class Edges(NamedTuple):
-    """The legal actions of all nodes of a batch.
+    """The legal actions of all nodes of a batch."""
 
-    Attributes:
-        actions: int32 ``(capacity,)``, the actions.
-        log_priors: float32 ``(capacity,)``, the log-probabilities of the actions; below the root, minus
-            infinity if the child exists.
-    """
-
-    actions: npt.NDArray[np.int32]
-    log_priors: Floats
+    actions: npt.NDArray[np.int32]  # int32 ``(capacity,)``
+    log_priors: Floats  # float32 ``(capacity,)``; below the root, minus infinity if the child exists
 
 
 @kernel
@@ -133,18 +125,7 @@ def expand(
     counts: Integers,
     values: Floats,
 ) -> None:
-    """Gives new nodes their values and edges, and all nodes above them their values.
-
-    Args:
-        nodes: The nodes of all trees.
-        leaves: ``(n,)``, the new nodes.
-        finished: ``(n,)``, whether the games of the new nodes are over.
-        players: ``(n,)``, the players to move.
-        payoffs: The payoffs of player 0, one for every finished game.
-        begin: The first edge of the first of the other games; the edges of the next ones follow.
-        counts: The numbers of legal actions, one for each of the other games.
-        values: The values for the players to move, one for each of the other games.
-    """
+    """Gives new nodes their values and edges, and all nodes above them their values."""
     over, running = 0, 0
     for k in range(len(leaves)):
         node = leaves[k]
@@ -179,15 +160,10 @@ def back_up(nodes: Nodes, node: int, value: float) -> None:
 
 
 class Scale(NamedTuple):
-    """The constants of the transformation of Q-values, ``sigma`` of equation 8.
+    """The constants of the transformation of Q-values, ``sigma`` of equation 8."""
 
-    Attributes:
-        c_scale: The factor of the transformed Q-values.
-        value_range: The difference of Q-values that counts as 1.
-    """
-
-    c_scale: float
-    value_range: float
+    c_scale: float  # the factor of the transformed Q-values
+    value_range: float  # the difference of Q-values that counts as 1
 
 
 @kernel(inline=True)
@@ -259,17 +235,11 @@ tree."""
 
 
 class Leaves(NamedTuple):
-    """The nodes that a simulation added, at most one per tree.
+    """The nodes that a simulation added, at most one per tree."""
 
-    Attributes:
-        nodes: int64 ``(n,)``, the new nodes.
-        parents: int64 ``(n,)``, the parents of the new nodes.
-        actions: int64 ``(n,)``, the actions that lead to the new nodes.
-    """
-
-    nodes: Integers
-    parents: Integers
-    actions: Integers
+    nodes: Integers  # int64 ``(n,)``, the new nodes
+    parents: Integers  # their parents
+    actions: Integers  # the actions that lead to them
 
 
 @kernel
@@ -319,18 +289,7 @@ def select_leaves(
     scale: Scale,
     leaves: Leaves,
 ) -> int:
-    """Goes down every tree and adds one node to it; a path that ends in a finished game is counted at once.
-
-    Args:
-        nodes: ``(trees * capacity,)``, the nodes of all trees.
-        edges: The legal actions of the nodes.
-        sizes: ``(trees,)``, the number of nodes of each tree; 0 for trees that are not searched.
-        candidates: ``(trees, m)``, the actions of the roots that are considered.
-        visits_by_actions: ``(m, simulations)``, see ``considered_visits_table``.
-        simulation: The index of the simulation, from 0.
-        scale: The scale of Q-values.
-        leaves: Receives the new nodes, whose number is returned.
-    """
+    """Adds one node to every tree; a path that ends in a finished game is counted at once."""
     capacity = capacity_of(nodes, len(sizes))
     added = 0
     for tree in range(len(sizes)):

@@ -18,37 +18,24 @@ import numpy.typing as npt
 
 from patchwork_env.core.compile import kernel
 
-NOTHING = -1
-"""Stands for no node, or no edge."""
+NOTHING = -1  # stands for no node, or no edge
 ROOT = 0
 
 
 class Tree(NamedTuple):
-    """A tree; its root is node 0.
+    """A tree; its root is node 0."""
 
-    Attributes:
-        nodes: Records of the search ``(capacity,)``.
-        edges: Records of the search ``(edge_capacity,)``.
-        states: Records of the game ``(capacity,)``, one for every node.
-        sizes: int64 ``(2,)``, the numbers of nodes and edges in use.
-    """
-
-    nodes: npt.NDArray[np.void]
-    edges: npt.NDArray[np.void]
-    states: npt.NDArray[np.void]
-    sizes: npt.NDArray[np.int64]
+    nodes: npt.NDArray[np.void]  # records of the search ``(capacity,)``
+    edges: npt.NDArray[np.void]  # records of the search ``(edge_capacity,)``
+    states: npt.NDArray[np.void]  # records of the game ``(capacity,)``
+    sizes: npt.NDArray[np.int64]  # int64 ``(2,)``, the numbers of nodes and edges in use
 
 
 class Path(NamedTuple):
-    """A path from the root down a tree.
+    """A path from the root down a tree."""
 
-    Attributes:
-        nodes: int64 ``(longest,)``, the nodes on the path but the last one, from the root on.
-        edges: int64 ``(longest,)``, the edges that were followed.
-    """
-
-    nodes: npt.NDArray[np.int64]
-    edges: npt.NDArray[np.int64]
+    nodes: npt.NDArray[np.int64]  # int64 ``(longest,)``, all but the last one
+    edges: npt.NDArray[np.int64]  # int64 ``(longest,)``, those that were followed
 
 
 def new_path(longest: int) -> Path:

@@ -62,37 +62,23 @@ class Rule(NamedTuple):
 
 
 class Workspace(Protocol):
-    """What simulations of every game need besides the tree; a NamedTuple with these fields and more.
+    """What simulations of every game need besides the tree; a NamedTuple with these fields and more."""
 
-    Attributes:
-        state: One record, in which a game is played out.
-        actions: int64, receives the actions of a node.
-        values: float64 ``(players,)``, receives the value of the end of a game for each player.
-        path: The path of the current simulation; its length bounds the depth of the tree.
-    """
-
-    state: npt.NDArray[np.void]
-    actions: npt.NDArray[np.int64]
-    values: npt.NDArray[np.float64]
-    path: Path
+    state: npt.NDArray[np.void]  # one record, in which a game is played out
+    actions: npt.NDArray[np.int64]  # receives the actions of a node
+    values: npt.NDArray[np.float64]  # of the end of a game for each player
+    path: Path  # of the current simulation; its length bounds the depth of the tree
 
 
 class Game(Protocol):
-    """The kernels of a game, as attributes of a module; see :func:`~patchwork_env.core.compile.specialize`.
+    """The kernels of a game, as attributes of a module object."""
 
-    Attributes:
-        apply: ``(states, i, action)`` plays an action.
-        is_over: ``(states, i)`` says whether a game has ended.
-        list_actions: ``(states, i, work, streams)`` writes the actions that a node considers to
-            ``work.actions``, best first, and returns their number.
-        play_out: ``(work, streams)`` plays ``work.state`` to its end and writes its values to
-            ``work.values``.
-    """
-
-    apply: Any
-    is_over: Any
-    list_actions: Any
-    play_out: Any
+    apply: Any  # ``(states, i, action)`` plays an action
+    is_over: Any  # ``(states, i)``
+    list_actions: (
+        Any  # ``(states, i, work, streams)`` writes ``work.actions``, best first; gives their number
+    )
+    play_out: Any  # ``(work, streams)`` plays ``work.state`` to its end and writes ``work.values``
 
 
 game = cast(Game, None)  # each game's kernels take its place
@@ -255,8 +241,7 @@ def copy_subtree(tree: Tree, top: int, target: Tree) -> None:
 class TreeMemory:
     """Keeps the trees of running games, and finds the subtree of a later position.
 
-    Args:
-        most_nodes: The most nodes of all trees together; beyond it, the oldest trees are forgotten.
+    Beyond ``most_nodes`` nodes of all trees together, the oldest trees are forgotten.
     """
 
     def __init__(self, most_nodes: int) -> None:
@@ -291,7 +276,7 @@ class TreeMemory:
     def recall(self, state: npt.NDArray[np.void], target: Tree) -> bool:
         """Copies the subtree of a state ``(1,)`` to ``target``, and forgets the rest of its tree.
 
-        Returns whether a tree holds the state; if not, ``target`` is left as it was.
+        Returns whether a tree holds the state.
         """
         for tree in self._trees:
             node = int(_find(_words(tree.states), _words(state)[0]))

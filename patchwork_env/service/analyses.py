@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from patchwork_env.agents import Agent
@@ -12,8 +12,7 @@ from patchwork_env.core.names import short_repr
 
 Entry = dict[str, Any]
 
-_SEED = 0
-"""The seed of what is drawn in place of what the player to move cannot know."""
+_SEED = 0  # the seed of what is drawn in place of what the player to move cannot know
 
 
 def analyses_of(game: BaseGame, agent: Agent, most: int) -> Iterator[Entry]:
@@ -24,9 +23,12 @@ def analyses_of(game: BaseGame, agent: Agent, most: int) -> Iterator[Entry]:
             "such as 'champion:analysis'"
         )
     game = game.imagine(_SEED)
+    rounds: Iterable[Sequence[Any]] = (
+        agent.deepen(game) if isinstance(agent, IncrementalAnalyst) else [agent.search(game)]
+    )
     latest: Entry | None = None
     depth = 0
-    for lines in _rounds(game, agent):
+    for lines in rounds:
         depth = max(depth, sum(int(line.visits) for line in lines))
         shown = (
             _by_score(game, agent, lines[:most]) if isinstance(agent, Scorer) else _by_win(game, lines[:most])
@@ -35,11 +37,6 @@ def analyses_of(game: BaseGame, agent: Agent, most: int) -> Iterator[Entry]:
         yield latest
     if latest is not None:
         yield {**latest, "done": True}
-
-
-def _rounds(game: BaseGame, agent: IncrementalAnalyst | Analyst) -> Iterator[Sequence[Any]]:
-    """The lines of a search: again and again, or once, as the agent can."""
-    return agent.deepen(game) if isinstance(agent, IncrementalAnalyst) else iter([agent.search(game)])
 
 
 def _by_win(game: BaseGame, lines: Sequence[Line]) -> Entry:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from patchwork_env.agents.specs import MAX_SPEC_LENGTH
-from patchwork_env.core.checks import as_integer, check_between, check_seed
+from patchwork_env.core.checks import as_integer, as_number, check_between, check_seed
 from patchwork_env.core.messages import Check, check_fields
 from patchwork_env.core.names import short_repr
 from patchwork_env.service import positions
 
-MOST_BYTES = 2**16
-"""The longest message; the longest game has less than a tenth of it."""
+MOST_BYTES = 2**16  # the longest message; the longest game has less than a tenth of it
 MOST_LINES = 50
 DEFAULT_LINES = 5
 
@@ -24,11 +24,36 @@ def text(value: Any, what: str) -> str:
     return value
 
 
-def spec(value: Any, what: str) -> str:
-    """A text that may be the spec of an agent."""
-    if len(text(value, what)) > MAX_SPEC_LENGTH:
-        raise ValueError(f"{what} has {len(value)} characters; allowed are at most {MAX_SPEC_LENGTH}")
-    return str(value)
+def text_of(most: int) -> Check:
+    """The check of a text of at most so many characters."""
+
+    def check(value: Any, what: str) -> str:
+        if len(text(value, what)) > most:
+            raise ValueError(f"{what} has {len(value)} characters; allowed are at most {most}")
+        return str(value)
+
+    return check
+
+
+def between(lowest: int, highest: int) -> Check:
+    """The check of a whole number."""
+    return lambda value, what: check_between(value, lowest, highest, what)
+
+
+def seconds(most: float, *, least: float = 0, above: float = -math.inf) -> Check:
+    """The check of a time in seconds."""
+
+    def check(value: Any, what: str) -> float:
+        number = as_number(value, what, least=least, above=above)
+        if number > most:
+            raise ValueError(f"{what} is {short_repr(value)}; it must be at most {most:,}")
+        return number
+
+    return check
+
+
+spec = text_of(MAX_SPEC_LENGTH)
+lines = between(1, MOST_LINES)
 
 
 def move(value: Any, what: str) -> str | int:
@@ -39,11 +64,6 @@ def move(value: Any, what: str) -> str | int:
 def seed(value: Any, what: str) -> int:
     """The seed of random numbers."""
     return check_seed(value)
-
-
-def lines(value: Any, what: str) -> int:
-    """The number of lines of an analysis."""
-    return check_between(value, 1, MOST_LINES, what)
 
 
 def anything(value: Any, what: str) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
@@ -26,15 +25,11 @@ CHAMPIONS = {PATCHWORK: "champion", NMBR9: "nmbr9_champion"}
 """The strongest agent of each game; its levels are budgets."""
 ANALYSTS = {game: f"{name}:analysis" for game, name in CHAMPIONS.items()}
 """The agents that analyse unless another one is named."""
-PARTNER = "partner"
-"""The agent that plays like people do."""
+PARTNER = "partner"  # the agent that plays like people do
 _OTHERS = ("greedy", "random", "mcts", "uct")
-_LEARNED = ("ppo", "ppo-quick")
-"""Agents that come with the package; the learned ones need PyTorch."""
-_DEFAULTS = {"mcts": "mcts:seconds=1", "uct": "uct:seconds=1"}
-"""The specs of agents that need a budget."""
-_MOST_IDLE = 8
-"""The most agents that are kept; each may hold the memory of a search."""
+_LEARNED = ("ppo", "ppo-quick")  # agents that come with the package; the learned ones need PyTorch
+_DEFAULTS = {"mcts": "mcts:seconds=1", "uct": "uct:seconds=1"}  # the specs of agents that need a budget
+_MOST_IDLE = 8  # the most agents that are kept; each may hold the memory of a search
 
 
 class Players:
@@ -46,7 +41,7 @@ class Players:
 
     def __init__(self, trusted: Collection[str] = (), option: str = "--opponent") -> None:
         self.trusted, self._option = tuple(dict.fromkeys(trusted)), option
-        self._idle: OrderedDict[str, list[Agent]] = OrderedDict()
+        self._idle: list[tuple[str, Agent]] = []  # those that were used last come last
         self._lock = threading.Lock()
 
     def listed(self, game: str) -> list[dict[str, Any]]:
@@ -80,18 +75,19 @@ class Players:
         return spec
 
     @contextmanager
-    def lent(self, spec: str) -> Iterator[Agent]:
+    def borrow(self, spec: str) -> Iterator[Agent]:
         """An agent that nobody else uses within the block. It is kept for later if the block ends well."""
         agent = self._take(self.check(spec)) or _loaded(spec)
         yield agent
-        self._keep(spec, agent)
+        with self._lock:
+            self._idle = [*self._idle, (spec, agent)][-_MOST_IDLE:]
 
     def choice(self, game: BaseGame, spec: str, seed: int | None = None) -> dict[str, Any]:
         """The move that an agent chooses, checked to be legal: its ``action`` and ``word``.
 
         Its random numbers restart from the ``seed``, if there is one. If it fails, OpponentError is raised.
         """
-        with self.lent(spec) as agent:
+        with self.borrow(spec) as agent:
             agent.check_game(rules_of(game.state).name)
             try:
                 if seed is not None:
@@ -103,26 +99,18 @@ class Players:
 
     def analyses(self, game: BaseGame, spec: str, most: int) -> Iterator[Entry]:
         """Ever deeper analyses of a game by an agent, which whoever has seen enough may close."""
-        with self.lent(spec) as agent:
+        with self.borrow(spec) as agent:
             agent.check_game(rules_of(game.state).name)
             with suppress(GeneratorExit):  # the agent is kept
                 yield from analyses_of(game, agent, most)
 
     def _take(self, spec: str) -> Agent | None:
+        """The agent of a spec that was used last, if any is idle."""
         with self._lock:
-            waiting = self._idle.get(spec)
-            return waiting.pop() if waiting else None
-
-    def _keep(self, spec: str, agent: Agent) -> None:
-        """Keeps an agent, and drops those that were used longest ago."""
-        with self._lock:
-            self._idle.setdefault(spec, []).append(agent)
-            self._idle.move_to_end(spec)
-            while sum(map(len, self._idle.values())) > _MOST_IDLE:
-                oldest = next(iter(self._idle))
-                self._idle[oldest] = self._idle[oldest][1:]
-                if not self._idle[oldest]:
-                    del self._idle[oldest]
+            for place in reversed(range(len(self._idle))):
+                if self._idle[place][0] == spec:
+                    return self._idle.pop(place)[1]
+        return None
 
 
 def _loaded(spec: str) -> Agent:

@@ -18,8 +18,7 @@ from patchwork_env.nmbr9.game import Game as Nmbr9
 from patchwork_env.nmbr9.state import NO_DIGIT
 from patchwork_env.patchwork.game import Game as Patchwork
 
-GAMES = (PATCHWORK, NMBR9)
-"""The games that the page has boards for."""
+GAMES = (PATCHWORK, NMBR9)  # the games that the page has boards for
 
 
 class Step(NamedTuple):
@@ -103,6 +102,7 @@ def _patchwork(game: Patchwork) -> dict[str, Any]:
 def _nmbr9(game: Nmbr9) -> dict[str, Any]:
     may_choose = game.digit is None and not game.is_over
     player = 0 if game.is_over else game.current_player
+    chosen = game.state["chosen"][0, : game.num_players].tolist()
     return {
         "players": game.num_players,
         "order": game.order,
@@ -110,17 +110,11 @@ def _nmbr9(game: Nmbr9) -> dict[str, Any]:
         "round": game.round,
         "digit": game.digit,
         "choices": [move.digit for move in game.decode_all()] if may_choose else [],
-        "chosen": [None if digit == NO_DIGIT else digit for digit in _chosen(game)],
+        "chosen": [None if digit == NO_DIGIT else digit for digit in chosen],
         "left": list(game.remaining(player)),
         "deck": list(_known_deck(game)),
         "tables": [_table(game, player) for player in range(game.num_players)],
     }
-
-
-def _chosen(game: Nmbr9) -> list[int]:
-    """What the players have chosen in free order and not yet placed, each a digit or ``NO_DIGIT``."""
-    chosen: list[int] = game.state["chosen"][0, : game.num_players].tolist()
-    return chosen
 
 
 def _known_deck(game: Nmbr9) -> tuple[int, ...]:

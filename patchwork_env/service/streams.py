@@ -16,13 +16,11 @@ from typing import Any
 from patchwork_env.core.messages import error_of, reason_of
 
 Event = dict[str, Any]
-Tell = Callable[[Event | None], None]
-"""Sends an event, from any thread; None ends the stream."""
+Tell = Callable[[Event | None], None]  # sends an event, from any thread; None ends the stream
 Work = Callable[[Tell, threading.Event], None]
 """Work in a thread: it tells of its events, and ends soon after the other argument is set."""
 
-NOTICE_AFTER = 0.3
-"""Seconds after which a stream says that it is at work."""
+NOTICE_AFTER = 0.3  # seconds after which a stream says that it is at work
 _MOST_THREADS = 24
 _LOOK_EVERY = 0.05
 WORKING = {"progress": "thinking", "key": "thinking"}

@@ -17,8 +17,7 @@ from patchwork_env.service.players import ANALYSTS, Players
 from patchwork_env.service.positions import GAMES, new_game, positions_of
 from patchwork_env.service.streams import Event, Tell, Threads
 
-_MOST_OF_ONE = 4
-"""The most moves of one agent, and the most analyses, at the same time."""
+_MOST_OF_ONE = 4  # the most moves of one agent, and the most analyses, at the same time
 _MOVES_OF_AN_ENDING = 3
 
 Message = Mapping[str, Any]
@@ -41,11 +40,11 @@ class Thinking:
             beginning = new_game(game, {"seed": 0})
             positions_of(beginning)
             self._players.choice(beginning, self._players.listed(game)[0]["spec"], 0)
-            with self._players.lent(ANALYSTS[game]) as agent:
+            with self._players.borrow(ANALYSTS[game]) as agent:
                 next(analyses_of(beginning, agent, 1))
             for other in GAMES:
                 positions_of(new_game(other, {"seed": 0}))
-            with self._players.lent(ANALYSTS[game]) as agent:
+            with self._players.borrow(ANALYSTS[game]) as agent:
                 next(analyses_of(_ending_of(beginning), agent, 1))
 
     def agents(self, message: Message) -> list[dict[str, Any]]:

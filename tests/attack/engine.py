@@ -13,8 +13,8 @@ from patchwork_env import games
 from patchwork_env.agents.program import ProgramAgent
 from patchwork_env.errors import OpponentError
 from patchwork_env.protocol.client import _FailedError, _Inbox
+from patchwork_env.protocol.command import serve
 from patchwork_env.protocol.engine import Engine
-from patchwork_env.protocol.loop import serve
 from patchwork_env.protocol.queries import NEEDED
 from patchwork_env.service.players import Players
 from patchwork_env.testing import check_position

@@ -13,8 +13,7 @@ from patchwork_env.agents import hub
 from patchwork_env.core.game import Rules
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.integrations import text as text_view
-from patchwork_env.integrations.text.episode import Episode
-from patchwork_env.integrations.text.settings import GAME_OPTIONS, Settings
+from patchwork_env.integrations.text.episode import GAME_OPTIONS, Episode, Settings
 from patchwork_env.service.players import Players
 from patchwork_env.testing import check_position
 from tests.attack.mutations import mutate_text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import re
 import threading
 from collections import deque
 from contextlib import suppress
@@ -15,7 +16,7 @@ import pytest
 from patchwork_env.core.messages import MOST_BYTES
 from patchwork_env.errors import OpponentError
 from patchwork_env.protocol import programs
-from patchwork_env.protocol.client import Client, _FailedError, _Inbox, words_of
+from patchwork_env.protocol.client import Client, _Inbox, words_of
 
 ECHO = ["sh", "-c", 'while read -r line; do echo "$line"; done']
 """A program that answers every query with the query itself."""
@@ -36,33 +37,29 @@ def receive(inbox: _Inbox, **answer: Any) -> dict[str, Any]:
     return answer
 
 
+def waiting(inbox: _Inbox, number: str) -> list[dict[str, Any] | None]:
+    answers = inbox.asked[number].answers
+    return [answers.get_nowait() for _ in range(answers.qsize())]
+
+
 def test_answers_are_sorted_by_their_ids(inbox: _Inbox) -> None:
     late = receive(inbox, id="2", ply=1)
     receive(inbox, id="9", move="+")
     receive(inbox, id=[1])
     inbox.receive(b" \n")
     part, last = receive(inbox, id="1", done=False), receive(inbox, id="1", done=True)
-    assert [inbox.next("1", 0) for _ in range(3)] == [part, last, None]
-    assert inbox.next("2", 0) == late
-    with pytest.raises(TimeoutError):
-        inbox.next("2", 0)
-    wrong = receive(inbox, id="2", ply=0, error="no")
-    assert [inbox.next("2", 0) for _ in range(2)] == [wrong, None]
-
-
-def test_an_error_of_a_query_ends_all_its_positions(inbox: _Inbox) -> None:
-    refused = receive(inbox, id="2", error="no", field="plies")
-    assert [inbox.next("2", 0) for _ in range(2)] == [refused, None]
+    assert waiting(inbox, "1") == [part, last]
+    assert waiting(inbox, "2") == [late]
     inbox.forget("1")
-    assert inbox.next("1", 0) is None
+    receive(inbox, id="1")
+    assert set(inbox.asked) == {"2"}
 
 
 def test_warnings_are_kept_and_no_answers(inbox: _Inbox) -> None:
     for field in "abc":
         receive(inbox, id="1", warning="unknown", field=field)
     assert [warning["field"] for warning in inbox._warnings] == ["b", "c"]
-    with pytest.raises(TimeoutError):
-        inbox.next("1", 0)
+    assert waiting(inbox, "1") == []
 
 
 @pytest.mark.parametrize(
@@ -80,9 +77,12 @@ def test_nothing_comes_after_nonsense(inbox: _Inbox, line: bytes | None, words: 
     before = receive(inbox, id="2", ply=0)
     inbox.receive(line)
     inbox.receive(b"more nonsense")
-    assert inbox.next("2", 0) == before
-    with pytest.raises(_FailedError, match=words):
-        inbox.next("1", 0)
+    assert waiting(inbox, "2")[:2] == [before, None]
+    assert waiting(inbox, "1")[0] is None
+    inbox.expect("3", 1)
+    assert waiting(inbox, "3") == [None]
+    assert inbox.failure is not None
+    assert re.search(words, inbox.failure)
 
 
 def test_answers_that_nobody_reads_do_not_fill_the_memory(
@@ -91,9 +91,9 @@ def test_answers_that_nobody_reads_do_not_fill_the_memory(
     monkeypatch.setattr("patchwork_env.protocol.client._MOST_WAITING", 3)
     for _ in range(4):
         receive(inbox, id="1", done=False)
-    assert len(inbox._asked["1"].answers) == 3
-    with pytest.raises(_FailedError, match="3 answers wait"):
-        inbox.next("2", 0)
+    assert [answer is None for answer in waiting(inbox, "1")] == [False, False, False, True]
+    assert inbox.failure is not None
+    assert "3 answers wait" in inbox.failure
 
 
 def test_commands_are_split_as_shells_do() -> None:
@@ -111,7 +111,7 @@ def test_a_program_is_asked_and_ends() -> None:
         assert client.ask("choose", timeout=30, seconds=2)["seconds"] == 2
         client.terminate("1")
         client.terminate()
-        assert client._inbox._asked == {}
+        assert client._inbox.asked == {}
         assert [client.ask("legal", 30)["id"] for _ in range(2)] == ["5", "6"]
         several = client.send("analyse", plies=[0, 1])
         assert next(client.answers(several, 30))["id"] == several
@@ -155,7 +155,7 @@ def test_a_client_that_nobody_holds_ends_its_program() -> None:
     del client
     gc.collect()
     assert process.returncode == 0
-    assert inbox._failure is not None or inbox._asked == {}
+    assert inbox.failure is not None or inbox.asked == {}
 
 
 def test_all_programs_end_with_the_process() -> None:

@@ -14,8 +14,8 @@ import pytest
 from patchwork_env import __version__, agents, nmbr9, patchwork
 from patchwork_env.core.messages import MOST_BYTES
 from patchwork_env.protocol import tasks
+from patchwork_env.protocol.command import serve
 from patchwork_env.protocol.engine import Engine
-from patchwork_env.protocol.loop import serve
 from patchwork_env.protocol.queries import NEEDED
 from patchwork_env.service import positions
 from patchwork_env.service.components import components_of

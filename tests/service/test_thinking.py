@@ -265,24 +265,25 @@ def test_the_listed_agents_can_be_loaded(game: str) -> None:
 
 def test_agents_are_kept_but_not_all_of_them() -> None:
     players = Players()
-    with players.lent("greedy") as first, players.lent("greedy") as second:
+    with players.borrow("greedy") as first, players.borrow("greedy") as second:
         assert first is not second
-    with players.lent("greedy") as again:
+    with players.borrow("greedy") as again:
         assert again in (first, second)
-    with pytest.raises(ZeroDivisionError), players.lent("greedy") as broken:
+    with pytest.raises(ZeroDivisionError), players.borrow("greedy") as broken:
         raise ZeroDivisionError
-    with players.lent("greedy") as third, players.lent("greedy") as fourth:
+    with players.borrow("greedy") as third, players.borrow("greedy") as fourth:
         assert broken not in (third, fourth)
     for number in range(2, 30):
-        with players.lent(f"mcts:simulations={number}"):
+        with players.borrow(f"mcts:simulations={number}"):
             pass
-    assert sum(map(len, players._idle.values())) == 8
-    assert "greedy" not in players._idle
+    idle = [spec for spec, _ in players._idle]
+    assert len(idle) == 8
+    assert "greedy" not in idle
 
 
 def test_agents_are_ready_before_they_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(thinking, "ANALYSTS", {"patchwork": "champion:instant"})
     players = Players(["greedy"])
     thinking.Thinking(players).warm_up("patchwork")
-    assert set(players._idle) == {"greedy", "champion:instant"}
+    assert {spec for spec, _ in players._idle} == {"greedy", "champion:instant"}
     thinking.Thinking(Players(["no such agent"])).warm_up("patchwork")  # whoever asks for it is told

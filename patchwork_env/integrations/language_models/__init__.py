@@ -4,10 +4,6 @@
 >>> result = rate(lambda prompt: "answer: +", games=2, against=["random", "greedy"])
 >>> result.usage.illegal_answers > 0  # where a special patch was to be placed
 True
-
-- :class:`TextAgent`, a player that asks a function for its moves, wherever an agent can stand;
-- :func:`rate`, its rating in the gauntlet, a :class:`ModelRating`;
-- :class:`Usage`, what the function was asked, and how often its answers were bad.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,14 +13,14 @@ from patchwork_env import agents
 from patchwork_env.agents import Agent, BatchAgent
 from patchwork_env.agents.base import Actions
 from patchwork_env.core.checks import as_path, check_between
-from patchwork_env.core.files import GrowingFile, storing_in
+from patchwork_env.core.files import storing_in
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.kernels import States
 from patchwork_env.core.messages import encoded
 from patchwork_env.core.names import short_repr
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import NMBR9, PATCHWORK, rules_of
-from patchwork_env.integrations.language_models.dialogue import Complete, Decision, Limits, Usage, decide
+from patchwork_env.integrations.language_models.dialogue import Complete, Decision, Usage, decide
 from patchwork_env.service.positions import action_of
 
 RANDOM = "random"
@@ -79,12 +78,10 @@ class TextAgent(BatchAgent):
         self.name = name or str(getattr(complete, "__name__", type(complete).__name__))
         self.usage = Usage()
         self._complete = complete
-        self._limits = Limits(
-            check_between(retries, 0, _MOST_TRIES, "retries"),
-            check_between(questions, 0, _MOST_TRIES, "questions"),
-        )
+        self._retries = check_between(retries, 0, _MOST_TRIES, "retries")
+        self._questions = check_between(questions, 0, _MOST_TRIES, "questions")
         self._fallback = None if fallback is None else agents.as_agent(fallback)
-        self._transcript = None if transcript is None else Transcript(transcript)
+        self._transcript = None if transcript is None else as_path(transcript)
         self._threads = check_between(threads, 1, _MOST_THREADS, "threads")
 
     def act_batch(self, states: States) -> Actions:
@@ -114,7 +111,7 @@ class TextAgent(BatchAgent):
             yield from threads.map(self._decide, games)
 
     def _decide(self, game: BaseGame) -> Decision:
-        return decide(game, self._complete, self._limits)
+        return decide(game, self._complete, self._retries, self._questions)
 
     def _settle(self, game: BaseGame, decision: Decision) -> int:
         """The action of a decision, or else that of the fallback; counts it and notes it down."""
@@ -124,10 +121,11 @@ class TextAgent(BatchAgent):
             decision.usage.fallbacks = 1
         self.usage.add(decision.usage)
         if self._transcript is not None:
-            self._transcript.write(_entry(game, decision, action))
+            with storing_in(self._transcript), open(self._transcript, "ab") as file:
+                file.write(encoded(_entry(game, decision, action)) + b"\n")
         if action is None:
             raise IllegalActionError(
-                f"the model gave no legal move in {1 + self._limits.retries} tries; "
+                f"the model gave no legal move in {1 + self._retries} tries; "
                 f"its last answer: {short_repr(decision.last_answer)}"
             )
         return action
@@ -143,24 +141,3 @@ def _entry(game: BaseGame, decision: Decision, action: int | None) -> dict[str, 
         "move": None if action is None else game.move_text(action),
         **decision.usage.as_dict(),
     }
-
-
-class Transcript:
-    """A file of JSON lines to append to; copies and pickles append to the same file.
-
-    A line is written at once, so that a killed process leaves whole lines.
-    """
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = as_path(path)
-        self._file: GrowingFile | None = None
-
-    def write(self, entry: dict[str, Any]) -> None:
-        """Appends an entry."""
-        with storing_in(self.path):
-            if self._file is None:
-                self._file = GrowingFile(self.path)
-            self._file.write(encoded(entry) + b"\n")
-
-    def __reduce__(self) -> tuple[type[Transcript], tuple[Path]]:
-        return Transcript, (self.path,)

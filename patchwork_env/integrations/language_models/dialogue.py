@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import short_repr
@@ -56,21 +56,12 @@ class Usage:
         )
 
 
-Complete = Callable[[str], str]
-"""A language model: from a prompt to its answer."""
-_REPEATED = 300
-"""The characters at the end of an answer that later prompts repeat."""
+Complete = Callable[[str], str]  # a language model: from a prompt to its answer
+_REPEATED = 300  # the characters at the end of an answer that later prompts repeat
 _TASK = """\
 Think first if you like. The last line of your answer is "answer:" with a move, such as "answer: {example}",
 or with one of these requests, after which you are asked again:
 {requests}"""
-
-
-class Limits(NamedTuple):
-    """How often a model may answer for one move."""
-
-    retries: int  # after answers that are no legal move
-    questions: int  # requests before a move
 
 
 @dataclass
@@ -88,22 +79,22 @@ class Decision:
         return self.exchange[-1]["answer"]
 
 
-def decide(game: BaseGame, complete: Complete, limits: Limits) -> Decision:
+def decide(game: BaseGame, complete: Complete, retries: int, questions: int) -> Decision:
     """Asks a model for a move until it names a legal one, or has had all of its tries."""
     task = _task(game)
     prompt = "\n\n".join([text.rules(game), text.describe(game), text.moves_text(game), task])
     decision = Decision(prompt)
     usage = decision.usage
-    while decision.action is None and usage.illegal_answers <= limits.retries:
+    while decision.action is None and usage.illegal_answers <= retries:
         answer = _ask(complete, prompt, usage)
         try:
-            decision.action, reply = _read(game, answer, usage, limits)
+            decision.action, reply = _read(game, answer, usage, questions)
         except ValueError as error:
             usage.illegal_answers += 1
             reply = f"No legal move: {error}"
         decision.exchange.append({"answer": answer, "reply": reply})
         prompt = f"{prompt}\n\nYour answer:\n{answer.strip()[-_REPEATED:]}\n\n{reply}\n\n{task}"
-    usage.retries = min(usage.illegal_answers, limits.retries)
+    usage.retries = min(usage.illegal_answers, retries)
     return decision
 
 
@@ -124,12 +115,12 @@ def _ask(complete: Complete, prompt: str, usage: Usage) -> str:
     return answer
 
 
-def _read(game: BaseGame, answer: str, usage: Usage, limits: Limits) -> tuple[int | None, str | None]:
+def _read(game: BaseGame, answer: str, usage: Usage, most: int) -> tuple[int | None, str | None]:
     """The action that an answer chooses, or else the reply to its request."""
     if not text.is_request(answer):
         return text.parse(game, answer), None
-    if usage.questions == limits.questions:
-        raise ValueError(f"all {limits.questions} requests are used up; the answer must be a move")
+    if usage.questions == most:
+        raise ValueError(f"all {most} requests are used up; the answer must be a move")
     reply = text.ask(game, answer)
     usage.questions += 1
     return None, reply

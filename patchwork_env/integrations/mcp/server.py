@@ -111,10 +111,10 @@ async def _list_pictures(context: Any, params: Any) -> Any:
 async def _read_resource(context: Any, params: Any) -> Any:
     uri = str(params.uri)
     try:
-        found = read_resource(context.lifespan_context, uri)
+        kind, text = read_resource(context.lifespan_context, uri)
     except ValueError as error:
         raise MCPError(types.INVALID_PARAMS, one_line(str(error), _LONGEST_ERROR)) from None
-    content = types.TextResourceContents(uri=uri, mime_type=found.kind, text=found.content)
+    content = types.TextResourceContents(uri=uri, mime_type=kind, text=text)
     return types.ReadResourceResult(contents=[content])
 
 

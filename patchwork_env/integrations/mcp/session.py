@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from patchwork_env.core.checks import check_between, later_seed
 from patchwork_env.core.game import BaseGame
@@ -175,7 +175,7 @@ class Session:
         return _analysis_text(spec, latest)
 
     def _check_opponent(self, spec: str, game: BaseGame) -> None:
-        with self._players.lent(spec) as agent:
+        with self._players.borrow(spec) as agent:
             agent.check_game(rules_of(game.state).name)
 
     async def _answered(self, table: Table, game: BaseGame) -> BaseGame:
@@ -209,23 +209,16 @@ class Session:
         return self._tables[game_id]
 
 
-class Resource(NamedTuple):
-    """Something to read, with the type of its content."""
-
-    kind: str
-    content: str
-
-
-def read_resource(session: Session, uri: str) -> Resource:
-    """What an address stands for; ValueError if nothing."""
+def read_resource(session: Session, uri: str) -> tuple[str, str]:
+    """What an address stands for: its type and its content; ValueError if nothing."""
     for name, address in RULES.items():
         if uri == address:
-            return Resource(PLAIN, text.rules(positions.new_game(name, {"seed": 0})))
+            return PLAIN, text.rules(positions.new_game(name, {"seed": 0}))
     before, _, after = PICTURE.partition("{game_id}")
     if uri.startswith(before) and uri.endswith(after):
         game_id = uri[len(before) : -len(after)]
         game = session.game(game_id).public()
-        return Resource(SVG, rules_of(game.state).pictures.svg(game))
+        return SVG, rules_of(game.state).pictures.svg(game)
     raise ValueError(
         f"there is nothing at {short_repr(uri)}; there are {', '.join(RULES.values())} and {PICTURE}"
     )

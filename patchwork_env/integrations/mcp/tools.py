@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from patchwork_env.core.checks import as_integer, as_number, check_between
+from patchwork_env.core.checks import as_integer
 from patchwork_env.core.messages import Check, check_fields
 from patchwork_env.core.names import did_you_mean, short_repr
 from patchwork_env.nmbr9.components import MAX_PLAYERS, ORDERS
@@ -54,82 +54,58 @@ def check_call(name: str, arguments: Mapping[str, Any] | None) -> dict[str, Any]
     return check_fields(arguments or {}, needed, allowed)
 
 
-def _text_of(most: int) -> Check:
-    """The check of a text of at most so many characters."""
-
-    def check(value: Any, what: str) -> str:
-        if len(fields.text(value, what)) > most:
-            raise ValueError(f"{what} has {len(value)} characters; allowed are at most {most}")
-        return str(value)
-
-    return check
-
-
-_word = _text_of(200)
-"""A short text: a move or a name."""
+_word = fields.text_of(200)  # a short text: a move or a name
 
 
 def _place(value: Any, what: str) -> str | int:
-    """A row or a column."""
     return _word(value, what) if isinstance(value, str) else as_integer(value, what)
 
 
-def _seconds(value: Any, what: str) -> float:
-    if as_number(value, what, above=0) > MOST_SECONDS:
-        raise ValueError(f"{what} is {short_repr(value)}; it must be at most {MOST_SECONDS}")
-    return float(value)
+def _text(description: str, check: Check = _word, **more: Any) -> Field:
+    return Field({"type": "string", "description": description, **more}, check)
 
 
-def _text(description: str, **more: Any) -> dict[str, Any]:
-    return {"type": "string", "description": description, **more}
+def _integer(description: str, check: Check = as_integer, **more: Any) -> Field:
+    return Field({"type": "integer", "description": description, **more}, check)
 
 
-def _integer(description: str, **more: Any) -> dict[str, Any]:
-    return {"type": "integer", "description": description, **more}
+def _corner(description: str) -> Field:
+    return Field({"type": ["string", "integer"], "description": description}, _place)
 
 
-FIELDS: dict[str, Field] = {
-    "game_id": Field(_text("The game, as new_game has called it."), _word),
-    "game": Field(_text("Which game; patchwork by default.", enum=list(GAMES)), _word),
-    "opponent": Field(
-        _text(
-            "Who plays all other seats and answers at once: an agent such as 'greedy', 'partner:level=2', "
-            "'champion:fast' (patchwork) or 'nmbr9_champion:fast' (nmbr9). Without one you play every seat."
-        ),
+FIELDS = {
+    "game_id": _text("The game, as new_game has called it."),
+    "game": _text("Which game; patchwork by default.", enum=list(GAMES)),
+    "opponent": _text(
+        "Who plays all other seats and answers at once: an agent such as 'greedy', 'partner:level=2', "
+        "'champion:fast' (patchwork) or 'nmbr9_champion:fast' (nmbr9). Without one you play every seat.",
         fields.spec,
     ),
-    "seat": Field(
-        _integer("Your seat against an opponent; 0, which begins, by default.", minimum=0), as_integer
+    "seat": _integer("Your seat against an opponent; 0, which begins, by default.", minimum=0),
+    "seed": _integer("For the same game and the same opponent again.", fields.seed, minimum=0),
+    "variant": _text("Patchwork: the print of the time track.", enum=list(VARIANTS)),
+    "players": _integer(
+        "NMBR 9: the number of players; 1, or 2 with an opponent.", minimum=1, maximum=MAX_PLAYERS
     ),
-    "seed": Field(_integer("For the same game and the same opponent again.", minimum=0), fields.seed),
-    "variant": Field(_text("Patchwork: the print of the time track.", enum=list(VARIANTS)), _word),
-    "players": Field(
-        _integer("NMBR 9: the number of players; 1, or 2 with an opponent.", minimum=1, maximum=MAX_PLAYERS),
-        as_integer,
+    "order": _text("NMBR 9: what is known of the cards to come.", enum=list(ORDERS)),
+    "notation": _text(
+        "Go on with this game, in the notation that show gives, instead of a new one.",
+        fields.text_of(fields.MOST_BYTES),
     ),
-    "order": Field(_text("NMBR 9: what is known of the cards to come.", enum=list(ORDERS)), _word),
-    "notation": Field(
-        _text("Go on with this game, in the notation that show gives, instead of a new one."),
-        _text_of(fields.MOST_BYTES),
-    ),
-    "move": Field(
-        _text("The move, in the notation of legal_moves, such as '12/3@d5', '+', '*d5' or '7/3@-2,5'."), _word
-    ),
-    "group": Field(_text("Only placements of this piece, such as 'patch 12' or 'tile 7'."), _word),
-    "piece": Field(_text("Any patch or tile, such as 'patch 12' or 'tile 7'."), _word),
-    "orientation": Field(_integer("Only placements in this orientation."), as_integer),
-    "row": Field(
-        {"type": ["string", "integer"], "description": "Only placements with their top row here."}, _place
-    ),
-    "column": Field(
-        {"type": ["string", "integer"], "description": "Only placements with their left column here."}, _place
-    ),
-    "level": Field(_integer("NMBR 9: only placements on this level."), as_integer),
-    "page": Field(_integer("The page of a long list; 1 by default.", minimum=1), as_integer),
-    "agent": Field(_text("Who is asked; the champion of the game by default."), fields.spec),
-    "lines": Field(
-        _integer("How many moves to show; 5 by default.", minimum=1, maximum=MOST_LINES),
-        lambda value, what: check_between(value, 1, MOST_LINES, what),
+    "move": _text("The move, in the notation of legal_moves, such as '12/3@d5', '+', '*d5' or '7/3@-2,5'."),
+    "group": _text("Only placements of this piece, such as 'patch 12' or 'tile 7'."),
+    "piece": _text("Any patch or tile, such as 'patch 12' or 'tile 7'."),
+    "orientation": _integer("Only placements in this orientation."),
+    "row": _corner("Only placements with their top row here."),
+    "column": _corner("Only placements with their left column here."),
+    "level": _integer("NMBR 9: only placements on this level."),
+    "page": _integer("The page of a long list; 1 by default.", minimum=1),
+    "agent": _text("Who is asked; the champion of the game by default.", fields.spec),
+    "lines": _integer(
+        "How many moves to show; 5 by default.",
+        fields.between(1, MOST_LINES),
+        minimum=1,
+        maximum=MOST_LINES,
     ),
     "seconds": Field(
         {
@@ -138,7 +114,7 @@ FIELDS: dict[str, Field] = {
             "exclusiveMinimum": 0,
             "maximum": MOST_SECONDS,
         },
-        _seconds,
+        fields.seconds(MOST_SECONDS, above=0),
     ),
 }
 

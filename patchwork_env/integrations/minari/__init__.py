@@ -7,9 +7,6 @@
 >>> dataset[0].observations["observation"].shape  # doctest: +SKIP
 (24, 307)
 
-- :func:`record` plays the games and writes the dataset; so does the command ``patchwork-env dataset``;
-- :class:`MaskedObservation`, with which ``dataset.recover_environment()`` shows what the dataset holds.
-
 An episode is what one player sees and does in one game. Needs the extra ``minari``.
 """
 

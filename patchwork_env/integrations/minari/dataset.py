@@ -77,8 +77,7 @@ def environment_of(
     return spec
 
 
-DATA = "data"
-"""The folder within that of a dataset that holds its files; Minari tells a dataset by it."""
+DATA = "data"  # the folder within that of a dataset that holds its files; Minari tells a dataset by it
 _LONGEST_ID = 200
 
 
@@ -150,8 +149,7 @@ def _check_id(dataset_id: Any) -> None:
         ) from None
 
 
-_FILE = "main_data.hdf5"
-"""Minari's name of the file with the episodes."""
+_FILE = "main_data.hdf5"  # Minari's name of the file with the episodes
 _COMPRESSION = {"compression": "gzip", "compression_opts": 6}
 """Which every HDF5 library can read. It takes a fiftieth of the time that ``champion:instant`` plays."""
 

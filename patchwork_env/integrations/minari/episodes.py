@@ -1,44 +1,77 @@
-"""Episodes: what one player sees and does in one game, as the player's environment would show it."""
+"""Plays the games of a dataset block by block, and makes episodes of them: what each player sees and does."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.core.batches import SCORE, Masks, final_reward, loop, write_views
+from patchwork_env.agents import Agent
+from patchwork_env.core.batches import SCORE, Masks, deal_all, final_reward, loop, write_views
+from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.game import BaseGame, Rules
 from patchwork_env.core.kernels import States
 from patchwork_env.core.tensors import Observation
-from patchwork_env.integrations.minari.games import PlayedGame
-from patchwork_env.learning.evaluation.playing import Integers
+from patchwork_env.games import rules_of
+from patchwork_env.learning.evaluation.playing import Games, Integers, derived_seed
+
+
+class Block(NamedTuple):
+    """The games ``begin ... end - 1`` of a dataset, which are played side by side."""
+
+    game: str
+    options: Mapping[str, Any]
+    seed: int  # of the dataset
+    begin: int  # the number of the first game
+    end: int
+
+
+class PlayedGame(NamedTuple):
+    """A game that was played to its end."""
+
+    number: int  # in the dataset
+    seed: int  # with which the game and environments deal it
+    game: BaseGame[Any]
+    seating: tuple[int, ...]  # which of the agents sat in each seat
+
+
+def play_block(agents: Sequence[Agent], block: Block) -> list[PlayedGame]:
+    """Plays all games of a block, which depend on the agents and the block alone."""
+    numbers, rules = range(block.begin, block.end), rules_of(block.game)
+    seeds = [derived_seed(block.seed, number) for number in numbers]
+    set_up, states = rules.set_up(block.options, {}), rules.empty_states(len(numbers))
+    dealt = np.concatenate([seed_streams(seed) for seed in seeds])
+    loop(deal_all, rules)(states, dealt, set_up.beginning, set_up.chance)
+    hidden = seed_streams(derived_seed(block.seed, block.begin, len(agents)), len(numbers))
+    seating = np.array([seats_of(number, set_up.players, len(agents)) for number in numbers])
+    games = Games(agents, states, hidden, seating, keep=len(numbers))
+    games.play([derived_seed(block.seed, block.begin, place) for place in range(len(agents))])
+    seated = map(tuple, seating.tolist())
+    return list(map(PlayedGame, numbers, seeds, games.kept, seated))
+
+
+def seats_of(number: int, players: int, agents: int) -> list[int]:
+    """Which of the agents sits in each seat of a game: they move up by one seat from game to game."""
+    return [(number + seat) % agents for seat in range(players)]
 
 
 class Episode(NamedTuple):
     """What one player sees and does in a game, in which the player decides ``T`` times.
 
     The last entries of observations, masks and plies are those at the end of the game.
-
-    Attributes:
-        seat: The number of the player.
-        observations: float32 ``(T + 1, size)``, from this player's view, whenever it is to move.
-        masks: int8 ``(T + 1, num_actions)``, 1 for the legal actions; at the end all zeros.
-        actions: int64 ``(T,)``.
-        rewards: float64 ``(T,)``; see :func:`episodes_of`.
-        plies: int16 ``(T + 1,)``, the number of actions, of all players, that were played before.
     """
 
     seat: int
-    observations: Observation
-    masks: Masks
-    actions: Integers
-    rewards: npt.NDArray[np.float64]
-    plies: npt.NDArray[np.int16]
+    observations: Observation  # float32 ``(T + 1, size)``, from this player's view
+    masks: Masks  # int8 ``(T + 1, num_actions)``; at the end all zeros
+    actions: Integers  # int64 ``(T,)``
+    rewards: npt.NDArray[np.float64]  # float64 ``(T,)``
+    plies: npt.NDArray[np.int16]  # the actions of all players before, int16 ``(T + 1,)``
 
 
-def states_of(game: BaseGame[Any]) -> States:
+def _states_of(game: BaseGame[Any]) -> States:
     """The records of a game before every action and at the end, ``(plies + 1,)``."""
     position = game.root()
     states = np.repeat(position.state, len(game.history) + 1)
@@ -48,9 +81,9 @@ def states_of(game: BaseGame[Any]) -> States:
     return states
 
 
-def episodes_of(rules: Rules, played: PlayedGame, states: States, rewards: int) -> Iterator[Episode]:
+def episodes_of(rules: Rules, played: PlayedGame, rewards: int) -> Iterator[Episode]:
     """The episodes of all players of a game; rewards are of the kind ``rewards``."""
-    actions = np.array(played.game.history, np.int64)
+    actions, states = np.array(played.game.history, np.int64), _states_of(played.game)
     end = len(actions)
     movers = states["current_player"][:end]
     for seat in range(len(played.seating)):

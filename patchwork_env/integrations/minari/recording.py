@@ -20,11 +20,11 @@ from patchwork_env.core.names import short_repr
 from patchwork_env.envs.options import check_rewards, complete
 from patchwork_env.games import rules_of
 from patchwork_env.integrations.minari.dataset import DATA, EpisodeFile, Place, environment_of, write_dataset
-from patchwork_env.integrations.minari.episodes import episodes_of, states_of
-from patchwork_env.integrations.minari.games import Block, PlayedGame, play_block, split
+from patchwork_env.integrations.minari.episodes import Block, PlayedGame, episodes_of, play_block
 from patchwork_env.learning.distributed.jobs import Workers, check_workers, do_jobs
 from patchwork_env.learning.evaluation.matches import MOST_GAMES, Player, Progress, name_of
 from patchwork_env.learning.evaluation.players import fingerprint
+from patchwork_env.learning.evaluation.playing import BLOCK_SIZE
 from patchwork_env.learning.evaluation.runners import common_game
 
 
@@ -75,7 +75,11 @@ class Plan(NamedTuple):
     @property
     def blocks(self) -> list[Block]:
         """The games in blocks."""
-        return split(self.rules.name, self.options, self.games, self.seed)
+        begins = range(0, self.games, BLOCK_SIZE)
+        ends = (min(begin + BLOCK_SIZE, self.games) for begin in begins)
+        return [
+            Block(self.rules.name, self.options, self.seed, *span) for span in zip(begins, ends, strict=True)
+        ]
 
     @property
     def names(self) -> list[str]:
@@ -220,7 +224,7 @@ def _write_games(
             "winners": np.array(game.winners(), np.int8),
             "notation": game.notation(),
         }
-        for episode in episodes_of(plan.rules, one, states_of(game), plan.rewards):
+        for episode in episodes_of(plan.rules, one, plan.rewards):
             file.append(episode, {**about, "seat": episode.seat, "agent": seated[episode.seat]})
         if progress:
             progress(1)

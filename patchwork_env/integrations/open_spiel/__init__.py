@@ -9,10 +9,7 @@ A greedy agent plays a random bot::
     bots = [open_spiel.bot("greedy", 0), pyspiel.make_uniform_random_bot(1, 7)]
     print(pyspiel.evaluate_bots(game.new_initial_state(), bots, 7))
 
-- ``python_patchwork`` and ``python_nmbr9`` are the names of the games in ``pyspiel.load_game``;
-  :mod:`~patchwork_env.integrations.open_spiel.patchwork` and
-  :mod:`~patchwork_env.integrations.open_spiel.nmbr9` have their parameters;
-- :func:`bot` makes a bot of OpenSpiel of any agent, :func:`as_agent` an agent of any bot.
+The games are ``python_patchwork`` and ``python_nmbr9``.
 
 Needs the extra ``open_spiel``.
 """

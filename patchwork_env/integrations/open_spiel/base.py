@@ -15,12 +15,65 @@ from patchwork_env.core.game import BaseGame, Rules
 from patchwork_env.core.names import short_repr
 from patchwork_env.core.tensors import Observation
 from patchwork_env.errors import IllegalActionError
-from patchwork_env.integrations.open_spiel.nodes import CHANCE, TERMINAL, Node
+from patchwork_env.games import rules_of
 from patchwork_env.integrations.open_spiel.observer import Observer
 
+CHANCE, TERMINAL = int(pyspiel.PlayerId.CHANCE), int(pyspiel.PlayerId.TERMINAL)
 _Information = pyspiel.GameType.Information
 _Utility = pyspiel.GameType.Utility
 _ChanceMode = pyspiel.GameType.ChanceMode
+
+
+class Node:
+    """A node of the game tree. It never changes, so that all copies of a state share it.
+
+    Args:
+        game: The position, which nobody must play on.
+        dealing: Where chance is to decide something, how much of it is decided already; None elsewhere.
+
+    Attributes:
+        player: The player to move, or ``CHANCE`` or ``TERMINAL``.
+    """
+
+    __slots__ = ("_legal", "dealing", "game", "player")
+
+    def __init__(self, game: BaseGame, dealing: int | None = None) -> None:
+        self.game, self.dealing = game, dealing
+        if dealing is not None:
+            self.player = CHANCE
+        else:
+            self.player = TERMINAL if game.is_over else game.current_player
+        self._legal: list[int] | None = None
+
+    def copy_of_game(self) -> BaseGame:
+        """A game at this position that may be played on, without what was played before."""
+        return type(self.game).unchecked(self.game.state)
+
+    @property
+    def legal(self) -> list[int]:
+        """The legal actions, ascending, which are listed once for all copies."""
+        if self._legal is None:
+            self._legal = self.game.legal_actions().tolist()
+        return self._legal
+
+    def __copy__(self) -> Node:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Node:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = self.game.state
+        return _restored, (rules_of(state).name, state.tobytes(), self.dealing)
+
+
+def _restored(name: str, record: bytes, dealing: int | None) -> Node:
+    """A node from a stored state, whose set-up may be incomplete at a node of chance."""
+    rules = rules_of(name)
+    states = np.frombuffer(record, rules.dtype)
+    if dealing is None:
+        return Node(rules.game.from_state(states))
+    return Node(rules.game.unchecked(rules.check_ranges(states)), dealing)
 
 
 class Setting(NamedTuple):
@@ -88,6 +141,8 @@ class RulesGame(pyspiel.Game):  # type: ignore[misc]
 
     kind: ClassVar[Kind]
     rules: ClassVar[Rules]
+    recalls: ClassVar[bool]
+    """Whether an observation alone tells all that a player has seen and done."""
 
     def __init__(
         self, setting: Setting, first: Node, max_chance_outcomes: int, params: Mapping[str, Any]
@@ -189,10 +244,6 @@ class RulesGame(pyspiel.Game):  # type: ignore[misc]
 
     def hide_undealt(self, node: Node, tensors: Mapping[str, Observation]) -> None:
         """Takes out of a player's tensors, at a node of chance, what is not decided yet."""
-        raise NotImplementedError
-
-    def recalls(self) -> bool:
-        """Whether an observation alone tells all that a player has seen and done."""
         raise NotImplementedError
 
     def text(self, node: Node, players: tuple[int, ...] | None) -> str:

@@ -34,13 +34,7 @@ class AgentBot(pyspiel.Bot):  # type: ignore[misc]
             raise ValueError(f"player {state.current_player()} is to move, not player {self._player_id}")
         return int(self.agent.act(state.position().imagine()))
 
-    def restart(self) -> None:
-        """Nothing: agents look at positions alone."""
-
     def restart_at(self, state: Any) -> None:
-        """Nothing: agents look at positions alone."""
-
-    def inform_action(self, state: Any, player_id: int, action: int) -> None:
         """Nothing: agents look at positions alone."""
 
 
@@ -49,16 +43,19 @@ class BotAgent(Agent):
 
     Args:
         bot: The bot, a ``pyspiel.Bot``.
-        table: The game for which it was made, such as ``pyspiel.load_game("python_patchwork")``.
-        name: The name of the agent in tables and messages.
+        game: The game for which it was made, such as ``pyspiel.load_game("python_patchwork")``.
+        name: The name of the agent in tables and messages; that of the bot's class by default.
+
+    Raises:
+        ValueError: It is another game.
     """
 
-    def __init__(self, bot: Any, table: Any, name: str | None = None) -> None:
-        if not isinstance(table, RulesGame):
-            raise ValueError(f"the game is python_patchwork or python_nmbr9, not {short_repr(table)}")
+    def __init__(self, bot: Any, game: Any, name: str | None = None) -> None:
+        if not isinstance(game, RulesGame):
+            raise ValueError(f"the game is python_patchwork or python_nmbr9, not {short_repr(game)}")
         self.name = name or type(bot).__name__
-        self.games = (table.rules.name,)
-        self._bot, self._table = bot, table
+        self.games = (game.rules.name,)
+        self._bot, self._table = bot, game
 
     def act(self, game: BaseGame) -> int:
         """See :meth:`Agent.act`."""
@@ -89,15 +86,4 @@ def bot(
     return AgentBot(agents.as_agent(agent, seed), player_id)
 
 
-def as_agent(bot: Any, game: Any, name: str | None = None) -> BotAgent:
-    """The agent that plays what a bot of OpenSpiel chooses, wherever an agent can stand.
-
-    Args:
-        bot: The bot, a ``pyspiel.Bot``.
-        game: The game for which it was made, such as ``pyspiel.load_game("python_patchwork")``.
-        name: The name of the agent in tables and messages; that of the bot's class by default.
-
-    Raises:
-        ValueError: It is another game.
-    """
-    return BotAgent(bot, game, name)
+as_agent = BotAgent

@@ -12,8 +12,7 @@ from patchwork_env.core.game import BaseGame
 from patchwork_env.core.storage import numbers_text
 from patchwork_env.core.tensors import Observation
 from patchwork_env.envs.options import check_rewards
-from patchwork_env.integrations.open_spiel.base import Kind, RulesGame, Setting, set_up_of
-from patchwork_env.integrations.open_spiel.nodes import Node
+from patchwork_env.integrations.open_spiel.base import Kind, Node, RulesGame, Setting, set_up_of
 from patchwork_env.nmbr9 import engine
 from patchwork_env.nmbr9.components import COPIES, MAX_PLAYERS, NUM_DIGITS
 from patchwork_env.nmbr9.game import Game
@@ -49,6 +48,7 @@ class Nmbr9Game(RulesGame):
 
     kind = KIND
     rules = RULES
+    recalls = True  # an observation lists the tiles of all tables in the order in which they were placed
 
     def __init__(self, params: Mapping[str, Any]) -> None:
         deck, seed = set_up_of(params, "deck")
@@ -118,10 +118,6 @@ class Nmbr9Game(RulesGame):
         if turned == game.round:
             tensors["tile"][:] = 0
             tensors["remaining"][game.deck[turned]] += np.float32(0.5)
-
-    def recalls(self) -> bool:
-        """An observation lists the tiles of all tables in the order in which they were placed."""
-        return True
 
     def text(self, node: Node, players: tuple[int, ...] | None) -> str:
         """The position; of the others' tables players know what lay there when the round began."""

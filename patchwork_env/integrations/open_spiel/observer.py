@@ -27,7 +27,7 @@ class Observer:
 
     def __init__(self, table: Any, kind: Any = None) -> None:
         self._kind = kind or pyspiel.IIGObservationType(perfect_recall=False)
-        self._remembers = self._kind.perfect_recall and not table.recalls()
+        self._remembers = self._kind.perfect_recall and not table.recalls
         self._layout = table.rules.layout
         self.tensor, self.dict = None, {}
         if self._kind.public_info and self._kind.private_info == _Private.SINGLE_PLAYER:

@@ -8,8 +8,7 @@ from typing import Any, cast
 from patchwork_env.core.batches import REWARDS
 from patchwork_env.core.checks import check_between, check_one_of
 from patchwork_env.core.tensors import Observation
-from patchwork_env.integrations.open_spiel.base import Kind, RulesGame, Setting, set_up_of
-from patchwork_env.integrations.open_spiel.nodes import Node
+from patchwork_env.integrations.open_spiel.base import Kind, Node, RulesGame, Setting, set_up_of
 from patchwork_env.patchwork.components import (
     BONUS_POINTS,
     LAST_SPACE,
@@ -42,10 +41,8 @@ KIND = Kind(
 """``circle`` has all patches with spaces between them, the 1x2 patch (0) last; ``seed`` is that of a
 ``Game(seed)``, at most 2**31 - 1, and -1 for none; ``first_player`` is 0, 1, or -1 if chance decides;
 ``special_patches`` is one of :data:`PRINTS`, and ``rewards`` is ``outcome``, ``margin`` or ``score``."""
-_DRAWN = -1
-"""The first player that chance decides."""
-_NUM_DEALT = NUM_PATCHES - 1
-"""The patches that lie in random order; the 1x2 patch comes last."""
+_DRAWN = -1  # the first player that chance decides
+_NUM_DEALT = NUM_PATCHES - 1  # the patches that lie in random order; the 1x2 patch comes last
 _SHOWN = ("positions", "buttons", "incomes", "bonus_owner", "first_finisher", "pending_special")
 _ON_TABLE = ("special_spaces", "offered", "circle")
 
@@ -55,6 +52,7 @@ class PatchworkGame(RulesGame):
 
     kind = KIND
     rules = RULES
+    recalls = False
 
     def __init__(self, params: Mapping[str, Any]) -> None:
         circle, seed = set_up_of(params, "circle")
@@ -106,10 +104,6 @@ class PatchworkGame(RulesGame):
     def hide_undealt(self, node: Node, tensors: Mapping[str, Observation]) -> None:
         """Nobody is to move yet; the circle has only the patches that were dealt."""
         tensors["players"][:, 0] = 0
-
-    def recalls(self) -> bool:
-        """An observation tells nothing of earlier turns."""
-        return False
 
     def text(self, node: Node, players: tuple[int, ...] | None) -> str:
         """The position, which everybody knows."""

@@ -7,11 +7,6 @@
         while not result.done:
             result = env.step(openenv.TextAction(text=ask_a_model(result.observation.text)))
 
-- :func:`create_app`, the application for a server;
-- :class:`TextEnvironment`, one session of it: a game against an agent, or alone;
-- :class:`PatchworkEnv`, its client, for both games;
-- :class:`TextAction`, :class:`TextObservation` and :class:`TextState`, what they tell each other.
-
 Needs the extra ``openenv``.
 """
 

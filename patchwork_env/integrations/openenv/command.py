@@ -35,7 +35,8 @@ def _run(options: argparse.Namespace) -> int:
     from patchwork_env.integrations.openenv import create_app
     from patchwork_env.integrations.openenv.guard import MOST_BYTES
 
-    with socket.create_server((options.host, options.port)) as listening:
+    port = check_between(options.port, 0, 65535, "the port")
+    with socket.create_server((options.host, port)) as listening:
         port = listening.getsockname()[1]
         app = create_app(
             options.game,
@@ -65,13 +66,6 @@ def _setting(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def _port(text: str) -> int:
-    try:
-        return check_between(int(text), 0, 65535, "the port")
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{short_repr(text)} is no port; ports are 0 to 65535") from None
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = CommandParser(
         "Serves a game in words to language models that learn, as OpenEnv prescribes: episodes "
@@ -96,9 +90,7 @@ def _parser() -> argparse.ArgumentParser:
         "mistakes, penalty, forfeit, shaping, shaping_weight, or an option of the game such as players=2",
     )
     parser.add_argument("--host", default=HOST, help=f"where to listen (default: {HOST})")
-    parser.add_argument(
-        "--port", type=_port, default=PORT, metavar="N", help=f"(default: {PORT}; 0: any free)"
-    )
+    parser.add_argument("--port", type=int, default=PORT, metavar="N", help=f"(default: {PORT}; 0: any free)")
     parser.add_argument("--sessions", type=int, default=64, metavar="N", help="at once (default: 64)")
     parser.add_argument(
         "--idle-seconds",

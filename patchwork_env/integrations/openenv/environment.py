@@ -22,9 +22,8 @@ from patchwork_env.integrations.openenv.client import (
     TextState,
 )
 from patchwork_env.integrations.openenv.guard import RequestGuard
-from patchwork_env.integrations.text.episode import Episode, Reply
+from patchwork_env.integrations.text.episode import Episode, Reply, Settings
 from patchwork_env.integrations.text.moves import moves, notation
-from patchwork_env.integrations.text.settings import Settings
 from patchwork_env.service.players import Players
 
 _LONGEST_ID = 255
@@ -171,7 +170,7 @@ def create_app(
         idle_seconds: After how many seconds without a message a session's game ends.
         hosts: The hosts that requests may name, such as ``("127.0.0.1:8054",)``; None for any.
         settings: What episodes are like unless a ``reset`` says otherwise:
-            :class:`~patchwork_env.integrations.text.settings.Settings`, and options of the game.
+            :class:`~patchwork_env.integrations.text.episode.Settings`, and options of the game.
 
     Raises:
         ValueError: A value is not allowed, or there is no such opponent.
@@ -182,7 +181,7 @@ def create_app(
     usual = {"opponent": opponents[0]} if opponents else {}
     chosen, players = Settings(game=game).changed({**usual, **settings}), Players(opponents)
     for spec in opponents:
-        with players.lent(spec) as agent:
+        with players.borrow(spec) as agent:
             agent.check_game(game)
     factory = partial(TextEnvironment, chosen, players)
     factory().reset(seed=1)  # what is not allowed is told now, and kernels are compiled

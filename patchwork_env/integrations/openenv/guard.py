@@ -9,8 +9,7 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-MOST_BYTES = 2**18
-"""The longest message."""
+MOST_BYTES = 2**18  # the longest message
 _TOO_LONG = 1009
 _AGAINST_THE_RULES = 1008
 

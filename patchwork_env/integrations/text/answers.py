@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-MOST_CHARACTERS = 4000
-"""The number of characters at the end of an answer that are read."""
+MOST_CHARACTERS = 4000  # the number of characters at the end of an answer that are read
 _THOUGHT = "(?:(?:seed:)?think|thinking|thoughts?|reasoning|analysis|reflection|scratchpad)"
 _THINKS = re.compile(
     rf"<{_THOUGHT}(?:\s[^<>]*)?>|\[think\]|◁think▷|<\|(?:start_thinking|begin_of_thought)\|>", re.IGNORECASE
@@ -23,8 +22,7 @@ _MARKUP = re.compile(r"```[a-z]*\n|<[/|]?\w+[|]?>|\\[a-z]+\{|\*\*|[`${}]")
 _LABEL = re.compile(
     r"\b(?:move|answer|action)(?: is)? ?:|\b(?:my|the|best|final) (?:move|answer|action) is\b"
 )
-_AROUND = " \t\"'()[]<>.!,"
-"""What may stand around a move and belongs to none."""
+_AROUND = " \t\"'()[]<>.!,"  # what may stand around a move and belongs to none
 _ALIKE = str.maketrans({"\N{MINUS SIGN}": "-", "\N{EN DASH}": "-", "\N{FULLWIDTH COLON}": ":"})
 
 

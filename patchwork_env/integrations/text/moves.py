@@ -17,8 +17,7 @@ from patchwork_env.games import rules_of
 from patchwork_env.integrations.text.answers import read_answer
 from patchwork_env.integrations.text.view import Choice, Group, View, draw, listed
 
-PAGE = 60
-"""The placements on a page."""
+PAGE = 60  # the placements on a page
 _VIEWS = ("patchwork", "nmbr9")
 _NEAREST, _SHOWN = 3, 5
 

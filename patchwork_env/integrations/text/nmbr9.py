@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from patchwork_env.core.polyomino import Cell, Cells
-from patchwork_env.integrations.text.view import Choice, Group, View, listed
+from patchwork_env.integrations.text.view import TURNED, Choice, Group, View, listed
 from patchwork_env.nmbr9.actions import DISTINCT, MAX_SPREAD, NUM_TURNS, ORIENTED, Move
 from patchwork_env.nmbr9.game import Game
 from patchwork_env.nmbr9.notation import move_text, parse_tile
@@ -27,11 +27,8 @@ _MOVE = re.compile(
     r"|(?<![\w=])=([0-9])(?!\w)|\b(?:choose|take) (?:tile )?([0-9])(?![\w/])"
 )
 _BESIDE = ((0, 1), (1, 0), (0, -1), (-1, 0))
-_TURNED = 2
-"""The distance that another orientation counts as, in cells."""
 
-Table = dict[Cell, list[int]]
-"""For each covered cell the numbers of the tiles on it, from the table up."""
+Table = dict[Cell, list[int]]  # for each covered cell the numbers of the tiles on it, from the table up
 
 
 _ORDERS = {
@@ -191,7 +188,7 @@ def _distance(word: str, choice: Choice) -> float:
     match = _WORD.fullmatch(word)
     if not match or choice.group != f"tile {match[1]}" or choice.row is None or choice.column is None:
         return math.inf
-    turned = _TURNED * (choice.orientation != int(match[2]))
+    turned = TURNED * (choice.orientation != int(match[2]))
     return turned + abs(int(choice.row) - int(match[3])) + abs(int(choice.column) - int(match[4]))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from patchwork_env.core.names import counted
 from patchwork_env.core.polyomino import Cells, extent
-from patchwork_env.integrations.text.view import Choice, Group, View, listed
+from patchwork_env.integrations.text.view import TURNED, Choice, Group, View, listed
 from patchwork_env.patchwork.actions import (
     ADVANCE,
     DISTINCT,
@@ -44,8 +44,6 @@ _MOVE = re.compile(
     rf"|(?:(?:put|place) )?(?:a |the )?\bspecial(?: patch)?[ ,]*(?:at |on )?{_CELL}"
     r"|(?<![\w+])(?<![0-9] )\+(?![\w+])(?! [0-9])|(?<!in )\badvance\b"  # sums are no moves
 )
-_TURNED = 2
-"""The distance that another orientation counts as, in cells."""
 
 
 def _rules(game: Game) -> str:
@@ -189,7 +187,7 @@ def _why_no_room(game: Game, cells: Cells, row: int, column: int) -> str:
 def _distance(word: str, choice: Choice) -> float:
     match = _WORD.fullmatch(word)
     if match and choice.group == f"patch {match[1]}":
-        turned = _TURNED * (choice.orientation != int(match[2]))
+        turned = TURNED * (choice.orientation != int(match[2]))
     elif word.startswith("*") and choice.group == SPECIAL:
         turned = 0
     else:

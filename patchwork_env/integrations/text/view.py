@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from patchwork_env.core.polyomino import Cells, extent
 
+TURNED = 2  # the distance that another orientation counts as, in cells
 _BETWEEN_SHAPES = 3
 
 
@@ -41,37 +42,21 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True)
 class View:
-    """How one game is told in words.
+    """How one game is told in words."""
 
-    Attributes:
-        rules: The rules in short, with how to write moves.
-        situation: What a player should know besides the picture of the game, in phrases.
-        picture: The boards as a player sees them, drawn with characters.
-        groups: The legal moves by groups, of which there are few.
-        piece: What a piece is called before its number.
-        pieces: The names of the pieces.
-        details: What may be asked for of placements.
-        shapes: The shapes of the piece of a name by orientation; empty if there is none.
-        move: A pattern that finds moves, as words and as phrases, in a text in lower case with single spaces.
-        to_word: The word that a match of this pattern means.
-        why_not: Why a word, which is of the right form, is no legal move.
-        distance: How far a choice is from the move that a word means; infinite for another piece.
-        forms: Examples of how moves may be written.
-    """
-
-    rules: Callable[[Any], str]
-    situation: Callable[[Any, int], Iterable[str]]
-    picture: Callable[[Any, int], str]
+    rules: Callable[[Any], str]  # the rules in short, with how to write moves
+    situation: Callable[[Any, int], Iterable[str]]  # what the picture does not show, in phrases
+    picture: Callable[[Any, int], str]  # the boards as a player sees them, drawn with characters
     groups: Callable[[Any], tuple[Group, ...]]
-    piece: str
-    pieces: str
-    details: str
-    shapes: Callable[[str], dict[int, Cells]]
-    move: re.Pattern[str]
-    to_word: Callable[[re.Match[str]], str]
-    why_not: Callable[[Any, str], str]
-    distance: Callable[[str, Choice], float]
-    forms: str
+    piece: str  # what a piece is called before its number
+    pieces: str  # the names of the pieces
+    details: str  # what may be asked for of placements
+    shapes: Callable[[str], dict[int, Cells]]  # of a piece by orientation; empty if there is none
+    move: re.Pattern[str]  # finds moves, as words and as phrases, in lower case with single spaces
+    to_word: Callable[[re.Match[str]], str]  # the word that a match means
+    why_not: Callable[[Any, str], str]  # why a word of the right form is no legal move
+    distance: Callable[[str, Choice], float]  # from the move that a word means; infinite for another piece
+    forms: str  # examples of how moves may be written
 
 
 def draw(shapes: dict[int, Cells]) -> list[str]:

@@ -5,11 +5,6 @@
 >>> env.rollout(10)["next", "rewards"].shape
 torch.Size([64, 10, 2])
 
-- :func:`make_env` makes a :class:`GamesEnv`, an ``EnvBase`` over a compiled batch: self-play, or one learner
-  against opponents;
-- :class:`LegalActions` is its action spec, which draws legal actions alone;
-- :class:`TurnGAE` takes the place of TorchRL's ``GAE`` where several players move.
-
 Needs the extra ``torchrl``.
 """
 

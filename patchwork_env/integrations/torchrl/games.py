@@ -8,7 +8,7 @@ while the batch already holds the next ones.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,65 +34,18 @@ Flags = npt.NDArray[np.bool_]
 
 
 class Turn(NamedTuple):
-    """What one step of ``n`` games brought.
+    """What one step of ``n`` games brought."""
 
-    Attributes:
-        rewards: float32 ``(n,)``, of whoever acted.
-        of_players: float32 ``(n, players)``, of every player; None where only the learner is rewarded.
-        terminations: bool ``(n,)``.
-        ended: int64 ``(k,)``, the games that have ended.
-        last_observations: float32 ``(k, layout.size)``, what was seen at their ends.
-        last_players: int64 ``(k,)``, by whom.
-    """
-
-    rewards: npt.NDArray[np.float32]
-    of_players: npt.NDArray[np.float32] | None
-    terminations: Flags
-    ended: Games
-    last_observations: Observation
-    last_players: npt.NDArray[np.int64]
-
-
-class Batch(Protocol):
-    """What the environment needs of a batch of games.
-
-    Attributes:
-        rules: The rules of the game.
-        num_envs: The number of games, ``n``.
-        num_players: The number of players of each game.
-        rewards_all: Whether every player is rewarded, and not the learner alone.
-        states: ``(n,)`` records, none of them over.
-        observations: float32 ``(n, layout.size)``; a step overwrites them.
-        masks: int8 ``(n, num_actions)``; a step overwrites them.
-        players: ``(n,)``, who sees that and is to act.
-    """
-
-    rules: Rules
-    num_envs: int
-    num_players: int
-    rewards_all: bool
-
-    @property
-    def states(self) -> States: ...  # noqa: D102
-    @property
-    def observations(self) -> Observation: ...  # noqa: D102
-    @property
-    def masks(self) -> Masks: ...  # noqa: D102
-    @property
-    def players(self) -> npt.NDArray[np.integer[Any]]: ...  # noqa: D102
-
-    def seed(self, seed: int | None) -> None:
-        """Begins all games anew, with new random numbers."""
-
-    def begin(self, games: Games) -> None:
-        """Begins some games anew, with the random numbers that come next."""
-
-    def turn(self, actions: Actions, staying: Flags) -> Turn:
-        """Plays ``actions``, ``(n,)``, in all games but those that are ``staying`` as they are."""
+    rewards: npt.NDArray[np.float32]  # ``(n,)``, of whoever acted
+    of_players: npt.NDArray[np.float32] | None  # ``(n, players)``; None if only the learner is rewarded
+    terminations: Flags  # ``(n,)``
+    ended: Games  # ``(k,)``, the games that have ended
+    last_observations: Observation  # ``(k, layout.size)``, what was seen at their ends
+    last_players: npt.NDArray[np.int64]  # ``(k,)``, by whom
 
 
 class SelfPlayGames(SelfPlayBatch):
-    """A batch in which each step is a move of whoever is to move; see :class:`Batch`."""
+    """A batch in which each step is a move of whoever is to move."""
 
     rewards_all = True
 
@@ -111,13 +64,13 @@ class SelfPlayGames(SelfPlayBatch):
         self.reset(seed)
 
     def begin(self, games: Games) -> None:
-        """See :class:`Batch`."""
+        """Begins some games anew, with the random numbers that come next."""
         arrays = self._arrays
         loop(deal_listed, self.rules)(self.states, games, arrays.streams, arrays.beginning, arrays.chance)
         self._show()
 
     def turn(self, actions: Actions, staying: Flags) -> Turn:
-        """See :class:`Batch`."""
+        """Plays ``actions``, ``(n,)``, in all games but those that are ``staying`` as they are."""
         movers, stay = self.current_players.astype(np.int64), np.flatnonzero(staying)
         np.copyto(self._before.view(np.uint8), self.states.view(np.uint8))
         streams = self._arrays.streams[stay]
@@ -145,7 +98,7 @@ class SelfPlayGames(SelfPlayBatch):
 
 
 class OpponentGames(GameVectorEnv):
-    """A batch in which each step is a decision of the learner, against others; see :class:`Batch`."""
+    """A batch in which each step is a decision of the learner, against others."""
 
     rewards_all = False
 
@@ -182,17 +135,17 @@ class OpponentGames(GameVectorEnv):
         return self._learners
 
     def seed(self, seed: int | None) -> None:
-        """See :class:`Batch`."""
+        """Begins all games anew."""
         self.reset(seed=check_seed(seed) % (2**64 - self.num_envs))
 
     def begin(self, games: Games) -> None:
-        """See :class:`Batch`."""
+        """Begins some games anew, with the random numbers that come next."""
         chosen = np.zeros(self.num_envs, np.bool_)
         chosen[games] = True
         self.reset(options={"reset_mask": chosen})
 
     def turn(self, actions: Actions, staying: Flags) -> Turn:
-        """See :class:`Batch`."""
+        """Plays ``actions``, ``(n,)``, in all games but those that are ``staying`` as they are."""
         stay, learners = np.flatnonzero(staying), self._learners.copy()
         states = self.states[stay]
         chosen = np.where(staying, self._masks.argmax(1), actions) if len(stay) else actions
@@ -207,3 +160,6 @@ class OpponentGames(GameVectorEnv):
         for k, game in enumerate(ended):
             observations[k] = infos["final_obs"][game]
         return Turn(rewards.astype(np.float32), None, terminations, ended, observations, learners[ended])
+
+
+Batch = SelfPlayGames | OpponentGames

@@ -47,7 +47,7 @@ def test_serves_until_ctrl_c() -> None:
         (["--set", "penalti=1"], "there is no option 'penalti'; did you mean 'penalty'?"),
         (["--set", "penalty"], "'penalty' is no setting; settings look like 'penalty=0.2'"),
         (["--set", "penalty=NaN"], "penalty is"),
-        (["--port", "70000"], "'70000' is no port"),
+        (["--port", "70000"], "the port is 70000; allowed are 0 to 65535"),
         (["--sessions", "0"], "sessions is 0"),
         (["--opponent", "gredy"], "there is no agent 'gredy'"),
         (["--game", "nmbr9", "--set", "players=7"], "players is 7; allowed are 1 to 4"),

@@ -9,9 +9,8 @@ import pytest
 
 from patchwork_env.core.batches import MARGIN_SCALE
 from patchwork_env.errors import OpponentError
-from patchwork_env.integrations.text.episode import Episode, Reply
+from patchwork_env.integrations.text.episode import Episode, Reply, Settings
 from patchwork_env.integrations.text.moves import moves
-from patchwork_env.integrations.text.settings import Settings
 from patchwork_env.service.players import Players
 
 PLAYERS = Players(["tests.play.odd_agents:illegal"])
