@@ -141,8 +141,9 @@ def measure_parts(path: Path, settings: list[str], workers: int) -> Figures:
     """What it takes to play, and what the learner's process has to do for jobs, weights and results."""
     trainer = shared_trainer(path, [*settings, *Way(0, 1).settings()])
     config = trainer.config
-    jobs = trainer.jobs(np.uint64(1), config.cluster.games_per_job)
-    work = Work(config, versions(), trainer.weights(), 0.0)
+    seed = np.uint64(1)
+    jobs = trainer.jobs(seed, config.cluster.games_per_job)
+    work = Work(config, versions(), trainer.weights(), 0.0, seed)
     with connected("local", workers) as ray:
         pool = RayPool(ray, workers)
         results = [result for _, result in sorted(pool.imap(play_job, work, jobs))]

@@ -128,11 +128,6 @@ def test_metrics_of_workers(paths):
         assert metrics["cluster/bytes_back_per_step"] * steps > sent
 
 
-def _learned_from(result):
-    name = "examples" if hasattr(result, "examples") else "positions"
-    return name, getattr(result, name)
-
-
 def _impossible(states):
     changed = states.copy()
     changed["circle" if "circle" in states.dtype.names else "piece"][-1] = 200
@@ -140,21 +135,21 @@ def _impossible(states):
 
 
 def _impossible_positions(result):
-    name, part = _learned_from(result)
-    return result._replace(**{name: part._replace(states=_impossible(part.states))})
+    states = _impossible(result.examples.states)
+    return result._replace(examples=result.examples._replace(states=states))
 
 
 def _unfitting_positions(result):
-    name, part = _learned_from(result)
-    return result._replace(**{name: part._replace(states=part.states[1:])})
+    states = result.examples.states[1:]
+    return result._replace(examples=result.examples._replace(states=states))
 
 
 def _other_types(result):
-    name, part = _learned_from(result)
-    return result._replace(**{name: part._replace(states=np.zeros(len(part.states)))})
+    states = np.zeros(len(result.examples.states))
+    return result._replace(examples=result.examples._replace(states=states))
 
 
-DAMAGES = [_impossible_positions, _unfitting_positions, _other_types, lambda result: None]
+DAMAGES = [_impossible_positions, _unfitting_positions, _other_types]
 
 
 @pytest.mark.slow
@@ -186,7 +181,8 @@ def test_a_run_that_has_no_workers_left_says_how_to_go_on(paths, tmp_path):
 def test_a_worker_with_other_packages_is_refused(paths):
     with shared(paths["td"], 1) as (trainer, _):
         here = versions()
-        work = Work(trainer.config, here | {"python": "2.7.18", "ray": "0.1"}, trainer.weights(), 0.0)
+        others = here | {"python": "2.7.18", "ray": "0.1"}
+        work = Work(trainer.config, others, trainer.weights(), 0.0, np.uint64(1))
         expected = rf"has python {here['python']} instead of 2\.7\.18, ray \S+ instead of 0\.1: workers need"
         with pytest.raises(NoWorkersError, match=expected):
             play_job(work, trainer.jobs(np.uint64(1), 1)[0])

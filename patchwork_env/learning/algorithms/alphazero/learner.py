@@ -44,7 +44,7 @@ class AlphaZeroLearner:
         for group in self.optimizer.param_groups:
             group["lr"] = self.config.learning_rate.at(progress)
         size = min(self.config.minibatch_size, len(examples.states))
-        losses, batch_of = partial(self._losses, examples), partial(_batch_of, examples)
+        losses, batch_of = partial(self._losses, examples), partial(_arrays_of, examples)
         metrics = []
         for _ in range(self.config.gradient_steps):
             chosen = random.choice(len(examples.states), size, replace=False, shuffle=False)
@@ -59,12 +59,10 @@ class AlphaZeroLearner:
         return means(metrics)
 
     def _losses(self, examples: Examples, samples: npt.NDArray[np.int64]) -> dict[str, Tensor]:
-        """The loss, its terms and diagnostics, means over the samples.
+        """The loss, its terms and diagnostics, means over samples ``(n, 3)``.
 
-        Args:
-            examples: The examples to learn from.
-            samples: The samples, ``(n, 3)``: the index of an example, and the symmetries by which the quilts
-                of the player to move and of the opponent are turned.
+        Each is the index of an example, and the symmetries by which the quilts of the player to move and of
+        the opponent are turned.
         """
         device, number = self.network.device, len(samples)
         chosen, own, other = np.ascontiguousarray(samples.T)
@@ -88,7 +86,7 @@ class AlphaZeroLearner:
         }
 
 
-def _batch_of(examples: Examples, samples: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
+def _arrays_of(examples: Examples, samples: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
     """The arrays of some samples, by name; quilts are as they were played, not turned."""
     chosen, own, other = samples.T
     return {

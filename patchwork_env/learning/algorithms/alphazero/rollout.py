@@ -7,17 +7,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.base import check_running
 from patchwork_env.agents.patchwork.dynamics import PatchworkDynamics
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.agents.policy import NetworkEvaluator
-from patchwork_env.agents.ragged import legal_lists
 from patchwork_env.errors import DivergenceError
 from patchwork_env.learning.algorithms.alphazero.config import AlphaZero
 from patchwork_env.learning.algorithms.common.advantages import Decisions, advantages, rewards_of_players
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool
 from patchwork_env.learning.config import Reward
-from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.figures import Ended, GameStats
 from patchwork_env.patchwork.state import States, empty_states
 from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
@@ -47,41 +44,9 @@ class Examples(NamedTuple):
         return self.policies[places].astype(np.float32)
 
 
-def check_examples(examples: Examples) -> None:
-    """Checks examples from outside: kernels that learn from them check no bounds.
-
-    Raises:
-        ValueError: A state is impossible, or the arrays do not fit its legal actions.
-    """
-    Game.check_states(examples.states)
-    check_fit(examples)
-
-
-def check_fit(examples: Examples) -> None:
-    """Checks examples whose states are possible.
-
-    Raises:
-        ValueError: A game is over, or the arrays do not fit the legal actions of the states.
-    """
-    states, counts, policies, returns = examples
-    check_running(states)
-    if not np.array_equal(legal_lists(states).counts, counts):
-        raise ValueError("the examples have other numbers of legal actions than their states")
-    if len(policies) != counts.sum() or len(returns) != len(states):
-        lengths = f"{len(policies)} probabilities and {len(returns)} returns"
-        raise ValueError(f"the examples have {lengths}; they need {counts.sum()} and {len(states)}")
-
-
 NO_EXAMPLES = Examples(
     empty_states(0), np.empty(0, np.int64), np.empty(0, np.float16), np.empty(0, np.float32)
 )
-
-
-def new_env(num_envs: int, seed: int, special_patches: str) -> SelfPlayVectorEnv:
-    """Games for :class:`SearchedSelfPlay`."""
-    return SelfPlayVectorEnv(
-        num_envs, seed=seed, special_patches=special_patches, masks=False, observations=False
-    )
 
 
 class _Evaluator(NetworkEvaluator):
@@ -113,17 +78,17 @@ class SearchedSelfPlay:
         self.reward = reward
         self.stats = GameStats(env.num_envs)
         self._threads = threads or ThreadPool()
-        self._dynamics = PatchworkDynamics(reward.outcome, reward.margin, reward.margin_scale)
-        self._searches = [self._new_search() for _ in range(self._threads.size)]
-
-    def _new_search(self) -> GumbelSearch:
-        return GumbelSearch(
-            self._dynamics,
-            self.config.simulations,
-            self.config.max_considered,
-            c_scale=self.config.c_scale,
-            value_range=self._dynamics.value_range,
-        )
+        self._dynamics = dynamics = PatchworkDynamics(**reward.model_dump())
+        self._searches = [
+            GumbelSearch(
+                dynamics,
+                config.simulations,
+                config.max_considered,
+                c_scale=config.c_scale,
+                value_range=dynamics.value_range,
+            )
+            for _ in range(self._threads.size)
+        ]
 
     def play(
         self, network: PatchworkNetwork, turns: int, random: np.random.Generator
@@ -162,7 +127,7 @@ class SearchedSelfPlay:
         self, evaluator: _Evaluator, games: npt.NDArray[np.int64], random: np.random.Generator
     ) -> list[tuple[SearchResult, npt.NDArray[np.int64]]]:
         """Searches some games, a part of them in every thread; returns results with the games of each."""
-        shares = [share for share in np.array_split(games, self._threads.size) if len(share)]
+        shares = self._threads.split(games)
         seeds = random.integers(2**63, size=len(shares))
 
         def work(part: tuple[GumbelSearch, States, int]) -> SearchResult:

@@ -37,6 +37,10 @@ class ThreadPool:
         ask = torch.get_num_threads
         self._executor = ThreadPoolExecutor(size - 1, "learner", initializer=ask) if size > 1 else None
 
+    def split(self, batch: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
+        """A part of a batch for each thread; fewer parts if there are fewer entries."""
+        return [part for part in np.array_split(batch, self.size) if len(part)]
+
     def map(self, function: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
         """The results of ``function``, in the order of the parts."""
         if self._executor is None:
@@ -79,8 +83,7 @@ def compute_gradient(
         gradients = torch.autograd.grad(metrics["loss"] * weight, parameters, materialize_grads=True)
         return gradients, {name: value.detach() * weight for name, value in metrics.items()}
 
-    parts = [part for part in np.array_split(samples, threads.size) if len(part)]
-    gradients, metrics_of_parts = zip(*threads.map(work, parts), strict=True)
+    gradients, metrics_of_parts = zip(*threads.map(work, threads.split(samples)), strict=True)
     for parameter, of_parts in zip(parameters, zip(*gradients, strict=True), strict=True):
         parameter.grad = reduce(torch.add, of_parts)
     metrics = {name: torch.stack([m[name] for m in metrics_of_parts]).sum() for name in metrics_of_parts[0]}

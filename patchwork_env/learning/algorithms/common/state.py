@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -62,37 +61,6 @@ def as_tensors(arrays: Arrays) -> dict[str, Tensor]:
 def as_arrays(tensors: Mapping[str, Tensor]) -> dict[str, npt.NDArray[Any]]:
     """Tensors on the CPU as arrays that share their memory."""
     return {name: tensor.numpy() for name, tensor in tensors.items()}
-
-
-def window_state(window: deque[Any]) -> State:
-    """The last batches to learn from, which are named tuples of arrays, by their number; oldest first."""
-    return {str(number): as_tensors(batch._asdict()) for number, batch in enumerate(window)}
-
-
-def load_window(window: deque[Any], state: State, empty: Any, check: Callable[[Any], object]) -> None:
-    """Fills a window with the batches of a :func:`window_state`.
-
-    Args:
-        window: The window.
-        state: The state.
-        empty: A batch without entries, which says what types the arrays have.
-        check: The function that raises ValueError if compiled code, which checks no bounds, must not read a
-            batch.
-    """
-    window.clear()
-    for number in range(len(state)):
-        arrays = as_arrays(state[str(number)])
-        batch = type(empty)(**{name: _like(arrays[name], own) for name, own in empty._asdict().items()})
-        check(batch)
-        window.append(batch)
-
-
-def _like(array: npt.NDArray[Any], own: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """An array from outside, of which only the length may differ; records come as bytes."""
-    array = array.view(own.dtype) if own.dtype.names else array
-    if array.dtype != own.dtype or array.shape[1:] != own.shape[1:] or not array.ndim:
-        raise ValueError(f"an array has {array.shape} of {array.dtype}; it must be like {own.dtype}")
-    return array
 
 
 def optimizer_state(optimizer: torch.optim.Optimizer) -> State:

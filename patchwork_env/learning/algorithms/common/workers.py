@@ -1,4 +1,4 @@
-"""Self-play by workers: trainers whose games the processors of a Ray cluster can play.
+"""Trainers that learn from the games of the last iterations, which the processors of a Ray cluster can play.
 
 Games depend on the configuration, the weights, the progress and the seed with which they begin, and on
 nothing else: neither on the number of workers, nor on which of them play what and which are lost.
@@ -10,7 +10,8 @@ import pickle
 import platform
 import time
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from functools import cache
@@ -19,43 +20,48 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.core.game import BaseGame
-from patchwork_env.core.names import short_repr
 from patchwork_env.errors import NoWorkersError, WorkerError
+from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.common.state import State, as_arrays, as_tensors
-from patchwork_env.learning.algorithms.common.trainer import Trainer
+from patchwork_env.learning.algorithms.common.trainer import Trainer, grouped
 from patchwork_env.learning.config import ClusterRun, trainer_class
 from patchwork_env.learning.distributed.ray_cluster import RayPool, connected
 from patchwork_env.learning.system.machine import made_with, tune_malloc
 
-Weights = dict[str, npt.NDArray[Any]]
+Weights = Mapping[str, npt.NDArray[Any]]
+Statistics = dict[str, float]
 _Batch = TypeVar("_Batch", bound=tuple[Any, ...])
 
 
 class RemoteTrainer(Trainer):
-    """A trainer whose games are played by its own threads or by workers.
+    """A trainer that learns from the last iterations, whose games its own threads play, or workers.
 
     Attributes:
         random: The generator of the games' seeds and of all other random numbers.
+        window: What the games of the last iterations gave to learn from: named tuples of arrays, one of which
+            is ``states``; oldest first.
+        no_examples: A named tuple of this kind without entries.
     """
 
     config: ClusterRun
+    no_examples: Any
 
-    def __init__(self, config: ClusterRun) -> None:
+    def __init__(self, config: ClusterRun, window: int) -> None:
         super().__init__(config)
         self.random = np.random.default_rng(config.seed)
+        self.window: deque[Any] = deque(maxlen=window)
         self._remote: RemotePlay | None = None
 
     @abstractmethod
-    def _play_here(self) -> tuple[Any, dict[str, float]]:
-        """Plays the games of an iteration in this process; returns what there is to learn, and statistics."""
+    def play_here(self) -> tuple[Any, Statistics]:
+        """Plays the games of an iteration in this process; returns the same as :meth:`combine`."""
 
     @classmethod
     @abstractmethod
     def play_job(cls, config: Any, weights: Weights, progress: float, job: Any) -> Any:
-        """Plays the games of a job in the process of a worker; the result depends on the arguments alone.
+        """Plays the games of a job in the process of a worker; returns a tuple that has ``examples``.
 
-        ``progress`` is the fraction of the run that is over; weights are not written to.
+        The result depends on the arguments alone. ``progress`` is the fraction of the run that is over.
         """
 
     @abstractmethod
@@ -67,15 +73,35 @@ class RemoteTrainer(Trainer):
         """The games of an iteration in jobs of ``size`` games; the last job may have fewer."""
 
     @abstractmethod
-    def check_result(self, result: Any) -> None:
-        """Raises ValueError for the result of a job that no worker can have, before anything changes.
-
-        It is quick, as there may be 100,000 positions per second.
-        """
+    def combine(self, results: Sequence[Any]) -> tuple[Any, Statistics]:
+        """The examples of all jobs in their order, and statistics, with the number of ``turns``."""
 
     @abstractmethod
-    def combine(self, results: Sequence[Any]) -> tuple[Any, dict[str, float]]:
-        """What there is to learn, and statistics, from the results of all jobs in their order."""
+    def learn(self, examples: Any) -> dict[str, float]:
+        """Learns from examples; returns the losses by name."""
+
+    @abstractmethod
+    def check_examples(self, examples: Any) -> None:
+        """Raises ValueError for arrays that do not fit each other: kernels check no bounds."""
+
+    def step(self) -> dict[str, float]:
+        """Plays the games of an iteration and learns from the window."""
+        began = time.perf_counter()
+        examples, statistics = self.play_here() if self._remote is None else self._remote.play()
+        turns = int(statistics.pop("turns"))
+        if self._remote is not None and self.steps + turns < self.config.total_steps:
+            self._remote.play_ahead()
+        self.window.append(examples)
+        collected = time.perf_counter()
+        losses = self.learn(concatenated(self.window))
+        learned = time.perf_counter()
+        return (
+            grouped("games", statistics)
+            | grouped("losses", losses)
+            | {"time/share_of_time_collecting": (collected - began) / (learned - began)}
+            | ({} if self._remote is None else self._remote.metrics(turns))
+            | self._count_iteration(turns, began)
+        )
 
     @contextmanager
     def played_by(self, pool: RayPool) -> Iterator[RemotePlay]:
@@ -85,35 +111,49 @@ class RemoteTrainer(Trainer):
             yield remote
         self._remote = None
 
-    def _play(self) -> tuple[Any, dict[str, float]]:
-        """Plays the games of an iteration in this process, or has workers play them."""
-        return self._play_here() if self._remote is None else self._remote.play()
+    def checked(self, arrays: Weights) -> Any:
+        """Examples from a file or a worker, after all checks that kernels rely on.
 
-    def _play_ahead(self, steps: int) -> None:
-        """Lets workers begin the next games, after games of ``steps`` turns, unless the run is over."""
-        if self._remote is not None and self.steps + steps < self.config.total_steps:
-            self._remote.play_ahead()
-
-    def _metrics_of_workers(self, steps: int) -> dict[str, float]:
-        """Metrics of the workers, which have played games of ``steps`` turns; empty without workers."""
-        return {} if self._remote is None else self._remote.metrics(steps)
+        Raises:
+            KeyError, ValueError: These are no examples of this trainer.
+        """
+        own = self.no_examples._asdict().items()
+        examples = type(self.no_examples)(**{name: _like(arrays[name], array) for name, array in own})
+        rules_of(self.config.game).check_many(examples.states)
+        self.check_examples(examples)
+        return examples
 
     def state_dict(self) -> State:
-        """The random numbers, and the games that workers play ahead."""
+        """The random numbers, the window, and what the games began with that workers play ahead."""
         ahead = {} if self._remote is None else {"in_flight": self._remote.state_dict()}
-        return super().state_dict() | {"random": self.random.bit_generator.state} | ahead
+        window = {str(number): as_tensors(batch._asdict()) for number, batch in enumerate(self.window)}
+        random = self.random.bit_generator.state
+        return super().state_dict() | {"random": random, "window": window} | ahead
 
     def load_state_dict(self, state: State) -> None:
-        """See :meth:`Trainer.load_state_dict`; a state of a run without workers has no games in flight."""
+        """A state of a run without workers has no games in flight."""
         super().load_state_dict(state)
         self.random.bit_generator.state = state["random"]
-        if self._remote is not None:
-            self._remote.load_state_dict(state.get("in_flight", {}))
+        self.window.clear()
+        for number in range(len(state["window"])):
+            self.window.append(self.checked(as_arrays(state["window"][str(number)])))
+        if self._remote is not None and state.get("in_flight"):
+            self._remote.load_state_dict(state["in_flight"])
 
 
-class _Iteration(NamedTuple):
-    """What the games of an iteration depend on."""
+class Work(NamedTuple):
+    """What the games of an iteration depend on.
 
+    Attributes:
+        config: The configuration of the run.
+        versions: The :func:`versions` of the learner.
+        weights: The weights that play.
+        progress: The fraction of the run that is over.
+        seed: The seed of the games, from which their jobs follow.
+    """
+
+    config: ClusterRun
+    versions: dict[str, str]
     weights: Weights
     progress: float
     seed: np.uint64
@@ -128,13 +168,13 @@ class RemotePlay:
     def __init__(self, trainer: RemoteTrainer, pool: RayPool) -> None:
         self._trainer, self._pool, self._cluster = trainer, pool, trainer.config.cluster
         self._thread = ThreadPoolExecutor(1, "workers")
-        self._ahead: _Iteration | None = None
+        self._work: Work | None = None  # of the games that are in flight, or were when an error came
         self._playing: Future[list[Any]] | None = None
         self._waited = self._passed = 0.0
         self._bytes_out = self._bytes_back = 0
         self._ended = time.perf_counter()
 
-    def play(self) -> tuple[Any, dict[str, float]]:
+    def play(self) -> tuple[Any, Statistics]:
         """Waits for the games of an iteration; returns what there is to learn from, and statistics.
 
         Raises:
@@ -143,78 +183,73 @@ class RemotePlay:
                 games played again.
         """
         began = time.perf_counter()
-        self._ahead = self._ahead or self._new_iteration()
-        playing, self._playing = self._playing or self._begin(self._ahead), None
+        if self._playing is None:
+            self._begin(self._work or self._new_work())
+        playing, self._playing = self._playing, None
+        assert playing is not None
         results = playing.result()
         self._bytes_back = bytes_of(results)
         ended = time.perf_counter()
         self._waited, self._passed, self._ended = ended - began, ended - self._ended, ended
-        try:  # compiled code, which learns from them, checks no bounds
-            for result in results:
-                self._trainer.check_result(result)
+        try:
+            self._trainer.checked(concatenated(result.examples for result in results)._asdict())
             combined = self._trainer.combine(results)
         except ValueError as error:
             raise WorkerError(f"a worker sent games that cannot be: {error}") from None
-        self._ahead = None
+        self._work = None
         return combined
 
     def play_ahead(self) -> None:
         """Begins the games of the next iteration, if the run asks for that; see :meth:`play`."""
         if self._cluster.ahead:
-            self._ahead = self._new_iteration()
-            self._playing = self._begin(self._ahead)
+            self._begin(self._new_work())
 
     def wait(self) -> None:
         """Waits until no games are in flight, as benchmarks do before they measure something else."""
         if self._playing is not None:
             self._playing.result()
 
-    def _new_iteration(self) -> _Iteration:
+    def _new_work(self) -> Work:
         trainer = self._trainer
-        return _Iteration(trainer.weights(), trainer.progress, draw_seed(trainer.random))
+        seed = draw_seed(trainer.random)
+        return Work(trainer.config, versions(), trainer.weights(), trainer.progress, seed)
 
-    def _begin(self, iteration: _Iteration) -> Future[list[Any]]:
-        work = Work(self._trainer.config, versions(), iteration.weights, iteration.progress)
-        jobs = self._trainer.jobs(iteration.seed, self._cluster.games_per_job)
-        return self._thread.submit(self._results, work, jobs)
+    def _begin(self, work: Work) -> None:
+        self._work = work
+        jobs = self._trainer.jobs(work.seed, self._cluster.games_per_job)
+        self._playing = self._thread.submit(self._results, work, jobs)
 
     def _results(self, work: Work, jobs: Sequence[Any]) -> list[Any]:
         results = dict(self._pool.imap(play_job, work, jobs))
         self._bytes_out = bytes_of(jobs) + bytes_of(work) * len({place[0] for place in self._pool.places})
         return [results[number] for number in range(len(jobs))]
 
-    def metrics(self, steps: int) -> dict[str, float]:
-        """Metrics of the last games, by name; ``steps`` is the number of their turns."""
+    def metrics(self, turns: int) -> dict[str, float]:
+        """Metrics of the last games, of so many turns, by name."""
         return {
             "time/learner_idle_share": self._waited / self._passed,
             "cluster/workers": len(self._pool.places),
             "cluster/jobs_lost": self._pool.lost,
-            "cluster/bytes_out_per_step": self._bytes_out / steps,
-            "cluster/bytes_back_per_step": self._bytes_back / steps,
+            "cluster/bytes_out_per_step": self._bytes_out / turns,
+            "cluster/bytes_back_per_step": self._bytes_back / turns,
         }
 
     def state_dict(self) -> State:
-        """What the games in flight began with, for :meth:`load_state_dict`; empty without any."""
-        if self._ahead is None:
+        """What the games in flight began with; empty without any."""
+        if self._work is None:
             return {}
-        weights, progress, seed = self._ahead
-        return {"weights": as_tensors(weights), "progress": progress, "seed": int(seed)}
+        weights, progress, seed = as_tensors(self._work.weights), self._work.progress, int(self._work.seed)
+        return {"weights": weights, "progress": progress, "seed": seed}
 
     def load_state_dict(self, state: State) -> None:
-        """Makes the games that were in flight the next ones to be played.
-
-        Raises:
-            KeyError, TypeError, ValueError, OverflowError: The state does not fit.
-        """
-        if state:
-            weights = as_arrays(state["weights"])
-            given, expected = (
-                {name: (array.shape, array.dtype) for name, array in arrays.items()}
-                for arrays in (weights, self._trainer.weights())
-            )
-            if given != expected:
-                raise ValueError("the weights of the games in flight are not of this run's network")
-            self._ahead = _Iteration(weights, state["progress"], np.uint64(state["seed"]))
+        """Makes the games that were in flight the next ones to be played."""
+        weights, own = as_arrays(state["weights"]), self._trainer.weights()
+        if weights.keys() != own.keys() or any(
+            _kind_of(weights[name]) != _kind_of(own[name]) for name in own
+        ):
+            raise ValueError("the weights of the games in flight are not of this run's network")
+        seed = np.uint64(state["seed"])
+        self._work = Work(self._trainer.config, versions(), weights, state["progress"], seed)
 
     def close(self) -> None:
         """Gives up the games that are in flight."""
@@ -239,27 +274,8 @@ def played_on_cluster(trainer: RemoteTrainer) -> Iterator[RemotePlay]:
             yield remote
 
 
-# --- in the processes of workers --------------------------------------------------------------------------
-
-
-class Work(NamedTuple):
-    """What the jobs of an iteration have in common.
-
-    Attributes:
-        config: The configuration of the run.
-        versions: The :func:`versions` of the learner.
-        weights: The weights that play.
-        progress: The fraction of the run that is over.
-    """
-
-    config: ClusterRun
-    versions: dict[str, str]
-    weights: Weights
-    progress: float
-
-
 def play_job(work: Work, job: Any) -> Any:
-    """Plays the games of a job; see :meth:`RemoteTrainer.play_job`.
+    """Plays the games of a job in the process of a worker; see :meth:`RemoteTrainer.play_job`.
 
     Raises:
         NoWorkersError: This process has other versions of packages than the learner.
@@ -285,9 +301,6 @@ def versions() -> dict[str, str]:
     return {name: version for name, version in made_with().items() if name != "machine"}
 
 
-# --- jobs and their results -------------------------------------------------------------------------------
-
-
 def draw_seed(random: np.random.Generator) -> np.uint64:
     """A random seed for the games of an iteration."""
     return random.integers(2**64, dtype=np.uint64)
@@ -304,31 +317,13 @@ def bytes_of(value: Any) -> int:
     return len(pickle.dumps(value))
 
 
-def check_like(value: Any, like: Any, game: type[BaseGame], name: str = "the result") -> None:
-    """Checks a value from outside: tuples and dictionaries of arrays, with the state records of a game.
-
-    Args:
-        value: The value.
-        like: A value of the types that it must have; the lengths of arrays may differ.
-        game: The game; its records are checked quickly.
-        name: The name of the value in messages.
-
-    Raises:
-        ValueError: The value has other types, or holds records that no game can have.
-    """
-    if hasattr(like, "_asdict") and type(value) is type(like):
-        value, like = value._asdict(), like._asdict()
-    if type(value) is not type(like) or _kind_of(value) != _kind_of(like):
-        raise ValueError(f"{name} is {short_repr(value)}; it must be like {short_repr(like)}")
-    if isinstance(like, dict):
-        for key, entry in like.items():
-            check_like(value[key], entry, game, key)
-    elif isinstance(like, np.ndarray) and like.dtype.names:
-        game.rules.check_many(value)
+def _like(array: npt.NDArray[Any], own: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """An array from outside, of which only the length may differ; records may come as bytes."""
+    array = array.view(own.dtype) if own.dtype.names else array
+    if not array.ndim or _kind_of(array[:0]) != _kind_of(own):
+        raise ValueError(f"an array has {array.shape} of {array.dtype}; it must be like {own.dtype}")
+    return array
 
 
-def _kind_of(value: Any) -> Any:
-    """What must be the same in two values besides their types."""
-    if isinstance(value, np.ndarray):
-        return value.dtype, value.ndim, value.shape[1:]
-    return list(value) if isinstance(value, dict) else None
+def _kind_of(array: npt.NDArray[Any]) -> tuple[Any, ...]:
+    return array.dtype, array.shape

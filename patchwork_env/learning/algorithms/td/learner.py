@@ -1,10 +1,9 @@
-"""Learning a compiled value: its network as a PyTorch module, and steps down the gradient."""
+"""Learning a compiled value: what a game gives for it, the network in PyTorch, and steps of the optimizer."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection
-from functools import partial
+from collections.abc import Collection
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -12,11 +11,13 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from patchwork_env.agents import Agent
 from patchwork_env.agents.compiled import arrays_of
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import Floats, Rows, rows_adder
 from patchwork_env.core.kernels import States
+from patchwork_env.core.random import Streams
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool, compute_gradient, means
 from patchwork_env.learning.algorithms.common.state import (
     MOST,
@@ -28,6 +29,8 @@ from patchwork_env.learning.algorithms.common.state import (
 from patchwork_env.learning.algorithms.td.config import TdLearning
 
 Counts = npt.NDArray[np.int64]
+STEPS = 1 << 30
+"""Random numbers below 1 are multiples of ``1 / STEPS``."""
 _ONE_THREAD = ThreadPool()
 """Two threads would hand each other gradients of whole tables, which takes as long as computing them."""
 
@@ -42,6 +45,46 @@ class Positions(NamedTuple):
 
     states: States
     targets: Floats
+
+
+class Played(NamedTuple):
+    """Some games that were played to their ends.
+
+    Attributes:
+        examples: The positions of all turns, with targets.
+        finals: ``(k,)`` records of the ends of the games without scripted players.
+        lengths: int64 ``(k,)``, the numbers of turns of these games.
+        turns: The number of turns of all games together.
+    """
+
+    examples: Positions
+    finals: States
+    lengths: npt.NDArray[np.int64]
+    turns: int
+
+
+class ValueGame(ABC):
+    """A game whose compiled value learns from whole games by itself; each depends on its random stream alone.
+
+    Attributes:
+        weights: The type of the record of weights.
+        no_positions: Positions without entries.
+    """
+
+    weights: ClassVar[np.dtype[np.void]]
+    no_positions: ClassVar[Positions]
+
+    @abstractmethod
+    def new_module(self) -> ValueModule:
+        """The network that learns, with random weights from the seed of the run."""
+
+    @abstractmethod
+    def agent(self, weights: Any, name: str) -> Agent:
+        """The agent that plays by a record of weights, without further search."""
+
+    @abstractmethod
+    def play(self, weights: Any, progress: float, streams: Streams) -> Played:
+        """Plays a game from each random stream, by a record of weights; ``progress`` is for schedules."""
 
 
 class ValueModule(nn.Module, ABC):
@@ -75,11 +118,9 @@ class ValueLearner:
     and Zhang 2013), which lacks more of the noise, but would be too old to learn from its games.
 
     Attributes:
-        module: The network that learns.
         average: The moving average of the weights, a record.
         trained: The weights of the trained value, a record.
         steps: The number of steps taken so far.
-        optimizer: The optimizer that takes the steps.
     """
 
     def __init__(self, module: ValueModule, config: TdLearning) -> None:
@@ -92,54 +133,53 @@ class ValueLearner:
         groups = [{"params": [parameter]} for parameter in module.parameters()]
         self.optimizer = torch.optim.Adam(groups, lr=config.learning_rate.start, fused=True)
 
-    def update(
-        self, positions: Positions, steps: int, progress: float, random: np.random.Generator
-    ) -> dict[str, float]:
+    def update(self, positions: Positions, progress: float, random: np.random.Generator) -> dict[str, float]:
         """Takes steps on random minibatches of positions with targets; returns mean losses and diagnostics.
-
-        ``progress`` is the fraction of the run that is over, for the schedules.
 
         Raises:
             DivergenceError: The loss or its gradient is not finite.
         """
         config, number = self._config, len(positions.states)
         size = min(config.minibatch_size, number)
-        losses, batch_of = partial(self._losses, positions), partial(_batch_of, positions)
-        rate = config.learning_rate.at(progress)
-        metrics = []
-        for _ in range(steps):
+
+        def chosen(samples: npt.NDArray[np.int64]) -> Positions:
+            return Positions(positions.states[samples], positions.targets[samples])
+
+        rate, metrics = config.learning_rate.at(progress), []
+        for _ in range(config.gradient_steps):
             warm = rate * min(1, (self.steps + 1) / config.warmup)
             for group, factor in zip(self.optimizer.param_groups, self._factors, strict=True):
                 group["lr"] = factor * warm
             samples = random.integers(number, size=size)
             metrics.append(
                 compute_gradient(
-                    self.optimizer, losses, batch_of, samples, _ONE_THREAD, config.max_gradient_norm
+                    self.optimizer,
+                    lambda samples: self.module.losses(chosen(samples)),
+                    lambda samples: chosen(samples)._asdict(),
+                    samples,
+                    _ONE_THREAD,
+                    config.max_gradient_norm,
                 )
             )
             self.optimizer.step()
+            self.steps += 1
             self._add_to_average()
-        self._add_to_trained(steps)
+        self._add_to_trained()
         return means(metrics)
-
-    def _losses(self, positions: Positions, samples: npt.NDArray[np.int64]) -> dict[str, Tensor]:
-        return self.module.losses(Positions(positions.states[samples], positions.targets[samples]))
 
     def _add_to_average(self) -> None:
         """Adds the present weights to the average: over all steps at first, later over the last ones."""
-        self.steps += 1
         share = max(1 - self._config.ema_decay, 1 / self.steps)
         weights = [parameter.detach() for parameter in self.module.parameters()]
         torch._foreach_lerp_(list(self._average.values()), weights, share)
 
-    def _add_to_trained(self, steps: int) -> None:
-        """Adds the average to the weights of the trained value, for the last ``steps`` steps."""
-        power = self._config.averaging_power
-        share = 1.0 if power is None else 1 - (1 - steps / self.steps) ** (power + 1)
+    def _add_to_trained(self) -> None:
+        """Adds the average to the weights of the trained value, for the steps of an iteration."""
+        power, new = self._config.averaging_power, self._config.gradient_steps / self.steps
+        share = 1.0 if power is None else 1 - (1 - new) ** (power + 1)
         torch._foreach_lerp_(list(self._trained.values()), list(self._average.values()), share)
 
     def state_dict(self) -> State:
-        """The weights, their averages, and the optimizer."""
         return {
             "network": self.module.state_dict(),
             "optimizer": optimizer_state(self.optimizer),
@@ -149,21 +189,12 @@ class ValueLearner:
         }
 
     def load_state_dict(self, state: State) -> None:
-        """Goes on from a :meth:`state_dict`.
-
-        Raises:
-            KeyError, TypeError, ValueError, RuntimeError: The state does not fit.
-        """
         self.module.load_state_dict(state["network"])
         load_optimizer_state(self.optimizer, state["optimizer"])
         for name, own in (("average", self._average), ("trained", self._trained)):
             for key, tensor in own.items():
                 tensor.copy_(state[name][key])
         self.steps = check_between(state["updates"], 0, MOST, "updates")
-
-
-def _batch_of(positions: Positions, samples: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
-    return {"states": positions.states[samples], "targets": positions.targets[samples]}
 
 
 # --- sums of rows -----------------------------------------------------------------------------------------
@@ -174,15 +205,13 @@ class SumOfRows(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, table: Tensor, rows: Rows, counts: Counts) -> Tensor:
-        """The sums."""
         ctx.rows, ctx.counts, ctx.shape = rows, counts, table.shape
         sums = np.zeros((len(rows), table.shape[1]), np.float32)
-        _GATHERS[table.shape[1]](table.detach().numpy(), rows, counts, sums)
+        _gather(table.detach().numpy(), rows, counts, sums)
         return torch.from_numpy(sums)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
-        """The gradient of the table."""
         table = np.zeros(ctx.shape, np.float32)
         _scatter(gradients[0].contiguous().numpy(), ctx.rows, ctx.counts, table)
         return torch.from_numpy(table), None, None
@@ -192,29 +221,15 @@ _add_32, _add_64, _add_128 = rows_adder(32), rows_adder(64), rows_adder(128)
 
 
 @kernel
-def _gather_32(table: Floats, rows: Rows, counts: Counts, sums: Floats) -> None:
+def _gather(table: Floats, rows: Rows, counts: Counts, sums: Floats) -> None:
+    """A loop for any width would be several times slower; all tables have one of these."""
     for i in range(len(rows)):
-        _add_32(sums[i], table, rows[i], counts[i])
-
-
-@kernel
-def _gather_64(table: Floats, rows: Rows, counts: Counts, sums: Floats) -> None:
-    for i in range(len(rows)):
-        _add_64(sums[i], table, rows[i], counts[i])
-
-
-@kernel
-def _gather_128(table: Floats, rows: Rows, counts: Counts, sums: Floats) -> None:
-    for i in range(len(rows)):
-        _add_128(sums[i], table, rows[i], counts[i])
-
-
-_GATHERS: dict[int, Callable[[Floats, Rows, Counts, Floats], None]] = {
-    32: _gather_32,
-    64: _gather_64,
-    128: _gather_128,
-}
-"""Kernels by the width of the table: a loop for any width would be several times slower."""
+        if table.shape[1] == 32:
+            _add_32(sums[i], table, rows[i], counts[i])
+        elif table.shape[1] == 64:
+            _add_64(sums[i], table, rows[i], counts[i])
+        else:
+            _add_128(sums[i], table, rows[i], counts[i])
 
 
 @kernel

@@ -29,10 +29,17 @@ from patchwork_env.agents.nmbr9.value import (
 from patchwork_env.core.batches import begin_games
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import Floats, Rows
-from patchwork_env.core.random import random_below
+from patchwork_env.core.random import Streams, random_below
 from patchwork_env.learning.algorithms.td.config import ValueRun
-from patchwork_env.learning.algorithms.td.learner import Counts, Positions, SumOfRows, ValueModule
-from patchwork_env.learning.algorithms.td.rollout import STEPS, Played, ValueGame
+from patchwork_env.learning.algorithms.td.learner import (
+    STEPS,
+    Counts,
+    Played,
+    Positions,
+    SumOfRows,
+    ValueGame,
+    ValueModule,
+)
 from patchwork_env.nmbr9.engine import apply, digit_to_place, level_of, num_placed
 from patchwork_env.nmbr9.rules import RULES
 from patchwork_env.nmbr9.state import States, empty_states
@@ -43,40 +50,38 @@ _ROUNDS = int(RULES.set_up(RULES.options, {}).beginning[0]["num_rounds"])
 class Nmbr9Value(ValueGame):
     """Plays whole games with random decks of unknown order; targets are the points of tiles still to come."""
 
-    rules, weights = RULES, WEIGHTS
-    nothing_played = Played(
-        Positions(empty_states(0), np.empty(0, np.float32)), empty_states(0), np.empty(0, np.int64), 0
-    )
+    weights = WEIGHTS
+    no_positions = Positions(empty_states(0), np.empty(0, np.float32))
 
     def __init__(self, config: ValueRun) -> None:
         self._config = config
 
     def new_module(self) -> Nmbr9ValueModule:
-        """See :meth:`ValueGame.new_module`."""
         return Nmbr9ValueModule(new_weights(self._config.seed))
 
     def agent(self, weights: Weights, name: str) -> Agent:
-        """See :meth:`ValueGame.agent`."""
         return ValueAgent(weights, name)
 
-    def new_buffers(self, games: int) -> Buffers:
-        """See :meth:`ValueGame.new_buffers`."""
-        return Buffers(_new_games(games), new_expansion())
-
-    def play(self, buffers: Buffers, weights: Weights, progress: float) -> Played:
-        """See :meth:`ValueGame.play`."""
-        (games, expansion), config = buffers, self._config.learning
-        games.states[:] = begin_games(RULES, games.streams)
+    def play(self, weights: Weights, progress: float, streams: Streams) -> Played:
+        config, shape, streams = self._config.learning, (len(streams), _ROUNDS), streams.copy()
+        games = Games(
+            streams,
+            begin_games(RULES, streams),
+            empty_states(len(streams) * _ROUNDS).reshape(shape),
+            np.empty(shape, np.float32),
+            np.empty(shape, np.float32),
+            np.empty(shape, np.bool_),
+        )
         exploration, width = config.exploration.at(progress), config.candidate_placements
-        _play(games, weights, expansion, width, exploration, config.temperature)
+        _play(games, weights, new_expansion(), width, exploration, config.temperature)
         _write_targets(games, config.td_lambda)
-        positions = Positions(games.positions.reshape(-1).copy(), games.targets.reshape(-1).copy())
+        positions = Positions(games.positions.reshape(-1), games.targets.reshape(-1))
         lengths = np.full(len(games.states), _ROUNDS, np.int64)
-        return Played(positions, games.states.copy(), lengths, int(lengths.sum()))
+        return Played(positions, games.states, lengths, int(lengths.sum()))
 
 
 class Games(NamedTuple):
-    """The games of one thread, turn by turn.
+    """Games that are played by one thread, turn by turn.
 
     Attributes:
         streams: uint64 ``(n,)``, the random streams.
@@ -87,31 +92,12 @@ class Games(NamedTuple):
         explored: bool ``(n, rounds)``, whether another action than the best was played.
     """
 
-    streams: npt.NDArray[np.uint64]
+    streams: Streams
     states: States
     positions: States
     gains: Floats
     targets: Floats
     explored: npt.NDArray[np.bool_]
-
-
-class Buffers(NamedTuple):
-    """The memory that one thread plays with."""
-
-    games: Games
-    expansion: Expansion
-
-
-def _new_games(size: int) -> Games:
-    shape = (size, _ROUNDS)
-    return Games(
-        np.empty(size, np.uint64),
-        empty_states(size),
-        empty_states(size * _ROUNDS).reshape(shape),
-        np.empty(shape, np.float32),
-        np.empty(shape, np.float32),
-        np.empty(shape, np.bool_),
-    )
 
 
 @kernel
@@ -155,11 +141,7 @@ def _write_targets(games: Games, td_lambda: float) -> None:
 
 
 class Nmbr9ValueModule(ValueModule):
-    """The forward pass of :mod:`patchwork_env.agents.nmbr9.value`, with gradients.
-
-    Args:
-        weights: The weights, which learning changes in place.
-    """
+    """The forward pass of :mod:`patchwork_env.agents.nmbr9.value`, with gradients."""
 
     tables = TABLES
     relief_bias: Tensor
@@ -172,11 +154,7 @@ class Nmbr9ValueModule(ValueModule):
     weights_3: Tensor
 
     def forward(self, states: States) -> Tensor:
-        """The outputs in units of ``SCALE``, ``(n,)``.
-
-        Args:
-            states: The ``(n,)`` records of games that go on; the values are those of the first players.
-        """
+        """The values ``(n,)`` of the first players of games that go on, in units of ``SCALE``."""
         windows, window_counts, rows, counts, inputs = rows_of(states)
         relief = leaky_relu(self.relief_bias + SumOfRows.apply(self.windows, windows, window_counts), LEAK)
         hidden = self.bias + SumOfRows.apply(self.features, rows, counts)
@@ -185,7 +163,6 @@ class Nmbr9ValueModule(ValueModule):
         return self.bias_3 + hidden_2 @ self.weights_3
 
     def losses(self, samples: Positions) -> dict[str, Tensor]:
-        """See :meth:`ValueModule.losses`."""
         values = self(samples.states)
         targets = torch.from_numpy(samples.targets) / SCALE
         loss = (values - targets).square().mean()

@@ -41,10 +41,17 @@ from patchwork_env.agents.patchwork.value import (
 from patchwork_env.core.batches import begin_games
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import Floats, Rows
-from patchwork_env.core.random import random_below
+from patchwork_env.core.random import Streams, random_below
 from patchwork_env.learning.algorithms.td.config import TdConfig
-from patchwork_env.learning.algorithms.td.learner import Counts, Positions, SumOfRows, ValueModule
-from patchwork_env.learning.algorithms.td.rollout import STEPS, Played, ValueGame
+from patchwork_env.learning.algorithms.td.learner import (
+    STEPS,
+    Counts,
+    Played,
+    Positions,
+    SumOfRows,
+    ValueGame,
+    ValueModule,
+)
 from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.engine import MAX_TURNS, apply, empty_cells, is_over, score, winner
 from patchwork_env.patchwork.rules import RULES
@@ -62,37 +69,32 @@ class PatchworkValue(ValueGame):
     games with scripted players.
     """
 
-    rules, weights = RULES, WEIGHTS
-    nothing_played = Played(
-        Positions(empty_states(0), np.empty((0, OUTPUTS), np.float32)),
-        empty_states(0),
-        np.empty(0, np.int64),
-        0,
-    )
+    weights = WEIGHTS
+    no_positions = Positions(empty_states(0), np.empty((0, OUTPUTS), np.float32))
 
     def __init__(self, config: TdConfig) -> None:
         self._config, reward = config, config.reward
         self._margin = reward.margin / reward.margin_scale
 
     def new_module(self) -> PatchworkValueModule:
-        """See :meth:`ValueGame.new_module`."""
         return PatchworkValueModule(new_weights(self._config.seed), self._config.td.score_coefficient)
 
     def agent(self, weights: Weights, name: str) -> Agent:
-        """See :meth:`ValueGame.agent`."""
         return ValueAgent(weights, Payoffs(self._config.reward.outcome, self._margin), name)
 
-    def new_buffers(self, games: int) -> Buffers:
-        """See :meth:`ValueGame.new_buffers`."""
-        return Buffers(_new_games(games), new_expansion(), new_greedy_buffers())
-
-    def play(self, buffers: Buffers, weights: Weights, progress: float) -> Played:
-        """See :meth:`ValueGame.play`."""
-        games, expansion, playout = buffers
-        config = self._config.td
+    def play(self, weights: Weights, progress: float, streams: Streams) -> Played:
+        config, shape, streams = self._config.td, (len(streams), MAX_TURNS), streams.copy()
         payoffs = Payoffs(self._config.reward.outcome, self._margin, config.rival_weight)
         options = {"special_patches": self._config.special_patches, "first_player": "random"}
-        games.states[:] = begin_games(RULES, games.streams, **options)
+        games = Games(
+            streams,
+            begin_games(RULES, streams, **options),
+            empty_states(len(streams) * MAX_TURNS).reshape(shape),
+            np.empty((*shape, OUTPUTS), np.float32),
+            np.empty(shape, np.bool_),
+            *(np.empty(len(streams), np.int64) for _ in range(3)),
+        )
+        expansion, playout = new_expansion(), new_greedy_buffers()
         _draw_roles(games, config.openings, config.scripted_player_fraction)
         _play_openings(games, playout)
         exploration, width = config.exploration.at(progress), config.candidate_placements
@@ -109,7 +111,7 @@ class PatchworkValue(ValueGame):
 
 
 class Games(NamedTuple):
-    """The games of one thread, turn by turn. Entries of turns after the end of a game have no meaning.
+    """Games that are played by one thread, turn by turn. Entries after the end of a game have no meaning.
 
     Attributes:
         streams: uint64 ``(n,)``, the random streams.
@@ -122,7 +124,7 @@ class Games(NamedTuple):
         scripted: int64 ``(n,)``, the player who is scripted to the end, or NOBODY.
     """
 
-    streams: npt.NDArray[np.uint64]
+    streams: Streams
     states: States
     positions: States
     targets: Floats
@@ -130,27 +132,6 @@ class Games(NamedTuple):
     lengths: npt.NDArray[np.int64]
     openings: npt.NDArray[np.int64]
     scripted: npt.NDArray[np.int64]
-
-
-def _new_games(size: int) -> Games:
-    """Memory for so many games."""
-    shape = (size, MAX_TURNS)
-    return Games(
-        np.empty(size, np.uint64),
-        empty_states(size),
-        empty_states(size * MAX_TURNS).reshape(shape),
-        np.empty((*shape, OUTPUTS), np.float32),
-        np.empty(shape, np.bool_),
-        *(np.empty(size, np.int64) for _ in range(3)),
-    )
-
-
-class Buffers(NamedTuple):
-    """The memory that one thread plays with."""
-
-    games: Games
-    expansion: Expansion
-    playout: GreedyBuffers
 
 
 @kernel
@@ -275,12 +256,7 @@ def _write_targets(games: Games, td_lambda: float) -> None:
 
 
 class PatchworkValueModule(ValueModule):
-    """The forward pass of :mod:`patchwork_env.agents.patchwork.value`, with gradients.
-
-    Args:
-        weights: The weights, which learning changes in place.
-        score_coefficient: The weight of scores and empty cells in the loss, beside that of the winner.
-    """
+    """The forward pass of :mod:`patchwork_env.agents.patchwork.value`, with gradients."""
 
     tables = TABLES
     quilt_bias: Tensor
@@ -297,11 +273,7 @@ class PatchworkValueModule(ValueModule):
         self._score_coefficient = score_coefficient
 
     def forward(self, states: States) -> Tensor:
-        """The outputs in units of ``SCALES``, ``(n, OUTPUTS)``.
-
-        Args:
-            states: The ``(n,)`` records of games that go on; the values are those of the players to move.
-        """
+        """The outputs ``(n, OUTPUTS)`` for the players to move in running games, in units of ``SCALES``."""
         quilt_rows, game_rows, counts = rows_of(states)
         windows = np.full(NUM_PLAYERS * len(states), patterns.NUM_WINDOWS)
         quilts = leaky_relu(self.quilt_bias + SumOfRows.apply(self.patterns, quilt_rows, windows), LEAK)
@@ -312,7 +284,6 @@ class PatchworkValueModule(ValueModule):
         return self.bias_3 + hidden_2 @ self.weights_3
 
     def losses(self, samples: Positions) -> dict[str, Tensor]:
-        """See :meth:`ValueModule.losses`."""
         outputs = self(samples.states)
         targets = torch.from_numpy(samples.targets / SCALES)
         squares = (outputs - targets).square().mean(0)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
-from collections import deque
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,135 +13,90 @@ from patchwork_env.agents import Agent
 from patchwork_env.agents.compiled import aligned_record, arrays_of, write_weights
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.random import Streams
+from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool
-from patchwork_env.learning.algorithms.common.state import State, load_window, window_state
-from patchwork_env.learning.algorithms.common.trainer import grouped
+from patchwork_env.learning.algorithms.common.state import State
+from patchwork_env.learning.algorithms.common.stats import statistics_of_games
 from patchwork_env.learning.algorithms.common.workers import (
     RemoteTrainer,
+    Statistics,
     Weights,
-    check_like,
     concatenated,
     draw_seed,
 )
 from patchwork_env.learning.algorithms.td.config import TdConfig, ValueRun
-from patchwork_env.learning.algorithms.td.learner import Positions, ValueLearner
-from patchwork_env.learning.algorithms.td.rollout import Played, ValueGame
+from patchwork_env.learning.algorithms.td.learner import Played, Positions, ValueGame, ValueLearner
 
 
 class TdTrainer(RemoteTrainer):
-    """Trains the compiled value of a game by greedy self-play.
-
-    Attributes:
-        game: What the game plays and learns with.
-        learner: What learns from the games.
-        window: The positions of the last iterations, oldest first.
-    """
+    """Trains the compiled value of a game by greedy self-play."""
 
     config: ValueRun
 
     def __init__(self, config: ValueRun) -> None:
-        super().__init__(config)
+        super().__init__(config, config.learning.window)
         self.game = new_game(config)
+        self.no_examples = self.game.no_positions
         self.learner = ValueLearner(self.game.new_module(), config.learning)
-        self.window: deque[Positions] = deque(maxlen=config.learning.window)
         self._threads = ThreadPool(config.threads)
-        shares = self._shares(np.empty(config.learning.games, np.uint64))
-        self._buffers = [self.game.new_buffers(len(share)) for share in shares]
 
     def step(self) -> dict[str, float]:
-        """Plays the games of an iteration and learns from the window; see :meth:`Trainer.step`."""
-        settings, began = self.config.learning, time.perf_counter()
-        positions, statistics = self._play()
-        turns = int(statistics.pop("turns"))
-        self._play_ahead(turns)
-        self.window.append(positions)
-        played = time.perf_counter()
-        losses = self.learner.update(
-            concatenated(self.window), settings.gradient_steps, self.progress, self.random
-        )
-        learned = time.perf_counter()
-        return (
-            grouped("games", statistics)
-            | grouped("losses", losses)
-            | {
-                "time/share_of_time_collecting": (played - began) / (learned - began),
-                "time/games_per_second": settings.games / (learned - began),
-            }
-            | self._metrics_of_workers(turns)
-            | self._count_iteration(turns, began)
-        )
+        metrics = super().step()
+        rate = self.config.learning.games / self.steps_per_iteration * metrics["time/steps_per_second"]
+        return metrics | {"time/games_per_second": rate}
 
-    def _play_here(self) -> tuple[Positions, dict[str, float]]:
-        """Plays the games in this process; threads share them."""
+    def play_here(self) -> tuple[Positions, Statistics]:
         streams = seed_streams(draw_seed(self.random), self.config.learning.games)
-        progress = self.progress
-
-        def work(share: tuple[Any, Streams]) -> Played:
-            return self.game.play_streams(self.learner.average, progress, share[1], share[0])
-
-        shares = list(zip(self._buffers, self._shares(streams), strict=True))
-        return self.game.combine(self._threads.map(work, shares))
-
-    def _shares(self, streams: Streams) -> list[Streams]:
-        """The games of each thread."""
-        return [share for share in np.array_split(streams, self._threads.size) if len(share)]
-
-    # --- games for workers, which are the same as without ------------------------------------------------
+        play = partial(self.game.play, self.learner.average, self.progress)
+        return self.combine(self._threads.map(play, self._threads.split(streams)))
 
     @classmethod
     def play_job(cls, config: Any, weights: Weights, progress: float, job: Streams) -> Played:
-        """See :meth:`RemoteTrainer.play_job`."""
+        """Plays the same games from the random streams of a job as a run without workers."""
         game = new_game(config)
         record = aligned_record(game.weights)
         for name, array in weights.items():
             record[name] = array
-        return game.play_streams(record, progress, job)
+        return game.play(record, progress, job)
 
     def weights(self) -> Weights:
-        """See :meth:`RemoteTrainer.weights`."""
         return {name: array.copy() for name, array in arrays_of(self.learner.average).items()}
 
     def jobs(self, seed: np.uint64, size: int) -> list[Streams]:
-        """The random streams of all games, ``size`` of them in a job."""
         streams = seed_streams(seed, self.config.learning.games)
         return [streams[begin : begin + size] for begin in range(0, len(streams), size)]
 
-    def check_result(self, result: Any) -> None:
-        """See :meth:`RemoteTrainer.check_result`."""
-        check_like(result, self.game.nothing_played, self.game.rules.game)
-        _check_targets(result.positions)
+    def combine(self, results: Sequence[Played]) -> tuple[Positions, Statistics]:
+        finals, lengths = (
+            np.concatenate([getattr(result, name) for result in results]) for name in ("finals", "lengths")
+        )
+        statistics = statistics_of_games(rules_of(self.config.game), finals)
+        if len(lengths):
+            statistics["turns_per_game"] = float(lengths.mean())
+        statistics["turns"] = float(sum(result.turns for result in results))
+        return concatenated(result.examples for result in results), statistics
 
-    def combine(self, results: Sequence[Any]) -> tuple[Positions, dict[str, float]]:
-        """See :meth:`RemoteTrainer.combine`."""
-        return self.game.combine(results)
+    def learn(self, examples: Positions) -> dict[str, float]:
+        return self.learner.update(examples, self.progress, self.random)
 
-    # --- playing and saving -------------------------------------------------------------------------------
+    def check_examples(self, examples: Positions) -> None:
+        states, targets = examples
+        if len(states) != len(targets):
+            raise ValueError(f"there are {len(states)} positions and targets for {len(targets)}")
 
     def agent(self) -> Agent:
         """Plays the best action by the trained value, without further search."""
         return self.game.agent(self.learner.trained, f"step {self.steps}")
 
     def write_policy(self, folder: Path) -> None:
-        """See :meth:`Trainer.write_policy`."""
         write_weights(folder, self.config.game, self.learner.trained, self.policy_info())
 
     def state_dict(self) -> State:
-        """See :meth:`Trainer.state_dict`."""
-        return super().state_dict() | {
-            "learner": self.learner.state_dict(),
-            "window": window_state(self.window),
-        }
+        return super().state_dict() | {"learner": self.learner.state_dict()}
 
     def load_state_dict(self, state: State) -> None:
-        """See :meth:`Trainer.load_state_dict`."""
         super().load_state_dict(state)
         self.learner.load_state_dict(state["learner"])
-        load_window(self.window, state["window"], self.game.nothing_played.positions, self._check)
-
-    def _check(self, positions: Positions) -> None:
-        """Raises ValueError for positions from outside that cannot be learned from."""
-        self.game.rules.game.check_states(positions.states)
-        _check_targets(positions)
 
 
 def new_game(config: ValueRun) -> ValueGame:
@@ -154,10 +108,3 @@ def new_game(config: ValueRun) -> ValueGame:
     from patchwork_env.learning.algorithms.td.nmbr9 import Nmbr9Value
 
     return Nmbr9Value(config)
-
-
-def _check_targets(positions: Positions) -> None:
-    """Raises ValueError unless there is a target for every position."""
-    states, targets = positions
-    if len(states) != len(targets):
-        raise ValueError(f"there are {len(states)} positions and targets for {len(targets)}")

@@ -9,9 +9,10 @@ import torch
 from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.errors import DivergenceError
-from patchwork_env.learning.algorithms.alphazero.config import AlphaZero
+from patchwork_env.learning.algorithms.alphazero.config import AlphaZero, AlphaZeroConfig
 from patchwork_env.learning.algorithms.alphazero.learner import AlphaZeroLearner
-from patchwork_env.learning.algorithms.alphazero.rollout import NO_EXAMPLES, Examples, check_examples
+from patchwork_env.learning.algorithms.alphazero.rollout import NO_EXAMPLES, Examples
+from patchwork_env.learning.algorithms.alphazero.trainer import AlphaZeroTrainer
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool
 from patchwork_env.learning.config import Schedule
 from patchwork_env.patchwork import Game
@@ -55,11 +56,12 @@ def test_learns_policy_and_values():
 def test_examples_from_outside_fit_their_states(name):
     """Kernels would read beyond arrays that are too short, and policies of other actions."""
     examples = examples_of([0, 1])
-    check_examples(examples)
+    check = AlphaZeroTrainer(AlphaZeroConfig(alphazero=AlphaZero(num_envs=1))).check_examples
+    check(examples)
     with pytest.raises(ValueError, match="the examples have"):
-        check_examples(examples._replace(**{name: getattr(examples, name)[:-1]}))
+        check(examples._replace(**{name: getattr(examples, name)[:-1]}))
     with pytest.raises(ValueError, match="the examples have"):
-        check_examples(examples._replace(counts=examples.counts + np.array([1, -1])))
+        check(examples._replace(counts=examples.counts + np.array([1, -1])))
 
 
 def test_what_is_learned_of_one_placement_is_learned_of_all_turned_ones():

@@ -15,6 +15,7 @@ from patchwork_env.learning.algorithms.td.config import SoloTd, SoloTdConfig
 from patchwork_env.learning.algorithms.td.nmbr9 import Nmbr9Value, Nmbr9ValueModule, rows_of
 from patchwork_env.learning.config import Schedule
 from patchwork_env.nmbr9 import Game
+from patchwork_env.nmbr9.figures import statistics_of_games
 
 ROUNDS, GAMES = 20, 6
 
@@ -23,8 +24,8 @@ def play(**settings):
     weights = new_weights(2)
     weights["weights_3"] *= 30
     game = Nmbr9Value(SoloTdConfig(solo_td=SoloTd(**{"candidate_placements": 4} | settings)))
-    played = game.play_streams(weights, 0.0, seed_streams(np.uint64(4), GAMES))
-    return weights, *game.combine([played])
+    played = game.play(weights, 0.0, seed_streams(np.uint64(4), GAMES))
+    return weights, played.examples, played
 
 
 def games_of(positions):
@@ -49,11 +50,12 @@ def test_targets_without_exploration():
 
 
 def test_with_a_trace_of_one_targets_are_what_the_tiles_to_come_brought():
-    _, positions, statistics = play(exploration=Schedule(start=0, end=0), td_lambda=1.0)
+    _, positions, played = play(exploration=Schedule(start=0, end=0), td_lambda=1.0)
     targets = positions.targets.reshape(-1, ROUNDS)
     _, scores = games_of(positions)
     totals = np.array(scores) + targets
     np.testing.assert_allclose(totals, totals[:, :1].repeat(ROUNDS, 1), atol=1e-3)
+    statistics = statistics_of_games(played.finals)
     assert totals[:, 0].mean() == pytest.approx(statistics["score"])
     assert statistics["levels"] > 2
     assert 0 < statistics["tiles_on_table"] < ROUNDS

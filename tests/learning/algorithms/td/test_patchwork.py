@@ -25,6 +25,7 @@ from patchwork_env.learning.algorithms.td.config import Td, TdConfig
 from patchwork_env.learning.algorithms.td.patchwork import PatchworkValue, PatchworkValueModule, rows_of
 from patchwork_env.learning.config import Reward, Schedule
 from patchwork_env.patchwork import Game
+from patchwork_env.patchwork.figures import statistics_of_games
 from tests.agents.positions import many_states
 
 SWAPPED = [OTHER_SCORE, OWN_SCORE, WIN, OTHER_EMPTY, OWN_EMPTY]
@@ -35,8 +36,8 @@ def play(games=6, **settings):
     weights = new_weights(2)
     weights["weights_3"] *= 30
     game = PatchworkValue(TdConfig(td=td, reward=Reward(outcome=0.5, margin=1.0)))
-    played = game.play_streams(weights, 0.0, seed_streams(np.uint64(4), games))
-    return weights, *game.combine([played])
+    played = game.play(weights, 0.0, seed_streams(np.uint64(4), games))
+    return weights, played.examples, played
 
 
 def games_of(positions):
@@ -71,8 +72,9 @@ def test_targets_without_exploration():
 @pytest.mark.parametrize("trace", [0.0, 1.0])
 def test_last_targets_are_the_result(trace):
     """Whatever the trace: what the last action leads to is known."""
-    _, positions, statistics = play(exploration=Schedule(start=0, end=0), td_lambda=trace)
+    _, positions, played = play(exploration=Schedule(start=0, end=0), td_lambda=trace)
     last = np.array([positions.targets[indices[-1]] for indices in games_of(positions)])
+    statistics = statistics_of_games(played.finals)
     assert last[:, [OWN_SCORE, OTHER_SCORE]].mean() == pytest.approx(statistics["score"])
     assert last[:, [OWN_EMPTY, OTHER_EMPTY]].mean() == pytest.approx(statistics["empty_cells"])
     assert set(last[:, WIN].tolist()) <= {0.0, 1.0}
@@ -102,9 +104,9 @@ def test_returns_do_not_pass_explored_actions():
 
 
 def test_positions_follow_each_other():
-    _, positions, statistics = play()
+    _, positions, played = play()
     assert positions.targets.shape == (len(positions.states), OUTPUTS)
-    assert statistics["turns_per_game"] == len(positions.states) / 6
+    assert played.lengths.mean() == len(positions.states) / 6
     for indices in games_of(positions):
         for index, following in itertools.pairwise(indices):
             game = Game.from_state(positions.states, index)
@@ -120,18 +122,18 @@ def test_positions_follow_each_other():
 
 
 def test_nothing_is_learned_from_openings():
-    _, positions, statistics = play(games=20, openings=1.0)
-    assert set(statistics) == {"turns"}
+    _, positions, played = play(games=20, openings=1.0)
+    assert len(played.finals) == len(played.lengths) == 0 < played.turns
     beginnings = positions.states["position"].sum(1) == 0
     assert 0 < len(positions.states) < 20 * 30
     assert beginnings.mean() < 0.02
 
 
 def test_returns_do_not_pass_what_scripted_players_do():
-    _, positions, statistics = play(
+    _, positions, played = play(
         games=12, scripted_player_fraction=1.0, exploration=Schedule(start=0, end=0), td_lambda=1.0
     )
-    assert set(statistics) == {"turns"}
+    assert len(played.finals) == len(played.lengths) == 0 < played.turns
     changes = 0
     for indices in games_of(positions):
         wins = positions.targets[indices, WIN]

@@ -163,7 +163,7 @@ def test_learning_changes_the_weights_in_place_and_averages_them(learner, positi
     weights = learner.module.weights
     seen = [weights.copy()]
     for _ in range(3):
-        learner.update(positions, 4, 0.0, np.random.default_rng(2))
+        learner.update(positions, 0.0, np.random.default_rng(2))
         seen.append(weights.copy())
     assert learner.steps == 12
     for name, array in arrays_of(learner.average).items():
@@ -178,7 +178,8 @@ def test_what_is_trained_is_a_mean_of_what_played(learner, positions, name):
     power = {"td": 2.0, "solo_td": np.inf}[name]
     played, ends = [], [0]
     for steps in (2, 3, 5):
-        learner.update(positions, steps, 0.0, np.random.default_rng(2))
+        learner._config = learner._config.model_copy(update={"gradient_steps": steps})
+        learner.update(positions, 0.0, np.random.default_rng(2))
         played.append(learner.average.copy())
         ends.append(learner.steps)
     shares = np.diff((np.array(ends) / ends[-1]) ** (power + 1))
@@ -190,5 +191,5 @@ def test_what_is_trained_is_a_mean_of_what_played(learner, positions, name):
 def test_a_target_that_is_no_number_stops_with_the_batch(learner, positions):
     positions.targets[:] = np.nan
     with pytest.raises(DivergenceError) as caught:
-        learner.update(positions, 4, 0.0, np.random.default_rng(2))
+        learner.update(positions, 0.0, np.random.default_rng(2))
     assert set(caught.value.batch) == {"states", "targets"}
