@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import deque
-from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -15,10 +13,8 @@ from patchwork_env.learning.algorithms.common.state import (
     as_tensors,
     join,
     load_optimizer_state,
-    load_window,
     optimizer_state,
     split,
-    window_state,
 )
 
 
@@ -78,41 +74,6 @@ def test_states_are_values_and_tensors():
 def test_a_tensor_without_a_place_is_refused(path):
     with pytest.raises((KeyError, TypeError)):
         join({"a": [], "f": 2.5, "h": None}, {path: torch.ones(1)})
-
-
-class Batch(NamedTuple):
-    states: np.ndarray
-    targets: np.ndarray
-
-
-RECORD = np.dtype([("a", "u1"), ("b", "<i2")])
-EMPTY = Batch(np.empty(0, RECORD), np.empty((0, 2), np.float16))
-FULL = Batch(np.array([(1, 2), (3, -4), (5, 6)], RECORD), np.arange(6, dtype=np.float16).reshape(3, 2))
-
-
-def test_a_window_is_saved_with_records_and_numbers_of_any_type():
-    window, other, checked = deque([FULL, EMPTY], maxlen=3), deque([EMPTY], maxlen=3), []
-    load_window(other, window_state(window), EMPTY, checked.append)
-    assert len(other) == len(checked) == 2
-    for batch, loaded in zip(window, other, strict=True):
-        for array, own in zip(batch, loaded, strict=True):
-            assert array.dtype == own.dtype
-            np.testing.assert_array_equal(array, own)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"states": torch.zeros(5, dtype=torch.uint8)},
-        {"targets": torch.zeros(3, 2)},
-        {"targets": torch.zeros(3, 3, dtype=torch.float16)},
-        {"targets": torch.zeros((), dtype=torch.float16)},
-    ],
-)
-def test_a_window_of_other_types_is_refused(change):
-    state = {"0": window_state(deque([FULL]))["0"] | change}
-    with pytest.raises(ValueError, match=r"array|size"):
-        load_window(deque(maxlen=3), state, EMPTY, lambda batch: None)
 
 
 def test_arrays_come_back():

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+import torch
 
 from patchwork_env import agents
 from patchwork_env.agents.compiled import arrays_of
@@ -93,6 +94,24 @@ def test_records_that_no_game_reaches_are_refused_before_compiled_code_reads_the
     state["window"]["0"]["states"][:] = 255
     with pytest.raises(ValueError, match="state"):
         other.load_state_dict(state)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"states": torch.zeros(5, dtype=torch.uint8)},
+        {"targets": torch.zeros(3, 2)},
+        {"targets": torch.zeros(3, dtype=torch.float16)},
+        {"targets": torch.zeros(())},
+    ],
+)
+def test_a_window_of_other_types_is_refused(config, change):
+    trainer = make_trainer(load_config(config))
+    trainer.step()
+    state = trainer.state_dict()
+    state["window"]["0"] |= change
+    with pytest.raises(ValueError, match=r"array|size"):
+        trainer.load_state_dict(state)
 
 
 def test_a_target_for_every_position(config):
