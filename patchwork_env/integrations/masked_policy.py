@@ -21,13 +21,7 @@ IMPOSSIBLE = float(torch.finfo(torch.float32).min)
 
 
 class Evaluated(NamedTuple):
-    """The output of a network for ``n`` observations with ``total`` legal actions.
-
-    Attributes:
-        rows: int64 ``(total,)``, the index of each legal action's observation, ascending.
-        actions: int64 ``(total,)``, the legal actions, ascending within a row.
-        output: The log-probabilities ``(total,)`` of these actions, and the entropies and values ``(n,)``.
-    """
+    """The output of a network for ``n`` observations with ``total`` legal actions, ascending within a row."""
 
     rows: Tensor
     actions: Tensor
@@ -50,30 +44,19 @@ class Evaluated(NamedTuple):
 
 
 def evaluate(network: PolicyNetwork, observations: Tensor, masks: Tensor) -> Evaluated:
-    """Asks a network about observations ``(n, size)`` of the players to move.
-
-    The masks ``(n, actions)`` are not 0 for the legal actions; a row may have none.
-    """
+    """Asks a network about observations ``(n, size)``; masks ``(n, actions)`` are not 0 for legal actions."""
     rows, actions = legal_actions(masks)
     return Evaluated(rows, actions, network(Inputs(observations, rows, actions)))
 
 
 def draw(evaluated: Evaluated) -> Tensor:
-    """Draws a legal action for each observation, int64 ``(n,)``, by PyTorch's random numbers.
-
-    Raises:
-        ValueError: An observation has no legal action.
-    """
+    """Draws a legal action for each observation, int64 ``(n,)``, by PyTorch's random numbers."""
     uniforms = torch.rand(len(evaluated.output.values), dtype=torch.float64).numpy()
     return _listed(evaluated, ragged.sample(*_lists(evaluated), uniforms))
 
 
 def likeliest(network: PolicyNetwork, evaluated: Evaluated) -> Tensor:
-    """The action that an agent with the network plays for each observation, int64 ``(n,)``.
-
-    Raises:
-        ValueError: An observation has no legal action.
-    """
+    """The action that an agent with the network plays for each observation, int64 ``(n,)``."""
     counts, log_probabilities = _lists(evaluated)
     kinds = network.kinds_of(evaluated.actions.cpu().numpy())
     return _listed(evaluated, ragged.most_probable(counts, kinds, log_probabilities, network.num_kinds))
@@ -104,11 +87,7 @@ def legal_actions(masks: Tensor) -> tuple[Tensor, Tensor]:
 def check_learned(
     network: nn.Module, losses: dict[str, float], batch: Mapping[str, npt.NDArray[Any]] | None = None
 ) -> None:
-    """Checks what came out of an iteration: ``losses/loss``, a gradient's norm if there is one, and weights.
-
-    Raises:
-        DivergenceError: One of them is not finite; the error holds the losses and the batch.
-    """
+    """Raises DivergenceError, with losses and batch, if the loss, its gradient or a weight is not finite."""
     weights = sum(float(parameter.detach().sum()) for parameter in network.parameters())
     if not math.isfinite(losses["losses/loss"] + losses.get("losses/gradient_norm", 0) + weights):
         told = f"training diverged: the sum of the weights is {weights:.4g} ({listed(losses)})"

@@ -41,13 +41,7 @@ def past_self(slot: int) -> str:
 
 
 class Seats(NamedTuple):
-    """Who sits where in a game.
-
-    Attributes:
-        slot: The slot of the past self; -1 in games without one.
-        seat: The learner's seat in a game with a past self, which has all other seats.
-        snapshot: The number of the past self; -1 in games without one.
-    """
+    """Who sits where: the learner has one ``seat``, the past self all others; -1 without one."""
 
     slot: int
     seat: int
@@ -74,8 +68,7 @@ def allotted(
 ) -> dict[int, int]:
     """The snapshots, by slot, that are drawn or whose games, in the slots that are busy, have not ended.
 
-    ``slots`` has the snapshots so far, ``number`` is that of all slots. A snapshot that is drawn but for
-    which no slot is free is left out.
+    A snapshot that is drawn but for which none of the ``number`` slots is free is left out.
     """
     kept = {slot: snapshot for slot, snapshot in slots.items() if slot in busy or snapshot in drawn}
     free = [slot for slot in range(number) if slot not in kept and slot not in busy]
@@ -143,10 +136,7 @@ def slots_in_play(env_runner: Any) -> set[int]:
 def set_opponents(
     weights: Mapping[int, Mapping[str, Tensor]], opponents: Sequence[tuple[int, int]]
 ) -> Callable[[Any], None]:
-    """A function that gives an env runner the weights of its past selves, by slot, from the object store.
-
-    ``opponents`` are the slots and numbers of the past selves that games begin against.
-    """
+    """A function that gives an env runner the weights of past selves, by slot, and those to play."""
     reference = ray.put(dict(weights))
 
     def work(env_runner: Any) -> None:
@@ -173,14 +163,7 @@ def set_salt(seed: int, salt: int) -> Callable[[Any], None]:
 
 
 class Finished(NamedTuple):
-    """A game that has ended.
-
-    Attributes:
-        seats: Who sat where.
-        state: The bytes of the last state record.
-        turns: The number of turns of all players.
-        won: The share of the win of the learner's seat: one half if it is shared with others.
-    """
+    """A game that has ended: its last record, its turns, and the share of the win of the learner's seat."""
 
     seats: Seats
     state: bytes

@@ -24,12 +24,8 @@ Batch = dict[str, Any]
 class ChosenActions(Distribution):
     """The distribution of a policy that has chosen its actions: a summary instead of thousands of logits.
 
-    RLlib keeps the inputs of the distribution of every step. Here these are two numbers a step, not one for
-    each of up to 16,394 actions, of which a few percent are legal.
-
-    Args:
-        summaries: The log-probability of the action that was chosen and the entropy in nats, float32
-            ``(n, 2)``.
+    RLlib keeps the inputs of the distribution of every step. Here these are two numbers, the log-probability
+    of the chosen action and the entropy in nats, and not one for each of up to 16,394 actions.
     """
 
     def __init__(self, summaries: Tensor) -> None:
@@ -54,10 +50,7 @@ class ChosenActions(Distribution):
         return self._entropies
 
     def kl(self, other: ChosenActions, **_: Any) -> Tensor:
-        """Unbiased estimates ``(n,)`` of the divergence from ``other``, from the actions that were chosen.
-
-        They are ``r - 1 - log r``, with the ratio r of the other's probability to this one's (Schulman 2020).
-        """
+        """Unbiased estimates ``(n,)`` of the divergence from ``other``, ``r - 1 - log r`` (Schulman 2020)."""
         log_ratio = other._log_probabilities - self._log_probabilities
         return log_ratio.exp() - 1 - log_ratio
 
@@ -69,16 +62,11 @@ class ChosenActions(Distribution):
 
 
 class PolicyModule(TorchRLModule, ValueFunctionAPI):
-    """Policy and value of the player to move, of either game.
+    """Policy and value of the player to move, of either game, for the observations of ``GameMultiAgentEnv``.
 
-    Its observations are those of ``GameMultiAgentEnv``. It scores only the legal actions and draws from these
-    itself, so that no other action can be drawn or has a gradient. The values, which are computed along with
-    the policy, go to the loss as what RLlib calls embeddings.
-
-    Its ``model_config`` holds the name of the ``game`` and the sizes of the ``network``.
-
-    Attributes:
-        network: The policy; the module has no weights besides.
+    It scores only the legal actions and draws from these itself, so that no other action can be drawn or has
+    a gradient. The values, which are computed along with the policy, go to the loss as what RLlib calls
+    embeddings. Its ``model_config`` holds the name of the ``game`` and the sizes of the ``network``.
     """
 
     network: PolicyNetwork
@@ -109,12 +97,7 @@ class PolicyModule(TorchRLModule, ValueFunctionAPI):
             return _choice(evaluated, likeliest(self.network, evaluated))
 
     def compute_values(self, batch: Batch, embeddings: Tensor | None = None) -> Tensor:
-        """The returns ``(n,)`` that the players to move expect.
-
-        Args:
-            batch: The batch with the observations; not read if ``embeddings`` are given.
-            embeddings: The values, if the forward pass has computed them already.
-        """
+        """The returns ``(n,)`` that the players to move expect: the embeddings, if there are any."""
         if embeddings is not None:
             return embeddings
         with torch.no_grad():  # these are for advantages: the loss gets the values of the forward pass

@@ -62,20 +62,9 @@ _Found = TypeVar("_Found")
 class RllibTrainer(Trainer):
     """Lets RLlib's PPO learn, one iteration after the other.
 
-    Steps are the turns of all games, also those that past selves played.
-
-    Unlike other trainers, one that was restored does not equal one that never stopped: it begins new games,
-    and RLlib new random numbers, both from the seed and the iteration.
-
-    The trainer connects to Ray, and :meth:`close` ends the connection.
-
-    Attributes:
-        network: The policy that learns; its weights are those of RLlib's learner.
-
-    Raises:
-        ConfigError: The configuration cannot be run.
-        ConnectionError: There is no cluster at the address.
-        ModuleNotFoundError: Ray is not installed.
+    Steps are the turns of all games, also those that past selves played. Unlike other trainers, one that was
+    restored does not equal one that never stopped: it begins new games, and RLlib new random numbers, both
+    from the seed and the iteration. The trainer connects to Ray, and :meth:`close` ends the connection.
     """
 
     config: RllibPpoConfig
@@ -110,7 +99,7 @@ class RllibTrainer(Trainer):
         return network
 
     def step(self) -> dict[str, float]:
-        """One batch of turns and the learning from it; see :meth:`Trainer.step`."""
+        """One batch of turns and the learning from it."""
         began = time.perf_counter()
         self._deal_opponents()
         self._set_schedules()
@@ -127,11 +116,7 @@ class RllibTrainer(Trainer):
         return metrics | losses | share | self._count_iteration(turns, began)
 
     def _train(self) -> dict[str, Any]:
-        """RLlib's report on an iteration in which it has learned.
-
-        Raises:
-            NoWorkersError: There was no worker for ``cluster.patience`` seconds.
-        """
+        """RLlib's report on an iteration in which it has learned; waits for workers with patience."""
         patience = self.config.cluster.patience
         began = time.monotonic()
         while True:
@@ -171,11 +156,7 @@ class RllibTrainer(Trainer):
         return optimizer
 
     def _losses(self, learned: dict[str, Any]) -> dict[str, float]:
-        """The losses of the last minibatch, as RLlib reports them.
-
-        Raises:
-            DivergenceError: A loss or a weight is not finite.
-        """
+        """The losses of the last minibatch; DivergenceError if one or a weight is not finite."""
         losses = {f"losses/{name}": float(learned[theirs]) for theirs, name in _LOSSES.items()}
         if self.config.rllib_ppo.kl_coefficient > 0:
             losses["losses/kl"] = float(learned["mean_kl_loss"])
@@ -212,11 +193,9 @@ class RllibTrainer(Trainer):
         return PolicyAgent(self.network, f"step {self.steps}")
 
     def write_policy(self, folder: Path) -> None:
-        """See :meth:`Trainer.write_policy`."""
         write_policy(folder, self.network, self.policy_info())
 
     def state_dict(self) -> State:
-        """See :meth:`Trainer.state_dict`."""
         return super().state_dict() | {
             "network": self.network.state_dict(),
             "optimizer": optimizer_state(self._optimizer),
@@ -310,11 +289,7 @@ def env_config(config: RllibPpoConfig) -> dict[str, Any]:
 
 
 def _initial_network(config: RllibPpoConfig) -> PolicyNetwork:
-    """The network that a run begins with: that of ``initial_policy``, or one with random weights.
-
-    Raises:
-        ConfigError: The policy cannot be read, or is of another kind or of other sizes.
-    """
+    """The network that a run begins with: that of ``initial_policy``, or one with random weights."""
     sizes, spec = NetworkConfig(**config.network.model_dump()), config.rllib_ppo.initial_policy
     if spec is None:
         return network_class(config.game)(sizes)

@@ -82,14 +82,7 @@ def snapshot_of(model: Any) -> nn.Module:
 
 
 class Normalization(nn.Module):
-    """What ``VecNormalize`` makes of observations, with its present statistics; copies keep theirs.
-
-    Args:
-        env: The ``VecNormalize``.
-
-    Attributes:
-        statistics: The means and variances of flat observations, or of each of the named ones.
-    """
+    """What ``VecNormalize`` makes of observations, with its present statistics; copies keep theirs."""
 
     def __init__(self, env: VecNormalize) -> None:
         super().__init__()
@@ -126,15 +119,8 @@ class NormalizedPolicy(nn.Module):
 class MaskablePolicyAgent(SamplingAgent):
     """Plays the present weights of any policy of MaskablePPO, also while it learns.
 
-    For the other arguments see :class:`~patchwork_env.agents.base.SamplingAgent`; unless it samples, it plays
-    the most probable action.
-
-    Args:
-        policy: The policy, for flat observations or for named tensors.
-        normalize: What the policy's observations go through, with its present statistics; or None.
-
-    Raises:
-        ValueError: The policy's spaces are those of no game.
+    ``normalize`` is what the policy's observations go through. Unless it samples, it plays the most probable
+    action. Spaces that are those of no game are a ValueError.
     """
 
     def __init__(
@@ -181,11 +167,7 @@ def _forget_gradients(policy: Any) -> None:
 
 
 def _normalization_of(model: BaseAlgorithm) -> Normalization | None:
-    """What changes the observations of a model; None if nothing does.
-
-    Raises:
-        ValueError: Something changes them that cannot be applied here.
-    """
+    """What changes the observations of a model, or None; ValueError if it cannot be applied here."""
     env, normalize = model.get_env(), model.get_vec_normalize_env()
     _check_wrappers(env)
     if isinstance(model.policy, PatchworkPolicy):  # it learns from no observations that were changed

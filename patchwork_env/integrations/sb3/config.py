@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from patchwork_env.games import NMBR9
-from patchwork_env.learning.algorithms.ppo.config import PpoLearning, PpoRun
+from patchwork_env.learning.algorithms.ppo.config import PpoRun, RolloutLearning
 from patchwork_env.learning.config.keys import (
     BYTES_OF_LEARNING,
     BYTES_OF_MASK,
@@ -26,7 +26,7 @@ from patchwork_env.learning.config.keys import (
 )
 
 
-class MaskablePpo(PpoLearning):
+class MaskablePpo(RolloutLearning):
     """MaskablePPO of sb3-contrib; every game has one learner and one opponent.
 
     In ``fixed_fraction`` of the games the opponent is one of the agents ``fixed_opponents``, in the games of
@@ -79,17 +79,13 @@ class MaskablePpoConfig(PpoRun):
     maskable_ppo: MaskablePpo = MaskablePpo()
 
     @model_validator(mode="after")
-    def _check_solo(self) -> MaskablePpoConfig:
+    def _check_opponents(self) -> MaskablePpoConfig:
         policy, opponents = self.maskable_ppo.policy, list(self.maskable_ppo.fixed_opponents)
         if self.game == NMBR9 and (policy == "mlp" or opponents):
             raise ValueError(
                 f"maskable_ppo.policy is {policy} and fixed_opponents {opponents}; "
                 "NMBR 9 is learned by 'network', without opponents"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _check_shares(self) -> MaskablePpoConfig:
         fixed, past = self.maskable_ppo.fixed_fraction, self.league.fraction
         if fixed + past > 1:
             raise ValueError(

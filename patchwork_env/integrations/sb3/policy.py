@@ -79,7 +79,6 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
         )
 
     def _build(self, lr_schedule: Any) -> None:
-        """Makes the network and the optimizer."""
         self.network = self._new_network()
         self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)  # type: ignore[call-arg]
 
@@ -92,15 +91,11 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
         return network_class(self._game)(config)
 
     def get_extra_state(self) -> dict[str, Any]:
-        """What a file of weights must tell so that it can be played without the code that wrote it."""
+        """What a file of weights must hold so that it can be played without the code that wrote it."""
         return {"game": self._game, "network": asdict(self.network.config)}
 
     def set_extra_state(self, state: Any) -> None:
-        """Weights of another network are refused.
-
-        Raises:
-            ValueError: The weights are not for this network.
-        """
+        """Refuses the weights of another network."""
         if state != self.get_extra_state():
             raise ValueError(f"the weights are those of {short_repr(state)}, not of {self.get_extra_state()}")
 
@@ -117,8 +112,7 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
     ) -> tuple[Tensor, Tensor, Tensor | None]:
         """Values ``(n, 1)``, log-probabilities ``(n,)`` of legal actions, and entropies ``(n,)``.
 
-        Raises:
-            DivergenceError: One of them is not finite, so that the loss would not be finite either.
+        Numbers that are not finite, with which the loss would not be either, are a DivergenceError.
         """
 
         def work(obs: Tensor, actions: Tensor, masks: Tensor) -> tuple[Tensor, ...]:
@@ -232,21 +226,14 @@ class BoolMaskBuffer(MaskableRolloutBuffer):
 
 
 def are_within(space: Any, seen: Any) -> bool:
-    """Whether a batch of flat or named observations is within the bounds of their space.
-
-    What ``VecNormalize`` makes of observations is not: some numbers are less than their mean, which is 0.
-    """
+    """Whether flat or named observations are within their space; those of ``VecNormalize`` are below 0."""
     if isinstance(space, Dict):
         return all(are_within(part, seen[name]) for name, part in space.items())
     return bool(np.all((space.low <= seen) & (seen <= space.high)))
 
 
 def game_of(observation_space: Space[Any], action_space: Space[Any], named: bool = False) -> str:
-    """The name of the game that has these spaces, with observations as vectors or as ``named`` tensors.
-
-    Raises:
-        ValueError: There is none.
-    """
+    """The name of the game that has these spaces, with observations as vectors or as ``named`` tensors."""
     for game in GAMES:
         spaces = GameSpaces(rules_of(game))
         if observation_space == spaces.observation_space(named) and action_space == spaces.action_space():

@@ -91,22 +91,14 @@ class SelfPlayCallback(BaseCallback):
         return {**self.pool.state_dict(), "rollouts": self._rollouts}
 
     def load_state_dict(self, state: State, model: Any) -> None:
-        """Goes on with the league of a :meth:`state_dict`; the policy of ``model`` is like those in it.
-
-        Raises:
-            KeyError, TypeError, ValueError, RuntimeError: The state does not fit; nothing has changed.
-        """
+        """Goes on with the league of a :meth:`state_dict`; the policy of ``model`` is like those in it."""
         pool: SnapshotPool[nn.Module] = SnapshotPool(self.league)
         pool.load_state_dict(state, snapshot_of(model))
         self._rollouts = check_between(state["rollouts"], 0, MOST, "the number of rollouts")
         self.pool = pool
 
     def save_league(self, path: str | os.PathLike[str]) -> None:
-        """Writes the past selves and the results against them, in the format safetensors.
-
-        Raises:
-            StorageError: The file cannot be written.
-        """
+        """Writes the past selves and the results against them, in the format safetensors."""
         values, tensors = split(self.state_dict())
         own = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
         write_bytes(Path(path), safetensors.torch.save(own, {_LEAGUE: json.dumps(values)}))
@@ -184,10 +176,7 @@ class SelfPlayCallback(BaseCallback):
         self._games.set_opponents(opponents, numbers, at_once=at_once)
 
     def _in_turn(self, count: int, first: int, choices: int) -> npt.NDArray[np.int64]:
-        """The opponents of ``count`` games, ``choices`` of them from ``first`` on, each from all seats.
-
-        Without any choice it is the present self.
-        """
+        """The opponents of ``count`` games: ``choices`` from ``first`` on, or the present self."""
         if choices == 0:
             return np.full(count, _PRESENT_SELF)
         return first + np.arange(count) // self._games.num_players % choices

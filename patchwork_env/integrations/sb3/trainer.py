@@ -22,7 +22,6 @@ from patchwork_env.agents.patchwork import mlp
 from patchwork_env.agents.patchwork.mlp import ACTIVATIONS, MlpConfig, MlpNetwork
 from patchwork_env.agents.policy import write_policy
 from patchwork_env.core.checks import check_between
-from patchwork_env.core.game import Rules
 from patchwork_env.errors import ConfigError, DivergenceError
 from patchwork_env.integrations.masked_policy import check_learned
 from patchwork_env.integrations.sb3.agents import as_agent
@@ -64,13 +63,8 @@ class MaskablePpoTrainer(Trainer):
 
     Steps are the turns of all games, also those of opponents and those without a choice; MaskablePPO itself
     counts the learner's decisions (``model.num_timesteps``). It draws from PyTorch's and NumPy's global
-    random numbers, whose states here are those of the run alone.
-
-    Attributes:
-        env: The games.
-        model: The algorithm.
-        network: The present policy; its weights are those of ``model``.
-        self_play: Who plays against the learner; None where it plays alone.
+    random numbers, whose states here are those of the run alone. ``self_play`` is None where the learner
+    plays alone.
     """
 
     config: MaskablePpoConfig
@@ -87,61 +81,60 @@ class MaskablePpoTrainer(Trainer):
         self.env.first_opponents = [_load_fixed(spec) for spec in settings.fixed_opponents]
         self._watch = _Watch()
         self._callbacks: list[BaseCallback] = [self._watch]
-        self._random_state = _seeded_state(config.seed)
+        self._random_state = _get_random_state()
         with self._own_random_numbers():
-            self.model = self._make_model()
+            torch.manual_seed(config.seed)
+            np.random.seed(np.random.SeedSequence(config.seed).generate_state(4))  # noqa: NPY002
+            self.model = self._new_model()
             self.network = cast(PatchworkPolicy, self.model.policy).network
-            self.self_play = None if config.is_solo else self._begin_self_play()
+            self.self_play: SelfPlayCallback | None = None
+            if not config.is_solo:
+                self.self_play = _SelfPlay(
+                    fixed_fraction=settings.fixed_fraction, seed=config.seed, **config.league.model_dump()
+                )
+                self.self_play.init_callback(self.model)
+                self.self_play.choose_opponents()
+                self._callbacks.insert(0, self.self_play)
             self.model.learn(0)  # begins the games
 
-    def _begin_self_play(self) -> SelfPlayCallback:
-        share, league = self.config.maskable_ppo.fixed_fraction, self.config.league.model_dump()
-        self_play = _SelfPlay(fixed_fraction=share, seed=self.config.seed, **league)
-        self_play.init_callback(self.model)
-        self_play.choose_opponents()
-        self._callbacks.insert(0, self_play)
-        return self_play
-
-    @property
-    def _has_network(self) -> bool:
-        """Whether the policy is the network that is shaped after the game."""
-        return self.config.maskable_ppo.policy == "network"
-
-    def _make_model(self) -> MaskablePPO:
-        settings = self.config.maskable_ppo
-        network: Any = self.config.network if self._has_network else MlpConfig(settings.net_arch)
-        sizes = network.model_dump() if self._has_network else vars(network)
-        model = MaskablePPO(
-            PatchworkPolicy if self._has_network else LegalMlpPolicy,
+    def _new_model(self) -> MaskablePPO:
+        settings, has_network = self.config.maskable_ppo, self.config.maskable_ppo.policy == "network"
+        perceptrons = MlpConfig(settings.net_arch)
+        sizes = self.config.network.model_dump() if has_network else vars(perceptrons)
+        model = self._maskable_ppo(
+            PatchworkPolicy if has_network else LegalMlpPolicy,
             self.env,
             learning_rate=lambda _: settings.learning_rate.at(self.progress),
             n_steps=settings.rollout_steps,
             rollout_buffer_class=BoolMaskBuffer,
             policy_kwargs={"network": sizes, "threads": self.config.threads},
             device=self.config.device,
-            **self._arguments(),
         )
-        if not self._has_network:
-            MlpNetwork(network)  # draws random numbers, which those of runs with a seed have always followed
+        if not has_network:
+            MlpNetwork(
+                perceptrons
+            )  # draws random numbers, which those of runs with a seed have always followed
         model.set_logger(Logger(None, []))
         return model
 
-    def _arguments(self) -> dict[str, Any]:
-        """What the model that learns and the one that is written have in common."""
+    def _maskable_ppo(self, policy: Any, env: SelfPlayVecEnv, **options: Any) -> MaskablePPO:
         settings = self.config.maskable_ppo
-        return {
-            "batch_size": settings.minibatch_size,
-            "n_epochs": settings.epochs,
-            "gamma": settings.gamma,
-            "gae_lambda": settings.gae_lambda,
-            "clip_range": settings.clip_range,
-            "vf_coef": settings.value_coefficient,
-            "max_grad_norm": settings.max_gradient_norm,
-            "target_kl": settings.target_kl,
-        }
+        return MaskablePPO(
+            policy,
+            env,
+            batch_size=settings.minibatch_size,
+            n_epochs=settings.epochs,
+            gamma=settings.gamma,
+            gae_lambda=settings.gae_lambda,
+            clip_range=settings.clip_range,
+            vf_coef=settings.value_coefficient,
+            max_grad_norm=settings.max_gradient_norm,
+            target_kl=settings.target_kl,
+            **options,
+        )
 
     def step(self) -> dict[str, float]:
-        """One rollout and the learning from it; see :meth:`Trainer.step`."""
+        """One rollout and the learning from it."""
         model, began, turns = self.model, time.perf_counter(), self.env.turns
         model.ent_coef = self.config.maskable_ppo.entropy_coefficient.at(self.progress)
         decisions = model.n_steps * model.n_envs
@@ -156,16 +149,16 @@ class MaskablePpoTrainer(Trainer):
         noted = dict(model.logger.name_to_value)
         model.logger.dump()  # nowhere: it forgets the figures of this iteration
         metrics = {name: value for name, value in noted.items() if name.startswith(("games/", "league/"))}
-        metrics |= grouped("games", self._watch.statistics(self.env.rules))
+        if ended := self._watch.ended:
+            finals = np.concatenate([info["game"].state for info in ended])
+            lengths = [info["episode"]["l"] for info in ended]
+            metrics |= grouped("games", statistics_of_games(self.env.rules, finals))
+            metrics["games/decisions_per_game"] = float(np.mean(lengths))
         metrics["time/share_of_time_collecting"] = (self._watch.rollout_ended - began) / seconds
         return metrics | self._losses(noted) | self._count_iteration(self.env.turns - turns, began)
 
     def _losses(self, noted: dict[str, Any]) -> dict[str, float]:
-        """The losses, as MaskablePPO reports them.
-
-        Raises:
-            DivergenceError: A loss or a weight is not finite.
-        """
+        """The losses, as MaskablePPO reports them; DivergenceError if one or a weight is not finite."""
         losses = {f"losses/{name}": float(noted[f"train/{theirs}"]) for theirs, name in _LOSSES.items()}
         losses["losses/entropy"] *= -1
         check_learned(self.network, losses, self._rollout())
@@ -175,14 +168,11 @@ class MaskablePpoTrainer(Trainer):
         """The arrays that MaskablePPO learns from, by name."""
         return {name: getattr(self.model.rollout_buffer, name) for name in _ROLLOUT}
 
-    # --- playing and saving -------------------------------------------------------------------------------
-
     def agent(self) -> SamplingAgent:
         """Plays the likeliest moves of the present policy."""
         return as_agent(self.network, f"step {self.steps}")
 
     def write_policy(self, folder: Path) -> None:
-        """See :meth:`Trainer.write_policy`."""
         write: Any = mlp.write_policy if isinstance(self.network, MlpNetwork) else write_policy
         write(folder, self.network, self.policy_info())
 
@@ -195,33 +185,25 @@ class MaskablePpoTrainer(Trainer):
         self.portable_model().save(folder / MODEL_FILE)
 
     def portable_model(self) -> MaskablePPO:
-        """The present model for a single environment, with sb3-contrib's own buffer.
-
-        Perceptrons have sb3-contrib's own policy, too.
-        """
-        settings = self.config.maskable_ppo
-        sizes: dict[str, Any] = {"network": self.config.network.model_dump()}
-        if not self._has_network:
-            sizes = {"net_arch": list(settings.net_arch), "activation_fn": ACTIVATIONS["relu"]}
-        with _random_numbers_kept():
-            model = MaskablePPO(
-                PatchworkPolicy if self._has_network else "MlpPolicy",
+        """The present model for a single environment; perceptrons have sb3-contrib's own classes alone."""
+        settings, has_network = self.config.maskable_ppo, self.config.maskable_ppo.policy == "network"
+        sizes: dict[str, Any] = {"net_arch": list(settings.net_arch), "activation_fn": ACTIVATIONS["relu"]}
+        with torch.random.fork_rng(devices=[]):
+            model = self._maskable_ppo(
+                PatchworkPolicy if has_network else "MlpPolicy",
                 SelfPlayVecEnv(1, game=self.config.game),
                 learning_rate=settings.learning_rate.at(self.progress),
                 ent_coef=settings.entropy_coefficient.at(self.progress),
-                policy_kwargs=sizes,
+                policy_kwargs={"network": self.config.network.model_dump()} if has_network else sizes,
                 device="cpu",
-                **self._arguments(),
             )
         policy: Any = model.policy
-        network = policy.network if self._has_network else policy
-        network.load_state_dict(self.network.state_dict())
+        (policy.network if has_network else policy).load_state_dict(self.network.state_dict())
         policy.optimizer.load_state_dict(self.model.policy.optimizer.state_dict())
         model.num_timesteps = self.model.num_timesteps
         return model
 
     def state_dict(self) -> State:
-        """See :meth:`Trainer.state_dict`."""
         model = self.model
         games = self.env.save() | {"episode_starts": np.asarray(model._last_episode_starts)}
         state = super().state_dict() | {
@@ -241,7 +223,6 @@ class MaskablePpoTrainer(Trainer):
         return state
 
     def load_state_dict(self, state: State) -> None:
-        """See :meth:`Trainer.load_state_dict`."""
         super().load_state_dict(state)
         model, games = self.model, as_arrays(state["games"])
         self.network.load_state_dict(state["policy"])
@@ -254,19 +235,22 @@ class MaskablePpoTrainer(Trainer):
             self.self_play.load_state_dict(state["league"], model)
             self.self_play.load_opponent_keys(state["opponents"])
             self.self_play.random.bit_generator.state = state["random"]
-        with _random_numbers_kept():
-            _set_random_state(state["global_random"])
-            self._random_state = _get_random_state()
+        self._random_state = state["global_random"]
+        with self._own_random_numbers():  # which refuses states that are none
+            pass
         model.num_timesteps = check_between(state["timesteps"], 0, MOST, "timesteps")
         model._n_updates = check_between(state["updates"], 0, MOST, "updates")
 
     @contextmanager
     def _own_random_numbers(self) -> Iterator[None]:
-        """Within the block the global random numbers are those of the run, as if nobody else drew any."""
-        with _random_numbers_kept():
+        """Makes the global random numbers those of the run, and after the block those of before."""
+        others = _get_random_state()
+        try:
             _set_random_state(self._random_state)
             yield
             self._random_state = _get_random_state()
+        finally:
+            _set_random_state(others)
 
 
 def _load_fixed(spec: str) -> Agent:
@@ -288,36 +272,18 @@ class _Watch(BaseCallback):
 
     def __init__(self) -> None:
         super().__init__()
-        self._ended: list[Info] = []
+        self.ended: list[Info] = []
         self.rollout_ended = 0.0
 
     def _on_rollout_start(self) -> None:
-        self._ended.clear()
+        self.ended.clear()
 
     def _on_step(self) -> bool:
-        self._ended += [info for info in self.locals["infos"] if info]
+        self.ended += [info for info in self.locals["infos"] if info]
         return True
 
     def _on_rollout_end(self) -> None:
         self.rollout_ended = time.perf_counter()
-
-    def statistics(self, rules: Rules) -> dict[str, float]:
-        """Figures of the games that ended in the last rollout."""
-        if not self._ended:
-            return {}
-        finals = np.concatenate([info["game"].state for info in self._ended])
-        lengths = [info["episode"]["l"] for info in self._ended]
-        return statistics_of_games(rules, finals) | {"decisions_per_game": float(np.mean(lengths))}
-
-
-# --- global random numbers --------------------------------------------------------------------------------
-
-
-def _seeded_state(seed: int) -> State:
-    with _random_numbers_kept():
-        torch.manual_seed(seed)
-        np.random.seed(np.random.SeedSequence(seed).generate_state(4))  # noqa: NPY002
-        return _get_random_state()
 
 
 def _get_random_state() -> State:
@@ -331,13 +297,3 @@ def _set_random_state(state: State) -> None:
     check_between(state["numpy"]["state"]["pos"], 0, _NUMPY_WORDS, "pos")  # NumPy itself does not
     torch.set_rng_state(state["torch"])
     np.random.set_state(state["numpy"])  # noqa: NPY002
-
-
-@contextmanager
-def _random_numbers_kept() -> Iterator[None]:
-    """After the block the generators go on as if nobody had drawn from them in it."""
-    others = _get_random_state()
-    try:
-        yield
-    finally:
-        _set_random_state(others)

@@ -40,36 +40,24 @@ class MaskedVecEnv(VecEnv):
     _masks: npt.NDArray[np.int8]
 
     def _attributes(self) -> dict[str, Sequence[Any]]:
-        """The values of all attributes in every environment, by name."""
         return {"render_mode": [self.render_mode] * len(self._masks), "action_masks": list(self._masks)}
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
-        """The ``render_mode``, the ``action_masks`` or what else there is of some environments.
-
-        Raises:
-            AttributeError: There is no such attribute.
-        """
+        """The ``render_mode``, the ``action_masks`` or what else there is of some environments."""
         attributes = self._attributes()
         if attr_name not in attributes:
-            raise self._no_attribute(attr_name, f"; it has {', '.join(attributes)}")
+            raise AttributeError(f"there is no attribute {attr_name!r}; there are {', '.join(attributes)}")
         return [attributes[attr_name][env] for env in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
         """Raises AttributeError: there are no attributes to set."""
-        raise self._no_attribute(attr_name, " that could be set")
+        raise AttributeError(f"there is no attribute {attr_name!r} that could be set")
 
     def env_method(self, method_name: str, *args: Any, indices: Indices = None, **kwargs: Any) -> list[Any]:
-        """``action_masks`` of some environments, int8 ``(num_actions,)`` each; a step may overwrite them.
-
-        Raises:
-            AttributeError: It is another method.
-        """
+        """``action_masks`` of some environments, int8 ``(num_actions,)`` each; a step may overwrite them."""
         if method_name != "action_masks":
-            raise self._no_attribute(method_name, "; it has action_masks")
+            raise AttributeError(f"there is no method {method_name!r}; there is 'action_masks'")
         return [self._masks[env] for env in self._get_indices(indices)]
-
-    def _no_attribute(self, name: str, ending: str) -> AttributeError:
-        return AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{ending}")
 
     def env_is_wrapped(self, wrapper_class: type, indices: Indices = None) -> list[bool]:
         """False for all."""
@@ -153,14 +141,22 @@ class SelfPlayVecEnv(MaskedVecEnv):
         known = {**rules.options, **rules.batch_options}
         self._set_up = rules.set_up(complete(options, known, own, type(self).__name__), {})
         self.num_players = self._set_up.players
-        self._weights, self._kind = _weights_and_kind(rewards, self.num_players)
+        self._weights = rewards if isinstance(rewards, Reward) else None
+        if self._weights is not None and self.num_players == 1:
+            raise ValueError("rewards weigh outcome and margin, which need 2 players; alone there is 'score'")
+        self._kind = OUTCOME if isinstance(rewards, Reward) else check_rewards(rewards, self.num_players)
         is_number = isinstance(reward_scale, int | float) and not isinstance(reward_scale, bool)
         if not is_number or not 0 < reward_scale < np.inf:
             raise ValueError(f"reward_scale is {short_repr(reward_scale)}; it must be a number above 0")
         self._scale = reward_scale
         self.states = rules.empty_states(check_num_envs(num_envs))
         self.seats = np.arange(num_envs) % self.num_players
-        self._opponents = self._new_opponents(opponent, opponent_shares)
+        self._opponents: Opponents | None = None
+        if self.num_players > 1:
+            agents = as_agents("random" if opponent is None else opponent, game=rules.name)
+            self._opponents = Opponents(num_envs, agents, shares=opponent_shares, players=self.num_players)
+        elif opponent is not None:
+            raise ValueError(f"opponent is {short_repr(opponent)}; a game for one player has none")
         self.first_opponents = self.opponents
         self._streams = seed_streams(seed, num_envs)
         self._reseed_opponents(seed)
@@ -184,14 +180,6 @@ class SelfPlayVecEnv(MaskedVecEnv):
     def opponent_numbers(self) -> npt.NDArray[np.int64]:
         """The number of the opponent in each game, int64 ``(num_envs,)``."""
         return np.zeros(len(self.states), np.int64) if self._opponents is None else self._opponents.numbers
-
-    def _new_opponents(self, given: Any, shares: Sequence[float] | None) -> Opponents | None:
-        if self.num_players == 1:
-            if given is not None:
-                raise ValueError(f"opponent is {short_repr(given)}; a game for one player has none")
-            return None
-        agents = as_agents("random" if given is None else given, game=self.rules.name)
-        return Opponents(len(self.states), agents, shares=shares, players=self.num_players)
 
     def set_opponents(
         self,
@@ -269,7 +257,6 @@ class SelfPlayVecEnv(MaskedVecEnv):
         """There is nothing to close."""
 
     def _attributes(self) -> dict[str, Sequence[Any]]:
-        """The ``render_mode``, ``seat`` and ``action_masks`` of all games."""
         return {**super()._attributes(), "seat": self.seats.tolist()}
 
     def env_is_wrapped(self, wrapper_class: type, indices: Indices = None) -> list[bool]:
@@ -321,7 +308,7 @@ class SelfPlayVecEnv(MaskedVecEnv):
 
     @contextmanager
     def _undone_by_errors(self) -> Iterator[None]:
-        """Brings games and random streams back to where they were if the block raises an error."""
+        """Brings the games back to where they were if the block raises an error."""
         arrays = (self.states, self._streams, self._lengths, self._returns, self.opponent_numbers)
         before, turns = [array.copy() for array in arrays], self.turns
         try:
@@ -340,12 +327,11 @@ class SelfPlayVecEnv(MaskedVecEnv):
         return _Step(np.zeros(games, np.float32), np.zeros(games, np.bool_), infos, self._own_scores())
 
     def _play(self, games: Games, actions: npt.NDArray[np.int64]) -> None:
-        """Plays legal actions ``(k,)`` in the ``k`` listed games."""
         loop(batches.play_listed, self.rules)(self.states, games, actions)
         self.turns += len(games)
 
     def _play_on(self, step: _Step) -> None:
-        """Plays up to the learner's next decision in every game, and begins a new game where one ends."""
+        """Plays up to the learner's next decision in every game; a new game follows where one ends."""
         while True:
             self.turns += loop(batches.play_forced, self.rules)(self.states)
             ended = list_games(batches.list_over, self.rules, self.states)
@@ -396,7 +382,6 @@ class SelfPlayVecEnv(MaskedVecEnv):
         return combine_reward(self._weights, outcomes, margins)
 
     def _own_scores(self) -> npt.NDArray[np.int16]:
-        """The learners' present scores, int16 ``(num_envs,)``."""
         scores = np.zeros((self.num_envs, 1), np.int16)
         loop(batches.write_scores, self.rules)(self.states, self._all_games, self.seats, scores)
         return scores[:, 0]
@@ -410,7 +395,7 @@ class SelfPlayVecEnv(MaskedVecEnv):
         self._returns[games] = 0
 
     def _observe(self) -> Observation:
-        """Writes observations and masks; returns a copy, as SB3 still needs the observations before."""
+        """Writes masks and observations; returns a copy of these, as SB3 still needs those before."""
         loop(batches.write_views, self.rules)(
             self.states, self._all_games, self.seats, self._masks, self._observations
         )
@@ -419,15 +404,6 @@ class SelfPlayVecEnv(MaskedVecEnv):
     def _reseed_opponents(self, seed: int | None) -> None:
         if seed is not None and self._opponents is not None:
             self._opponents.reseed(check_seed(seed))
-
-
-def _weights_and_kind(rewards: str | Reward | None, players: int) -> tuple[Reward | None, int]:
-    """The weights of outcome and margin, if these are given, and the kind of rewards."""
-    if not isinstance(rewards, Reward):
-        return None, check_rewards(rewards, players)
-    if players == 1:
-        raise ValueError("rewards weigh outcome and margin, which need 2 players; alone there is 'score'")
-    return rewards, OUTCOME
 
 
 # --- Gymnasium --------------------------------------------------------------------------------------------
@@ -469,7 +445,6 @@ class _VecEnvOfGymnasium(MaskedVecEnv):
         super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
 
     def reset(self) -> Any:
-        """Begins all episodes, after ``seed`` with new random numbers."""
         observations, infos = self._envs.reset(seed=self._seeds[0], options=self._options[0] or None)
         self._reset_seeds()
         self._reset_options()
@@ -477,26 +452,23 @@ class _VecEnvOfGymnasium(MaskedVecEnv):
         return _copied(observations)
 
     def step_async(self, actions: npt.NDArray[Any]) -> None:
-        """Takes the actions."""
         self._actions = actions
 
     def step_wait(self) -> tuple[Any, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[Info]]:
-        """Plays the actions."""
         observations, rewards, terminations, truncations, infos = self._envs.step(self._actions)
         self._masks = infos[_MASK]
         ends = terminations | truncations
-        told: list[Info] = [{} for _ in range(self.num_envs)]
+        own_infos: list[Info] = [{} for _ in range(self.num_envs)]
         for env in np.flatnonzero(ends).tolist():
             final = infos["final_info"]
-            told[env] = {
+            own_infos[env] = {
                 key: final[key][env] for key in final if not key.startswith("_") and final[f"_{key}"][env]
             }
-            told[env]["terminal_observation"] = infos["final_obs"][env]
-            told[env]["TimeLimit.truncated"] = bool(truncations[env] and not terminations[env])
-        return _copied(observations), rewards.astype(np.float32), ends, told
+            own_infos[env]["terminal_observation"] = infos["final_obs"][env]
+            own_infos[env]["TimeLimit.truncated"] = bool(truncations[env] and not terminations[env])
+        return _copied(observations), rewards.astype(np.float32), ends, own_infos
 
     def close(self) -> None:
-        """Closes the environments."""
         self._envs.close()
 
 

@@ -36,11 +36,7 @@ Workers = int | OnCluster
 
 
 def check_workers(workers: Workers) -> Workers:
-    """The workers, after a check.
-
-    Raises:
-        ValueError, TypeError: There can be no such workers; the message names the wrong value.
-    """
+    """The workers, after a check; an error names a number or an address that cannot be."""
     if not isinstance(workers, OnCluster):
         return check_between(workers, 1, MOST_PROCESSES, "workers")
     if not _ADDRESS.fullmatch(workers.address):
@@ -103,11 +99,7 @@ def add_worker_options(parser: argparse.ArgumentParser, default: int, flag: str 
 
 
 def workers_of(options: argparse.Namespace) -> Workers:
-    """The workers that the options ask for.
-
-    Raises:
-        ValueError: The number or the address is not allowed.
-    """
+    """The workers that the options ask for; ValueError if the number or the address is not allowed."""
     if options.cluster is not None:
         return check_workers(OnCluster(options.cluster, options.workers))
     return check_workers(options.default_workers if options.workers is None else options.workers)

@@ -22,11 +22,7 @@ Result = TypeVar("Result")
 
 
 def pickled(shared: Any) -> bytes:
-    """Data for several processes as bytes.
-
-    Raises:
-        ValueError: It cannot be pickled and sent to them.
-    """
+    """Data for several processes as bytes; ValueError if it cannot be sent to them."""
     try:
         return pickle.dumps(shared)
     except Exception as error:
@@ -64,12 +60,7 @@ def one_thread() -> Iterator[None]:
 def do_in_processes(
     function: Callable[[Shared, Job], Result], shared: Shared, jobs: Sequence[Job], processes: int
 ) -> Iterator[tuple[int, Result]]:
-    """Yields the index and the result of every job as it ends; see ``do_jobs``.
-
-    Raises:
-        ValueError: ``shared`` cannot be pickled, or the processes do not find its functions or classes.
-        WorkerError: A process was killed, or could not start.
-    """
+    """Yields the index and the result of every job as it ends; see ``do_jobs``."""
     with _pool(min(processes, len(jobs)), pickled((function, shared))) as pool:
         numbers = {pool.submit(_do, job): number for number, job in enumerate(jobs)}
         try:

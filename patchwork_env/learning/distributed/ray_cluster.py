@@ -34,11 +34,7 @@ _ANSWER_SECONDS = 10.0
 
 
 def load_ray(who: str = "clusters need") -> ModuleType:
-    """The module ``ray``, imported.
-
-    Raises:
-        ModuleNotFoundError: It is not installed; the message begins with ``who`` and says how to install it.
-    """
+    """The module ``ray``; if it is missing, the error begins with ``who`` and says how to install it."""
     with from_extra("ray", who):
         import ray
     return ray
@@ -48,14 +44,8 @@ def load_ray(who: str = "clusters need") -> ModuleType:
 def connected(address: str, workers: int, who: str = "clusters need") -> Iterator[Any]:
     """Connects Ray to a cluster within the block; a connection that exists already is used and kept.
 
-    Args:
-        address: The address of the cluster, see ``OnCluster``; a ``local`` one ends with the connection.
-        workers: The number of processors of a ``local`` cluster; 0 counts as 1.
-        who: What needs Ray, for the message that it is not installed.
-
-    Raises:
-        ConnectionError: There is no cluster at the address, or none that can be used from here.
-        ModuleNotFoundError: Ray is not installed.
+    A ``local`` cluster has ``workers`` processors, one at least, and ends with the connection. ``who`` needs
+    Ray, for the message that it is not installed. Where no cluster can be used, that is a ConnectionError.
     """
     ray = load_ray(who)
     if ray.is_initialized():
@@ -95,9 +85,9 @@ def _check_answer(address: str) -> None:
 class RayPool:
     """The processors of a Ray cluster, on which jobs are done as tasks.
 
-    PyTorch has one thread for each job. If the process or the node of a job is lost, another
-    one does the job, so that nodes may come and go. The object store keeps what jobs share once, and every
-    process reads it once. Jobs and results are pickled here: arrays that Ray itself transfers are read-only.
+    PyTorch has one thread for each job. If the process or the node of a job is lost, another one does the
+    job, so that nodes may come and go. The object store keeps what jobs share once, and every process reads
+    it once. Jobs and results are pickled here: arrays that Ray itself transfers are read-only.
 
     Args:
         ray: The module ``ray``, connected to a cluster.
@@ -105,10 +95,6 @@ class RayPool:
         patience: How many seconds to wait while there is no processor; None waits for ever.
         processors: The number of processors that each job takes.
         gpus: The number of GPUs that each job takes.
-
-    Attributes:
-        lost: The number of jobs that had to be repeated.
-        places: The nodes and processes that did the jobs of the last call of :meth:`imap`.
     """
 
     def __init__(
@@ -128,11 +114,7 @@ class RayPool:
         self.places: set[tuple[str, int]] = set()
 
     def wait_for_processor(self) -> None:
-        """Waits until a processor is free.
-
-        Raises:
-            NoWorkersError: None was for as long as the patience lasts.
-        """
+        """Waits until a processor is free; NoWorkersError if none was for as long as the patience lasts."""
         for _ in self.imap(_nothing, None, [None]):
             self._has_processor = True
 
@@ -141,13 +123,9 @@ class RayPool:
     ) -> Iterator[tuple[int, Result]]:
         """Yields the index and the result of every job as it ends, in any order; see ``do_jobs``.
 
-        If an error or a signal ends the iteration, all other jobs are cancelled.
-
-        Raises:
-            ValueError: ``shared`` cannot be pickled.
-            WorkerError: A job lost its process ``RETRIES + 1`` times.
-            NoWorkersError: The cluster had no processor for as long as the patience lasts.
-            PoolStoppedError: Another thread called :meth:`stop`.
+        If an error or a signal ends the iteration, all other jobs are cancelled. A job that lost its process
+        ``RETRIES + 1`` times is a WorkerError, a cluster without processors a NoWorkersError, and
+        PoolStoppedError follows a :meth:`stop`.
         """
         pickled(shared)
         with signals_wait():  # Ray loses what a signal raises within its calls

@@ -77,9 +77,9 @@ def test_mistakes():
     with pytest.raises(ValueError, match=r"it must be AutoresetMode\.SAME_STEP"):
         as_vec_env(gymnasium.make_vec(PATCHWORK, 2, "sync", opponent="greedy"))
     env = as_vec_env(make())
-    with pytest.raises(AttributeError, match="no attribute 'render'; it has action_masks"):
+    with pytest.raises(AttributeError, match="no method 'render'; there is 'action_masks'"):
         env.env_method("render")
-    with pytest.raises(AttributeError, match="object has no attribute 'game'"):
+    with pytest.raises(AttributeError, match="no attribute 'game'"):
         env.get_attr("game")
     with pytest.raises(AttributeError, match="that could be set"):
         env.set_attr("game", 1)

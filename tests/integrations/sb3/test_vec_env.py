@@ -237,7 +237,7 @@ def test_wrappers_and_helpers():
     assert env.get_attr("render_mode") == [None] * 3
     assert env.env_is_wrapped(Monitor) == [True] * 3
     assert not env.has_attr("game")
-    with pytest.raises(AttributeError, match="no attribute 'render'"):
+    with pytest.raises(AttributeError, match="no method 'render'"):
         env.env_method("render")
     with pytest.raises(AttributeError, match="'seat' that could be set"):
         env.set_attr("seat", 1)

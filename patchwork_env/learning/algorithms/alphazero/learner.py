@@ -35,9 +35,6 @@ class AlphaZeroLearner:
         """Takes steps on random minibatches, in which quilts and policies are turned by random symmetries.
 
         Returns mean losses and diagnostics; none if there are no examples.
-
-        Raises:
-            DivergenceError: The loss or its gradient is not finite.
         """
         if not len(examples.states):
             return {}

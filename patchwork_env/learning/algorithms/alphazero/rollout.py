@@ -93,11 +93,7 @@ class SearchedSelfPlay:
     def play(
         self, network: PatchworkNetwork, turns: int, random: np.random.Generator
     ) -> tuple[Examples, Ended]:
-        """Plays ``turns`` turns in every game; returns the searched decisions, and the games that ended.
-
-        Raises:
-            DivergenceError: The network's values are not finite.
-        """
+        """Plays ``turns`` turns in every game; returns the searched decisions, and the games that ended."""
         env, shape = self.env, (turns, self.env.num_envs)
         evaluator = _Evaluator(network)
         states = np.empty(shape, env.states.dtype)

@@ -46,11 +46,7 @@ _Arrays = dict[str, npt.NDArray[Any]]
 
 
 class AlphaZeroTrainer(RemoteTrainer):
-    """Trains a policy network by searched self-play.
-
-    Attributes:
-        network: The policy and value that learn.
-    """
+    """Trains a policy network by searched self-play."""
 
     config: AlphaZeroConfig
     no_examples = NO_EXAMPLES

@@ -151,9 +151,6 @@ class SnapshotPool(Generic[Policy]):
         """Brings an empty pool to the state of another one; ``like`` is a policy of the same kind and sizes.
 
         Snapshots for which the configuration has no place leave the pool, the oldest ones first.
-
-        Raises:
-            KeyError, TypeError, ValueError, RuntimeError: The state does not fit.
         """
         self._added = check_between(state["added"], 0, MOST, "the number of snapshots")
         self._draws = check_between(state["draws"], 0, MOST, "the number of draws")

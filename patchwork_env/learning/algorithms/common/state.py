@@ -36,11 +36,7 @@ def split(state: State) -> tuple[State, dict[str, Tensor]]:
 
 
 def join(values: State, tensors: Mapping[str, Tensor]) -> State:
-    """Puts tensors back into the values, which :func:`split` has parted; returns the values.
-
-    Raises:
-        KeyError, TypeError: A tensor has no place in the values.
-    """
+    """Puts tensors back into values; KeyError or TypeError if one has no place there."""
     for path, tensor in tensors.items():
         *outer, name = path.split("/")
         place = values
@@ -71,10 +67,7 @@ def optimizer_state(optimizer: torch.optim.Optimizer) -> State:
 def load_optimizer_state(optimizer: torch.optim.Optimizer, state: State) -> None:
     """Brings an optimizer to an :func:`optimizer_state`; its rates and other settings stay its own.
 
-    Raises:
-        ValueError: A tensor belongs to no parameter, is missing, or has another shape than its parameter; or
-            a number of steps is none, with which Adam would divide by zero or overflow. PyTorch itself does
-            not check.
+    Shapes and numbers of steps are checked, as PyTorch does not, and Adam would divide by zero or overflow.
     """
     parameters = {
         str(number): parameter

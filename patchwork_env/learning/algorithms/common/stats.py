@@ -19,12 +19,7 @@ class GameStats(Protocol):
     """Counts what happens in a batch of games, from the first turn of each to its last."""
 
     def count(self, states: States, actions: npt.NDArray[np.int64]) -> dict[str, float]:
-        """Counts the next turns; returns mean figures of the games that end with them, if there are any.
-
-        Args:
-            states: ``(T, num_games)`` records before each turn. A new game follows where one ends.
-            actions: ``(T, num_games)`` actions of these turns.
-        """
+        """Counts the next turns, ``(T, num_games)``; mean figures of the games that end, if there are any."""
 
     def save(self) -> dict[str, npt.NDArray[Any]]:
         """A copy of the counts of the games in progress, for :meth:`restore`."""

@@ -20,14 +20,8 @@ class Trainer(ABC):
     """One training run in memory.
 
     All randomness comes from ``config.seed``: on a CPU two trainers with the same configuration and number of
-    threads are equal to the bit, also if one of them was saved and restored.
-
-    Attributes:
-        config: The configuration of the run.
-        steps: The number of turns so far, over all games.
-        iteration: The number of iterations so far.
-        seconds: How long these iterations took, in seconds.
-        steps_per_iteration: The number of turns of all games in the last iteration.
+    threads are equal to the bit, also if one of them was saved and restored. ``steps`` and
+    ``steps_per_iteration`` are turns over all games, so far and in the last iteration.
     """
 
     def __init__(self, config: RunConfig) -> None:
@@ -83,9 +77,8 @@ class Trainer(ABC):
     def load_state_dict(self, state: State) -> None:
         """Goes on from the state of a trainer with the same configuration, which may come from a file.
 
-        Raises:
-            KeyError, TypeError, ValueError, RuntimeError: The state does not fit; the trainer cannot be used
-                any more.
+        A state that does not fit is a KeyError, TypeError, ValueError or RuntimeError, which ends the
+        trainer's use.
         """
         self.steps = as_integer(state["steps"], "steps")
         self.iteration = check_between(state["iteration"], 0, self.steps, "iteration")

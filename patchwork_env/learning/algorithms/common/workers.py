@@ -36,11 +36,8 @@ _Batch = TypeVar("_Batch", bound=tuple[Any, ...])
 class RemoteTrainer(Trainer):
     """A trainer that learns from the last iterations, whose games its own threads play, or workers.
 
-    Attributes:
-        random: The generator of the games' seeds and of all other random numbers.
-        window: What the games of the last iterations gave to learn from: named tuples of arrays, one of which
-            is ``states``; oldest first.
-        no_examples: A named tuple of this kind without entries.
+    ``window`` has what the games of the last iterations gave to learn from, oldest first: named tuples of
+    arrays, one of which is ``states``. ``no_examples`` is such a tuple without entries.
     """
 
     config: ClusterRun
@@ -112,11 +109,7 @@ class RemoteTrainer(Trainer):
         self._remote = None
 
     def checked(self, arrays: Weights) -> Any:
-        """Examples from a file or a worker, after all checks that kernels rely on.
-
-        Raises:
-            KeyError, ValueError: These are no examples of this trainer.
-        """
+        """Examples from a file or a worker, after all checks that kernels rely on."""
         own = self.no_examples._asdict().items()
         examples = type(self.no_examples)(**{name: _like(arrays[name], array) for name, array in own})
         rules_of(self.config.game).check_many(examples.states)
@@ -142,15 +135,7 @@ class RemoteTrainer(Trainer):
 
 
 class Work(NamedTuple):
-    """What the games of an iteration depend on.
-
-    Attributes:
-        config: The configuration of the run.
-        versions: The :func:`versions` of the learner.
-        weights: The weights that play.
-        progress: The fraction of the run that is over.
-        seed: The seed of the games, from which their jobs follow.
-    """
+    """What the games of an iteration depend on; their jobs follow from the seed."""
 
     config: ClusterRun
     versions: dict[str, str]
@@ -160,10 +145,7 @@ class Work(NamedTuple):
 
 
 class RemotePlay:
-    """Has workers play the games of each iteration, and those of the next one ahead if the run asks for that.
-
-    Games that were in flight when a run stopped are played again when it goes on.
-    """
+    """Has workers play the games of each iteration, if the run asks for that ahead of the learning."""
 
     def __init__(self, trainer: RemoteTrainer, pool: RayPool) -> None:
         self._trainer, self._pool, self._cluster = trainer, pool, trainer.config.cluster
@@ -177,10 +159,8 @@ class RemotePlay:
     def play(self) -> tuple[Any, Statistics]:
         """Waits for the games of an iteration; returns what there is to learn from, and statistics.
 
-        Raises:
-            NoWorkersError: There is no worker to play them.
-            WorkerError: A job was lost too often, or a worker sent what no game can be. The next call has the
-                games played again.
+        After a WorkerError (a job was lost too often, or a worker sent what no game can be) the next call has
+        the games played again.
         """
         began = time.perf_counter()
         if self._playing is None:
@@ -259,13 +239,7 @@ class RemotePlay:
 
 @contextmanager
 def played_on_cluster(trainer: RemoteTrainer) -> Iterator[RemotePlay]:
-    """Has the cluster of the configuration play the trainer's games within the block.
-
-    Raises:
-        ConnectionError: There is no cluster.
-        NoWorkersError: None of its processors is free.
-        ModuleNotFoundError: Ray is not installed.
-    """
+    """Has the cluster of the configuration play the games within the block."""
     cluster = trainer.config.cluster
     with connected(cluster.address, cluster.workers) as ray:
         pool = RayPool(ray, cluster.workers, cluster.patience)

@@ -36,8 +36,6 @@ class PpoLearning(Section):
 
     num_envs: Fixed[Size] = 512
     """Number of games that are played side by side."""
-    rollout_steps: Size = 64
-    """Number of turns of each game in an iteration."""
     epochs: Positive = 2
     """Number of passes over the decisions of an iteration."""
     minibatch_size: Size = 1024
@@ -45,26 +43,37 @@ class PpoLearning(Section):
     learning_rate: Schedule = Schedule(start=1e-3, end=1e-4)
     """Step size of Adam."""
     entropy_coefficient: Schedule = Schedule(start=0.01, end=0.001)
-    """Weight of the policy's entropy in the loss, ``ent_coef`` of sb3-contrib; more of it explores more."""
+    """Weight of the policy's entropy in the loss, ``ent_coef`` of sb3-contrib and ``entropy_coeff`` of RLlib;
+    more of it explores more."""
     value_coefficient: NonNegative = 0.5
-    """Weight of the squared error of the value in the loss; ``vf_coef`` of sb3-contrib."""
+    """Weight of the squared error of the value in the loss; ``vf_coef`` of sb3-contrib, ``vf_loss_coeff`` of
+    RLlib."""
     clip_range: Rate = 0.2
-    """By how much the probability ratio may leave 1 before the objective is clipped."""
+    """By how much the probability ratio may leave 1 before the objective is clipped; ``clip_param`` of RLlib.
+    """
     gamma: Fraction = 1.0
     """Discount of rewards from one decision to the next decision of the same player."""
     gae_lambda: Fraction = 0.95
     """Decay of generalized advantage estimation: 1 takes the returns themselves, 0 trusts the next value."""
     max_gradient_norm: Rate = 0.5
-    """Norm to which longer gradients are shortened; ``max_grad_norm`` of sb3-contrib."""
+    """Norm to which longer gradients are shortened; ``max_grad_norm`` of sb3-contrib, ``grad_clip`` of RLlib.
+    """
     points: NonNegative = 0.0
     """Reward for each point in NMBR 9, at the moment when it is scored; 0 in Patchwork."""
+
+
+class RolloutLearning(PpoLearning):
+    """The keys of those in which every game has as many decisions or turns in an iteration."""
+
+    rollout_steps: Size = 64
+    """Number of turns of each game in an iteration."""
     target_kl: Rate | None = None
     """The learning of an iteration ends when the policy has moved by 1.5 times this KL divergence; null lets
     it always go on to the end."""
 
 
 class PpoRun(RewardedRun):
-    """A run that learns Patchwork by self-play, or NMBR 9 alone for points."""
+    """A run that learns Patchwork by self-play, or NMBR 9, alone for points."""
 
     GAMES: ClassVar[tuple[str, ...]] = (PATCHWORK, NMBR9)
 
@@ -99,7 +108,7 @@ class PpoRun(RewardedRun):
         return self
 
 
-class Ppo(PpoLearning):
+class Ppo(RolloutLearning):
     """Proximal policy optimization (Schulman et al. 2017)."""
 
     kl_coefficient: Schedule = Schedule(start=0.0, end=0.0)

@@ -36,9 +36,6 @@ class PpoLearner:
 
         Returns mean losses and diagnostics; none if the learner had no decision to make. If ``target_kl`` may
         end the learning early, ``updates`` is the number of steps of the optimizer.
-
-        Raises:
-            DivergenceError: The loss or its gradient is not finite.
         """
         if not rollout.decisions.learning.any():
             return {}

@@ -27,12 +27,7 @@ LEARNER, NEW_GAME = -1, -2
 
 
 class LeagueResults(NamedTuple):
-    """The games against past selves that ended.
-
-    Attributes:
-        wins: How many of them the learner won, by the number of the past self.
-        games: How many of them there were, by the number of the past self.
-    """
+    """How many of the games against past selves the learner won, and how many ended; by past self."""
 
     wins: dict[int, float]
     games: dict[int, float]
@@ -63,15 +58,7 @@ class Rollout:
 
 
 class Choice(NamedTuple):
-    """What policies choose in ``n`` states.
-
-    Attributes:
-        actions: int64 ``(n,)``, drawn from the policies.
-        log_probabilities: float32 ``(n,)``, the log-probabilities of the actions.
-        values: float32 ``(n,)``, the returns that the players to move expect.
-        outcomes: float32 ``(n, *outcomes_shape)``, what the first policy found behind the kinds of moves, and
-            0 where another one was asked.
-    """
+    """What policies choose in ``n`` states: actions that are drawn, and what the network says of them."""
 
     actions: npt.NDArray[np.int64]
     log_probabilities: npt.NDArray[np.float32]
@@ -86,7 +73,7 @@ def choose(
     random: np.random.Generator,
     threads: ThreadPool,
 ) -> Choice:
-    """Lets policies choose an action in each of ``n`` states, none of which is over; threads share the work.
+    """Lets policies choose an action in each of ``n`` states, none of which is over.
 
     ``asked``, int ``(n,)``, is the index of the policy that is asked about each state: mostly the first one.
     """
@@ -118,19 +105,9 @@ class SelfPlay:
     """Plays all games of a batch with the learner, the last of them against past selves.
 
     A turn with a single legal action is no decision: no policy is asked, and nothing is learned from it. A
-    game keeps its opponent from its first turn to its last, however many rollouts it takes. Neither masks nor
-    observations of the games are used; threads share the work on each turn.
-
-    Args:
-        env: The games. Of several players each gets a reward at the end, and a single one its points at once.
-        reward: The rewards of several players.
-        league_fraction: The share of the games that are played against past selves, 0 to 1.
-        threads: The threads that share the work.
-        points: The reward of a single player for each point.
-
-    Attributes:
-        stats: The counts of what happens in the games.
-        opponents: int64 ``(N,)``, the number of the past self in each game; negative in other games.
+    game keeps its opponent to its end, however many rollouts it takes. Of several players each gets
+    ``reward`` at the end, and a single one ``points`` times its points at once. Masks and observations of the
+    games are not used.
     """
 
     def __init__(
@@ -168,12 +145,8 @@ class SelfPlay:
     ) -> Rollout:
         """Plays ``turns`` turns in every game.
 
-        Args:
-            learner: The network that plays both seats, but only one in league games.
-            past_selves: The past selves that are drawn or in play, by number.
-            turns: The number of turns, at least 1.
-            random: The generator that draws the actions.
-            drawn: The past selves that league games begin against; None for all of ``past_selves``.
+        ``past_selves`` are those that are drawn or in play, by number; games begin against those ``drawn``,
+        or against any if this is None.
         """
         env, shape = self.env, (turns, self.env.num_envs)
         dealt = self._dealt(list(past_selves) if drawn is None else drawn)
@@ -227,10 +200,7 @@ class SelfPlay:
         return np.where(self._league_game >= 0, past_selves, LEARNER)
 
     def _rewards(self, winners: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:
-        """The rewards of all players for the last turn, float32 ``(N, players)``.
-
-        ``winners``, int8 ``(N,)``, are those of the games that ended with it, and -1 elsewhere.
-        """
+        """All players' rewards ``(N, players)`` for the last turn; winners are -1 where no game ended."""
         if self.players == 1:
             return np.float32(self.points) * self.env.rewards
         return rewards_of_players(self.reward, winners, self.env.final_scores)
@@ -238,15 +208,11 @@ class SelfPlay:
     def _bootstrap_values(
         self, evaluator: NetworkEvaluator, random: np.random.Generator
     ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        """What the players may expect of the ``N`` games after the rollout.
+        """Who has the next choice after the rollout, ``(N,)``; the return that this player expects; rewards.
 
         Values are trained only where there is a choice, and so they are read only there: in a copy of the
-        games, turns without a choice are played. Games that end by them have their rewards. A single player
-        has a choice of placements for every tile.
-
-        Returns:
-            uint8 ``(N,)``, who has the next choice; float32 ``(N,)``, the return that this player expects, 0
-            where the game ends before; and float32 ``(N, players)``, all players' rewards where it does.
+        games, turns without a choice are played. Games that end by them have their rewards ``(N, players)``.
+        A single player has a choice of placements for every tile.
         """
         states, going_on = self.env.states, np.arange(self.env.num_envs)
         rewards = np.zeros((len(states), self.players), np.float32)

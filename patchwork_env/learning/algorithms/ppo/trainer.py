@@ -30,11 +30,7 @@ from patchwork_env.learning.system.machine import multiplies_bfloat16
 
 
 class PpoTrainer(Trainer):
-    """Trains a policy network by self-play against the present self and past ones, or alone for points.
-
-    Attributes:
-        network: The policy that learns.
-    """
+    """Trains a policy network by self-play against the present self and past ones, or alone for points."""
 
     config: PpoConfig
 
@@ -61,7 +57,7 @@ class PpoTrainer(Trainer):
         self.random = np.random.default_rng(config.seed)
 
     def step(self) -> dict[str, float]:
-        """One rollout and the learning from it; see :meth:`Trainer.step`."""
+        """One rollout and the learning from it."""
         config, began = self.config, time.perf_counter()
         self._look_ahead_when_due()
         in_play = self.self_play.past_selves_in_play
@@ -97,11 +93,9 @@ class PpoTrainer(Trainer):
         return PolicyAgent(network, f"step {self.steps}")
 
     def write_policy(self, folder: Path) -> None:
-        """See :meth:`Trainer.write_policy`."""
         write_policy(folder, self.network, self.policy_info())
 
     def state_dict(self) -> State:
-        """See :meth:`Trainer.state_dict`."""
         return super().state_dict() | {
             "network": self.network.state_dict(),
             "optimizer": optimizer_state(self.learner.optimizer),
@@ -113,7 +107,6 @@ class PpoTrainer(Trainer):
         }
 
     def load_state_dict(self, state: State) -> None:
-        """See :meth:`Trainer.load_state_dict`."""
         super().load_state_dict(state)
         self.network.load_state_dict(state["network"])
         load_optimizer_state(self.learner.optimizer, state["optimizer"])

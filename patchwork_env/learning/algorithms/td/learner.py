@@ -36,26 +36,14 @@ _ONE_THREAD = ThreadPool()
 
 
 class Positions(NamedTuple):
-    """Positions to learn from.
-
-    Attributes:
-        states: ``(n,)`` records.
-        targets: float32 ``(n,)`` or ``(n, outputs)``, what the value of the player to move is to be.
-    """
+    """Positions to learn from, and what the value of the player to move is to be."""
 
     states: States
     targets: Floats
 
 
 class Played(NamedTuple):
-    """Some games that were played to their ends.
-
-    Attributes:
-        examples: The positions of all turns, with targets.
-        finals: ``(k,)`` records of the ends of the games without scripted players.
-        lengths: int64 ``(k,)``, the numbers of turns of these games.
-        turns: The number of turns of all games together.
-    """
+    """Games that were played to their ends; finals and lengths leave out those of scripted players."""
 
     examples: Positions
     finals: States
@@ -64,12 +52,7 @@ class Played(NamedTuple):
 
 
 class ValueGame(ABC):
-    """A game whose compiled value learns from whole games by itself; each depends on its random stream alone.
-
-    Attributes:
-        weights: The type of the record of weights.
-        no_positions: Positions without entries.
-    """
+    """What a game gives to learn its compiled value: each game depends on its random stream alone."""
 
     weights: ClassVar[np.dtype[np.void]]
     no_positions: ClassVar[Positions]
@@ -90,11 +73,8 @@ class ValueGame(ABC):
 class ValueModule(nn.Module, ABC):
     """The network of a compiled value as a PyTorch module, with a parameter for each array of its weights.
 
-    Module and record share their memory, so that a step of the optimizer changes what plays.
-
-    Attributes:
-        tables: The names of the weights that are tables, of which the network looks up rows.
-        weights: The record of the weights.
+    Module and record share their memory, so that a step of the optimizer changes what plays. ``tables`` are
+    the weights of which the network looks up rows.
     """
 
     tables: ClassVar[Collection[str]]
@@ -113,14 +93,10 @@ class ValueModule(nn.Module, ABC):
 class ValueLearner:
     """Brings a value closer to its targets, by steps of Adam.
 
-    Self-play has the average over the last steps (Polyak and Juditsky 1992), which lacks most of the noise of
-    single minibatches. The trained value can be an average over the whole run, with polynomial decay (Shamir
-    and Zhang 2013), which lacks more of the noise, but would be too old to learn from its games.
-
-    Attributes:
-        average: The moving average of the weights, a record.
-        trained: The weights of the trained value, a record.
-        steps: The number of steps taken so far.
+    Self-play has the ``average`` over the last steps (Polyak and Juditsky 1992), which lacks most of the
+    noise of single minibatches. The ``trained`` value can be an average over the whole run, with polynomial
+    decay (Shamir and Zhang 2013), which lacks more of the noise, but would be too old to learn from its
+    games.
     """
 
     def __init__(self, module: ValueModule, config: TdLearning) -> None:
@@ -134,11 +110,7 @@ class ValueLearner:
         self.optimizer = torch.optim.Adam(groups, lr=config.learning_rate.start, fused=True)
 
     def update(self, positions: Positions, progress: float, random: np.random.Generator) -> dict[str, float]:
-        """Takes steps on random minibatches of positions with targets; returns mean losses and diagnostics.
-
-        Raises:
-            DivergenceError: The loss or its gradient is not finite.
-        """
+        """Takes steps on random minibatches of positions; returns mean losses and diagnostics."""
         config, number = self._config, len(positions.states)
         size = min(config.minibatch_size, number)
 

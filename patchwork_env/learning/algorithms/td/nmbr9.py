@@ -81,16 +81,7 @@ class Nmbr9Value(ValueGame):
 
 
 class Games(NamedTuple):
-    """Games that are played by one thread, turn by turn.
-
-    Attributes:
-        streams: uint64 ``(n,)``, the random streams.
-        states: ``(n,)`` records of the games as they stand.
-        positions: ``(n, rounds)`` records before each tile.
-        gains: float32 ``(n, rounds)``, the points that each tile brought.
-        targets: float32 ``(n, rounds)``, at first the value of the best action, later the target.
-        explored: bool ``(n, rounds)``, whether another action than the best was played.
-    """
+    """Games that are played by one thread, turn by turn."""
 
     streams: Streams
     states: States
@@ -174,12 +165,7 @@ class Nmbr9ValueModule(ValueModule):
 
 
 def rows_of(states: States) -> tuple[Rows, Counts, Rows, Counts, Floats]:
-    """What the network reads of some states.
-
-    Returns:
-        The rows of windows, int32 ``(n, MAX_WINDOWS)``, and how many are used, int64 ``(n,)``; the rows of
-        features, int32 ``(n, MAX_ROWS)``, and how many are used; and the inputs, float32 ``(n, NUM_INPUTS)``.
-    """
+    """What the network reads: rows of windows and how many are used, those of features, and inputs."""
     n = len(states)
     windows, rows = np.empty((n, MAX_WINDOWS), np.int32), np.empty((n, features.MAX_ROWS), np.int32)
     window_counts, counts = np.empty(n, np.int64), np.empty(n, np.int64)

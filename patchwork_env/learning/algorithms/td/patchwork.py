@@ -111,18 +111,7 @@ class PatchworkValue(ValueGame):
 
 
 class Games(NamedTuple):
-    """Games that are played by one thread, turn by turn. Entries after the end of a game have no meaning.
-
-    Attributes:
-        streams: uint64 ``(n,)``, the random streams.
-        states: ``(n,)`` records of the games as they stand.
-        positions: ``(n, MAX_TURNS)`` records before each turn.
-        targets: float32 ``(n, MAX_TURNS, OUTPUTS)``, at first the value of the best action, later the target.
-        explored: bool ``(n, MAX_TURNS)``, whether another action than the best was played.
-        lengths: int64 ``(n,)``, the numbers of turns.
-        openings: int64 ``(n,)``, the numbers of turns that scripted players play in the opening.
-        scripted: int64 ``(n,)``, the player who is scripted to the end, or NOBODY.
-    """
+    """Games that are played by one thread, turn by turn; entries after the end of a game have no meaning."""
 
     streams: Streams
     states: States
@@ -166,11 +155,7 @@ def _play(
     exploration: float,
     temperature: float,
 ) -> None:
-    """Plays all games to their ends, with their random streams and roles.
-
-    Of each patch, ``width`` placements are tried. With probability ``exploration`` an action is drawn from a
-    softmax with the temperature. ``playout`` is the buffer of scripted players.
-    """
+    """Plays all games to their ends; ``playout`` is the buffer of scripted players."""
     states = games.states
     for i in range(len(states)):
         turn = 0
@@ -302,12 +287,7 @@ class PatchworkValueModule(ValueModule):
 
 
 def rows_of(states: States) -> tuple[Rows, Rows, Counts]:
-    """The rows that the network looks up.
-
-    Returns:
-        The rows of patterns, int32 ``(2n, NUM_WINDOWS)``; the rows of features, int32 ``(n, MAX_ROWS)``; and
-        how many of the latter are used, int64 ``(n,)``.
-    """
+    """The rows of patterns and of features that the network looks up, and how many of the latter are used."""
     n = len(states)
     quilt_rows = np.empty((NUM_PLAYERS * n, patterns.NUM_WINDOWS), np.int32)
     game_rows = np.empty((n, features.MAX_ROWS), np.int32)
