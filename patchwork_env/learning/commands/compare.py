@@ -23,7 +23,7 @@ from patchwork_env.learning.reports import comparison_tables as tables
 from patchwork_env.learning.reports import plots
 from patchwork_env.learning.reports.comparison import BY, Comparison, compare
 from patchwork_env.learning.reports.comparison_plots import FORMATS, write_figures
-from patchwork_env.learning.reports.run_results import RunResult, read_result, write_result
+from patchwork_env.learning.reports.run_results import read_result, write_result
 
 _BY_HELP = (
     "what the runs of a group have in common: name (that of the folder without a seed), configuration (apart "
@@ -57,7 +57,17 @@ def _run(options: argparse.Namespace) -> int:
         plots.check_installed()
     results = [read_result(path) for path in options.runs]
     if options.export:
-        return _export(results, options.export)
+        sources: dict[tuple[str, int], str] = {}
+        for result in results:
+            other = sources.setdefault((result.name, result.seed), result.source)
+            if other != result.source:
+                raise ValueError(
+                    f"{other} and {result.source} are both runs of {result.name} with the seed "
+                    f"{result.seed}, and would be one file: rename a folder"
+                )
+        for result in results:
+            print(write_result(result, options.export))
+        return 0
     comparison = compare(
         results,
         against=options.against,
@@ -89,17 +99,3 @@ def write_comparison(
         for name, table in csv.items():
             write_text(folder / f"{name}.csv", table.csv())
         write_figures(comparison, folder, form, has_footer=has_footer)
-
-
-def _export(results: list[RunResult], folder: Path) -> int:
-    sources: dict[tuple[str, int], str] = {}
-    for result in results:
-        other = sources.setdefault((result.name, result.seed), result.source)
-        if other != result.source:
-            raise ValueError(
-                f"{other} and {result.source} are both runs of {result.name} with the seed {result.seed}, "
-                "and would be one file: rename a folder"
-            )
-    for result in results:
-        print(write_result(result, folder))
-    return 0

@@ -347,19 +347,15 @@ class ClusterRun(RunConfig):
 def check_memory(config: RunConfig, available: int | None = None) -> RunConfig:
     """The configuration, if it needs no more bytes than are available, by default those of the machine.
 
-    Raises:
-        ConfigError: It needs more; the message names the keys that ask for most of it.
+    ConfigError names the keys that need most of them.
     """
     available = memory_limit() if available is None else available
     needs = config.least_memory()
     total = sum(needs.values())
     if total > available:
         keys, most = max(needs.items(), key=operator.itemgetter(1))
-        values: list[Any] = [reduce(getattr, key.split("."), config) for key in keys]
-        settings = ", ".join(
-            f"{key} is {list(value) if isinstance(value, tuple) else value}"
-            for key, value in zip(keys, values, strict=True)
-        )
+        values = config.model_dump(mode="json")
+        settings = ", ".join(f"{key} is {reduce(operator.getitem, key.split('.'), values)}" for key in keys)
         raise ConfigError(
             f"{settings}: that takes at least {most / 1e9:,.2f} GB of memory, and the whole configuration "
             f"{total / 1e9:,.2f} GB; this process may have {available / 1e9:,.2f} GB"

@@ -55,7 +55,7 @@ def trainer_class(config: RunConfig) -> Any:
 # --- shipped configurations -------------------------------------------------------------------------------
 
 _PACKAGE = Path(__file__).resolve().parents[2]
-CONFIGS = next(filter(Path.is_dir, (_PACKAGE / "configs", _PACKAGE.parent / "configs")), _PACKAGE)
+CONFIGS = _PACKAGE / "configs" if (_PACKAGE / "configs").is_dir() else _PACKAGE.parent / "configs"
 """The folder of the configurations that come with the project, in an installation or in a clone."""
 
 

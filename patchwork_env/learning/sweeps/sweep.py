@@ -36,7 +36,7 @@ from patchwork_env.learning.config import RunConfig, dump_config, load_config
 from patchwork_env.learning.distributed.processes import do_in_processes
 from patchwork_env.learning.distributed.ray_cluster import RETRIES, RayPool, connected
 from patchwork_env.learning.evaluation.matches import play_matches
-from patchwork_env.learning.evaluation.records import Evaluation, MatchFigures, as_type, read_evaluation
+from patchwork_env.learning.evaluation.records import Evaluation, as_type, read_evaluation
 from patchwork_env.learning.evaluation.tables import Column, Table
 from patchwork_env.learning.runs.folder import CONFIG_FILE, FINAL, evaluation_files
 from patchwork_env.learning.sweeps.parameters import Values, overrides, parse_parameter
@@ -186,10 +186,15 @@ class Sweep:
         cells = []
         for row in self.rows():
             evaluation, values = row.evaluation, map(row.values.get, keys)
-            matches = [evaluation.match(name) if evaluation else None for name in opponents]
-            figures = [figure for match in matches for figure in _figures(match)]
-            times = (evaluation.steps, evaluation.minutes) if evaluation else (None, None)
-            cells.append([row.number, *values, row.state, *times, *figures, row.error])
+            figures: list[Any] = [evaluation.steps, evaluation.minutes] if evaluation else [None] * 2
+            for name in opponents:
+                match = evaluation.match(name) if evaluation else None
+                figures += (
+                    [match.win_rate, match.win_rate_interval, match.score, match.score_difference]
+                    if match
+                    else [None] * 4
+                )
+            cells.append([row.number, *values, row.state, *figures, row.error])
         return Table(columns, cells)
 
     def write_table(self) -> Table:
@@ -258,13 +263,6 @@ def _shown(value: Any) -> str:
 
 def _interval(ends: tuple[float, float]) -> str:
     return "{:.1%} to {:.1%}".format(*ends)
-
-
-def _figures(match: MatchFigures | None) -> list[Any]:
-    """The win rate, its interval, the score and the score difference of a match."""
-    if match is None:
-        return [None] * 4
-    return [match.win_rate, match.win_rate_interval, match.score, match.score_difference]
 
 
 # --- in the process of a trial ----------------------------------------------------------------------------

@@ -105,19 +105,10 @@ def test_a_plain_number_is_a_schedule_that_stays(load, number):
         assert getattr(config, algorithm).learning_rate == Schedule(start=number, end=number)
 
 
-def test_whole_numbers_where_there_may_be_fractions(load):
-    assert load("ppo: {clip_range: 1}").ppo.clip_range == 1.0
-
-
 @pytest.mark.parametrize("text", ["2014", "'2014'", '"2014"'])
 def test_the_year_of_the_variant_needs_no_quotes(load, text):
     assert load(f"special_patches: {text}").special_patches == "2014"
     assert load("", f"special_patches={text}").special_patches == "2014"
-
-
-def test_schedule_is_a_line():
-    schedule = Schedule(start=1.0, end=0.5)
-    assert [schedule.at(progress) for progress in (0.0, 0.25, 1.0, 1.5)] == [1.0, 0.875, 0.5, 0.5]
 
 
 def test_descriptions_speak_of_the_file_as_it_stands(load):
