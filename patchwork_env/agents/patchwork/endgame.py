@@ -30,65 +30,50 @@ _POINT = 4
 """The difference that a point of the margin makes to a value."""
 _MOST_PLIES = 64
 """The longest line, in turns; games are shorter."""
-_TABLE_SIZE = 1 << 16
-
-
-FRAME = np.dtype(
+_TABLE_SIZE = 1 << 16  # a power of two
+UNBOUNDED = 20_000
+"""A bound beyond all values."""
+_U = np.uint64
+_GOLDEN = _U(0x9E3779B97F4A7C15)
+KEY_WORDS = 7
+_NUMBER_WORD = 4
+"""The word of a key that holds the number of the ending."""
+_MOST_NUMBERS = (1 << 16) - 1
+ENTRY = np.dtype(
     [
-        ("now", "<i8"),  # the value if the game ended now
-        ("lower", "<i8"),  # bounds of the value that are known
-        ("upper", "<i8"),
-        ("alpha", "<i8"),  # the window in which the value has to be exact
-        ("beta", "<i8"),
-        ("best", "<i8"),  # the best value so far
-        ("action", "<i8"),  # the action that leads to it
-        ("count", "<i8"),  # the number of moves
-        ("next", "<i8"),  # the move to look at next
-        ("place", "<i8"),  # the place of the position in the table
+        ("key", "<u8", KEY_WORDS),
+        ("lower", "<i2"),  # bounds of the gain of the player to move
+        ("upper", "<i2"),
+        ("action", "<i2"),  # best known
+        ("unused", "<i2"),
     ]
 )
-"""What is known of one position of the line that is searched. Values are those for its player to move."""
 
 
 class Solver(NamedTuple):
-    """The workspace of the solver, for one ending after the other.
+    """The memory of the solver, for one ending after the other; two threads must not use it at once."""
 
-    Attributes:
-        states: The positions of the line that is searched, ``(_MOST_PLIES,)``.
-        frames: :data:`FRAME` records ``(_MOST_PLIES,)``, what is known of these positions.
-        keys: uint64 ``(_MOST_PLIES, KEY_WORDS)``, the keys of these positions.
-        actions: int64 ``(_MOST_PLIES, MAX_LEGAL_ACTIONS)``, the moves of these positions.
-        estimates: float64 ``(MAX_LEGAL_ACTIONS,)``, the estimated gains of moves.
-        prospects: The prospects of both players.
-        buffers: The buffers in which moves are compared.
-        table: The table of positions that are known already.
-        budget: int64 ``(1,)``, the number of quilts that may be looked at.
-        game: int64 ``(1,)``, the number of the ending, which tells entries of earlier ones apart.
-    """
-
-    states: States
-    frames: npt.NDArray[np.void]
-    keys: npt.NDArray[np.uint64]
-    actions: npt.NDArray[np.int64]
-    estimates: npt.NDArray[np.float64]
-    prospects: Prospects
+    states: States  # the positions of the line that is searched
+    keys: npt.NDArray[np.uint64]  # their keys, (_MOST_PLIES, KEY_WORDS)
+    actions: npt.NDArray[np.int64]  # their moves, (_MOST_PLIES, MAX_LEGAL_ACTIONS)
+    estimates: npt.NDArray[np.float64]  # the estimated gains of the moves of one position
+    prospects: Prospects  # of both players
     buffers: ChoiceBuffers
-    table: npt.NDArray[np.void]
-    budget: npt.NDArray[np.int64]
-    game: npt.NDArray[np.int64]
+    table: npt.NDArray[np.void]  # ENTRY records of positions that are known already
+    budget: npt.NDArray[np.int64]  # (1,), the number of quilts that may be looked at
+    game: npt.NDArray[np.int64]  # (1,), the number of the ending, which tells entries of earlier ones apart
 
 
 def new_solver() -> Solver:
-    """A workspace for :func:`solve`, about 6 MB; two threads must not use it at once."""
+    """The memory of :func:`solve`, about 6 MB."""
     return Solver(
         empty_states(_MOST_PLIES),
-        np.zeros(_MOST_PLIES, FRAME),
         np.zeros((_MOST_PLIES, KEY_WORDS), np.uint64),
         np.zeros((_MOST_PLIES, MAX_LEGAL_ACTIONS), np.int64),
         np.zeros(MAX_LEGAL_ACTIONS),
         np.zeros(NUM_PLAYERS, PROSPECTS),
         new_choice_buffers(),
-        new_table(_TABLE_SIZE),
+        np.zeros(_TABLE_SIZE, ENTRY),
         np.zeros(1, np.int64),
         np.zeros(1, np.int64),
     )
@@ -110,30 +95,12 @@ def solve(states: States, i: int, budget: int, solver: Solver, only_outcome: boo
     _start(solver, budget)
     solver.states[0] = states[i]
     if only_outcome:
-        value = _search(solver, -1, 1)
-        action = solver.frames[0]["action"]
+        value, action = _search(solver, 0, -1, 1)
     else:
         value, action = _mtdf(solver, _value_now(states, i) | 1)
     if not _can_go_on(solver):
         return False, 0, NO_ACTION
     return True, value, action
-
-
-@kernel
-def _mtdf(solver: Solver, guess: int) -> tuple[int, int]:
-    """The value of the first position and its action, by searches with the smallest of windows: MTD(f).
-
-    Plaat et al., "Best-first fixed-depth minimax algorithms" (1996). All values are odd, so are the limits.
-    """
-    lower, upper, action = -UNBOUNDED, UNBOUNDED, NO_ACTION
-    while lower < upper and _can_go_on(solver):
-        limit = max(guess, lower + 2)
-        guess = _search(solver, limit - 2, limit)
-        if guess >= limit:
-            lower, action = guess, solver.frames[0]["action"]
-        else:
-            upper = guess
-    return guess, action
 
 
 @kernel
@@ -144,114 +111,96 @@ def margin_of(value: int) -> int:
 
 @kernel
 def _start(solver: Solver, budget: int) -> None:
-    """Sets the budget and starts a new game, for which entries of earlier games do not count."""
+    """Sets the budget and begins an ending, for which entries of earlier ones do not count."""
     solver.budget[0], solver.buffers.effort[0] = budget, 0
     solver.game[0] += 1
-    if solver.game[0] > MOST_NUMBERS:
-        forget(solver.table)
+    if solver.game[0] > _MOST_NUMBERS:
+        for place in range(len(solver.table)):
+            solver.table[place]["key"][_NUMBER_WORD] = 0
         solver.game[0] = 1
 
 
 @kernel
 def _can_go_on(solver: Solver) -> bool:
-    """Whether the budget has not been exceeded."""
     return bool(solver.buffers.effort[0] <= solver.budget[0])
 
 
 @kernel
-def _search(solver: Solver, alpha: int, beta: int) -> int:
-    """The value of the first position of the line: exact between ``alpha`` and ``beta``, else a bound."""
-    ply = 0
-    solver.frames[0]["alpha"], solver.frames[0]["beta"] = alpha, beta
-    is_known = _open(solver, ply)
-    while _can_go_on(solver):
-        frame = solver.frames[ply]
-        if (
-            not is_known
-            and frame["next"] < frame["count"]
-            and max(frame["alpha"], frame["best"]) < frame["beta"]
-        ):
-            _step_down(solver, ply)
-            ply += 1
-            is_known = _open(solver, ply)
-            continue
-        if not is_known:
-            _close(solver, ply)
-        if ply == 0:
-            return int(solver.frames[0]["best"])
-        ply -= 1
-        _take_value(solver, ply)
-        is_known = False
-    return 0
+def _mtdf(solver: Solver, guess: int) -> tuple[int, int]:
+    """The value of the first position and its action, by searches with the smallest of windows: MTD(f).
+
+    Plaat et al., "Best-first fixed-depth minimax algorithms" (1996). All values are odd, so are the limits.
+    """
+    lower, upper, best = -UNBOUNDED, UNBOUNDED, NO_ACTION
+    while lower < upper and _can_go_on(solver):
+        limit = max(guess, lower + 2)
+        guess, action = _search(solver, 0, limit - 2, limit)
+        if guess >= limit:
+            lower, best = guess, action
+        else:
+            upper = guess
+    return guess, best
 
 
 @kernel
-def _open(solver: Solver, ply: int) -> bool:
-    """Starts on a position whose window is set; returns whether ``best`` is its value already."""
-    states, frame = solver.states, solver.frames[ply]
+def _search(solver: Solver, ply: int, alpha: int, beta: int) -> tuple[int, int]:
+    """The value of a position of the line, and its best action; they mean nothing beyond the budget.
+
+    The value is exact between ``alpha`` and ``beta``, else a bound.
+    """
+    states, actions = solver.states, solver.actions[ply]
     now = _value_now(states, ply)
-    frame["best"] = now
     if is_over(states, ply):
-        return True
+        return now, NO_ACTION
+    lower, upper, known = _read_bounds(solver, ply, now)
+    if ply > 0 and (lower >= beta or lower == upper):
+        return lower, NO_ACTION
+    if ply > 0 and upper <= alpha:
+        return upper, NO_ACTION
+    count = list_choices(states, ply, solver.buffers, actions, solver.estimates)
+    _bring_forward(actions, count, known)
+    best, action, k = -UNBOUNDED, NO_ACTION, 0
+    while k < count and best < beta and _can_go_on(solver):
+        states[ply + 1] = states[ply]
+        apply(states, ply + 1, actions[k])
+        floor = max(alpha, best)
+        if states[ply + 1]["current_player"] == states[ply]["current_player"]:
+            value, _ = _search(solver, ply + 1, floor, beta)
+        else:
+            value, _ = _search(solver, ply + 1, -beta, -floor)
+            value = -value
+        if value > best:
+            best, action = value, actions[k]
+        k += 1
+    lower = max(lower, best) if best > alpha else lower
+    upper = min(upper, best) if best < beta else upper
+    _enter(solver, solver.keys[ply], lower - now, upper - now, action)
+    return best, action
+
+
+@kernel
+def _read_bounds(solver: Solver, ply: int, now: int) -> tuple[int, int, int]:
+    """What is known of a value: bounds, and an action that was best before, or ``NO_ACTION``."""
+    states, key = solver.states, solver.keys[ply]
     solver.buffers.effort[0] += NUM_PLAYERS
     for player in range(NUM_PLAYERS):
         write_prospects(states, ply, player, solver.prospects, player)
-    write_key(states, ply, solver.prospects, solver.game[0], solver.keys[ply])
+    write_key(states, ply, solver.prospects, solver.game[0], key)
     lower, upper = _bounds(states, ply, solver.prospects, now)
-    place = place_of(solver.keys[ply], len(solver.table))
-    known = NO_ACTION
-    if holds(solver.table, place, solver.keys[ply]):
-        lower = max(lower, now + solver.table[place]["lower"])
-        upper = min(upper, now + solver.table[place]["upper"])
-        known = solver.table[place]["action"]
-    if ply > 0 and (lower >= frame["beta"] or lower == upper):
-        frame["best"] = lower
-        return True
-    if ply > 0 and upper <= frame["alpha"]:
-        frame["best"] = upper
-        return True
-    frame["now"], frame["lower"], frame["upper"], frame["place"] = now, lower, upper, place
-    frame["best"], frame["next"] = -UNBOUNDED, 0
-    frame["count"] = list_choices(states, ply, solver.buffers, solver.actions[ply], solver.estimates)
-    _bring_forward(solver.actions[ply], frame["count"], known)
-    return False
+    entry = solver.table[_place_of(key)]
+    for k in range(KEY_WORDS):  # in full, so that a hash cannot err
+        if entry["key"][k] != key[k]:
+            return lower, upper, NO_ACTION
+    return max(lower, now + entry["lower"]), min(upper, now + entry["upper"]), int(entry["action"])
 
 
 @kernel
-def _step_down(solver: Solver, ply: int) -> None:
-    """Plays the next move of a position and sets the window of the position after it."""
-    states, frame, following = solver.states, solver.frames[ply], solver.frames[ply + 1]
-    states[ply + 1] = states[ply]
-    apply(states, ply + 1, solver.actions[ply, frame["next"]])
-    floor = max(frame["alpha"], frame["best"])
-    if states[ply + 1]["current_player"] == states[ply]["current_player"]:
-        following["alpha"], following["beta"] = floor, frame["beta"]
-    else:
-        following["alpha"], following["beta"] = -frame["beta"], -floor
-
-
-@kernel
-def _take_value(solver: Solver, ply: int) -> None:
-    """Brings the value of the position after a move back to the position before it."""
-    states, frame = solver.states, solver.frames[ply]
-    value = solver.frames[ply + 1]["best"]
-    if states[ply + 1]["current_player"] != states[ply]["current_player"]:
-        value = -value
-    if value > frame["best"]:
-        frame["best"], frame["action"] = value, solver.actions[ply, frame["next"]]
-    frame["next"] += 1
-
-
-@kernel
-def _close(solver: Solver, ply: int) -> None:
-    """Enters the bounds that the moves of a position have shown in the table."""
-    frame = solver.frames[ply]
-    if frame["best"] > frame["alpha"]:
-        frame["lower"] = max(frame["lower"], frame["best"])
-    if frame["best"] < frame["beta"]:
-        frame["upper"] = min(frame["upper"], frame["best"])
-    lower, upper = frame["lower"] - frame["now"], frame["upper"] - frame["now"]
-    enter(solver.table, frame["place"], solver.keys[ply], lower, upper, frame["action"])
+def _enter(solver: Solver, key: npt.NDArray[np.uint64], lower: int, upper: int, action: int) -> None:
+    """Replaces the entry at the place of a key."""
+    entry = solver.table[_place_of(key)]
+    for k in range(KEY_WORDS):
+        entry["key"][k] = key[k]
+    entry["lower"], entry["upper"], entry["action"] = lower, upper, action
 
 
 @kernel
@@ -285,46 +234,17 @@ def _bring_forward(actions: npt.NDArray[np.int64], count: int, action: int) -> N
             return
 
 
-# --- the positions that are known already -------------------------------------------------------------------
-
-KEY_WORDS = 7
-ENTRY = np.dtype(
-    [
-        ("key", "<u8", KEY_WORDS),
-        ("lower", "<i2"),  # bounds of the gain of the player to move
-        ("upper", "<i2"),
-        ("action", "<i2"),  # best known
-        ("unused", "<i2"),
-    ]
-)
-UNBOUNDED = 20_000
-"""A bound beyond all values."""
-MOST_NUMBERS = (1 << 16) - 1
-"""The highest number of a game."""
-_NUMBER_WORD = 4
-"""The word of a key that holds the number of the game."""
-_U = np.uint64
-_GOLDEN = _U(0x9E3779B97F4A7C15)
-
-Key = npt.NDArray[np.uint64]
-
-
-def new_table(size: int) -> npt.NDArray[np.void]:
-    """An empty table; ``size`` is a power of two."""
-    return np.zeros(size, ENTRY)
-
-
 @kernel
-def write_key(states: States, i: int, prospects: Prospects, number: int, key: Key) -> None:
-    """Writes the key of a position, uint64 ``(KEY_WORDS,)``, from the prospects of both players.
+def write_key(states: States, i: int, prospects: Prospects, number: int, key: npt.NDArray[np.uint64]) -> None:
+    """Writes the key of a position, from the prospects of both players.
 
     It holds what matters for the rest of the game: of a quilt, its live cells, and how many dead ones
     special patches may come to cover; of the buttons, no more than there is to spend them on. From two
     positions that agree in this, players gain the same points, whatever their scores are: each quilt is at
     least as good as the other one, see :mod:`.endgame_moves`. As long as a player may complete a 7x7
     square, all empty cells of the quilt count. The order of the circle is that of the whole game: which
-    patches are left, and which of them is next, says how they lie. Entries of other games have another
-    ``number``, 1 ... ``MOST_NUMBERS``.
+    patches are left, and which of them is next, says how they lie. Entries of other endings have another
+    ``number``.
     """
     facts = _U(0)
     for player in range(2):
@@ -353,34 +273,9 @@ def write_key(states: States, i: int, prospects: Prospects, number: int, key: Ke
 
 
 @kernel
-def place_of(key: Key, size: int) -> int:
-    """The place of a key in a table of ``size`` entries."""
+def _place_of(key: npt.NDArray[np.uint64]) -> int:
     word = _U(0)
     for k in range(KEY_WORDS):
         word = (word ^ key[k]) * _GOLDEN
         word ^= word >> _U(29)
-    return int(word & _U(size - 1))
-
-
-@kernel
-def holds(table: npt.NDArray[np.void], place: int, key: Key) -> bool:
-    """Whether the entry at a place is that of a key; keys are compared in full, so a hash cannot err."""
-    k = 0
-    while k < KEY_WORDS and table[place]["key"][k] == key[k]:
-        k += 1
-    return k == KEY_WORDS
-
-
-@kernel
-def enter(table: npt.NDArray[np.void], place: int, key: Key, lower: int, upper: int, action: int) -> None:
-    """Replaces the entry at a place."""
-    for k in range(KEY_WORDS):
-        table[place]["key"][k] = key[k]
-    table[place]["lower"], table[place]["upper"], table[place]["action"] = lower, upper, action
-
-
-@kernel
-def forget(table: npt.NDArray[np.void]) -> None:
-    """Empties a table: no game has the number 0."""
-    for place in range(len(table)):
-        table[place]["key"][_NUMBER_WORD] = 0
+    return int(word & _U(_TABLE_SIZE - 1))
