@@ -11,17 +11,15 @@ import numpy.typing as npt
 
 from patchwork_env.agents.analysis import Line
 from patchwork_env.agents.patchwork.dynamics import NO_ACTION, only_action
-from patchwork_env.agents.patchwork.endgame import Solver, new_solver
-from patchwork_env.agents.patchwork.expansion import Expansion, Payoffs, action_utility, expand
+from patchwork_env.agents.patchwork.endgame import new_solver
+from patchwork_env.agents.patchwork.expansion import action_utility, expand, new_expansion
 from patchwork_env.agents.patchwork.search import (
     LEVELS,
     NO_LIMIT,
     SCORE,
     WIDTH,
     WIN,
-    Budget,
     Settings,
-    Workspace,
     ensure_edge,
     grow,
     new_workspace,
@@ -30,15 +28,14 @@ from patchwork_env.agents.patchwork.search import (
     solved_action,
     solved_ending,
 )
-from patchwork_env.agents.patchwork.value import Weights
 from patchwork_env.patchwork.game import Game
 from patchwork_env.patchwork.state import STATE, States
 from patchwork_env.patchwork.symmetry import NUM_SYMMETRIES, turn_actions, turn_quilts
 from patchwork_env.search.best_first import best_edge, is_solved, new_tree
 from patchwork_env.search.tree import NOTHING, ROOT, Tree, is_full
 
-_BLOCK = Budget(16, NO_LIMIT)
-"""The budget that is spent between two looks at the clock."""
+_BLOCK = 16
+"""The simulations between two looks at the clock."""
 FIRST_EFFORT = LEVELS["instant"]
 """The effort before the first lines; it doubles from one attempt to solve an ending to the next."""
 _MOST_AT_ONCE = 500_000
@@ -48,83 +45,63 @@ SOLVER_SHARE = 3
 
 
 class Limits(NamedTuple):
-    """When a search ends, at the latest.
+    """When a search ends, at the latest."""
 
-    Attributes:
-        budget: The most simulations and the most effort.
-        to_solve: The most quilts that the solver may look at for each of its questions.
-        seconds: The most seconds; None for any.
-    """
-
-    budget: Budget
-    to_solve: int
-    seconds: float | None
+    simulations: int
+    effort: int
+    to_solve: int  # quilts that the solver may look at for each of its questions
+    seconds: float | None  # None for any
 
 
 class Search:
     """The memory of searches: a tree that grows from one position after the other.
 
-    Args:
-        settings: How positions are evaluated.
-        limits: When searches end; the budget gives the room of the tree.
+    The tree has room for the simulations that ``limits`` allows.
     """
 
     def __init__(self, settings: Settings, limits: Limits) -> None:
         self.settings, self.limits = settings, limits
-        self.tree: Tree = new_tree(limits.budget.simulations + 1, WIDTH, STATE)
-        self.work: Workspace = new_workspace()
-        self.solver: Solver = new_solver()
-        self.solved, self._tried, self._added = NO_ACTION, 0, 0
+        self.tree = new_tree(limits.simulations + 1, WIDTH, STATE)
+        self.work, self.solver = new_workspace(), new_solver()
+        self._solved, self._tried, self._added = NO_ACTION, 0, 0
 
     def compile(self) -> None:
         """Compiles, or loads, all that searches need, so that no search waits for it."""
         state = Game(seed=0).state
         only_action(state, 0, self.work.expansion.anchors)
         solved_action(state, 0, self.settings.payoffs, 1, self.solver)
-        self.begin(state, 0)
-        self.grow(_BLOCK)
-        self._put_solved(self.best(), 0, is_exact=True)
+        self._begin(state, 0)
+        self._grow(_BLOCK, NO_LIMIT)
+        self._put_solved(self._best(), 0, is_exact=True)
 
-    def begin(self, states: States, i: int) -> None:
-        """Begins with a position that is not over, whose root is not complete yet."""
-        self._added = 0
-        reset_search(self.tree, self.work, states, i)
-
-    def grow(self, budget: Budget, *, may_stop: bool = False) -> int:
-        """Adds simulations, up to the effort of the budget in all; returns their number."""
-        added = int(grow(self.tree, self.work, self.settings, budget, may_stop))
-        self._added += added
-        return added
-
-    def spend(self, budget: Budget, began: float, *, may_stop: bool) -> None:
-        """Spends a budget, or instead the seconds of a search that began then."""
-        seconds = self.limits.seconds
-        if seconds is None:
-            self.grow(budget, may_stop=may_stop)
-            return
-        added = self.grow(_BLOCK)
-        while perf_counter() < began + seconds and added == _BLOCK.simulations:
-            added = self.grow(_BLOCK)
-
-    def best(self) -> int:
-        """The action of the root to play."""
-        return int(self.tree.edges[best_edge(self.tree, ROOT)]["action"])
+    def choose(self, states: States, i: int) -> int:
+        """The action to play."""
+        began, payoffs = perf_counter(), self.settings.payoffs
+        known, spent = only_action(states, i, self.work.expansion.anchors), 0
+        if known == NO_ACTION:
+            known, _, spent = solved_ending(states, i, payoffs, self.limits.to_solve, self.solver)
+        if known != NO_ACTION:
+            return int(known)
+        self._begin(states, i)
+        self._spend(self.limits.effort - spent, began, may_stop=True)
+        return self._best()
 
     def lines(self, game: Game) -> list[Line]:
-        """The lines of a game with the whole budget; the game is left as it was."""
+        """The lines of a game with the whole budget."""
         began = perf_counter()
         self._begin_with_root(game)
         self._solve(game, self.limits.to_solve)
-        self.spend(self.limits.budget, began, may_stop=False)
-        return lines_of(self.tree, game, self.solved)
+        self._spend(self.limits.effort, began, may_stop=False)
+        return _lines_of(self.tree, game, self._solved)
 
     def deepen(self, game: Game) -> Iterator[list[Line]]:
-        """The lines of a game after ever more effort; the game is left as it was."""
+        """The lines of a game after ever more effort."""
         began, reached, is_done = perf_counter(), FIRST_EFFORT, False
         self._begin_with_root(game)
         while not is_done:
             self._solve(game, reached // SOLVER_SHARE)
-            for effort in _steps(self._spent, min(reached, self.limits.budget.effort)):
+            end = min(reached, self.limits.effort)
+            for effort in (*range(self._spent + _MOST_AT_ONCE, end, _MOST_AT_ONCE), end):
                 yield self._lines_after(game, effort)
                 is_done = self._is_done(perf_counter() - began)
                 if is_done:
@@ -133,25 +110,48 @@ class Search:
         if self._solve(game, self.limits.to_solve):
             yield self._lines_after(game, _MOST_AT_ONCE)
 
+    def _begin(self, states: States, i: int) -> None:
+        """Begins with a position that is not over, whose root is not complete yet."""
+        self._added = 0
+        reset_search(self.tree, self.work, states, i)
+
+    def _grow(self, simulations: int, effort: int, *, may_stop: bool = False) -> int:
+        """Adds simulations, up to an effort in all; returns their number."""
+        added = int(grow(self.tree, self.work, self.settings, simulations, effort, may_stop))
+        self._added += added
+        return added
+
+    def _spend(self, effort: int, began: float, *, may_stop: bool) -> None:
+        """Spends an effort, or instead the seconds of a search that began then."""
+        if self.limits.seconds is None:
+            self._grow(self.limits.simulations, effort, may_stop=may_stop)
+            return
+        added = self._grow(_BLOCK, NO_LIMIT)
+        while perf_counter() < began + self.limits.seconds and added == _BLOCK:
+            added = self._grow(_BLOCK, NO_LIMIT)
+
+    def _best(self) -> int:
+        return int(self.tree.edges[best_edge(self.tree, ROOT)]["action"])
+
     @property
     def _spent(self) -> int:
         return int(self.work.effort[0])
 
     def _is_done(self, seconds: float) -> bool:
         """Whether the limits are reached after so many seconds, or nothing more can be found out."""
-        budget, most_seconds, tree = self.limits.budget, self.limits.seconds, self.tree
-        is_spent = self._spent >= budget.effort or self._added >= budget.simulations
-        is_late = most_seconds is not None and seconds >= most_seconds
+        limits, tree = self.limits, self.tree
+        is_spent = self._spent >= limits.effort or self._added >= limits.simulations
+        is_late = limits.seconds is not None and seconds >= limits.seconds
         return is_spent or is_late or bool(is_full(tree)) or bool(is_solved(tree, ROOT))
 
     def _begin_with_root(self, game: Game) -> None:
-        self.solved, self._tried = NO_ACTION, 0
+        self._solved, self._tried = NO_ACTION, 0
         self._restart(game)
 
     def _restart(self, game: Game) -> None:
         """Begins the tree anew, with a root that is complete."""
-        self.begin(game.state, 0)
-        self.grow(Budget(0, NO_LIMIT))
+        self._begin(game.state, 0)
+        self._grow(0, NO_LIMIT)
 
     def _solve(self, game: Game, quilts: int) -> bool:
         """Solves an ending as far as so many quilts allow.
@@ -164,9 +164,9 @@ class Search:
         self._tried = quilts
         payoffs = self.settings.payoffs
         solved, is_exact, _ = solved_ending(self.tree.states, ROOT, payoffs, quilts, self.solver)
-        if solved == NO_ACTION or (solved == self.solved and not is_exact):
+        if solved == NO_ACTION or (solved == self._solved and not is_exact):
             return False
-        self.solved = solved
+        self._solved = solved
         self._restart(game)
         self._put_solved(solved, quilts, is_exact=is_exact)
         return True
@@ -179,23 +179,15 @@ class Search:
 
     def _lines_after(self, game: Game, effort: int) -> list[Line]:
         """The lines when the tree has grown up to an effort."""
-        self.grow(Budget(self.limits.budget.simulations - self._added, effort))
-        return lines_of(self.tree, game, self.solved)
-
-
-def _steps(spent: int, reached: int) -> list[int]:
-    """The efforts on the way from one to another at which to show results."""
-    return [*range(spent + _MOST_AT_ONCE, reached, _MOST_AT_ONCE), reached]
+        self._grow(self.limits.simulations - self._added, effort)
+        return _lines_of(self.tree, game, self._solved)
 
 
 # --- lines of play ------------------------------------------------------------------------------------------
 
 
-def lines_of(tree: Tree, game: Game, solved: int) -> list[Line]:
-    """The actions that a search from a game considered, in its tree; the one to play comes first.
-
-    That is ``solved`` unless it is ``NO_ACTION``. The game, which is not over, is left as it was.
-    """
+def _lines_of(tree: Tree, game: Game, solved: int) -> list[Line]:
+    """The actions that a search considered; the one to play, ``solved`` if there is one, comes first."""
     if len(game.legal_actions()) == 1:
         return [_line_of_forced(tree, game)]
     begin, count = int(tree.nodes[ROOT]["begin"]), int(tree.nodes[ROOT]["count"])
@@ -256,14 +248,13 @@ def _play_forced(game: Game) -> list[int]:
 # --- the value alone, and symmetries ------------------------------------------------------------------------
 
 
-def lines_of_value(game: Game, weights: Weights, payoffs: Payoffs, expansion: Expansion) -> list[Line]:
-    """A line of one action, without visits, for every legal action, in descending order of their utilities.
-
-    The game, which is not over, is left as it was.
-    """
-    count = expand(game.state, 0, weights, expansion)
-    order = sorted(range(count), key=lambda k: -action_utility(payoffs, expansion, k))
-    parts = (values[order].tolist() for values in (expansion.actions, expansion.margins, expansion.wins))
+def lines_of_value(game: Game, settings: Settings) -> list[Line]:
+    """A line of one action for every legal action of a game that is not over, the highest utility first."""
+    expansion = new_expansion()
+    count = expand(game.state, 0, settings.weights, expansion)
+    order = sorted(range(count), key=lambda k: -action_utility(settings.payoffs, expansion, k))
+    margins = expansion.owns - expansion.others
+    parts = (values[order].tolist() for values in (expansion.actions, margins, expansion.wins))
     return [_line_of_value(game, *figures) for figures in zip(*parts, strict=True)]
 
 
@@ -274,10 +265,7 @@ def _line_of_value(game: Game, action: int, margin: float, win: float) -> Line:
 
 
 def symmetric_actions(game: Game) -> dict[int, list[int]]:
-    """For every legal action, all that lead to the same position up to turns and flips, itself included.
-
-    They are images of each other under the symmetries of the quilt of the player to move.
-    """
+    """For every legal action, all that lead to the same position up to turns and flips, itself included."""
     actions = game.legal_actions().astype(np.int64)
     images, none = [actions], np.zeros(1, np.int64)
     for symmetry in range(1, NUM_SYMMETRIES):

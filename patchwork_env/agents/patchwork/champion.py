@@ -1,15 +1,12 @@
 """The agents that play by a learned value: at a glance, or with a search of every move.
 
-The search is the champion, the strongest way to play that this library knows.
-:mod:`~patchwork_env.agents.patchwork.search` has the tree, :mod:`~patchwork_env.agents.patchwork.analysis`
-what people see of it.
+The search is the champion, the strongest way to play that this library knows; :mod:`.search` has the tree.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -19,7 +16,6 @@ from patchwork_env.agents.base import Actions, BatchAgent, serialized
 from patchwork_env.agents.checkpoints import is_shipped
 from patchwork_env.agents.patchwork import AIMS, FEWEST_NODES, MOST_NODES
 from patchwork_env.agents.patchwork.analysis import Limits, Search, lines_of_value, symmetric_actions
-from patchwork_env.agents.patchwork.dynamics import NO_ACTION, only_action
 from patchwork_env.agents.patchwork.expansion import (
     FOR_MARGIN,
     FOR_SCORE,
@@ -32,14 +28,7 @@ from patchwork_env.agents.patchwork.expansion import (
     expand_likely,
     new_expansion,
 )
-from patchwork_env.agents.patchwork.search import (
-    LEVELS,
-    NO_LIMIT,
-    NODE_EFFORT,
-    Budget,
-    Settings,
-    solved_ending,
-)
+from patchwork_env.agents.patchwork.search import LEVELS, NO_LIMIT, NODE_EFFORT, Settings
 from patchwork_env.agents.patchwork.value import Weights, read_value
 from patchwork_env.agents.specs import check_budget, spec_of
 from patchwork_env.core.checks import check_between, check_one_of
@@ -129,8 +118,8 @@ class ChampionAgent(BatchAgent):
     def act_batch(self, states: States) -> Actions:
         """See :meth:`Agent.act_batch`; the budget is that of each game."""
         self.check_states(states)
-        states = np.ascontiguousarray(states)
-        return np.array([self._choose(states, i) for i in range(len(states))], np.int64)
+        search, states = self.workspace(), np.ascontiguousarray(states)
+        return np.array([search.choose(states, i) for i in range(len(states))], np.int64)
 
     @serialized
     def search(self, game: Game) -> list[Line]:
@@ -142,8 +131,8 @@ class ChampionAgent(BatchAgent):
             ValueError: The game is over.
         """
         self.check_states(game.state)
-        search: Search = self.workspace()
-        return search.lines(game)
+        lines: list[Line] = self.workspace().lines(game)
+        return lines
 
     def deepen(self, game: Game) -> Iterator[list[Line]]:
         """Analyses a game as :meth:`search` does, and gives the lines again and again as the search goes on.
@@ -157,7 +146,6 @@ class ChampionAgent(BatchAgent):
         self.check_states(game.state)
         return Search(self._settings, self.limits).deepen(game.clone())
 
-    @serialized
     def evaluate_moves(self, game: Game) -> list[Line]:
         """A line of one action for every legal action by the value alone, the highest utility first.
 
@@ -165,41 +153,23 @@ class ChampionAgent(BatchAgent):
             ValueError: The game is over.
         """
         self.check_states(game.state)
-        return lines_of_value(game, *self._settings, self.workspace().work.expansion)
+        return lines_of_value(game, self._settings)
 
     def symmetric_moves(self, game: Game) -> dict[int, list[int]]:
         """See :class:`~patchwork_env.agents.analysis.Analyst`."""
         return symmetric_actions(game)
 
-    def _choose(self, states: States, i: int) -> int:
-        search: Search = self.workspace()
-        began = perf_counter()
-        known, spent = only_action(states, i, search.work.expansion.anchors), 0
-        if known == NO_ACTION:
-            payoffs, to_solve = self._settings.payoffs, search.limits.to_solve
-            known, _, spent = solved_ending(states, i, payoffs, to_solve, search.solver)
-        if known != NO_ACTION:
-            return int(known)
-        search.begin(states, i)
-        budget = search.limits.budget
-        search.spend(budget._replace(effort=budget.effort - spent), began, may_stop=True)
-        return search.best()
-
 
 def limits_of(level: str | None, nodes: int | None, seconds: float | None) -> Limits:
-    """The limits of searches with a budget, of which at most one is given; the root takes no simulation.
-
-    Raises:
-        ValueError: An argument is not allowed, or more than one is given.
-    """
+    """The limits of searches with a budget, of which at most one is given; the root takes no simulation."""
     check_budget(level=level, nodes=nodes, seconds=seconds)
     if seconds is not None:
-        return Limits(Budget(MOST_NODES - 1, NO_LIMIT), int(seconds * _SOLVED_PER_SECOND), seconds)
+        return Limits(MOST_NODES - 1, NO_LIMIT, int(seconds * _SOLVED_PER_SECOND), seconds)
     if nodes is not None:
         check_between(nodes, FEWEST_NODES, MOST_NODES, "nodes")
-        return Limits(Budget(nodes - 1, NO_LIMIT), nodes * _SOLVED_PER_NODE, None)
+        return Limits(nodes - 1, NO_LIMIT, nodes * _SOLVED_PER_NODE, None)
     effort = LEVELS[check_one_of(level or DEFAULT_LEVEL, LEVELS, "level")]
-    return Limits(Budget(min(effort // NODE_EFFORT, MOST_NODES) - 1, effort), effort // 3, None)
+    return Limits(min(effort // NODE_EFFORT, MOST_NODES) - 1, effort, effort // 3, None)
 
 
 def load_value(path: str | Path, seed: int | None = None, **options: Any) -> BatchAgent:

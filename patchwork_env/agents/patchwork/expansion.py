@@ -81,35 +81,21 @@ of the others they know little, and the best of hundreds of guesses is seldom a 
 
 
 class Expansion(NamedTuple):
-    """The successors of a position, and the buffers of one thread to evaluate them.
+    """The successors of a position, and the memory of one thread to evaluate them.
 
-    Attributes:
-        actions: int16 ``(MAX_LEGAL_ACTIONS,)``, ascending; as many entries count as :func:`expand` returns.
-        owns: float32, the expected final score of the player who acts, after each action.
-        others: float32, the expected final score of the other player.
-        margins: float32, the differences of these scores.
-        wins: float32, the probability that the player who acts wins.
-        empties: float32 ``(MAX_LEGAL_ACTIONS, 2)``, the expected empty cells of the player who acts and of
-            the other player.
-        quilts: The cache of quilts.
-        anchors: The legal set.
-        ranking: The buffer in which placements are ranked.
-        sort_keys: int64 ``(LIKELY,)``, the sort keys of placements.
-        successor: One record, the position after an action.
-        buffer: The buffer of the network.
+    The first fields have ``MAX_LEGAL_ACTIONS`` entries, of which as many count as :func:`expand` returns.
     """
 
-    actions: npt.NDArray[np.int16]
-    owns: Floats
-    others: Floats
-    margins: Floats
-    wins: Floats
-    empties: Floats
+    actions: npt.NDArray[np.int16]  # ascending
+    owns: Floats  # the expected final score of the player who acts, after each action
+    others: Floats  # that of the other player
+    wins: Floats  # the probability that the player who acts wins
+    empties: Floats  # (MAX_LEGAL_ACTIONS, 2), the expected empty cells of who acts, and of the other player
     quilts: QuiltCache
     anchors: LegalSet
     ranking: Ranking
-    sort_keys: npt.NDArray[np.int64]
-    successor: States
+    sort_keys: npt.NDArray[np.int64]  # (LIKELY,), of placements
+    successor: States  # one record, the position after an action
     buffer: Buffer
 
 
@@ -117,7 +103,6 @@ def new_expansion(quilts: int = POSITION_CACHE_SIZE) -> Expansion:
     """Buffers for one thread, with a cache of so many quilts; a search has more of them than a position."""
     return Expansion(
         np.empty(MAX_LEGAL_ACTIONS, np.int16),
-        np.empty(MAX_LEGAL_ACTIONS, np.float32),
         np.empty(MAX_LEGAL_ACTIONS, np.float32),
         np.empty(MAX_LEGAL_ACTIONS, np.float32),
         np.empty(MAX_LEGAL_ACTIONS, np.float32),
@@ -271,7 +256,6 @@ def _evaluate_listed(states: States, i: int, count: int, weights: Weights, expan
             expansion.wins[k] = win if role == 0 else 1 - win
             expansion.empties[k, role] = outputs[OWN_EMPTY]
             expansion.empties[k, 1 - role] = outputs[OTHER_EMPTY]
-        expansion.margins[k] = owns[k] - others[k]
 
 
 @kernel(inline=True)
@@ -404,6 +388,12 @@ FOR_SCORE = Payoffs(0.0, 1 / 40, 0.1)
 def utility(payoffs: Payoffs, own: float, other: float, win: float) -> float:
     """The utility of expected scores, one's own and the other player's, and of a probability to win."""
     return payoffs.outcome * (2 * win - 1) + payoffs.margin * (own - payoffs.rival_weight * other)
+
+
+@kernel(inline=True)
+def margin_of(expansion: Expansion, k: int) -> float:
+    """The expected difference of the scores for the player who acts, after the ``k``-th action."""
+    return expansion.owns[k] - expansion.others[k]
 
 
 @kernel(inline=True)

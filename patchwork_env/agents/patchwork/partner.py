@@ -23,14 +23,19 @@ from patchwork_env.agents.partner import (
 from patchwork_env.agents.partner import new_candidates as new_candidates_of
 from patchwork_env.agents.patchwork.champion import load
 from patchwork_env.agents.patchwork.dynamics import NO_ACTION, only_action
-from patchwork_env.agents.patchwork.expansion import TO_WIN, Expansion, expand_likely, new_expansion
+from patchwork_env.agents.patchwork.expansion import (
+    TO_WIN,
+    Expansion,
+    expand_likely,
+    margin_of,
+    new_expansion,
+)
 from patchwork_env.agents.patchwork.features import signed
 from patchwork_env.agents.patchwork.placements import NUM_KINDS, count_joints, kind_of, list_likely
 from patchwork_env.agents.patchwork.search import (
     NO_LIMIT,
     UTILITY,
     WIDTH,
-    Budget,
     Settings,
     Workspace,
     grow,
@@ -218,7 +223,7 @@ def choose_by_value(
     for i in range(len(states)):
         count = expand_likely(states, i, habits.placements, weights, expansion)
         for k in range(count):
-            _note(candidates, k, signed(expansion.actions[k]), expansion.margins[k])
+            _note(candidates, k, signed(expansion.actions[k]), margin_of(expansion, k))
         actions[i] = decide(candidates, count, habits, streams)
 
 
@@ -255,7 +260,7 @@ def _judge_ahead(
         _note(candidates, 0, action, 0.0)
         return 1
     reset_search(tree, work, states, i)
-    grow(tree, work, settings, Budget(lookahead, NO_LIMIT), False)
+    grow(tree, work, settings, lookahead, NO_LIMIT, False)
     begin, count = tree.nodes[ROOT]["begin"], 0
     for edge in range(begin, begin + tree.nodes[ROOT]["count"]):
         if tree.edges[edge]["visits"]:

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents.patchwork.dynamics import NO_ACTION
-from patchwork_env.agents.patchwork.endgame import Solver, margin_of, solve
+from patchwork_env.agents.patchwork.endgame import Solver, solve
+from patchwork_env.agents.patchwork.endgame import margin_of as margin_of_value
 from patchwork_env.agents.patchwork.expansion import (
     LIKELY,
     Expansion,
@@ -20,6 +21,7 @@ from patchwork_env.agents.patchwork.expansion import (
     action_utility,
     expand,
     expand_further,
+    margin_of,
     new_expansion,
     utility,
 )
@@ -48,7 +50,7 @@ UTILITY, SCORE, WIN, EMPTY = 0, 2, 4, 6
 """The first index of each pair of values: utilities, scores, probabilities to win and empty cells."""
 RULE = Rule(exploration=0.8, temperature=0.25, best_weight=0.5)
 """How the champion's trees grow."""
-LIKELY_BELOW_ROOT = 4
+_LIKELY_BELOW_ROOT = 4
 """The number of placements of a patch that the champion evaluates below the root."""
 _ALIKE_AT_ROOT, _ALIKE = 4, 2
 """The most placements of one patch that become edges of the root, and of other nodes."""
@@ -57,8 +59,8 @@ WIDTH = 1 + NUM_OFFERED * _ALIKE_AT_ROOT
 _LISTED = 64
 """The most actions from which edges are chosen."""
 _WEIGHT_OF_NEXT = 0.2
-"""The weight of the next best placement of a patch, as a share of the weight of the one before. Which patch
-to take matters more to the search than where to put it, which the value judges well by itself."""
+"""The weight of the next best placement of a patch, as a share of the weight of the one before: the value
+judges well by itself where to put a patch, but not which one to take."""
 LEVELS: Mapping[str, int] = {"instant": 22_000, "fast": 140_000, "strong": 2_800_000, "analysis": 15_000_000}
 """Budgets with a name, in units of effort: about one evaluation each. A million take 0.25 to 0.6 seconds."""
 NO_LIMIT = 2**40
@@ -70,44 +72,21 @@ _SAME = 1e-5
 
 
 class Settings(NamedTuple):
-    """How a search evaluates positions: the value, and what the player wants."""
+    """How a search evaluates positions."""
 
     weights: Weights
     payoffs: Payoffs
 
 
-class Budget(NamedTuple):
-    """The budget of a search.
-
-    Attributes:
-        simulations: The most simulations that are added to a tree.
-        effort: The effort after which no simulation is added. It is 1 for the evaluation of a successor,
-            ``QUILT_EFFORT`` more for a quilt that is met for the first time, and ``NODE_EFFORT`` for a
-            simulation.
-    """
-
-    simulations: int
-    effort: int
-
-
 class Workspace(NamedTuple):
-    """What simulations of one thread need besides the tree.
-
-    Attributes:
-        expansion: The successors of a position.
-        best: int64 ``(_LISTED,)``, the indices of the successors with the highest utilities, best first.
-        utilities: float64 ``(_LISTED,)``, the utilities of these successors.
-        numbers: int64 ``(NUM_KINDS,)``, the number of edges of each kind that a node has so far.
-        path: The path of the current simulation.
-        effort: int64 ``(1,)``, the effort spent on the tree since it was reset.
-    """
+    """What simulations of one thread need besides the tree."""
 
     expansion: Expansion
-    best: npt.NDArray[np.int64]
-    utilities: npt.NDArray[np.float64]
-    numbers: npt.NDArray[np.int64]
+    best: npt.NDArray[np.int64]  # (_LISTED,), the successors with the highest utilities, best first
+    utilities: npt.NDArray[np.float64]  # (_LISTED,), of these successors
+    numbers: npt.NDArray[np.int64]  # (NUM_KINDS,), the edges of each kind that a node has so far
     path: Path
-    effort: npt.NDArray[np.int64]
+    effort: npt.NDArray[np.int64]  # (1,), spent on the tree since it was reset
 
 
 def new_workspace() -> Workspace:
@@ -119,7 +98,7 @@ def new_workspace() -> Workspace:
 
 @kernel
 def reset_search(tree: Tree, work: Workspace, states: States, i: int) -> None:
-    """Resets a tree to a root, a game that is not over."""
+    """Makes a game that is not over the root of an empty tree."""
     reset(tree)
     forget(work.expansion.quilts)
     work.effort[0] = 0
@@ -127,33 +106,37 @@ def reset_search(tree: Tree, work: Workspace, states: States, i: int) -> None:
 
 
 @kernel
-def grow(tree: Tree, work: Workspace, settings: Settings, budget: Budget, may_stop: bool) -> int:
-    """Adds simulations until the budget is spent, the tree is full or its root is solved.
+def grow(
+    tree: Tree, work: Workspace, settings: Settings, simulations: int, effort: int, may_stop: bool
+) -> int:
+    """Adds up to so many simulations to a tree that was reset, whose root is completed first.
 
-    The root of the tree, which was reset, is completed first. With ``may_stop`` it ends as soon as the most
-    visited edge of the root will stay so at the present pace. Returns the number of simulations.
+    It ends when the effort since the reset is spent, the tree is full or its root is solved; with
+    ``may_stop`` also as soon as the most visited edge of the root will stay so at the present pace. The
+    evaluation of a successor is an effort of 1, a new quilt ``QUILT_EFFORT`` more, and a simulation
+    ``NODE_EFFORT``. Returns the number of simulations.
     """
     if work.effort[0] == 0:
         _open(tree, work, settings, ROOT)
-    for k in range(budget.simulations):
-        effort_left = budget.effort - work.effort[0]
+    for k in range(simulations):
+        effort_left = effort - work.effort[0]
         if effort_left <= 0 or is_full(tree) or is_solved(tree, ROOT):
             return k
         at_this_pace = effort_left * (k + 1) // work.effort[0] + 1
-        if may_stop and is_decided(tree, min(budget.simulations - k, at_this_pace)):
+        if may_stop and is_decided(tree, min(simulations - k, at_this_pace)):
             return k
         work.effort[0] += NODE_EFFORT
         length = _descend(tree, work)
         node, edge = work.path.nodes[length - 1], work.path.edges[length - 1]
         if tree.edges[edge]["child"] == NOTHING:
-            _open(tree, work, settings, add_child(tree, node, edge))
+            _open(tree, work, settings, _add_child(tree, node, edge))
         back_up(tree, work.path, length, RULE)
-    return budget.simulations
+    return simulations
 
 
 @kernel
 def _descend(tree: Tree, work: Workspace) -> int:
-    """Goes down to an edge that has no node yet, or is solved; returns the length of the path."""
+    """Goes down to an edge without a node, or a solved one; returns the length of the path."""
     node, length = ROOT, 0
     while True:
         edge = choose_edge(tree, node, RULE)
@@ -165,7 +148,7 @@ def _descend(tree: Tree, work: Workspace) -> int:
 
 
 @kernel
-def add_child(tree: Tree, node: int, edge: int) -> int:
+def _add_child(tree: Tree, node: int, edge: int) -> int:
     """A new node with the position after an edge."""
     child = add_node(tree)
     tree.edges[edge]["child"] = child
@@ -180,9 +163,9 @@ def _open(tree: Tree, work: Workspace, settings: Settings, node: int) -> None:
     count, quilts = 1, work.expansion.quilts
     while count == 1:
         if is_over(tree.states, node):
-            finish(tree, settings.payoffs, node)
+            _finish(tree, settings.payoffs, node)
             return
-        width = LIKELY if node == ROOT else LIKELY_BELOW_ROOT
+        width = LIKELY if node == ROOT else _LIKELY_BELOW_ROOT
         known = quilts.added[0]
         count = expand_further(tree.states, node, width, settings.weights, work.expansion)
         work.effort[0] += count + QUILT_EFFORT * (quilts.added[0] - known)
@@ -206,23 +189,22 @@ def _add_edges(tree: Tree, work: Workspace, payoffs: Payoffs, node: int, length:
         if number < most:
             work.numbers[kind] += 1
             edge = add_edge(tree, node, action, _WEIGHT_OF_NEXT**number)
-            write_expected(tree.edges[edge]["values"], work.expansion, index, payoffs)
+            _write_expected(tree.edges[edge]["values"], work.expansion, index, payoffs)
 
 
 @kernel
-def finish(tree: Tree, payoffs: Payoffs, node: int) -> None:
+def _finish(tree: Tree, payoffs: Payoffs, node: int) -> None:
     """Completes a node whose game is over: its values are exact."""
     values = tree.nodes[node]["values"]
     win = 1.0 if winner(tree.states, node) == 0 else 0.0
-    write_result(values, payoffs, score(tree.states, node, 0), score(tree.states, node, 1), win)
+    _write_result(values, payoffs, score(tree.states, node, 0), score(tree.states, node, 1), win)
     for player in range(NUM_PLAYERS):
         values[EMPTY + player] = empty_cells(tree.states, node, player)
     tree.nodes[node]["player"] = 0
 
 
 @kernel
-def write_result(values: Floats, payoffs: Payoffs, own: float, other: float, win: float) -> None:
-    """Writes pairs of values: utilities, scores and probabilities to win."""
+def _write_result(values: Floats, payoffs: Payoffs, own: float, other: float, win: float) -> None:
     values[UTILITY] = utility(payoffs, own, other, win)
     values[UTILITY + 1] = utility(payoffs, other, own, 1 - win)
     values[SCORE], values[SCORE + 1] = own, other
@@ -230,9 +212,8 @@ def write_result(values: Floats, payoffs: Payoffs, own: float, other: float, win
 
 
 @kernel
-def write_expected(values: Floats, expansion: Expansion, k: int, payoffs: Payoffs) -> None:
-    """Writes the pairs of values that are expected of the ``k``-th successor."""
-    write_result(values, payoffs, expansion.owns[k], expansion.others[k], expansion.wins[k])
+def _write_expected(values: Floats, expansion: Expansion, k: int, payoffs: Payoffs) -> None:
+    _write_result(values, payoffs, expansion.owns[k], expansion.others[k], expansion.wins[k])
     for role in range(NUM_PLAYERS):
         values[EMPTY + role] = expansion.empties[k, role]
 
@@ -260,10 +241,10 @@ def _list_best(work: Workspace, payoffs: Payoffs, count: int) -> int:
 @kernel
 def _is_known(work: Workspace, value: float, index: int, place: int, length: int) -> bool:
     """Whether the successor ``index`` is like one of those next to its place in the list."""
-    margins = work.expansion.margins
+    margin = margin_of(work.expansion, index)
     for k in range(max(place - 1, 0), min(place + 1, length)):
-        margin = margins[work.best[k]]
-        if abs(work.utilities[k] - value) < _SAME and abs(margin - margins[index]) < _SAME * 30:
+        difference = margin_of(work.expansion, work.best[k]) - margin
+        if abs(work.utilities[k] - value) < _SAME and abs(difference) < _SAME * 30:
             return True
     return False
 
@@ -277,7 +258,7 @@ _EDGE_BUDGETS = 3
 
 
 @kernel
-def is_ending(states: States, i: int, payoffs: Payoffs) -> bool:
+def _is_ending(states: States, i: int, payoffs: Payoffs) -> bool:
     """Whether the solver tries a position: few spaces are left, and players are pure opponents."""
     position = states[i]["position"]
     left = 2 * LAST_SPACE - signed(position[0]) - signed(position[1])
@@ -288,7 +269,7 @@ def solved_ending(
     states: States, i: int, payoffs: Payoffs, budget: int, solver: Solver
 ) -> tuple[int, bool, int]:
     """:func:`solved_action`, which is not compiled before the first ending."""
-    if not is_ending(states, i, payoffs):
+    if not _is_ending(states, i, payoffs):
         return NO_ACTION, False, 0
     return solved_action(states, i, payoffs, budget, solver)
 
@@ -297,17 +278,13 @@ def solved_ending(
 def solved_action(
     states: States, i: int, payoffs: Payoffs, budget: int, solver: Solver
 ) -> tuple[int, bool, int]:
-    """The solver's action in a position, if it finds one within its budget.
+    """The best action of an ending or else one that surely wins, if the solver finds one, or ``NO_ACTION``.
 
-    To find out who wins takes much less effort than by how much, so that is asked first, each with ``budget``
-    quilts to look at. An ending that is lost by an unknown margin is left to the search: the opponent may
-    err.
-
-    Returns:
-        The best action or else one that surely wins, or ``NO_ACTION``; whether it is the best; and the number
-        of quilts that were looked at.
+    Who wins takes much less effort than by how much, so that is asked first, each with ``budget`` quilts to
+    look at. An ending that is lost by an unknown margin is left to the search: the opponent may err. Also
+    returns whether the action is the best, and how many quilts were looked at.
     """
-    if not is_ending(states, i, payoffs):
+    if not _is_ending(states, i, payoffs):
         return NO_ACTION, False, 0
     is_solved, value, winning = solve(states, i, budget, solver, True)
     effort = solver.buffers.effort[0]
@@ -330,17 +307,17 @@ def ensure_edge(tree: Tree, work: Workspace, settings: Settings, action: int) ->
     tree.edges[end - 1]["action"] = action
     for k in range(expand(tree.states, ROOT, settings.weights, work.expansion)):
         if signed(work.expansion.actions[k]) == action:
-            write_expected(tree.edges[end - 1]["values"], work.expansion, k, settings.payoffs)
+            _write_expected(tree.edges[end - 1]["values"], work.expansion, k, settings.payoffs)
 
 
 @kernel
 def solve_root(
     tree: Tree, work: Workspace, settings: Settings, best: int, budget: int, solver: Solver
 ) -> int:
-    """Solves the edges of a root that is an ending, complete and with a choice, as far as the budget allows.
+    """Solves the edges of a complete root, that of the action ``best`` first, as far as the budget allows.
 
-    The edge of the action ``best`` comes first. Each edge may take ``budget`` quilts to look at, all together
-    ``_EDGE_BUDGETS`` times as many. Returns how many were looked at.
+    Each edge may take ``budget`` quilts to look at, all together ``_EDGE_BUDGETS`` times as many. Returns how
+    many were looked at.
     """
     begin, end = tree.nodes[ROOT]["begin"], tree.nodes[ROOT]["begin"] + tree.nodes[ROOT]["count"]
     left = _EDGE_BUDGETS * budget
@@ -355,7 +332,6 @@ def solve_root(
 def _solve_edge(
     tree: Tree, work: Workspace, settings: Settings, edge: int, budget: int, solver: Solver
 ) -> int:
-    """Solves an edge if the budget allows it; returns the number of quilts that were looked at."""
     game = work.expansion.successor
     game[0] = tree.states[ROOT]
     apply(game, 0, tree.edges[edge]["action"])
@@ -365,18 +341,18 @@ def _solve_edge(
         effort = int(solver.buffers.effort[0])
         if not is_solved:
             return effort
-    child = add_child(tree, ROOT, edge)
+    child = _add_child(tree, ROOT, edge)
     if is_solved:
         player = signed(game[0]["current_player"])
-        share, win = margin_of(value) / 2, 1.0 if value > 0 else 0.0
+        share, win = margin_of_value(value) / 2, 1.0 if value > 0 else 0.0
         values = tree.nodes[child]["values"]
-        write_result(values, settings.payoffs, share, -share, win)
+        _write_result(values, settings.payoffs, share, -share, win)
         swap = int(player != tree.nodes[ROOT]["player"])
         for k in range(NUM_PLAYERS):  # of empty cells the solver says nothing: what is expected stays
             values[EMPTY + k] = tree.edges[edge]["values"][EMPTY + (k ^ swap)]
         tree.nodes[child]["player"] = player
     else:
-        finish(tree, settings.payoffs, child)
+        _finish(tree, settings.payoffs, child)
     work.path.nodes[0], work.path.edges[0] = ROOT, edge
     back_up(tree, work.path, 1, RULE)
     return effort

@@ -24,7 +24,6 @@ from patchwork_env.agents.patchwork.search import (
     NO_LIMIT,
     NODE_EFFORT,
     QUILT_EFFORT,
-    Budget,
     grow,
     reset_search,
     solve_root,
@@ -182,7 +181,7 @@ def test_what_follows_the_moves_of_an_ending_is_solved_within_a_budget() -> None
     tree, work, settings = search.tree, search.work, search.settings
     for budget, num_solved in (200, 0), (1_000_000, 4):
         reset_search(tree, work, game.state, 0)
-        grow(tree, work, settings, Budget(0, NO_LIMIT), False)
+        grow(tree, work, settings, 0, NO_LIMIT, False)
         assert tree.nodes[ROOT]["count"] == 4
         first = tree.nodes[ROOT]["begin"]
         last, expected = tree.edges[first + 3], tree.edges["values"][first : first + 4, EMPTY:].copy()
@@ -258,9 +257,9 @@ def test_a_wrong_budget_is_an_error(budget, message: str) -> None:
 
 
 def test_levels_are_budgets() -> None:
-    assert ChampionAgent(WEIGHTS, PAYOFFS).limits.budget.effort == LEVELS["instant"]
+    assert ChampionAgent(WEIGHTS, PAYOFFS).limits.effort == LEVELS["instant"]
     for level, effort in LEVELS.items():
-        assert ChampionAgent(WEIGHTS, PAYOFFS, level=level).limits.budget.effort == effort
+        assert ChampionAgent(WEIGHTS, PAYOFFS, level=level).limits.effort == effort
 
 
 def test_agents_are_pickled_without_their_room() -> None:
@@ -356,8 +355,8 @@ def test_a_value_that_comes_with_the_package_searches_at_once(checkpoint, monkey
     monkeypatch.setattr(checkpoints, "SHIPPED_FOLDER", checkpoint.parent)
     agent = agents.load("final")
     assert isinstance(agent, ChampionAgent)
-    assert (agent.name, agent.limits.budget.effort) == ("final", LEVELS["instant"])
-    assert agents.load("final:strong").limits.budget.effort == LEVELS["strong"]
+    assert (agent.name, agent.limits.effort) == ("final", LEVELS["instant"])
+    assert agents.load("final:strong").limits.effort == LEVELS["strong"]
     assert agents.path_of("final:strong") == checkpoint
     with pytest.raises(ValueError, match=r"'final' has no level 'slow'; .* instant, fast, strong, analysis"):
         agents.load("final:slow")

@@ -52,7 +52,7 @@ def _person(level: int) -> Offer:
 
 
 def _champion(level: str) -> Offer:
-    (simulations, effort), to_solve, _ = limits_of(level, None, None)
+    simulations, effort, to_solve, _ = limits_of(level, None, None)
     call = Call("choose", (simulations, effort, to_solve))
     aliases = ("champion",) if level == DEFAULT_LEVEL else ()
     analysis = _search(simulations, effort, to_solve)

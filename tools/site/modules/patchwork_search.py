@@ -10,7 +10,6 @@ from patchwork_env.agents.patchwork.search import (
     NO_LIMIT,
     SCORE,
     WIN,
-    Budget,
     ensure_edge,
     grow,
     reset_search,
@@ -33,7 +32,7 @@ def choose(simulations: int, effort: int, to_solve: int) -> int:
     if known != NO_ACTION:
         return known
     reset_search(here.tree, here.work, here.states, 0)
-    grow(here.tree, here.work, here.settings, Budget(simulations, effort - spent), True)
+    grow(here.tree, here.work, here.settings, simulations, effort - spent, True)
     return here.tree.edges[best_edge(here.tree, ROOT)]["action"]
 
 
@@ -41,7 +40,7 @@ def begin_search() -> int:
     """Begins a search of the game, which is not over, with a root that is complete."""
     here = room()
     reset_search(here.tree, here.work, here.states, 0)
-    return grow(here.tree, here.work, here.settings, Budget(0, NO_LIMIT), False)
+    return grow(here.tree, here.work, here.settings, 0, NO_LIMIT, False)
 
 
 def solve(quilts: int) -> int:
@@ -68,7 +67,7 @@ def put_solved(action: int, quilts: int) -> int:
 def go_on(simulations: int, effort: int) -> int:
     """Goes on with a search up to an effort in all; returns the number of simulations."""
     here = room()
-    return grow(here.tree, here.work, here.settings, Budget(simulations, effort), False)
+    return grow(here.tree, here.work, here.settings, simulations, effort, False)
 
 
 def effort() -> int:
