@@ -27,7 +27,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.patchwork.placements import FIRST_LOWER_ANCHOR
+from patchwork_env.agents.patchwork.features import signed
+from patchwork_env.agents.patchwork.placements import FIRST_LOWER_ANCHOR, insert
 from patchwork_env.core.bits import U1, lowest_bit, popcount
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
@@ -73,8 +74,7 @@ PROSPECTS = np.dtype(
         ("most", "<i8"),  # points that the player gains at most
     ]
 )
-Prospects = npt.NDArray[np.void]
-"""Array of :data:`PROSPECTS` records."""
+Prospects = npt.NDArray[np.void]  # of PROSPECTS
 
 _U = np.uint64
 _U0 = _U(0)
@@ -110,18 +110,18 @@ def coverable(patch: int, empty_0: np.uint64, empty_1: np.uint64) -> tuple[np.ui
 
 @kernel
 def write_prospects(states: States, i: int, player: int, out: Prospects, k: int) -> None:
-    """Writes the prospects of a player in state ``i`` to record ``k``."""
+    """Writes the prospects of a player to record ``k``."""
     quilt, own = states[i]["quilt"], out[k]
     own["empty"][0], own["empty"][1] = quilt[player, 0] ^ FULL_WORD, quilt[player, 1] ^ FULL_WORD
-    left = int(LAST_SPACE - np.int64(states[i]["position"][player]))
-    marks = int(np.int64(INCOMES_UP_TO[LAST_SPACE]) - np.int64(INCOMES_UP_TO[LAST_SPACE - left]))
+    left = LAST_SPACE - signed(states[i]["position"][player])
+    marks = signed(INCOMES_UP_TO[LAST_SPACE]) - signed(INCOMES_UP_TO[LAST_SPACE - left])
     _find_patches(states, i, player, marks, own)
     num_live = count_cells(own["live"][0], own["live"][1])
     num_empty = empty_cells(states, i, player)
     own["num_dead"] = num_empty - num_live
     own["specials"] = _specials_ahead(states, i, player)
     own["squares"] = _squares_ahead(own) if states[i]["bonus_owner"] == NOBODY else 0
-    own["least"] = left + marks * np.int64(states[i]["income"][player])
+    own["least"] = left + marks * signed(states[i]["income"][player])
     bonus = BONUS_POINTS if own["squares"] else 0
     from_specials = PENALTY_PER_EMPTY_CELL * min(own["specials"], num_empty)
     own["most"] = own["least"] + _most_from_patches(own, left) + bonus + from_specials
@@ -174,7 +174,6 @@ def _most_from_patches(own: Any, left: int) -> int:
 
 @kernel
 def _sort(values: npt.NDArray[np.int64], count: int) -> None:
-    """Sorts the first ``count`` values, ascending."""
     for k in range(1, count):
         value, place = values[k], k
         while place > 0 and values[place - 1] > value:
@@ -186,20 +185,20 @@ def _sort(values: npt.NDArray[np.int64], count: int) -> None:
 @kernel
 def _most_buttons(states: States, i: int, player: int) -> int:
     """The most buttons that a player can have before a purchase to come."""
-    position = np.int64(states[i]["position"][player])
-    marks = np.int64(INCOMES_UP_TO[LAST_SPACE - 1]) - np.int64(INCOMES_UP_TO[position])
-    income = np.int64(states[i]["income"][player])
+    position = signed(states[i]["position"][player])
+    marks = signed(INCOMES_UP_TO[LAST_SPACE - 1]) - signed(INCOMES_UP_TO[position])
+    income = signed(states[i]["income"][player])
     if marks > 0:
         for k in range(states[i]["num_patches"]):
-            income += np.int64(INCOMES[states[i]["circle"][k]])
-    return int(np.int64(states[i]["buttons"][player]) + LAST_SPACE - 1 - position + marks * income)
+            income += signed(INCOMES[states[i]["circle"][k]])
+    return signed(states[i]["buttons"][player]) + LAST_SPACE - 1 - position + marks * income
 
 
 @kernel
 def _gain(patch: int, marks: int) -> int:
     """The points from buying a patch instead of advancing as many spaces, with ``marks`` incomes ahead."""
-    points = PENALTY_PER_EMPTY_CELL * _SIZES[patch] + np.int64(INCOMES[patch]) * marks
-    return int(points - np.int64(PRICES[patch]) - np.int64(TIMES[patch]))
+    points = PENALTY_PER_EMPTY_CELL * _SIZES[patch] + signed(INCOMES[patch]) * marks
+    return int(points - signed(PRICES[patch]) - signed(TIMES[patch]))
 
 
 @kernel
@@ -231,34 +230,25 @@ _MOST_PLACEMENTS = 448
 
 
 Quilts = npt.NDArray[np.uint64]
-"""The parts of quilts that are compared, ``(7, _MOST_PLACEMENTS + 1)``: two rows each, one for each word, of
-the empty cells, of the live cells, and of all 7x7 squares that may still be completed; then all ones for a
+"""The quilts that placements lead to, ``(7, _MOST_PLACEMENTS + 1)``: two rows each, one for each word, of the
+empty cells, of the live cells, and of all 7x7 squares that may still be completed; then all ones for a
 placement that takes the bonus tile, else 0. Loops over placements, which lie side by side, become vector
 operations."""
 
 
 class ChoiceBuffers(NamedTuple):
-    """The buffers in which the moves of one position are compared.
-
-    Attributes:
-        anchors: The legal set.
-        placements: int64 ``(_MOST_PLACEMENTS + 1,)``, the actions that are not dominated, and a newcomer.
-        quilts: The quilts that the placements lead to.
-        newcomer: One record, the prospects of the player who placed last.
-        game: One record, the position after a move.
-        effort: int64 ``(1,)``, the number of quilts that have been looked at.
-    """
+    """The memory in which the moves of one position are compared."""
 
     anchors: LegalSet
-    placements: npt.NDArray[np.int64]
+    placements: npt.NDArray[np.int64]  # those that are not dominated, and a newcomer
     quilts: Quilts
-    newcomer: Prospects
-    game: States
-    effort: npt.NDArray[np.int64]
+    newcomer: Prospects  # of the player who placed last
+    game: States  # one record, the position after a move
+    effort: npt.NDArray[np.int64]  # (1,), the number of quilts that have been looked at
 
 
 def new_choice_buffers() -> ChoiceBuffers:
-    """Buffers for :func:`list_choices`."""
+    """Memory for one position after the other."""
     return ChoiceBuffers(
         np.empty((2, NUM_MAPS), np.uint64),
         np.empty(_MOST_PLACEMENTS + 1, np.int64),
@@ -277,10 +267,9 @@ def list_choices(
     actions: npt.NDArray[np.int64],
     estimates: npt.NDArray[np.float64],
 ) -> int:
-    """Lists actions, one of which is best, in descending order of their estimated gains.
+    """Lists actions, one of which is best, in descending order of their estimated gains in points.
 
-    The arrays, long enough for all legal actions, receive the actions and their gains in points. Returns the
-    number of actions.
+    The arrays are long enough for all legal actions. Returns the number of actions.
     """
     legal(states, i, buffers.anchors)
     count, patches, first = 0, 1, SPECIAL_MAP
@@ -296,16 +285,13 @@ def list_choices(
 
 @kernel
 def _estimate(states: States, i: int, action: int, game: States) -> float:
-    """The estimated gain of a move: its points, with income to come, less a point per space that it moves.
-
-    ``game`` receives the position after it.
-    """
-    player = int(np.int64(states[i]["current_player"]))
+    """The estimated gain of a move: its points, with income to come, less a point per space that it moves."""
+    player = signed(states[i]["current_player"])
     game[0] = states[i]
     apply(game, 0, action)
-    before, after = np.int64(states[i]["position"][player]), np.int64(game[0]["position"][player])
-    marks = np.int64(INCOMES_UP_TO[LAST_SPACE]) - np.int64(INCOMES_UP_TO[after])
-    more_income = np.int64(game[0]["income"][player]) - np.int64(states[i]["income"][player])
+    before, after = signed(states[i]["position"][player]), signed(game[0]["position"][player])
+    marks = signed(INCOMES_UP_TO[LAST_SPACE]) - signed(INCOMES_UP_TO[after])
+    more_income = signed(game[0]["income"][player]) - signed(states[i]["income"][player])
     points = score(game, 0, player) - score(states, i, player) + more_income * marks
     return float(points - (after - before))
 
@@ -333,14 +319,14 @@ def _add_placements(
     for k in range(kept):
         num_live = count_cells(buffers.quilts[2, k], buffers.quilts[3, k])
         estimate = _estimate(states, i, buffers.placements[k], buffers.game) + num_live / 4.0
-        count = _insert(actions, estimates, count, buffers.placements[k], estimate)
+        count = insert(actions, estimates, count, buffers.placements[k], estimate)
     return count
 
 
 @kernel
 def _consider(states: States, i: int, action: int, buffers: ChoiceBuffers, kept: int) -> int:
-    """Compares a placement with those kept so far; returns their new number."""
-    player, game = int(np.int64(states[i]["current_player"])), buffers.game
+    """Compares a placement with those kept so far; returns how many are kept now."""
+    player, game = signed(states[i]["current_player"]), buffers.game
     game[0] = states[i]
     apply(game, 0, action)
     was_free = states[i]["bonus_owner"] == NOBODY
@@ -371,7 +357,6 @@ def _note(buffers: ChoiceBuffers, k: int, action: int, claims: bool) -> None:
 
 @kernel
 def _is_dominated(quilts: Quilts, newcomer: int, bonus_is_free: bool) -> bool:
-    """Whether one of the placements before the newcomer's dominates it."""
     found = False
     for k in range(newcomer):
         found |= _dominates(quilts, k, newcomer, bonus_is_free)
@@ -389,7 +374,6 @@ def _dominates(quilts: Quilts, a: int, b: int, bonus_is_free: bool) -> bool:
 
 @kernel
 def _dominates_any(quilts: Quilts, newcomer: int, bonus_is_free: bool) -> bool:
-    """Whether the newcomer's placement dominates one of those before it."""
     found = False
     for k in range(newcomer):
         found |= _dominates(quilts, newcomer, k, bonus_is_free)
@@ -398,7 +382,7 @@ def _dominates_any(quilts: Quilts, newcomer: int, bonus_is_free: bool) -> bool:
 
 @kernel
 def _remove_dominated(buffers: ChoiceBuffers, newcomer: int, bonus_is_free: bool) -> int:
-    """Removes all placements that the newcomer, the last one, dominates; returns the number of those left."""
+    """Removes all placements that the newcomer dominates; returns the number of those left."""
     left = 0
     for k in range(newcomer + 1):
         if k < newcomer and _dominates(buffers.quilts, newcomer, k, bonus_is_free):
@@ -408,19 +392,3 @@ def _remove_dominated(buffers: ChoiceBuffers, newcomer: int, bonus_is_free: bool
             buffers.quilts[row, left] = buffers.quilts[row, k]
         left += 1
     return left
-
-
-@kernel
-def _insert(
-    actions: npt.NDArray[np.int64],
-    estimates: npt.NDArray[np.float64],
-    count: int,
-    action: int,
-    estimate: float,
-) -> int:
-    k = count
-    while k > 0 and estimate > estimates[k - 1]:
-        actions[k], estimates[k] = actions[k - 1], estimates[k - 1]
-        k -= 1
-    actions[k], estimates[k] = action, estimate
-    return count + 1

@@ -26,12 +26,11 @@ from patchwork_env.agents.patchwork.endgame import Solver, new_solver, solve
 from patchwork_env.agents.patchwork.features import signed
 from patchwork_env.agents.patchwork.greedy import GreedyBuffers, new_greedy_buffers, patch_value, play_out
 from patchwork_env.agents.patchwork.placements import (
-    Ranking,
     end_of_kind,
+    insert,
     joints_left,
     kind_of,
     list_likely,
-    new_ranking,
 )
 from patchwork_env.agents.uct import UctAgent
 from patchwork_env.core.checks import seed_streams
@@ -97,13 +96,13 @@ class MctsAgent(UctAgent):
         """Starts the random numbers anew and forgets all games."""
         self.__dict__.update(_stream=seed_streams(seed), _memory=TreeMemory(MOST_NODES))
 
-    def _new_workspace(self) -> _Buffers:
-        return _new_buffers()
+    def _new_workspace(self) -> tuple[Tree, Tree, Workspace, Solver]:
+        return _new_memory()
 
     def _act(self, state: States, stream: Streams, memory: TreeMemory) -> int:
         tree, part, work, solver = self.workspace()
         began = perf_counter()
-        action = int(only_action(state, 0, work.candidates.anchors))
+        action = int(only_action(state, 0, work.anchors))
         if action == NO_ACTION:
             action = _solved_action(state, self._budget_to_solve(), solver)
         if action != NO_ACTION:
@@ -124,32 +123,20 @@ class MctsAgent(UctAgent):
         return int(_SOLVED_PER_SECOND * self.seconds)
 
 
-class _Buffers(NamedTuple):
-    """The memory of searches; the operating system provides it as trees grow.
+def _new_memory() -> tuple[Tree, Tree, Workspace, Solver]:
+    """Two trees, for searches and for what is kept of them, and what searches need besides.
 
-    Attributes:
-        tree: The tree that is searched.
-        part: The subtree that is kept for the next move.
-        work: The workspace of simulations.
-        solver: The workspace of the solver of endings.
+    Compiles all that searches need, so that no move waits for it. The operating system provides the memory as
+    trees grow.
     """
-
-    tree: Tree
-    part: Tree
-    work: Workspace
-    solver: Solver
-
-
-def _new_buffers() -> _Buffers:
-    """The memory of searches; compiles all that searches need, so that no move waits for it."""
     tree, part = (new_tree(MOST_NODES, EDGES_PER_NODE * MOST_NODES, STATE) for _ in range(2))
-    buffers = _Buffers(tree, part, new_workspace(), new_solver())
+    work, solver = new_workspace(), new_solver()
     state, stream = Game(seed=0).state, seed_streams(0)
     start_tree(tree, state, 0)
-    simulate(tree, buffers.work, RULE, stream, 1)
+    simulate(tree, work, RULE, stream, 1)
     copy_subtree(tree, ROOT, part)
-    solve(state, 0, 1, buffers.solver, False)
-    return buffers
+    solve(state, 0, 1, solver, False)
+    return tree, part, work, solver
 
 
 def _solved_action(state: States, budget: int, solver: Solver) -> int:
@@ -166,122 +153,74 @@ def _solved_action(state: States, budget: int, solver: Solver) -> int:
     return NO_ACTION
 
 
-# --- the actions that a node considers ----------------------------------------------------------------------
-
-
-class CandidateBuffers(NamedTuple):
-    """The buffers of :func:`list_candidates`.
-
-    Attributes:
-        actions: int64 ``(MOST_CANDIDATES,)``, receives the actions, best first.
-        values: float64 ``(MOST_CANDIDATES,)``, the values of the actions, in buttons.
-        anchors: The legal set.
-        ranking: The buffer in which placements are ranked.
-        listed: int16, advancing and the placements that come into question, ascending.
-        joints: int64, the joints that these placements leave.
-    """
-
-    actions: npt.NDArray[np.int64]
-    values: npt.NDArray[np.float64]
-    anchors: LegalSet
-    ranking: Ranking
-    listed: npt.NDArray[np.int16]
-    joints: npt.NDArray[np.int64]
-
-
-def new_candidate_buffers() -> CandidateBuffers:
-    """Buffers for :func:`list_candidates`."""
-    most_listed = 1 + NUM_OFFERED * MOST_CANDIDATES
-    return CandidateBuffers(
-        np.empty(MOST_CANDIDATES, np.int64),
-        np.empty(MOST_CANDIDATES, np.float64),
-        np.empty((2, NUM_MAPS), np.uint64),
-        new_ranking(),
-        np.empty(most_listed, np.int16),
-        np.empty(most_listed, np.int64),
-    )
-
-
-@kernel
-def list_candidates(states: States, i: int, out: CandidateBuffers) -> int:
-    """Lists the best actions of a game that is not over, best first, and returns their number."""
-    legal(states, i, out.anchors)
-    listed = list_likely(states, i, MOST_CANDIDATES, out.anchors, out.ranking, out.listed)
-    count = begin = 0
-    while begin < listed:
-        end = end_of_kind(out.listed, begin, listed)
-        count = _add_kind(states, i, begin, end, out, count)
-        begin = end
-    return count
-
-
-@kernel
-def _add_kind(states: States, i: int, begin: int, end: int, out: CandidateBuffers, count: int) -> int:
-    """Adds the listed actions ``begin ... end - 1``, all of one kind; returns the number of candidates."""
-    kind, value = kind_of(signed(out.listed[begin])), 0.0
-    if kind == 0:
-        return _insert(out, count, ADVANCE, _AHEAD)
-    if kind <= NUM_OFFERED:
-        value = patch_value(states, i, states[i]["circle"][kind - 1])
-    best, most_joints = begin, -1
-    for k in range(begin, end):
-        out.joints[k] = joints_left(states, i, signed(out.listed[k]))
-        if out.joints[k] > most_joints:
-            best, most_joints = k, out.joints[k]
-    for k in range(begin, end):
-        lost, ahead = most_joints - out.joints[k], _AHEAD if k == best else 0.0
-        count = _insert(out, count, signed(out.listed[k]), ahead + value - _PRICE_OF_A_JOINT * lost)
-    return count
-
-
-@kernel
-def _insert(out: CandidateBuffers, count: int, action: int, value: float) -> int:
-    """Inserts an action by its value, if it is among the best; returns the new number of candidates."""
-    if count == len(out.actions):
-        if value <= out.values[count - 1]:
-            return count
-        count -= 1
-    k = count
-    while k > 0 and value > out.values[k - 1]:
-        out.actions[k], out.values[k] = out.actions[k - 1], out.values[k - 1]
-        k -= 1
-    out.actions[k], out.values[k] = action, value
-    return count + 1
-
-
-# --- simulations --------------------------------------------------------------------------------------------
-
-
 class Workspace(NamedTuple):
-    """What simulations need besides the tree; see :class:`patchwork_env.search.uct.Workspace`.
-
-    Attributes:
-        state: One record, in which games are played out.
-        actions: int64, the actions of a node, the same array as in ``candidates``.
-        values: float64 ``(2,)``, the value of the end of a game for each player.
-        path: The path of the current simulation.
-        candidates: The buffers in which the actions of a node are listed.
-        playout: The buffers of playouts.
-    """
+    """What simulations need besides the tree; see :class:`patchwork_env.search.uct.Workspace`."""
 
     state: States
-    actions: npt.NDArray[np.int64]
+    actions: npt.NDArray[np.int64]  # (MOST_CANDIDATES,)
     values: npt.NDArray[np.float64]
     path: Path
-    candidates: CandidateBuffers
+    estimates: npt.NDArray[np.float64]  # (MOST_CANDIDATES,), the values of the actions, in buttons
+    anchors: LegalSet
+    listed: npt.NDArray[np.int16]  # advancing and the placements that come into question, ascending
+    joints: npt.NDArray[np.int64]  # that these placements leave
     playout: GreedyBuffers
 
 
 def new_workspace() -> Workspace:
     """A workspace for simulations of any game."""
-    candidates, values = new_candidate_buffers(), np.empty(NUM_PLAYERS)
-    path, playout = new_path(MAX_TURNS), new_greedy_buffers()
-    return Workspace(empty_states(1), candidates.actions, values, path, candidates, playout)
+    most_listed = 1 + NUM_OFFERED * MOST_CANDIDATES
+    return Workspace(
+        empty_states(1),
+        np.empty(MOST_CANDIDATES, np.int64),
+        np.empty(NUM_PLAYERS),
+        new_path(MAX_TURNS),
+        np.empty(MOST_CANDIDATES),
+        np.empty((2, NUM_MAPS), np.uint64),
+        np.empty(most_listed, np.int16),
+        np.empty(most_listed, np.int64),
+        new_greedy_buffers(),
+    )
 
 
-@kernel(inline=True)
-def _list_actions(states: States, i: int, work: Workspace, streams: Streams) -> int:
-    return list_candidates(states, i, work.candidates)
+# --- the actions that a node considers ----------------------------------------------------------------------
+
+
+@kernel
+def list_candidates(states: States, i: int, work: Workspace, streams: Streams) -> int:
+    """Lists the best actions of a game that is not over, best first, and returns their number."""
+    legal(states, i, work.anchors)
+    ranking = work.playout.ranking
+    listed = list_likely(states, i, MOST_CANDIDATES, work.anchors, ranking, work.listed)
+    count = begin = 0
+    while begin < listed:
+        end = end_of_kind(work.listed, begin, listed)
+        count = _add_kind(states, i, begin, end, work, count)
+        begin = end
+    return count
+
+
+@kernel
+def _add_kind(states: States, i: int, begin: int, end: int, work: Workspace, count: int) -> int:
+    """Adds the listed actions ``begin ... end - 1``, all of one kind; returns the number of candidates."""
+    kind, value = kind_of(signed(work.listed[begin])), 0.0
+    if kind == 0:
+        return insert(work.actions, work.estimates, count, ADVANCE, _AHEAD)
+    if kind <= NUM_OFFERED:
+        value = patch_value(states, i, states[i]["circle"][kind - 1])
+    best, most_joints = begin, -1
+    for k in range(begin, end):
+        work.joints[k] = joints_left(states, i, signed(work.listed[k]))
+        if work.joints[k] > most_joints:
+            best, most_joints = k, work.joints[k]
+    for k in range(begin, end):
+        lost, ahead = most_joints - work.joints[k], _AHEAD if k == best else 0.0
+        estimate = ahead + value - _PRICE_OF_A_JOINT * lost
+        count = insert(work.actions, work.estimates, count, signed(work.listed[k]), estimate)
+    return count
+
+
+# --- simulations --------------------------------------------------------------------------------------------
 
 
 @kernel(inline=True)
@@ -303,7 +242,7 @@ def _game() -> ModuleType:
     """The kernels of Patchwork that simulations are compiled for."""
     game = ModuleType("patchwork_mcts")
     game.apply, game.is_over = apply, is_over  # type: ignore[attr-defined]
-    game.list_actions, game.play_out = _list_actions, _play_out  # type: ignore[attr-defined]
+    game.list_actions, game.play_out = list_candidates, _play_out  # type: ignore[attr-defined]
     return game
 
 

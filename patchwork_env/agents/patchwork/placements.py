@@ -88,6 +88,30 @@ def cells_of(states: States, i: int, action: int) -> tuple[np.uint64, np.uint64]
     return placed_words(footprint, anchor)
 
 
+@kernel(inline=True)
+def insert(
+    actions: npt.NDArray[np.int64],
+    values: npt.NDArray[np.float64],
+    count: int,
+    action: int,
+    value: float,
+) -> int:
+    """Inserts an action into a list in descending order of values, if it is among the best that fit.
+
+    Returns how many actions are listed now.
+    """
+    if count == len(actions):
+        if value <= values[count - 1]:
+            return count
+        count -= 1
+    k = count
+    while k > 0 and value > values[k - 1]:
+        actions[k], values[k] = actions[k - 1], values[k - 1]
+        k -= 1
+    actions[k], values[k] = action, value
+    return count + 1
+
+
 # --- quilts -------------------------------------------------------------------------------------------------
 
 

@@ -18,7 +18,7 @@ from patchwork_env.agents.patchwork.mcts import (
     MOST_CANDIDATES,
     MctsAgent,
     list_candidates,
-    new_candidate_buffers,
+    new_workspace,
     value_of,
 )
 from patchwork_env.agents.patchwork.placements import (
@@ -60,7 +60,7 @@ def test_equal_seeds_play_alike() -> None:
 def test_the_budget_of_simulations_is_kept() -> None:
     agent, game = MctsAgent(1, simulations=150), Game(seed=2)
     agent.act(game)
-    assert agent.workspace().tree.nodes[0]["visits"] == 150
+    assert agent.workspace()[0].nodes[0]["visits"] == 150
 
 
 @pytest.mark.parametrize("seconds", [0.02, 0.2])
@@ -70,7 +70,7 @@ def test_the_budget_of_time_is_kept(seconds: float) -> None:
     began = time.perf_counter()
     agent.act(Game(seed=3))
     assert seconds <= time.perf_counter() - began < seconds + 1
-    assert agent.workspace().tree.nodes[0]["visits"] % 100 == 0
+    assert agent.workspace()[0].nodes[0]["visits"] % 100 == 0
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_trees_are_used_again() -> None:
         before = agent._memory.num_nodes
         action = agent.act(game)
         if len(game.legal_actions()) > 1:
-            visits = int(agent.workspace().tree.nodes[0]["visits"])
+            visits = int(agent.workspace()[0].nodes[0]["visits"])
             assert visits >= 200
             reused += visits > 200
             assert visits == 200 or before > 0
@@ -132,10 +132,10 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     agent = MctsAgent(1, simulations=800)
     for seed in range(8):
         agent.act(Game(seed=seed))
-        assert agent.workspace().tree.sizes[0] <= 500
-        assert agent.workspace().tree.sizes[1] <= 500 * module.EDGES_PER_NODE
+        assert agent.workspace()[0].sizes[0] <= 500
+        assert agent.workspace()[0].sizes[1] <= 500 * module.EDGES_PER_NODE
         assert agent._memory.num_nodes <= 500
-    assert agent.workspace().tree.nodes[0]["visits"] == 800
+    assert agent.workspace()[0].nodes[0]["visits"] == 800
 
 
 def test_agents_can_be_pickled() -> None:
@@ -221,11 +221,11 @@ def test_playouts_end_and_vary() -> None:
 
 
 def test_candidates_begin_with_the_best_of_every_kind() -> None:
-    room = new_candidate_buffers()
+    room, stream = new_workspace(), seed_streams(0)
     for state in many_states()[::5]:
         game = Game.from_state(np.array([state]))
         legal = game.legal_actions().tolist()
-        count = list_candidates(game.state, 0, room)
+        count = list_candidates(game.state, 0, room, stream)
         actions = room.actions[:count].tolist()
         assert count == min(len(legal), MOST_CANDIDATES)
         assert len(set(actions)) == count
