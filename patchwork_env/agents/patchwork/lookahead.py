@@ -75,11 +75,9 @@ def successors_of(observations: Tensor, rows: Tensor, actions: Tensor, scores: T
 
 
 class _Memory(NamedTuple):
-    """A state and a successor, the legal actions of the latter, and the best action of each kind."""
-
-    states: States
+    states: States  # a state and a successor
     anchors: LegalSet
-    best: Indices
+    best: Indices  # the best action of each kind
 
 
 @kernel
@@ -103,7 +101,9 @@ def _write_successors(
             for kind in range(_MOST_KINDS):
                 if memory.best[kind] < 0 or not is_possible(states, kind):
                     continue
-                _play(states, actions[begin + memory.best[kind]], memory.anchors)
+                states[1] = states[0]
+                apply(states, 1, actions[begin + memory.best[kind]])
+                play_forced(states, 1, memory.anchors)
                 if is_over(states, 1):
                     _write_outcome(states, outcomes[row, kind])
                     continue
@@ -118,7 +118,7 @@ def _write_successors(
 
 @kernel
 def _find_best(actions: Indices, scores: Floats, best: Indices) -> int:
-    """Writes where the action of each kind with the highest score is, else -1; returns how many kinds."""
+    """Finds the action of each kind with the highest score, -1 if there is none; returns how many kinds."""
     kinds = 0
     for kind in range(NUM_KINDS):
         best[kind] = -1
@@ -130,14 +130,6 @@ def _find_best(actions: Indices, scores: Floats, best: Indices) -> int:
         elif scores[k] > scores[best[kind]]:
             best[kind] = k
     return kinds
-
-
-@kernel
-def _play(states: States, action: int, anchors: LegalSet) -> None:
-    """Makes the second state that behind an action in the first one and turns that leave no choice."""
-    states[1] = states[0]
-    apply(states, 1, action)
-    play_forced(states, 1, anchors)
 
 
 @kernel

@@ -7,13 +7,13 @@ the champion's learned value, one of them with a short look ahead.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from patchwork_env.agents.base import Actions
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
 from patchwork_env.agents.partner import (
+    BEGINNER,
     NEVER_OVERLOOKED,
     Candidates,
     Habits,
@@ -68,36 +68,20 @@ HABITS = {
     3: Habits(turning=1.0, misjudging=0.2, carelessness=0.1),
     4: Habits(turning=1.0, misjudging=0.0, carelessness=0.0, lapses=0.13, lapse=15.0, lookahead=300),
 }
-"""The levels below the champion's: of each more is said in docs/play.md."""
+"""The levels below the champion's; docs/play.md describes them."""
 _POINTS_OF_UTILITY = 15
 """What a unit of utility is worth: in mid-game, a point more wins about one game in thirty more."""
 _MOST_JOINTS = np.array([2 * n - math.ceil(2 * math.sqrt(n)) for n in range(NUM_CELLS + 1)], np.int64)
 """The most pairs of neighbors that a number of cells can have."""
 
 
-class Eye(NamedTuple):
-    """What somebody counts who judges a move by eye; 1 stands for as much as it is worth.
-
-    Attributes:
-        income: The weight of an income button at every income mark ahead.
-        price: The weight of a button that is spent.
-        time: The weight of a space that the token moves: advancing would earn a button there.
-        cover: The weight of a covered cell, which saves two points.
-        early: The share of this weight that a cell has at the start of the game; at the end it has all.
-        snugness: Points for every pair of empty neighbors that a move keeps beyond what its size takes.
-    """
-
-    income: float
-    price: float
-    time: float
-    cover: float
-    early: float
-    snugness: float
-
-
-EYES = {1: Eye(income=0.8, price=1.1, time=0.8, cover=1.0, early=0.2, snugness=0.7)}
-"""The levels that judge by eye. The beginner grudges buttons, thinks too little of time and income, and
-overlooks that a move may keep the turn, a special patch or the bonus tile."""
+# The beginner judges by eye: grudges buttons, thinks too little of time and income, and overlooks that a move
+# may keep the turn, a special patch or the bonus tile. A weight of 1 stands for as much as something is worth.
+_INCOME = 0.8  # the weight of an income button at every income mark ahead
+_PRICE, _TIME = 1.1, 0.8  # of a button that is spent, and of a space that the token moves
+_COVER = 1.0  # of a covered cell, which saves two points
+_EARLY = 0.2  # the share of this weight that a cell has at the start of the game; at the end it has all
+_SNUGNESS = 0.7  # points for every pair of empty neighbors that is kept beyond what the size of a move takes
 
 
 def new_player(level: int) -> Player:
@@ -109,11 +93,11 @@ def new_player(level: int) -> Player:
         def choose(states: States, streams: Streams, actions: Actions) -> None:
             actions[:] = champion.act_batch(states)
 
-    elif level in EYES:
+    elif level == BEGINNER:
         expansion = new_expansion()
 
         def choose(states: States, streams: Streams, actions: Actions) -> None:
-            choose_by_eye(states, HABITS[level], EYES[level], expansion, candidates, streams, actions)
+            choose_by_eye(states, HABITS[level], expansion, candidates, streams, actions)
 
     elif HABITS[level].lookahead:
         settings, work = Settings(read_value(_VALUE)[0], TO_WIN), new_workspace()
@@ -154,7 +138,6 @@ def _note(candidates: Candidates, k: int, action: int, value: float) -> None:
 def choose_by_eye(
     states: States,
     habits: Habits,
-    eye: Eye,
     expansion: Expansion,
     candidates: Candidates,
     streams: Streams,
@@ -162,13 +145,13 @@ def choose_by_eye(
 ) -> None:
     """Writes the actions of games, none of which is over."""
     for i in range(len(states)):
-        count = judge_by_eye(states, i, habits.placements, eye, expansion, candidates)
+        count = judge_by_eye(states, i, habits.placements, expansion, candidates)
         actions[i] = decide(candidates, count, habits, streams)
 
 
 @kernel
 def judge_by_eye(
-    states: States, i: int, placements: int, eye: Eye, expansion: Expansion, candidates: Candidates
+    states: States, i: int, placements: int, expansion: Expansion, candidates: Candidates
 ) -> int:
     """Judges advancing and the snuggest placements of each patch; returns the number of these moves."""
     legal(states, i, expansion.anchors)
@@ -178,12 +161,12 @@ def judge_by_eye(
         action = signed(expansion.actions[k])
         successor[0] = states[i]
         apply(successor, 0, action)
-        _note(candidates, k, action, _value_by_eye(states, i, player, eye, successor))
+        _note(candidates, k, action, _value_by_eye(states, i, player, successor))
     return count
 
 
 @kernel
-def _value_by_eye(states: States, i: int, player: int, eye: Eye, successor: States) -> float:
+def _value_by_eye(states: States, i: int, player: int, successor: States) -> float:
     """What a player thinks to gain by the move to a successor, in points."""
     before, after = states[i], successor[0]
     space, target = signed(before["position"][player]), signed(after["position"][player])
@@ -193,10 +176,10 @@ def _value_by_eye(states: States, i: int, player: int, eye: Eye, successor: Stat
     earned *= signed(after["income"][player])
     spent = signed(before["buttons"][player]) + earned - signed(after["buttons"][player])
     covered = empty_cells(states, i, player) - empty_cells(successor, 0, player)
-    share = eye.early + (1 - eye.early) * target / LAST_SPACE
-    value = eye.income * income * incomes_ahead - eye.price * spent - eye.time * (target - space)
-    value += eye.cover * PENALTY_PER_EMPTY_CELL * share * covered
-    return value + eye.snugness * (_snugness(successor, 0, player) - _snugness(states, i, player))
+    share = _EARLY + (1 - _EARLY) * target / LAST_SPACE
+    value = _INCOME * income * incomes_ahead - _PRICE * spent - _TIME * (target - space)
+    value += _COVER * PENALTY_PER_EMPTY_CELL * share * covered
+    return value + _SNUGNESS * (_snugness(successor, 0, player) - _snugness(states, i, player))
 
 
 @kernel(inline=True)

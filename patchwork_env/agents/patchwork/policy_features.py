@@ -77,17 +77,14 @@ Words = npt.NDArray[np.uint64]
 
 
 class _Memory(NamedTuple):
-    """What counting needs: the state and a successor, and words and figures of many quilts."""
-
-    states: States
-    successor: States
-    words: Words
-    figures: Floats
+    states: States  # a state and a successor
+    words: Words  # of many quilts
+    figures: Floats  # of these quilts
     before: Floats
 
 
 class Features(NamedTuple):
-    """The features of ``n`` positions with ``total`` legal actions.
+    """The features of ``n`` positions with ``total`` legal actions, without those of offers.
 
     Attributes:
         positions: float32 ``(n, POSITION_FEATURES)``.
@@ -103,42 +100,27 @@ class Features(NamedTuple):
 def features_of(observations: Tensor, rows: Tensor, actions: Tensor, offers: bool = False) -> Features:
     """The features of positions and their legal actions; see :class:`~patchwork_env.agents.networks.Inputs`.
 
-    With ``offers``, those of offers stand behind the others of positions and kinds. Arrays that are no
-    observations have features without a meaning.
+    Arrays that are no observations have features without a meaning.
     """
-    positions = position_features(observations, offers)
-    kinds = np.zeros((observations.shape[0], NUM_KINDS, KIND_FEATURES), np.float32)
+    positions, device = position_features(observations, offers), observations.device
+    kinds = np.zeros((len(positions), NUM_KINDS, KIND_FEATURES + offers * KIND_OFFERS), np.float32)
     placements = np.zeros((actions.shape[0], PLACEMENT_FEATURES), np.float32)
-    arrays = array_of(observations), array_of(rows), array_of(actions)
+    arrays = array_of(observations), array_of(rows), array_of(actions), array_of(fits_of(positions))
     _write_actions(*arrays, _new_memory(), kinds, placements)
-    if offers:
-        of_offers = np.zeros((observations.shape[0], NUM_KINDS, KIND_OFFERS), np.float32)
-        _write_kind_offers(*arrays, array_of(fits_of(positions)), empty_states(2), of_offers)
-        kinds = np.concatenate([kinds, of_offers], 2)
-    device = observations.device
     return Features(positions, torch.from_numpy(kinds).to(device), torch.from_numpy(placements).to(device))
 
 
 def position_features(observations: Tensor, offers: bool = False) -> Tensor:
-    """The features of positions alone, float32 ``(n, POSITION_FEATURES)``; see :func:`features_of`."""
+    """The features of positions alone, as in :class:`Features`."""
     array = array_of(observations)
-    positions = np.empty((len(array), POSITION_FEATURES), np.float32)
+    positions = np.zeros((len(array), POSITION_FEATURES + offers * POSITION_OFFERS), np.float32)
     _write_positions(array, _new_memory(), positions)
-    if offers:
-        of_offers = np.zeros((len(array), POSITION_OFFERS), np.float32)
-        _write_position_offers(array, empty_states(1), of_offers)
-        positions = np.concatenate([positions, of_offers], 1)
     return torch.from_numpy(positions).to(observations.device)
 
 
 def _new_memory() -> _Memory:
-    return _Memory(
-        empty_states(1),
-        empty_states(1),
-        np.empty((2, NUM_ACTIONS), np.uint64),
-        np.empty((_FIGURES, NUM_ACTIONS), np.float32),
-        np.empty(_FIGURES, np.float32),
-    )
+    words, figures = np.empty((2, NUM_ACTIONS), np.uint64), np.empty((_FIGURES, NUM_ACTIONS), np.float32)
+    return _Memory(empty_states(2), words, figures, np.empty(_FIGURES, np.float32))
 
 
 def fits_of(positions: Tensor) -> Tensor:
@@ -157,11 +139,14 @@ def array_of(tensor: Tensor) -> npt.NDArray[Any]:
 
 @kernel
 def _write_positions(observations: Floats, memory: _Memory, positions: Floats) -> None:
+    """Writes the features of positions, with those of offers where there is room for them, over zeros."""
     for i in range(len(observations)):
         read_observation(observations[i], memory.states, 0)
         for player in range(NUM_PLAYERS):
             first = player * (_FIGURES + NEXT + 1)
             _write_player(player, memory, positions[i, first : first + _FIGURES + NEXT + 1])
+        if positions.shape[1] > POSITION_FEATURES:
+            _write_position_offers(memory.states, positions[i, POSITION_FEATURES:])
 
 
 @kernel
@@ -181,7 +166,6 @@ def _write_player(player: int, memory: _Memory, out: Floats) -> None:
 
 @kernel
 def _count_quilt(word_0: np.uint64, word_1: np.uint64, memory: _Memory, out: Floats) -> None:
-    """Writes the figures of one quilt."""
     memory.words[0, 0], memory.words[1, 0] = word_0, word_1
     _write_figures(memory.words, 1, memory.figures)
     for k in range(_FIGURES):
@@ -224,20 +208,26 @@ def _count(cells_0: np.uint64, cells_1: np.uint64) -> int:
 
 @kernel
 def _write_actions(
-    observations: Floats, rows: Indices, actions: Indices, memory: _Memory, kinds: Floats, placements: Floats
+    observations: Floats,
+    rows: Indices,
+    actions: Indices,
+    fits: Floats,
+    memory: _Memory,
+    kinds: Floats,
+    placements: Floats,
 ) -> None:
-    """Writes the features of the kinds and placements of all legal actions into arrays of zeros."""
+    """Writes the features of the kinds and placements of all legal actions over zeros."""
     begin = 0
     while begin < len(actions):
-        end = end_of_row(rows, begin)
-        read_observation(observations[rows[begin]], memory.states, 0)
-        _write_row(actions[begin:end], memory, kinds[rows[begin]], placements[begin:end])
+        end, row = end_of_row(rows, begin), rows[begin]
+        read_observation(observations[row], memory.states, 0)
+        _write_placements(actions[begin:end], memory, placements[begin:end])
+        _write_kinds(actions[begin:end], placements[begin:end], fits[row], memory.states, kinds[row])
         begin = end
 
 
 @kernel
-def _write_row(actions: Indices, memory: _Memory, kinds: Floats, placements: Floats) -> None:
-    """Writes the features of the legal actions of the state in ``memory``, and of their kinds."""
+def _write_placements(actions: Indices, memory: _Memory, placements: Floats) -> None:
     quilt = memory.states[0]["quilt"]
     _count_quilt(quilt[0, 0], quilt[0, 1], memory, memory.before)
     for k in range(len(actions)):
@@ -249,15 +239,22 @@ def _write_row(actions: Indices, memory: _Memory, kinds: Floats, placements: Flo
     for k in range(len(actions)):
         for figure in range(_FIGURES):
             placements[k, figure] = (memory.figures[figure, k] - memory.before[figure]) / 4
+
+
+@kernel
+def _write_kinds(actions: Indices, placements: Floats, fits: Floats, states: States, kinds: Floats) -> None:
+    """Writes the features of kinds, with those of offers where there is room for them."""
     begin = 0
     while begin < len(actions):
         kind, end = kind_of(actions[begin]), end_of_kind(actions, begin, len(actions))
-        if is_possible(memory.states, kind):
-            memory.successor[0] = memory.states[0]
-            apply(memory.successor, 0, actions[begin])
-            _write_kind(memory.states, memory.successor, kinds[kind])
+        if is_possible(states, kind):
+            states[1] = states[0]
+            apply(states, 1, actions[begin])
+            _write_kind(states, kinds[kind])
             if kind > 0:
                 _write_best(placements[begin:end], kinds[kind])
+            if kinds.shape[1] > KIND_FEATURES:
+                _write_kind_offers(states, kind, fits, kinds[kind, KIND_FEATURES:])
         begin = end
 
 
@@ -270,21 +267,22 @@ def is_possible(states: States, kind: int) -> bool:
 
 
 @kernel
-def _write_kind(states: States, successor: States, out: Floats) -> None:
+def _write_kind(states: States, out: Floats) -> None:
     """Writes what an action changes for the player who acts, all that does not depend on the placement."""
-    space, target = signed(states[0]["position"][0]), signed(successor[0]["position"][0])
-    covered = empty_cells(states, 0, 0) - empty_cells(successor, 0, 0)
-    buttons = signed(successor[0]["buttons"][0])
+    before, after = states[0], states[1]
+    space, target = signed(before["position"][0]), signed(after["position"][0])
+    covered = empty_cells(states, 0, 0) - empty_cells(states, 1, 0)
+    buttons = signed(after["buttons"][0])
     out[_IS_POSSIBLE] = 1
     out[1] = buttons / 30
-    out[2] = (buttons - signed(states[0]["buttons"][0])) / 10
-    out[3] = (signed(successor[0]["income"][0]) - signed(states[0]["income"][0])) / 3
-    out[4] = (projected_buttons(successor, 0, 0) - projected_buttons(states, 0, 0)) / 20
+    out[2] = (buttons - signed(before["buttons"][0])) / 10
+    out[3] = (signed(after["income"][0]) - signed(before["income"][0])) / 3
+    out[4] = (projected_buttons(states, 1, 0) - projected_buttons(states, 0, 0)) / 20
     out[5] = covered / 8
     out[6] = covered * target / (4 * LAST_SPACE)
     out[7] = (target - space) / 6
-    out[8] = (signed(states[0]["position"][1]) - target) / 10
-    out[9] = int(successor[0]["current_player"] == 0) + int(successor[0]["pending_special"])
+    out[8] = (signed(before["position"][1]) - target) / 10
+    out[9] = int(after["current_player"] == 0) + int(after["pending_special"])
 
 
 @kernel
@@ -302,37 +300,15 @@ def _write_best(placements: Floats, out: Floats) -> None:
 
 
 @kernel
-def _write_position_offers(observations: Floats, states: States, out: Floats) -> None:
-    """Writes the features of positions into an array of zeros."""
-    for i in range(len(observations)):
-        read_observation(observations[i], states, 0)
-        for player in range(NUM_PLAYERS):
-            for k in range(min(SOON, signed(states[0]["num_patches"]))):
-                at = (player * SOON + k) * _JUDGED
-                _judge(states, 0, player, signed(states[0]["circle"][k]), out[i, at : at + _JUDGED])
+def _write_position_offers(states: States, out: Floats) -> None:
+    for player in range(NUM_PLAYERS):
+        for k in range(min(SOON, signed(states[0]["num_patches"]))):
+            at = (player * SOON + k) * _JUDGED
+            _judge(states, 0, player, signed(states[0]["circle"][k]), out[at : at + _JUDGED])
 
 
 @kernel
-def _write_kind_offers(
-    observations: Floats, rows: Indices, actions: Indices, fits: Floats, states: States, out: Floats
-) -> None:
-    """Writes the features of the kinds of all legal actions into an array of zeros."""
-    begin = 0
-    while begin < len(actions):
-        end, row, last = end_of_row(rows, begin), rows[begin], -1
-        read_observation(observations[row], states, 0)
-        for k in range(begin, end):
-            kind = kind_of(actions[k])
-            if kind != last and is_possible(states, kind):
-                states[1] = states[0]
-                apply(states, 1, actions[k])
-                _write_offers(states, kind, fits[row], out[row, kind])
-            last = kind
-        begin = end
-
-
-@kernel
-def _write_offers(states: States, kind: int, fits: Floats, out: Floats) -> None:
+def _write_kind_offers(states: States, kind: int, fits: Floats, out: Floats) -> None:
     """Writes what is offered in the second state, after an action of a kind in the first one."""
     left = signed(states[1]["num_patches"])
     before = signed(states[0]["num_patches"])

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 from patchwork_env import agents
 from patchwork_env.agents.partner import Habits, decide
 from patchwork_env.agents.patchwork.expansion import new_expansion
-from patchwork_env.agents.patchwork.partner import EYES, HABITS, _note, judge_by_eye, new_candidates
+from patchwork_env.agents.patchwork.partner import HABITS, _note, judge_by_eye, new_candidates
 from patchwork_env.agents.patchwork.placements import list_likely, new_ranking
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.patchwork import Game, engine
@@ -79,14 +81,24 @@ def test_some_moves_are_made_without_much_thought() -> None:
     assert 20 <= advances <= 60  # half of the lapses
 
 
+def snugness(game: Game, player: int) -> int:
+    """Pairs of empty neighbors, less those that as many empty cells can have at most."""
+    empty = ~game.quilt(player)
+    pairs, cells = (empty[1:] & empty[:-1]).sum() + (empty[:, 1:] & empty[:, :-1]).sum(), int(empty.sum())
+    return int(pairs) - (2 * cells - math.ceil(2 * math.sqrt(cells)))
+
+
 def test_the_eye_sees_what_a_move_costs_and_brings() -> None:
-    game, expansion, candidates, eye = Game(seed=1), new_expansion(), new_candidates(), EYES[1]
-    blind = eye._replace(income=0.0, price=0.0, time=0.0, cover=1.0, early=1.0, snugness=0.0)
-    count = judge_by_eye(game.state, 0, 16, blind, expansion, candidates)
+    game, expansion, candidates = Game(seed=1), new_expansion(), new_candidates()
+    player = game.current_player
+    count = judge_by_eye(game.state, 0, 16, expansion, candidates)
+    assert count > 30
     for action, value in zip(candidates.actions[:count].tolist(), candidates.values[:count], strict=True):
-        assert value == 2 * len(game.decode(action).cells)
-    thrifty = blind._replace(price=1.0, cover=0.0)
-    judge_by_eye(game.state, 0, 16, thrifty, expansion, candidates)
-    for action, value in zip(candidates.actions[:count].tolist(), candidates.values[:count], strict=True):
-        patch = game.decode(action).patch
-        assert value == (1 if patch is None else -PATCHES[patch].buttons)
+        after, patch = game.clone(), game.decode(action).patch
+        after.play(action)
+        expected = 1.1 - 0.8  # a button earned, a space moved
+        if patch is not None:
+            income, price, time = PATCHES[patch].income, PATCHES[patch].buttons, PATCHES[patch].time
+            cells = len(PATCHES[patch].cells)
+            expected = 0.8 * 9 * income - 1.1 * price - 0.8 * time + 2 * (0.2 + 0.8 * time / 53) * cells
+        assert value == pytest.approx(expected + 0.7 * (snugness(after, player) - snugness(game, player)))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from patchwork_env.agents.partner import Habits
+from patchwork_env.agents.partner import BEGINNER, Habits
 from patchwork_env.agents.patchwork.partner import (
-    EYES,
     HABITS,
-    Eye,
     choose_ahead,
     choose_by_eye,
     choose_by_value,
@@ -22,19 +20,19 @@ def name_of(level: int) -> str:
 
 def _level(level: int) -> Export:
     habits = HABITS[level]
-    if level in EYES:
-        export = _by_eye(habits, EYES[level])
+    if level == BEGINNER:
+        export = _by_eye(habits)
     else:
         export = _ahead(habits) if habits.lookahead else _by_value(habits)
     export.__name__ = name_of(level)
     return export
 
 
-def _by_eye(habits: Habits, eye: Eye) -> Export:
+def _by_eye(habits: Habits) -> Export:
     def choose() -> int:
         here = room()
         expansion, candidates = here.expansion, here.candidates
-        choose_by_eye(here.states, habits, eye, expansion, candidates, here.streams, here.chosen)
+        choose_by_eye(here.states, habits, expansion, candidates, here.streams, here.chosen)
         return here.chosen[0]
 
     return choose
