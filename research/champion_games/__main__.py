@@ -22,6 +22,7 @@ from patchwork_env.agents.patchwork.expansion import (
     Payoffs,
     best_action,
     expand_likely,
+    margin_of,
     new_expansion,
 )
 from patchwork_env.agents.patchwork.features import signed
@@ -69,11 +70,11 @@ def play_games(
                 best_margins[:] = -np.inf
                 for k in range(1, count):
                     slot = kind_of(signed(expansion.actions[k])) - 1
-                    best_margins[slot] = max(best_margins[slot], expansion.margins[k])
+                    best_margins[slot] = max(best_margins[slot], margin_of(expansion, k))
                 for slot in range(NUM_OFFERED):
                     if best_margins[slot] > -np.inf:
                         patch = signed(states[i]["circle"][slot])
-                        gains[phase, patch] += best_margins[slot] - expansion.margins[0]
+                        gains[phase, patch] += best_margins[slot] - margin_of(expansion, 0)
                         counts[phase, patch] += 1
             apply(states, i, signed(expansion.actions[best_action(expansion, count, payoffs)]))
 

@@ -12,7 +12,6 @@ from patchwork_env.agents.patchwork.placements import NUM_KINDS
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.agents.ragged import TIE
 from patchwork_env.patchwork.actions import FIRST_BUY
-from patchwork_env.patchwork.components import NUM_OFFERED
 
 _IMPOSSIBLE = -1e9
 
@@ -66,16 +65,14 @@ class DensePolicy(nn.Module):
     def _scores(self, observations: Tensor, legal: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Logits of the kinds ``(n, NUM_KINDS)``, of all placements ``(n, 2025)``, and values ``(n,)``."""
         network = self.network
-        patches, quilts = network.patches_and_quilts(observations)
         features = None if self.features is None else self.features(observations, legal)
-        positions = None if features is None else features.positions
-        trunk = network.trunk(network.trunk_input(observations, patches, positions))
+        trunk = network.trunk_of(observations, None if features is None else features.positions)
         kinds, scores = network.kind(trunk), trunk.new_zeros(())
         if features is not None:
             kinds = kinds + network.kind_scores(trunk, features.kinds)
             scores = scores + (features.placements @ network.placement(trunk).unsqueeze(2)).squeeze(2)
         if network.config.channels:
-            scores = scores + network.placement_maps(quilts, patches[:, :NUM_OFFERED], trunk).flatten(1)
+            scores = scores + network.placement_maps(observations, trunk).flatten(1)
         return kinds, scores, network.value(trunk).squeeze(1)
 
 

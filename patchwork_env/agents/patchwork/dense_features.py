@@ -56,11 +56,7 @@ _SQUARES = (QUILT_SIZE - BONUS_SQUARE + 1) ** 2
 
 
 class DenseFeatures(nn.Module):
-    """Counts the features of positions and of all actions; there is nothing to learn in it.
-
-    Args:
-        offers: Whether those of offers are among them.
-    """
+    """Counts the features of positions and of all actions, ``offers`` among them; it learns nothing."""
 
     cells: Tensor
     distinct: Tensor
@@ -95,15 +91,11 @@ class DenseFeatures(nn.Module):
             self.register_buffer(name, table, persistent=False)
 
     def forward(self, observations: Tensor, legal: Tensor) -> Features:
-        """The features of positions.
+        """The features of positions and of all actions but advancing.
 
         Args:
             observations: float32 ``(n, OBSERVATION_SIZE)``, from the view of the players to move.
-            legal: bool ``(n, NUM_ACTIONS)``, the legal actions.
-
-        Returns:
-            The features, with placements ``(n, NUM_ACTIONS - 1, PLACEMENT_FEATURES)`` of all actions but
-            advancing; those of actions that are not legal have no meaning.
+            legal: bool ``(n, NUM_ACTIONS)``, the legal actions; those of others have no meaning.
         """
         view = _read(observations)
         sorts, missing = self._sorts(view.quilts), BONUS_SQUARE**2 - view.quilts @ self.squares
@@ -123,7 +115,6 @@ class DenseFeatures(nn.Module):
         return (sort.unsqueeze(3) == torch.arange(_SORTS, device=quilts.device)).float()
 
     def _positions(self, view: _View, sorts: Tensor, missing: Tensor) -> Tensor:
-        """The features of positions, ``(n, POSITION_FEATURES)``."""
         figures = _figures(sorts.sum(2), missing.amin(2)) / 20
         fits = torch.log1p(self._fits(view.quilts, view.circle[:, :NEXT])) / 5
         projected = view.buttons + self.marks_after[view.spaces] * view.incomes
@@ -201,12 +192,9 @@ class DenseFeatures(nn.Module):
         return judged.where((patches > 0).unsqueeze(-1), 0.0)
 
     def _placements(self, sorts: Tensor, missing: Tensor, circle: Tensor) -> Tensor:
-        """By how much every placement changes the figures of the own quilt; see :meth:`forward`.
+        """By how much every placement changes the figures of the own quilt.
 
-        Args:
-            sorts: The sorts of the cells of the own quilt, ``(n, 81, _SORTS)``.
-            missing: The empty cells of its 7x7 squares, ``(n, 9)``.
-            circle: The circle, ``(n, 33)``.
+        They are given by its sorts ``(n, 81, _SORTS)`` and the empty cells of its 7x7 squares ``(n, 9)``.
         """
         offered = circle[:, :NUM_OFFERED]
         around = _with_outside(sorts, 0.0, 1).index_select(1, self.reach.flatten())
@@ -221,40 +209,23 @@ class DenseFeatures(nn.Module):
 
 
 class _View(NamedTuple):
-    """What observations show, for both players, the one to move first.
+    """What observations show, for both players, the one to move first."""
 
-    Attributes:
-        quilts: The covered cells, 0 or 1, ``(n, NUM_PLAYERS, 81)``.
-        circle: The pieces of the circle, int64 ``(n, 33)``.
-        specials: The spaces of the special patches that are left, else 0, int64 ``(n, 5)``.
-        spaces: The spaces of the tokens, int64 ``(n, NUM_PLAYERS)``.
-        buttons: The buttons, ``(n, NUM_PLAYERS)``.
-        incomes: The incomes, ``(n, NUM_PLAYERS)``.
-    """
-
-    quilts: Tensor
-    circle: Tensor
-    specials: Tensor
-    spaces: Tensor
-    buttons: Tensor
-    incomes: Tensor
+    quilts: Tensor  # the covered cells, 0 or 1, (n, NUM_PLAYERS, 81)
+    circle: Tensor  # pieces, int64 (n, 33)
+    specials: Tensor  # the spaces of the special patches that are left, else 0, int64 (n, 5)
+    spaces: Tensor  # of the tokens, int64 (n, NUM_PLAYERS)
+    buttons: Tensor  # (n, NUM_PLAYERS)
+    incomes: Tensor  # (n, NUM_PLAYERS)
 
 
 class _Moves(NamedTuple):
-    """What moves of every kind do, all ``(n, NUM_KINDS)``.
+    """What moves of every kind do, all ``(n, NUM_KINDS)``."""
 
-    Attributes:
-        size: The cells that they cover.
-        income: The income that they gain.
-        target: The space that the token moves to, int64.
-        gain: The buttons that they gain.
-        buttons_after: The buttons that the player has then.
-    """
-
-    size: Tensor
-    income: Tensor
-    target: Tensor
-    gain: Tensor
+    size: Tensor  # the cells that they cover
+    income: Tensor  # that they gain
+    target: Tensor  # the space that the token moves to, int64
+    gain: Tensor  # buttons
     buttons_after: Tensor
 
 
@@ -281,9 +252,8 @@ def by_kind(of_actions: Tensor) -> tuple[Tensor, ...]:
 def _figures(counted: Tensor, missing: Tensor) -> Tensor:
     """The figures ``(…, PLACEMENT_FEATURES)`` of quilts, or changes of them.
 
-    Args:
-        counted: How many cells there are of the first sorts, ``(…, _COUNTED_SORTS)`` or more.
-        missing: The empty cells of the fullest 7x7 square, ``(…)``.
+    They follow from the numbers of cells of the sorts, ``(…, _COUNTED_SORTS)`` or more, and from the empty
+    cells of the fullest 7x7 square, ``(…)``.
     """
     ends = torch.arange(_EMPTY_SORTS, dtype=counted.dtype, device=counted.device).unsqueeze(1)
     joints = counted[..., :_EMPTY_SORTS] @ (ends / 2)
@@ -291,10 +261,9 @@ def _figures(counted: Tensor, missing: Tensor) -> Tensor:
 
 
 def _places_offered(lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Where the patches that moves of every kind lead to lie in circles of some lengths, ``(n, 1)``.
+    """Where the patches offered after moves of every kind lie in circles of some lengths, ``(n, 1)``.
 
-    Returns:
-        The places, int64 ``(n, NUM_KINDS * NUM_OFFERED)``, and which of them hold an offer.
+    Returns the places, int64 ``(n, NUM_KINDS * NUM_OFFERED)``, and which of them hold an offer.
     """
     kinds = torch.arange(NUM_KINDS, device=lengths.device)
     bought = ((kinds > 0) & (kinds <= NUM_OFFERED)).long()
@@ -331,11 +300,7 @@ def _with_outside(of_cells: Tensor, value: float, dim: int) -> Tensor:
 
 
 def _windows(offsets: range) -> Tensor:
-    """The cells around every anchor, int64 ``(81, offsets ** 2)``; 81 for those outside of the quilt.
-
-    Args:
-        offsets: The rows, and the columns, of the cells, counted from the anchor's.
-    """
+    """The cells around every anchor, int64 ``(81, offsets ** 2)``; 81 for those outside of the quilt."""
     quilt = np.full((QUILT_SIZE + 2 * BOX,) * 2, NUM_CELLS)
     quilt[BOX:-BOX, BOX:-BOX] = np.arange(NUM_CELLS).reshape(QUILT_SIZE, QUILT_SIZE)
     around = BOX + np.add.outer(np.arange(QUILT_SIZE), offsets)
@@ -358,11 +323,7 @@ def _squares() -> Tensor:
 
 
 def _shapes(offsets: range) -> npt.NDArray[np.bool_]:
-    """Which cells around its anchor every shape covers, ``(_PIECES, 8, offsets, offsets)``.
-
-    Args:
-        offsets: The rows, and the columns, of the cells, counted from the anchor's.
-    """
+    """Which cells around its anchor every shape covers, ``(_PIECES, 8, offsets, offsets)``."""
     size, anchor = len(offsets), -offsets[0]
     covers = np.zeros((_PIECES, NUM_ORIENTATIONS, size, size), np.bool_)
     for patch, oriented in enumerate(ORIENTED):
@@ -390,9 +351,8 @@ def _facts() -> Tensor:
 def _changes() -> Tensor:
     """How the numbers of cells of each sort change on account of a cell in reach of a shape that is placed.
 
-    Returns:
-        int8 ``(_PIECES, 8, k)``, the entries of each shape in the order (sort that is counted, cell in reach,
-        sort of that cell before). Those of cells that no legal placement finds have no meaning.
+    The entries of each shape, int8 ``(_PIECES, 8, k)``, go by the sort that is counted, the cell in reach,
+    and the sort of that cell before.
     """
     covers = _shapes(_IN_REACH)
     padded = np.pad(covers, ((0, 0), (0, 0), (1, 1), (1, 1))).astype(np.int8)

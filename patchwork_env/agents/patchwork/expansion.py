@@ -133,8 +133,8 @@ def expand(states: States, i: int, weights: Weights, expansion: Expansion) -> in
 def expand_likely(states: States, i: int, width: int, weights: Weights, expansion: Expansion) -> int:
     """As :func:`expand`, but with only the ``width`` most likely placements of each patch.
 
-    Of the ``max(width, LIKELY)`` placements that leave the most joints, these are the ``width`` most compact
-    ones; see :mod:`.placements`. Most placements are left out, and the best action is rarely among them.
+    Of the ``max(width, LIKELY)`` placements that leave the most joints, these are the most compact ones; see
+    :mod:`.placements`. Most placements are left out, and the best action is rarely among them.
     """
     forget(expansion.quilts)
     return expand_further(states, i, width, weights, expansion)
@@ -155,7 +155,6 @@ def expand_further(states: States, i: int, width: int, weights: Weights, expansi
 
 @kernel(inline=True)
 def _list_actions(states: States, i: int, width: int, weights: Record, expansion: Expansion) -> int:
-    """Lists advancing, if it is legal, and the likely placements; returns their number."""
     anchors, actions = expansion.anchors, expansion.actions
     if width > MOST_CHOICES:
         return _list_likely(states, i, width, expansion)
@@ -170,7 +169,6 @@ def _list_actions(states: States, i: int, width: int, weights: Record, expansion
 
 @kernel(inline=True)
 def _list_likely(states: States, i: int, width: int, expansion: Expansion) -> int:
-    """Lists advancing, if it is legal, and the likely placements, which the cache does not know."""
     shortlist = max(width, LIKELY)
     count = list_likely(states, i, shortlist, expansion.anchors, expansion.ranking, expansion.actions)
     return keep_most_compact(states, i, width, expansion.actions, count, expansion.sort_keys)
@@ -224,16 +222,13 @@ def _patch_of(states: States, i: int, kind: int) -> int:
 
 @kernel(inline=True)
 def _evaluate_listed(states: States, i: int, count: int, weights: Weights, expansion: Expansion) -> None:
-    """Evaluates the successors of the first ``count`` actions."""
     buffer, successor = expansion.buffer[0], expansion.successor
     owns, others = expansion.owns, expansion.others
     player = signed(states[i]["current_player"])
     buffer["has_windows"][0] = 0
     write_left(buffer["left"], states, i, weights[0], buffer)
-    copy(
-        buffer["own_quilt"],
-        expansion.quilts.quilts[_remember(states, i, player, weights[0], expansion)]["sum"],
-    )
+    quilt = expansion.quilts.quilts[_remember(states, i, player, weights[0], expansion)]
+    copy(buffer["own_quilt"], quilt["sum"])
     kind = -1
     for k in range(count):
         action = signed(expansion.actions[k])
@@ -349,7 +344,6 @@ def _add_known_quilt(
 
 @kernel(inline=True)
 def _add_known_squares(successor: States, role: int, missing: int, weights: Record, buffer: Record) -> None:
-    """Adds the rows of the 7x7 squares and the bonus tile to the first layer."""
     other = signed(buffer["missing_of_other"][0])
     own, others = (missing, other) if role == 0 else (other, missing)
     count = features.list_known_square_rows(successor, 0, own, others, buffer["rows"])
@@ -360,18 +354,13 @@ def _add_known_squares(successor: States, role: int, missing: int, weights: Reco
 
 
 class Payoffs(NamedTuple):
-    """The weights of what a player wants: to win, and points.
+    """The weights of what a player wants: to win, and points."""
 
-    Attributes:
-        outcome: The utility of a win, and of a loss with a minus.
-        margin: The utility of a point of the player's own.
-        rival_weight: The utility of a point that the other player does not get, in units of ``margin``: 1 if
-            only the difference of the scores counts, below 0 if points of the other player are welcome.
-    """
-
-    outcome: float
-    margin: float
+    outcome: float  # the utility of a win, and of a loss with a minus
+    margin: float  # the utility of a point of the player's own
     rival_weight: float = 1.0
+    """The utility of a point that the other player does not get, in units of ``margin``: 1 if only the
+    difference of the scores counts, below 0 if points of the other player are welcome."""
 
 
 TO_WIN = Payoffs(1.0, 1 / 300)
@@ -404,7 +393,7 @@ def action_utility(payoffs: Payoffs, expansion: Expansion, k: int) -> float:
 
 @kernel
 def best_action(expansion: Expansion, count: int, payoffs: Payoffs) -> int:
-    """The index of the action with the highest utility among the first ``count``; ties go to the first."""
+    """The index of the first action with the highest utility among ``count``."""
     best, most = 0, -math.inf
     for k in range(count):
         value = action_utility(payoffs, expansion, k)

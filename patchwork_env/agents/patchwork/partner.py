@@ -76,7 +76,7 @@ _MOST_JOINTS = np.array([2 * n - math.ceil(2 * math.sqrt(n)) for n in range(NUM_
 
 
 # The beginner judges by eye: grudges buttons, thinks too little of time and income, and overlooks that a move
-# may keep the turn, a special patch or the bonus tile. A weight of 1 stands for as much as something is worth.
+# may keep the turn, a special patch or the bonus tile. A weight of 1 is what something is worth.
 _INCOME = 0.8  # the weight of an income button at every income mark ahead
 _PRICE, _TIME = 1.1, 0.8  # of a button that is spent, and of a space that the token moves
 _COVER = 1.0  # of a covered cell, which saves two points

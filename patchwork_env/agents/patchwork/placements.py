@@ -8,8 +8,7 @@ of words adds for all anchors of an orientation. The compiler handles all orient
 as it reads their number from an array: it unrolls loops whose length it knows.
 
 Of the placements that leave the most joints a learned value evaluates the most compact: those after which the
-most covered cells have no empty neighbor left, or only one. That looks at every placement by itself, and
-tells better than the joints which ones the value will prefer.
+most covered cells have no empty neighbor left, or only one. They tell better which ones the value prefers.
 """
 
 from __future__ import annotations
@@ -117,11 +116,7 @@ def insert(
 
 @kernel
 def count_joints(covered_0: np.uint64, covered_1: np.uint64) -> int:
-    """The joints of a quilt, given as its two words.
-
-    Each pair counts where its upper or left cell lies: in rows 0-4, read from word 0, or in rows 5-8, read
-    from word 1. Both words hold the row below as well.
-    """
+    """The joints of a quilt, given as its two words; each counts where its upper or left cell lies."""
     return _joints(~covered_0 & FULL_WORD, ROWS_0_TO_4) + _joints(~covered_1 & FULL_WORD, ROWS_5_TO_8)
 
 
@@ -146,11 +141,7 @@ Digits = tuple[np.uint64, np.uint64, np.uint64]
 
 @kernel(inline=True)
 def count_neighbors(covered_0: np.uint64, covered_1: np.uint64) -> tuple[Digits, Digits]:
-    """Counts the empty neighbors of every cell of a quilt, given as its two words.
-
-    Returns:
-        The counts for the cells of each word; the bits behind the cells of a word have no meaning.
-    """
+    """The empty neighbors of every cell in each word of a quilt; bits behind the cells have no meaning."""
     empty_0, empty_1 = ~covered_0 & FULL_WORD, ~covered_1 & FULL_WORD
     above_0, below_0 = empty_0 << _ROW, empty_0 >> _ROW | empty_1 >> _TO_ROW_7 << _LAST_ROW
     above_1, below_1 = empty_1 << _ROW | empty_0 >> _ROW & _FIRST_ROW, empty_1 >> _ROW
@@ -167,10 +158,7 @@ def _add_neighbors(empty: np.uint64, above: np.uint64, below: np.uint64) -> Digi
 
 @kernel(inline=True)
 def compactness(covered_0: np.uint64, covered_1: np.uint64) -> int:
-    """How compactly the covered cells of a quilt, given as its two words, lie together and at the border.
-
-    A covered cell without an empty neighbor counts twice, one with a single empty neighbor once.
-    """
+    """Twice the covered cells of a quilt without an empty neighbor, plus those with a single one."""
     return _compactness(covered_0, ROWS_0_TO_4) + _compactness(covered_1, ROWS_5_TO_8)
 
 
@@ -191,25 +179,20 @@ _DIGITS = 6
 _OPEN, _CHOSEN = _DIGITS, _DIGITS + 1
 
 Ranking = npt.NDArray[np.uint64]
-"""A buffer in which the placements of one patch are ranked. For each word and orientation it holds the digits
-of the sums, the anchors that are still open, and those that are chosen."""
+"""Where the placements of one patch are ranked: for each word and orientation the digits of the sums, the
+anchors that are still open, and those that are chosen."""
 RANKING_SHAPE = (2, _DIGITS + 2, NUM_ORIENTATIONS)
 
 
 def new_ranking() -> Ranking:
-    """A buffer for one thread."""
+    """Room for one thread."""
     return np.zeros(RANKING_SHAPE, np.uint64)
 
 
-def _padded_shifts() -> npt.NDArray[np.uint64]:
-    """``SHIFTS`` whose repeated cells point to a bit that is always 0."""
-    shifts = SHIFTS.copy()
-    for patch, cells in enumerate(PATCHES):
-        shifts[patch, cells.size :] = WORD_ROWS * QUILT_SIZE
-    return shifts
-
-
-_SHIFTS = _padded_shifts()
+_SHIFTS = SHIFTS.copy()
+"""``SHIFTS`` whose repeated cells point to a bit that is always 0."""
+for _patch, _cells in enumerate(PATCHES):
+    _SHIFTS[_patch, _cells.size :] = WORD_ROWS * QUILT_SIZE
 
 
 @kernel(inline=True)
@@ -223,7 +206,6 @@ def _full_add(x: np.uint64, y: np.uint64, carry: np.uint64) -> tuple[np.uint64, 
 def _two_cells(
     patch: int, cell: int, o: int, ones: np.uint64, twos: np.uint64, fours: np.uint64
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
-    """The digits of the sum over two cells of a patch, for every anchor."""
     first, second = _SHIFTS[patch, cell, o], _SHIFTS[patch, cell + 1, o]
     x, y = ones >> first, ones >> second
     s1, carry = _full_add(twos >> first, twos >> second, x & y)
@@ -235,7 +217,6 @@ def _two_cells(
 def _four_cells(
     patch: int, cell: int, o: int, ones: np.uint64, twos: np.uint64, fours: np.uint64
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64, np.uint64]:
-    """The digits of the sum over four cells of a patch, for every anchor."""
     x0, x1, x2, x3 = _two_cells(patch, cell, o, ones, twos, fours)
     y0, y1, y2, y3 = _two_cells(patch, cell + 2, o, ones, twos, fours)
     s1, carry = _full_add(x1, y1, x0 & y0)
@@ -265,10 +246,7 @@ def _add_up(patch: int, word: int, neighbors: Digits, ranking: Ranking) -> None:
 
 @kernel
 def keep_best_placements(states: States, i: int, slot: int, ranking: Ranking) -> bool:
-    """Leaves the placements of a patch open that leave the most joints; returns whether there are any.
-
-    No special patch is pending, and the current player can pay for the patch in ``slot``.
-    """
+    """Opens the placements of a patch, which can be paid, that leave the most joints; tells if any."""
     quilt, patch = states[i]["quilt"][states[i]["current_player"]], states[i]["circle"][slot]
     upper, lower = count_neighbors(quilt[0], quilt[1])
     _add_up(patch, 0, upper, ranking)
@@ -371,10 +349,9 @@ def list_likely(
     ranking: Ranking,
     actions: npt.NDArray[np.int16],
 ) -> int:
-    """Lists advancing, if it is legal, and the placements of each patch that leave the most joints.
+    """Lists advancing, if it is legal, and of each patch the ``width`` placements that leave the most joints.
 
-    Of each patch up to ``width`` placements are listed; ties go to the first ones. The actions are ascending;
-    returns their number.
+    The actions are ascending, ties go to the first ones; returns their number.
     """
     quilt = states[i]["quilt"][states[i]["current_player"]]
     upper, lower = count_neighbors(quilt[0], quilt[1])
@@ -458,8 +435,7 @@ def keep_most_compact(
 ) -> int:
     """Drops all but the ``width`` most compact placements of each patch; ties go to the first ones.
 
-    The ``count`` actions are ascending; those that stay move to the front, and their number is returned.
-    ``sort_keys`` is a buffer, as long as the longest list of placements that is cut.
+    The actions are ascending; those that stay move to the front, and their number is returned.
     """
     kept = begin = 0
     while begin < count:

@@ -9,10 +9,10 @@ actions enter the softmax; they come as flat lists (:mod:`~patchwork_env.agents.
 fraction of the work of a dense softmax over 2026 actions.
 
 With ``features``, the network reads figures of positions and of what every action leads to
-(:mod:`.policy_features`), and with ``offers`` also what is offered then. Kinds are
-scored by their figures together with the trunk, and placements by a product of theirs with weights that the
-trunk gives. With ``lookahead``, the value of the position behind each kind of move (:mod:`.lookahead`) is
-part of its score, unless its weights there are 0: such a network does not look, and takes no time for it.
+(:mod:`.policy_features`), and with ``offers`` also what is offered then. Kinds are scored by their figures
+together with the trunk, placements by a product of theirs with weights that the trunk gives. With
+``lookahead``, the value of the position behind each kind of move (:mod:`.lookahead`) is part of its score,
+unless its weights there are 0: such a network does not look, and takes no time for it.
 
 With ``channels``, placements are scored by maps of positions as well: every cell of the own quilt is
 described by the 7x7 window that spans a patch anchored there and its neighborhood, and matched with a key for
@@ -130,16 +130,14 @@ class PatchworkNetwork(PolicyNetwork):
     def forward(self, inputs: Inputs, outcomes: Tensor | None = None) -> Output:
         """Evaluates a batch, which may be empty."""
         observations, rows, actions = inputs
-        patches, quilts = self.patches_and_quilts(observations)
         features = features_of(*inputs, self.config.offers) if self.config.features else None
-        positions = None if features is None else features.positions
-        trunk = self.trunk(self.trunk_input(observations, patches, positions))
+        trunk = self.trunk_of(observations, None if features is None else features.positions)
         kind_logits, scores = self.kind(trunk), trunk.new_zeros(actions.shape[0])
         if features is not None:
             kind_logits = kind_logits + self.kind_scores(trunk, features.kinds)
             scores = scores + ragged_products(self.placement(trunk), features.placements, rows)
         if self.config.channels:
-            maps = self.placement_maps(quilts, patches[:, :NUM_OFFERED], trunk)
+            maps = self.placement_maps(observations, trunk)
             # Advancing is alone in its kind: its score has no effect.
             places = (actions - FIRST_BUY).clamp(min=0)
             scores = scores + maps.view(-1).index_select(0, rows * _NUM_PLACES + places).float()
@@ -174,25 +172,16 @@ class PatchworkNetwork(PolicyNetwork):
 
     def values(self, observations: Tensor) -> Tensor:
         """The values ``(n,)`` alone, without the work on the policy."""
-        patches, _ = self.patches_and_quilts(observations)
         positions = position_features(observations, self.config.offers) if self.config.features else None
-        values: Tensor = self.value(self.trunk(self.trunk_input(observations, patches, positions)))
+        values: Tensor = self.value(self.trunk_of(observations, positions))
         return values.squeeze(1)
 
-    def patches_and_quilts(self, observations: Tensor) -> tuple[Tensor, Tensor]:
-        """The patches of the circle and the cells that are covered, from observations.
-
-        Returns:
-            The circle as ``index + 1`` of each patch, 0 behind its end, int64 ``(n, 33)``; the own quilts as
-            0 and 1, float32 ``(n, 81)``.
-        """
-        return _patch_numbers(observations), observations[:, SLICES["quilts"]][:, :NUM_CELLS]
-
-    def trunk_input(self, observations: Tensor, patches: Tensor, positions: Tensor | None) -> Tensor:
-        """The input of the trunk: observations, with the features of each patch instead of its number."""
-        circle = self.patch_features[patches].flatten(1)
+    def trunk_of(self, observations: Tensor, positions: Tensor | None) -> Tensor:
+        """The trunk: of observations with features of each patch instead of its number, and of positions."""
+        circle = self.patch_features[circles_of(observations)].flatten(1)
         parts = [_without_circle(observations), circle]
-        return torch.cat(parts if positions is None else [*parts, positions], 1)
+        trunk: Tensor = self.trunk(torch.cat(parts if positions is None else [*parts, positions], 1))
+        return trunk
 
     def kind_scores(self, trunk: Tensor, kinds: Tensor) -> Tensor:
         """What the features of the kinds add to their logits, ``(n, NUM_KINDS)``."""
@@ -201,10 +190,9 @@ class PatchworkNetwork(PolicyNetwork):
         return scores.squeeze(2)
 
     def outcomes_of(self, inputs: Inputs, scores: Tensor) -> Tensor:
-        """What is found behind the kinds of moves, ``(n, *outcomes_shape)``.
+        """What is found behind the best action of each kind of move, ``(n, *outcomes_shape)``.
 
-        Of each kind, the action with the highest score is looked at. No gradient reaches the values: the
-        policy learns how much it trusts them.
+        No gradient reaches the values: the policy learns how much it trusts them.
         """
         if not self.looks_ahead:
             return scores.new_zeros(inputs.observations.shape[0], *self.outcomes_shape)
@@ -220,10 +208,7 @@ class PatchworkNetwork(PolicyNetwork):
     def window_matrix(self) -> tuple[Tensor, Tensor]:
         """The convolution of quilts with walls around them as one product, ``quilts @ matrix + walls``.
 
-        A convolution with one input channel is linear in 81 numbers; the product is several times faster.
-
-        Returns:
-            ``(81, channels * 81)`` and ``(1, channels * 81)``.
+        It is several times faster. The shapes are ``(81, channels * 81)`` and ``(1, channels * 81)``.
         """
         padding = (_WINDOW_BEFORE, _WINDOW_AFTER) * 2
         one_hot = torch.eye(NUM_CELLS, device=self.device).view(NUM_CELLS, 1, QUILT_SIZE, QUILT_SIZE)
@@ -238,12 +223,11 @@ class PatchworkNetwork(PolicyNetwork):
                 matrix, walls, keys = self._map_factors()
                 self._prepared = matrix.to(dtype), walls.to(dtype), keys
 
-    def placement_maps(self, quilts: Tensor, offered: Tensor, trunk: Tensor) -> Tensor:
-        """What the maps add to the scores of all placements, ``(n, 25, 81)``.
-
-        24 maps for the slots and orientations, and one for special patches.
-        """
-        rows, channels = quilts.shape[0], self.config.channels
+    def placement_maps(self, observations: Tensor, trunk: Tensor) -> Tensor:
+        """What the maps add to the scores of all placements, ``(n, 25, 81)``: of the slots, then special."""
+        rows, channels = observations.shape[0], self.config.channels
+        quilts = observations[:, SLICES["quilts"]][:, :NUM_CELLS]
+        offered = circles_of(observations)[:, :NUM_OFFERED]
         matrix, walls, keys = self._prepared or self._map_factors()
         cells = torch.relu(torch.addmm(walls, quilts.to(matrix.dtype), matrix))
         keys = keys.index_select(0, offered.flatten()).view(rows, NUM_OFFERED * NUM_ORIENTATIONS, channels)
@@ -256,7 +240,7 @@ class PatchworkNetwork(PolicyNetwork):
         return *self.window_matrix(), self.keys_by_patch()
 
 
-def _patch_numbers(observations: Tensor) -> Tensor:
+def circles_of(observations: Tensor) -> Tensor:
     """The circle as ``index + 1`` of each patch, 0 behind its end, int64 ``(n, 33)``."""
     return (observations[:, SLICES["circle"]] * NUM_PATCHES).round().long()
 
@@ -283,9 +267,9 @@ def _patch_features() -> Tensor:
 
 
 def _shapes() -> Tensor:
-    """Every orientation of every patch in its 7x7 window: its cells, then the cells next to it.
+    """Every orientation of every patch in its 7x7 window, 0 or 1, ``(34 * 8, 98)``: cells, then those beside.
 
-    The shape is ``(34 * 8, 98)``, the entries are 0 or 1; the first 8 rows stand for no patch.
+    The first 8 rows stand for no patch.
     """
     shapes = np.zeros((NUM_PATCHES + 1, NUM_ORIENTATIONS, 2, _WINDOW, _WINDOW), np.float32)
     for patch, oriented in enumerate(ORIENTED):

@@ -1,7 +1,6 @@
 """A cache of quilts: in one search the same quilts come again and again, in positions that differ elsewhere.
 
-The cache is direct-mapped: a quilt has one place, where it replaces whatever was there. All entries hold for
-one set of weights.
+A quilt has one place, where it replaces whatever was there. All entries hold for one set of weights.
 """
 
 from __future__ import annotations
@@ -43,17 +42,11 @@ KNOWN_QUILT = record_type(
 
 
 class QuiltCache(NamedTuple):
-    """The cache of one search after the other.
+    """The cache of one search after the other."""
 
-    Attributes:
-        quilts: :data:`KNOWN_QUILT` records.
-        search: uint64 ``(1,)``, the number of the search; only quilts with this number are known.
-        added: int64 ``(1,)``, the number of quilts that were added in this search.
-    """
-
-    quilts: npt.NDArray[np.void]
-    search: npt.NDArray[np.uint64]
-    added: npt.NDArray[np.int64]
+    quilts: npt.NDArray[np.void]  # of KNOWN_QUILT
+    search: npt.NDArray[np.uint64]  # (1,), the number of the search; only quilts with this number are known
+    added: npt.NDArray[np.int64]  # (1,), the number of quilts that were added in this search
 
 
 def new_quilt_cache(size: int) -> QuiltCache:

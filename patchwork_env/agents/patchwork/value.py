@@ -56,15 +56,11 @@ SHAPES: dict[str, tuple[int, ...]] = {
     "weights_3": (HIDDEN_2, OUTPUTS),
     "bias_3": (OUTPUTS,),
 }
-"""The shapes of the weights by name."""
 TABLES = ("patterns", "features")
 """The names of the weights that are tables of rows."""
-
-
 WEIGHTS = record_type({name: (np.float32, shape) for name, shape in SHAPES.items()})
-"""All that is learned, as one record."""
 Weights = npt.NDArray[np.void]
-"""Array of one :data:`WEIGHTS` record."""
+"""All that is learned: an array of one :data:`WEIGHTS` record."""
 
 BUFFER = record_type(
     {
@@ -86,9 +82,8 @@ BUFFER = record_type(
         "new": (np.int32, (patterns.NUM_WINDOWS,)),
     }
 )
-"""The numbers that one thread needs to evaluate positions, as one record."""
 Buffer = npt.NDArray[np.void]
-"""Array of one :data:`BUFFER` record."""
+"""What one thread needs to evaluate positions: an array of one :data:`BUFFER` record."""
 Record = Any
 """One element of an array of records, in a kernel."""
 
@@ -124,13 +119,9 @@ _add_outputs = product_adder(OUTPUTS)
 
 
 @kernel
-def evaluate(states: States, i: int, weights: Weights, buffer: Buffer) -> tuple[float, float]:
+def evaluate(states: States, i: int, all_weights: Weights, buffers: Buffer) -> tuple[float, float]:
     """The expected margin, in points, and the probability to win of the player to move, before the end."""
-    return _evaluate(states, i, weights[0], buffer[0])
-
-
-@kernel
-def _evaluate(states: States, i: int, weights: Record, buffer: Record) -> tuple[float, float]:
+    weights, buffer = all_weights[0], buffers[0]
     hidden, rows, mover = buffer["hidden"], buffer["rows"], states[i]["current_player"]
     write_left(hidden, states, i, weights, buffer)
     add_game(states, i, weights, buffer)
@@ -159,7 +150,7 @@ def add_game(states: States, i: int, weights: Record, buffer: Record) -> None:
 
 @kernel
 def embed_quilt(states: States, i: int, player: int, weights: Record, buffer: Record) -> None:
-    """Writes the sum of the pattern rows of a quilt to ``quilt``; it is not rectified yet."""
+    """Writes the sum of the pattern rows of a quilt, which is not rectified yet, to ``quilt``."""
     quilt = states[i]["quilt"]
     patterns.write_bands(quilt[player, 0], quilt[player, 1], buffer["bands"])
     patterns.list_rows(buffer["bands"], buffer["rows"])
@@ -177,10 +168,7 @@ def add_quilt(out: Floats, role: int, weights: Record, buffer: Record) -> None:
 
 @kernel
 def values_of(weights: Record, buffer: Record) -> tuple[float, float]:
-    """The expected margin, in points, and the probability to win, from the first layer.
-
-    The first layer is rectified in place. Writes all ``outputs``: points, cells and a probability.
-    """
+    """Writes all ``outputs``, from the first layer; returns the margin and the probability to win."""
     rectify(buffer["hidden"])
     copy(buffer["hidden_2"], weights["bias_2"])
     _add_hidden(buffer["hidden_2"], weights["weights_2"], buffer["hidden"], HIDDEN)
@@ -195,10 +183,5 @@ def values_of(weights: Record, buffer: Record) -> tuple[float, float]:
 
 
 def read_value(folder: Path) -> tuple[Weights, dict[str, Any]]:
-    """Reads a value and what was remembered of its making.
-
-    Raises:
-        FileNotFoundError: There is no checkpoint.
-        ValueError: It is damaged, of another game, version or kind of policy, of other shapes, or not finite.
-    """
+    """Reads a value and what was remembered of its making; for errors see :func:`.compiled.read_weights`."""
     return read_weights(folder, PATCHWORK, WEIGHTS)

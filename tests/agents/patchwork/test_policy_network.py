@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.patchwork.policy_features import NUM_KINDS, features_of
-from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork, circles_of
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.components import NUM_PATCHES
 from patchwork_env.patchwork.state import NOBODY
@@ -99,14 +99,13 @@ def test_policy_against_dense_softmaxes(network, states):
     (logs, _, _), legal = evaluate(network, states)
     inputs, _ = PatchworkNetwork.encode(states)
     with torch.inference_mode():
-        patches = torch.from_numpy(_circle(states))
+        assert (circles_of(inputs.observations) == torch.from_numpy(_circle(states))).all()
         features = features_of(*inputs, network.config.offers) if network.config.features else None
         positions = features and features.positions
-        trunk = network.trunk(network.trunk_input(inputs.observations, patches, positions))
+        trunk = network.trunk_of(inputs.observations, positions)
         maps, kinds = torch.zeros(len(states), 2025), network.kind(trunk)
         if network.config.channels:
-            quilts = inputs.observations[:, :81]
-            maps += network.placement_maps(quilts, patches[:, :3], trunk).flatten(1)
+            maps += network.placement_maps(inputs.observations, trunk).flatten(1)
         if features:
             kinds += network.kind_scores(trunk, features.kinds)
             products = (network.placement(trunk)[inputs.rows] * features.placements).sum(1)

@@ -225,7 +225,7 @@ def test_successors_have_the_values_that_they_have_by_themselves(games, weights)
                 expected = evaluate(after.state, 0, weights, buffer)
                 if after.current_player != game.current_player:
                     expected = -expected[0], 1 - expected[1]
-            assert expansion.margins[k] == pytest.approx(expected[0], abs=2e-3)
+            assert expansion.owns[k] - expansion.others[k] == pytest.approx(expected[0], abs=2e-3)
             assert expansion.wins[k] == pytest.approx(expected[1], abs=1e-4)
 
 
@@ -237,7 +237,8 @@ def test_likely_placements_are_the_most_compact_of_those_that_leave_the_most_joi
         kept = expand_likely(game.state, 0, width, weights, part)
         values = {int(action): k for k, action in enumerate(whole.actions[:count])}
         indices = [values[int(action)] for action in part.actions[:kept]]
-        np.testing.assert_array_equal(part.margins[:kept], whole.margins[indices])
+        for name in ("owns", "others"):
+            np.testing.assert_array_equal(getattr(part, name)[:kept], getattr(whole, name)[indices])
         expected = []
         for kind in range(5):
             of_kind = [action for action in values if kind_of(action) == kind]
@@ -397,6 +398,7 @@ def check_expansion(game, width, weights, fresh, knowing):
     count = expand_likely(game.state, 0, width, weights, fresh)
     assert expand_further(game.state, 0, width, weights, knowing) == count
     assert list(knowing.actions[:count]) == list(fresh.actions[:count])
-    np.testing.assert_allclose(knowing.margins[:count], fresh.margins[:count], atol=2e-3)
+    np.testing.assert_allclose(knowing.owns[:count], fresh.owns[:count], atol=2e-3)
+    np.testing.assert_allclose(knowing.others[:count], fresh.others[:count], atol=2e-3)
     np.testing.assert_allclose(knowing.wins[:count], fresh.wins[:count], atol=1e-4)
     np.testing.assert_allclose(knowing.empties[:count], fresh.empties[:count], atol=2e-3)
