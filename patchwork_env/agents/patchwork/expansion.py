@@ -382,7 +382,7 @@ def utility(payoffs: Payoffs, own: float, other: float, win: float) -> float:
 @kernel(inline=True)
 def margin_of(expansion: Expansion, k: int) -> float:
     """The expected difference of the scores for the player who acts, after the ``k``-th action."""
-    return expansion.owns[k] - expansion.others[k]
+    return float(expansion.owns[k] - expansion.others[k])
 
 
 @kernel(inline=True)
