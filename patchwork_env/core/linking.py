@@ -176,7 +176,8 @@ class _Library(JITCodeLibrary):  # type: ignore[misc]
 
     def _optimize_functions(self, ll_module: Any) -> None:
         ll_module.data_layout = self._codegen._data_layout
-        passes, builder = self._codegen._function_pass_manager(opt=1)
+        # Not at all where the code is meant for another machine, whose addresses have another size.
+        passes, builder = self._codegen._function_pass_manager(opt=min(1, int(numba.config.OPT)))
         for function in ll_module.functions:
             if not function.is_declaration:
                 passes.run(function, builder)
