@@ -67,10 +67,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if name not in COMMANDS:
         return _fail(PROGRAM, f"there is no command {short_repr(name)}; {did_you_mean(name, COMMANDS)}")
     program = f"{PROGRAM} {name}"
+    module = _MODULES.get(name, f"{_COMMANDS}.{name}")
     try:
-        command: Callable[[list[str], str], int] = import_module(
-            _MODULES.get(name, f"{_COMMANDS}.{name}")
-        ).main
+        command: Callable[[list[str], str], int] = import_module(module).main
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("patchwork_env"):
             raise
@@ -82,8 +81,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _usage() -> str:
     width = max(map(len, COMMANDS))
     listed = [f"  {name:<{width}}  {what}" for name, what in COMMANDS.items()]
-    head = f"usage: {PROGRAM} COMMAND ...\n\n{PROGRAM} COMMAND --help tells more of a command:\n"
-    return "\n".join([head, *listed, "", f"{PROGRAM} --version tells the version"])
+    head = f"usage: {PROGRAM} COMMAND ...\n\n{PROGRAM} COMMAND --help says more about a command:\n"
+    return "\n".join([head, *listed, "", f"{PROGRAM} --version prints the version"])
 
 
 def _fail(program: str, message: str) -> int:

@@ -30,7 +30,7 @@ class IllegalActionError(ValueError):
 
 
 class OpponentError(RuntimeError):
-    """The opponent failed or chose an action that is not legal; what asked it is left as it was before."""
+    """The opponent failed or chose an action that is not legal; the game is left as it was."""
 
 
 class UnknownOptionError(TypeError):

@@ -58,31 +58,19 @@ GAMES: Sequence[str] = _Names()
 
 
 def register(name: str, module: str) -> None:
-    """Makes a game known by name in this process.
-
-    Args:
-        name: The name of the game.
-        module: The name of the module that has the class of the game as ``Game``.
-
-    Raises:
-        ValueError: Another game already has this name.
-    """
+    """Makes the ``Game`` of a module known by name in this process; ValueError if another has this name."""
     known = _modules().setdefault(name, module)
     if known != module:
         raise ValueError(f"there is a game {name!r} already, of {known}")
 
 
 def rules_of(game: str | States) -> Rules:
-    """The rules of a game, which is given by its name or by an array of its records.
-
-    Raises:
-        ValueError: There is no game of that name, or none with such records, or its module has no such rules.
-    """
+    """The rules of a game, by its name or by an array of its records; ValueError if there are none."""
     if isinstance(game, str):
         if game not in GAMES:
             close = nearest(game, GAMES)
-            hint = f" (did you mean {close!r}?)" if close else ""
-            raise ValueError(f"there is no game {short_repr(game)}{hint}; there are {', '.join(GAMES)}")
+            suggestion = f" (did you mean {close!r}?)" if close else ""
+            raise ValueError(f"there is no game {short_repr(game)}{suggestion}; there are {', '.join(GAMES)}")
         return _load(game)
     if not isinstance(game, np.ndarray) or game.ndim != 1:
         raise ValueError(f"states are an array (n,) of records of a game, not {short_repr(game)}")
@@ -102,9 +90,9 @@ def _of_records(dtype: np.dtype[Any]) -> Rules:
 def _load(name: str) -> Rules:
     module = _modules()[name]
     try:
-        found = load(module)
+        rules = load(module)
     except (ImportError, AttributeError) as error:
         raise ValueError(f"game {name!r} cannot be loaded: {error}") from error
-    if found.name != name:
-        raise ValueError(f"{module} has the rules of {found.name!r}, not of {name!r}")
-    return found
+    if rules.name != name:
+        raise ValueError(f"{module} has the rules of {rules.name!r}, not of {name!r}")
+    return rules

@@ -6,7 +6,7 @@
 >>> check_agent("random", games=1)
 
 Each check plays random games and raises AssertionError at the first promise that is broken; the message says
-which, and in which position. Whether the rules themselves are right, only a second writing of them can tell.
+which, and in which position. Whether the rules themselves are right, only a second implementation can show.
 """
 
 from __future__ import annotations
@@ -39,9 +39,6 @@ def check_game(rules: Rules, *, games: int = 10, seed: int = 0, **options: Any) 
         games: How many games are played.
         seed: The seed of the games and of the moves.
         options: Options of the games.
-
-    Raises:
-        AssertionError: The game breaks a promise; the message says which.
     """
     kind, draw = rules.game, np.random.default_rng(seed)
     assert kind.rules is rules, f"{rules.module}.Game.rules must be {rules!r}, not {kind.rules!r}"
@@ -64,14 +61,9 @@ def check_game(rules: Rules, *, games: int = 10, seed: int = 0, **options: Any) 
 
 
 def check_position(game: BaseGame, seed: int = 0) -> None:
-    """Checks one position: what is legal in it, what is seen of it, and that all formats give it back.
+    """Checks one position: what is legal in it, what players see, and that all formats give it back.
 
-    Args:
-        game: The game, which is left as it was.
-        seed: The seed of what is drawn.
-
-    Raises:
-        AssertionError: Something is inconsistent; the message says what.
+    The game is left as it was. The seed is that of what players cannot know, which is drawn anew.
     """
     before, history = game.to_bytes(), game.history
     _check_legal(game)
@@ -89,8 +81,8 @@ def _check_legal(game: BaseGame) -> None:
     rules, kernels = game.rules, game.rules.kernels
     legal_set = np.empty(kernels.legal_shape, np.uint64)
     count = kernels.legal(game.state, 0, legal_set)
-    listed = kernels.write_actions(legal_set, np.empty(rules.num_actions, np.int16)) if count else 0
-    assert count == listed, _broken(f"legal must return the number of actions, {listed}, not {count}", game)
+    number = kernels.write_actions(legal_set, np.empty(rules.num_actions, np.int16)) if count else 0
+    assert count == number, _broken(f"legal must return the number of actions, {number}, not {count}", game)
     most = rules.max_legal_actions
     assert count <= most, _broken(f"{count} actions are legal, of max_legal_actions {most}", game)
     legal = game.legal_actions().tolist()
@@ -224,9 +216,8 @@ def _check_damaged(game: BaseGame, draw: np.random.Generator) -> None:
 
 def _check_batch(rules: Rules, seed: int, options: dict[str, Any], draw: np.random.Generator) -> None:
     """Games in a batch are the games that one by one are."""
-    given = {name: value for name, value in options.items() if name in rules.options}
-    streams = np.repeat(seed_streams(seed), 3)
-    states = begin_games(rules, streams, **given)
+    own_options = {name: value for name, value in options.items() if name in rules.options}
+    states = begin_games(rules, np.repeat(seed_streams(seed), 3), **own_options)
     assert (states == states[0]).all(), "deal must draw from the stream with the index of the game"
     games = [rules.game.from_state(states, i) for i in range(3)]
     masks = np.empty((3, rules.num_actions), np.int8)
@@ -253,13 +244,10 @@ def check_agent(
 
     Args:
         agent: The agent, or its spec.
-        game: The name of the game that it plays; None for all that it says it plays, one after the other.
+        game: The name of the game that it plays; None for each of its ``games``.
         games: How many games of each are played.
         seed: The seed of the games, of the agent, and of the others' moves.
         options: Options of the games.
-
-    Raises:
-        AssertionError: The agent breaks a promise; the message says which.
     """
     player = agents.load(agent, seed=seed) if isinstance(agent, str) else agent
     for name in player.games if game is None else (game,):

@@ -36,13 +36,13 @@ def as_integer(value: Any, what: str) -> int:
     raise ValueError(f"{what} must be an integer, not {short_repr(value)} of type {type(value).__name__}")
 
 
-def as_integers(values: Any, what: str, of_one: str) -> list[int]:
-    """The whole numbers of any iterable; ``what`` names it, and ``of_one`` what stands in it."""
+def as_integers(values: Any, what: str, entry: str) -> list[int]:
+    """The whole numbers of any iterable ``what``, each of which is an ``entry``."""
     try:
-        listed = list(values)
+        entries = list(values)
     except TypeError:
         raise ValueError(f"{what} must list integers, not {short_repr(values)}") from None
-    return [as_integer(value, of_one) for value in listed]
+    return [as_integer(value, entry) for value in entries]
 
 
 def as_texts(values: Any, what: str, error: type[ValueError] = ValueError) -> tuple[str, ...]:
@@ -90,8 +90,7 @@ def check_one_of(value: Any, allowed: Iterable[Any], what: str) -> Any:
 
 def check_at_least_one(number: Any, what: str) -> int:
     """``number`` as an int if it is a whole number of at least 1."""
-    value = as_integer(number, what)
-    if value < 1:
+    if (value := as_integer(number, what)) < 1:
         raise ValueError(f"{what} is {short_repr(value)}; it must be at least 1")
     return value
 
@@ -105,11 +104,7 @@ def check_between(number: Any, lowest: int, highest: int, what: str) -> int:
 
 
 def check_action(action: Any, num_actions: int) -> int:
-    """``action`` as an int.
-
-    Raises:
-        IllegalActionError: It is not an integer of ``0 ... num_actions - 1``.
-    """
+    """``action`` as an int of ``0 ... num_actions - 1``, else IllegalActionError."""
     if type(action) is int:
         index = action
     else:
@@ -118,28 +113,23 @@ def check_action(action: Any, num_actions: int) -> int:
         except ValueError as error:
             raise IllegalActionError(str(error)) from None
     if not 0 <= index < num_actions:
-        raise IllegalActionError(
-            f"action {short_repr(index)} does not exist; actions are 0 to {num_actions - 1}"
-        )
+        name = short_repr(index)
+        raise IllegalActionError(f"action {name} does not exist; actions are 0 to {num_actions - 1}")
     return index
 
 
 def check_answer(answer: Any, number: int) -> npt.NDArray[np.integer[Any]]:
-    """What an agent answered to a batch, as an array ``(number,)`` of integers of any type.
-
-    Raises:
-        IllegalActionError: It is not that many integers.
-    """
+    """An agent's actions in a batch as an array ``(number,)`` of integers, else IllegalActionError."""
     try:
-        given = np.asarray(answer)
+        actions = np.asarray(answer)
     except (TypeError, ValueError) as error:  # such as lists of unequal lengths
         raise IllegalActionError(f"the answer {short_repr(answer)} is no array: {error}") from None
-    if given.shape != (number,) or given.dtype.kind not in "iu":
+    if actions.shape != (number,) or actions.dtype.kind not in "iu":
         raise IllegalActionError(
-            f"the answer has the shape {given.shape} and the type {given.dtype}; {number} "
+            f"the answer has the shape {actions.shape} and the type {actions.dtype}; {number} "
             f"{'games need integers' if number > 1 else 'game needs an integer'} of shape ({number},)"
         )
-    return given
+    return actions
 
 
 def as_cells(cells: Any) -> frozenset[tuple[int, int]]:
@@ -157,11 +147,10 @@ def check_keys(
     """The ``options`` of a ``reset`` as a dictionary; each key must be ``known`` or ``ignored``."""
     if not isinstance(options, Mapping | None):
         raise ValueError(f"options are a dictionary, not {short_repr(options)}")
-    given = dict(options or {})
-    for key in given:
+    for key in options or ():
         if key not in known + ignored:
             raise ValueError(f"unknown reset option {short_repr(key)}; {did_you_mean(str(key), known)}")
-    return given
+    return dict(options or {})
 
 
 def check_seed(seed: Any) -> int:

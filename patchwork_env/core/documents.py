@@ -24,12 +24,7 @@ def one_line(text: str, most: int = 200) -> str:
 
 
 def read_text(path: Path, most: int = MOST_BYTES) -> str:
-    """The text of a file in UTF-8, or in UTF-16 if it begins with that mark, as editors of Windows write it.
-
-    Raises:
-        OSError: The file cannot be read.
-        ValueError: It has more than ``most`` bytes, or holds no text.
-    """
+    """The text of a file in UTF-8, or in UTF-16 with its mark, as editors of Windows write it."""
     with path.open("rb") as file:
         contents = file.read(most + 1)
     if len(contents) > most:
@@ -42,21 +37,12 @@ def read_text(path: Path, most: int = MOST_BYTES) -> str:
 
 
 def read_json(path: Path, *, finite: bool = True) -> Any:
-    """What a file of JSON holds.
-
-    Args:
-        path: The file.
-        finite: Whether numbers that are not finite are refused.
-
-    Raises:
-        OSError: The file cannot be read.
-        ValueError: It is no JSON, too large or too deep, or an object in it has a key twice.
-    """
+    """What a file of JSON holds; see :func:`parse_json`."""
     return parse_json(read_text(path), str(path), finite=finite)
 
 
 def read_object(path: Path, *keys: str, finite: bool = True) -> dict[str, Any]:
-    """The object that a file of JSON holds, which must have these keys; see :func:`read_json`."""
+    """The object that a file of JSON holds, which must have these keys; see :func:`parse_json`."""
     contents = read_json(path, finite=finite)
     missing = [key for key in keys if key not in contents] if isinstance(contents, dict) else keys
     if not isinstance(contents, dict) or missing:
@@ -69,21 +55,24 @@ def read_document(
 ) -> dict[str, Any]:
     """What a file of JSON holds besides its ``format`` and ``version``, which must be these.
 
-    Raises:
-        ValueError: The file is damaged, or another one; the message ends with the ``advice``.
+    Otherwise the message ends with the ``advice``.
     """
     contents = read_object(path, "format", "version", finite=finite)
-    found = contents.pop("format"), contents.pop("version")
-    if found != (form, version):
+    its_form, its_version = contents.pop("format"), contents.pop("version")
+    if (its_form, its_version) != (form, version):
         raise ValueError(
-            f"{path} is {short_repr(found[0])}, version {short_repr(found[1])}; "
+            f"{path} is {short_repr(its_form)}, version {short_repr(its_version)}; "
             f"this needs {form!r}, version {version}{advice}"
         )
     return contents
 
 
 def parse_json(text: str, source: str, *, finite: bool = True) -> Any:
-    """What a text of JSON holds; ``source`` is what messages call the text. See :func:`read_json`."""
+    """What a text of JSON holds, which messages call ``source``.
+
+    ValueError if it is no JSON, too deep, has a key twice in an object or, if it must be ``finite``, numbers
+    that are not.
+    """
     number = _finite_number if finite else float
     try:
         return json.loads(text, parse_float=number, parse_constant=number, object_pairs_hook=_unique_keys)
@@ -106,7 +95,6 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     entries = dict(pairs)
     if len(entries) < len(pairs):
         keys = [key for key, _ in pairs]
-        raise ValueError(
-            f"the key {short_repr(next(key for key in keys if keys.count(key) > 1))} appears twice"
-        )
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {short_repr(twice)} appears twice")
     return entries

@@ -9,14 +9,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def from_extra(extra: str, who: str) -> Iterator[None]:
-    """Within the block, an import of a library that is not installed tells how to install it.
+    """Within the block, an import of a library of an extra that is not installed says how to install it.
 
-    Args:
-        extra: The extra that the library belongs to; if it is empty, errors stay as they are.
-        who: The beginning of the message, such as ``"exports need"``.
-
-    Raises:
-        ModuleNotFoundError: A library is not installed.
+    The message begins with ``who``, such as ``"exports need"``. Without an extra, errors stay as they are.
     """
     try:
         yield
@@ -31,8 +26,8 @@ def from_extra(extra: str, who: str) -> Iterator[None]:
 def how_to_install(module: str, extra: str) -> str:
     """The command that installs a module which belongs to an extra.
 
-    It names libraries rather than this package, which is on no index: its name there may be anybody's. These
-    are the one that is called like the module, or else those of the extra that are missing.
+    It names libraries, as this package is on no index and its name there may be anybody's: the one that is
+    called like the module, or else those of the extra that are missing.
     """
     from importlib.metadata import PackageNotFoundError, requires, version
 
@@ -48,9 +43,9 @@ def how_to_install(module: str, extra: str) -> str:
     except PackageNotFoundError:
         requirements = []
     marker = re.compile(rf"""extra == ["']{extra.replace("_", "[_-]")}["']""")
-    found = [re.split("[<>=!~; ]", each)[0] for each in requirements if marker.search(each)]
-    if not found:
+    libraries = [re.split("[<>=!~; ]", each)[0] for each in requirements if marker.search(each)]
+    if not libraries:
         return f"pip install '.[{extra}]' in a clone of the project"
-    named = [each for each in found if each.partition("[")[0] == module.replace("_", "-")]
-    words = named or list(filter(is_missing, found)) or found
-    return " ".join(["pip install", *(f"'{each}'" if "[" in each else each for each in words)])
+    namesakes = [each for each in libraries if each.partition("[")[0] == module.replace("_", "-")]
+    needed = namesakes or list(filter(is_missing, libraries)) or libraries
+    return " ".join(["pip install", *(f"'{each}'" if "[" in each else each for each in needed)])

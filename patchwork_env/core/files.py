@@ -18,8 +18,7 @@ PARTIAL = ".partial"
 _REPLACED = "replaced"
 """The name within a temporary folder of the folder that is being replaced."""
 _LONGEST_PATH = 500  # letters of a path in a message
-_UNSYNCED = {errno.EACCES, errno.EBADF, errno.EINVAL, errno.ENOTSUP}
-"""The error numbers of folders that cannot be synced."""
+_CANNOT_SYNC = {errno.EACCES, errno.EBADF, errno.EINVAL, errno.ENOTSUP}
 
 
 @contextlib.contextmanager
@@ -30,18 +29,14 @@ def storing_in(path: Path) -> Iterator[None]:
     except StorageError:
         raise
     except OSError as error:
-        shown = str(path) if len(str(path)) <= _LONGEST_PATH else f"{str(path)[:_LONGEST_PATH]}…"
-        raise StorageError(f"cannot write to {shown}: {error.strerror or error}") from error
+        name = str(path) if len(str(path)) <= _LONGEST_PATH else f"{str(path)[:_LONGEST_PATH]}…"
+        raise StorageError(f"cannot write to {name}: {error.strerror or error}") from error
 
 
 class GrowingFile:
-    """A file to append to, without a buffer, which is closed with this object at the latest.
+    """A file, which may exist, to append to without a buffer: a killed process loses nothing.
 
-    What :meth:`write` gets is in the file when it returns: a killed process loses nothing, and errors are
-    raised by the call that they belong to.
-
-    Args:
-        path: The path of the file, which may exist.
+    It is closed with this object at the latest.
     """
 
     def __init__(self, path: Path) -> None:
@@ -50,17 +45,17 @@ class GrowingFile:
         write_through(path.parent)
 
     def write(self, contents: bytes) -> None:
-        """Appends some bytes."""
+        """Appends some bytes, all of which are in the file when this returns."""
         rest = memoryview(contents)
         while rest:
             rest = rest[self._file.write(rest) :]
 
     def sync(self) -> None:
-        """Waits until everything that was written is on the disk."""
+        """Waits until everything is on the disk."""
         os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        """Closes the file; nothing can be written afterwards."""
+        """Closes the file."""
         self._file.close()
 
 
@@ -68,23 +63,14 @@ def remove_partial(folder: Path) -> None:
     """Deletes the files and folders that killed processes left half written, in a folder and below it."""
     for path in list(folder.rglob(f".*{PARTIAL}")):
         if path.is_dir():
-            finish_replacing(path)
+            _finish_replacing(path)
             shutil.rmtree(path)
         else:
             path.unlink(missing_ok=True)
 
 
 def check_file_path(path: Path, option: str) -> None:
-    """Checks the path of a file that is to be written later, before any work is done.
-
-    Args:
-        path: The path of the file.
-        option: The option of the command that gave the path, for the message.
-
-    Raises:
-        FileNotFoundError: The folder of the file does not exist.
-        IsADirectoryError: The path is that of a folder.
-    """
+    """Raises OSError if a file cannot be written later to the path that an option of a command gives."""
     if not path.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {path.parent} for {path.name}")
     if path.is_dir():
@@ -97,11 +83,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_bytes(path: Path, contents: bytes) -> None:
-    """Replaces a file by a complete new one, which is on the disk then, or leaves it as it was.
-
-    Raises:
-        StorageError: The file cannot be written.
-    """
+    """Replaces a file by a complete new one, which is on the disk then, or raises StorageError."""
     temporary = path.with_name(f".{path.name}-{os.urandom(4).hex()}{PARTIAL}")
     with storing_in(path):
         try:
@@ -119,13 +101,7 @@ def write_bytes(path: Path, contents: bytes) -> None:
 def write_folder(folder: Path, write: Callable[[Path], object], *, replace: bool = False) -> None:
     """Has ``write`` fill a temporary folder and renames it: if ``folder`` exists, it is complete.
 
-    Args:
-        folder: The folder to write; its parents are created.
-        write: A function that fills the folder that it is called with.
-        replace: Whether a folder that exists is replaced, once the new one is complete.
-
-    Raises:
-        FileExistsError: The folder exists, and is not to be replaced.
+    Parents are created. Unless a folder that exists is to be replaced, it is a FileExistsError.
     """
     if folder.exists() and not replace:
         raise FileExistsError(f"{folder} exists already")
@@ -138,29 +114,19 @@ def write_folder(folder: Path, write: Callable[[Path], object], *, replace: bool
             write_through(path)
         if folder.exists():
             for path in (filled.parent, folder.parent):
-                write_through(path)  # so that one of both can be found whenever the power fails
-        _rename(filled, folder, old)
+                write_through(path)  # so that one of both is there whenever the power fails
+            folder.rename(old)
+        try:
+            filled.rename(folder)
+        except BaseException:
+            if old.exists():
+                old.rename(folder)
+            raise
         write_through(folder.parent)
 
 
-def _rename(new: Path, folder: Path, old: Path) -> None:
-    """Renames ``new`` to ``folder``, and ``folder`` to ``old`` if there is one."""
-    if folder.exists():
-        folder.rename(old)
-    try:
-        new.rename(folder)
-    except BaseException:
-        if old.exists():
-            old.rename(folder)
-        raise
-
-
-def finish_replacing(temporary: Path) -> None:
-    """Renames the new folder if :func:`write_folder` was stopped after it had taken the old one away.
-
-    Args:
-        temporary: A temporary folder that was left behind.
-    """
+def _finish_replacing(temporary: Path) -> None:
+    """Renames the new folder if :func:`write_folder` was stopped after it had taken the old one away."""
     if (temporary / _REPLACED).exists():
         for filled in temporary.iterdir():
             folder = temporary.parent / filled.name
@@ -173,7 +139,7 @@ def make_folder(folder: Path) -> None:
     """Creates a folder and its parents, where they do not exist, so that their names are on the disk."""
     if not folder.is_dir():
         make_folder(folder.parent)
-        with contextlib.suppress(FileExistsError):  # if it is a file, what is written below it tells
+        with contextlib.suppress(FileExistsError):  # if it is a file, whoever writes below it gets the error
             folder.mkdir()
         write_through(folder.parent)
 
@@ -193,5 +159,5 @@ def write_through(path: Path) -> None:
         finally:
             os.close(handle)
     except OSError as error:
-        if error.errno not in _UNSYNCED or not path.is_dir():
+        if error.errno not in _CANNOT_SYNC or not path.is_dir():
             raise

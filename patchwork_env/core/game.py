@@ -52,7 +52,7 @@ class SetUp(NamedTuple):
 
     Attributes:
         beginning: ``(1,)`` array of the record with which a game begins, apart from what chance decides.
-        chance: A number that tells the game's kernel ``deal`` what chance decides.
+        chance: A number from which the kernel ``deal`` reads what chance decides.
         players: The number of players.
     """
 
@@ -76,15 +76,15 @@ class Rules:
         max_legal_actions: An upper bound on the number of legal actions of a state.
         legal_shape: The shape of legal sets, whose form the kernels know; None for a row of bits.
         layout: The names, shapes and order of the tensors of an observation, and their bounds.
-        set_up: ``(options, given)`` makes a :class:`SetUp` from all options of an environment and from those
-            given to one ``reset``, which take precedence. It raises ValueError for values that are not
+        set_up: ``(options, reset_options)`` makes a :class:`SetUp` from all options of an environment and
+            from those of one ``reset``, which take precedence. It raises ValueError for values that are not
             allowed.
         options: The options of environments with their defaults.
         reset_options: The names of the options of one ``reset``.
         turn_options: The defaults that differ in the environments of PettingZoo.
         batch_options: The defaults that differ in batched self-play.
         is_simultaneous: Whether all players act at once: at the beginning of a round every one of them may be
-            made the ``current_player`` of a record to ask what it may do.
+            set as ``current_player`` of a record to learn what it may do.
         magic: The four bytes with which stored records begin.
         find_contradiction: The function that says of an array of one record, whose values are within the
             limits, why it cannot be a state of a game; None if it is one.
@@ -121,8 +121,7 @@ class Rules:
     @cached_property
     def game(self) -> type[BaseGame]:
         """The class of one game."""
-        kind: type[BaseGame] = import_module(self.module).Game
-        return kind
+        return cast("type[BaseGame]", import_module(self.module).Game)
 
     @property
     def hides(self) -> bool:
@@ -148,8 +147,9 @@ class Rules:
     def check_type(self, states: Any) -> States:
         """``states`` if it is an array ``(n,)`` of records of the game, else ValueError."""
         if not isinstance(states, np.ndarray) or states.ndim != 1 or states.dtype != self.dtype:
-            given = names.short_repr(states)
-            raise ValueError(f"states are an array (n,) of records of {self.title}, not {given}")
+            raise ValueError(
+                f"states are an array (n,) of records of {self.title}, not {names.short_repr(states)}"
+            )
         return states
 
     def check_ranges(self, states: Any) -> States:
@@ -187,12 +187,11 @@ class Rules:
 
 def load(module: str) -> Rules:
     """The rules of the class ``Game`` that a module has."""
-    rules: Rules = import_module(module).Game.rules
-    return rules
+    return cast(Rules, import_module(module).Game.rules)
 
 
 class _Position(NamedTuple):
-    """A state of a game and how it came about; neither changes once it is made.
+    """A state of a game and how it came about, neither of which ever changes.
 
     Attributes:
         states: The record, shape ``(1,)``.
@@ -244,7 +243,7 @@ class BaseGame(Generic[M]):
     _position: _Position
 
     def __init_subclass__(cls) -> None:
-        """Notes the kernels of the rules, so that they are found as quickly as can be."""
+        """Keeps the kernels at hand, since looking them up in the rules takes longer than calling them."""
         cls._kernels = cls.rules.kernels
 
     def __init__(self, seed: int | None = None, **options: Any) -> None:
@@ -254,8 +253,8 @@ class BaseGame(Generic[M]):
             if name not in known:
                 raise names.unknown_option(type(self).__name__, name, known)
         chosen = {name: options.get(name, default) for name, default in rules.options.items()}
-        given = {name: value for name, value in options.items() if name not in rules.options}
-        beginning, chance, _ = rules.set_up(chosen, given)
+        for_reset = {name: value for name, value in options.items() if name not in rules.options}
+        beginning, chance, _ = rules.set_up(chosen, for_reset)
         states = rules.empty_states(1)
         rules.kernels.deal(states, 0, checks.seed_streams(seed), beginning, chance)
         self._position = _Position(states)
@@ -420,12 +419,10 @@ class BaseGame(Generic[M]):
 
     def _positions(self) -> list[_Position]:
         """All positions since this object began, the present one last."""
-        position: _Position | None = self._position
-        found = []
-        while position is not None:
-            found.append(position)
-            position = position.before
-        return found[::-1]
+        positions = [self._position]
+        while (before := positions[-1].before) is not None:
+            positions.append(before)
+        return positions[::-1]
 
     def root(self) -> Self:
         """The game as it was when this object began, with nothing played."""
@@ -447,11 +444,8 @@ class BaseGame(Generic[M]):
     def _why_illegal(self, action: int) -> str:
         if self.is_over:
             return f"action {action} comes after the end of the game"
-        count = len(self.legal_actions())
-        return (
-            f"action {action} is not legal for player {self.current_player} now; "
-            f"legal_actions() lists the {count} that are"
-        )
+        refusal = f"action {action} is not legal for player {self.current_player} now"
+        return f"{refusal}; legal_actions() lists the {len(self.legal_actions())} that are"
 
     # --- moves --------------------------------------------------------------------------------------------
 
@@ -477,10 +471,10 @@ class BaseGame(Generic[M]):
             return self._decode(legal)
         allowed = set(legal)
         try:
-            asked = list(actions)
+            listed = list(actions)
         except TypeError:
             raise IllegalActionError(f"actions must list integers, not {names.short_repr(actions)}") from None
-        indices = [checks.check_action(action, self.rules.num_actions) for action in asked]
+        indices = [checks.check_action(action, self.rules.num_actions) for action in listed]
         for index in indices:
             if index not in allowed:
                 raise IllegalActionError(self._why_illegal(index))

@@ -219,24 +219,18 @@ _DEFAULTS: dict[str, Any] = {
 def kernels_of(
     name: str, modules: tuple[ModuleType, ...], legal_shape: tuple[int, int], max_players: int
 ) -> Kernels:
-    """The kernels of a game.
-
-    Args:
-        name: The name of the game.
-        modules: The modules that hold its kernels, under the names of the attributes of :class:`Kernels`.
-        legal_shape: The shape of its legal sets.
-        max_players: The highest number of players that it may have.
+    """The kernels of the game with that name, which modules hold under the names of :class:`Kernels`.
 
     Raises:
         AttributeError: A kernel is missing that every game must bring.
     """
-    made = ModuleType(name)
-    given = _DEFAULTS | {"legal_shape": legal_shape, "max_players": max_players}
+    kernels = ModuleType(name)
+    sources = _DEFAULTS | {"legal_shape": legal_shape, "max_players": max_players}
     for module in modules:
-        given |= vars(module)
+        sources |= vars(module)
     for key in get_annotations(Kernels):
-        if key not in given:
+        if key not in sources:
             raise AttributeError(f"the game {name!r} has no kernel {key!r}")
-        of_game = given[key]
-        setattr(made, key, specialize(of_game, made) if hasattr(of_game, "__template__") else of_game)
-    return cast(Kernels, made)
+        source = sources[key]
+        setattr(kernels, key, specialize(source, kernels) if hasattr(source, "__template__") else source)
+    return cast(Kernels, kernels)

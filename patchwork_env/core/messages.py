@@ -21,11 +21,7 @@ Check = Callable[[Any, str], Any]
 
 
 class FieldError(ValueError):
-    """A field of a message that is missing, unknown, or has a value that is not allowed.
-
-    Attributes:
-        field: The name of the field.
-    """
+    """The field of a message with that name is missing, unknown, or has a value that is not allowed."""
 
     def __init__(self, message: str, field: str) -> None:
         super().__init__(message)
@@ -33,11 +29,7 @@ class FieldError(ValueError):
 
 
 def read_message(body: bytes) -> dict[str, Any]:
-    """The object that the bytes of a message hold.
-
-    Raises:
-        ValueError: It is no text in UTF-8, no JSON, too deep, has a key twice, or is no object.
-    """
+    """The object that the bytes of a message hold; ValueError if they hold no sound one."""
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -51,36 +43,31 @@ def read_message(body: bytes) -> dict[str, Any]:
 def check_fields(
     message: Mapping[str, Any], needed: Mapping[str, Check], allowed: Mapping[str, Check] | None = None
 ) -> dict[str, Any]:
-    """The fields of a message that are given and not null, each checked.
-
-    Args:
-        message: The message.
-        needed: The fields that it must have.
-        allowed: The fields that it may have besides.
+    """The fields of a message that are not null, each checked: those needed, and those allowed besides.
 
     Raises:
         FieldError: A field is missing, unknown, or has a value that is not allowed.
     """
     checks = {**needed, **(allowed or {})}
+    checked = {}
     for name in message:
         if name not in checks:
             raise FieldError(unknown_field(name, checks), name)
     for name in needed:
         if message.get(name) is None:
             raise FieldError(f"the message lacks {name!r}; it needs {', '.join(map(repr, needed))}", name)
-    return {name: _checked(checks[name], value, name) for name, value in message.items() if value is not None}
+    for name, value in message.items():
+        if value is not None:
+            try:
+                checked[name] = checks[name](value, name)
+            except ValueError as error:
+                raise FieldError(str(error), name) from None
+    return checked
 
 
 def unknown_field(name: str, known: Iterable[str]) -> str:
     """What to say about a field that a message has, but should not."""
     return f"the message has an unknown field {short_repr(name)}; {did_you_mean(name, known)}"
-
-
-def _checked(check: Check, value: Any, name: str) -> Any:
-    try:
-        return check(value, name)
-    except ValueError as error:
-        raise FieldError(str(error), name) from None
 
 
 def error_of(message: str) -> dict[str, str]:
@@ -89,20 +76,16 @@ def error_of(message: str) -> dict[str, str]:
 
 
 def reason_of(error: BaseException) -> str:
-    """What an error says, with its kind where it is none that is meant for people."""
+    """What an error says, with its type unless it is meant for people."""
     return str(error) if isinstance(error, _FOR_PEOPLE) and str(error) else f"{type(error).__name__}: {error}"
 
 
 def error_with_field(error: BaseException) -> dict[str, str]:
-    """An error as an answer tells it, with the field that is wrong where it is one."""
+    """An error as an answer, with the name of the field that is wrong."""
     field = {"field": error.field} if isinstance(error, FieldError) else {}
     return {**error_of(reason_of(error)), **field}
 
 
 def encoded(content: Any) -> bytes:
-    """Compact JSON in ASCII alone, which can also hold halves of characters.
-
-    Raises:
-        ValueError: There is a number in it that is not finite.
-    """
+    """Compact JSON in ASCII alone, which can also hold halves of characters; all numbers must be finite."""
     return json.dumps(content, separators=(",", ":"), allow_nan=False).encode("ascii")

@@ -1,8 +1,4 @@
-"""How far things are, for those who wait.
-
-Compilation gives numbers to whoever listens, or else one line on the standard error stream. Whatever takes
-long has a :class:`Bar` there.
-"""
+"""How far things are, for those who wait: a line or a :class:`Bar` on the standard error stream."""
 
 from __future__ import annotations
 
@@ -19,8 +15,7 @@ from typing import NamedTuple
 QUIET = "PATCHWORK_ENV_QUIET"
 """The environment variable that keeps the line about compiling away, unless it is empty or 0."""
 
-_PATIENCE = 3.0
-"""The seconds after which those who wait are told why."""
+_SECONDS_BEFORE_NOTICE = 3.0
 _LONGEST_PAUSE = 60.0
 """The most seconds between two plain lines about how far something is."""
 _FRAME = 0.1
@@ -71,15 +66,10 @@ class Compilation:
     def __init__(self) -> None:
         self._count = self._expected = self._depth = 0
         self._seconds = self._began = 0.0
-        self._is_told = False
+        self._has_noticed = False
 
     def begin(self, kernel: str, count_pending: Callable[[], int]) -> None:
-        """Notes that the compilation of a kernel begins.
-
-        Args:
-            kernel: Its full name.
-            count_pending: Counts the kernels that are compiled on its behalf, with itself.
-        """
+        """Notes that a kernel is compiled, with as many on its behalf as ``count_pending`` counts."""
         now = perf_counter()
         if self._depth == 0:
             self._began = now
@@ -91,13 +81,14 @@ class Compilation:
             listeners = tuple(_LISTENERS)
         for listener in listeners:
             listener(progress)
-        if not (listeners or self._is_told) and self._seconds + now - self._began > _PATIENCE:
-            self._is_told = True
-            _tell()
+        seconds = self._seconds + now - self._began
+        if seconds > _SECONDS_BEFORE_NOTICE and not (listeners or self._has_noticed):
+            self._has_noticed = True
+            _write_notice()
         self._depth += 1  # last: a compilation that is interrupted before this never ends
 
     def end(self) -> None:
-        """Notes that the compilation begun last has ended."""
+        """Notes that the compilation that began last has ended."""
         self._depth -= 1
         if self._depth == 0:
             self._seconds += perf_counter() - self._began
@@ -107,8 +98,7 @@ _LOCK = threading.Lock()
 _LISTENERS: list[Listener] = []
 
 
-def _tell() -> None:
-    """Writes a line to the standard error stream for whoever waits."""
+def _write_notice() -> None:
     if os.environ.get(QUIET, "") in ("", "0"):
         _write(
             "patchwork_env compiles its kernels, once after an installation: some seconds "
@@ -128,8 +118,8 @@ class StatusLine:
 
     def __init__(self) -> None:
         self._width = 0
-        self._pause = _PATIENCE
-        self._due = perf_counter() + (0.0 if _is_terminal() else _PATIENCE)
+        self._pause = _SECONDS_BEFORE_NOTICE
+        self._due = perf_counter() + (0.0 if _is_terminal() else _SECONDS_BEFORE_NOTICE)
 
     def show(self, text: str) -> None:
         """Shows a text, if there was none for long enough."""
@@ -155,15 +145,8 @@ class StatusLine:
 class Bar:
     """How much of something is done, and how long the rest may take, on a :class:`StatusLine`.
 
-    Args:
-        total: The number of all.
-        unit: What is counted, as in ``games``.
-        label: Words in front of the line.
-        done: The number of those that were done before.
-
-    Attributes:
-        done: The number of those that are done.
-        note: Words behind the line.
+    The line says ``LABEL: 40%, 8 of 20 UNIT, …, NOTE``; ``done`` are those of the ``total`` that were done
+    before.
     """
 
     def __init__(self, total: int, unit: str, *, label: str = "", done: int = 0) -> None:

@@ -8,6 +8,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
+from patchwork_env.core.compile import kernel
 from patchwork_env.core.names import short_repr
 
 Observation = npt.NDArray[np.float32]
@@ -47,3 +48,9 @@ class Layout:
             name: vector[..., self.slices[name]].reshape(*batch, *shape)
             for name, shape in self.shapes.items()
         }
+
+
+@kernel
+def read_number(feature: float, scale: int, most: int) -> int:
+    """The number from 0 to ``most`` that was divided by ``scale`` to make an entry of an observation."""
+    return int(min(max(feature * scale + 0.5, 0), most)) if feature == feature else 0

@@ -47,12 +47,9 @@ def _pillow() -> Any:
 
 
 def to_array(scene: Scene, width: int) -> Frame:
-    """Draws a scene, antialiased, ``width`` pixels wide; the height follows from the shape of the scene.
+    """Draws a scene ``width`` pixels wide; the height follows from the shape of the scene.
 
     Shapes are drawn at twice the size and averaged, then texts at the final size, which keeps them crisp.
-
-    Raises:
-        MissingExtraError: Pillow is not installed.
     """
     pillow = _pillow()
     zoom = width / scene.width
@@ -206,7 +203,7 @@ class Window:
         self._closed = False
 
     def show(self, frame: Frame) -> None:
-        """Shows a frame, uint8 ``(height, width, 3)``; closes the window if its user has asked for that."""
+        """Shows a frame, uint8 ``(height, width, 3)``; closes the window if its user wants that."""
         if self._closed:
             return
         size = frame.shape[1], frame.shape[0]

@@ -94,15 +94,9 @@ def cells_at(digit: int, orientation: int, row: int, column: int) -> frozenset[C
 
 
 def encode(move: Any, digit: int | None) -> int:
-    """The action of a move; the level of a placement is not checked.
+    """The action of a move, whose level is not checked; ValueError if the value is no move on the table.
 
-    Args:
-        move: The move.
-        digit: The digit of the tile that is to be placed; None if a tile is to be chosen.
-
-    Raises:
-        ValueError: The value is no :class:`Move` or one of another tile, or the cells are not a placement of
-            this tile on the table.
+    ``digit`` is that of the tile to be placed, None if one is to be chosen.
     """
     if not isinstance(move, Move):
         raise ValueError(f"a move is a Move, not {short_repr(move)}")
@@ -112,9 +106,8 @@ def encode(move: Any, digit: int | None) -> int:
             raise ValueError(f"{short_repr(move)} chooses a tile, which is not to be done now")
         return choose_action(tile)
     if digit is None or tile != digit:
-        raise ValueError(
-            f"{short_repr(move)} places a tile {short_repr(tile)}; the tile to be placed is {digit}"
-        )
+        wrong = f"{short_repr(move)} places a tile {short_repr(tile)}"
+        raise ValueError(f"{wrong}; the tile to be placed is {digit}")
     top, left = min(r for r, _ in cells), min(c for _, c in cells)
     if not (0 <= top < TABLE_SIZE and 0 <= left < TABLE_SIZE):
         raise ValueError(f"the cells {short_repr(sorted(cells))} lie beyond the table")

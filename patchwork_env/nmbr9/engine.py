@@ -455,8 +455,8 @@ def _center(states: States, i: int, player: int) -> None:
 def hide(states: States, i: int) -> None:
     """Leaves what all players know of a game that goes on.
 
-    What was chosen and placed in the round that is on is taken back, and cards to come whose order nobody
-    knows lie in ascending order.
+    What was chosen and placed in this round is taken back, and cards to come whose order nobody knows lie in
+    ascending order.
     """
     number = int(states[i]["round"])
     states[i]["current_player"] = 0

@@ -33,7 +33,7 @@ from __future__ import annotations
 import numpy as np
 
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.tensors import Layout, Observation
+from patchwork_env.core.tensors import Layout, Observation, read_number
 from patchwork_env.nmbr9.actions import NUM_TURNS, TABLE_SIZE
 from patchwork_env.nmbr9.components import MAX_CARDS, MAX_PLAYERS, NUM_DIGITS
 from patchwork_env.nmbr9.engine import (
@@ -80,14 +80,10 @@ _BOUNDS["remaining"][:] = MAX_CARDS / 2
 _BOUNDS["players"][:, 1] = (NUM_DIGITS - 1) * MAX_LEVELS * MAX_CARDS / 100
 _BOUNDS["tiles"][:, :, 3] = MAX_LEVELS / 8
 
-_HEIGHTS_AT = SLICES["heights"].start
-_TOPS_AT = SLICES["tops"].start
-_TILE_AT = SLICES["tile"].start
-_REMAINING_AT = SLICES["remaining"].start
-_UPCOMING_AT = SLICES["upcoming"].start
-_PHASE_AT = SLICES["phase"].start
-_PLAYERS_AT = SLICES["players"].start
-_TILES_AT = SLICES["tiles"].start
+_HEIGHTS, _TOPS, _TILE, _REMAINING, _UPCOMING, _PHASE, _PLAYERS, _TILES = (
+    SLICES[name].start for name in SHAPES
+)
+"""Where the tensors begin."""
 _F = np.float32
 _HALF = _F(0.5)
 
@@ -102,11 +98,11 @@ def write_observation(states: States, i: int, observer: int, out: Observation) -
     for k in range(number):
         player = (observer + k) % number
         placed = num_placed(states, i, player) if k == 0 else int(states[i]["round"])
-        at = _PLAYERS_AT + k * PLAYER_FEATURES
-        out[at] = 1
-        out[at + 1] = points(states, i, player, placed) / _F(100)
-        out[at + 2] = placed / _F(MAX_CARDS)
-        _write_tiles(states, i, player, placed, out, _TILES_AT + k * MAX_CARDS * TILE_FEATURES)
+        begin = _PLAYERS + k * PLAYER_FEATURES
+        out[begin] = 1
+        out[begin + 1] = points(states, i, player, placed) / _F(100)
+        out[begin + 2] = placed / _F(MAX_CARDS)
+        _write_tiles(states, i, player, placed, out, _TILES + k * MAX_CARDS * TILE_FEATURES)
 
 
 @kernel
@@ -121,18 +117,18 @@ def read_observation(observation: Observation, states: States, i: int) -> None:
     placed = _read_tiles(observation, states, i)
     cards = placed
     for digit in range(NUM_DIGITS):
-        if observation[_TILE_AT + digit] > _HALF and cards == placed and cards < MAX_CARDS:
+        if observation[_TILE + digit] > _HALF and cards == placed and cards < MAX_CARDS:
             state["deck"][cards] = digit
             cards += 1
     state["order"] = UNKNOWN if cards > placed else FREE
     state["chosen"][:] = NO_DIGIT
-    is_free = observation[_PHASE_AT + 4] > _HALF  # the tile that is chosen is still among those left
+    is_free = observation[_PHASE + 4] > _HALF  # the tile that is chosen is still among those left
     for digit in range(NUM_DIGITS):
         chosen = is_free and cards > placed and state["deck"][placed] == digit
-        for _ in range(int(chosen), _number(observation[_REMAINING_AT + digit], 2, MAX_CARDS - cards)):
+        for _ in range(int(chosen), read_number(observation[_REMAINING + digit], 2, MAX_CARDS - cards)):
             state["deck"][cards] = digit
             cards += 1
-    to_come = _number(observation[_PHASE_AT + 2], MAX_CARDS, MAX_CARDS - placed)
+    to_come = read_number(observation[_PHASE + 2], MAX_CARDS, MAX_CARDS - placed)
     state["num_cards"], state["num_rounds"] = cards, min(placed + to_come, cards)
     state["num_players"], state["current_player"] = 1, 0
 
@@ -140,24 +136,18 @@ def read_observation(observation: Observation, states: States, i: int) -> None:
 @kernel
 def _read_tiles(observation: Observation, states: States, i: int) -> int:
     """Reads the tiles of the observer, and the round and cards that follow from them; returns how many."""
-    state, at, placed = states[i], _TILES_AT, 0
-    while placed < MAX_CARDS and observation[at] > _HALF:
-        digit = _number(observation[at + 1], 9, NUM_DIGITS - 1)
-        state["piece"][0, placed] = NUM_TURNS * digit + _number(observation[at + 2], 3, NUM_TURNS - 1)
-        state["level"][0, placed] = _number(observation[at + 3], 8, MAX_LEVELS - 1)
-        state["row"][0, placed] = _number(observation[at + 4], TABLE_SIZE - 1, TABLE_SIZE - 1)
-        state["column"][0, placed] = _number(observation[at + 5], TABLE_SIZE - 1, TABLE_SIZE - 1)
+    state, begin, placed = states[i], _TILES, 0
+    while placed < MAX_CARDS and observation[begin] > _HALF:
+        digit = read_number(observation[begin + 1], 9, NUM_DIGITS - 1)
+        state["piece"][0, placed] = NUM_TURNS * digit + read_number(observation[begin + 2], 3, NUM_TURNS - 1)
+        state["level"][0, placed] = read_number(observation[begin + 3], 8, MAX_LEVELS - 1)
+        state["row"][0, placed] = read_number(observation[begin + 4], TABLE_SIZE - 1, TABLE_SIZE - 1)
+        state["column"][0, placed] = read_number(observation[begin + 5], TABLE_SIZE - 1, TABLE_SIZE - 1)
         state["deck"][placed] = digit
         placed += 1
-        at += TILE_FEATURES
+        begin += TILE_FEATURES
     state["round"] = placed
     return placed
-
-
-@kernel
-def _number(feature: float, scale: int, most: int) -> int:
-    """The number that was divided by ``scale``, from 0 to ``most``."""
-    return int(min(max(feature * scale + 0.5, 0), most)) if feature == feature else 0
 
 
 @kernel
@@ -171,9 +161,9 @@ def _write_picture(states: States, i: int, player: int, out: Observation) -> Non
             if 0 <= r < VIEW_SIZE and 0 <= c < VIEW_SIZE:
                 cell, level = r * VIEW_SIZE + c, states[i]["level"][player, t]
                 height = (level + 1) / _F(8)
-                if height > out[_HEIGHTS_AT + cell]:
-                    out[_HEIGHTS_AT + cell] = height
-                    out[_TOPS_AT + cell] = (t + 1) / _F(MAX_CARDS)
+                if height > out[_HEIGHTS + cell]:
+                    out[_HEIGHTS + cell] = height
+                    out[_TOPS + cell] = (t + 1) / _F(MAX_CARDS)
 
 
 @kernel(allocates=True)
@@ -181,31 +171,31 @@ def _write_cards(states: States, i: int, observer: int, out: Observation) -> Non
     placed, rounds = num_placed(states, i, observer), int(states[i]["num_rounds"])
     to_move = not is_over(states, i) and states[i]["current_player"] == observer
     is_known, is_free = states[i]["order"] == KNOWN, states[i]["order"] == FREE
-    out[_PHASE_AT] = to_move
-    out[_PHASE_AT + 1] = to_move and digit_to_place(states, i) == NO_DIGIT
-    out[_PHASE_AT + 2] = (rounds - placed) / _F(MAX_CARDS)
-    out[_PHASE_AT + 3] = is_known
-    out[_PHASE_AT + 4] = is_free
+    out[_PHASE] = to_move
+    out[_PHASE + 1] = to_move and digit_to_place(states, i) == NO_DIGIT
+    out[_PHASE + 2] = (rounds - placed) / _F(MAX_CARDS)
+    out[_PHASE + 3] = is_known
+    out[_PHASE + 4] = is_free
     turned = int(states[i]["round"]) + 1
     if is_free:
         if states[i]["chosen"][observer] != NO_DIGIT:
-            out[_TILE_AT + int(states[i]["chosen"][observer])] = 1
+            out[_TILE + int(states[i]["chosen"][observer])] = 1
         counts = np.empty(NUM_DIGITS, np.int64)
         supply(states, i, observer, counts)
         for digit in range(NUM_DIGITS):
-            out[_REMAINING_AT + digit] = counts[digit] / _F(2)
+            out[_REMAINING + digit] = counts[digit] / _F(2)
         return
     if placed < rounds and (is_known or placed < turned):
-        out[_TILE_AT + int(states[i]["deck"][placed])] = 1
+        out[_TILE + int(states[i]["deck"][placed])] = 1
     for k in range(turned, states[i]["num_cards"]):
-        out[_REMAINING_AT + int(states[i]["deck"][k])] += _F(0.5)
+        out[_REMAINING + int(states[i]["deck"][k])] += _F(0.5)
     if is_known:
         for k in range(placed + 1, rounds):
-            out[_UPCOMING_AT + k - placed - 1] = (states[i]["deck"][k] + 1) / _F(10)
+            out[_UPCOMING + k - placed - 1] = (states[i]["deck"][k] + 1) / _F(10)
 
 
 @kernel
-def _write_tiles(states: States, i: int, player: int, number: int, out: Observation, at: int) -> None:
+def _write_tiles(states: States, i: int, player: int, number: int, out: Observation, begin: int) -> None:
     """Writes the first tiles of a table where they would lie without later ones, which must not show."""
     if number == 0:
         return
@@ -213,10 +203,10 @@ def _write_tiles(states: States, i: int, player: int, number: int, out: Observat
     down, right = FIRST_INDEX[height] - top, FIRST_INDEX[width] - left
     for t in range(number):
         piece = states[i]["piece"][player, t]
-        out[at] = 1
-        out[at + 1] = (piece // NUM_TURNS) / _F(9)
-        out[at + 2] = (piece % NUM_TURNS) / _F(3)
-        out[at + 3] = states[i]["level"][player, t] / _F(8)
-        out[at + 4] = (states[i]["row"][player, t] + down) / _F(TABLE_SIZE - 1)
-        out[at + 5] = (states[i]["column"][player, t] + right) / _F(TABLE_SIZE - 1)
-        at += TILE_FEATURES
+        out[begin] = 1
+        out[begin + 1] = (piece // NUM_TURNS) / _F(9)
+        out[begin + 2] = (piece % NUM_TURNS) / _F(3)
+        out[begin + 3] = states[i]["level"][player, t] / _F(8)
+        out[begin + 4] = (states[i]["row"][player, t] + down) / _F(TABLE_SIZE - 1)
+        out[begin + 5] = (states[i]["column"][player, t] + right) / _F(TABLE_SIZE - 1)
+        begin += TILE_FEATURES

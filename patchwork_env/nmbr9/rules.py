@@ -17,23 +17,24 @@ from patchwork_env.nmbr9.components import COPIES, MAX_CARDS, MAX_PLAYERS, NUM_D
 from patchwork_env.nmbr9.state import FREE, STATE, empty_states
 
 
-def set_up(options: Mapping[str, Any], given: Mapping[str, Any]) -> SetUp:
-    """How games begin with given options; a deck given to one ``reset`` replaces that of the environment.
+def set_up(options: Mapping[str, Any], reset_options: Mapping[str, Any]) -> SetUp:
+    """How games begin; a deck of one ``reset`` replaces that of the environment.
 
-    The deck consists of ``copies`` of each digit up to ``max_digit``, in ascending order, unless it is given.
+    Without either, the deck has ``copies`` of each digit up to ``max_digit``, in ascending order.
     """
     players = check_between(options["players"], 1, MAX_PLAYERS, "players")
     order = ORDERS.index(check_one_of(options["order"], ORDERS, "order"))
     max_digit, copies, deck = options["max_digit"], options["copies"], options["deck"]
-    if given.get("deck") is not None:
-        deck = given["deck"]
+    if reset_options.get("deck") is not None:
+        deck = reset_options["deck"]
     elif deck is not None and (max_digit, copies) != (NUM_DIGITS - 1, COPIES):
         raise ValueError("give a deck, or max_digit and copies, not both")
     digits = None if deck is None else check_deck(deck)
     highest, number = check_supply(max_digit, copies) if digits is None else (0, len(digits))
-    num_cards = number * (highest + 1)
+    num_cards, rounds = number * (highest + 1), options["deck_size"]
+    rounds = num_cards if rounds is None else check_between(rounds, 1, num_cards, "deck_size")
     states = empty_states(1)
-    engine.new(states, 0, players, order, highest, number, check_size(options["deck_size"], num_cards))
+    engine.new(states, 0, players, order, highest, number, rounds)
     if digits is not None:
         states["deck"][0, :num_cards] = sorted(digits) if order == FREE else digits
     return SetUp(states, engine.SHUFFLED if digits is None else 0, players)
@@ -44,16 +45,9 @@ def check_supply(max_digit: Any, copies: Any) -> tuple[int, int]:
     highest = check_between(max_digit, 0, NUM_DIGITS - 1, "max_digit")
     number = check_between(copies, 1, MAX_CARDS, "copies")
     if number * (highest + 1) > MAX_CARDS:
-        raise ValueError(
-            f"{number} copies of the digits 0 to {highest} make {number * (highest + 1)} cards; "
-            f"a deck has at most {MAX_CARDS}"
-        )
+        supply = f"{number} copies of the digits 0 to {highest} make {number * (highest + 1)} cards"
+        raise ValueError(f"{supply}; a deck has at most {MAX_CARDS}")
     return highest, number
-
-
-def check_size(deck_size: Any, num_cards: int) -> int:
-    """The number of tiles that each player places; ``num_cards`` for None."""
-    return num_cards if deck_size is None else check_between(deck_size, 1, num_cards, "deck_size")
 
 
 def check_deck(deck: Iterable[Any]) -> list[int]:

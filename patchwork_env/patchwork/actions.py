@@ -100,12 +100,7 @@ def decode(action: int, offered: tuple[int, ...]) -> Move:
 
 
 def encode(move: Any, offered: tuple[int, ...]) -> int:
-    """The action of a move, the inverse of :func:`decode`.
-
-    Raises:
-        ValueError: The value is no :class:`Move`, the patch is not offered, or the cells are not a placement
-            of it on the quilt.
-    """
+    """The action of a move, the inverse of :func:`decode`; ValueError if it is no move on the quilt."""
     if not isinstance(move, Move):
         raise ValueError(f"a move is a Move, not {short_repr(move)}")
     kind = check_one_of(move.kind, ("advance", "buy", "special"), "the kind of a move")

@@ -56,7 +56,7 @@ MAX_TURNS = 2 * LAST_SPACE + 5
 """An upper bound on the turns of a game: all but the 5 with special patches move one of the two tokens."""
 
 RANDOM_FIRST_PLAYER, GIVEN_CIRCLE = 1, 2
-"""The bits of ``chance``: the first player is random; the circle is given instead of random."""
+"""The bits of ``chance``: the first player is random; the circle is that of the set-up."""
 
 _U = np.uint64
 _U1 = _U(1)
@@ -102,7 +102,7 @@ def shuffle(states: States, i: int, streams: Streams) -> None:
 
 @kernel
 def deal(states: States, i: int, streams: Streams, beginning: States, chance: int) -> None:
-    """Begins a game; a given circle uses up as many random numbers as a random one."""
+    """Begins a game; the circle of a set-up uses up as many random numbers as a random one."""
     first_player = int(beginning[0]["current_player"])
     if chance & RANDOM_FIRST_PLAYER:
         first_player = random_below(streams, i, NUM_PLAYERS)
@@ -165,7 +165,7 @@ def _place_everywhere(
 
 @kernel(inline=True)
 def count_placements(covered_0: np.uint64, covered_1: np.uint64, patch: int) -> int:
-    """The number of distinct placements of a patch on a quilt, which is given as its two words."""
+    """The number of distinct placements of a patch on a quilt, which comes as its two words."""
     empty_0, empty_1 = covered_0 ^ FULL_WORD, covered_1 ^ FULL_WORD
     count = 0
     for o in range(NUM_ORIENTATIONS):

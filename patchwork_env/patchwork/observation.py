@@ -24,7 +24,7 @@ import numpy as np
 
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import unpack_bits
-from patchwork_env.core.tensors import Layout, Observation
+from patchwork_env.core.tensors import Layout, Observation, read_number
 from patchwork_env.patchwork.components import (
     INCOME_SPACES,
     LAST_SPACE,
@@ -83,12 +83,9 @@ def _spaces_to_income() -> Observation:
 OFFERED_TABLE = _offered_table()
 """The features of every patch in ``offered``, a row for each."""
 _SPACES_TO_INCOME = _spaces_to_income()
-_SPECIALS = np.array(list(SPECIAL_SPACES.values()), np.uint8)
-_QUILTS_AT = SLICES["quilts"].start
-_OFFERED_AT = SLICES["offered"].start
-_CIRCLE_AT = SLICES["circle"].start
-_PLAYERS_AT = SLICES["players"].start
-_SPECIALS_AT = SLICES["specials"].start
+_SPECIAL_SPACES = np.array(list(SPECIAL_SPACES.values()), np.uint8)
+_QUILTS, _OFFERED, _CIRCLE, _PLAYERS, _SPECIALS = (SLICES[name].start for name in SHAPES)
+"""Where the tensors begin."""
 _NUM_INCOMES = len(INCOME_SPACES)
 _U1, _U17, _U18 = np.uint64(1), np.uint64(17), np.uint64(18)
 _F = np.float32
@@ -101,19 +98,19 @@ def write_observation(states: States, i: int, observer: int, out: Observation) -
     """Writes what a player sees of a state to ``out``, a contiguous array ``(OBSERVATION_SIZE,)``."""
     for k in range(NUM_PLAYERS):
         player = observer ^ k
-        _write_quilt(states, i, player, out, _QUILTS_AT + k * NUM_CELLS)
-        _write_player(states, i, player, out, _PLAYERS_AT + k * PLAYER_FEATURES)
+        _write_quilt(states, i, player, out, _QUILTS + k * NUM_CELLS)
+        _write_player(states, i, player, out, _PLAYERS + k * PLAYER_FEATURES)
     num_patches = states[i]["num_patches"]
     for slot in range(NUM_OFFERED):
         for k in range(OFFERED_FEATURES):
             feature = OFFERED_TABLE[states[i]["circle"][slot], k] if slot < num_patches else _F(0)
-            out[_OFFERED_AT + slot * OFFERED_FEATURES + k] = feature
+            out[_OFFERED + slot * OFFERED_FEATURES + k] = feature
     for k in range(NUM_PATCHES):
-        out[_CIRCLE_AT + k] = (states[i]["circle"][k] + 1) / _F(NUM_PATCHES) if k < num_patches else _F(0)
+        out[_CIRCLE + k] = (states[i]["circle"][k] + 1) / _F(NUM_PATCHES) if k < num_patches else _F(0)
     furthest = max(states[i]["position"][0], states[i]["position"][1])
-    for k in range(_SPECIALS.shape[1]):
-        space = _SPECIALS[states[i]["variant"], k]
-        out[_SPECIALS_AT + k] = space / _F(LAST_SPACE) if space > furthest else _F(0)
+    for k in range(_SPECIAL_SPACES.shape[1]):
+        space = _SPECIAL_SPACES[states[i]["variant"], k]
+        out[_SPECIALS + k] = space / _F(LAST_SPACE) if space > furthest else _F(0)
 
 
 @kernel
@@ -125,46 +122,40 @@ def read_observation(observation: Observation, states: States, i: int) -> None:
     """
     state = states[i]
     for player in range(NUM_PLAYERS):
-        _read_quilt(observation, _QUILTS_AT + player * NUM_CELLS, states, i, player)
-        at = _PLAYERS_AT + player * PLAYER_FEATURES
-        state["position"][player] = _number(observation[at + 2], LAST_SPACE, LAST_SPACE)
-        state["buttons"][player] = _number(observation[at + BUTTONS_FEATURE], 32, _MOST_BUTTONS)
-        state["income"][player] = _number(observation[at + 4], 38, 38)
+        _read_quilt(observation, _QUILTS + player * NUM_CELLS, states, i, player)
+        begin = _PLAYERS + player * PLAYER_FEATURES
+        state["position"][player] = read_number(observation[begin + 2], LAST_SPACE, LAST_SPACE)
+        state["buttons"][player] = read_number(observation[begin + BUTTONS_FEATURE], 32, _MOST_BUTTONS)
+        state["income"][player] = read_number(observation[begin + 4], 38, 38)
     state["circle"][:] = 0
     state["num_patches"] = 0
     while state["num_patches"] < NUM_PATCHES:
-        patch = _number(observation[_CIRCLE_AT + state["num_patches"]], NUM_PATCHES, NUM_PATCHES)
+        patch = read_number(observation[_CIRCLE + state["num_patches"]], NUM_PATCHES, NUM_PATCHES)
         if patch == 0:
             break
         state["circle"][state["num_patches"]] = patch - 1
         state["num_patches"] += 1
     state["current_player"] = 0
-    state["pending_special"] = observation[_PLAYERS_AT + 1] > _HALF
+    state["pending_special"] = observation[_PLAYERS + 1] > _HALF
     state["bonus_owner"] = _owner(observation, 8)
     state["first_finisher"] = _owner(observation, 9)
     state["variant"] = _read_variant(observation, max(state["position"][0], state["position"][1]))
 
 
 @kernel
-def _number(feature: float, scale: int, most: int) -> int:
-    """The number that was divided by ``scale``, from 0 to ``most``."""
-    return min(max(int(feature * scale + 0.5), 0), most) if feature == feature else 0
-
-
-@kernel
 def _owner(observation: Observation, feature: int) -> int:
     """The first player whose feature is 1, or NOBODY."""
     for player in range(NUM_PLAYERS):
-        if observation[_PLAYERS_AT + player * PLAYER_FEATURES + feature] > _HALF:
+        if observation[_PLAYERS + player * PLAYER_FEATURES + feature] > _HALF:
             return player
     return NOBODY
 
 
 @kernel
-def _read_quilt(observation: Observation, at: int, states: States, i: int, player: int) -> None:
+def _read_quilt(observation: Observation, begin: int, states: States, i: int, player: int) -> None:
     quilt = states[i]["quilt"]
     for word in range(2):
-        first = at + word * SECOND_WORD_ROW * QUILT_SIZE
+        first = begin + word * SECOND_WORD_ROW * QUILT_SIZE
         quilt[player, word] = 0
         for cell in range(WORD_ROWS * QUILT_SIZE):
             quilt[player, word] |= np.uint64(observation[first + cell] > _HALF) << np.uint64(cell)
@@ -173,36 +164,36 @@ def _read_quilt(observation: Observation, at: int, states: States, i: int, playe
 @kernel
 def _read_variant(observation: Observation, furthest: int) -> int:
     """The first variant whose special patches are those that are left."""
-    for variant in range(len(_SPECIALS)):
+    for variant in range(len(_SPECIAL_SPACES)):
         agrees = True
-        for k in range(_SPECIALS.shape[1]):
-            space = _SPECIALS[variant, k]
+        for k in range(_SPECIAL_SPACES.shape[1]):
+            space = _SPECIAL_SPACES[variant, k]
             left = space if space > furthest else 0
-            agrees &= _number(observation[_SPECIALS_AT + k], LAST_SPACE, LAST_SPACE) == left
+            agrees &= read_number(observation[_SPECIALS + k], LAST_SPACE, LAST_SPACE) == left
         if agrees:
             return variant
     return 0
 
 
 @kernel
-def _write_quilt(states: States, i: int, player: int, out: Observation, at: int) -> None:
+def _write_quilt(states: States, i: int, player: int, out: Observation, begin: int) -> None:
     """Writes the 81 cells of a quilt as two overlapping runs of 64."""
     upper, lower = states[i]["quilt"][player, 0], states[i]["quilt"][player, 1]
-    unpack_bits(out, at, upper | (lower << _U18))
-    unpack_bits(out, at + NUM_CELLS - 64, (upper >> _U17) | (lower << _U1))
+    unpack_bits(out, begin, upper | (lower << _U18))
+    unpack_bits(out, begin + NUM_CELLS - 64, (upper >> _U17) | (lower << _U1))
 
 
 @kernel
-def _write_player(states: States, i: int, player: int, out: Observation, at: int) -> None:
+def _write_player(states: States, i: int, player: int, out: Observation, begin: int) -> None:
     to_move = states[i]["current_player"] == player
     position = states[i]["position"][player]
-    out[at] = to_move
-    out[at + 1] = to_move and states[i]["pending_special"] == 1
-    out[at + 2] = position / _F(LAST_SPACE)
-    out[at + BUTTONS_FEATURE] = states[i]["buttons"][player] / _F(32)
-    out[at + 4] = states[i]["income"][player] / _F(38)
-    out[at + 5] = (_NUM_INCOMES - INCOMES_UP_TO[position]) / _F(_NUM_INCOMES)
-    out[at + 6] = _SPACES_TO_INCOME[position]
-    out[at + 7] = empty_cells(states, i, player) / _F(NUM_CELLS)
-    out[at + 8] = states[i]["bonus_owner"] == player
-    out[at + 9] = states[i]["first_finisher"] == player
+    out[begin] = to_move
+    out[begin + 1] = to_move and states[i]["pending_special"] == 1
+    out[begin + 2] = position / _F(LAST_SPACE)
+    out[begin + BUTTONS_FEATURE] = states[i]["buttons"][player] / _F(32)
+    out[begin + 4] = states[i]["income"][player] / _F(38)
+    out[begin + 5] = (_NUM_INCOMES - INCOMES_UP_TO[position]) / _F(_NUM_INCOMES)
+    out[begin + 6] = _SPACES_TO_INCOME[position]
+    out[begin + 7] = empty_cells(states, i, player) / _F(NUM_CELLS)
+    out[begin + 8] = states[i]["bonus_owner"] == player
+    out[begin + 9] = states[i]["first_finisher"] == player

@@ -17,9 +17,9 @@ from patchwork_env.patchwork.components import NUM_PATCHES, NUM_PLAYERS, START_P
 from patchwork_env.patchwork.state import NOBODY, STATE, empty_states
 
 
-def set_up(options: Mapping[str, Any], given: Mapping[str, Any]) -> SetUp:
-    """How games begin with given options; see :class:`~patchwork_env.core.game.Rules`."""
-    chosen = {**options, **given}
+def set_up(options: Mapping[str, Any], reset_options: Mapping[str, Any]) -> SetUp:
+    """How games begin; see :class:`~patchwork_env.core.game.Rules`."""
+    chosen = {**options, **reset_options}
     first_player, circle = check_first_player(chosen["first_player"]), chosen.get("circle")
     states, chance = empty_states(1), 0
     if first_player == NOBODY:
@@ -52,20 +52,15 @@ def check_first_player(first_player: Any) -> int:
 def check_circle(circle: Iterable[Any]) -> list[int]:
     """The patches of a circle, which must hold each patch once and the 1x2 patch last."""
     patches = as_integers(circle, "circle", "a patch in the circle")
-    if len(patches) != NUM_PATCHES:
+    if sorted(patches) != list(range(NUM_PATCHES)):
+        wrong = short_repr(sorted(set(patches) ^ set(range(NUM_PATCHES))))
         raise ValueError(
-            f"the circle has {len(patches)} patches; it must hold each of 0 to {NUM_PATCHES - 1} once"
+            f"the circle has {len(patches)} patches; it must hold each of 0 to {NUM_PATCHES - 1} once, "
+            f"and these are unknown or missing: {wrong}"
         )
-    unknown = sorted(set(patches) - set(range(NUM_PATCHES)))
-    if unknown:
-        raise ValueError(f"the circle holds {short_repr(unknown)}; patches are 0 to {NUM_PATCHES - 1}")
-    missing = sorted(set(range(NUM_PATCHES)) - set(patches))
-    if missing:
-        raise ValueError(f"the circle repeats patches and lacks {missing}; it must hold each patch once")
     if patches[-1] != START_PATCH:
-        raise ValueError(
-            f"the circle ends in patch {patches[-1]}; it must end in patch {START_PATCH}, the 1x2 patch"
-        )
+        last = f"the circle ends in patch {patches[-1]}"
+        raise ValueError(f"{last}; it must end in patch {START_PATCH}, the 1x2 patch")
     return patches
 
 

@@ -1,4 +1,4 @@
-"""Which records are states that a game can reach, as far as a record tells."""
+"""Which records are states that a game can reach, as far as a record shows it."""
 
 from __future__ import annotations
 

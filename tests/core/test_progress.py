@@ -22,7 +22,7 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every compilation takes long enough to be told of."""
-    monkeypatch.setattr(progress, "_PATIENCE", -1.0)
+    monkeypatch.setattr(progress, "_SECONDS_BEFORE_NOTICE", -1.0)
     monkeypatch.delenv(QUIET, raising=False)
 
 
@@ -93,7 +93,7 @@ def test_there_is_one_line_about_compiling(slow: None, stream: io.StringIO) -> N
 
 
 def test_a_quick_compilation_is_not_worth_a_line(slow: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "_PATIENCE", 60.0)
+    monkeypatch.setattr(progress, "_SECONDS_BEFORE_NOTICE", 60.0)
     assert told(Terminal()) == []
 
 

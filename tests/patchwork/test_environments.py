@@ -290,7 +290,7 @@ WRONG_RESETS = [
     ({"cirle": CIRCLE}, "unknown reset option 'cirle'; did you mean 'circle'"),
     ({"circle": CIRCLE[:-1]}, "the circle has 32 patches"),
     ({"circle": [*CIRCLE[1:], 32]}, "must end in patch 0, the 1x2 patch"),
-    ({"circle": [1, 1, *CIRCLE[2:]]}, "repeats patches"),
+    ({"circle": [1, 1, *CIRCLE[2:]]}, "these are unknown or missing"),
     ({"first_player": "player_1"}, "'player_1'; allowed are 'random'"),
     ({"first_player": 2}, "first_player is 2"),
 ]

@@ -19,11 +19,11 @@ from tests.toy import engine
 from tests.toy.engine import NUM_ACTIONS, NUM_CELLS, NUM_PLAYERS, STATE
 
 
-def set_up(options: Mapping[str, Any], given: Mapping[str, Any]) -> SetUp:
+def set_up(options: Mapping[str, Any], reset_options: Mapping[str, Any]) -> SetUp:
     """How games begin: chance blocks some cells, or the free cells are given."""
     states = np.zeros(1, STATE)
-    if "free" in given:
-        cells = [check_between(cell, 0, NUM_CELLS - 1, "a free cell") for cell in given["free"]]
+    if "free" in reset_options:
+        cells = [check_between(cell, 0, NUM_CELLS - 1, "a free cell") for cell in reset_options["free"]]
         states["free"] = sum(1 << cell for cell in set(cells))
         return SetUp(states, 0, NUM_PLAYERS)
     states["free"] = (1 << NUM_CELLS) - 1
