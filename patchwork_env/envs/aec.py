@@ -177,12 +177,7 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         self._change(after)
 
     def observe(self, agent: str) -> MaskedObservation:
-        """What an agent sees, in fresh arrays, whether it is to move or not.
-
-        Raises:
-            ValueError: There is no such agent.
-            RuntimeError: There was no :meth:`reset` yet.
-        """
+        """What an agent sees, in fresh arrays, whether it is to move or not."""
         return self._observation(self._require_game(), self._players[self._require_agent(agent)])
 
     def _observation(self, game: BaseGame, player: int) -> MaskedObservation:
@@ -216,12 +211,7 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         self.begin(game.clone())
 
     def render(self) -> Any:
-        """The game as text (``"ansi"``), as uint8 ``(height, width, 3)`` (``"rgb_array"``) or in a window.
-
-        Raises:
-            MissingExtraError: A library of the extra ``render`` is not installed.
-            RuntimeError: There was no :meth:`reset` yet.
-        """
+        """The game as text (``"ansi"``), as uint8 ``(height, width, 3)`` (``"rgb_array"``) or in a window."""
         if self.render_mode is None:
             logger.warn(
                 "render() shows nothing without a render_mode; give one when you make the environment"

@@ -150,14 +150,10 @@ class Opponents:
             self.numbers[games] = self._next_numbers[games]
 
     def answers(self, states: States, games: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """The opponents' actions in some games of the batch, int64 ``(k,)``, all legal.
+        """The opponents' actions in some games, int64 ``(k,)``, all legal.
 
-        Args:
-            states: The ``(k,)`` state records of these games; opponents get copies that betray nothing.
-            games: The ``(k,)`` indices of the games in the batch.
-
-        Raises:
-            OpponentError: An opponent did not answer with one legal action for each game.
+        The records ``(k,)`` are those of ``games`` ``(k,)`` of the batch; opponents get copies that betray
+        nothing. Whoever answers otherwise than with one legal action for each game raises OpponentError.
         """
         rules = rules_of(states)
         if rules.hides:

@@ -65,11 +65,7 @@ class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
     def reset(
         self, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[dict[str, MaskedObservation], dict[str, dict[str, Any]]]:
-        """Begins a game; see :meth:`GameAECEnv.reset`.
-
-        Returns:
-            Observations and infos of all agents.
-        """
+        """Begins a game; returns observations and infos of all agents."""
         self._aec.reset(seed, options)
         return self._observations(), {agent: {} for agent in self.agents}
 
@@ -78,15 +74,8 @@ class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
     ) -> tuple[dict[str, MaskedObservation], Rewards, Flags, Flags, dict[str, dict[str, Any]]]:
         """Plays one action of every agent.
 
-        Args:
-            actions: The actions of all :attr:`agents`, by agent.
-
-        Returns:
-            Observations, rewards, terminations, truncations and infos of all agents.
-
-        Raises:
-            IllegalActionError: An action is not legal or missing; nothing has changed.
-            RuntimeError: No game is on.
+        Returns observations, rewards, terminations, truncations and infos of all agents. If an action is
+        missing or not legal, IllegalActionError is raised and nothing has changed.
         """
         agents = self.agents
         if not agents:
@@ -111,15 +100,11 @@ class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
 
     @property
     def game(self) -> BaseGame:
-        """A copy of the game that is on.
-
-        Raises:
-            RuntimeError: There was no :meth:`reset` yet.
-        """
+        """A copy of the game that is on."""
         return self._aec.game
 
     def render(self) -> Any:
-        """See :meth:`GameAECEnv.render`."""
+        """The game as text, as pixels or in a window, as the render mode says."""
         return self._aec.render()
 
     def close(self) -> None:

@@ -199,9 +199,8 @@ class SelfPlayBatch:
     def restore(self, saved: dict[str, npt.NDArray[Any]]) -> None:
         """Continues from what :meth:`save` returned, exactly as the saved games would have.
 
-        Raises:
-            ValueError: An array is missing or is for another number of games, or a state is not one that a
-                running game with this number of players can reach. Nothing has changed.
+        Arrays that do not fit, or that hold what no running game reaches, are a ValueError; nothing has
+        changed then.
         """
         saved = check_saved(saved, self.save())
         names = ("states", "streams", "sampling_streams")

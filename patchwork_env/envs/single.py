@@ -187,11 +187,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
 
     @property
     def game(self) -> BaseGame:
-        """A copy of the game that is on.
-
-        Raises:
-            ResetNeeded: There was no :meth:`reset` yet.
-        """
+        """A copy of the game that is on."""
         return self._require_episode()[0].clone()
 
     @property
@@ -205,12 +201,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         return self._opponent
 
     def render(self) -> Any:
-        """The game as text (``"ansi"``), as uint8 ``(height, width, 3)`` (``"rgb_array"``) or in a window.
-
-        Raises:
-            MissingExtraError: A library of the extra ``render`` is not installed.
-            ResetNeeded: There was no :meth:`reset` yet.
-        """
+        """The game as text (``"ansi"``), as uint8 ``(height, width, 3)`` (``"rgb_array"``) or in a window."""
         if self.render_mode is None:
             gymnasium.logger.warn("render() shows nothing without a render_mode; give one to gymnasium.make")
             return None

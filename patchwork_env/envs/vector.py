@@ -243,12 +243,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         return self._masks.copy() if self._copy else self._masks
 
     def render(self) -> tuple[Any, ...] | None:
-        """Every game as text (``"ansi"``) or as uint8 ``(height, width, 3)`` (``"rgb_array"``).
-
-        Raises:
-            MissingExtraError: A library of the extra ``render`` is not installed.
-            ResetNeeded: There was no :meth:`reset` yet.
-        """
+        """Every game as text (``"ansi"``) or as uint8 ``(height, width, 3)`` (``"rgb_array"``)."""
         if self.render_mode is None:
             logger.warn("render() shows nothing without a render_mode; give one to gymnasium.make_vec")
             return None

@@ -124,7 +124,9 @@ def open_game(message: Message) -> dict[str, Any]:
     """A new game of ``game``, or that of ``notation``: its notation and all of its positions."""
     if message.get("notation") is not None:
         game, given = fields.read_game_and(message, {}, {"game": fields.text})
-        _require_game(game, given.get("game"))
+        name = rules_of(game.state).name
+        if positions.known_game(given.get("game", name)) != name:
+            raise ValueError(f"the notation is that of a game of {name}, not of {given['game']}")
     else:
         check_fields({"game": message.get("game")}, {"game": fields.text})
         name = positions.known_game(message["game"])
@@ -132,12 +134,6 @@ def open_game(message: Message) -> dict[str, Any]:
         given = check_fields(message, {"game": fields.text}, options)
         game = positions.new_game(given.pop("game"), given)
     return {"notation": game.notation(), "positions": positions.positions_of(game)}
-
-
-def _require_game(game: Any, name: str | None) -> None:
-    found = rules_of(game.state).name
-    if name is not None and positions.known_game(name) != found:
-        raise ValueError(f"the notation is that of a game of {found}, not of {name}")
 
 
 def play(message: Message) -> dict[str, Any]:
@@ -152,4 +148,3 @@ ANSWERS: dict[str, Callable[[Message], dict[str, Any]]] = {
     "open": open_game,
     "play": play,
 }
-"""The answers that are ready at once, by the last word of the path."""

@@ -121,14 +121,8 @@ class Client:
     def answers(self, number: str, timeout: float | None = None) -> Iterator[Answer]:
         """The answers to a query as they come: partial ones, and the last one of each position.
 
-        Whoever stops reading need not read the rest.
-
-        Args:
-            number: The id of the query.
-            timeout: The most seconds until the last answer; None for as long as it takes.
-
-        Raises:
-            OpponentError: See :meth:`ask`.
+        Whoever stops reading need not read the rest. ``timeout`` is the most seconds until the last answer.
+        Errors are those of :meth:`ask`.
         """
         end = None if timeout is None else monotonic() + timeout
         asked = self._inbox.asked.get(number, _Asked(0, Queue()))
@@ -160,9 +154,9 @@ class Client:
         return answer
 
     def _error(self, what: str) -> OpponentError:
-        said = self._program.last_errors()
+        errors = self._program.last_errors()
         return OpponentError(
-            f"program {short_repr(self.name)} {what}" + (f"; its last words: {said}" if said else "")
+            f"program {short_repr(self.name)} {what}" + (f"; its last words: {errors}" if errors else "")
         )
 
 

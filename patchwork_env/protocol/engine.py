@@ -129,17 +129,17 @@ class Engine:
 
     def _analysed(self, query: Query, game: BaseGame, spec: str, task: Task) -> Answer:
         self._require_ready(game, spec)
-        every, told = query.fields.get("report_every"), monotonic()
-        found: Answer = {}
+        every, reported = query.fields.get("report_every"), monotonic()
+        latest: Answer = {}
         for analysis in self._players.analyses(game, spec, query.fields.get("lines", DEFAULT_LINES)):
-            found = {name: value for name, value in analysis.items() if name != "done"}
-            is_time = every is not None and monotonic() - told >= every
+            latest = {name: value for name, value in analysis.items() if name != "done"}
+            is_time = every is not None and monotonic() - reported >= every
             if is_time:
-                told = monotonic()
-            task.note(found, tell=is_time and not analysis["done"])
+                reported = monotonic()
+            task.note(latest, tell=is_time and not analysis["done"])
             if task.is_done:
                 break
-        return found
+        return latest
 
     def _require_ready(self, game: BaseGame, spec: str) -> None:
         """Raises an error unless the game goes on and there is such an agent."""
@@ -153,19 +153,10 @@ class Engine:
 
 
 def _position(game: BaseGame) -> Answer:
-    return {
-        "notation": game.notation(),
-        "state": game.to_bytes().hex(),
-        "position": _with_last_move(game),
-    }
-
-
-def _with_last_move(game: BaseGame) -> dict[str, Any]:
     """The position of a game as the page draws it, with the move that led to it."""
-    if not game.num_moves:
-        return positions.position_of(game)
     before = game.clone()
-    return positions.play(before, before.undo())
+    position = positions.play(before, before.undo()) if game.num_moves else positions.position_of(game)
+    return {"notation": game.notation(), "state": game.to_bytes().hex(), "position": position}
 
 
 def _legal_moves(game: BaseGame) -> Answer:

@@ -45,19 +45,11 @@ EDGE = np.dtype(
 
 
 class Rule(NamedTuple):
-    """The rule by which a node chooses among its actions.
+    """The rule by which a node chooses among its actions."""
 
-    Attributes:
-        exploration: The weight of the confidence interval, in units of the value.
-        first: The number of actions that a node considers from the start.
-        factor: The speed of widening: after ``n`` visits a node considers ``first + factor * n**exponent``
-            actions.
-        exponent: The exponent of widening; see ``factor``.
-    """
-
-    exploration: float
-    first: float
-    factor: float
+    exploration: float  # the weight of the confidence interval, in units of the value
+    first: float  # the actions that a node considers from the start
+    factor: float  # after ``n`` visits it considers ``first + factor * n**exponent``
     exponent: float
 
 

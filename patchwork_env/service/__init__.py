@@ -1,4 +1,1 @@
-"""What the page, the engine and the servers for language models share; it knows none of them.
-
-Positions and analyses ready for JSON, agents that are lent to one request at a time, and work in threads.
-"""
+"""What the page, the engine and the servers for language models share; it knows none of them."""

@@ -77,7 +77,7 @@ class Players:
     @contextmanager
     def borrow(self, spec: str) -> Iterator[Agent]:
         """An agent that nobody else uses within the block. It is kept for later if the block ends well."""
-        agent = self._take(self.check(spec)) or _loaded(spec)
+        agent = self._take(self.check(spec)) or (import_agent(spec) if is_import(spec) else agents.load(spec))
         yield agent
         with self._lock:
             self._idle = [*self._idle, (spec, agent)][-_MOST_IDLE:]
@@ -111,7 +111,3 @@ class Players:
                 if self._idle[place][0] == spec:
                     return self._idle.pop(place)[1]
         return None
-
-
-def _loaded(spec: str) -> Agent:
-    return import_agent(spec) if is_import(spec) else agents.load(spec)

@@ -85,13 +85,7 @@ class TextAgent(BatchAgent):
         self._threads = check_between(threads, 1, _MOST_THREADS, "threads")
 
     def act_batch(self, states: States) -> Actions:
-        """See :meth:`Agent.act_batch`.
-
-        Raises:
-            ValueError: An answer is no text.
-            IllegalActionError: The model gave no legal move, and there is no fallback.
-            StorageError: The transcript cannot be written.
-        """
+        """Asks for a move in every game."""
         game_class = rules_of(self.check_states(states)).game
         games = [game_class.unchecked(states, i) for i in range(len(states))]
         decisions = zip(games, self._decisions(games), strict=True)

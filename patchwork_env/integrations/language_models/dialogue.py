@@ -14,29 +14,17 @@ from patchwork_env.integrations import text
 
 @dataclass
 class Usage:
-    """Counts over all decisions of a model.
+    """Counts over all decisions of a model."""
 
-    Attributes:
-        decisions: The moves that were asked for.
-        calls: The calls of the model: one for each decision, and one more after a question or a bad answer.
-        questions: The answers that asked for something, such as placements.
-        illegal_answers: The answers that were no legal move and no question.
-        retries: The illegal answers after which the model was asked again.
-        fallbacks: The moves that another player made, as the model had found no legal one.
-        prompt_characters: The characters of all prompts.
-        answer_characters: The characters of all answers.
-        seconds: The seconds that all calls took, added up over threads.
-    """
-
-    decisions: int = 0
-    calls: int = 0
-    questions: int = 0
-    illegal_answers: int = 0
-    retries: int = 0
-    fallbacks: int = 0
+    decisions: int = 0  # moves to be chosen
+    calls: int = 0  # one for each decision, and one more after each question or bad answer
+    questions: int = 0  # answers that are requests, such as for placements
+    illegal_answers: int = 0  # answers that are neither a legal move nor a question
+    retries: int = 0  # illegal answers after which the model got another call
+    fallbacks: int = 0  # moves of another player, for lack of a legal one
     prompt_characters: int = 0
     answer_characters: int = 0
-    seconds: float = 0.0
+    seconds: float = 0.0  # of all calls, added up over threads
 
     def add(self, other: Usage) -> None:
         """Adds the counts of another object."""

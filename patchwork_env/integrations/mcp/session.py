@@ -92,7 +92,9 @@ class Session:
         self._begun += 1
         name = f"{rules_of(beginning.state).name}-{self._begun}"
         self._tables[name] = table
-        return _paragraphs(f"game_id: {name}", text.rules(beginning), _told(table, beginning), _shown(table))
+        return _paragraphs(
+            f"game_id: {name}", text.rules(beginning), _answers_text(table, beginning), _position_text(table)
+        )
 
     async def end_game(self, game_id: str) -> str:
         """Forgets a game."""
@@ -104,7 +106,7 @@ class Session:
         """The position, the kinds of moves, and the game in notation."""
         table = self._table(game_id)
         notation = text.notation(table.game)
-        return _paragraphs(_shown(table), f"In notation:\n{notation.strip()}" if notation else "")
+        return _paragraphs(_position_text(table), f"In notation:\n{notation.strip()}" if notation else "")
 
     async def legal_moves(self, game_id: str, **wanted: Any) -> str:
         """The kinds of moves, or the placements that are asked for."""
@@ -126,8 +128,8 @@ class Session:
             played = f"Player {before.current_player} played {before.move_text(action)}."
             game.play(action)
             table.game = await self._answered(table, game)
-            told = _told(table, before)
-        return _paragraphs(f"{played} {told}".strip(), _shown(table))
+            answers = _answers_text(table, before)
+        return _paragraphs(f"{played} {answers}".strip(), _position_text(table))
 
     async def undo(self, game_id: str) -> str:
         """Takes back the client's last move, and what came after it."""
@@ -140,7 +142,7 @@ class Session:
                 game.undo()
                 taken += 1
             table.game = game
-        return _paragraphs(f"{counted(taken, 'move')} taken back.", _shown(table))
+        return _paragraphs(f"{counted(taken, 'move')} taken back.", _position_text(table))
 
     # --- agents -------------------------------------------------------------------------------------------
 
@@ -252,7 +254,7 @@ def _beginning(name: str | None, seed: int | None, has_opponent: bool, options: 
     return positions.new_game(name, options if seed is None else {**options, "seed": seed})
 
 
-def _told(table: Table, before: BaseGame) -> str:
+def _answers_text(table: Table, before: BaseGame) -> str:
     """The moves of the opponent that the client has come to know since the game was as ``before``."""
     if table.opponent is None:
         return ""
@@ -261,7 +263,7 @@ def _told(table: Table, before: BaseGame) -> str:
     return f"{table.opponent} answered: {listed}." if listed else ""
 
 
-def _shown(table: Table) -> str:
+def _position_text(table: Table) -> str:
     game = table.game
     reader = game.current_player if table.opponent is None else table.seat
     return _paragraphs(text.describe(game, reader), text.moves_text(game))

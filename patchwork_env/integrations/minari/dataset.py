@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any, NamedTuple, Self
 import gymnasium
 import h5py
 import numpy as np
-from gymnasium.envs.registration import EnvSpec, WrapperSpec
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.spaces import Dict
 from gymnasium.utils import RecordConstructorArgs
 from minari import __version__ as minari_version
@@ -27,7 +26,7 @@ from patchwork_env.core.names import short_repr
 from patchwork_env.envs.spaces import GameSpaces
 from patchwork_env.integrations.minari.episodes import Episode
 
-_ENTRY_POINT = "patchwork_env.integrations.minari:MaskedObservation"
+ENTRY_POINT = "patchwork_env.integrations.minari:MaskedObservation"
 """Where datasets find the wrapper; it stands in their files, and must not change."""
 
 
@@ -48,33 +47,18 @@ class MaskedObservation(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructor
         self.observation_space = Dict({"observation": env.observation_space, "action_mask": mask})
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Any]:
-        """Begins a game; see :class:`~patchwork_env.envs.single.GameEnv`."""
+        """Begins a game."""
         observation, info = self.env.reset(seed=seed, options=options)
         return _masked(observation, info), info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """Plays an action; see :class:`~patchwork_env.envs.single.GameEnv`."""
+        """Plays an action."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         return _masked(observation, info), reward, terminated, truncated, info
 
 
 def _masked(observation: Any, info: Mapping[str, Any]) -> dict[str, Any]:
     return {"observation": observation, "action_mask": info["action_mask"]}
-
-
-def environment_of(
-    rules: Rules, options: Mapping[str, Any], rewards: str, opponent: str | None
-) -> EnvSpec | None:
-    """The environment in which a learner meets what a player of the dataset met; None if it has no name."""
-    name = f"{rules.name.capitalize()}-v0"
-    if name not in gymnasium.registry:
-        return None
-    spec = copy.deepcopy(gymnasium.spec(name))
-    spec.kwargs = {**options, "rewards": rewards}
-    if opponent is not None:
-        spec.kwargs["opponent"] = opponent
-    spec.additional_wrappers = (WrapperSpec(MaskedObservation.__name__, _ENTRY_POINT, {}),)
-    return spec
 
 
 DATA = "data"  # the folder within that of a dataset that holds its files; Minari tells a dataset by it

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Self
 
+import gymnasium
 import numpy as np
-from gymnasium.envs.registration import EnvSpec
+from gymnasium.envs.registration import EnvSpec, WrapperSpec
 from minari import MinariDataset
 
 from patchwork_env import __version__
@@ -19,7 +21,14 @@ from patchwork_env.core.game import Rules
 from patchwork_env.core.names import short_repr
 from patchwork_env.envs.options import check_rewards, complete
 from patchwork_env.games import rules_of
-from patchwork_env.integrations.minari.dataset import DATA, EpisodeFile, Place, environment_of, write_dataset
+from patchwork_env.integrations.minari.dataset import (
+    DATA,
+    ENTRY_POINT,
+    EpisodeFile,
+    MaskedObservation,
+    Place,
+    write_dataset,
+)
 from patchwork_env.integrations.minari.episodes import Block, PlayedGame, episodes_of, play_block
 from patchwork_env.learning.distributed.jobs import Workers, check_workers, do_jobs
 from patchwork_env.learning.evaluation.matches import MOST_GAMES, Player, Progress, name_of
@@ -88,13 +97,16 @@ class Plan(NamedTuple):
 
     def environment(self) -> EnvSpec | None:
         """What a player of the dataset met; None if the opponent has no spec that could be loaded again."""
-        rewards = REWARDS[self.rewards]
-        if self.seats == 1:
-            return environment_of(self.rules, self.options, rewards, None)
-        opponent = self.players[1 % len(self.players)]
-        if not isinstance(opponent, str):
+        name = f"{self.rules.name.capitalize()}-v0"
+        opponent = self.players[1 % len(self.players)] if self.seats > 1 else None
+        if name not in gymnasium.registry or not isinstance(opponent, str | None):
             return None
-        return environment_of(self.rules, self.options, rewards, opponent)
+        spec = copy.deepcopy(gymnasium.spec(name))
+        spec.kwargs = {**self.options, "rewards": REWARDS[self.rewards]}
+        if opponent is not None:
+            spec.kwargs["opponent"] = opponent
+        spec.additional_wrappers = (WrapperSpec(MaskedObservation.__name__, ENTRY_POINT, {}),)
+        return spec
 
     def metadata(self) -> dict[str, Any]:
         """What Minari's metadata say of the dataset; all that is special to it stands under one key."""

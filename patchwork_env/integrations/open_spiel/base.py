@@ -16,9 +16,10 @@ from patchwork_env.core.names import short_repr
 from patchwork_env.core.tensors import Observation
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import rules_of
-from patchwork_env.integrations.open_spiel.observer import Observer
 
 CHANCE, TERMINAL = int(pyspiel.PlayerId.CHANCE), int(pyspiel.PlayerId.TERMINAL)
+_HISTORY = "history"
+_Private = pyspiel.PrivateInfoType
 _Information = pyspiel.GameType.Information
 _Utility = pyspiel.GameType.Utility
 _ChanceMode = pyspiel.GameType.ChanceMode
@@ -27,12 +28,7 @@ _ChanceMode = pyspiel.GameType.ChanceMode
 class Node:
     """A node of the game tree. It never changes, so that all copies of a state share it.
 
-    Args:
-        game: The position, which nobody must play on.
-        dealing: Where chance is to decide something, how much of it is decided already; None elsewhere.
-
-    Attributes:
-        player: The player to move, or ``CHANCE`` or ``TERMINAL``.
+    Nobody must play on its game. Where chance is to move, ``dealing`` says how much is decided already.
     """
 
     __slots__ = ("_legal", "dealing", "game", "player")
@@ -81,10 +77,10 @@ class Setting(NamedTuple):
 
     players: int
     rewards: int
-    scores: tuple[int, int]
-    turns: int
-    deals: int
-    hides: bool = False
+    scores: tuple[int, int]  # bounds of a player's score
+    turns: int  # an upper bound of the decisions of players
+    deals: int  # decisions of chance
+    hides: bool = False  # whether players do not know all that has been decided
 
     def utilities(self) -> tuple[float, float, float | None]:
         """The lowest and the highest return of a player, and the sum of all returns if that is fixed."""
@@ -163,14 +159,9 @@ class RulesGame(pyspiel.Game):  # type: ignore[misc]
     # --- what OpenSpiel calls -----------------------------------------------------------------------------
 
     def new_initial_state(self, start: Any = None) -> State:
-        """The state in which a game begins.
+        """The state in which a game begins, or a position from which to go on.
 
-        Args:
-            start: None, or a position from which to go on: its text (see ``Game.position_text``), or the
-                struct of a state, or such a struct as a dictionary.
-
-        Raises:
-            ValueError: It is no position of this game; the message says why.
+        The position is its text, see ``Game.position_text``, the struct of a state, or that as a dictionary.
         """
         return State(self, self.first if start is None else self._node_at(_text_of(start)))
 
@@ -205,11 +196,7 @@ class RulesGame(pyspiel.Game):  # type: ignore[misc]
         return rewards.tolist()
 
     def check_outcome(self, node: Node, action: Any) -> tuple[int, int]:
-        """An outcome of chance, checked, and how much chance has decided before.
-
-        Raises:
-            IllegalActionError: Chance is not to move, or cannot decide so.
-        """
+        """An outcome of chance, checked, and how much chance has decided before."""
         if node.dealing is None or action not in dict(self.chance_outcomes(node)):
             raise IllegalActionError(f"{short_repr(action)} is no outcome of chance now")
         return int(action), node.dealing
@@ -372,3 +359,54 @@ class State(pyspiel.State):  # type: ignore[misc]
                 f"the struct of an action has a field 'move', unlike {short_repr(struct)}"
             )
         return [self.string_to_action(struct["move"])]
+
+
+class Observer:
+    """An observer after the interface of ``open_spiel.python.observation``.
+
+    The tensors of the usual observation are those that the environments show, under the same names. With
+    perfect recall they hold all that the player has seen and done as well: where they do not already, there
+    is one more, ``history``, with ``(action + 1) / num_distinct_actions`` for each outcome of chance and each
+    move so far, then zeros. Observers of what is public alone, or private alone, have a text and no tensors.
+    """
+
+    tensor: Observation | None
+    dict: dict[str, Observation]
+
+    def __init__(self, table: RulesGame, kind: Any = None) -> None:
+        self._kind = kind or pyspiel.IIGObservationType(perfect_recall=False)
+        self._remembers = self._kind.perfect_recall and not table.recalls
+        self._layout = table.rules.layout
+        self.tensor, self.dict = None, {}
+        if self._kind.public_info and self._kind.private_info == _Private.SINGLE_PLAYER:
+            length = table.setting.deals + table.setting.turns if self._remembers else 0
+            self.tensor = np.zeros(self._layout.size + length, np.float32)
+            self.dict = self._layout.as_dict(self.tensor[: self._layout.size])
+            if self._remembers:
+                self.dict[_HISTORY] = self.tensor[self._layout.size :]
+
+    def set_from(self, state: State, player: int) -> None:
+        """Writes what a player sees of a state into the tensors."""
+        if self.tensor is None:
+            return
+        table, node = state.get_game(), state.node
+        view = self.tensor[: self._layout.size]
+        table.rules.kernels.write_observation(node.game.state, 0, player, view)
+        if node.dealing is not None:
+            table.hide_undealt(node, self.dict)
+        if self._remembers:
+            history = state.history()
+            self.dict[_HISTORY][:] = 0
+            self.dict[_HISTORY][: len(history)] = np.add(history, 1) / table.rules.num_actions
+
+    def string_from(self, state: State, player: int) -> str:
+        """What a player sees of a state, as text."""
+        table, node, kind = state.get_game(), state.node, self._kind
+        each = {_Private.NONE: (), _Private.SINGLE_PLAYER: (player,)}
+        players = each.get(kind.private_info, tuple(range(table.setting.players)))
+        if not kind.public_info:
+            return str(table.private_text(node, players))
+        text = table.text(node, players)
+        if self._remembers:
+            text += f" history={','.join(map(str, state.history())) or '-'}"
+        return str(text)

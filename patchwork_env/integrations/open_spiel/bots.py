@@ -58,7 +58,7 @@ class BotAgent(Agent):
         self._bot, self._table = bot, game
 
     def act(self, game: BaseGame) -> int:
-        """See :meth:`Agent.act`."""
+        """The bot's action."""
         check_running(record_of(game))
         self.check_states(game.state)
         state = self._table.new_initial_state(game.position_text())

@@ -83,8 +83,8 @@ class PatchworkEnv(EnvClient[TextAction | str, TextObservation, TextState]):
 
     def _parse_result(self, payload: Mapping[str, Any]) -> StepResult[TextObservation]:
         reward, done = payload.get("reward"), bool(payload.get("done", False))
-        told = {**payload.get("observation", {}), "reward": reward, "done": done}
-        return StepResult(TextObservation.model_validate(told), reward, done)
+        fields = {**payload.get("observation", {}), "reward": reward, "done": done}
+        return StepResult(TextObservation.model_validate(fields), reward, done)
 
     def _parse_state(self, payload: Mapping[str, Any]) -> TextState:
         state: TextState = TextState.model_validate(payload)

@@ -57,12 +57,7 @@ class TextEnvironment(Environment[TextAction, TextObservation, TextState]):
     def reset(
         self, seed: int | None = None, episode_id: str | None = None, **settings: Any
     ) -> TextObservation:
-        """Begins an episode.
-
-        Raises:
-            ValueError: One of them is not allowed. The episode before goes on.
-            OpponentError: The opponent failed. The episode before goes on.
-        """
+        """Begins an episode with settings of its own; an error leaves the one before as it is."""
         if episode_id is not None and not (isinstance(episode_id, str) and len(episode_id) <= _LONGEST_ID):
             raise ValueError(
                 f"episode_id is {short_repr(episode_id)}; "

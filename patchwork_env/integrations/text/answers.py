@@ -41,10 +41,10 @@ class Answer(NamedTuple):
 
 def read_answer(text: str) -> Answer:
     """Reads an answer. Thoughts, up to ``</think>`` or its like or from ``<think>`` on, do not count."""
-    said = _THINKS.split(_HAS_THOUGHT.split(text)[-1])[0][-MOST_CHARACTERS:].lower().translate(_ALIKE)
-    said = said.replace(r"\/", "/")  # as JSON may write it
-    said = _ENCLOSED.sub(lambda found: f"\nanswer: {found[found.lastindex or 0]}\n", said)
-    lines = [line for line in map(_plain, _MARKUP.sub(" ", said).splitlines()) if line]
+    answer = _THINKS.split(_HAS_THOUGHT.split(text)[-1])[0][-MOST_CHARACTERS:].lower().translate(_ALIKE)
+    answer = answer.replace(r"\/", "/")  # as JSON may write it
+    answer = _ENCLOSED.sub(lambda found: f"\nanswer: {found[found.lastindex or 0]}\n", answer)
+    lines = [line for line in map(_plain, _MARKUP.sub(" ", answer).splitlines()) if line]
     labelled = ""
     for number, line in enumerate(lines, 1):
         if _LABEL.search(line):

@@ -44,41 +44,20 @@ _DEALT = ("circle", "deck")  # options that stand instead of a seed
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of an episode.
-
-    Attributes:
-        game: The name of the game.
-        opponent: The spec of the agent that plays for all others; without meaning where a player is alone.
-        seat: The player number of whoever answers; None for the seed's remainder on division by the number of
-            players.
-        rewards: The kind of rewards, ``"outcome"``, ``"margin"`` or ``"score"``, as in all environments; None
-            for the outcome with several players, for the score with one.
-        reward_scale: What rewards of the game and of the judge are multiplied with, above 0.
-        requests: How many requests may be made before each move, 0-1000.
-        mistakes: How many bad answers in a row are too many, 1-1000.
-        penalty: What each bad answer takes from the reward, at least 0.
-        forfeit: What too many bad answers lead to, one of :data:`FORFEITS`.
-        shaping: ``"champion"`` to add to the reward how much worse the move is than the champion's best at a
-            glance: its chance to win, or its points in NMBR 9; None for nothing.
-        shaping_weight: What the judge's reward is multiplied with, at least 0.
-        options: Options of the game, of :data:`GAME_OPTIONS`.
-
-    Raises:
-        ValueError: A value is not allowed.
-    """
+    """The settings of an episode, all checked."""
 
     game: str = PATCHWORK
-    opponent: str = "greedy"
-    seat: int | None = None
-    rewards: str | None = None
-    reward_scale: float = 1.0
-    requests: int = 12
-    mistakes: int = 3
-    penalty: float = 0.1
-    forfeit: str = "loss"
-    shaping: str | None = None
-    shaping_weight: float = 1.0
-    options: Mapping[str, Any] = field(default_factory=dict)
+    opponent: str = "greedy"  # the agent that plays for all others, if there are any
+    seat: int | None = None  # the player number of whoever answers; None: the remainder of the seed
+    rewards: str | None = None  # ``"outcome"``, ``"margin"`` or ``"score"``, as in all environments
+    reward_scale: float = 1.0  # the factor of the rewards of the game and of the judge, above 0
+    requests: int = 12  # that may be made before each move, 0-1000
+    mistakes: int = 3  # the bad answers in a row that are too many, 1-1000
+    penalty: float = 0.1  # what each bad answer takes from the reward
+    forfeit: str = "loss"  # what too many bad answers lead to, one of ``FORFEITS``
+    shaping: str | None = None  # who judges moves, one of ``JUDGES``; see ``judged``
+    shaping_weight: float = 1.0  # the factor of the judge's reward
+    options: Mapping[str, Any] = field(default_factory=dict)  # of the game; see ``GAME_OPTIONS``
 
     def __post_init__(self) -> None:
         known_game(self.game)

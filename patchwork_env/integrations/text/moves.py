@@ -28,14 +28,9 @@ def rules(game: BaseGame) -> str:
 
 
 def describe(game: BaseGame, player: int | None = None) -> str:
-    """The position in words and as a drawing: boards with coordinates, what is offered, and what lies ahead.
+    """The position in words and as a drawing: boards with coordinates, what is offered, what lies ahead.
 
-    Args:
-        game: The game; it is only read.
-        player: Who reads it; None for the player to move.
-
-    Returns:
-        Several lines, which hold all that the player may know.
+    It holds all that a player, by default the one to move, may know.
     """
     last = game.num_players - 1
     reader = game.current_player if player is None else check_between(player, 0, last, "player")
@@ -54,8 +49,8 @@ def describe(game: BaseGame, player: int | None = None) -> str:
 def news(game: BaseGame, since: int, reader: int) -> tuple[tuple[int, str], ...]:
     """The moves of others, each with its player, that have become known after so many public moves."""
     plies = islice(game._replay(), since, game.num_public_moves)
-    told = ((before.current_player, before.move_text(action)) for before, action in plies)
-    return tuple((player, word) for player, word in told if player != reader)
+    played = ((before.current_player, before.move_text(action)) for before, action in plies)
+    return tuple((player, word) for player, word in played if player != reader)
 
 
 def notation(game: BaseGame) -> str | None:
@@ -154,15 +149,17 @@ def parse(game: BaseGame, text: str) -> int:
         raise IllegalActionError(f"a move is a text, not {short_repr(text)}")
     if game.is_over:
         raise IllegalActionError("the game is over; there are no moves")
-    said = read_answer(text)
-    if first := view.move.match(said.labelled):
+    answer = read_answer(text)
+    if first := view.move.match(answer.labelled):
         with suppress(IllegalActionError):
             return game.parse_move(view.to_word(first))
-    last = said.last if view.move.fullmatch(said.last) else ""
-    for part in (said.labelled, last, said.whole):
+    last = answer.last if view.move.fullmatch(answer.last) else ""
+    for part in (answer.labelled, last, answer.whole):
         if words := [view.to_word(found) for found in view.move.finditer(part)]:
             return _only_legal(game, view, words)
-    raise IllegalActionError(f"{short_repr(said.final)} names no move; write {view.forms}. {_allowed(game)}")
+    raise IllegalActionError(
+        f"{short_repr(answer.final)} names no move; write {view.forms}. {_allowed(game)}"
+    )
 
 
 def _only_legal(game: BaseGame, view: View, words: Sequence[str]) -> int:

@@ -48,11 +48,7 @@ def _phrase(game: BaseGame, name: str) -> str:
 
 
 def ask(game: BaseGame, text: str, player: int | None = None) -> str:
-    """The answer to a request, which begins with one of :data:`REQUESTS`.
-
-    Raises:
-        ValueError: It is no request, or asks for what there is not; the message says what there is.
-    """
+    """The answer to a request, which begins with one of :data:`REQUESTS`; ValueError says what there is."""
     asked = read_answer(text).final if isinstance(text, str) else ""
     kind, _, rest = asked.partition(" ")
     if kind not in REQUESTS:

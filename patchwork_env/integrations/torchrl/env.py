@@ -47,11 +47,7 @@ class LegalActions(Categorical):
         return clone
 
     def rand(self, shape: Any = None) -> Tensor:
-        """Uniformly random legal actions, ``(*shape, *self.shape)``, drawn with PyTorch's random numbers.
-
-        Raises:
-            RuntimeError: A game has no legal action, or the legal actions are not known.
-        """
+        """Uniformly random legal actions, ``(*shape, *self.shape)``, drawn with PyTorch's random numbers."""
         mask = self.mask
         if mask is None:
             raise RuntimeError(
@@ -203,11 +199,7 @@ class GamesEnv(EnvBase):
         )
 
     def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
-        """Plays one action in every game; if one is not legal, no game is changed.
-
-        Raises:
-            IllegalActionError: An action is not legal.
-        """
+        """Plays one action in every game; if one is not legal, no game is changed."""
         staying = ~_flags(tensordict, "_step", self.batch.num_envs)
         turn = self.batch.turn(self._actions(tensordict), staying)
         self._is_new[~staying] = False
