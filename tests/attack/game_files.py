@@ -1,4 +1,4 @@
-"""Mutated files of tournaments: refused with an error that names the file, or told."""
+"""Mutated settings of tournaments: refused with an error that names the file, or used."""
 
 from __future__ import annotations
 
@@ -36,33 +36,15 @@ _ODD = (
 
 
 def tournament_files(random: Generator) -> int:
-    """The settings and the games of a small tournament, as text and value by value."""
-    settings, blocks = _played()
-    with tempfile.TemporaryDirectory() as folder:
-        for number in range(BATCH):
-            changed_settings, changed_block = settings, pick(random, blocks)
-            if number % 3:
-                changed_block = _mutated(changed_block, random)
-            else:
-                changed_settings = _mutated(settings, random)
-            _read(Path(folder), changed_settings, changed_block)
-    return BATCH
-
-
-def _read(folder: Path, settings: str, block: str) -> None:
+    """The settings of a small tournament, as text and value by value."""
     from patchwork_env.learning.evaluation import Tournament
-    from patchwork_env.learning.evaluation.matches import read_block
-    from patchwork_env.learning.evaluation.runners import Match
-    from patchwork_env.learning.evaluation.store import GameStore
 
-    (folder / "blocks").mkdir(exist_ok=True)
-    (folder / "tournament.json").write_text(settings, encoding="utf-8", errors="replace")
-    (folder / "blocks" / "part.json").write_text(block, encoding="utf-8", errors="replace")
-    _refused_or(Tournament.resume, folder)
-    (part,) = Match((0, 1), ("a", "b"), "patchwork", "revised", GAMES, 0).blocks()
-    result = _refused_or(GameStore(folder).read, "part", lambda read: read_block(part, read))
-    if result is not None:
-        result.as_dict(), result.table()
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(BATCH):
+            path = Path(folder, "tournament.json")
+            path.write_text(_mutated(_settings(), random), encoding="utf-8", errors="replace")
+            _refused_or(Tournament.resume, Path(folder))
+    return BATCH
 
 
 def _refused_or(read: Callable[..., Any], *given: Any) -> Any:
@@ -76,14 +58,13 @@ def _refused_or(read: Callable[..., Any], *given: Any) -> Any:
 
 
 @cache
-def _played() -> tuple[str, list[str]]:
-    """The settings and the games of a tournament."""
+def _settings() -> str:
+    """The settings of a tournament."""
     from patchwork_env.learning.evaluation import Tournament
 
     with tempfile.TemporaryDirectory() as folder:
         Tournament.enter(["random", "greedy"], GAMES).play(Path(folder))
-        blocks = [path.read_text() for path in sorted(Path(folder, "blocks").iterdir())]
-        return Path(folder, "tournament.json").read_text(), blocks
+        return Path(folder, "tournament.json").read_text()
 
 
 def _mutated(text: str, random: Generator) -> str:

@@ -43,15 +43,9 @@ LATEST = VERSIONS[-1]
 
 
 class Member(NamedTuple):
-    """A reference player.
+    """A reference player: its spec, the SHA-256 of weights on disk, its frozen rating, and the games with it.
 
-    Attributes:
-        agent: The spec of the player.
-        weights: The SHA-256 of the player's weights; None if it has none on disk.
-        rating: The frozen rating, in Elo points.
-        games: The number of games that an agent plays against the player.
-        circles_per_block: The number of circles that are played at once; few for a player that searches long,
-            since it keeps the trees of all games from move to move.
+    Few circles are played at once where it searches long, since it keeps the trees of all games.
     """
 
     agent: str
@@ -128,7 +122,7 @@ class GauntletResult:
         pool: The members that the agent met, without those that were left out.
         results: The matches, in the order of the pool's members.
         rating: The rating on the scale of the pool, in Elo points.
-        interval: The 95% interval of the rating; see :mod:`patchwork_env.learning.evaluation.ratings`.
+        interval: The 95% interval of the rating; an end is None where the games set none.
         weights: The SHA-256 of the agent's weights; None if it has none on disk.
         skipped: The specs of the members that were left out.
     """
@@ -188,11 +182,7 @@ class GauntletResult:
         }
 
     def table(self, form: str = TEXT) -> str:
-        """The result as a table; as CSV the matches alone, without the rating that they give.
-
-        Args:
-            form: One of the formats of :mod:`~patchwork_env.learning.evaluation.tables`.
-        """
+        """The result as text, markdown or latex; as csv the matches alone, without the rating."""
         columns = [Column("against"), Column("its rating", "{:.0f}".format), *MATCH_COLUMNS]
         rows = [
             [result.opponent, float(member.rating), *match_cells(result)]
@@ -221,7 +211,7 @@ def play_gauntlet(
         agent: A text that ``load_player`` takes, an agent, or a function from a game to an action.
         version: The version of the gauntlet.
         games: The most games against each member, for a trial; None for the numbers of the protocol.
-        skip: The specs of members to leave out; the result says that it comes from a part of the pool.
+        skip: The specs of members to leave out; the result is marked as one by a part of the pool.
         workers: See :func:`~patchwork_env.learning.evaluation.matches.play_matches`.
         folder: The folder that keeps the games, so that a second call with the same agent goes on where the
             first was stopped; None to keep nothing. It may hold games of other agents.

@@ -8,7 +8,7 @@ from typing import Any
 
 from patchwork_env import agents
 from patchwork_env.agents import Agent
-from patchwork_env.core.checks import as_integer, as_number, check_at_least_one, check_seed
+from patchwork_env.core.checks import as_integer, check_at_least_one, check_between, check_seed
 from patchwork_env.core.names import short_repr
 from patchwork_env.errors import IllegalActionError, OpponentError
 from patchwork_env.games import PATCHWORK
@@ -52,7 +52,7 @@ def play_matches(
     both play the same deck, each on a table of its own. Circle or deck ``k`` depends on ``seed`` and ``k``
     alone, so that all agents meet the same ones. Both agents are reseeded; equal seeds give equal results.
 
-    A function, or an agent without an ``act_batch`` of its own, is given copies of whole games, with their
+    A function, or an agent without an ``act_batch`` of its own, gets copies of whole games, with their
     first position and all moves, so that it can replay them elsewhere.
 
     Args:
@@ -66,7 +66,7 @@ def play_matches(
             functions must allow pickling.
         progress: Called with the number of games that ended since the last call.
         keep: The number of games, the first ones, that the result holds move by move.
-        variant: The option of the game that says what is played. Patchwork has ``special_patches``, the print
+        variant: The option of the game for its variant. Patchwork has ``special_patches``, the print
             of the time track, ``"revised"`` or ``"2014"``; NMBR 9 has ``order``, ``"unknown"``,
             ``"known"`` or ``"free"``.
 
@@ -82,7 +82,7 @@ def play_matches(
     what = check_variant(game, variant)
     games, workers, seed = check_games(games, game), check_workers(workers), check_seed(seed)
     names = name_of(agent), name_of(opponent)
-    match = Match((0, 1), names, game, what, games, seed, _check_keep(keep, games))
+    match = Match((0, 1), names, game, what, games, seed, check_between(keep, 0, games, "keep"))
     [result] = play_all(players, [match], workers, progress)
     return result
 
@@ -94,25 +94,13 @@ def play_all(
     progress: Progress | None = None,
     store: GameStore | None = None,
 ) -> Iterator[MatchResult]:
-    """Plays several matches, as far as a store does not hold the games already.
+    """Plays several matches between the players, as far as a store does not hold the games already.
 
     Yields their results in order, each as soon as it and those before it have ended. If an agent fails and
     there is a store, all games without it are played first.
 
-    Args:
-        players: The agents to which the indices of the matches refer.
-        matches: The matches.
-        workers: See :func:`play_matches`; the processes share the games of all matches.
-        progress: See :func:`play_matches`; with a store it is called at first with the number of games that
-            had been played before.
-        store: What keeps the games; None to keep nothing.
-
-    Raises:
-        ValueError: A file in the store is damaged.
-        StorageError: The store cannot be written.
-        IllegalActionError: An agent chose an action that is not legal.
-        OpponentError: An agent failed: it raised another error, or is a program.
-        WorkerError: A process was killed.
+    The processes share the games of all matches. ``progress`` is called with the number of games that ended
+    since the last call, with a store at first with the number of those that it holds.
     """
     blocks = [match.blocks() for match in matches]
     parts: list[dict[int, MatchResult]] = [{} for _ in matches]
@@ -133,18 +121,18 @@ def _parts(
 ) -> Iterator[tuple[int, int, MatchResult]]:
     """The results of all blocks, by the numbers of match and block; those of the store come first."""
     left: list[tuple[int, int, Block]] = []
-    games_there = 0
+    games_kept = 0
     for match, of_match in enumerate(blocks):
         for place, block in enumerate(of_match):
             if store and store.has(block.key):
-                result = store.read(block.key, partial(read_block, block))
+                result = store.read(block.key, partial(_read_block, block))
                 if block.match.forfeits or not result.games.forfeits.any():
-                    games_there += block.games
+                    games_kept += block.games
                     yield match, place, result
                     continue
             left.append((match, place, block))
     if store:
-        report(games_there)
+        report(games_kept)
     failures: list[IllegalActionError | OpponentError] = []
     for index, outcome in do_jobs(_try_block, players, [block for *_, block in left], workers):
         match, place, block = left[index]
@@ -165,7 +153,7 @@ def _parts(
 
 
 def _try_block(players: Sequence[Agent], block: Block) -> MatchResult | IllegalActionError | OpponentError:
-    """Plays a block of a match between two of the players, or gives the error of one that fails."""
+    """Plays a block; the result, or the error of an agent that fails."""
     match = block.match
     agent, opponent = (players[side] for side in match.sides)
     try:
@@ -177,11 +165,10 @@ def _try_block(players: Sequence[Agent], block: Block) -> MatchResult | IllegalA
     return MatchResult(*match.names, match.seed, match.variant, games, (first, second), runner.kept)
 
 
-def read_block(block: Block, contents: Any) -> MatchResult:
-    """The result of a block from what a store holds; ValueError, TypeError or KeyError for anything else."""
-    match = block.match
-    games = MatchGames.from_dict(contents["games"], match.game, block.games)
-    first, second = (as_number(seconds, "seconds", least=0) for seconds in contents["seconds"])
+def _read_block(block: Block, contents: Any) -> MatchResult:
+    """The result of a block from what a store holds."""
+    match, (first, second) = block.match, contents["seconds"]
+    games = MatchGames.from_dict(contents["games"], match.game)
     return MatchResult(*match.names, match.seed, match.variant, games, (first, second))
 
 
@@ -199,13 +186,6 @@ def check_games(games: Any, game: str = PATCHWORK) -> int:
     return number
 
 
-def _check_keep(keep: Any, games: int) -> int:
-    number = as_integer(keep, "keep")
-    if not 0 <= number <= games:
-        raise ValueError(f"keep is {short_repr(number)}; it must be from 0 to the number of games, {games}")
-    return number
-
-
 def name_of(player: Player) -> str:
-    """What results call a player: its spec, or the name of the agent."""
+    """The name of a player in results: its spec, or the name of the agent."""
     return player if isinstance(player, str) else agents.as_agent(player).name

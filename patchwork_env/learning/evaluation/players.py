@@ -18,7 +18,7 @@ HELP = (
     "colon, module:name for an Agent or for a function from a game to an action, or program:COMMAND for a "
     "program that answers lines of JSON."
 )
-"""What commands say about the agents that they take."""
+"""The help of commands about the agents that they take."""
 
 WEIGHTS_FILE = "weights.safetensors"
 """The file with the weights of a checkpoint."""
@@ -41,13 +41,13 @@ class Participant(NamedTuple):
         return cls(text, fingerprint(text), agent)
 
     def against(self, other: Participant) -> str:
-        """What a store of games calls the match against another one, whoever else takes part."""
+        """The name of the match against another one in a store of games, whoever else takes part."""
         sides = (json.dumps([one.name, one.weights]).encode() for one in (self, other))
         return "_against_".join(hashlib.sha256(side).hexdigest()[:16] for side in sides)
 
 
 def load_player(text: str) -> Agent:
-    """Loads an agent that a command was given; the text becomes its name.
+    """Loads an agent by its text in a command, which becomes its name.
 
     The text is a spec, see :mod:`patchwork_env.agents`, or ``module:name``: an agent, a class of agents,
     which is called without arguments, or a function from a game to an action, in a module that is imported.

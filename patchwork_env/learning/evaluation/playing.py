@@ -41,21 +41,14 @@ class Games:
     """Games of several agents side by side, from their first positions to their ends.
 
     Attributes:
-        agents: The agents.
-        rules: The rules of the game.
         states: The records of all games, ``(n,)``.
         seating: Which of the agents sits in each seat, int64 ``(n, players)``.
         turns: The number of actions of each agent so far, int64 ``(n, agents)``.
         forfeits: Whether each agent failed and so lost the game, which ended there, bool ``(n, agents)``.
         seconds: The time that each agent took to choose its actions.
-        kept: The first games, as many as were asked for, move by move.
+        kept: The first ``keep`` games move by move.
 
-    Args:
-        agents: See above.
-        states: See above.
-        streams: A random stream for each game, from which hidden things are drawn for the agents.
-        seating: See above.
-        keep: How many games are kept move by move.
+    From the ``streams``, one for each game, hidden things are drawn for the agents.
     """
 
     def __init__(
@@ -73,16 +66,10 @@ class Games:
         self.kept = self._tracked[:keep]
 
     def play(self, seeds: Sequence[int], *, forfeits: bool = False) -> None:
-        """Plays all games to their ends.
+        """Plays all games to their ends; the seeds are those of the agents' random numbers.
 
-        Args:
-            seeds: The seed of each agent's random numbers.
-            forfeits: Whether an agent that fails loses the game.
-
-        Raises:
-            IllegalActionError: An agent chose an action that is not legal, or gave something else than one
-                integer for each game.
-            OpponentError: An agent failed; see :func:`blamed`.
+        With ``forfeits`` an agent that fails loses the game. Without, its failure is raised: an
+        IllegalActionError, also for answers that are not one integer for each game, or an OpponentError.
         """
         for agent, seed in zip(self.agents, seeds, strict=True):
             with blamed(agent):
@@ -129,10 +116,9 @@ class Games:
         loop(play_listed, self.rules)(self.states, games, actions)
 
     def ask(self, agent: Agent, games: Integers) -> tuple[npt.NDArray[Any], float]:
-        """What an agent answers in the listed games, and the seconds that it took.
+        """An agent's answers to copies of the listed games without what is hidden, and the seconds it took.
 
-        It is shown copies that betray nothing hidden. One that chooses for one game at a time is given games,
-        with all of their moves if nothing is hidden.
+        One that chooses for one game at a time gets games, with all of their moves if nothing is hidden.
         """
         records = imagined(self.rules, self.states.take(games), self._streams, games)
         if not _takes_games(agent):
@@ -171,10 +157,8 @@ def _takes_games(agent: Agent) -> bool:
 def blamed(agent: Agent) -> Iterator[None]:
     """Within the block, whatever is raised is a failure of the agent, and its cause; signals go through.
 
-    Raises:
-        IllegalActionError: The agent played an illegal action, in the game that it was shown or a copy.
-        OpponentError: The agent is a program that failed, or raised another error, also ``SystemExit``; the
-            message gives the place.
+    An illegal action in the game that the agent got, or in a copy, stays an IllegalActionError; other errors,
+    also ``SystemExit``, become an OpponentError whose message names the place.
     """
     try:
         yield
@@ -197,7 +181,7 @@ def _in_library(file: Path) -> bool:
 
 
 def _check_actions(answers: Any, agent: Agent, states: States) -> Integers:
-    """What an agent answered to ``(n,)`` records as int64 ``(n,)``, checked to be legal."""
+    """An agent's answers to ``(n,)`` records as int64 ``(n,)``, which must be legal."""
     answer = np.asarray(answers)
     if answer.shape != states.shape or answer.dtype.kind not in "iu":
         raise IllegalActionError(

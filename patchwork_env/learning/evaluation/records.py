@@ -96,15 +96,10 @@ class SampleGame(Part):
 
 
 class Evaluation(Part):
-    """An evaluation of a policy.
+    """An evaluation of a policy, after so many steps of training and minutes of playing and learning.
 
-    Attributes:
-        steps: The number of steps of training before it.
-        minutes: The minutes of playing and learning before it.
-        matches: A match against each opponent.
-        machine: Where it took place; empty if that is not noted.
-        weights: The SHA-256 of the final policy's file of weights; None for another policy.
-        sample_games: Some of its games.
+    It has a match against each opponent. ``weights`` is the SHA-256 of the final policy's file of weights;
+    None for another policy.
     """
 
     steps: Annotated[int, Field(ge=0, lt=10**12)]
@@ -120,27 +115,19 @@ class Evaluation(Part):
 
 
 def read_evaluation(path: Path) -> Evaluation:
-    """Reads an evaluation.
-
-    Raises:
-        ValueError: The file is damaged or of another version; the message names it.
-    """
+    """Reads an evaluation; ValueError names a file that is damaged or of another version."""
     contents = read_document(path, EVALUATION_FORMAT, EVALUATION_VERSION, finite=False)
     return as_type(Evaluation, contents, path)
 
 
 def write_evaluation(path: Path, contents: Mapping[str, Any]) -> None:
-    """Writes an evaluation, complete or not at all.
-
-    Raises:
-        StorageError: It cannot be written.
-    """
+    """Writes an evaluation, complete or not at all."""
     heading = {"format": EVALUATION_FORMAT, "version": EVALUATION_VERSION}
     write_text(path, json.dumps(heading | dict(contents), indent=1) + "\n")
 
 
 def as_type(kind: type[_Kind], contents: Any, path: Path) -> _Kind:
-    """The contents of a file of JSON as an object of a class whose fields have types."""
+    """The contents of a file of JSON as an object of a class; ValueError names what does not fit."""
     try:
         return TypeAdapter(kind).validate_json(json.dumps(contents), strict=True)
     except ValidationError as error:

@@ -317,9 +317,7 @@ def milestones(game: _Game, count: int) -> list[_Game]:
 
 
 def picture(game: BaseGame[Any], names: tuple[str, str]) -> Frame:
-    """Draws the last position, 960 pixels wide, above three earlier ones, each 320 pixels wide.
-
-    ``names`` are those of the players, by seat.
+    """Draws the last position, 960 pixels wide, above three earlier ones; the names are by seat.
 
     Raises:
         MissingExtraError: Pillow is not installed.

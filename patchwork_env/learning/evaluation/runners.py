@@ -37,14 +37,12 @@ class Match(NamedTuple):
     Attributes:
         sides: The indices of the player that is measured and of its opponent.
         names: What the result calls them.
-        game: The name of the game.
-        variant: What is played of it; one of the runner's ``variants``.
-        games: The number of games.
+        variant: What is played of the game; one of the runner's ``variants``.
         seed: The seed of the circles or decks and of both players' random numbers.
         keep: How many games, the first ones, are kept move by move.
         forfeits: Whether a player that fails loses the game.
         block_size: How many circles or decks are played at once.
-        key: What a store of games calls the match.
+        key: The name of the match in a store of games.
     """
 
     sides: tuple[int, int]
@@ -78,7 +76,7 @@ class Block(NamedTuple):
 
     @property
     def key(self) -> str:
-        """What a store of games calls the block."""
+        """The name of the block in a store of games."""
         return f"{self.match.key}_{self.begin:06d}_{self.end:06d}"
 
 
@@ -92,10 +90,8 @@ class MatchGames:
         agent_starts: Whether the agent has the first turn, bool ``(n,)``.
         agent_wins: What the agent won, ``(n,)``: bool, or float64 with 0.5 for a tie.
         turns: The number of actions of the agent and of the opponent, int64 ``(n, 2)``.
-        forfeits: Whether the agent, or the opponent, failed and so lost the game, which ended there, bool
-            ``(n, 2)``.
-        figures: The figures of the agent and of the opponent by name, arrays ``(n, 2)``; see
-            :attr:`MatchRunner.figures`.
+        forfeits: Whether the agent, or the opponent, failed and so lost the game, bool ``(n, 2)``.
+        figures: The :attr:`MatchRunner.figures` of the agent and of the opponent, arrays ``(n, 2)``.
     """
 
     game: str
@@ -114,7 +110,7 @@ class MatchGames:
 
     @property
     def scores(self) -> Integers:
-        """The scores of the agent and of the opponent, int64 ``(n, 2)``."""
+        """The scores of the agent and of the opponent, ``(n, 2)``."""
         return self.figures["score"]
 
     @classmethod
@@ -131,45 +127,22 @@ class MatchGames:
         return arrays | {"figures": {name: figure.tolist() for name, figure in self.figures.items()}}
 
     @classmethod
-    def from_dict(cls, contents: Mapping[str, Any], game: str, number: int) -> Self:
-        """The inverse of :meth:`as_dict`.
-
-        Raises:
-            ValueError, TypeError, KeyError: The contents have another form, or another number of games.
-        """
-        both, one = (number, SIDES), (number,)
-        shapes = {"seats": one, "agent_starts": one, "agent_wins": one, "turns": both, "forfeits": both}
-        arrays = {name: _checked(contents[name], name, shape) for name, shape in shapes.items()}
-        if not ((arrays["agent_wins"] >= 0) & (arrays["agent_wins"] <= 1)).all():
-            raise ValueError("agent_wins are not 0 to 1")
-        if not (arrays["turns"] >= 0).all():
-            raise ValueError("turns are below 0")
-        figures = {name: _checked(values, name, both) for name, values in contents["figures"].items()}
-        if figures.keys() != runner_of(game).figures.keys():
-            raise ValueError(f"the figures are {', '.join(figures)}")
+    def from_dict(cls, contents: Mapping[str, Any], game: str) -> Self:
+        """The inverse of :meth:`as_dict`."""
+        arrays = {name: np.array(contents[name]) for name in _ARRAYS}
+        figures = {name: np.array(contents["figures"][name]) for name in runner_of(game).figures}
         return cls(game, **arrays, figures=figures)
 
 
 _ARRAYS = [field.name for field in fields(MatchGames) if field.name not in ("game", "figures")]
-_KINDS = {"seats": "i", "agent_starts": "b", "turns": "i", "forfeits": "b"}
-"""The kinds of types that arrays must have that were read; all others may hold any numbers."""
-
-
-def _checked(values: Any, name: str, shape: tuple[int, ...]) -> npt.NDArray[Any]:
-    array = np.array(values)
-    if array.shape != shape or array.dtype.kind not in _KINDS.get(name, "bif"):
-        raise ValueError(f"{name} is an array of {array.dtype} {array.shape}; it must have the shape {shape}")
-    return array
 
 
 class Figure(NamedTuple):
     """A figure that results have of both sides, such as the score.
 
     Attributes:
-        of: A function from a runner whose games are over to the values of the agent and of the opponent in
-            all games, ``(n, 2)``.
-        title: The name of the figure in tables of many agents and in pictures of distributions; None to leave
-            it out there.
+        of: From a runner whose games are over, the values of the agent and of the opponent, ``(n, 2)``.
+        title: The name of the figure in tables and pictures of many agents; None to leave it out there.
         is_share: Whether the mean of the figure is a share of the games.
     """
 
@@ -179,20 +152,15 @@ class Figure(NamedTuple):
 
 
 class MatchRunner(Games):
-    """Plays the games of a block between an agent that is measured and its opponent.
-
-    It serves any game of two players; a class derived from it adds what is special to one game.
+    """Plays the games of a block of any game of two players between an agent and its opponent.
 
     Attributes:
-        game: The name of the game.
         set_up: What both sides have in common, in a word: ``"circle"`` or ``"deck"``.
-        variant: The name of the game's option that says what is played; empty if there is none.
+        variant: The name of the game's option for its variant; empty if there is none.
         variants: The values of this option, the usual one first.
-        is_noninteractive: Whether the sides do not interact. If so, every set-up is played once, there are
-            ties, and the mean score of a side does not depend on the other. If not, every set-up is played
-            twice, with seats and the first turn swapped.
-        metric: What agents are compared by: ``"win_rate"``, or ``"score"`` where the sides do not interact.
-        games_per_set_up: The number of games with each set-up.
+        is_noninteractive: Whether the sides do not interact. If so, every set-up is played once, and agents
+            are compared by scores. If not, every set-up is played twice, with seats and first turn swapped.
+        metric: What agents are compared by: ``"win_rate"`` or ``"score"``.
         figures: The figures that results have of both sides, by name.
         players: The seats of the agent and of the opponent in every game, int64 ``(n, 2)``.
     """
@@ -238,7 +206,7 @@ class MatchRunner(Games):
         return states
 
     def run(self) -> MatchGames:
-        """Plays all games; their figures, which of forfeited games are those of the last position."""
+        """Plays all games; the figures of forfeited ones are those of the last position."""
         self.play(self._seeds, forfeits=self._forfeits)
         figures = {name: figure.of(self) for name, figure in self.figures.items()}
         wins, are_forfeited = self._agent_wins(), self.forfeits.any(1)
@@ -337,9 +305,6 @@ def _play_counting(states: States, games: Integers, actions: Integers, counts: I
 
 # --- NMBR 9 -------------------------------------------------------------------------------------------------
 
-_HIGH = 4
-"""The lowest of the levels that are counted as one."""
-
 
 class Nmbr9Runner(MatchRunner):
     """Games of two players with the same deck, each on a table of its own; seats change from deck to deck."""
@@ -358,7 +323,7 @@ class Nmbr9Runner(MatchRunner):
         "tiles_on_level_1": Figure(lambda runner: (runner.levels == 1).sum(2)),
         "tiles_on_level_2": Figure(lambda runner: (runner.levels == 2).sum(2)),
         "tiles_on_level_3": Figure(lambda runner: (runner.levels == 3).sum(2)),
-        "tiles_higher_up": Figure(lambda runner: (runner.levels >= _HIGH).sum(2)),
+        "tiles_higher_up": Figure(lambda runner: (runner.levels > 3).sum(2)),
     }
 
     @cached_property
@@ -375,21 +340,13 @@ _RUNNERS: dict[str, type[MatchRunner]] = {PATCHWORK: PatchworkRunner, NMBR9: Nmb
 
 @cache
 def runner_of(game: str) -> type[MatchRunner]:
-    """How agents meet in a game.
-
-    Raises:
-        ValueError: There is no such game.
-    """
+    """How agents meet in a game; ValueError if there is no such game."""
     rules = rules_of(game)
     return _RUNNERS.get(game) or type(f"RunnerOf{rules.title}", (MatchRunner,), {"game": game})
 
 
 def common_game(agents: Sequence[Agent], asked: str | None = None) -> str:
-    """The game that agents meet in: the one asked for, the only one that all of them play, or else Patchwork.
-
-    Raises:
-        ValueError: There is no such game, or not all of the agents play it.
-    """
+    """The game that agents meet in: that asked for, the only one that all of them play, or else Patchwork."""
     if asked is not None:
         check_one_of(asked, GAMES, "game")
         for agent in agents:
@@ -403,14 +360,7 @@ def common_game(agents: Sequence[Agent], asked: str | None = None) -> str:
 
 
 def check_variant(game: str, options: Mapping[str, Any]) -> str:
-    """What is played of a game: the value of the option that the game has for it, or its default.
-
-    ``options`` are empty or have that option by name, such as ``{"special_patches": "2014"}`` or ``{"order":
-    "known"}``; None stands for the default.
-
-    Raises:
-        ValueError: There is no such game, option or value.
-    """
+    """The variant that an option names, such as ``{"order": "known"}``; the usual one by default."""
     runner = runner_of(game)
     name = runner.variant
     for key in options:

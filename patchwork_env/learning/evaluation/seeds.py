@@ -1,6 +1,6 @@
 """Runs of one configuration with different seeds: which these are, and what they reach together.
 
-A single run says how strong its policy is, not how strong the policies become that a configuration trains.
+A single run measures its own policy, not the policies that its configuration trains on average.
 Here each run counts as one value; see :mod:`~patchwork_env.learning.evaluation.statistics`.
 """
 
@@ -28,7 +28,7 @@ def config_key(configuration: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_independent(runs: Iterable[tuple[str, str]], what: str) -> None:
-    """Raises ValueError if two runs are one sample: each is given by its name and its own seed or weights."""
+    """Raises ValueError if two runs, by their names and seeds or weights, are one sample."""
     seen: dict[str, str] = {}
     for name, own in runs:
         if own in seen:
@@ -37,17 +37,10 @@ def check_independent(runs: Iterable[tuple[str, str]], what: str) -> None:
 
 
 class OverSeeds(NamedTuple):
-    """What several runs reached against an opponent, or against all opponents.
+    """Means over several runs against an opponent, or against all, and the extremes of the win rates.
 
-    Attributes:
-        opponent: The name of the opponent, or :data:`ALL_OPPONENTS`.
-        runs: The number of runs.
-        win_rate: The mean of the runs' win rates.
-        win_rate_interval: The 95% interval of this mean; None for a single run.
-        lowest, highest: The extremes of the runs' win rates.
-        score_difference: The mean of the runs' mean score differences; None for all opponents, since points
-            won from strong ones and from weak ones are not of one kind.
-        score_difference_interval: The 95% interval of this mean; None if there is none.
+    Points won from strong opponents and from weak ones are not of one kind: against all of them there is no
+    score difference.
     """
 
     opponent: str
@@ -63,11 +56,7 @@ class OverSeeds(NamedTuple):
 def over_seeds(runs: Sequence[Sequence[Mapping[str, Any]]]) -> list[OverSeeds]:
     """An entry for every opponent and, if there are several, one for all of them.
 
-    Args:
-        runs: The matches of each run, as the ``as_dict`` of their results.
-
-    Raises:
-        ValueError: There is no run or no match, or the runs have met different opponents.
+    ``runs`` are the matches of each run, as the ``as_dict`` of their results.
     """
     met = [[match["opponent"] for match in matches] for matches in runs]
     if not met or not met[0] or any(opponents != met[0] for opponents in met):
@@ -82,11 +71,10 @@ def over_seeds(runs: Sequence[Sequence[Mapping[str, Any]]]) -> list[OverSeeds]:
         parts[ALL_OPPONENTS] = list(range(len(parts)))
     entries = []
     for name, columns in parts.items():
-        wins = mean_of_runs(rates[:, columns], games[:, columns])
-        points = mean_of_runs(differences[:, columns])
-        own = rates[:, columns].mean(1)
-        difference = (None, None) if name == ALL_OPPONENTS else (float(points.values), points.interval())
+        wins, own = mean_of_runs(rates[:, columns], games[:, columns]), rates[:, columns].mean(1)
         reached = float(wins.values), wins.interval(), float(own.min()), float(own.max())
+        points = mean_of_runs(differences[:, columns])
+        difference = (None, None) if name == ALL_OPPONENTS else (float(points.values), points.interval())
         entries.append(OverSeeds(name, len(runs), *reached, *difference))
     return entries
 

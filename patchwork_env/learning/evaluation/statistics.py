@@ -32,7 +32,6 @@ Interval = tuple[float, float]
 Floats = npt.NDArray[np.float64]
 
 _QUANTILE = (1 + CONFIDENCE) / 2
-_QUARTER = 0.25
 _OTHER_SEED = 1
 """The seed of the draws of a second configuration, which are independent of those of the first."""
 _MANY = 100_000
@@ -44,14 +43,10 @@ def win_rate_interval(pairs: Floats) -> Interval:
     """The 95% confidence interval of a win rate measured by pairs of games, or by games that may be ties.
 
     The two games of a pair share a circle and are not independent, so the unit is the pair, with result 0,
-    1/2 or 1; a single game that may be a tie has the same results. To the pairs that were played the formula
-    adds ``z**2`` imagined ones, half of them won twice and half lost twice. Of all of them it takes
-    ``mean ± z s / sqrt(n)``. That is the interval of Agresti and Coull (The American Statistician 52, 1998),
-    for results that may also be 1/2. It stays honest where the plain formula breaks down: at rates near 0 and
-    1, and for few pairs.
-
-    Args:
-        pairs: The share of games that the agent won in each pair, or the result of each game, ``(n,)``.
+    1/2 or 1, like a single game that may be a tie. To these results ``(n,)`` the formula adds ``z**2``
+    imagined ones, half of them 1 and half 0, and takes ``mean ± z s / sqrt(n)`` of all: the interval of
+    Agresti and Coull (The American Statistician 52, 1998) for results that may also be 1/2. It stays honest
+    at rates near 0 and 1, and for few pairs.
     """
     number = len(pairs) + Z**2
     mean = (pairs.sum() + Z**2 / 2) / number
@@ -61,13 +56,9 @@ def win_rate_interval(pairs: Floats) -> Interval:
 
 
 def mean_interval(values: npt.NDArray[np.float64] | npt.NDArray[np.int64]) -> Interval | None:
-    """The 95% confidence interval of a mean, ``mean ± t s / sqrt(n)``; None for a single value.
+    """The 95% confidence interval of the mean of independent values ``(n,)``; None for a single value.
 
-    ``t`` is the 97.5% quantile of Student's distribution (Biometrika 6, 1908) with ``n - 1`` degrees of
-    freedom, which is wider than the normal one where there are few values.
-
-    Args:
-        values: Independent values, ``(n,)``.
+    It is ``mean ± t s / sqrt(n)`` with Student's ``t`` (Biometrika 6, 1908) of ``n - 1`` degrees of freedom.
     """
     if len(values) < 2:
         return None
@@ -77,13 +68,9 @@ def mean_interval(values: npt.NDArray[np.float64] | npt.NDArray[np.int64]) -> In
 
 @cache
 def student_quantile(degrees: int) -> float:
-    """The 97.5% quantile of Student's distribution.
+    """The 97.5% quantile of Student's distribution with at least one degree of freedom.
 
-    It is found by bisection of the distribution function, so that matches need nothing but NumPy: SciPy is
-    not among the requirements of the package.
-
-    Args:
-        degrees: The degrees of freedom, at least 1.
+    Bisection of the distribution function finds it, since SciPy is not among the requirements of the package.
     """
     if degrees >= _MANY:
         return Z
@@ -100,23 +87,22 @@ def student_quantile(degrees: int) -> float:
 def _share_within(angle: float, degrees: int) -> float:
     """The probability that the absolute value of Student's ``t`` is at most ``tan(angle) * sqrt(degrees)``.
 
-    It is one of the finite sums 26.7.3 (odd degrees) and 26.7.4 (even degrees) of Abramowitz and Stegun,
-    Handbook of Mathematical Functions (1964).
+    One of the finite sums 26.7.3 (odd degrees) and 26.7.4 (even degrees) of Abramowitz and Stegun, Handbook
+    of Mathematical Functions (1964).
     """
-    square = cos(angle) ** 2
-    if degrees % 2:
-        steps = np.arange(2, degrees - 1, 2)
-        terms = cos(angle) * np.cumprod(np.concatenate([[1.0], square * steps / (steps + 1)]))
-        inner = float(terms.sum()) if degrees > 1 else 0.0
+    is_odd = degrees % 2
+    steps = np.arange(1 + is_odd, degrees - 2 + is_odd, 2)
+    series = np.cumprod(np.concatenate([[1.0], cos(angle) ** 2 * steps / (steps + 1)]))
+    if is_odd:
+        inner = float((cos(angle) * series).sum()) if degrees > 1 else 0.0
         return 2 / pi * (angle + sin(angle) * inner)
-    steps = np.arange(1, degrees - 2, 2)
-    return sin(angle) * float(np.cumprod(np.concatenate([[1.0], square * steps / (steps + 1)])).sum())
+    return sin(angle) * float(series.sum())
 
 
 class Band(NamedTuple):
     """Figures with their 95% intervals, arrays of one shape.
 
-    The bounds are None if there is a single run, and nan where runs do not say how far they spread.
+    The bounds are None if there is a single run, and nan where equal runs leave the spread open.
     """
 
     values: Floats
@@ -131,18 +117,16 @@ class Band(NamedTuple):
 
 
 class Statistics(NamedTuple):
-    """How figures over runs are computed.
+    """How figures over runs are computed; ``description`` is the text for tables.
 
     Attributes:
-        mean: The mean over the runs of scores ``(..., runs, opponents)``, and if these are win rates the
-            numbers of games that each was measured by, of the same shape, or None.
-        profile: The share of the runs of scores ``(runs, opponents)`` that are above each of some thresholds
-            ``(places,)``.
+        mean: Of scores ``(..., runs, opponents)`` the mean over the runs. For win rates a second array of
+            this shape has the numbers of games; it is None for others.
+        profile: Of scores ``(runs, opponents)`` the share of runs above each threshold ``(places,)``.
         improvement: The probability that a run of a first configuration does better than one of a second, of
-            scores ``(runs, opponents)`` and ``(other runs, opponents)``. For each opponent it is the share of
-            the pairs of runs in which the first has the higher score, where equal ones count one half (the
-            statistic of Mann and Whitney); opponents count alike. It says how often, not by how much.
-        description: What tables say about how figures are computed.
+            scores ``(runs, opponents)`` and ``(other runs, opponents)``: for each opponent the share of the
+            pairs of runs in which the first has the higher score, where equal ones count one half (the
+            statistic of Mann and Whitney). Opponents count alike.
     """
 
     mean: Callable[[Floats, Floats | None], Band]
@@ -160,12 +144,7 @@ def mean_of_runs(scores: Floats, games: Floats | None = None) -> Band:
     The interval is that of Student's ``t`` of the runs' own means. For win rates it is solved on the scale of
     a share, so that it stays within 0 and 1, as Wilson's interval does (Journal of the American Statistical
     Association 22, 1927), and it is at least as wide as the luck of the games alone makes it: runs that lost
-    all of their games do not show that all others would. It is meant for other runs of the configuration
-    with the same circles or decks.
-
-    Args:
-        scores: The scores, ``(..., runs, opponents)``.
-        games: For win rates, the numbers of games that each was measured by, of the same shape.
+    all of their games do not show that all others would. For the arguments see :class:`Statistics`.
     """
     own = scores.mean(-1)
     runs, values = own.shape[-1], own.mean(-1)
@@ -195,10 +174,7 @@ def _profile(scores: Floats, thresholds: Floats) -> Band:
 
 
 def _improvement(first: Floats, second: Floats) -> tuple[float, Interval | None]:
-    """With the interval of method 5 of Newcombe (Statistics in Medicine 25, 2006, pages 559 to 573).
-
-    It holds for few runs, too, and if all of one side are ahead.
-    """
+    """With the interval of method 5 of Newcombe (Statistics in Medicine 25, 2006, pages 559 to 573)."""
     probability = float(_shares_of_wins(first, second))
     sizes = len(first), len(second)
     if min(sizes) < 2:
@@ -207,7 +183,7 @@ def _improvement(first: Floats, second: Floats) -> tuple[float, Interval | None]
 
 
 def _least(probability: float, first: int, second: int) -> float:
-    """The lower bound of a probability of improvement that was found with so many runs."""
+    """The lower bound of a probability of improvement over so many runs."""
     low, high = 0.0, probability
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -239,21 +215,19 @@ STUDENT = Statistics(
 
 
 def _middle_means(scores: Floats) -> Floats:
-    """The interquartile means along the last axis, ``(..., n)`` to ``(...)``: those of the middle half.
+    """The interquartile means of scores ``(..., runs, opponents)``, ``(...)``.
 
     As in rliable, the number of scores left out at each end is rounded down.
     """
-    ordered = np.sort(scores, axis=-1)
-    number = ordered.shape[-1]
-    cut = int(_QUARTER * number)
-    means: Floats = ordered[..., cut : number - cut].mean(-1)
+    ordered = np.sort(scores.reshape(*scores.shape[:-2], -1), axis=-1)
+    cut = ordered.shape[-1] // 4
+    means: Floats = ordered[..., cut : ordered.shape[-1] - cut].mean(-1)
     return means
 
 
 def _rliable_mean(scores: Floats, games: Floats | None = None) -> Band:
     """The interquartile mean of all scores of all runs; the games do not matter."""
-    values = _middle_means(_pooled(scores))
-    return _bootstrapped(values, scores, lambda drawn: _middle_means(_pooled(drawn)))
+    return _bootstrapped(scores, _middle_means)
 
 
 def _rliable_profile(scores: Floats, thresholds: Floats) -> Band:
@@ -262,7 +236,7 @@ def _rliable_profile(scores: Floats, thresholds: Floats) -> Band:
     def shares(scores: Floats) -> Floats:
         return np.stack([(scores > threshold).mean((-2, -1)) for threshold in thresholds])
 
-    return _bootstrapped(shares(scores), scores, shares)
+    return _bootstrapped(scores, shares)
 
 
 def _rliable_improvement(first: Floats, second: Floats) -> tuple[float, Interval | None]:
@@ -273,22 +247,15 @@ def _rliable_improvement(first: Floats, second: Floats) -> tuple[float, Interval
     return probability, (float(low), float(high))
 
 
-def _pooled(scores: Floats) -> Floats:
-    return scores.reshape(*scores.shape[:-2], -1)
-
-
-def _bootstrapped(values: Floats, scores: Floats, figure: Callable[[Floats], Floats]) -> Band:
-    """Figures with the intervals that ``figure`` of all draws, ``(..., draws)``, gives."""
+def _bootstrapped(scores: Floats, figure: Callable[[Floats], Floats]) -> Band:
+    """A figure with the interval of its values for all draws, ``(..., draws)``."""
     if scores.shape[-2] < 2:
-        return Band(values, None, None)
-    return Band(values, *_bounds(figure(_resampled(scores))))
+        return Band(figure(scores), None, None)
+    return Band(figure(scores), *_bounds(figure(_resampled(scores))))
 
 
 def _resampled(scores: Floats, seed: int = 0) -> Floats:
-    """The draws of the stratified bootstrap, ``(..., RESAMPLES, runs, opponents)``.
-
-    Each takes, for each opponent by itself, as many runs as there are, with replacement.
-    """
+    """``(..., RESAMPLES, runs, opponents)``: for each opponent by itself as many runs, with replacement."""
     runs, opponents = scores.shape[-2:]
     chosen = np.random.default_rng(seed).integers(runs, size=(RESAMPLES, runs, opponents))
     drawn: Floats = scores[..., chosen, np.arange(opponents)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -41,15 +42,12 @@ _KIND = "tournament"
 _STORE_VERSION = 4
 """The version of the files that keep games."""
 _OF_AGENTS = ("agents", "weights", "rungs", "forfeits")
-"""The settings that may change in a folder: the names of stored games say who played them."""
+"""The settings that may change in a folder: the names of stored games depend on who played them."""
 _FORMAT, _VERSION = "patchwork-env tournament results", 1
 
 
 class Rung(NamedTuple):
-    """A checkpoint of a run that takes part, and the training before it.
-
-    ``minutes`` is None if the run's metrics do not tell.
-    """
+    """A checkpoint of a run that takes part, and the training before it, whose minutes may be unknown."""
 
     spec: str
     steps: int
@@ -58,7 +56,7 @@ class Rung(NamedTuple):
 
 @dataclass(frozen=True)
 class Tournament:
-    """A tournament that can be played; :meth:`enter` and :meth:`resume` make it, and say what its parts are.
+    """A tournament that can be played; :meth:`enter` and :meth:`resume` make it.
 
     ``anchor`` is the index of the agent whose rating is fixed; None if the mean of all ratings is.
     """
@@ -93,21 +91,17 @@ class Tournament:
                 :func:`~patchwork_env.learning.evaluation.players.load_player` takes it.
             games: The number of games of every pairing, at least 1; for Patchwork even.
             seed: The seed of the circles or decks, and of the agents' random numbers.
-            variant: The option of the game that says what is played; see
-                :func:`~patchwork_env.learning.evaluation.runners.check_variant`.
+            variant: The option for the variant of the game, such as ``{"order": "known"}``.
             anchor: The agent whose rating is fixed; by default ``"random"`` if it takes part, or else the
                 mean of all ratings is fixed.
             anchor_rating: The fixed rating, or the fixed mean, in Elo points.
             rungs: The rungs of a ladder, which are the first agents; empty if there is no ladder.
             game: The name of the game; None for the only one that all play, or else Patchwork.
-            forfeits: Whether an agent that fails loses the game: by an illegal action, by an error that it
-                raises, or as a program that ends, hangs or says what makes no sense. Without, such games
-                stay missing.
+            forfeits: Whether an agent that fails loses the game, by an illegal action, an error or, as a
+                program, an answer without sense; without, such games stay missing.
 
         Raises:
-            ValueError: An argument has a value that is not allowed.
-            FileNotFoundError: There is no such checkpoint.
-            ImportError: There is no such module.
+            ValueError, FileNotFoundError, ImportError: An argument has a value that is not allowed.
         """
         names = as_texts(agents, "agents")
         if len(names) < 2:
@@ -145,8 +139,7 @@ class Tournament:
 
         Raises:
             FileNotFoundError: The folder holds no tournament, or a checkpoint no longer exists.
-            ValueError: The settings are damaged, a checkpoint has other weights than when the tournament
-                began, or the anchor does not take part.
+            ValueError: The settings are damaged, or a checkpoint has other weights than at the beginning.
         """
         settings = read_settings(folder, _KIND, _STORE_VERSION)
         try:
@@ -166,7 +159,7 @@ class Tournament:
     @property
     def num_games(self) -> int:
         """The number of games of all pairings."""
-        return self.games * len(self._pairs())
+        return self.games * math.comb(len(self.participants), 2)
 
     def play(self, folder: Path, workers: Workers = 1, progress: Progress | None = None) -> Standings:
         """Plays what has not been played yet; returns the standings.
@@ -175,34 +168,31 @@ class Tournament:
         of a tournament of other agents, whose games between two that take part are used. For ``workers`` and
         ``progress`` see :func:`~patchwork_env.learning.evaluation.matches.play_all`.
 
-        If an agent fails, the games of all others are played and kept before the error is raised, unless
-        forfeits count.
-
         Raises:
             OtherSettingsError: The folder holds games of other settings.
             ValueError: A file in the folder is damaged.
             InUseError: Another process plays this tournament.
             StorageError: The folder cannot be written.
-            IllegalActionError: An agent chose an action that is not legal.
-            OpponentError: An agent failed: it raised another error, or is a program.
+            IllegalActionError, OpponentError: An agent failed, and forfeits do not count; the games of all
+                others have been played.
             WorkerError: A process was killed.
         """
         check_workers(workers)
-        pairs, names = self._pairs(), labels([one.name for one in self.participants])
+        agents = self.participants
+        pairs = list(itertools.combinations(range(len(agents)), 2))
+        names = labels([one.name for one in agents])
+        about = self.game, self.variant, self.games, self.seed
         matches = [
             Match(
                 (i, j),
                 (names[i], names[j]),
-                self.game,
-                self.variant,
-                self.games,
-                self.seed,
+                *about,
                 forfeits=self.forfeits,
-                key=self.participants[i].against(self.participants[j]),
+                key=agents[i].against(agents[j]),
             )
             for i, j in pairs
         ]
-        players = [one.agent for one in self.participants]
+        players = [one.agent for one in agents]
         with open_store(folder, _KIND, _STORE_VERSION, self._settings(), _OF_AGENTS) as store:
             results = list(play_all(players, matches, workers, progress, store))
         return Standings(
@@ -223,9 +213,6 @@ class Tournament:
             "package": __version__,
             "forfeits": self.forfeits,
         }
-
-    def _pairs(self) -> list[tuple[int, int]]:
-        return list(itertools.combinations(range(len(self.participants)), 2))
 
     def results_as_dict(self, standings: Standings) -> dict[str, Any]:
         """The contents of results.json; docs/evaluation.md describes them."""
@@ -285,7 +272,7 @@ class Standings:
 
     @property
     def figure_titles(self) -> dict[str, str]:
-        """The titles of the figures that tables of many agents show, by the names of the figures."""
+        """The titles of the figures in tables of many agents, by their names."""
         figures = self.runner.figures.items()
         return {name: figure.title for name, figure in figures if figure.title is not None}
 
@@ -303,7 +290,7 @@ class Standings:
         return rates
 
     def values(self, agent: int, figure: str) -> npt.NDArray[Any]:
-        """The values of a figure of an agent in all of its games; the figure is a key of the runner's."""
+        """The values of a figure of an agent in all of its games."""
         return np.concatenate(
             [result.games.figures[figure][:, side] for result, side in self._matches_of(agent)]
         )
@@ -362,11 +349,7 @@ class Standings:
     # --- as tables ----------------------------------------------------------------------------------------
 
     def table(self, form: str = TEXT) -> str:
-        """The standings and the win matrix; as CSV the standings alone.
-
-        Args:
-            form: One of the formats of :mod:`~patchwork_env.learning.evaluation.tables`.
-        """
+        """The standings and the win matrix as text, markdown or latex; as csv the standings alone."""
         match = next(iter(self.results.values()))
         heading = f"{len(self.names)} agents, {len(match.games)} games of each pairing: {match.set_ups()}"
         return render([heading, self.ranking(), self._matrix(), "\n".join(self._notes())], form)

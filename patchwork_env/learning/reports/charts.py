@@ -61,9 +61,7 @@ def draw(
     y_range: tuple[float, float] | None = None,
     has_legend: bool = False,
 ) -> Markup:
-    """Draws curves, at least one, into one chart.
-
-    Points tell their figures when the pointer rests on them, unless there are too many.
+    """Draws curves, at least one, into one chart; points that are few have their figures as tool tips.
 
     Args:
         title: The title above the chart.
@@ -71,7 +69,7 @@ def draw(
         series: The curves.
         is_share: Whether heights are shares, which are written as percentages, from 0 on.
         y_range: The ends of the vertical axis; by default those of the curves.
-        has_legend: Whether there is a legend, also for a single curve.
+        has_legend: Whether a single curve has a legend, too.
     """
     curves = [one._replace(samples=thinned(one.samples)) for one in series]
     samples = [sample for one in curves for sample in one.samples]
@@ -107,11 +105,10 @@ def draw(
                 f"<title>{escape(text)}</title></circle>"
                 for (x, y), text in zip(places, figures, strict=True)
             ]
-    picture = "\n".join(parts)
-    legend = "".join(
-        f'<li><span class="swatch {one.style}"></span>{escape(one.label)}</li>' for one in curves
-    )
-    legend = f'\n<ul class="legend">{legend}</ul>' if len(curves) > 1 or has_legend else ""
+    picture, legend = "\n".join(parts), ""
+    if len(curves) > 1 or has_legend:
+        items = (f'<li><span class="swatch {one.style}"></span>{escape(one.label)}</li>' for one in curves)
+        legend = f'\n<ul class="legend">{"".join(items)}</ul>'
     return Markup(
         f'<figure class="chart">\n<figcaption>{escape(title)}</figcaption>\n'
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">\n{picture}\n</svg>'
@@ -124,12 +121,12 @@ def as_words(name: str) -> str:
     return name.rpartition("/")[2].replace("_", " ")
 
 
-def thinned(samples: Sequence[Sample], most: int = MOST_POINTS) -> Sequence[Sample]:
-    """At most ``most`` samples: each is the mean of several neighbors, with their extremes as its bounds."""
-    if len(samples) <= most:
+def thinned(samples: Sequence[Sample]) -> Sequence[Sample]:
+    """At most :data:`MOST_POINTS`, each the mean of several neighbors, with their extremes as its bounds."""
+    if len(samples) <= MOST_POINTS:
         return samples
     thin = []
-    for part in np.array_split(np.arange(len(samples)), most):
+    for part in np.array_split(np.arange(len(samples)), MOST_POINTS):
         near = [samples[i] for i in part]
         heights = [value for sample in near for value in (sample.y, *(sample.bounds or ()))]
         x, y = (float(np.mean(values)) for values in ([s.x for s in near], [s.y for s in near]))
@@ -137,11 +134,11 @@ def thinned(samples: Sequence[Sample], most: int = MOST_POINTS) -> Sequence[Samp
     return thin
 
 
-def ticks(low: float, high: float, count: int = _TICKS) -> list[float]:
-    """Round numbers at even distances, about ``count`` of them, from at most ``low`` to at least ``high``."""
+def ticks(low: float, high: float) -> list[float]:
+    """Round numbers at even distances, about five of them, from at most ``low`` to at least ``high``."""
     if not high > low:
         low, high = low - max(abs(low), 1.0) / 10, low + max(abs(low), 1.0) / 10
-    rough = (high - low) / count
+    rough = (high - low) / _TICKS
     power = 10.0 ** math.floor(math.log10(rough))
     step = power * next(factor for factor in (1, 2, 5, 10) if factor * power >= rough * (1 - 1e-9))
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)

@@ -28,7 +28,7 @@ AXES = (STEPS, MINUTES)
 _MOST_DIFFERENCES = 3
 """How many keys are named of a configuration whose name another one has, too."""
 _MOST_PLACES = 120
-"""The highest number of places at which a curve is given."""
+"""The highest number of places of a curve."""
 _THRESHOLDS = 101
 _SHARE_GRAIN = 0.05
 """Thresholds begin and end at multiples of this for shares, and of 1 for scores."""

@@ -1,6 +1,6 @@
 """The tables of a comparison: what was reached, who is better, every run, and the figures of all curves.
 
-Every table says what the runs were made with, and so does every picture.
+Every table and every picture names the code, the packages and the machine of its runs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from patchwork_env.learning.system.machine import PACKAGES
 
 UNKNOWN = "not recorded"
 SHORT = 12
-"""The number of digits by which commits and hashes of weights are shown; no less than ``UNKNOWN`` has."""
+"""The number of digits by which commits and hashes of weights are cut; no less than ``UNKNOWN`` has."""
 KEYS = ("patchwork_env", "commit", "python", *PACKAGES, "machine")
 """What the runs note of every start."""
 
@@ -144,7 +144,7 @@ def _provenance(runs: Sequence[RunResult]) -> list[str]:
 
 
 def provenance_lines(groups: Sequence[Group]) -> list[str]:
-    """Sentences that say what the runs were made with, and the hashes of their weights."""
+    """Sentences about the code, packages and machines of the runs, and the hashes of their weights."""
     weights = "; ".join(
         f"{group.label} {', '.join(f'{run.seed}: {(run.weights or UNKNOWN)[:SHORT]}' for run in group.runs)}"
         for group in groups
@@ -153,7 +153,7 @@ def provenance_lines(groups: Sequence[Group]) -> list[str]:
 
 
 def _setup_lines(groups: Sequence[Group]) -> list[str]:
-    """Sentences that say what the runs were made with, for tables that show the weights themselves."""
+    """Sentences about the code, packages and machines, for tables that have the weights in a column."""
     labels: dict[str, dict[str, None]] = {}
     for group in groups:
         for run in group.runs:

@@ -53,16 +53,12 @@ class Verdict:
 
     Attributes:
         number: The number of the move, from 1.
-        player: The player who made the move.
-        move: The move in notation.
         best: The move that the agent would have played; ``move`` itself if both lead to alike positions.
-        margin_loss: The expected margin that the move lost against the best one, in points.
-        win_loss: The probability to win that the move lost against the best one. Both are negative where the
-            position turns out better than the best move had seemed.
-        name: What a move is called that lost so much of the probability to win, or None.
+        margin_loss, win_loss: The expected margin and the probability to win that the move lost against the
+            best one; negative where the position turns out better than the best move had seemed.
+        name: The name of so large a loss of the probability to win, or None.
         cost: Both losses in one number, at least 0: ``win_loss + margin_loss / POINTS``.
-        best_line: The line of play that the agent expects, from the best move on.
-        played_line: The line of play that the agent expects, from the move that was played on.
+        best_line, played_line: The lines of play that the agent expects, from either move on.
     """
 
     number: int
@@ -79,12 +75,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Side:
-    """How a player played.
-
-    Attributes:
-        accuracy: 0-100, see :func:`accuracy`; None if the player made no move.
-        counts: The number of moves of each name.
-    """
+    """How a player played: the :func:`accuracy`, None without any move, and how many moves have each name."""
 
     accuracy: float | None
     counts: dict[Name, int]
@@ -129,13 +120,10 @@ class Review:
 
 
 def review(game: Game, agent: Agent, progress: Callable[[int], object] | None = None) -> Review:
-    """Judges all moves of a game by an agent that searches with a learned value.
+    """Judges all moves of a game by an agent that searches with a learned value, once for every position.
 
-    Every position takes one search with the budget of the agent. ``progress`` is called with the number of
-    moves that were judged since the last call.
-
-    Raises:
-        ValueError: The game has no moves, or the agent cannot analyse.
+    ``progress`` is called with the number of moves that were judged since the last call. ValueError: the game
+    has no moves, or the agent cannot analyse.
     """
     if not game.history:
         raise ValueError("the game has no moves; there is nothing to review")
@@ -190,13 +178,13 @@ def _judge(
     return Verdict(number, player, move, best.move, margin_loss, win_loss, name, cost, best.line, played_line)
 
 
-# --- what losses say ----------------------------------------------------------------------------------------
+# --- names of losses, and accuracy --------------------------------------------------------------------------
 # A loss is the probability to win that a move took from the player who made it, 0-1. The page of
 # ``patchwork-env play`` has the same figures, in ``page/js/analysis/review.js``; a test compares both.
 
 
 def name_of(loss: float) -> Name | None:
-    """What a move is called that lost so much; None if it lost less than an inaccuracy."""
+    """The name of a loss; None if it is less than an inaccuracy."""
     reached: list[Name] = [name for name, least in NAMES.items() if loss >= least]
     return reached[-1] if reached else None
 
@@ -234,12 +222,7 @@ def move_accuracy(loss: float) -> float:
 
 
 def read_game(path: Path) -> Game:
-    """Reads a game in notation, see :mod:`patchwork_env.patchwork.notation`.
-
-    Raises:
-        ValueError: The file holds something else; the message names it, and the first move that is wrong.
-        OSError: The file cannot be read.
-    """
+    """Reads a game in notation; ValueError names a file with another content, and the first wrong move."""
     text = read_text(path)
     try:
         game = positions.read_game(text)

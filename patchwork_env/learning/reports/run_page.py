@@ -1,29 +1,82 @@
-"""The page about one run, or about several side by side, as HTML."""
+"""The page about one run, or about several side by side, as HTML: tables, charts and sample games."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
+import numpy as np
 from markupsafe import Markup
 
 from patchwork_env.core.game import BaseGame
-from patchwork_env.games import rules_of
-from patchwork_env.learning.evaluation.records import SampleGame
+from patchwork_env.core.names import counted
+from patchwork_env.games import NMBR9, PATCHWORK, rules_of
+from patchwork_env.learning.evaluation.records import MatchFigures, SampleGame
 from patchwork_env.learning.evaluation.results import milestones
 from patchwork_env.learning.evaluation.runners import runner_of
 from patchwork_env.learning.evaluation.seeds import OverSeeds, config_key, over_seeds
 from patchwork_env.learning.evaluation.statistics import STUDENT
-from patchwork_env.learning.reports.charts import MOST_POINTS, render
-from patchwork_env.learning.reports.run_charts import WORDS, Words, sections, shares_of
-from patchwork_env.learning.reports.run_results import RunResult
+from patchwork_env.learning.reports import charts
+from patchwork_env.learning.reports.charts import MOST_POINTS, Sample, Series, as_words, render
+from patchwork_env.learning.reports.comparison import AXES, STEPS, at_common_places
+from patchwork_env.learning.reports.run_results import Point, RunResult, name_without_seed
 
 _MOST_PICTURES = 4
 """The number of last positions that are drawn, over all runs; each takes about 120 kB."""
 _EARLIER = 3
 """The number of earlier positions that are drawn of the first game."""
+_SHARE = re.compile(r"win_rate|share|fraction|bonus_tile")
+_EVALUATIONS = ("evaluation", "evaluation_games")
+"""The groups of metrics that are left out here, since the files of the evaluations hold them too."""
+_LEAGUE = re.compile(r"league/|games/.*past_self")
+_GROUPS = {
+    "games": ("Self-play", "Games that ended in an iteration. {self_play}"),
+    "league": ("League", "Games against past selves."),
+    "losses": ("Losses", "What the learner reports of each iteration."),
+    "time": ("Speed", "Playing and learning; evaluations are not counted."),
+}
+"""The titles and the explanations of groups of metrics; another group has its name as its title."""
+
+
+class Words(NamedTuple):
+    """The page's words about a game: its matches, its figures, and moves in notation with their meanings."""
+
+    matches: str = "every set-up from both seats"
+    self_play: str = ""
+    figures: str = ""
+    moves: tuple[tuple[str, str], ...] = ()
+
+
+_WORDS = {
+    PATCHWORK: Words(
+        matches="paired games, every circle from both seats; there are no draws",
+        self_play="Scores, empty cells, income and buttons are those of a player at the end; buttons spent, "
+        "from income and from advancing are sums over a game.",
+        figures="Empty cells, income and buttons are those at the end; buttons spent, from income and from "
+        "advancing are sums over a game.",
+        moves=(
+            ("+", "advances"),
+            ("12/3@d5", "buys patch 12 and places it in orientation 3 at column d, row 5"),
+            ("*d5", "places a special patch"),
+        ),
+    ),
+    NMBR9: Words(
+        matches="both play the same decks, each on a table of its own; a tie is half a win",
+        self_play="Scores and levels are those of a table at the end, level 0 being the table itself.",
+        figures="Levels are those with tiles on them, the table itself included.",
+        moves=(
+            (
+                "7/3@-2,5",
+                "places tile 7 in orientation 3, two rows above and five columns right of the first tile",
+            ),
+            ("=7", "chooses tile 7, where the order is free"),
+        ),
+    ),
+}
 
 
 def render_page(runs: Sequence[RunResult]) -> str:
@@ -50,7 +103,7 @@ def render_page(runs: Sequence[RunResult]) -> str:
         "run.html.jinja",
         title=", ".join(run.label for run in runs),
         runs=runs,
-        words=WORDS.get(game, Words()),
+        words=_WORDS.get(game, Words()),
         has_first_turn=not runner_of(game).is_noninteractive,
         shares=shares_of(game),
         over_seeds=_over_seeds(groups),
@@ -139,3 +192,173 @@ def _turns(game: BaseGame) -> list[tuple[int, str]]:
         turns.append((position.current_player, position.move_text(action)))
         position.play(action)
     return turns
+
+
+# --- charts -------------------------------------------------------------------------------------------------
+
+
+def shares_of(game: str) -> list[str]:
+    """The names of the figures whose means are shares of the games."""
+    return [name for name, figure in runner_of(game).figures.items() if figure.is_share]
+
+
+class Section(NamedTuple):
+    """Charts under a heading."""
+
+    title: str
+    text: str
+    charts: list[Markup]
+
+
+_Groups = Sequence[Sequence[RunResult]]
+_Value = tuple[float | None, tuple[float, float] | None]
+"""A value, which may not be known, and its bounds if it has them."""
+_Curve = tuple[str, list[tuple[str, list[Point]]]]
+"""The label of a curve, and the names of its runs with their points."""
+
+
+def sections(groups: _Groups) -> list[Section]:
+    """All sections that have anything to show.
+
+    Args:
+        groups: Runs of one game; those of a group differ in nothing but their seeds. Charts of one run have a
+            curve for every opponent, those of several a curve for every group.
+    """
+    runs = [run for group in groups for run in group]
+    words = _WORDS.get(runs[0].game, Words())
+    listed = [_win_rates(groups, words), _evaluation_games(groups, words)]
+    names_of: dict[str, list[str]] = {group: [] for group in _GROUPS}
+    for name in dict.fromkeys(name for run in runs for name in run.metric_names()):
+        group = "league" if _LEAGUE.match(name) else name.partition("/")[0]
+        if group not in _EVALUATIONS:
+            names_of.setdefault(group, []).append(name)
+    for group, names in names_of.items():
+        title, text = _GROUPS.get(group, (as_words(group), ""))
+        drawn = []
+        for name in names:
+            curves = _curves(groups, partial(RunResult.curve, name=name))
+            drawn += _draw(groups, as_words(name), STEPS, curves, is_share=bool(_SHARE.search(name)))
+        listed.append(Section(title, text.format(self_play=words.self_play), drawn))
+    return [section for section in listed if section.charts]
+
+
+def _win_rates(groups: _Groups, words: Words) -> Section:
+    def win_rate(match: MatchFigures) -> _Value:
+        return match.win_rate, match.win_rate_interval
+
+    drawn = []
+    for axis in AXES:
+        for name, curves in _against_opponents(
+            groups, lambda match: (match.win_rate, match.win_rate_interval)
+        ):
+            title = f"games won{name}, over {axis}"
+            drawn += _draw(groups, title, axis, curves, is_share=True, y_range=(0, 1))
+    matches = words.matches[0].upper() + words.matches[1:]
+    return Section("Win rates", f"{matches}. {_bands(groups)}", drawn)
+
+
+def _evaluation_games(groups: _Groups, words: Words) -> Section:
+    """The section with the figures of the evaluations' games; of several runs these would be too many."""
+
+    def difference(match: MatchFigures) -> _Value:
+        return match.score_difference, match.score_difference_interval
+
+    drawn = []
+    for name, curves in _against_opponents(groups, difference):
+        drawn += _draw(groups, f"score difference{name}", STEPS, curves)
+    first = groups[0][0]
+    matches = [match for evaluation in first.evaluations for match in evaluation.matches]
+    figures = dict.fromkeys(name for match in matches for name in match.sides.agent)
+    for figure in figures if _is_single(groups) else ():
+
+        def mean(match: MatchFigures, figure: str = figure) -> _Value:
+            interval = match.score_intervals.get("agent") if figure == "score" else None
+            return match.sides.agent.get(figure), interval  # earlier versions knew fewer figures
+
+        is_share = figure in shares_of(first.game)
+        for name, curves in _against_opponents(groups, mean):
+            drawn += _draw(groups, as_words(figure) + name, STEPS, curves, is_share=is_share)
+    text = f"The policy's own figures, per game against each opponent. {words.figures} {_bands(groups)}"
+    return Section("Games of the evaluations", text, drawn)
+
+
+def _is_single(groups: _Groups) -> bool:
+    return sum(map(len, groups)) == 1
+
+
+def _bands(groups: _Groups) -> str:
+    """What bands are, in words."""
+    if all(len(group) == 1 for group in groups):
+        return "Bands are 95% intervals."
+    return (
+        "Runs that differ in nothing but their seeds share a curve, their mean, with a band from the lowest "
+        "to the highest of them; bands of single runs are 95% intervals."
+    )
+
+
+def _curves(groups: _Groups, points_of: Callable[[RunResult], list[Point]]) -> list[_Curve]:
+    """A curve for every group, named after its runs, without seeds where that is enough."""
+    labels = []
+    for group in groups:
+        names = ", ".join(dict.fromkeys(name_without_seed(run.label) or run.label for run in group))
+        labels.append(f"{names} ({counted(len(group), 'run')})" if len(group) > 1 else group[0].label)
+    return [
+        (
+            label if labels.count(label) == 1 else ", ".join(run.label for run in group),
+            [(run.label, points_of(run)) for run in group],
+        )
+        for label, group in zip(labels, groups, strict=True)
+    ]
+
+
+def _against_opponents(
+    groups: _Groups, value: Callable[[MatchFigures], _Value]
+) -> list[tuple[str, list[_Curve]]]:
+    """The charts of a value of matches: for each the opponent's part of its title, and its curves."""
+
+    def points(run: RunResult, opponent: str) -> list[Point]:
+        values = [(evaluation, *value(match)) for evaluation, match in run.matches(opponent)]
+        return [Point(one.steps, one.minutes, y, bounds) for one, y, bounds in values if y is not None]
+
+    opponents = list(dict.fromkeys(name for group in groups for run in group for name in run.opponents))
+    if _is_single(groups):
+        run = groups[0][0]
+        curves = [(opponent, [(run.label, points(run, opponent))]) for opponent in opponents]
+        name = f" against {opponents[0]}" if len(opponents) == 1 else ""  # there will be no legend
+        return [(name, curves)] if curves else []
+    return [
+        (f" against {opponent}", _curves(groups, partial(points, opponent=opponent)))
+        for opponent in opponents
+    ]
+
+
+def _draw(groups: _Groups, title: str, axis: str, curves: Sequence[_Curve], **options: Any) -> list[Markup]:
+    """A chart, with a legend wherever there are several runs; none if no curve has points.
+
+    The color of a curve is its place among all, so that charts agree.
+    """
+    series = [
+        Series(name, samples, color)
+        for color, (label, of_runs) in enumerate(curves)
+        for name, samples in _samples(label, of_runs, axis)
+    ]
+    has_legend = not _is_single(groups)
+    return [charts.draw(title, axis, series, has_legend=has_legend, **options)] if series else []
+
+
+def _samples(
+    label: str, of_runs: Sequence[tuple[str, list[Point]]], axis: str
+) -> list[tuple[str, list[Sample]]]:
+    """The mean of the runs that have points; each by itself where they have no place in common."""
+    own = [
+        (name, [Sample(float(getattr(point, axis)), point.value, point.bounds) for point in points])
+        for name, points in of_runs
+        if points
+    ]
+    if len(own) < 2:
+        return [(label, samples) for _, samples in own]
+    places, figures = at_common_places([[(x, y) for x, y, _ in samples] for _, samples in own], axis)
+    if not len(places):
+        return own
+    means, lows, highs = (how(figures[0], -1).tolist() for how in (np.mean, np.min, np.max))
+    return [(label, list(map(Sample, places.tolist(), means, zip(lows, highs, strict=True))))]

@@ -50,7 +50,7 @@ _COMPARED: Any = {"opponent", "games", "seed", "special_patches", "order", "win_
 
 _SEED = re.compile(r"[-_.]?seed[-_.]?\d+$", re.ASCII)
 _NUMBERS = re.compile(r"([-_.]\d+)+$", re.ASCII)
-"""What names of folders say of seeds, as in ``ppo-seed3``, and of repetitions, as in ``ppo-2``."""
+"""The ends of folders' names for seeds, as in ``ppo-seed3``, and for repetitions, as in ``ppo-2``."""
 _NO_NAME = re.compile(r"[^\w.+=-]+", re.ASCII)
 """Characters that names of files do without."""
 
@@ -124,7 +124,7 @@ class RunResult(Part):
 
     @property
     def total_steps(self) -> int | None:
-        """The number of steps that the configuration asks for; None if it does not say."""
+        """The number of steps that the configuration asks for; None if it has none."""
         total = self.configuration.get("total_steps")
         return total if isinstance(total, int) else None
 
@@ -160,12 +160,7 @@ class RunResult(Part):
 
 
 def read_result(path: Path) -> RunResult:
-    """Reads the folder of a run, or a file that :func:`write_result` wrote.
-
-    Raises:
-        FileNotFoundError: There is neither.
-        ValueError: A file is damaged; the message names it.
-    """
+    """The result in the folder of a run or in a file; ValueError or FileNotFoundError names what is wrong."""
     if path.is_file():
         result = as_type(RunResult, read_document(path, FORMAT, VERSION), path)
         _check_game(result.game, path)
@@ -176,7 +171,12 @@ def read_result(path: Path) -> RunResult:
     if not config.is_file():
         raise FileNotFoundError(f"{path} is no run: it holds no {CONFIG_FILE}")
     text = read_text(config)
-    configuration = _parse(text, config)
+    try:
+        configuration = parse_yaml(text)
+    except ValueError as error:
+        raise ValueError(f"{config} is not valid YAML: {error}") from None
+    if not isinstance(configuration, dict):
+        raise ValueError(f"{config} is damaged: a configuration is a mapping of keys to values")
     evaluations = tuple(map(read_evaluation, evaluation_files(path).values()))
     try:
         return RunResult(
@@ -200,11 +200,7 @@ def read_result(path: Path) -> RunResult:
 
 
 def write_result(result: RunResult, folder: Path) -> Path:
-    """Writes a result as ``NAME-seedN.json`` into a folder, in place of an earlier one; returns the file.
-
-    Raises:
-        StorageError: It cannot be written.
-    """
+    """Writes a result as ``NAME-seedN.json`` into a folder, in place of an earlier one; returns the file."""
     path = folder / f"{_NO_NAME.sub('-', result.name)}-seed{result.seed}.json"
     contents: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     contents |= result.model_dump(mode="json", exclude={"evaluations"})
@@ -260,7 +256,13 @@ def write_training(
     games = {match.games.game for _, _, played in evaluations for match in played}
     if len(games) != 1:
         raise ValueError(f"evaluations are matches of one game, not of {', '.join(sorted(games)) or 'none'}")
-    contents: dict[str, Any] = {
+    measured = []
+    for steps, minutes, played in evaluations:
+        if not played:
+            raise ValueError(f"the evaluation of step {steps} has no matches")
+        matches = [one.as_dict() for one in played]
+        measured.append({"steps": steps, "minutes": minutes, "matches": matches})
+    contents = {
         "name": name,
         "seed": seed,
         "game": games.pop(),
@@ -268,35 +270,18 @@ def write_training(
         "configuration": json.loads(json.dumps(configuration or {}, default=str, allow_nan=False)),
         "starts": [{"steps": 0, **made_with()}],
         "weights": None if weights is None else hash_of_weights(Path(weights)),
-        "evaluations": [
-            {"steps": steps, "minutes": minutes, "matches": [one.as_dict() for one in played]}
-            for steps, minutes, played in evaluations
-        ],
+        "evaluations": measured,
     }
-    for steps, _, played in evaluations:
-        if not played:
-            raise ValueError(f"the evaluation of step {steps} has no matches")
     try:
-        result = RunResult.model_validate(contents)
+        return write_result(RunResult.model_validate(contents), Path(folder))
     except ValidationError as error:
         raise ValueError(first_problem(error)) from None
-    return write_result(result, Path(folder))
 
 
 def name_without_seed(name: str) -> str:
-    """What the name of a run's folder says besides its seed; empty if that is nothing."""
+    """The name of a run's folder without its seed, which may be empty."""
     name = f"-{name}"  # so that a name may be nothing but a number
     return (_SEED if _SEED.search(name) else _NUMBERS).sub("", name).strip("-_.")
-
-
-def _parse(text: str, path: Path) -> dict[str, Any]:
-    try:
-        configuration = parse_yaml(text)
-    except ValueError as error:
-        raise ValueError(f"{path} is not valid YAML: {error}") from None
-    if not isinstance(configuration, dict):
-        raise ValueError(f"{path} is damaged: a configuration is a mapping of keys to values")
-    return configuration
 
 
 def _check_game(game: Any, path: Path) -> str:

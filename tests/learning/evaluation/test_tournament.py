@@ -22,9 +22,9 @@ from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.errors import IllegalActionError, OpponentError
 from patchwork_env.learning.commands import tournament
 from patchwork_env.learning.evaluation import ratings
-from patchwork_env.learning.evaluation.matches import play_matches, read_block
+from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.players import load_player
-from patchwork_env.learning.evaluation.runners import AGENT, OPPONENT, Match, PatchworkRunner
+from patchwork_env.learning.evaluation.runners import AGENT, OPPONENT, PatchworkRunner
 from patchwork_env.learning.evaluation.tournament import Rung, Tournament
 from patchwork_env.learning.runs.folder import rungs
 from patchwork_env.learning.system.lock import exclusive_lock
@@ -412,34 +412,6 @@ def test_a_ladder_rates_checkpoints_over_steps_and_minutes(tmp_path, capsys) -> 
     run("--resume", "--ladder", folder, "--workers", 1, "--anchor", "greedy")
     assert results(out) == contents
     assert Rung(str(folder / "final"), 300, None) == Tournament.resume(out).rungs[-1]
-
-
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [
-        (("seconds",), [1.0]),
-        (("seconds", 0), -1),
-        (("games", "agent_wins", 0), 5),
-        (("games", "agent_wins", 0), "1"),
-        (("games", "turns", 0), [2**70, 1]),
-        (("games", "seats"), [0]),
-        (("games", "figures"), {}),
-        (("games", "figures", "score", 0), ["x", 1]),
-    ],
-    ids=str,
-)
-def test_figures_that_no_games_have_are_refused(small, path, value) -> None:
-    stored = next(small.joinpath("blocks").glob("*.json"))
-    contents = json.loads(stored.read_text())
-    (block,) = Match((0, 1), ("random", "greedy"), "patchwork", "revised", 4, 0).blocks()
-    assert read_block(block, contents).games.as_dict() == contents["games"]
-    *parents, last = path
-    holder = contents
-    for key in parents:
-        holder = holder[key]
-    holder[last] = value
-    with pytest.raises(ValueError, match=r"seconds|agent_wins|turns|seats|figures|score|unpack"):
-        read_block(block, contents)
 
 
 def test_agents_that_are_no_texts_are_refused(small, tmp_path) -> None:
