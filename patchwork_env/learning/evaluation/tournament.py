@@ -111,7 +111,7 @@ class Tournament:
             raise ValueError(f"agents take part once; given more than once: {', '.join(repeated)}")
         if anchor is None and DEFAULT_ANCHOR in names:
             anchor = DEFAULT_ANCHOR
-        if anchor is not None and anchor not in names:
+        if anchor is not None and not (isinstance(anchor, str) and anchor in names):
             raise ValueError(
                 f"the anchor {short_repr(anchor)} does not take part; allowed are {', '.join(names)}"
             )
