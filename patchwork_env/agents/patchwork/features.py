@@ -81,13 +81,8 @@ _MARGIN = _MISSING + 2 * (_SQUARE_CELLS + 1)
 NUM_ROWS = _MARGIN + 2 * _MARGINS + 1
 """The number of rows of the table."""
 MAX_GAME_ROWS = 2 * 6 + 5 + _SEEN + NUM_OFFERED
-"""The most rows that :func:`list_game_rows` lists."""
-MAX_FIT_ROWS = _AHEAD
-"""The most rows that :func:`list_fit_rows` lists."""
-MAX_SQUARE_ROWS = 4
-"""The most rows that :func:`list_square_rows` lists."""
-MAX_ROWS = NUM_PATCHES + MAX_GAME_ROWS + 2 * MAX_FIT_ROWS + MAX_SQUARE_ROWS
-"""The most rows of a position."""
+MAX_ROWS = NUM_PATCHES + MAX_GAME_ROWS + 2 * _AHEAD + 4
+"""The most rows of a position; the last ones are those of the squares."""
 
 # Word 1 of a quilt repeats the rows of word 0 but the first two.
 _BELOW_WORD_0 = np.uint64((WORD_ROWS - SECOND_WORD_ROW) * QUILT_SIZE)

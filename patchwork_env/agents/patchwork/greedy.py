@@ -45,15 +45,10 @@ _SIZES = np.array([patch.size for patch in PATCHES], np.int64)
 
 
 class GreedyBuffers(NamedTuple):
-    """The buffers of one thread.
-
-    Attributes:
-        ranking: The buffer in which placements are compared.
-        values: float64 ``(NUM_OFFERED,)``, the values of the patches on offer, in buttons.
-    """
+    """The memory of one thread."""
 
     ranking: Ranking
-    values: npt.NDArray[np.float64]
+    values: npt.NDArray[np.float64]  # (NUM_OFFERED,), of the patches on offer, in buttons
 
 
 def new_greedy_buffers() -> GreedyBuffers:

@@ -167,12 +167,7 @@ def write_policy(folder: Path, network: MlpNetwork, info: dict[str, Any] | None 
 
 
 def load_policy(folder: Path) -> tuple[MlpNetwork, dict[str, Any]]:
-    """Reads a policy and what was remembered of its making.
-
-    Raises:
-        FileNotFoundError: There is no checkpoint.
-        ValueError: It is damaged, of another game, version or kind of policy.
-    """
+    """Reads a policy and what was remembered of its making; raises FileNotFoundError or ValueError."""
     description = read_description(folder, PATCHWORK, MASKABLE_PPO)
     config = _config(description.get("network"), folder / CHECKPOINT_FILE)
     network = read_module(folder, lambda: MlpNetwork(config), f"a network of {config}")
