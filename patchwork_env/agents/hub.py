@@ -158,17 +158,7 @@ def publish(
 ) -> Snapshot:
     """Makes the files of a folder those of a repository, which is created if there is none, in one commit.
 
-    Args:
-        folder: A folder with a checkpoint and ``README.md``, the page of the repository; no folders in it.
-        repository: The repository, ``owner/name``.
-        private: Whether a repository that is created is private.
-        message: The message of the commit.
-
-    Raises:
-        ValueError: The name of the repository has another form, or the page is not accepted.
-        ConnectionError: The Hub cannot be reached, or refuses.
-        FileNotFoundError: ``HF_TOKEN`` gives no access to the repository.
-        ModuleNotFoundError: ``huggingface_hub`` is not installed.
+    A new one is ``private`` or not. For errors see :func:`fetch`; ValueError also if its page is refused.
     """
     check_repository(repository)
     hub = _library()

@@ -73,12 +73,7 @@ def new_candidates(most: int, groups: int, orientations: int) -> Candidates:
 class PartnerAgent(BatchAgent):
     """Plays like people of a level: weaker by mistakes that they make, not by random moves.
 
-    Args:
-        seed: The seed of its random numbers, ``0 ... 2**64 - 1``; None for fresh ones.
-        level: The level, from 1, a beginner's, to 5, the champion's; None for :data:`DEFAULT_LEVEL`.
-
-    Raises:
-        ValueError: There is no such level, or the seed is not allowed.
+    The ``level`` is one from 1, a beginner's, to 5, the champion's; None for :data:`DEFAULT_LEVEL`.
     """
 
     games = (PATCHWORK, NMBR9)
@@ -93,7 +88,6 @@ class PartnerAgent(BatchAgent):
         self.reseed(seed)
 
     def _new_workspace(self) -> dict[str, Player]:
-        """The players of the games that were met so far."""
         return {}
 
     def act_batch(self, states: States) -> Actions:

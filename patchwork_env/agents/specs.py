@@ -144,12 +144,11 @@ def register(
         name: The name: letters, digits, ``_``, ``-`` and dots. With a colon at its end, every text that
             begins with it is a spec; with a dot at its beginning, every file that ends with it.
         factory: A function, called as ``factory(seed, **options)``, that returns an
-            :class:`~patchwork_env.agents.Agent`; or the text ``"module:function"``, whose module is imported
-            when the agent is asked for. What stands behind the colon, or the path of the file, comes before
-            the seed.
-        games: The games that the agents play; None for every game that there is.
-        options: The options that a spec may give, each with a reader of its text: a function whose ValueError
-            says what is allowed.
+            :class:`~patchwork_env.agents.Agent`; or ``"module:function"``, imported for the first agent. The
+            text behind the colon, or the path of the file, comes before the seed.
+        games: The games that the agents play; None for all.
+        options: The options of such specs, each with a reader of its text: a function whose ValueError says
+            what is allowed.
         listed: Whether :func:`names` lists the name: not if the agents play only some set-ups of their games.
         extra: The extra of this package that installs what the factory imports.
         needs_trust: Whether such specs may come from the user alone: see :func:`runs_code`.
@@ -236,8 +235,7 @@ def _load_entry_point(point: EntryPoint) -> None:
 def names(game: str | None = None) -> tuple[str, ...]:
     """The agents that have a name and play any set-up of a game, such as ``"patchwork"``; None for all games.
 
-    ``beam`` has a name too, but plays only decks that are known, or chosen freely. Agents of other packages
-    are among them once they have been used.
+    Agents of other packages are among them once they have been used.
 
     Raises:
         ValueError: There is no such game.
@@ -285,10 +283,9 @@ def load(spec: str | os.PathLike[str], seed: int | None = None) -> Agent:
     """The agent of a spec.
 
     Args:
-        spec: One of :func:`names`, or the path of a checkpoint folder or of an ONNX file, or
-            ``"hf:owner/name@revision"``, with options behind a colon; the page on agents lists them.
-            Examples: ``"mcts:simulations=400"``, ``"champion:fast"``, ``"champion:level=fast,aim=score"``,
-            ``"runs/quick/final:simulations=64"``.
+        spec: One of :func:`names`, the path of a checkpoint folder or of a file, or
+            ``"hf:owner/name@revision"``, with options behind a colon: ``"mcts:simulations=400"``,
+            ``"champion:level=fast,aim=score"``, ``"runs/quick/final:simulations=64"``.
         seed: The seed of the agent's random numbers, ``0 ... 2**64 - 1``; None for fresh ones.
 
     Raises:

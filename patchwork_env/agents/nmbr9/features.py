@@ -1,11 +1,11 @@
-"""What the value reads of a player's table: rows of two learned tables and a few numbers.
+"""The features of a player's table for the value: rows of two learned tables and a few numbers.
 
 The relief is a window of 3x3 cells around each cell. A neighbor is lower than the middle, as high, or higher.
 Windows that are turns of each other are alike; flips are not, as no tile may be flipped. Each kind of window
 has one row for each height of its middle.
 
-All else has ranges of rows of its own in the second table; numbers beyond a range count as its last one. Only
-the number of tiles left of each digit counts, not which comes next, as in a deck of unknown order.
+All else has ranges of rows in the second table; numbers beyond a range count as its last one. The next tile
+is one of those left, as in a deck of unknown order.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ _HIGHEST = 5
 """Heights from this one on are alike."""
 EMPTY = 0
 """The row of windows on the bare table, which are not listed."""
-
 _NEIGHBORS = ((0, 0), (0, 1), (0, 2), (1, 2), (2, 2), (2, 1), (2, 0), (1, 0))
 """The cells around the middle, in an order in which a quarter turn moves each by two."""
 _NUM_PATTERNS = 3 ** len(_NEIGHBORS)
@@ -105,11 +104,9 @@ def _span(first: int, length: int, end: int) -> tuple[int, int]:
 
 @kernel
 def list_windows(levels: Levels, top: int, left: int, height: int, width: int, grid: Grid, rows: Rows) -> int:
-    """Writes the rows of all windows of a painted table into ``grid``, and lists those not ``EMPTY``.
+    """Writes the rows of all windows into ``grid``, and lists those not ``EMPTY``; returns how many.
 
-    The tiles spread over ``height`` rows and ``width`` columns from row ``top`` and column ``left`` on. In
-    the grid, rows in and around this box are written; all else must be ``EMPTY`` already. Returns the length
-    of the list.
+    ``top``, ``left``, ``height`` and ``width`` are the box of the tiles; the rest of the grid is ``EMPTY``.
     """
     count = 0
     first, end = _span(top, height, NUM_TABLE_ROWS - 1)
@@ -125,9 +122,9 @@ def list_windows(levels: Levels, top: int, left: int, height: int, width: int, g
 
 @kernel
 def list_changes(levels: Levels, tile: Tile, grid: Grid, old: Rows, new: Rows) -> tuple[int, int]:
-    """Lists the rows of windows that go and that come when a tile is added; returns both numbers.
+    """Lists the rows of windows that go and that come with a tile; returns both numbers.
 
-    ``levels`` is the painted table with the tile; ``grid`` holds the rows of all windows without it.
+    ``levels`` is painted with the tile; ``grid`` holds the rows of all windows without it.
     """
     gone, come = 0, 0
     first, end = _span(tile.row, HEIGHTS[tile.piece], NUM_TABLE_ROWS - 1)
@@ -173,17 +170,12 @@ FIELDS = {
     "remaining": (np.int64, (NUM_DIGITS,)),
     "inputs": (np.float32, (NUM_INPUTS,)),
 }
-"""The fields of a buffer that :func:`list_rows` needs: for each level the placements of each digit, the tiles
-and the covered cells; and the tiles left of each digit. It writes ``inputs``."""
+"""The fields of a buffer for :func:`list_rows`, which writes ``inputs``."""
 
 
 @kernel
 def list_rows(buffer: Record, number: int, left: int, rows: Rows) -> int:
-    """Lists the rows of a table with ``number`` levels and ``left`` tiles to come; returns how many.
-
-    The buffer has the fields of :data:`FIELDS` and receives the numbers. Its levels from ``number`` on have
-    no tiles, and fits are those of levels up to ``number``.
-    """
+    """Lists the rows of a table with ``number`` levels and ``left`` tiles to come; returns how many."""
     remaining, fits = buffer["remaining"], buffer["fits"]
     rows[0] = _LEFT + min(left, MAX_CARDS)
     count = 1
@@ -212,17 +204,9 @@ def list_rows(buffer: Record, number: int, left: int, rows: Rows) -> int:
         open_cells = buffer["area"][level] - buffer["area"][level + 1]
         rows[count + 1] = _OPEN + level * _AREAS + min(open_cells // 2, _AREAS - 1)
         count += 2
-    _write_inputs(buffer["inputs"], left, cards, digits, best_points)
-    return count
-
-
-@kernel(inline=True)
-def _write_inputs(
-    inputs: npt.NDArray[np.float32], left: int, cards: int, digits: int, best_points: int
-) -> None:
-    """Writes tiles left, their points where they fit best now, in sum and on average, and their digits."""
-    share = left / cards if cards > 0 else 0.0
+    inputs, share = buffer["inputs"], left / cards if cards > 0 else 0.0
     inputs[0] = left / 20
     inputs[1] = best_points * share / 60
     inputs[2] = best_points / cards / 10 if cards > 0 else 0.0
     inputs[3] = digits * share / 90
+    return count

@@ -1,14 +1,13 @@
 """The number of ways in which each tile fits on a level, counted in about a fifth of a microsecond.
 
-The rules themselves are in :mod:`patchwork_env.nmbr9.engine`, which lists placements one by one; here they
-are only counted, of ten tiles at once and thousands of times per move. The cells of a level are a string of
-bits, row after row of the level below, with three zeros behind each row, so that no tile reaches from the end
-of one row into the next. A shift of the string moves it by rows and columns, and a tile fits where all its
-cells are free. Cells are looked up in blocks: where two or three cells in a line are free, or four in a
-square, is computed once for all tiles.
+The rules themselves, in :mod:`patchwork_env.nmbr9.engine`, list placements one by one; here they are only
+counted, of ten tiles at once and thousands of times per move. The cells of a level are a string of bits, row
+after row of the level below, with three zeros behind each row, so that no tile reaches from one row into the
+next. A shift of the string moves it by rows and columns, and a tile fits where all its cells are free. Where
+blocks are free, two or three cells in a line or four in a square, is computed once for all tiles.
 
-Of a level that lies above more than :data:`MOST_COLUMNS` columns, or above more bits than :data:`NUM_WORDS`
-words have, only the middle is counted.
+Of a level above more than :data:`MOST_COLUMNS` columns, or more bits than :data:`NUM_WORDS` words have, only
+the middle is counted.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class Tile(NamedTuple):
 
     @property
     def digit(self) -> int:
-        """The digit of the tile."""
+        """The digit."""
         return self.piece // NUM_TURNS
 
     @property
@@ -53,7 +52,7 @@ class Tile(NamedTuple):
 
 
 class Window(NamedTuple):
-    """The part of a level that is counted: rows and columns, the bits of a row, and the words of all rows."""
+    """The part of a level that is counted, the bits of a row, and the words of all rows."""
 
     top: int
     left: int
@@ -128,16 +127,14 @@ FIELDS: dict[str, tuple[Any, tuple[int, ...]]] = {
     "near": (np.uint64, (NUM_BLOCKS, NUM_WORDS + 1)),
     "anchors": (np.uint64, (NUM_PIECES, NUM_WORDS)),
 }
-"""The fields of a buffer that :func:`count_fits` needs, besides ``piece``, ``level``, ``row`` and ``column``
-of the tiles."""
+"""The fields of a buffer for :func:`count_fits`, besides ``piece``, ``level``, ``row`` and ``column``."""
 
 
 @kernel
 def count_fits(levels: Levels, level: int, placed: int, buffer: Record, wanted: Counts, fits: Counts) -> None:
     """Counts the legal placements of every digit on a level above the table itself, into ``fits``, ``(10,)``.
 
-    ``levels`` is the painted table, with ``placed`` tiles. ``wanted``, ``(10,)``, is 0 for digits to leave
-    out, whose number is 0. The buffer holds the tiles and the fields of :data:`FIELDS`.
+    ``levels`` is the painted table, with ``placed`` tiles; digits whose ``wanted`` is 0 are left out.
     """
     fits[:] = 0
     top, left, bottom, right, supports = box_of(level - 1, placed, buffer)

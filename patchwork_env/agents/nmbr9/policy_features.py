@@ -1,4 +1,4 @@
-"""What a policy network reads beside the observation: how a table lies, and what every placement leads to.
+"""The features of a policy network beside the observation: of a table, and of what every placement leads to.
 
 A network learns these numbers from the cells of a table only slowly, and they are cheap to count. All are
 those of the observer's own table, and scaled so that most lie between -2 and 2.
@@ -51,8 +51,7 @@ from patchwork_env.nmbr9.tables import HEIGHTS
 LEVELS = 5
 """The number of levels that are described one by one."""
 LIKELY = 6
-"""The number of placements on each level, those with the most contact, of which is counted what they lead
-to."""
+"""The number of placements on each level, those with the most contact, whose effects are counted."""
 _OF_LEVEL = 3 + NUM_DIGITS
 _OF_TABLE = 5
 POSITION_FEATURES = LEVELS * _OF_LEVEL + NUM_DIGITS + _OF_TABLE
@@ -70,22 +69,14 @@ Indices = npt.NDArray[np.int64]
 
 
 class Features(NamedTuple):
-    """The features of ``n`` positions with ``total`` legal actions.
+    """The features of ``n`` positions with ``total`` legal actions."""
 
-    Attributes:
-        positions: float32 ``(n, POSITION_FEATURES)``.
-        placements: float32 ``(total, PLACEMENT_FEATURES)``; zeros for choices of a digit.
-    """
-
-    positions: Tensor
-    placements: Tensor
+    positions: Tensor  # float32 (n, POSITION_FEATURES)
+    placements: Tensor  # float32 (total, PLACEMENT_FEATURES); zeros for choices of a digit
 
 
 def features_of(observations: Tensor, rows: Tensor, actions: Tensor) -> Features:
-    """The features of positions and their legal actions; see :class:`~patchwork_env.agents.networks.Inputs`.
-
-    Arrays that are no observations have features without a meaning.
-    """
+    """The features of positions and their legal actions, as in :class:`.networks.Inputs`."""
     placements = np.zeros((actions.shape[0], PLACEMENT_FEATURES), np.float32)
     seen = _array(observations), _array(rows), _array(actions)
     _write_placements(*seen, empty_states(1), new_buffer(), placements)
@@ -171,7 +162,8 @@ def _write_placements(
     while begin < len(actions):
         end = end_of_row(rows, begin)
         read_observation(observations[rows[begin]], states, 0)
-        digit, placed = _tile(states), num_placed(states, 0, 0)
+        placed = num_placed(states, 0, 0)
+        digit = digit_to_place(states, 0) if placed < states[0]["num_cards"] else NO_DIGIT
         if digit != NO_DIGIT:
             number = _begin(states, digit, best, buffer[0])
             histogram[: number + 1] = 0
@@ -182,21 +174,15 @@ def _write_placements(
                 histogram[level, 0] = least_contact(histogram[level], LIKELY)
             for k in range(begin, end):
                 if out[k, _IS_LEGAL]:
-                    tile, edges = tile_of(actions[k], digit, int(2 * out[k, _LEVEL])), _edges_of(out[k])
-                    if edges >= histogram[tile.level, 0]:
+                    tile = tile_of(actions[k], digit, int(2 * out[k, _LEVEL]))
+                    if int(5 * out[k, _CONTACT] + 0.5) >= histogram[tile.level, 0]:
                         _write_later(tile, placed, number, best, buffer[0], out[k])
         begin = end
 
 
-@kernel(inline=True)
-def _tile(states: States) -> int:
-    """The digit of the tile to be placed, or ``NO_DIGIT``."""
-    return NO_DIGIT if num_placed(states, 0, 0) == states[0]["num_cards"] else digit_to_place(states, 0)
-
-
 @kernel
 def _begin(states: States, digit: int, best: Indices, buffer: Record) -> int:
-    """Reads a table before placements, and the best level of each digit; returns the number of levels."""
+    """Reads a table, and the best level of each digit; returns the number of levels."""
     number, _ = read_table(states, 0, 0, buffer)
     buffer["remaining"][digit] -= 1
     for level in range(number + 2):
@@ -212,7 +198,7 @@ def _begin(states: States, digit: int, best: Indices, buffer: Record) -> int:
 def _write_now(
     action: int, digit: int, number: int, levels: Levels, histogram: npt.NDArray[np.int64], out: Floats
 ) -> None:
-    """Writes what a placement is, and counts it by level and contact; nothing if it is not legal."""
+    """Writes the level, points and contact of a placement, and counts it, if it is legal."""
     piece, _, row, column = tile_of(action, digit, 0)
     level = level_at(levels, number, piece, row, column)
     if not 0 <= level < MAX_LEVELS:
@@ -227,15 +213,9 @@ def _write_now(
     out[_CONTACT] = edges / 5
 
 
-@kernel(inline=True)
-def _edges_of(out: Floats) -> int:
-    """The contact that :func:`_write_now` wrote."""
-    return int(5 * out[_CONTACT] + 0.5)
-
-
 @kernel
 def _write_later(tile: Tile, placed: int, number: int, best: Indices, buffer: Record, out: Floats) -> None:
-    """Writes what a placement leads to."""
+    """Writes the effects of a placement."""
     level, end = tile.level, tile.row + HEIGHTS[tile.piece] + 2
     two, three, four = _count_dents(buffer["levels"][level], tile.row - 2, end)
     spread = _spread(level, placed, buffer)
@@ -252,7 +232,7 @@ def _write_later(tile: Tile, placed: int, number: int, best: Indices, buffer: Re
 
 @kernel
 def _write_fits(level: int, number: int, best: Indices, buffer: Record, out: Floats) -> None:
-    """Writes what a placement changes for the tiles left; the buffer is that of the table with it."""
+    """Writes the changes for the tiles left; the buffer is that of the table with a placement."""
     fits, before, remaining = buffer["fits"], buffer["base_fits"], buffer["remaining"]
     for digit in range(NUM_DIGITS):
         left = remaining[digit]
@@ -273,14 +253,14 @@ def _write_fits(level: int, number: int, best: Indices, buffer: Record, out: Flo
 
 @kernel
 def _spread(level: int, placed: int, buffer: Record) -> int:
-    """The number of rows and of columns, together, over which the tiles of a level spread."""
+    """The number of rows plus that of columns over which the tiles of a level spread."""
     top, left, bottom, right, _ = box_of(level, placed, buffer)
     return max(bottom - top, 0) + max(right - left, 0)
 
 
 @kernel
 def _count_dents(level: npt.NDArray[np.uint64], first: int, end: int) -> tuple[int, int, int]:
-    """The numbers of empty cells with at least two, at least three and four covered neighbors, in rows."""
+    """The numbers of empty cells with two, three or four covered neighbors at least, in some rows."""
     two, three, four = 0, 0, 0
     for row in range(max(first, 1), min(end, len(level) - 1)):
         upper, lower = level[row - 1], level[row + 1]

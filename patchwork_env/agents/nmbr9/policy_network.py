@@ -1,19 +1,15 @@
 """A policy and value network for NMBR 9, which scores the legal placements alone.
 
-Legal actions are 240 of 16,394 on average in random play, and only they enter the softmax.
+Legal actions are 240 of 16,394 on average in random play, and only they enter the softmax. In free order the
+digits to choose from are scored by the trunk alone.
 
-With ``features``, the network reads figures of positions and of what every placement leads to
-(:mod:`.policy_features`). Placements are scored by a product of theirs with weights that the trunk gives, and
-by a small layer that reads them together with the trunk.
+With ``features`` (:mod:`.policy_features`), placements are scored by a product of theirs with weights that
+come from the trunk, and by a small layer that reads them together with the trunk.
 
-With ``channels``, a placement is scored by the window around it as well, as it would be afterwards: which
-cells lie lower than the tile, as high as its foundation, or higher, and which are those of the tile itself;
-by the tile; by its level; and by the trunk. All windows are read by the same two layers, so what is learned
-in one place helps in all others.
-
-In free order the digits to choose from are scored by the trunk alone.
-
-As in :mod:`patchwork_env.agents.patchwork.policy_network`, entries are picked with ``index_select``.
+With ``channels``, a placement is scored by the window around it as well, as it would be afterwards: the cells
+that lie lower than the tile, as high as its foundation, or higher, and those of the tile itself; by the tile;
+by its level; and by the trunk. All windows are read by the same two layers, so what is learned in one place
+helps in all others.
 """
 
 from __future__ import annotations
@@ -108,7 +104,7 @@ class Nmbr9Network(PolicyNetwork):
             nn.init.normal_(self.tiles.weight, std=0.1)
 
     def forward(self, inputs: Inputs, outcomes: Tensor | None = None) -> Output:
-        """Evaluates a batch; a state without legal actions is no error. There are never any outcomes."""
+        """See :meth:`PolicyNetwork.forward`; there are never any outcomes."""
         observations, rows, actions = inputs
         features = features_of(*inputs) if self.config.features else None
         trunk = self.trunk(_trunk_input(observations, None if features is None else features.positions))
@@ -130,7 +126,7 @@ class Nmbr9Network(PolicyNetwork):
         return Output(*policy, self.value(trunk).squeeze(1), nothing)
 
     def values(self, observations: Tensor) -> Tensor:
-        """The values ``(n,)`` alone, without the work on the policy."""
+        """See :meth:`PolicyNetwork.values`."""
         positions = position_features(observations) if self.config.features else None
         values: Tensor = self.value(self.trunk(_trunk_input(observations, positions)))
         return values.squeeze(1)
@@ -203,11 +199,6 @@ def _offsets() -> Tensor:
 
 
 def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> PolicyAgent:
-    """The agent that plays the policy of a checkpoint folder; for the options see :class:`PolicyAgent`.
-
-    Raises:
-        FileNotFoundError: There is no checkpoint.
-        ValueError: It is damaged, of another game, version or kind of policy.
-    """
+    """The agent that plays the policy of a checkpoint folder."""
     network, _ = read_network(Path(path), Nmbr9Network)
     return PolicyAgent(network, Path(path).name, sample=sample, seed=seed)

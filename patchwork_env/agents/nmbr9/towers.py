@@ -6,13 +6,12 @@ exhaustive search finds the new levels: all sets of tiles that cover the cells o
 cells to spare. No tile may rest on a single one, and the tiles of a level must be connected.
 
 With every new level, all tiles above gain their digit in points. Towers are compared with others of the same
-number of tiles, by their points plus an estimate of the points that the tiles left will add. For the
-estimate, tiles fill levels like a liquid, the highest digits first; each level needs a few cells more than
-the one above. A ragged outline costs points, as it is harder to cover. See :class:`Rating`.
+number of tiles, by their points plus an estimate of those that the tiles left will add: as a liquid, these
+fill levels, the highest digits first, and each level needs a few cells more than the one above. A ragged
+outline costs points, as it is harder to cover. A tower need not use all tiles.
 
-A tower need not use all tiles. Levels lie on grids of 16x16 cells, four 64-bit words each: cell
-``16 * row + column`` is bit ``cell % 64`` of word ``cell // 64``. The upper levels of good stacks fit in, as
-each is made of few tiles.
+Levels lie on grids of 16x16 cells, four 64-bit words each: cell ``16 * row + column`` is bit ``cell % 64`` of
+word ``cell // 64``. The upper levels of good stacks fit in, as each is made of few tiles.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ NUM_CELLS = SIDE * SIDE
 NUM_WORDS = NUM_CELLS // 64
 
 Grid = npt.NDArray[np.uint64]
-"""The cells of a set as bits, shape ``(NUM_WORDS,)``."""
+"""A set of cells as bits, ``(NUM_WORDS,)``."""
 
 _U = np.uint64
 _U1 = _U(1)
@@ -61,8 +60,7 @@ def _places() -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.bool_]]:
 
 
 PLACES, FITS = _places()
-"""``PLACES[piece, anchor]`` is the grid of the cells that a piece covers if its bounding box begins in the
-cell ``anchor``; ``FITS[piece, anchor]`` says whether all of them lie on the grid."""
+"""By piece and anchor, the first cell of its bounding box: the cells that it covers, and whether it fits."""
 MOST_TILES = 8
 """The most tiles of a level."""
 LARGEST, SMALLEST = int(SIZES.max()), int(SIZES.min())
@@ -82,35 +80,25 @@ NODE = np.dtype(
 )
 """A tower: its lowest level, and where to find the levels above."""
 
-Tile = tuple[int, int]
-"""A piece and its anchor, the cell of a grid where its bounding box begins."""
-Levels = tuple[tuple[Tile, ...], ...]
-"""The tiles of each level, the lowest first."""
+Levels = tuple[tuple[tuple[int, int], ...], ...]
+"""The tiles of each level, pieces and anchors, the lowest level first."""
 
 _MOST_PLACES = NUM_PIECES * LARGEST
 _FIRST_ANCHOR = SIDE * (SIDE // 2 - 2) + SIDE // 2 - 2
 
 
 class Rating(NamedTuple):
-    """The rating by which towers are compared.
+    """The weights by which towers are compared, and the most cells to spare."""
 
-    Attributes:
-        growth: The number of cells that the estimate adds from each level to the one below.
-        factor: The factor by which the estimate multiplies the cells of a level before it adds ``growth``.
-        roughness: The points that each unit edge of the outline of the lowest level costs.
-        noise: The most points that are added at random, depending on the tower and the seed of the search.
-        waste: The most cells by which a level may be larger than the one above, or as many as two tiles need.
-    """
-
-    growth: float = 2.0
-    factor: float = 1.0
-    roughness: float = 0.5
-    noise: float = 5.0
-    waste: int = 8
+    growth: float = 2.0  # cells that the estimate adds from each level to the one below
+    factor: float = 1.0  # by which it multiplies the cells of a level before
+    roughness: float = 0.5  # points for each unit edge of the outline of the lowest level
+    noise: float = 5.0  # the most points at random, depending on the tower and the seed of the search
+    waste: int = 8  # cells by which a level may be larger than the one above, or as many as two tiles need
 
 
 class Search(NamedTuple):
-    """The towers found so far, by their number of tiles."""
+    """The towers so far, by their number of tiles."""
 
     rating: Rating
     seed: np.uint64
@@ -120,7 +108,7 @@ class Search(NamedTuple):
 
 
 class _Covers(NamedTuple):
-    """The cells to be covered, and the places that cover each of them; see :func:`_list_places`."""
+    """The cells to be covered, and the places that cover each of them."""
 
     cells: npt.NDArray[np.int64]  # those with the fewest places first
     starts: npt.NDArray[np.int64]  # by cell, where its places begin and end in the lists below
@@ -131,26 +119,16 @@ class _Covers(NamedTuple):
 
 
 def start(supply: npt.NDArray[np.int64], num_tiles: int, width: int, rating: Rating, seed: int) -> Search:
-    """A search that has found the highest levels.
-
-    Args:
-        supply: The number of tiles of each digit, int64 ``(10,)``.
-        num_tiles: The most tiles of a tower, no more than there are.
-        width: The number of towers that are kept for each number of tiles.
-        rating: The rating by which towers are compared.
-        seed: The seed of the noise.
-    """
+    """A search that has found the highest levels, with a ``supply`` of tiles of each digit, ``(10,)``."""
     search = new_search(num_tiles, width, rating, seed)
     _offer_tops(search, supply)
     return search
 
 
 def new_search(num_tiles: int, width: int, rating: Rating, seed: int) -> Search:
-    """A search that has found nothing yet; see :func:`start`."""
-    growth, factor, roughness, noise = map(float, rating[:-1])
-    checked = Rating(growth, factor, roughness, noise, int(rating.waste))
+    """A search that has found nothing yet, for ``width`` towers of each number of tiles."""
     nodes, draft = np.zeros((num_tiles + 1, width), NODE), np.zeros(1, NODE)
-    return Search(checked, np.uint64(seed), new_pools(num_tiles + 1, width), nodes, draft)
+    return Search(rating, np.uint64(seed), new_pools(num_tiles + 1, width), nodes, draft)
 
 
 def levels_of(search: Search, tiles: int, slot: int) -> Levels:
@@ -180,7 +158,7 @@ def _key(search: Search, node: np.void) -> np.uint64:
 
 @kernel
 def _potential(node: np.void, rating: Rating) -> float:
-    """The estimate of the points that the tiles left will add; see :class:`Rating`.
+    """The estimate of the points that the tiles left will add.
 
     Every full level lifts all tiles above it; the last one counts half of the share that is filled.
     """
@@ -283,10 +261,9 @@ def expand(search: Search, tiles: int, first: int, end: int) -> None:
 
 @kernel(allocates=True)
 def _list_places(node: np.void, waste: int, covers: _Covers) -> bool:
-    """Lists, for each cell of a level, the places below it that cover the cell; False if a cell has none.
+    """Lists, for each cell of a level, the places below that cover it; returns whether every cell has one.
 
-    The places are those of tiles left that carry no tile alone; at most ``waste`` of their cells carry
-    nothing.
+    The places are those of tiles left that carry no tile alone; ``waste`` cells at most carry nothing.
     """
     above = np.empty((node["number"], NUM_WORDS), np.uint64)
     for t in range(node["number"]):
@@ -333,7 +310,7 @@ def _list_places_of(
 
 @kernel(allocates=True)
 def _sort_cells(covers: _Covers) -> None:
-    """Sorts the cells by the number of their places, ascending."""
+    """Sorts the cells by the number of their places."""
     cells, numbers = covers.cells, covers.ends - covers.starts
     for i in range(1, len(cells)):
         cell, k = cells[i], i
@@ -354,7 +331,10 @@ def _search_covers(search: Search, tiles: int, parent: int, waste: int, covers: 
     unions = np.zeros((MOST_TILES + 1, NUM_WORDS), np.uint64)
     spare, uncovered = np.empty(MOST_TILES + 1, np.int64), np.empty(MOST_TILES + 1, np.int64)
     here, end = np.empty(MOST_TILES + 1, np.int64), np.empty(MOST_TILES + 1, np.int64)
-    _begin_draft(search, tiles, parent)
+    above = search.nodes[tiles, parent]
+    node["left"][:] = above["left"]
+    node["digits"], node["score"] = above["digits"], above["score"] + above["digits"]
+    node["parent_tiles"], node["parent"] = tiles, parent
     depth, spare[0], uncovered[0] = 0, waste, len(covers.cells)
     here[0], end[0] = starts[covers.cells[0]], ends[covers.cells[0]]
     while depth >= 0:
@@ -379,8 +359,10 @@ def _search_covers(search: Search, tiles: int, parent: int, waste: int, covers: 
         write_union(unions[depth], covers.grids[n], unions[depth + 1])
         depth += 1
         if uncovered[depth] > 0:
-            cell = _first_uncovered(covers.cells, unions[depth])
-            here[depth], end[depth] = starts[cell], ends[cell]
+            k = 0
+            while has(unions[depth], covers.cells[k]):
+                k += 1
+            here[depth], end[depth] = starts[covers.cells[k]], ends[covers.cells[k]]
             continue
         node["number"] = depth
         if _is_connected(node):
@@ -390,30 +372,12 @@ def _search_covers(search: Search, tiles: int, parent: int, waste: int, covers: 
         _take_back(node, depth)
 
 
-@kernel(allocates=True)
-def _begin_draft(search: Search, tiles: int, parent: int) -> None:
-    """Makes the draft a tower whose lowest level is still empty."""
-    node, above = search.draft[0], search.nodes[tiles, parent]
-    node["left"][:] = above["left"]
-    node["digits"] = above["digits"]
-    node["score"] = above["score"] + above["digits"]
-    node["parent_tiles"], node["parent"] = tiles, parent
-
-
 @kernel
 def _take_back(node: np.void, t: int) -> None:
     """Returns tile ``t`` of the lowest level to the tiles that are left."""
     digit = node["piece"][t] // NUM_TURNS
     node["left"][digit] += 1
     node["digits"] -= digit
-
-
-@kernel
-def _first_uncovered(cells: npt.NDArray[np.int64], union: Grid) -> int:
-    for cell in cells:
-        if not has(union, cell):
-            return int(cell)
-    return -1
 
 
 @kernel(allocates=True)
@@ -439,7 +403,7 @@ def _is_connected(node: np.void) -> bool:
 @kernel(inline=True)
 def count(grid: Grid) -> int:
     """The number of cells of a grid."""
-    return popcount(grid[0]) + popcount(grid[1]) + popcount(grid[2]) + popcount(grid[3])
+    return common(grid, grid)
 
 
 @kernel(inline=True)

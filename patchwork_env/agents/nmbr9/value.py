@@ -63,7 +63,6 @@ MAX_WINDOWS = MAX_CARDS * features.AREA
 """The most windows of a table that are not empty."""
 
 WEIGHTS = record_type({name: (np.float32, shape) for name, shape in SHAPES.items()})
-"""All that is learned, as one record."""
 Weights = npt.NDArray[np.void]
 """Array of one :data:`WEIGHTS` record."""
 
@@ -85,9 +84,8 @@ BUFFER = record_type(
         "hidden_2": (np.float32, (HIDDEN_2,)),
     }
 )
-"""The numbers that one thread needs to evaluate tables, as one record."""
 Buffer = npt.NDArray[np.void]
-"""Array of one :data:`BUFFER` record."""
+"""Array of one :data:`BUFFER` record, the memory in which one thread evaluates tables."""
 
 
 def empty_weights() -> Weights:
@@ -114,12 +112,7 @@ def new_weights(seed: int) -> Weights:
 
 
 def read_value(folder: Path) -> tuple[Weights, dict[str, Any]]:
-    """Reads a value and what was remembered of its making.
-
-    Raises:
-        FileNotFoundError: There is no checkpoint.
-        ValueError: It is damaged, of another game, version or kind of policy, of other shapes, or not finite.
-    """
+    """Reads a value and the facts on its making."""
     return read_weights(folder, NMBR9, WEIGHTS)
 
 
@@ -131,10 +124,7 @@ _add_hidden_2 = product_adder(HIDDEN_2)
 
 @kernel
 def evaluate(states: States, i: int, player: int, weights: Weights, buffer: Buffer) -> float:
-    """The points that a player may expect of the tiles to come.
-
-    The next tile counts as unknown even if its card is turned.
-    """
+    """The points that a player may expect of the tiles to come, the next one of which counts as unknown."""
     left = int(states[i]["num_rounds"]) - num_placed(states, i, player)
     if left == 0:
         return 0.0
@@ -146,7 +136,7 @@ def evaluate(states: States, i: int, player: int, weights: Weights, buffer: Buff
 
 @kernel
 def read_table(states: States, i: int, player: int, buffer: Record) -> tuple[int, int]:
-    """Reads all that a value depends on; returns the number of levels and that of the windows in ``rows``."""
+    """Reads a table; returns the number of its levels and that of the windows in ``rows``."""
     placed = num_placed(states, i, player)
     count_remaining(states, i, placed, buffer)
     number = paint(states, i, player, buffer["levels"])
