@@ -90,5 +90,5 @@ def check_learned(
     """Raises DivergenceError, with losses and batch, if the loss, its gradient or a weight is not finite."""
     weights = sum(float(parameter.detach().sum()) for parameter in network.parameters())
     if not math.isfinite(losses["losses/loss"] + losses.get("losses/gradient_norm", 0) + weights):
-        told = f"training diverged: the sum of the weights is {weights:.4g} ({listed(losses)})"
-        raise DivergenceError(told, losses, batch)
+        message = f"training diverged: the sum of the weights is {weights:.4g} ({listed(losses)})"
+        raise DivergenceError(message, losses, batch)

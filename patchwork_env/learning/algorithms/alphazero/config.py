@@ -77,7 +77,6 @@ class AlphaZeroConfig(ClusterRun, RewardedRun):
     network: Network = Network()
 
     def least_memory(self) -> MemoryEstimate:
-        """See :meth:`RunConfig.least_memory`."""
         settings = self.alphazero
         turns = settings.num_envs * settings.rollout_steps
         window = min(settings.window, self.total_steps // turns + 1)

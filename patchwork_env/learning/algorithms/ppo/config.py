@@ -143,7 +143,6 @@ class PpoConfig(PpoRun):
         return self
 
     def least_memory(self) -> MemoryEstimate:
-        """See :meth:`RunConfig.least_memory`."""
         decisions = self.ppo.num_envs * self.ppo.rollout_steps
         snapshots = self.effective_league.num_snapshots(self.total_steps // decisions)
         weights = self.network.num_weights

@@ -35,35 +35,24 @@ class LeagueResults(NamedTuple):
 
 @dataclass
 class Rollout:
-    """``T`` turns of ``N`` games.
+    """``T`` turns of ``N`` games."""
 
-    Attributes:
-        states: ``(T, N)`` state records before each turn.
-        actions: int64 ``(T, N)``, what was played.
-        log_probabilities: float32 ``(T, N)``, the log-probabilities of the actions when they were chosen.
-        outcomes: float32 ``(T, N, *outcomes_shape)``, what the learner found behind the kinds of moves; 0
-            where it had no choice.
-        decisions: What advantages depend on.
-        league: The results against past selves.
-        statistics: The figures of a ``GameStats``, and the learner's win rate against past selves.
-    """
-
-    states: States
-    actions: npt.NDArray[np.int64]
-    log_probabilities: npt.NDArray[np.float32]
-    outcomes: npt.NDArray[np.float32]
+    states: States  # (T, N), before each turn
+    actions: npt.NDArray[np.int64]  # (T, N)
+    log_probabilities: npt.NDArray[np.float32]  # (T, N), of the actions when they were chosen
+    outcomes: npt.NDArray[np.float32]  # (T, N, *outcomes_shape), behind kinds of moves; 0 without a choice
     decisions: Decisions
     league: LeagueResults
-    statistics: dict[str, float]
+    statistics: dict[str, float]  # with the win rate against past selves, if such games ended
 
 
 class Choice(NamedTuple):
     """What policies choose in ``n`` states: actions that are drawn, and what the network says of them."""
 
-    actions: npt.NDArray[np.int64]
-    log_probabilities: npt.NDArray[np.float32]
-    values: npt.NDArray[np.float32]
-    outcomes: npt.NDArray[np.float32]
+    actions: npt.NDArray[np.int64]  # (n,)
+    log_probabilities: npt.NDArray[np.float32]  # (n,), of the actions
+    values: npt.NDArray[np.float32]  # (n,), the returns that the players to move expect
+    outcomes: npt.NDArray[np.float32]  # (n, *outcomes_shape), behind kinds of moves; of the first policy
 
 
 def choose(

@@ -93,7 +93,6 @@ class ValueRun(ClusterRun):
         return section
 
     def least_memory(self) -> MemoryEstimate:
-        """See :meth:`RunConfig.least_memory`."""
         settings = self.learning
         window = min(settings.window, self.total_steps // settings.games + 1)
         keys = (f"{self.algorithm}.games", f"{self.algorithm}.window")

@@ -38,17 +38,17 @@ _ONE_THREAD = ThreadPool()
 class Positions(NamedTuple):
     """Positions to learn from, and what the value of the player to move is to be."""
 
-    states: States
-    targets: Floats
+    states: States  # (n,)
+    targets: Floats  # (n,) or (n, outputs)
 
 
 class Played(NamedTuple):
     """Games that were played to their ends; finals and lengths leave out those of scripted players."""
 
     examples: Positions
-    finals: States
-    lengths: npt.NDArray[np.int64]
-    turns: int
+    finals: States  # (k,)
+    lengths: npt.NDArray[np.int64]  # (k,), numbers of turns
+    turns: int  # of all games
 
 
 class ValueGame(ABC):

@@ -83,12 +83,12 @@ class Nmbr9Value(ValueGame):
 class Games(NamedTuple):
     """Games that are played by one thread, turn by turn."""
 
-    streams: Streams
-    states: States
-    positions: States
-    gains: Floats
-    targets: Floats
-    explored: npt.NDArray[np.bool_]
+    streams: Streams  # (n,)
+    states: States  # (n,), as the games stand
+    positions: States  # (n, rounds), before each tile
+    gains: Floats  # (n, rounds), the points that each tile brought
+    targets: Floats  # (n, rounds), at first the value of the best action, later the target
+    explored: npt.NDArray[np.bool_]  # (n, rounds), whether another action than the best was played
 
 
 @kernel

@@ -113,14 +113,14 @@ class PatchworkValue(ValueGame):
 class Games(NamedTuple):
     """Games that are played by one thread, turn by turn; entries after the end of a game have no meaning."""
 
-    streams: Streams
-    states: States
-    positions: States
-    targets: Floats
-    explored: npt.NDArray[np.bool_]
-    lengths: npt.NDArray[np.int64]
-    openings: npt.NDArray[np.int64]
-    scripted: npt.NDArray[np.int64]
+    streams: Streams  # (n,)
+    states: States  # (n,), as the games stand
+    positions: States  # (n, MAX_TURNS), before each turn
+    targets: Floats  # (n, MAX_TURNS, OUTPUTS), at first the value of the best action, later the target
+    explored: npt.NDArray[np.bool_]  # (n, MAX_TURNS), whether another action than the best was played
+    lengths: npt.NDArray[np.int64]  # (n,), the numbers of turns
+    openings: npt.NDArray[np.int64]  # (n,), how many turns of the opening scripted players play
+    scripted: npt.NDArray[np.int64]  # (n,), the player who is scripted to the end, or NOBODY
 
 
 @kernel
