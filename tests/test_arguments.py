@@ -46,7 +46,7 @@ def test_agents_refuse_what_is_no_game(rules: Rules) -> None:
         state = rules.game(seed=1).state
         for states in (None, [], state[0], state.reshape(1, 1), np.zeros(3), "patchwork " * 1000):
             refused(agent.act_batch, states)
-        for name in (None, 10**5000, bytearray(b"x"), np.zeros(2), "x" * 5000):
+        for name in (None, 7, "x" * 5000):
             refused(agent.check_game, name)
         refused(agent.reseed, -1)
     refused(agents.CallableAgent, 5)

@@ -6,6 +6,7 @@ pointers. With ``NUMBA_DISABLE_JIT=1`` those that kernels of one thread call are
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -115,6 +116,16 @@ def _counter_operation(counters: Any, at: Any, number: Any, operation: str) -> A
         return builder.atomic_rmw(operation, place, args[2], "seq_cst")
 
     return types.int64(counters, types.intp, types.int64), codegen
+
+
+if config.DISABLE_JIT:  # where one thread does everything
+
+    def _add_in_python(counters: Counters, at: int, number: int) -> int:
+        before = int(counters[at])
+        counters[at] += number
+        return before
+
+    add_to_counter, set_counter, read_counter = _add_in_python, operator.setitem, operator.getitem
 
 
 # --- sums of rows -------------------------------------------------------------------------------------------
