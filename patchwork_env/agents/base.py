@@ -129,8 +129,9 @@ class Agent(ABC):
 
     def check_game(self, game: str) -> None:
         """Raises ValueError if the agent does not play the game of a name, such as ``"patchwork"``."""
-        if game not in self.games:
-            raise ValueError(f"agent {self.name!r} plays {' and '.join(self.games)}, not {str(game)[:60]}")
+        if not isinstance(game, str) or game not in self.games:
+            given = game[:60] if isinstance(game, str) else short_repr(game)
+            raise ValueError(f"agent {self.name!r} plays {' and '.join(self.games)}, not {given}")
 
     def check_states(self, states: States) -> str:
         """The name of the game that records are of.

@@ -12,7 +12,7 @@ from numpy.random import Generator
 from patchwork_env import games
 from patchwork_env.agents.program import ProgramAgent
 from patchwork_env.errors import OpponentError
-from patchwork_env.protocol.client import _FailedError, _Inbox
+from patchwork_env.protocol.client import _Inbox
 from patchwork_env.protocol.command import serve
 from patchwork_env.protocol.engine import Engine
 from patchwork_env.protocol.queries import NEEDED
@@ -113,24 +113,21 @@ def programs(random: Generator) -> int:
             answer = mutate_tree(pick(random, answers), random)
             line = json.dumps(answer).encode()
             inbox.receive(mutate_bytes(line, random) if random.random() < 0.2 else line)
-        action = refused_or(_action, agent, game, inbox, errors=(OpponentError, TimeoutError))
+        action = refused_or(_action, agent, game, inbox, errors=(OpponentError,))
         assert action is None or action in legal
     return BATCH
 
 
 def _action(agent: ProgramAgent, game: Any, inbox: _Inbox) -> int:
     """The action of the last answer, as the client and the agent read it."""
-    last: dict[str, Any] = {}
-    try:
-        while (answer := inbox.next("1", 0)) is not None:
-            if "error" in answer:
-                raise OpponentError("the answer is an error")
-            last = answer
-    except _FailedError as failure:
-        raise OpponentError(str(failure) or "the program ended") from None
-    except TimeoutError:
-        raise OpponentError("no answer") from None
-    return agent._read(game, last)
+    waiting = inbox.asked["1"].answers
+    while not waiting.empty():
+        answer = waiting.get()
+        if answer is None or "error" in answer:
+            raise OpponentError(inbox.failure or "the program ended, or answered with an error")
+        if answer.get("done", True):
+            return agent._read(game, answer)
+    raise OpponentError("no answer")
 
 
 ATTACKS = {"engine_queries": queries, "engine_programs": programs}

@@ -43,7 +43,8 @@ def results(random: Generator) -> int:
     """Reads changed files, and compares what they hold if they are read."""
     from patchwork_env.learning.commands.compare import write_comparison
     from patchwork_env.learning.evaluation.tables import FORMATS
-    from patchwork_env.learning.reports.comparison import compare, tables
+    from patchwork_env.learning.reports import comparison_tables
+    from patchwork_env.learning.reports.comparison import compare
     from patchwork_env.learning.reports.run_results import read_result, write_result
 
     with tempfile.TemporaryDirectory() as name:
@@ -62,7 +63,7 @@ def results(random: Generator) -> int:
                 _require_short(error)
                 continue
             for form in FORMATS:
-                assert "ppo" in tables.as_text(comparison, form)
+                assert "ppo" in comparison_tables.as_text(comparison, form)
             assert read_result(write_result(read[0], folder / "again")).evaluations == read[0].evaluations
             if random.integers(_FIGURES_OF) == 0:
                 write_comparison(comparison, folder / "out")
