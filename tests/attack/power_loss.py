@@ -40,12 +40,11 @@ def _resume(folder: Path, recording: Recording, moment: int, expected: dict[str,
     if not config.exists():
         assert not recording.allowed(_RUN / "config.yaml", moment), "the run is lost"
         return
-    from patchwork_env.learning.runs import training
+    from patchwork_env.learning.runs.run import resumed_run
 
-    with quiet(), contextlib.ExitStack() as stack:
-        run = training.resumed_run(folder / _RUN, stack)
+    with quiet(), resumed_run(folder / _RUN) as run:
         recording.check(folder, moment)
-        assert training.train(run) == 0
+        assert run.train() == 0
     require_same(result_of(folder / _RUN), expected)
 
 
@@ -65,15 +64,15 @@ def lose_tournament(random: Generator) -> int:
 def _trained() -> tuple[Recording, dict[str, Any]]:
     """What a run writes that is stopped, is resumed to its end and resumed once more, and what it leaves."""
     from patchwork_env.learning.config import load_config
-    from patchwork_env.learning.runs import training
+    from patchwork_env.learning.runs.run import new_run
 
     with tempfile.TemporaryDirectory() as name:
         config, run = Path(name, "small.yaml"), Path(name, "disk", _RUN)
         config.write_text(configurations()["ppo"].replace("checkpoint_every: 1", "checkpoint_every: 2"))
         Path(name, "disk").mkdir()
         with recorded(Path(name, "disk")) as recording, _promises(Path(name, "disk"), recording):
-            with quiet(), contextlib.ExitStack() as stack:
-                training.train(training.new_run(load_config(config), run, stack), _begin)
+            with quiet(), new_run(load_config(config), run) as begun:
+                begun.train(_begin)
             for _ in range(2):
                 train("--resume", str(run), "--set", "evaluation.games=2")
         return recording, result_of(run)

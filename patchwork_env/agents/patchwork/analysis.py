@@ -253,7 +253,7 @@ def lines_of_value(game: Game, settings: Settings) -> list[Line]:
     expansion = new_expansion()
     count = expand(game.state, 0, settings.weights, expansion)
     order = sorted(range(count), key=lambda k: -action_utility(settings.payoffs, expansion, k))
-    margins = expansion.owns - expansion.others
+    margins = expansion.owns[:count] - expansion.others[:count]
     parts = (values[order].tolist() for values in (expansion.actions, margins, expansion.wins))
     return [_line_of_value(game, *figures) for figures in zip(*parts, strict=True)]
 

@@ -48,5 +48,5 @@ def test_without_ray_a_run_says_how_to_install_it(tmp_path, monkeypatch, capsys)
     assert main(list(map(str, arguments))) == 2
     said = capsys.readouterr().err
     assert "rllib_ppo needs ray" in said
-    assert "pip install 'ray[rllib,tune]'" in said
+    assert "pip install 'ray[rllib]'" in said
     assert not (tmp_path / "run").exists()

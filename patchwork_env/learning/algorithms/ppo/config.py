@@ -49,15 +49,13 @@ class PpoLearning(Section):
     """Weight of the squared error of the value in the loss; ``vf_coef`` of sb3-contrib, ``vf_loss_coeff`` of
     RLlib."""
     clip_range: Rate = 0.2
-    """By how much the probability ratio may leave 1 before the objective is clipped; ``clip_param`` of RLlib.
-    """
+    """By how much the probability ratio may leave 1 before it is clipped; ``clip_param`` of RLlib."""
     gamma: Fraction = 1.0
     """Discount of rewards from one decision to the next decision of the same player."""
     gae_lambda: Fraction = 0.95
     """Decay of generalized advantage estimation: 1 takes the returns themselves, 0 trusts the next value."""
     max_gradient_norm: Rate = 0.5
-    """Norm to which longer gradients are shortened; ``max_grad_norm`` of sb3-contrib, ``grad_clip`` of RLlib.
-    """
+    """Norm to which gradients are shortened; ``max_grad_norm`` of sb3-contrib, ``grad_clip`` of RLlib."""
     points: NonNegative = 0.0
     """Reward for each point in NMBR 9, at the moment when it is scored; 0 in Patchwork."""
 
