@@ -235,7 +235,8 @@ class Run:
         minutes = self.config.checkpoint_minutes
         is_late = minutes is not None and time.monotonic() - self._saved >= 60 * minutes
         if is_late or self.trainer.iteration % self.config.checkpoint_every == 0:
-            self._save()
+            with signals_wait():
+                self._save()
 
     def evaluate_if_due(self) -> None:
         """Evaluates the policy if ``evaluation.every`` or ``evaluation.every_steps`` makes that due."""
@@ -256,9 +257,10 @@ class Run:
 
     def finish(self) -> None:
         """Writes the last checkpoint and the final policy, evaluates it, and chooses the best one."""
-        self._save()
         trainer, minutes = self.trainer, self.trainer.seconds / 60
-        final = write_policy(self.folder / FINAL, trainer.write_final)
+        with signals_wait():
+            self._save()
+            final = write_policy(self.folder / FINAL, trainer.write_final)
         self._bar.close()
         rate = trainer.steps / trainer.seconds
         print(f"\n{trainer.steps:,} steps in {minutes:.1f} minutes, {rate:,.0f} steps per second")

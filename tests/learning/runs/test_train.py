@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -336,6 +337,23 @@ def test_signals_save_and_end_the_run(config, tmp_path, number, code, times):
     assert metrics_of(run)[-1]["steps"] == steps
     assert train.main(["--resume", str(run), "--set", f"total_steps={steps + 1}"]) == 0
     assert load_policy(run / "final")[1]["steps"] == steps + STEPS_PER_ITERATION
+
+
+@pytest.mark.slow
+def test_a_signal_waits_for_a_checkpoint_that_is_being_tidied_up(config, tmp_path, monkeypatch, capsys):
+    tidied = []
+
+    class Folder(tempfile.TemporaryDirectory):
+        def cleanup(self):
+            signal.raise_signal(SIGINT)
+            super().cleanup()
+            tidied.append(self.name)
+
+    with new_run(load_config(config), tmp_path / "run") as run:
+        monkeypatch.setattr(tempfile, "TemporaryDirectory", Folder)
+        assert run.train() == 130
+    assert len(tidied) == 1
+    assert "stopped by SIGINT" in capsys.readouterr().out
 
 
 def wait_for_iterations(run, process, number):
