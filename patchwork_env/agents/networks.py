@@ -35,8 +35,8 @@ class NetworkConfig:
     Attributes:
         width: The units of each hidden layer of the trunk, at most :data:`MOST_UNITS`.
         depth: The number of hidden layers of the trunk, 1 to :data:`MOST_LAYERS`.
-        channels: The channels of the convolutions over boards, at most :data:`MOST_UNITS`; 0 leaves the
-            convolutions out, which networks without features need.
+        channels: The channels of the convolutions over quilts in a network of Patchwork, at most
+            :data:`MOST_UNITS`; 0 leaves the convolutions out, which networks without features need.
         features: Whether the network reads the features of positions and actions; see that of each game.
         offers: Whether a network of Patchwork with features also reads the worth of the patches that are
             offered after every move.
@@ -105,9 +105,9 @@ class PolicyNetwork(nn.Module, ABC):
     def __init__(self, config: NetworkConfig | None = None) -> None:
         super().__init__()
         self.config = config or NetworkConfig()
-        for name in _NEED_FEATURES:
-            if getattr(self.config, name) and self.game != PATCHWORK:
-                raise ValueError(f"network.{name} is True; it is for Patchwork, not for {self.game}")
+        for name in ("channels", *_NEED_FEATURES):
+            if self.game != PATCHWORK and (value := getattr(self.config, name)):
+                raise ValueError(f"network.{name} is {value}; it is for Patchwork, not for {self.game}")
 
     @property
     def device(self) -> torch.device:

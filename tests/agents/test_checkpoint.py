@@ -267,10 +267,10 @@ def test_damaged_checkpoints(folder, damage, error, message):
     assert contents(folder) == before
 
 
-@pytest.mark.parametrize("name", NOTHING_MORE)
-def test_only_patchwork_has_offers_and_lookahead(name):
-    with pytest.raises(ValueError, match=rf"network\.{name} is True; it is for Patchwork"):
-        Nmbr9Network(NetworkConfig(12, 2, 0, **{name: True}))
+@pytest.mark.parametrize("part", [{"channels": 4}, {"offers": True}, {"lookahead": True}])
+def test_parts_of_networks_that_are_for_patchwork_alone(part):
+    with pytest.raises(ValueError, match=r"it is for Patchwork"):
+        Nmbr9Network(NetworkConfig(12, 2, **part))
 
 
 def test_missing_folder(tmp_path):

@@ -67,7 +67,7 @@ def change(source, target, weights=None, data=None, compression=zipfile.ZIP_STOR
     ("policy", "game", "kwargs", "kind"),
     [
         (PatchworkPolicy, "patchwork", {"network": SIZES}, PolicyAgent),
-        (PatchworkPolicy, "nmbr9", {"network": SIZES}, PolicyAgent),
+        (PatchworkPolicy, "nmbr9", {"network": {"width": 16, "depth": 1}}, PolicyAgent),
         ("MlpPolicy", "patchwork", {"net_arch": [24, 8], "activation_fn": torch.nn.ReLU}, MlpAgent),
         ("MlpPolicy", "patchwork", {}, MlpAgent),
     ],
@@ -142,7 +142,7 @@ def test_memory_that_a_few_bytes_ask_for(saved, tmp_path):
         (lambda tensors: tensors.pop("network.value.bias"), "network.value.bias' does not fit"),
         (lambda tensors: tensors["network.value.bias"].fill_(torch.nan), "numbers that are not finite"),
         (lambda tensors: tensors["_extra_state"].update(game="chess"), "no policy network for 'chess'"),
-        (lambda tensors: tensors["_extra_state"].update(game="nmbr9"), "does not hold the weights of"),
+        (lambda tensors: tensors["_extra_state"].update(game="nmbr9"), "is for Patchwork, not for nmbr9"),
         (lambda tensors: tensors["_extra_state"].update(network={}), "it must give width, depth, channels"),
         (
             lambda tensors: tensors["_extra_state"]["network"].update(width=10**9),

@@ -62,12 +62,12 @@ def _checkpoints() -> dict[str, tuple[str, str, bytes]]:
     from patchwork_env.agents.patchwork.value import new_weights
     from patchwork_env.agents.policy import write_policy
 
-    sizes = NetworkConfig(8, 1, 4)
+    sizes, of_nmbr9 = NetworkConfig(8, 1, 4), NetworkConfig(8, 1)
     writers: dict[str, tuple[str, Callable[[Path], None]]] = {
         "network": ("patchwork", lambda folder: write_policy(folder, PatchworkNetwork(sizes))),
         "mlp": ("patchwork", lambda folder: mlp.write_policy(folder, mlp.MlpNetwork(mlp.MlpConfig((6, 4))))),
         "value": ("patchwork", lambda folder: write_weights(folder, "patchwork", new_weights(1))),
-        "nmbr9_network": ("nmbr9", lambda folder: write_policy(folder, Nmbr9Network(sizes))),
+        "nmbr9_network": ("nmbr9", lambda folder: write_policy(folder, Nmbr9Network(of_nmbr9))),
         "nmbr9_value": ("nmbr9", lambda folder: write_weights(folder, "nmbr9", new_nmbr9_weights(1))),
     }
     made = {}

@@ -135,7 +135,7 @@ class Network(Section):
     depth: Fixed[Layers] = 2
     """Number of hidden layers."""
     channels: Fixed[Channels] = 0
-    """Number of channels of the convolutions over the boards; 0 leaves the convolutions out."""
+    """Number of channels of the convolutions over quilts, in Patchwork; 0 leaves the convolutions out."""
     features: Fixed[bool] = True
     """Whether the network reads figures that are counted for it: how boards lie, what actions lead to."""
     offers: Fixed[bool] = False
@@ -315,9 +315,9 @@ class RunConfig(Section):
             raise ValueError(f"game is {self.game!r}; {self.algorithm} learns {games}")
         if self.game != PATCHWORK and self.special_patches != "revised":
             raise ValueError(f"special_patches is {self.special_patches!r}; {self.game} has none")
-        network: Network | None = getattr(self, "network", None)
-        if self.game != PATCHWORK and network is not None and (network.offers or network.lookahead):
-            raise ValueError(f"network.offers and network.lookahead are for Patchwork, not for {self.game}")
+        network = getattr(self, "network", Network())
+        if self.game != PATCHWORK and (network.channels or network.offers or network.lookahead):
+            raise ValueError(f"network.channels, offers and lookahead are for Patchwork, not for {self.game}")
         return self
 
 

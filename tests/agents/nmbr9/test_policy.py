@@ -17,13 +17,11 @@ from patchwork_env.agents.policy import PolicyAgent, read_network, write_policy
 from patchwork_env.core.files import write_folder
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.nmbr9 import Game
-from patchwork_env.nmbr9.actions import ORIENTED, TABLE_SIZE
-from patchwork_env.nmbr9.observation import FIRST_VIEWED, VIEW_SIZE
 from patchwork_env.patchwork.state import empty_states
 
 pytestmark = pytest.mark.bounds
 
-SMALL = NetworkConfig(width=16, depth=1, channels=8)
+SMALL = NetworkConfig(width=16, depth=1)
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +29,7 @@ def network():
     torch.manual_seed(1)
     network = Nmbr9Network(SMALL)
     with torch.no_grad():
-        network.score.weight.mul_(100)  # so that placements differ
+        network.placement_score.weight.mul_(100)  # so that placements differ
     return network.eval()
 
 
@@ -65,32 +63,6 @@ def test_lists_hold_the_legal_actions_far_from_the_edge(games):
     assert begin == len(lists.actions)
 
 
-def test_windows_show_the_table_around_an_anchor(network, games):
-    inputs, lists = Nmbr9Network.encode(states_of(games))
-    places = np.flatnonzero(lists.actions < 4 * TABLE_SIZE**2)[::17]
-    rows, anchors = inputs.rows[places], inputs.actions[places] % TABLE_SIZE**2
-    windows = network._windows(inputs.observations, rows, anchors).view(-1, 6, 6)
-    for window, row, anchor in zip(windows, rows.tolist(), anchors.tolist(), strict=True):
-        table = np.zeros((TABLE_SIZE + 12, TABLE_SIZE + 12))
-        seen = slice(FIRST_VIEWED, FIRST_VIEWED + VIEW_SIZE)
-        table[6:-6, 6:-6][seen, seen] = games[row].heights(games[row].current_player)[seen, seen]
-        top, left = divmod(anchor, TABLE_SIZE)
-        expected = table[top + 5 : top + 11, left + 5 : left + 11]
-        np.testing.assert_array_equal(window.numpy(), expected)
-
-
-def test_windows_far_from_the_picture_are_empty(network):
-    observations = torch.ones(1, 2000)
-    corners = torch.tensor([0, TABLE_SIZE - 1, TABLE_SIZE**2 - 1])
-    assert not network._windows(observations, torch.zeros(3, dtype=torch.int64), corners).any()
-
-
-def test_footprints_are_the_tiles(network):
-    for piece, footprint in enumerate(network.footprints.view(-1, 6, 6)):
-        cells = {(row - 1, column - 1) for row, column in footprint.nonzero().tolist()}
-        assert cells == set(ORIENTED[piece // 4][piece % 4])
-
-
 def test_probabilities_of_every_state_add_up_to_one(network, games):
     inputs, _ = Nmbr9Network.encode(states_of(games))
     with torch.no_grad():
@@ -111,22 +83,6 @@ def test_a_state_does_not_depend_on_the_others_of_its_batch(network, games):
         for row in range(0, len(games), 9):
             alone = network(Nmbr9Network.encode(games[row].state)[0]).log_probabilities
             torch.testing.assert_close(together[inputs.rows == row], alone, rtol=1e-4, atol=1e-5)
-
-
-def test_a_network_that_looks_at_levels_alone_plays_the_highest_placements():
-    network = Nmbr9Network(SMALL)
-    with torch.no_grad():
-        for parameter in network.parameters():
-            parameter.zero_()
-        network.level.weight[:, 0] = 1.0
-        network.hidden.weight.fill_(1.0)
-        network.score.weight.fill_(1.0)
-    agent, game = PolicyAgent(network), Game(seed=3)
-    while not game.is_over:
-        highest = max(game.decode(action).level for action in game.legal_actions())
-        action = agent.act(game)
-        assert game.decode(action).level == highest
-        game.play(action)
 
 
 @pytest.mark.parametrize("order", ["unknown", "known", "free"])
@@ -161,7 +117,7 @@ def test_a_policy_on_disk_plays_as_before(tmp_path, games):
 
 def test_features_tell_placements_apart(games):
     torch.manual_seed(4)
-    network = Nmbr9Network(NetworkConfig(width=16, depth=1, channels=0))
+    network = Nmbr9Network(SMALL)
     with torch.no_grad():
         network.placement.bias[1] = 100.0  # that of the points
         chosen = PolicyAgent(network).act_batch(states_of(games[:20]))

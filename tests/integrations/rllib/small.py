@@ -19,7 +19,7 @@ def small_config(game: str, league: League | None = None, **settings) -> RllibPp
         game=game,
         seed=5,
         total_steps=10_000,
-        network=Network(width=16, depth=1, channels=8),
+        network=Network(width=16, depth=1, channels=8 if game == "patchwork" else 0),
         rllib_ppo=RllibPpo(**(sizes | settings)),
         league=league or League(),
         evaluation=Evaluation(opponents=()),

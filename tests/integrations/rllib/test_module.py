@@ -22,8 +22,11 @@ from patchwork_env.patchwork.actions import FIRST_BUY
 
 pytestmark = pytest.mark.ray
 
-GAMES = ["patchwork", "nmbr9"]
-SIZES = NetworkConfig(width=16, depth=1, channels=8)
+SIZES = {
+    "patchwork": NetworkConfig(width=16, depth=1, channels=8),
+    "nmbr9": NetworkConfig(width=16, depth=1),
+}
+GAMES = list(SIZES)
 
 
 def positions(game, seeds, share=0.3):
@@ -49,7 +52,7 @@ def batch_of(games):
 def new_module(game, seed=0):
     """A module whose policy is far from uniform."""
     torch.manual_seed(seed)
-    module = module_spec(game, SIZES).build()
+    module = module_spec(game, SIZES[game]).build()
     with torch.no_grad():
         for name, parameter in module.named_parameters():
             if name.endswith(("kind.weight", "value.weight", "score.weight")):

@@ -32,10 +32,11 @@ from patchwork_env.learning.reports.run_results import read_result
 from patchwork_env.patchwork.rules import RULES
 
 SIZES = {"width": 16, "depth": 1, "channels": 4}
+NMBR9_SIZES = {"width": 16, "depth": 1}
 
 
 def make_model(env, policy=PatchworkPolicy, **kwargs):
-    kwargs = kwargs or {"network": SIZES}
+    kwargs = kwargs or {"network": SIZES if env.observation_space.shape == (307,) else NMBR9_SIZES}
     return MaskablePPO(
         policy, env, n_steps=16, batch_size=64, n_epochs=1, seed=2, device="cpu", policy_kwargs=kwargs
     )
