@@ -63,26 +63,6 @@ def test_what_is_no_list_is_an_error(rules: Rules) -> None:
         refused(rules.game, **{argument: cards})
 
 
-@BOTH
-def test_pictures_of_something_else_are_an_error(rules: Rules, tmp_path: Any) -> None:
-    render = (patchwork if rules.name == games.PATCHWORK else nmbr9).render
-    game = rules.game(seed=1)
-    for other in (None, 1, nmbr9.Game(seed=1) if rules.name == games.PATCHWORK else patchwork.Game(seed=1)):
-        for draw in (render.text, render.svg, render.rgb_array):
-            refused(draw, other)
-    for names in ("ab", 5, {0: "a", 1: "b"}, [], [1, 2, 3, 4]):
-        refused(render.svg, game, names)
-    frame = np.zeros((4, 6, 3), np.uint8)
-    for wrong in (None, frame[0], frame.astype(float), frame[:0], [frame]):
-        refused(render.save_png, wrong, tmp_path / "game.png")
-    for path in (None, 5, "\0", "\ud800", b"game.png"):
-        refused(render.save_png, frame, path)
-    for seconds in (0, -1, float("nan"), "1", True, 10**400):
-        refused(render.save_gif, [frame], tmp_path / "game.gif", seconds)
-    refused(render.save_gif, 5, tmp_path / "game.gif")
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.parametrize("package", [patchwork, nmbr9])
 def test_an_observation_of_another_length_is_an_error(package: Any) -> None:
     for vector in (None, 5, np.zeros(5), np.float32(1), memoryview(b"x")):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -10,52 +11,45 @@ import pettingzoo
 import pytest
 
 from patchwork_env import nmbr9_v0
-from patchwork_env.errors import IllegalActionError
 from patchwork_env.nmbr9 import Game
-from patchwork_env.nmbr9.observation import as_dict
 from patchwork_env.nmbr9_v0 import Nmbr9AECEnv, Nmbr9Env, Nmbr9VectorEnv, SelfPlayVectorEnv
 
 NAME = "patchwork_env:Nmbr9-v0"
 LINE = {"deck": [3] * 20}
 
 
-def raw(**options: Any) -> Nmbr9Env:
-    env = gymnasium.make(NAME, **options).unwrapped
-    assert isinstance(env, Nmbr9Env)
-    return env
-
-
-def raw_vector(num_envs: int, **options: Any) -> Nmbr9VectorEnv:
-    envs = gymnasium.make_vec(NAME, num_envs=num_envs, vectorization_mode="vector_entry_point", **options)
-    assert isinstance(envs, Nmbr9VectorEnv)
-    return envs
-
-
-def test_the_seed_gives_the_game_of_that_seed() -> None:
-    env = raw()
+def test_seeds_and_decks_give_their_games() -> None:
+    env = gymnasium.make(NAME).unwrapped
     env.reset(seed=11)
     assert env.game == Game(seed=11)
     env.reset()
     assert env.game != Game(seed=11)
     env.reset(options={"deck": [9, 1, 4]})
     assert env.game == Game(deck=[9, 1, 4])
+    turns = pettingzoo.make("aec", "nmbr9/nmbr9_v0", players=3)
+    turns.reset(seed=1)
+    assert turns.agents == ["player_0", "player_1", "player_2"]
+    assert turns.unwrapped.game == Game(seed=1, players=3)
+    assert SelfPlayVectorEnv(1, seed=9).games()[0] == Game(seed=9)
+    batch = SelfPlayVectorEnv(2, deck=[3, 1, 4], seed=1)
+    for _ in range(7):
+        batch.step(batch.random_actions)
+        assert {game.deck for game in batch.games()} == {(3, 1, 4)}
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"order": "random"}, "order is 'random'; allowed are 'unknown', 'known', 'free'"),
-        ({"max_digit": 10}, "max_digit is 10; allowed are 0 to 9"),
-        ({"copies": 5}, "5 copies of the digits 0 to 9 make 50 cards"),
-        ({"deck_size": 21}, "deck_size is 21; allowed are 1 to 20"),
-        ({"observation": "planes"}, "observation is 'planes'"),
-        ({"illegal_action": "ignore"}, "illegal_action is 'ignore'"),
-        ({"render_mode": "svg"}, "render_mode is 'svg'"),
+        ({"players": 5}, "players is 5"),
+        ({"players": 1, "rewards": "outcome"}, "needs 2 players"),
+        ({"players": 1, "rewards": "margin"}, "needs 2 players"),
     ],
 )
-def test_bad_options(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Nmbr9Env(**options)
+def test_wrong_options(options: dict[str, Any], message: str) -> None:
+    for make in (nmbr9_v0.raw_env, nmbr9_v0.parallel_env, partial(SelfPlayVectorEnv, 1), Nmbr9Env):
+        with pytest.raises(ValueError, match=message):
+            make(**options)
 
 
 def first_action(game: Game) -> int:
@@ -65,7 +59,7 @@ def first_action(game: Game) -> int:
 def test_a_line_that_meets_the_end_of_the_table_goes_on_to_the_end_of_the_game() -> None:
     """Whoever lays it, and in every kind of environment."""
     options = {"players": 2, "seat": 1, "opponent": first_action}
-    env, envs, steps = raw(**options), raw_vector(2, **options), 0
+    env, envs, steps = Nmbr9Env(**options), Nmbr9VectorEnv(2, **options), 0
     _, info = env.reset(options=LINE)
     envs.reset(options=LINE)
     turns, parallel = nmbr9_v0.raw_env(), nmbr9_v0.parallel_env()
@@ -89,26 +83,6 @@ def test_a_line_that_meets_the_end_of_the_table_goes_on_to_the_end_of_the_game()
     assert infos["final_info"]["scores"].tolist() == [info["scores"].tolist()] * 2
 
 
-def test_illegal_actions_in_a_batch() -> None:
-    envs = raw_vector(2)
-    _, infos = envs.reset(options=LINE)
-    _, rewards, terminations, _, infos = envs.step([0, int(infos["action_mask"][1].argmax())])
-    assert rewards.tolist() == [-1.0, 0.0]
-    assert terminations.tolist() == [True, False]
-    assert infos["final_info"]["illegal_action"][0] == 0
-    strict = raw_vector(2, illegal_action="raise")
-    strict.reset(seed=1)
-    with pytest.raises(IllegalActionError, match="action 0 of game 0"):
-        strict.step([0, 0])
-
-
-def test_it_is_registered() -> None:
-    env = pettingzoo.make("aec", "nmbr9/nmbr9_v0", players=3)
-    env.reset(seed=1)
-    assert env.agents == ["player_0", "player_1", "player_2"]
-    assert env.unwrapped.game == Game(seed=1, players=3)
-
-
 def play_out(env: Nmbr9AECEnv, seed: int) -> dict[str, float]:
     """Random legal play; returns every agent's sum of rewards."""
     rng, returns = np.random.default_rng(seed), dict.fromkeys(env.possible_agents, 0.0)
@@ -118,14 +92,6 @@ def play_out(env: Nmbr9AECEnv, seed: int) -> dict[str, float]:
         over = terminated or truncated
         env.step(None if over else rng.choice(np.flatnonzero(observation["action_mask"])))
     return returns
-
-
-@pytest.mark.parametrize("players", [1, 3])
-def test_scores_as_rewards_add_up(players: int) -> None:
-    env = nmbr9_v0.raw_env(players=players, rewards="score")
-    env.reset(seed=3)
-    returns = play_out(env, 3)
-    assert tuple(returns.values()) == env.game.scores()
 
 
 @pytest.mark.parametrize("players", [2, 3, 4])
@@ -166,63 +132,3 @@ def test_nothing_is_revealed_early(order: str) -> None:
         assert len(seen) == 1
         game = copy_of_game
         game.play(rng.choice(game.legal_actions()))
-
-
-def test_illegal_actions() -> None:
-    turns, parallel = nmbr9_v0.raw_env(), nmbr9_v0.parallel_env()
-    turns.reset(seed=1)
-    with pytest.raises(IllegalActionError):
-        turns.step(0)
-    observations, _ = parallel.reset(seed=1)
-    good = int(observations["player_0"]["action_mask"].argmax())
-    for actions, message in (
-        ({"player_0": good, "player_1": 0}, "action 0 of player_1 is not legal"),
-        ({"player_0": good}, "no action of player_1"),
-    ):
-        with pytest.raises(IllegalActionError, match=message):
-            parallel.step(actions)
-        assert parallel.game == turns.game == Game(seed=1, players=2)
-
-
-def test_observations_of_others_end_with_the_round() -> None:
-    game = Game(seed=1, players=2, deck_size=3)
-    game.play(game.legal_actions()[0])
-    own, other = as_dict(game.observation(0)), as_dict(game.observation(1))
-    assert own["tiles"][0, 0, 0] == 1
-    assert not other["tiles"][1].any()
-    game.play(game.legal_actions()[0])
-    assert as_dict(game.observation(1))["tiles"][1, 0, 0] == 1
-
-
-def test_the_first_decks_are_those_of_the_seed_alone() -> None:
-    few, many = SelfPlayVectorEnv(2, seed=9), SelfPlayVectorEnv(5, seed=9)
-    for _ in range(50):
-        few.step(few.random_actions)
-        many.step(many.random_actions)
-    assert few.states.tobytes() == many.states[:2].tobytes()
-    assert SelfPlayVectorEnv(1, seed=9).games()[0] == Game(seed=9)
-
-
-def test_a_given_deck_comes_again_and_again() -> None:
-    env = SelfPlayVectorEnv(2, deck=[3, 1, 4], seed=1)
-    for _ in range(7):
-        env.step(env.random_actions)
-        assert {game.deck for game in env.games()} == {(3, 1, 4)}
-
-
-def test_margins() -> None:
-    env = nmbr9_v0.raw_env(players=2, rewards="margin", deck_size=8)
-    env.reset(seed=2)
-    returns = play_out(env, 2)
-    own, other = env.game.scores()
-    assert returns == {"player_0": (own - other) / 100, "player_1": (other - own) / 100}
-
-
-def test_alone_there_is_no_outcome() -> None:
-    for kind in ("outcome", "margin"):
-        with pytest.raises(ValueError, match="needs 2 players at least"):
-            nmbr9_v0.raw_env(players=1, rewards=kind)
-    with pytest.raises(ValueError, match="players is 5; allowed are 1 to 4"):
-        nmbr9_v0.raw_env(players=5)
-    with pytest.raises(ValueError, match="give a deck, or max_digit and copies, not both"):
-        SelfPlayVectorEnv(1, deck=[1, 2], max_digit=3)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import random
 import string
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
 
-from patchwork_env import nmbr9_v0
 from patchwork_env.agents.nmbr9.greedy import choose_action
 from patchwork_env.core.names import counted
 from patchwork_env.nmbr9 import Game, render
@@ -72,31 +70,3 @@ def test_svg_is_well_formed_and_says_who_has_what(turns: int, players: int) -> N
     for player, score in enumerate(game.scores()):
         assert ("Ann", "Bob", "Cid", "Dan")[player] in texts
         assert counted(score, "point") in texts
-
-
-def test_pixels() -> None:
-    pytest.importorskip("PIL")
-    game = played(9, seed=4)
-    frame = render.rgb_array(game, width=300)
-    assert frame.dtype == np.uint8
-    assert frame.shape[1:] == (300, 3)
-    assert (frame != render.rgb_array(played(10, seed=4), width=300)).any()
-    with pytest.raises(ValueError, match="width is 99; allowed are 100 to 8000"):
-        render.rgb_array(game, width=99)
-
-
-def test_the_modes_of_an_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("PIL")
-    env = nmbr9_v0.raw_env("ansi", players=2)
-    env.reset(seed=random.Random(1).randrange(100))
-    assert env.render() == render.text(env.game)
-    env = nmbr9_v0.raw_env("rgb_array", players=2)
-    env.reset(seed=1)
-    assert env.render().dtype == np.uint8
-    pytest.importorskip("pygame")
-    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
-    monkeypatch.setattr("patchwork_env.envs.display.FRAMES_PER_SECOND", 0)
-    env = nmbr9_v0.raw_env("human", players=2)
-    env.reset(seed=1)
-    env.step(int(env.observe("player_0")["action_mask"].argmax()))
-    env.close()

@@ -16,8 +16,7 @@ from patchwork_env.core.checks import seed_streams
 from patchwork_env.nmbr9 import engine
 from patchwork_env.nmbr9.rules import RULES
 from patchwork_env.nmbr9.state import States
-
-STANDARD_ERRORS = 4.0
+from tests.patchwork.test_statistics import STANDARD_ERRORS, assert_uniform
 
 
 def new_games(n: int, seed: int) -> States:
@@ -71,10 +70,3 @@ def test_decks_are_uniformly_random() -> None:
     same = np.eye(10, dtype=bool)
     assert_uniform(pairs[~same], 89)
     assert abs(pairs[same].sum() / pairs.sum() - 1 / 19) < 0.002
-
-
-def assert_uniform(counts: npt.NDArray[np.int64], freedom: int) -> None:
-    """Pearson's chi-square, of mean `freedom` and variance twice that where all cells are equally likely."""
-    expected = counts.mean()
-    chi_square = ((counts - expected) ** 2 / expected).sum()
-    assert abs(chi_square - freedom) <= STANDARD_ERRORS * np.sqrt(2 * freedom)

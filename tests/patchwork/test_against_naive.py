@@ -10,7 +10,6 @@ import pytest
 from tests.patchwork import recorded
 from tests.patchwork.naive import NaiveGame
 from tests.patchwork.twins import (
-    Moves,
     Policy,
     always_advance,
     assert_same,
@@ -24,6 +23,7 @@ from tests.patchwork.twins import (
     least_time,
     play_out,
     random_circle,
+    replay,
     tightest,
 )
 
@@ -98,23 +98,6 @@ def test_every_rare_event_occurs() -> None:
         "tie",
     }
     assert expected <= set(seen), f"never occurred: {sorted(expected - set(seen))}"
-
-
-@pytest.mark.parametrize("record", recorded.GAMES, ids=lambda record: record.name)
-def test_recorded_games_show_what_they_are_kept_for(record: recorded.Recorded) -> None:
-    assert set(record.shows) <= set(replay(record))
-
-
-def replay(record: recorded.Recorded) -> Counter[str]:
-    """Plays a recorded game with both; behind the end of the record everybody advances."""
-    actions = iter(record.actions)
-    game, naive = both(record.circle, 0, "revised")
-
-    def as_recorded(naive: NaiveGame, moves: Moves, rng: random.Random) -> int:
-        action = next(actions, None)
-        return always_advance(naive, moves, rng) if action is None else action
-
-    return play_out(game, naive, as_recorded, random.Random(0))
 
 
 def test_equal_scores_go_to_the_first_to_finish() -> None:

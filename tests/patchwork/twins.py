@@ -22,6 +22,7 @@ from tests.patchwork.naive import (
     Cell,
     NaiveGame,
 )
+from tests.patchwork.recorded import Recorded
 
 Moves = dict[int, frozenset[Cell]]
 Policy = Callable[[NaiveGame, Moves, random.Random], int]
@@ -120,6 +121,18 @@ def play_out(game: Game, naive: NaiveGame, policy: Policy, rng: random.Random) -
     if naive.scores()[0] == naive.scores()[1]:
         seen["tie"] += 1
     return seen
+
+
+def replay(record: Recorded) -> Counter[str]:
+    """Plays a recorded game with both; behind the end of the record everybody advances."""
+    actions = iter(record.actions)
+    game, naive = both(record.circle, 0, "revised")
+
+    def as_recorded(naive: NaiveGame, moves: Moves, rng: random.Random) -> int:
+        action = next(actions, None)
+        return always_advance(naive, moves, rng) if action is None else action
+
+    return play_out(game, naive, as_recorded, random.Random(0))
 
 
 def snapshot(naive: NaiveGame) -> NaiveGame:

@@ -1,0 +1,276 @@
+"""Pictures of all games: as text, as SVG, as pixels, in files, in windows and in environments."""
+
+from __future__ import annotations
+
+import copy
+import errno
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import gymnasium
+import numpy as np
+import pytest
+
+from patchwork_env import nmbr9, nmbr9_v0, patchwork, patchwork_v0
+from patchwork_env.drawing.pixels import Window, save_gif, save_png
+from patchwork_env.envs import display
+from patchwork_env.errors import MissingExtraError, StorageError
+from tests.attack.sound import require_message
+
+BOTH = pytest.mark.parametrize("package", [patchwork, nmbr9], ids=lambda package: package.__name__)
+TAGS = {"svg", "title", "g", "rect", "circle", "polygon", "path", "text"}
+
+
+def positions(package: Any) -> list[Any]:
+    """Three positions from the beginning to the end of a random game."""
+    rng, found = np.random.default_rng(5), [package.Game(seed=5)]
+    while not found[-1].is_over:
+        found.append(found[-1].clone())
+        found[-1].play(rng.choice(found[-1].legal_actions()))
+    return [found[0], found[len(found) // 2], found[-1]]
+
+
+def refused(function: Callable[..., Any], *arguments: Any) -> None:
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 (the message is looked at)
+        function(*arguments)
+    assert type(caught.value) is ValueError
+    require_message(caught.value)
+
+
+@BOTH
+def test_svg_is_self_contained_and_escapes_names(package: Any) -> None:
+    for game in positions(package):
+        root = ElementTree.fromstring(package.render.svg(game, ("<Ann & Bob>", 'say "hi"')))
+        tags = [element.tag.rpartition("}")[2] for element in root.iter()]
+        assert tags[0] == "svg"
+        assert set(tags) <= TAGS
+        assert not any("href" in name for element in root.iter() for name in element.attrib)
+        assert "<Ann & Bob>" in [element.text for element in root.iter()]
+
+
+@BOTH
+def test_pixels_have_the_size_asked_for_and_leave_the_game_as_it_was(package: Any) -> None:
+    begun, _, over = positions(package)
+    before = over.to_bytes()
+    frame = package.render.rgb_array(over, 300)
+    assert (frame.dtype, frame.shape[1:], frame.flags.writeable) == (np.uint8, (300, 3), True)
+    assert (frame == package.render.rgb_array(over, 300)).all()
+    assert (frame != package.render.rgb_array(begun, 300)).any()
+    assert package.render.rgb_array(begun).shape[1] == 960
+    assert over.to_bytes() == before
+    for width in (0, 99, 8001, 960.0, "wide"):
+        with pytest.raises(ValueError, match="width"):
+            package.render.rgb_array(over, width)
+
+
+@BOTH
+def test_pictures_of_something_else_are_refused(package: Any) -> None:
+    render, game = package.render, package.Game(seed=1)
+    for other in (None, 1, (nmbr9 if package is patchwork else patchwork).Game(seed=1)):
+        for draw in (render.text, render.svg, render.rgb_array):
+            refused(draw, other)
+    for names in ("ab", 5, {0: "a", 1: "b"}, [], [1, 2, 3, 4]):
+        refused(render.svg, game, names)
+
+
+@BOTH
+def test_notebooks_show_the_picture_and_print_the_text(package: Any) -> None:
+    game = package.Game(seed=1)
+    assert game._repr_svg_() == package.render.svg(game)
+    assert str(game) == package.render.text(game)
+
+
+# --- files ------------------------------------------------------------------------------------------------
+
+
+FRAME = np.random.default_rng(1).integers(0, 256, (40, 60, 3)).astype(np.uint8)
+
+
+def test_png_holds_the_frame(tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    save_png(FRAME, tmp_path / "table.png")
+    with image.open(tmp_path / "table.png") as stored:
+        assert np.array_equal(np.asarray(stored), FRAME)
+    assert os.listdir(tmp_path) == ["table.png"]
+
+
+def test_gif_holds_every_frame(tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    game, frames = patchwork.Game(seed=5), []
+    for _ in range(6):
+        frames.append(patchwork.render.rgb_array(game, width=200))
+        game.play(game.legal_actions()[-1])
+    save_gif(frames, tmp_path / "game.gif", seconds=0.2)
+    with image.open(tmp_path / "game.gif") as stored:
+        assert (stored.n_frames, stored.size) == (6, (200, frames[0].shape[0]))
+        assert stored.info["loop"] == 0
+        stored.seek(5)
+        difference = np.asarray(stored.convert("RGB")).astype(int) - frames[5]
+    assert np.abs(difference).mean() < 4
+
+
+def test_what_is_no_frame_no_path_or_no_time_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
+    png, gif = tmp_path / "game.png", tmp_path / "game.gif"
+    for wrong in (None, FRAME[0], FRAME.astype(float), FRAME[:0], [FRAME], np.zeros((4, 4, 7), np.uint8)):
+        refused(save_png, wrong, png)
+    for path in (None, 5, "\0", "\ud800", b"game.png"):
+        refused(save_png, FRAME, path)
+    for frames in (5, [], [FRAME, FRAME[1:]]):
+        refused(save_gif, frames, gif)
+    for seconds in (0, -1, float("nan"), "1", True, 10**400):
+        refused(save_gif, [FRAME], gif, seconds)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "table.png"
+    path.write_bytes(b"old")
+    with pytest.raises(StorageError, match=r"cannot write to .*missing"):
+        save_png(FRAME, tmp_path / "missing" / "table.png")
+
+    def full_disk(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full_disk)
+    with pytest.raises(StorageError, match=r"table\.png: No space left"):
+        save_png(FRAME, path)
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == {"table.png": b"old"}
+
+
+# --- windows ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def pygame(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    return pytest.importorskip("pygame")
+
+
+def test_a_window_shows_frames(pygame: Any) -> None:
+    window = Window("A game")
+    for frame in (FRAME, FRAME[1:, 1:]):
+        window.show(frame)
+        assert pygame.display.get_caption()[0] == "A game"
+        shown = pygame.surfarray.array3d(pygame.display.get_surface()).swapaxes(0, 1)
+        assert np.array_equal(shown, frame)
+    window.close()
+
+
+@pytest.mark.parametrize("by_user", [True, False])
+def test_a_closed_window_stays_closed(pygame: Any, by_user: bool) -> None:
+    window = Window("A game")
+    window.show(FRAME)
+    if by_user:
+        pygame.event.post(pygame.event.Event(pygame.QUIT))
+        window.show(FRAME)
+    else:
+        window.close()
+        window.close()
+    assert not pygame.display.get_init()
+    window.show(FRAME)
+    assert not pygame.display.get_init()
+
+
+def test_a_window_waits_for_its_frame_rate(pygame: Any) -> None:
+    window = Window("A game", frames_per_second=50)
+    window.show(FRAME)
+    before = pygame.time.get_ticks()
+    window.show(FRAME)
+    window.show(FRAME)
+    assert pygame.time.get_ticks() - before >= 30
+    window.close()
+
+
+# --- environments -----------------------------------------------------------------------------------------
+
+
+MAKERS: list[Callable[..., Any]] = [
+    patchwork_v0.env,
+    patchwork_v0.raw_env,
+    nmbr9_v0.raw_env,
+    nmbr9_v0.parallel_env,
+    *(
+        lambda name=name, **options: gymnasium.make(name, **options).unwrapped
+        for name in ("patchwork_env:Patchwork-v0", "patchwork_env:Nmbr9-v0")
+    ),
+]
+
+
+def step(env: Any) -> None:
+    """A legal step of any environment."""
+    action = int(env.unwrapped.game.legal_actions()[0])
+    is_parallel = isinstance(env, nmbr9_v0.Nmbr9ParallelEnv)
+    env.step(dict.fromkeys(env.agents, action) if is_parallel else action)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_render_modes_show_the_game(make: Callable[..., Any]) -> None:
+    text, pixels, nothing = (make(render_mode=mode) for mode in ("ansi", "rgb_array", None))
+    for env in (text, pixels, nothing):
+        env.reset(seed=3)
+    assert text.render() == str(text.unwrapped.game)
+    first = pixels.render()
+    assert (first.dtype, first.ndim) == (np.uint8, 3)
+    step(pixels)
+    assert (pixels.render() != first).any()
+    with pytest.warns(UserWarning, match="without a render_mode"):
+        assert nothing.render() is None
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_a_window_shows_every_step_and_closes(
+    make: Callable[..., Any], pygame: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[np.ndarray] = []
+    monkeypatch.setattr(Window, "show", lambda self, frame: shown.append(frame))
+    env = make(render_mode="human")
+    env.reset(seed=3)
+    step(env)
+    step(env)
+    assert len(shown) == 3
+    assert (shown[0] != shown[1]).any()
+    twin = pickle.loads(pickle.dumps(copy.deepcopy(env)))
+    assert env.render() is None
+    assert (shown[3] == shown[2]).all()
+    env.close()
+    env.close()
+    step(twin)
+    assert len(shown) == 5
+
+
+@pytest.mark.parametrize("make", MAKERS[:3])
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_pettingzoo_finds_nothing(
+    make: Callable[..., Any], pygame: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pettingzoo.test import render_test
+
+    monkeypatch.setattr(display, "FRAMES_PER_SECOND", 0)
+    render_test(make)
+
+
+# --- the optional extra -----------------------------------------------------------------------------------
+
+
+def test_missing_libraries_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    monkeypatch.setitem(sys.modules, "pygame", None)
+    with pytest.raises(MissingExtraError, match=r"Pillow .*pip install pillow$"):
+        patchwork.render.rgb_array(patchwork.Game(seed=1))
+    with pytest.raises(MissingExtraError, match=r"pygame-ce .*pip install pygame-ce$"):
+        Window("A game")
+
+
+def test_text_and_svg_import_neither_pillow_nor_pygame() -> None:
+    program = (
+        "import sys; from patchwork_env.patchwork import Game, render; game = Game(seed=1);"
+        "assert str(game) and render.svg(game);"
+        "assert not {'PIL', 'pygame', 'matplotlib', 'torch'} & set(sys.modules), sorted(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
