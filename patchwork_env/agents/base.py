@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core.batches import first_finished, loop
-from patchwork_env.core.checks import check_action, check_answer, check_seed
+from patchwork_env.core.checks import check_action, check_answer, check_seed, seed_streams
 from patchwork_env.core.game import BaseGame, Rules
 from patchwork_env.core.kernels import States
 from patchwork_env.core.names import short_repr
+from patchwork_env.core.random import Streams
 from patchwork_env.games import GAMES, rules_of
 
 Actions = npt.NDArray[np.int64]
@@ -151,12 +152,37 @@ class BatchAgent(Agent):
     """An agent that handles many games in one call, and a single one as a batch of one."""
 
     def act(self, game: BaseGame) -> int:
-        """See :meth:`Agent.act`."""
         return int(check_answer(self.act_batch(record_of(game)), 1)[0])
 
     @abstractmethod
+    def act_batch(self, states: States) -> Actions: ...
+
+
+class DrawingAgent(BatchAgent):
+    """An agent that draws random numbers, those of a call for good once all its games have their answers.
+
+    Args:
+        seed: The seed of its random numbers, ``0 ... 2**64 - 1``; None for fresh ones.
+    """
+
+    _stream: Streams
+
+    def __init__(self, seed: int | None = None) -> None:
+        self.reseed(seed)
+
+    def reseed(self, seed: int | None = None) -> None:
+        self._stream = seed_streams(seed)
+
     def act_batch(self, states: States) -> Actions:
-        """See :meth:`Agent.act_batch`."""
+        self.check_states(states)
+        stream, actions = self._stream.copy(), np.empty(len(states), np.int64)
+        self._choose(states, stream, actions)
+        self._stream = stream
+        return actions
+
+    @abstractmethod
+    def _choose(self, states: States, stream: Streams, actions: Actions) -> None:
+        """Writes an action for each game, with random numbers of the only stream."""
 
 
 class SamplingAgent(BatchAgent):
@@ -167,7 +193,6 @@ class SamplingAgent(BatchAgent):
         self.reseed(seed)
 
     def reseed(self, seed: int | None = None) -> None:
-        """Starts the random numbers of ``sample`` anew."""
         self._random = np.random.default_rng(check_seed(seed))
 
 

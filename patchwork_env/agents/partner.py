@@ -14,13 +14,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.base import Actions, BatchAgent
-from patchwork_env.core.checks import check_between, seed_streams
+from patchwork_env.agents.base import Actions, DrawingAgent
+from patchwork_env.core.checks import check_between
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.kernels import States
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.core.random import Streams, random_below
-from patchwork_env.games import NMBR9, PATCHWORK
+from patchwork_env.games import NMBR9, PATCHWORK, rules_of
 
 BEGINNER, CHAMPION = 1, 5
 """The lowest and the highest level."""
@@ -70,7 +70,7 @@ def new_candidates(most: int, groups: int, orientations: int) -> Candidates:
     )
 
 
-class PartnerAgent(BatchAgent):
+class PartnerAgent(DrawingAgent):
     """Plays like people of a level: weaker by mistakes that they make, not by random moves.
 
     The ``level`` is one from 1, a beginner's, to 5, the champion's; None for :data:`DEFAULT_LEVEL`.
@@ -78,31 +78,21 @@ class PartnerAgent(BatchAgent):
 
     games = (PATCHWORK, NMBR9)
 
-    _streams: Streams
-
     def __init__(self, seed: int | None = None, level: int | None = None) -> None:
         if level is not None:
             check_between(level, BEGINNER, CHAMPION, "level")
         self.name = "partner" if level is None else f"partner:level={level}"
         self.level = DEFAULT_LEVEL if level is None else level
-        self.reseed(seed)
+        super().__init__(seed)
 
     def _new_workspace(self) -> dict[str, Player]:
         return {}
 
-    def act_batch(self, states: States) -> Actions:
-        """See :meth:`Agent.act_batch`."""
-        game, players = self.check_states(states), self.workspace()
+    def _choose(self, states: States, stream: Streams, actions: Actions) -> None:
+        game, players = rules_of(states).name, self.workspace()
         if game not in players:
             players[game] = import_module(f"patchwork_env.agents.{game}.partner").new_player(self.level)
-        streams, actions = self._streams.copy(), np.empty(len(states), np.int64)
-        players[game](np.ascontiguousarray(states), streams, actions)
-        self._streams = streams  # not before there are answers to all, whatever interrupts the call
-        return actions
-
-    def reseed(self, seed: int | None = None) -> None:
-        """See :meth:`Agent.reseed`."""
-        self._streams = seed_streams(seed)
+        players[game](np.ascontiguousarray(states), stream, actions)
 
 
 @kernel

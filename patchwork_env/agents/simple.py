@@ -9,12 +9,13 @@ from typing import Any, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.base import Actions, Agent, BatchAgent, check_running, record_of
+from patchwork_env.agents.base import Actions, Agent, BatchAgent, DrawingAgent, check_running, record_of
 from patchwork_env.core.batches import loop, sample_actions, write_views
-from patchwork_env.core.checks import as_integer, check_answer, seed_streams
+from patchwork_env.core.checks import as_integer, check_answer
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.kernels import States
 from patchwork_env.core.names import short_repr
+from patchwork_env.core.random import Streams
 from patchwork_env.core.tensors import Observation
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import NMBR9, PATCHWORK, rules_of
@@ -22,28 +23,13 @@ from patchwork_env.games import NMBR9, PATCHWORK, rules_of
 Masks = npt.NDArray[np.int8]
 
 
-class RandomAgent(BatchAgent):
-    """Plays each legal action of any game with the same probability.
-
-    Args:
-        seed: The seed of its random numbers, ``0 ... 2**64 - 1``; None for fresh ones.
-    """
+class RandomAgent(DrawingAgent):
+    """Plays each legal action of any game with the same probability."""
 
     name = "random"
 
-    def __init__(self, seed: int | None = None) -> None:
-        self.reseed(seed)
-
-    def act_batch(self, states: States) -> Actions:
-        """See :meth:`Agent.act_batch`."""
-        game = self.check_states(states)
-        actions = np.empty(len(states), np.int64)
-        loop(sample_actions, rules_of(game))(states, self._stream, actions)
-        return actions
-
-    def reseed(self, seed: int | None = None) -> None:
-        """Starts the random numbers anew."""
-        self._stream = seed_streams(seed)
+    def _choose(self, states: States, stream: Streams, actions: Actions) -> None:
+        loop(sample_actions, rules_of(states))(states, stream, actions)
 
 
 class GreedyAgent(BatchAgent):
@@ -53,7 +39,6 @@ class GreedyAgent(BatchAgent):
     games = (PATCHWORK, NMBR9)
 
     def act_batch(self, states: States) -> Actions:
-        """See :meth:`Agent.act_batch`."""
         game = self.check_states(states)
         actions = np.empty(len(states), np.int64)
         import_module(f"patchwork_env.agents.{game}.greedy").choose_actions(states, actions)

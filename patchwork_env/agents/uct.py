@@ -19,10 +19,9 @@ from typing import Any, ClassVar, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.base import Actions, BatchAgent
+from patchwork_env.agents.base import Actions, DrawingAgent
 from patchwork_env.agents.specs import check_budget, spec_of
 from patchwork_env.core.batches import loop
-from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.compile import specialize, template
 from patchwork_env.core.game import Rules
 from patchwork_env.core.kernels import Kernels, LegalSet, States
@@ -58,7 +57,7 @@ class Workspace(NamedTuple):
     scale: npt.NDArray[np.float64]  # (2,), the points of the value 0, and how many more have the value 1
 
 
-class UctAgent(BatchAgent):
+class UctAgent(DrawingAgent):
     """Searches every move of any game with a budget of simulations or of time, as the module describes.
 
     Args:
@@ -80,24 +79,16 @@ class UctAgent(BatchAgent):
         check_budget(simulations=simulations, seconds=seconds)
         self.seconds, self.simulations = seconds, simulations or DEFAULT_SIMULATIONS
         self.name = spec_of(self.spec, simulations=simulations, seconds=seconds)
-        self.reseed(seed)
+        super().__init__(seed)
 
-    def reseed(self, seed: int | None = None) -> None:
-        """Starts the random numbers anew."""
-        self._stream = seed_streams(seed)
-
-    def act_batch(self, states: States) -> Actions:
-        """See :meth:`Agent.act_batch`; the budget is that of each game."""
-        rules = rules_of(self.check_states(states))
-        stream = self._stream.copy()
-        actions = [self._choose(rules, states[i : i + 1], stream) for i in range(len(states))]
-        self._stream = stream  # not before there are answers to all, whatever interrupts the call
-        return np.array(actions, np.int64)
+    def _choose(self, states: States, stream: Streams, actions: Actions) -> None:
+        for i in range(len(states)):
+            actions[i] = self._search(rules_of(states), states[i : i + 1], stream)
 
     def _new_workspace(self) -> Any:
         return {}  # a Workspace for each game that the agent has met
 
-    def _choose(self, rules: Rules, state: States, stream: Streams) -> int:
+    def _search(self, rules: Rules, state: States, stream: Streams) -> int:
         work, kernels = self._work(rules), _kernels(rules)
         work.root[0] = state[0]
         kernels.redraw(work.root, 0, stream)

@@ -117,14 +117,14 @@ class GumbelSearch:
         states = np.ascontiguousarray(states)
         work = self._prepare(states)
         finished = self.dynamics.finished(states)
-        tree.set_up_roots(work.nodes, work.sizes, finished)
+        tree.set_up_roots(work.trees, finished)
         roots = np.arange(len(states)) * work.capacity
         actions = self._expand(work, roots, states, finished, evaluate)
         noise = np.zeros(len(actions))
         if random is not None and self.gumbel_scale > 0:
             noise = self.gumbel_scale * random.gumbel(size=len(actions))
-        tree.choose_candidates(work.nodes, work.edges, work.sizes, noise, work.candidates)
-        if work.sizes.any():
+        tree.choose_candidates(work.trees, noise)
+        if work.trees.sizes.any():
             for simulation in range(self.simulations):
                 self._simulate(work, simulation, evaluate)
         return self._summarize(work, finished, actions)
@@ -141,16 +141,7 @@ class GumbelSearch:
 
     def _simulate(self, work: _Workspace, simulation: int, evaluate: Evaluate) -> None:
         """One simulation in every tree."""
-        added = tree.select_leaves(
-            work.nodes,
-            work.edges,
-            work.sizes,
-            work.candidates,
-            self._visits_by_actions,
-            simulation,
-            self._scale,
-            work.leaves,
-        )
+        added = tree.select_leaves(work.trees, self._visits_by_actions, simulation, self._scale, work.leaves)
         if added == 0:  # all ended in finished games
             return
         leaves, parents, actions = (array[:added] for array in work.leaves)
@@ -174,10 +165,8 @@ class GumbelSearch:
             running = blocks[~finished].view(states.dtype)
         evaluation = _typed(evaluate(running)) if len(running) else _NOTHING
         begin = work.add_edges(evaluation, len(running))
-        players = self.dynamics.players(states)
-        tree.expand(
-            work.nodes, leaves, finished, players, payoffs, begin, evaluation.counts, evaluation.values
-        )
+        players, counts, values = self.dynamics.players(states), evaluation.counts, evaluation.values
+        tree.expand(work.trees.nodes, leaves, finished, players, payoffs, begin, counts, values)
         return evaluation.actions
 
     def _summarize(
@@ -192,7 +181,7 @@ class GumbelSearch:
             chosen=np.full(n, -1, np.int64),
             values=np.empty(n, np.float32),
         )
-        tree.summarize(work.nodes, work.edges, work.candidates, self._scale, finished, result)
+        tree.summarize(work.trees, self._scale, finished, result)
         return result
 
 
@@ -211,34 +200,35 @@ class _Workspace:
         n = max(len(states), 1)
         self.capacity = capacity
         self.state_type = states.dtype
-        self._all_nodes = np.zeros(n * capacity, tree.NODE)
-        self._all_states = _as_blocks(np.empty(n * capacity, states.dtype))
-        self._all_sizes = np.zeros(n, np.int64)
-        self._all_candidates = np.zeros((n, max_considered), tree.CANDIDATE)
-        self.leaves = tree.Leaves(*(np.zeros(n, np.int64) for _ in tree.Leaves._fields))
         room = self._EDGES_AT_FIRST * n * min(capacity, 64)
-        self.edges = tree.Edges(np.empty(room, np.int32), np.empty(room, np.float32))
-        self.reset(n)
+        self._all = self.trees = tree.Trees(
+            np.zeros(n * capacity, tree.NODE),
+            tree.Edges(np.empty(room, np.int32), np.empty(room, np.float32)),
+            np.zeros(n, np.int64),
+            np.zeros((n, max_considered), tree.CANDIDATE),
+        )
+        self.states = _as_blocks(np.empty(n * capacity, states.dtype))
+        self.leaves = tree.Leaves(*(np.zeros(n, np.int64) for _ in tree.Leaves._fields))
 
     def has_room_for(self, states: States) -> bool:
-        return len(states) <= len(self._all_sizes) and states.dtype == self.state_type
+        return len(states) <= len(self._all.sizes) and states.dtype == self.state_type
 
     def reset(self, n: int) -> _Workspace:
         """Empties the trees, for a batch of ``n`` games."""
-        self.nodes = self._all_nodes[: n * self.capacity]
-        self.states = self._all_states[: n * self.capacity]
-        self.sizes, self.candidates = self._all_sizes[:n], self._all_candidates[:n]
+        nodes, edges, sizes, candidates = self._all
+        self.trees = tree.Trees(nodes[: n * self.capacity], edges, sizes[:n], candidates[:n])
         self._edges_used = 0
         return self
 
     def add_edges(self, evaluation: Evaluation, states: int) -> int:
         """Adds the legal actions of new nodes, in larger arrays if need be; returns where they begin."""
-        begin, room = self._edges_used, len(self.edges.actions)
-        end = begin + len(evaluation.actions)
+        edges, begin = self.trees.edges, self._edges_used
+        room, end = len(edges.actions), begin + len(evaluation.actions)
         if end > room:
             larger = max(end, room + room // 2)
-            self.edges = tree.Edges(*(_enlarged(array, begin, larger) for array in self.edges))
-        if len(evaluation.counts) != states or not tree.add_edges(self.edges, begin, *evaluation):
+            edges = tree.Edges(*(_enlarged(array, begin, larger) for array in edges))
+            self._all, self.trees = (trees._replace(edges=edges) for trees in (self._all, self.trees))
+        if len(evaluation.counts) != states or not tree.add_edges(edges, begin, *evaluation):
             raise ValueError(_what_is_wrong(evaluation, states))
         self._edges_used = end
         return begin

@@ -52,6 +52,19 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 
 
+CANDIDATE = np.dtype(
+    [
+        ("score", "<f8"),  # Gumbel noise + log prior
+        ("edge", "<i8"),  # NOTHING if there are fewer actions than candidates
+        ("child", "<i4"),  # node, or NOTHING
+        ("visits", "<i4"),
+    ]
+)
+"""An action of a root that is considered."""
+
+Candidates = npt.NDArray[np.void]
+
+
 class Edges(NamedTuple):
     """The legal actions of all nodes of a batch."""
 
@@ -59,15 +72,25 @@ class Edges(NamedTuple):
     log_priors: Floats  # float32 ``(capacity,)``; below the root, minus infinity if the child exists
 
 
+class Trees(NamedTuple):
+    """The trees of a batch of ``n`` games."""
+
+    nodes: Nodes  # NODE records ``(n * capacity,)``
+    edges: Edges
+    sizes: Integers  # int64 ``(n,)``, the nodes of each tree; 0 if its root needs no search
+    candidates: Candidates  # CANDIDATE records ``(n, m)``
+
+
 @kernel
-def capacity_of(nodes: Nodes, trees: int) -> int:
+def capacity_of(trees: Trees) -> int:
     """The number of nodes of each tree; 0 if there are no trees."""
-    return len(nodes) // max(trees, 1)
+    return len(trees.nodes) // max(len(trees.sizes), 1)
 
 
 @kernel
-def add_child(nodes: Nodes, edges: Edges, node: int, child: int, edge: int) -> None:
+def add_child(trees: Trees, node: int, child: int, edge: int) -> None:
     """Links a new node to its parent ``node``; :func:`expand` fills it."""
+    nodes, edges = trees.nodes, trees.edges
     nodes[child]["parent"] = node
     nodes[child]["edge"] = edge
     nodes[child]["prior"] = np.exp(np.float64(edges.log_priors[edge]))
@@ -106,12 +129,12 @@ def add_edges(
 
 
 @kernel
-def set_up_roots(nodes: Nodes, sizes: Integers, finished: npt.NDArray[np.bool_]) -> None:
+def set_up_roots(trees: Trees, finished: npt.NDArray[np.bool_]) -> None:
     """Resets every tree to its root; trees of finished games get the size 0."""
-    capacity = capacity_of(nodes, len(sizes))
-    for tree in range(len(sizes)):
-        nodes[tree * capacity]["parent"] = NOTHING
-        sizes[tree] = 0 if finished[tree] else 1
+    capacity = capacity_of(trees)
+    for tree in range(len(trees.sizes)):
+        trees.nodes[tree * capacity]["parent"] = NOTHING
+        trees.sizes[tree] = 0 if finished[tree] else 1
 
 
 @kernel
@@ -220,20 +243,6 @@ def weigh_children(nodes: Nodes, node: int, factor: float, highest: float) -> fl
 # --- the path of a simulation: Sequential Halving at the root, the improved policy below --------------------
 
 
-CANDIDATE = np.dtype(
-    [
-        ("score", "<f8"),  # Gumbel noise + log prior
-        ("edge", "<i8"),
-        ("child", "<i4"),  # node, or NOTHING
-        ("visits", "<i4"),
-    ]
-)
-
-Candidates = npt.NDArray[np.void]
-"""The actions of the roots that are considered, :data:`CANDIDATE` records: ``(trees, m)``, or ``(m,)`` of one
-tree."""
-
-
 class Leaves(NamedTuple):
     """The nodes that a simulation added, at most one per tree."""
 
@@ -243,17 +252,14 @@ class Leaves(NamedTuple):
 
 
 @kernel
-def choose_candidates(
-    nodes: Nodes, edges: Edges, sizes: Integers, noise: npt.NDArray[np.float64], candidates: Candidates
-) -> None:
+def choose_candidates(trees: Trees, noise: npt.NDArray[np.float64]) -> None:
     """Picks the actions with the highest sums of noise and log prior in every tree, best first.
 
-    The candidates ``(trees, m)`` that are left over have no edge. A tree whose root has a single action has
-    it as its candidate and is not searched: its size is set to 0.
+    A tree whose root has a single action has it as its candidate and is not searched.
     """
-    capacity = capacity_of(nodes, len(sizes))
+    nodes, sizes, capacity = trees.nodes, trees.sizes, capacity_of(trees)
     for tree in range(len(sizes)):
-        chosen = candidates[tree]
+        chosen = trees.candidates[tree]
         for k in range(len(chosen)):
             chosen[k]["edge"], chosen[k]["child"], chosen[k]["visits"] = NOTHING, NOTHING, 0
             chosen[k]["score"] = -np.inf
@@ -261,7 +267,7 @@ def choose_candidates(
             continue
         root = tree * capacity
         for edge in range(nodes[root]["begin"], nodes[root]["begin"] + nodes[root]["count"]):
-            _insert(chosen, edge, noise[edge] + edges.log_priors[edge])
+            _insert(chosen, edge, noise[edge] + trees.edges.log_priors[edge])
         if nodes[root]["count"] == 1:
             sizes[tree] = 0
 
@@ -280,17 +286,10 @@ def _insert(candidates: Candidates, edge: int, score: float) -> None:
 
 @kernel
 def select_leaves(
-    nodes: Nodes,
-    edges: Edges,
-    sizes: Integers,
-    candidates: Candidates,
-    visits_by_actions: npt.NDArray[np.int32],
-    simulation: int,
-    scale: Scale,
-    leaves: Leaves,
+    trees: Trees, visits_by_actions: npt.NDArray[np.int32], simulation: int, scale: Scale, leaves: Leaves
 ) -> int:
     """Adds one node to every tree; a path that ends in a finished game is counted at once."""
-    capacity = capacity_of(nodes, len(sizes))
+    nodes, sizes, candidates, capacity = trees.nodes, trees.sizes, trees.candidates, capacity_of(trees)
     added = 0
     for tree in range(len(sizes)):
         if sizes[tree] == 0:
@@ -302,18 +301,18 @@ def select_leaves(
         candidates[tree][k]["visits"] += 1
         node, child, edge = root, candidates[tree][k]["child"], candidates[tree][k]["edge"]
         while child != NOTHING and nodes[child]["count"] > 0:
-            node, child = child, _select_child(nodes, edges, child, scale)
+            node, child = child, _select_child(trees, child, scale)
             edge = nodes[node]["best_unvisited"]
         if child != NOTHING:
             back_up(nodes, child, nodes[child]["value"])
             continue
         child = root + sizes[tree]
         sizes[tree] += 1
-        add_child(nodes, edges, node, child, edge)
+        add_child(trees, node, child, edge)
         if node == root:
             candidates[tree][k]["child"] = child
         leaves.nodes[added], leaves.parents[added] = child, node
-        leaves.actions[added] = edges.actions[edge]
+        leaves.actions[added] = trees.edges.actions[edge]
         added += 1
     return added
 
@@ -334,11 +333,12 @@ def select_candidate(nodes: Nodes, root: int, candidates: Candidates, visits: in
 
 
 @kernel
-def _select_child(nodes: Nodes, edges: Edges, node: int, scale: Scale) -> int:
+def _select_child(trees: Trees, node: int, scale: Scale) -> int:
     """The child to visit next, or ``NOTHING`` for the best unvisited action: equation 14.
 
     The choice is deterministic and makes the shares of visits approach the improved policy.
     """
+    nodes, edges = trees.nodes, trees.edges
     if nodes[node]["best_unvisited"] == UNKNOWN:
         nodes[node]["best_unvisited"] = _best_unvisited(nodes, edges, node)
     mixed, factor, highest, unvisited_prior = q_transformation(nodes, node, scale)
@@ -393,21 +393,10 @@ class SearchResult(NamedTuple):
 
 
 @kernel
-def summarize(
-    nodes: Nodes,
-    edges: Edges,
-    candidates: Candidates,
-    scale: Scale,
-    finished: npt.NDArray[np.bool_],
-    result: SearchResult,
-) -> None:
-    """Writes the results of the search of every root; of finished games, the values alone.
-
-    ``candidates`` are the actions of the roots that are considered, ``(trees, m)``; ``result.actions`` is
-    left as it is.
-    """
+def summarize(trees: Trees, scale: Scale, finished: npt.NDArray[np.bool_], result: SearchResult) -> None:
+    """Writes all results but the actions; of finished games, the values alone."""
+    nodes, candidates, capacity = trees.nodes, trees.candidates, capacity_of(trees)
     counts, chosen, values = result.counts, result.chosen, result.values
-    capacity = capacity_of(nodes, len(finished))
     for tree in range(len(finished)):
         root = tree * capacity
         if finished[tree]:
@@ -415,19 +404,20 @@ def summarize(
             continue
         begin, counts[tree] = nodes[root]["begin"], nodes[root]["count"]
         own = slice(begin, begin + counts[tree])
-        values[tree] = _improve_policy(nodes, edges, root, scale, result.policy[own], result.visits[own])
+        values[tree] = _improve_policy(trees, root, scale, result.policy[own], result.visits[own])
         most = candidates[tree][0]["visits"]
         for k in range(len(candidates[tree])):
             most = max(most, candidates[tree][k]["visits"])
         best = select_candidate(nodes, root, candidates[tree], most, scale)
-        chosen[tree] = edges.actions[candidates[tree][best]["edge"]]
+        chosen[tree] = trees.edges.actions[candidates[tree][best]["edge"]]
 
 
 @kernel(allocates=True)
 def _improve_policy(
-    nodes: Nodes, edges: Edges, root: int, scale: Scale, policy: Floats, visits: npt.NDArray[np.int32]
+    trees: Trees, root: int, scale: Scale, policy: Floats, visits: npt.NDArray[np.int32]
 ) -> float:
     """Writes the improved policy and the visits of a root; returns the mean of Q-values under the policy."""
+    nodes, edges = trees.nodes, trees.edges
     mixed, factor, highest, _ = q_transformation(nodes, root, scale)
     begin = nodes[root]["begin"]
     unvisited_weight = np.exp(factor * (mixed - highest))

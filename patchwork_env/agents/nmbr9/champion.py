@@ -9,7 +9,7 @@ from time import perf_counter
 import numpy as np
 
 from patchwork_env.agents.analysis import ScoreLine
-from patchwork_env.agents.base import Actions, Agent, BatchAgent
+from patchwork_env.agents.base import Actions, Agent, BatchAgent, DrawingAgent
 from patchwork_env.agents.checkpoints import is_shipped
 from patchwork_env.agents.nmbr9.expansion import LIKELY, Expansion, best_action, expand, new_expansion
 from patchwork_env.agents.nmbr9.search import (
@@ -40,13 +40,24 @@ _RESULTS = 10
 """The number of results of an analysis, or more where a round of halving ends between them."""
 
 
-class ValueAgent(BatchAgent):
+class _PlacingAgent(BatchAgent):
+    """An agent that cannot choose digits."""
+
+    games = (NMBR9,)
+
+    def check_states(self, states: States) -> str:
+        """See :meth:`Agent.check_states`; ValueError also where players choose their tiles."""
+        game = super().check_states(states)
+        if (states["order"] == FREE).any():
+            raise ValueError(f"agent {self.name!r} places tiles as they come; it does not choose digits")
+        return game
+
+
+class ValueAgent(_PlacingAgent):
     """Plays the placement whose table has the highest value, without looking further ahead.
 
     What it knows and maximizes is what :class:`ChampionAgent` does.
     """
-
-    games = (NMBR9,)
 
     def __init__(self, weights: Weights, name: str = "nmbr9 value") -> None:
         self.name = name
@@ -56,8 +67,7 @@ class ValueAgent(BatchAgent):
         return new_expansion()
 
     def act_batch(self, states: States) -> Actions:
-        """See :meth:`Agent.act_batch`; ValueError also where players choose their tiles."""
-        _check(self, states)
+        self.check_states(states)
         actions = np.empty(len(states), np.int64)
         _choose(states, self._weights, self.workspace(), actions)
         return actions
@@ -70,7 +80,7 @@ def _choose(states: States, weights: Weights, expansion: Expansion, actions: Act
         actions[i] = expansion.actions[best_action(expansion, count)]
 
 
-class ChampionAgent(BatchAgent):
+class ChampionAgent(_PlacingAgent, DrawingAgent):
     """Searches every move by rollouts; see :mod:`patchwork_env.agents.nmbr9.search`.
 
     It uses the tile in hand and how many of each digit are left, never their order. Other players' tables do
@@ -85,8 +95,6 @@ class ChampionAgent(BatchAgent):
         settings: The settings of the rollouts.
     """
 
-    games = (NMBR9,)
-
     def __init__(
         self,
         weights: Weights,
@@ -100,28 +108,19 @@ class ChampionAgent(BatchAgent):
         self.name = name
         self._weights, self._settings = weights, settings
         self._effort, self._seconds = effort, seconds
-        self.reseed(seed)
+        super().__init__(seed)
 
     def _new_workspace(self) -> Workspace:
         return new_workspace()
 
-    def reseed(self, seed: int | None = None) -> None:
-        """See :meth:`Agent.reseed`."""
-        self._streams = seed_streams(seed)
-
-    def act_batch(self, states: States) -> Actions:
-        """See :meth:`Agent.act_batch`; the budget is that of each game."""
-        _check(self, states)
-        streams, work = self._streams.copy(), self.workspace()
-        actions = np.empty(len(states), np.int64)
+    def _choose(self, states: States, stream: Streams, actions: Actions) -> None:
+        work = self.workspace()
         for i in range(len(states)):
-            search = self._search(states, i, work, streams)
+            search = self._search(states, i, work, stream)
             if next(search) > 1 and not _is_last_tile(work):
                 for _ in search:
                     pass
             actions[i] = work.actions[0]
-        self._streams = streams  # not before there are answers to all, whatever interrupts the call
-        return actions
 
     def deepen(self, game: Game) -> Iterator[list[ScoreLine]]:
         """Analyses a game: the best placements with the final scores to expect, the best first.
@@ -132,7 +131,7 @@ class ChampionAgent(BatchAgent):
         Raises:
             ValueError: The game is over, or players choose their tiles.
         """
-        _check(self, game.state)
+        self.check_states(game.state)
         return self._analyses(game.clone(), new_workspace())
 
     def expected_scores(self, game: Game) -> list[float]:
@@ -185,13 +184,6 @@ class ChampionAgent(BatchAgent):
             for action, total in totals:
                 found[action] = ScoreLine(action, rollouts, total / rollouts, exact=False)
             yield sorted(found.values(), key=lambda line: (-line.visits, -line.score))
-
-
-def _check(agent: Agent, states: States) -> None:
-    """Raises ValueError if one of the games is over or another one, or players choose their tiles in it."""
-    agent.check_states(states)
-    if (states["order"] == FREE).any():
-        raise ValueError(f"agent {agent.name!r} places tiles as they come; it does not choose digits")
 
 
 def _is_last_tile(work: Workspace) -> bool:
