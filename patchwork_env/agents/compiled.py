@@ -43,12 +43,7 @@ def _next_multiple(number: int, factor: int) -> int:
     return -(-number // factor) * factor
 
 
-def aligned_record(kind: np.dtype[np.void]) -> npt.NDArray[np.void]:
-    """An array of one record of zeros, at the start of a cache line."""
-    return aligned_records(kind, 1)
-
-
-def aligned_records(kind: np.dtype[np.void], number: int) -> npt.NDArray[np.void]:
+def aligned_records(kind: np.dtype[np.void], number: int = 1) -> npt.NDArray[np.void]:
     """An array of records of zeros, at the start of a cache line."""
     memory = np.zeros(number * kind.itemsize + CACHE_LINE, np.uint8)
     start = -memory.ctypes.data % CACHE_LINE
@@ -63,7 +58,7 @@ def arrays_of(weights: npt.NDArray[np.void]) -> dict[str, Floats]:
 def random_record(kind: np.dtype[np.void], scales: Mapping[str, float], seed: int) -> npt.NDArray[np.void]:
     """A record of normally distributed weights of these scales, drawn in their order; all others are 0."""
     rng = np.random.default_rng(seed)
-    weights = aligned_record(kind)
+    weights = aligned_records(kind)
     for name, scale in scales.items():
         weights[name] = scale * rng.normal(size=kind[name].shape)
     return weights
@@ -83,7 +78,7 @@ def read_weights(
 ) -> tuple[npt.NDArray[np.void], dict[str, Any]]:
     """Reads the weights of a value, one record of ``kind``, and the facts on its making."""
     description = read_description(folder, game, VALUE)
-    weights = aligned_record(kind)
+    weights = aligned_records(kind)
     shapes = {name: array.shape for name, array in arrays_of(weights).items()}
     arrays = read_arrays(folder, shapes, f"a value of {game}")
     for name, array in arrays.items():

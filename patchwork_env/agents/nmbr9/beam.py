@@ -33,25 +33,25 @@ _TABLE_FACTOR = 16
 """The least number of hash table entries for each slot of a pool."""
 
 
-class _Beam(NamedTuple):
-    """The tables before and after a step, and how each slot of the pool comes about; ``(width,)`` each."""
+class _Front(NamedTuple):
+    """The tables that are kept after a step."""
 
-    tables: States
-    keys: npt.NDArray[np.uint64]  # the keys of the tables in the pools
-    next_tables: States
-    next_keys: npt.NDArray[np.uint64]
-    parents: npt.NDArray[np.int64]  # the slot of the table before the step
-    digits: npt.NDArray[np.int64]  # the digit that is placed
-    actions: npt.NDArray[np.int64]  # the action that places it
+    tables: States  # (width,)
+    keys: npt.NDArray[np.uint64]  # (width,), their keys in the pools
 
 
-class _Settings(NamedTuple):
-    """The settings of a search; see :func:`search`."""
+class _Search(NamedTuple):
+    """The settings of a search, see :func:`search`, and what it works with; arrays are ``(width,)``."""
 
     weights: Weights
     free_from: int
     noise: float
     seed: np.uint64
+    pools: Pools  # one for each step
+    parents: npt.NDArray[np.int64]  # by slot of the pool, the table before the step
+    digits: npt.NDArray[np.int64]  # the digit that is placed
+    actions: npt.NDArray[np.int64]  # the action that places it
+    expansion: Expansion
 
 
 def search(
@@ -67,74 +67,62 @@ def search(
         noise: The most points that are added to the value of a table at random.
         seed: The seed of the noise.
     """
-    beam = _Beam(
-        empty_states(width),
-        np.zeros(width, np.uint64),
-        empty_states(width),
-        np.zeros(width, np.uint64),
-        np.empty(width, np.int64),
-        np.empty(width, np.int64),
-        np.empty(width, np.int64),
+    pools = new_pools(int(root[0]["num_rounds"] - root[0]["round"]), width)
+    parents, digits, actions = (np.empty(width, np.int64) for _ in range(3))
+    settings = _Search(
+        weights, free_from, noise, np.uint64(seed), pools, parents, digits, actions, new_expansion()
     )
-    beam.tables[0] = root[0]
-    pools, end = new_pools(int(root[0]["num_rounds"] - root[0]["round"]), width), empty_states(1)
-    _search(beam, pools, _Settings(weights, free_from, noise, np.uint64(seed)), new_expansion(), end)
+    now, later = (_Front(empty_states(width), np.zeros(width, np.uint64)) for _ in range(2))
+    now.tables[0] = root[0]
+    end = empty_states(1)
+    _run(settings, now, later, end)
     return end
 
 
 @kernel
-def _search(beam: _Beam, pools: Pools, settings: _Settings, expansion: Expansion, end: States) -> None:
-    """Runs a search and writes its best table."""
-    tables, keys, next_tables, next_keys = beam.tables, beam.keys, beam.next_tables, beam.next_keys
+def _run(search: _Search, now: _Front, later: _Front, end: States) -> None:
+    """Searches from the first table of a front and writes the best end."""
     kept = 1
-    for step in range(len(pools.sizes)):
+    for step in range(len(search.pools.sizes)):
         for i in range(kept):
-            _continue(beam, pools, step, tables, keys, i, settings, expansion)
-        kept = pools.sizes[step]
+            _continue(search, step, now, i)
+        kept = search.pools.sizes[step]
         for slot in range(kept):
-            parent = beam.parents[slot]
-            next_tables[slot] = tables[parent]
-            draw(next_tables, slot, beam.digits[slot])
-            next_keys[slot] = _key_after(next_tables, slot, keys[parent], beam.actions[slot])
-            apply(next_tables, slot, beam.actions[slot])
-        tables, keys, next_tables, next_keys = next_tables, next_keys, tables, keys
+            parent = search.parents[slot]
+            later.tables[slot] = now.tables[parent]
+            draw(later.tables, slot, search.digits[slot])
+            later.keys[slot] = _key_after(later.tables, slot, now.keys[parent], search.actions[slot])
+            apply(later.tables, slot, search.actions[slot])
+        now, later = later, now
     best = 0
     for slot in range(kept):
-        if score(tables, slot, 0) > score(tables, best, 0):
+        if score(now.tables, slot, 0) > score(now.tables, best, 0):
             best = slot
-    end[0] = tables[best]
+    end[0] = now.tables[best]
 
 
 @kernel
-def _continue(
-    beam: _Beam,
-    pools: Pools,
-    step: int,
-    tables: States,
-    keys: npt.NDArray[np.uint64],
-    i: int,
-    settings: _Settings,
-    expansion: Expansion,
-) -> None:
+def _continue(search: _Search, step: int, front: _Front, i: int) -> None:
     """Offers all tables that one more tile makes of table ``i`` to the pool of the step."""
+    tables, expansion = front.tables, search.expansion
     next_card = tables[i]["round"]
     first, end = int(tables[i]["deck"][next_card]), int(tables[i]["deck"][next_card]) + 1
-    if step >= settings.free_from:
+    if step >= search.free_from:
         first, end = 0, NUM_DIGITS
     for digit in range(first, end):
         if not draw(tables, i, digit):
             continue
-        count = expand(tables, i, LIKELY, settings.weights, expansion)
+        count = expand(tables, i, LIKELY, search.weights, expansion)
         points = score(tables, i, 0)
         for k in range(count):
             action = expansion.actions[k]
             if next_card == 0 and action >= NUM_ANCHORS:
                 break  # the first tile may as well lie upright
-            key = _key_after(tables, i, keys[i], action)
-            chance = settings.noise * float(mix(key ^ settings.seed) >> _U(11)) / 2.0**53
-            slot = admit(pools, step, key, points + expansion.values[k] + chance)
+            key = _key_after(tables, i, front.keys[i], action)
+            chance = search.noise * float(mix(key ^ search.seed) >> _U(11)) / 2.0**53
+            slot = admit(search.pools, step, key, points + expansion.values[k] + chance)
             if slot >= 0:
-                beam.parents[slot], beam.digits[slot], beam.actions[slot] = i, digit, action
+                search.parents[slot], search.digits[slot], search.actions[slot] = i, digit, action
 
 
 @kernel

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents.compiled import (
-    aligned_record,
+    aligned_records,
     copy,
     random_record,
     read_weights,
@@ -90,12 +90,12 @@ Buffer = npt.NDArray[np.void]
 
 def empty_weights() -> Weights:
     """Weights of 0."""
-    return aligned_record(WEIGHTS)
+    return aligned_records(WEIGHTS)
 
 
 def new_buffer() -> Buffer:
     """A buffer for one thread."""
-    return aligned_record(BUFFER)
+    return aligned_records(BUFFER)
 
 
 def new_weights(seed: int) -> Weights:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from patchwork_env.agents.compiled import aligned_record
+from patchwork_env.agents.compiled import aligned_records
 from patchwork_env.agents.nmbr9 import search
 from patchwork_env.agents.nmbr9.partner import new_candidates
 from patchwork_env.agents.nmbr9.value import WEIGHTS
@@ -56,7 +56,7 @@ MEMORY = Memory(
         np.zeros(1, np.int64),
         new_candidates(),
         search.new_workspace(),
-        aligned_record(WEIGHTS),
+        aligned_records(WEIGHTS),
     ),
 )
 room: Any = entrance(MEMORY)

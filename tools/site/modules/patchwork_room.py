@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from patchwork_env.agents.compiled import aligned_record
+from patchwork_env.agents.compiled import aligned_records
 from patchwork_env.agents.partner import Candidates
 from patchwork_env.agents.patchwork.endgame import Solver, new_solver
 from patchwork_env.agents.patchwork.expansion import TO_WIN, Expansion, new_expansion
@@ -93,7 +93,7 @@ MEMORY = Memory(
         new_tree(MOST_NODES, WIDTH, STATE),
         new_workspace(),
         new_solver(),
-        Settings(aligned_record(WEIGHTS), TO_WIN),
+        Settings(aligned_records(WEIGHTS), TO_WIN),
     ),
 )
 room: Any = entrance(MEMORY)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from patchwork_env.agents import Agent
-from patchwork_env.agents.compiled import aligned_record, arrays_of, write_weights
+from patchwork_env.agents.compiled import aligned_records, arrays_of, write_weights
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.random import Streams
 from patchwork_env.games import rules_of
@@ -54,7 +54,7 @@ class TdTrainer(RemoteTrainer):
     def play_job(cls, config: Any, weights: Weights, progress: float, job: Streams) -> Played:
         """Plays the same games from the random streams of a job as a run without workers."""
         game = new_game(config)
-        record = aligned_record(game.weights)
+        record = aligned_records(game.weights)
         for name, array in weights.items():
             record[name] = array
         return game.play(record, progress, job)
