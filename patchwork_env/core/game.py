@@ -32,6 +32,7 @@ else:
     M = TypeVar("M")
 
 RENDER_MODES = ("human", "ansi", "rgb_array")
+_UNKNOWN = object()  # what is the default of no option
 
 
 class Pictures(Protocol):
@@ -122,6 +123,16 @@ class Rules:
     def game(self) -> type[BaseGame]:
         """The class of one game."""
         return cast("type[BaseGame]", import_module(self.module).Game)
+
+    @cached_property
+    def defaults(self) -> Mapping[str, Any]:
+        """All options of a game with their defaults, which are None for those of a ``reset`` alone."""
+        return {**dict.fromkeys((*self.options, *self.reset_options)), **self.options}
+
+    @cached_property
+    def usual_set_up(self) -> SetUp:
+        """How games begin with all options at their defaults."""
+        return self.set_up(self.options, {})
 
     @property
     def hides(self) -> bool:
@@ -247,17 +258,22 @@ class BaseGame(Generic[M]):
         cls._kernels = cls.rules.kernels
 
     def __init__(self, seed: int | None = None, **options: Any) -> None:
-        rules = self.rules
-        known = ("seed", *dict.fromkeys((*rules.options, *rules.reset_options)))
-        for name in options:
-            if name not in known:
-                raise names.unknown_option(type(self).__name__, name, known)
-        chosen = {name: options.get(name, default) for name, default in rules.options.items()}
-        for_reset = {name: value for name, value in options.items() if name not in rules.options}
-        beginning, chance, _ = rules.set_up(chosen, for_reset)
-        states = rules.empty_states(1)
-        rules.kernels.deal(states, 0, checks.seed_streams(seed), beginning, chance)
+        beginning, chance, _ = self._set_up_of(options)
+        states = self.rules.empty_states(1)
+        self._kernels.deal(states, 0, checks.seed_streams(seed), beginning, chance)
         self._position = _Position(states)
+
+    @classmethod
+    def _set_up_of(cls, options: Mapping[str, Any]) -> SetUp:
+        """How a game with these options begins; most have the defaults, which need no check."""
+        rules, defaults = cls.rules, cls.rules.defaults
+        if all(value is defaults.get(name, _UNKNOWN) for name, value in options.items()):
+            return rules.usual_set_up
+        for name in options:
+            if name not in defaults:
+                raise names.unknown_option(cls.__name__, name, ("seed", *defaults))
+        chosen = {name: options.get(name, default) for name, default in rules.options.items()}
+        return rules.set_up(chosen, {name: options[name] for name in options if name not in rules.options})
 
     @classmethod
     def unchecked(cls, states: States, i: int = 0) -> Self:

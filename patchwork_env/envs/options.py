@@ -113,7 +113,7 @@ def check_batch(actions: npt.ArrayLike, num_envs: int) -> npt.NDArray[np.int64]:
         array = np.asarray(actions)
     except Exception:  # of rows of several lengths, or whatever a foreign sequence raises
         raise ValueError(f"actions are {short_repr(actions)}; they must be {num_envs} integers") from None
-    if array.shape != (num_envs,) or not np.issubdtype(array.dtype, np.integer):
+    if array.shape != (num_envs,) or array.dtype.kind not in "iu":
         raise ValueError(
             f"actions have shape {array.shape} and type {array.dtype}; they must be {num_envs} integers"
         )
