@@ -19,40 +19,53 @@ ATTACK_MINUTES ?= 2
 ATTACK_SEED ?=
 PYTEST_OPTIONS ?=
 BENCHMARKS ?= startup engine environments strength mcts search champion analysis training_speed inference
-OLD_GYMNASIUM := 1.2.2
 RESOLUTION ?= lowest-direct
+TEST ?= tests/patchwork
+UPGRADE ?= --upgrade
 
 python := $(VENV)/bin/python
 ready := $(VENV)/ready
-old_gymnasium := $(VENV)-gymnasium-$(OLD_GYMNASIUM)
-resolved := $(VENV)-$(RESOLUTION)
-print_packages := import sysconfig; print(sysconfig.get_path('purelib'))
+pytest := -m pytest --numprocesses 2 --dist loadfile
 # Numba's cache lies beside the sources, where `make clean` finds it.
 export NUMBA_CACHE_DIR :=
 
-# Libraries that agree with nothing else have environments of their own, named as the markers of the tests that need them.
-libraries_agilerl := agilerl
-libraries_browser := playwright
-libraries_clients := wandb rliable.library
-libraries_frameworks := pyspiel torchrl minari mcp huggingface_hub supersuit moviepy array_api_compat
-libraries_openenv := openenv
-libraries_proofs := ortools
-libraries_ray := ray
-libraries_tianshou := tianshou
-with_libraries := agilerl browser clients frameworks openenv proofs ray tianshou
+extras := play train onnx export sweep render dev
+extras_libraries := open_spiel torchrl minari mcp hub wandb trackio proofs
+extras_older := ray openenv
+# What tests import, so that none of them is left out because something is missing.
+imports_libraries := array_api_compat huggingface_hub mcp minari mlflow moviepy ortools playwright pyspiel rliable.library \
+	supersuit tianshou torchrl trackio wandb
+imports_older := agilerl openenv ray
 
-.PHONY: help environment train test test-all test-attack test-bounds coverage mutants test-gymnasium-1.2 \
-	$(addprefix test-,$(with_libraries)) kill-with-ray test-resolution site lint format bench benchmark clean distclean
+.PHONY: help environment lock train test test-one test-all test-attack test-bounds coverage mutants test-libraries \
+	test-older test-browser test-resolution site lint format bench benchmark clean distclean
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z][a-z0-9.-]*:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' Makefile
-	@echo "  make test-LIBRARY         run the tests that need other libraries: $(with_libraries)"
+	@awk -F ':.*## ' '/^[a-z][a-z0-9.-]*:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' Makefile
 
 environment: $(ready)  ## create the virtual environment and install everything
 
 $(ready): requirements.lock pyproject.toml tools/create_environment.sh
-	@PYTHON="$(PYTHON)" TORCH_INDEX="$(TORCH_INDEX)" tools/create_environment.sh $(VENV)
+	@PYTHON="$(PYTHON)" TORCH_INDEX="$(TORCH_INDEX)" tools/create_environment.sh $(VENV) $<
 	@touch $@
+
+# Environments of other libraries, which share the PyTorch of $(VENV).
+$(VENV)-%/ready: requirements-%.lock $(ready)
+	@tools/create_environment.sh $(VENV)-$* $< $(VENV)
+	@touch $@
+
+lock: $(ready)  ## renew all locks (UPGRADE= keeps the versions that still fit)
+	$(call write_lock,requirements.lock,$(extras),)
+	$(call write_lock,requirements-libraries.lock,$(extras) $(extras_libraries),--group libraries)
+	$(call write_lock,requirements-older.lock,$(extras) $(extras_older),--group older)
+
+# What PyTorch needs of CUDA depends on its build, so it is left to pip.
+define write_lock
+	$(VENV)/bin/uv pip compile pyproject.toml $(addprefix --extra ,$(2)) $(3) $(UPGRADE) \
+		--universal --python-version 3.11 --generate-hashes --no-annotate --no-header --quiet --output-file $(1)
+	sed -E '/^(cuda|nvidia|triton)/,/[^\\]$$/d' $(1) > $(1).new && mv $(1).new $(1)
+
+endef
 
 train: export run := $(RUN)
 train: $(ready)  ## train a first policy by self-play (minutes) and measure it against random and greedy
@@ -61,10 +74,13 @@ train: $(ready)  ## train a first policy by self-play (minutes) and measure it a
 	$(python) -m training.evaluate "$$run/final" --against random greedy --games $(GAMES)
 
 test: $(ready)  ## run the tests of what a change can easily break, in minutes
-	$(python) -m pytest --numprocesses 2 --dist loadfile -m "not slow" $(PYTEST_OPTIONS)
+	$(python) $(pytest) -m "not slow" $(PYTEST_OPTIONS)
+
+test-one: $(ready)  ## run the tests of one folder or file: TEST=tests/nmbr9
+	$(python) $(pytest) -m "not slow" $(TEST) $(PYTEST_OPTIONS)
 
 test-all: test  ## run all tests that need no other library, then measure how much of the rules they reach
-	$(python) -m pytest --numprocesses 2 --dist loadfile -m slow $(PYTEST_OPTIONS)
+	$(python) $(pytest) -m slow $(PYTEST_OPTIONS)
 	@$(MAKE) --no-print-directory coverage
 
 test-attack: $(ready)  ## try to break everything for ATTACK_MINUTES: odd inputs, kills, interrupts …
@@ -77,51 +93,34 @@ coverage: $(ready)  ## run the tests of the rules without compilation: every lin
 		tests/test_testing.py tests/patchwork/test_engine.py tests/nmbr9/test_engine.py tests/nmbr9/test_observation.py tests/nmbr9/test_table.py
 
 test-bounds: $(ready)  ## play and train with bounds checks in all compiled code
-	NUMBA_BOUNDSCHECK=1 $(python) -m pytest --numprocesses 2 --dist loadfile -m bounds
-
-test-gymnasium-1.2: $(old_gymnasium)/ready  ## run the tests of the environments with the oldest supported Gymnasium
-	$(old_gymnasium)/bin/python -m pytest \
-		tests/envs tests/patchwork/test_environments.py tests/nmbr9/test_environments.py
+	NUMBA_BOUNDSCHECK=1 $(python) $(pytest) -m bounds
 
 mutants: $(ready)  ## see whether the tests find a hundred small faults (an hour)
 	$(python) -m tools.mutants
-
-# An environment that holds some packages of its own and finds all others in $(VENV).
-define create_beside
-	$(python) -m venv --clear $(1)
-	$(1)/bin/python -m pip install --quiet --no-deps $(2)
-	@folder=$$($(python) -c "$(print_packages)"); \
-	echo "import site; site.addsitedir('$$folder')" > "$$($(1)/bin/python -c "$(print_packages)")/base.pth"
-	@touch $@
-endef
-
-$(old_gymnasium)/ready: $(ready)
-	$(call create_beside,$(old_gymnasium),gymnasium==$(OLD_GYMNASIUM))
 
 # The page without a server; it needs Node.js and LLVM's linker for WebAssembly, and says so.
 site: $(ready)  ## build the page that plays without a server, in site/, and compare its moves with the package's
 	$(python) -m tools.site
 
-$(addprefix test-,$(with_libraries)): test-%: $(VENV)-%/ready
-	$(VENV)-$*/bin/python -c "$(foreach name,$(libraries_$*),import $(name);)"
-	$(VENV)-$*/bin/python -m pytest -m $* $$(grep -rl --include='test_*.py' 'mark\.$*' tests)
+test-libraries: $(VENV)-libraries/ready  ## run the tests that need other libraries
+	$(VENV)-libraries/bin/python -c "$(foreach name,$(imports_libraries),import $(name);)"
+	$(VENV)-libraries/bin/python $(pytest) -m libraries
 
-$(addsuffix /ready,$(addprefix $(VENV)-,$(with_libraries))): $(VENV)-%/ready: $(ready) requirements-%.lock
-	$(call create_beside,$(VENV)-$*,--requirement requirements-$*.lock)
+test-older: $(VENV)-older/ready  ## run those with Ray, OpenEnv and AgileRL, which need older versions, and all of environments
+	$(VENV)-older/bin/python -c "$(foreach name,$(imports_older),import $(name);)"
+	$(VENV)-older/bin/python -m pytest -m older
+	$(VENV)-older/bin/python -m tests.attack kill_sweep kill_rllib_ppo --attempts 1 --workers 1
+	$(VENV)-older/bin/python $(pytest) tests/envs tests/patchwork/test_environments.py tests/nmbr9/test_environments.py
 
-test-ray: kill-with-ray
-kill-with-ray: $(VENV)-ray/ready
-	$(VENV)-ray/bin/python -m tests.attack kill_sweep kill_rllib_ppo --attempts 1 --workers 1
-
-test-browser: site
+test-browser: $(VENV)-libraries/ready site  ## drive the page in Chromium, with a server and without
+	$(VENV)-libraries/bin/python -m pytest -m browser
 
 # Other packages' warnings about each other are errors only with the versions of requirements.lock.
-test-resolution: $(resolved)/ready  ## run the suite with the oldest (or RESOLUTION=highest: newest) packages allowed
-	$(resolved)/bin/python -m pytest --override-ini filterwarnings= --numprocesses 2 --dist loadfile
-
-$(resolved)/ready: pyproject.toml tools/create_resolved_environment.sh
-	@PYTHON="$(PYTHON)" tools/create_resolved_environment.sh $(resolved) $(RESOLUTION)
-	@touch $@
+test-resolution: $(ready)  ## run all tests with the oldest (or RESOLUTION=highest: newest) packages allowed
+	$(VENV)/bin/uv venv --clear --python $(python) $(VENV)-$(RESOLUTION)
+	$(VENV)/bin/uv pip install --python $(VENV)-$(RESOLUTION) --resolution $(RESOLUTION) \
+		--editable ".[play,train,onnx,export,render,dev]"
+	$(VENV)-$(RESOLUTION)/bin/python $(pytest) --override-ini filterwarnings=
 
 lint: $(ready)  ## check style and types
 	$(python) -m ruff check

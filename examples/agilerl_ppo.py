@@ -1,6 +1,6 @@
 """Evolutionary PPO with AgileRL on the batch of Gymnasium: a small population against one opponent.
 
-    pip install ".[train]"; pip install --no-deps --requirement requirements-agilerl.lock
+    pip install --no-deps --requirement requirements-older.lock --editable .
     python examples/agilerl_ppo.py --steps 200000 --opponent random
 
 AgileRL's ``train_on_policy`` takes what ``gymnasium.make_vec`` makes as it is: it hands
@@ -11,8 +11,7 @@ batch sizes between generations, and a tournament chooses who goes on.
 Its policy is a plain perceptron with 2026 outputs, which learns every placement by itself: the network of
 this project, which ``sb3_maskable_ppo.py`` and ``own_ppo.py`` train, is far stronger. AgileRL's evaluations
 of the population have no intervals; the matches at the end have. AgileRL 2.58 asks for PettingZoo below
-1.27 and imports peft without asking for it; ``make test-agilerl`` runs it with the versions of
-``requirements-agilerl.lock``.
+1.27, with which it runs, and imports peft without asking for it.
 
 What to expect: after 40,000 decisions of each of two agents the better one wins 60% of 100 games against
 random (95% interval 50% to 69%).

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Fill the virtual environment FOLDER with everything that requirements.lock pins and with this project, editable.
+# Fill the virtual environment FOLDER with what a lock pins, checked by hashes, and with this project, editable.
 #
-#   tools/create_environment.sh FOLDER
+#   tools/create_environment.sh FOLDER LOCK [BASE]
 #
+# BASE         another environment, whose PyTorch serves here, too
 # PYTHON       the interpreter to use; by default the first one on PATH that is new enough
 # TORCH_INDEX  the package index for PyTorch alone, e.g. https://download.pytorch.org/whl/cpu; by default pip's own
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-folder=$1
+folder=$1 lock=$2 base=${3:-}
 oldest="3.11"
 
 is_suitable() {
@@ -32,7 +33,7 @@ find_python() {
 # An environment whose creation was cut short may hold half-written packages, so it is made anew.
 unfinished="$folder/unfinished"
 if [ -e "$unfinished" ] || ! is_suitable "$folder/bin/python"; then
-    python=$(find_python)
+    if [ -n "$base" ]; then python="$base/bin/python"; else python=$(find_python); fi
     echo "Creating $folder with $("$python" --version) ..."
     mkdir -p "$folder"
     touch "$unfinished"
@@ -40,15 +41,29 @@ if [ -e "$unfinished" ] || ! is_suitable "$folder/bin/python"; then
 fi
 touch "$unfinished"
 
+python="$folder/bin/python"
 pip() {
-    "$folder/bin/python" -m pip --disable-pip-version-check "$@"
+    "$python" -m pip --disable-pip-version-check "$@"
 }
 
-# PyTorch comes first and alone: the index that holds the small CPU builds holds few of the other packages.
-echo "Installing PyTorch ..."
-pip install --no-deps ${TORCH_INDEX:+--index-url "$TORCH_INDEX"} "$(grep '^torch==' requirements.lock)"
-echo "Installing the other packages of requirements.lock ..."
-pip install --quiet --requirement requirements.lock
+version_of() {
+    sed -n "s/^\($1==[^ ]*\).*/\1/p" "$lock"
+}
+
+packages_of() {
+    "$1/bin/python" -c "import sysconfig; print(sysconfig.get_path('purelib'))"
+}
+
+# PyTorch comes first and alone: which build it is depends on the machine, and so does what that build needs.
+if [ -n "$base" ]; then
+    echo "import site; site.addsitedir('$(packages_of "$base")')" > "$(packages_of "$folder")/base.pth"
+else
+    echo "Installing PyTorch ..."
+    pip install ${TORCH_INDEX:+--no-deps --index-url "$TORCH_INDEX"} "$(version_of torch)"
+    pip install --quiet "$(version_of uv)"
+fi
+echo "Installing the other packages of $lock ..."
+"${base:-$folder}/bin/uv" pip install --python "$python" --no-deps --require-hashes --requirement <(sed '/^torch==/,/[^\\]$/d' "$lock")
 pip install --quiet --no-deps --no-build-isolation --editable .
 rm "$unfinished"
 echo "$folder is ready."

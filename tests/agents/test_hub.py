@@ -1,6 +1,6 @@
 """Checkpoints on the Hugging Face Hub, with its own client library and a stand-in of the Hub.
 
-Runs where the library is installed: ``make test-frameworks``.
+Runs where the library is installed: ``make test-libraries``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
 from patchwork_env.patchwork import Game
 from tests.agents.hub_server import Hub, serving, use
 
-pytestmark = pytest.mark.frameworks
+pytestmark = pytest.mark.libraries
 
 
 def files_of(name: str) -> dict[str, bytes]:

@@ -1,6 +1,6 @@
 """AgileRL on the batch of Gymnasium.
 
-Runs where AgileRL is installed: ``make test-agilerl``.
+Runs where AgileRL is installed: ``make test-older``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ pytest.importorskip("agilerl")
 from patchwork_env.patchwork import Game
 
 # AgileRL warns of itself and of tensordict.
-pytestmark = [pytest.mark.agilerl, pytest.mark.filterwarnings("ignore")]
+pytestmark = [pytest.mark.older, pytest.mark.filterwarnings("ignore")]
 with warnings.catch_warnings(action="ignore"):
     from agilerl.rollouts.on_policy import collect_rollouts
 

@@ -1,4 +1,4 @@
-"""The example that clones an agent from a dataset of Minari; runs in ``make test-frameworks``."""
+"""The example that clones an agent from a dataset of Minari; runs in ``make test-libraries``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.integrations.minari import record
 from patchwork_env.patchwork import Game
 
-pytestmark = pytest.mark.frameworks
+pytestmark = pytest.mark.libraries
 
 
 @pytest.fixture(scope="module")

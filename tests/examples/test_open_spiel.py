@@ -1,6 +1,6 @@
 """The example in which OpenSpiel's search plays, and the benchmark of the games there.
 
-Both run where OpenSpiel is installed: ``make test-frameworks``.
+Both run where OpenSpiel is installed: ``make test-libraries``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ pytest.importorskip("pyspiel")
 
 from tests.scripts import run_benchmark
 
-pytestmark = pytest.mark.frameworks
+pytestmark = pytest.mark.libraries
 
 
 @pytest.mark.parametrize(

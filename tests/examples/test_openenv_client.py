@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("openenv")
 
-pytestmark = pytest.mark.openenv
+pytestmark = pytest.mark.older
 
 PATH = Path(__file__).parents[2] / "examples" / "openenv_client.py"
 

@@ -1,6 +1,6 @@
 """Tianshou on the PettingZoo environment: what it receives, and self-play with it.
 
-Runs where Tianshou is installed: ``make test-tianshou``.
+Runs where Tianshou is installed: ``make test-libraries``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from patchwork_env.agents.patchwork.policy import load_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.patchwork import Game
 
-pytestmark = pytest.mark.tianshou
+pytestmark = pytest.mark.libraries
 
 AGENTS = ["player_0", "player_1"]
 

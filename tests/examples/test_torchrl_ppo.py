@@ -1,6 +1,6 @@
 """The example for TorchRL: it trains, saves and measures.
 
-Runs where TorchRL is installed: ``make test-frameworks``.
+Runs where TorchRL is installed: ``make test-libraries``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from patchwork_env.agents.patchwork.policy import load_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.patchwork import Game
 
-pytestmark = pytest.mark.frameworks
+pytestmark = pytest.mark.libraries
 
 IGNORED = "ignore:Creating :DeprecationWarning"  # TorchRL, of classes of its own, when it is imported
 

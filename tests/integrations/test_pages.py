@@ -1,6 +1,6 @@
 """Examples of the documents and docstrings with libraries that `make test` does without.
 
-They run where the libraries are installed: ``make test-frameworks`` and ``make test-openenv``.
+They run where the libraries are installed: ``make test-libraries`` and ``make test-older``.
 """
 
 from importlib.metadata import version

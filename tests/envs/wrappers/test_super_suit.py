@@ -11,7 +11,7 @@ from tests.envs.wrappers.super_suit import ROWS
 
 supersuit = pytest.importorskip("supersuit")
 
-pytestmark = pytest.mark.frameworks
+pytestmark = pytest.mark.libraries
 
 
 @pytest.mark.parametrize("game", GAMES)

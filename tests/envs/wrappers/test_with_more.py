@@ -12,7 +12,7 @@ from tests.envs.wrappers.rows import Row
 pytest.importorskip("moviepy")
 pytest.importorskip("array_api_compat")
 
-pytestmark = pytest.mark.frameworks
+pytestmark = pytest.mark.libraries
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from patchwork_env.integrations.mcp.tools import TOOLS
 from patchwork_env.patchwork import Game
 from tests.integrations.mcp.test_session import WORD
 
-pytestmark = pytest.mark.frameworks
+pytestmark = pytest.mark.libraries
 
 PAGE = (Path(__file__).parents[3] / "docs" / "language_models.md").read_text(encoding="utf-8")
 NOISY = "tests.integrations.mcp.noisy:player"

@@ -19,7 +19,7 @@ from patchwork_env.errors import IllegalActionError, UnknownOptionError
 from patchwork_env.integrations.minari import MaskedObservation, record
 from patchwork_env.learning.evaluation.playing import BLOCK_SIZE
 
-pytestmark = pytest.mark.frameworks
+pytestmark = pytest.mark.libraries
 
 DATASETS = {
     "patchwork/mixed-v0": {"agents": ["greedy", "random"], "games": 6},

@@ -20,7 +20,7 @@ from patchwork_env.learning.evaluation import play_matches
 from patchwork_env.patchwork import Game
 from tests.integrations.open_spiel.cases import load
 
-pytestmark = pytest.mark.frameworks
+pytestmark = pytest.mark.libraries
 
 
 def test_a_bot_plays_what_the_agent_chooses():

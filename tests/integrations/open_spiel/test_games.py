@@ -15,7 +15,7 @@ from patchwork_env.nmbr9 import Game as Nmbr9
 from patchwork_env.patchwork import Game as Patchwork
 from tests.integrations.open_spiel.cases import CIRCLE, GAMES, NMBR9, any_action, load, states_of_a_game
 
-pytestmark = pytest.mark.frameworks
+pytestmark = pytest.mark.libraries
 
 Private = pyspiel.PrivateInfoType
 

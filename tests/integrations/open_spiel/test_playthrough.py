@@ -18,7 +18,7 @@ from open_spiel.python.algorithms.generate_playthrough import playthrough_lines
 
 from tests.integrations.open_spiel.cases import load
 
-pytestmark = pytest.mark.frameworks
+pytestmark = pytest.mark.libraries
 
 FOLDER = Path(__file__).parent / "playthroughs"
 GAMES = {"patchwork": "python_patchwork", "nmbr9": "python_nmbr9(players=2,deck_size=2,max_digit=1)"}

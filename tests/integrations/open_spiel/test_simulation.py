@@ -14,7 +14,7 @@ from open_spiel.python.observation import make_observation
 
 from tests.integrations.open_spiel.cases import GAMES, any_action, load, states_of_a_game
 
-pytestmark = pytest.mark.frameworks
+pytestmark = pytest.mark.libraries
 
 
 @pytest.mark.parametrize("name", GAMES)

@@ -13,7 +13,7 @@ pytest.importorskip("openenv")
 from patchwork_env import cli
 from patchwork_env.integrations.openenv import PatchworkEnv
 
-pytestmark = pytest.mark.openenv
+pytestmark = pytest.mark.older
 
 
 def test_help(capsys: pytest.CaptureFixture[str]) -> None:

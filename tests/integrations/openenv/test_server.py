@@ -30,7 +30,7 @@ from patchwork_env.integrations.openenv.client import LONGEST_TEXT
 from patchwork_env.integrations.openenv.guard import MOST_BYTES
 from tests.integrations.openenv.conftest import SESSIONS
 
-pytestmark = pytest.mark.openenv
+pytestmark = pytest.mark.older
 
 
 def session(address: str) -> Any:

@@ -13,7 +13,7 @@ pytest.importorskip("ray")
 from patchwork_env.learning.commands import evaluate, train
 from patchwork_env.learning.config import CONFIGS
 
-pytestmark = pytest.mark.ray
+pytestmark = pytest.mark.older
 
 SMALL = [
     *("network.width=16", "network.depth=1", "network.channels=8", "total_steps=384", "checkpoint_every=1"),

@@ -17,7 +17,7 @@ from patchwork_env.learning.config import Reward
 from tests.integrations.rllib.small import small_config
 from tests.test_documents import examples, run_example
 
-pytestmark = pytest.mark.ray
+pytestmark = pytest.mark.older
 
 GAMES = [("patchwork", 2, 0.0), ("nmbr9", 1, 0.5), ("nmbr9", 2, 0.0), ("nmbr9", 3, 0.25), ("nmbr9", 4, 0.0)]
 REWARD = Reward(outcome=1.0, margin=0.5)

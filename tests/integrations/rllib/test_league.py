@@ -27,7 +27,7 @@ from patchwork_env.integrations.rllib.league import (
 from patchwork_env.learning.config import League
 from tests.integrations.rllib.small import small_config
 
-pytestmark = pytest.mark.ray
+pytestmark = pytest.mark.older
 
 
 @pytest.mark.parametrize("players", [2, 3, 4])

@@ -20,7 +20,7 @@ from patchwork_env.integrations.masked_policy import IMPOSSIBLE, evaluate
 from patchwork_env.integrations.rllib.module import ChosenActions, module_spec
 from patchwork_env.patchwork.actions import FIRST_BUY
 
-pytestmark = pytest.mark.ray
+pytestmark = pytest.mark.older
 
 SIZES = {
     "patchwork": NetworkConfig(width=16, depth=1, channels=8),

@@ -30,7 +30,7 @@ from patchwork_env.learning.runs.checkpoints import begin_run, load_checkpoint, 
 from tests.integrations.rllib.small import small_config
 
 pytestmark = [
-    pytest.mark.ray,
+    pytest.mark.older,
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning"),
 ]
 

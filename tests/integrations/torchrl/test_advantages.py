@@ -19,7 +19,7 @@ from torchrl.objectives.value import GAE
 from patchwork_env.integrations import torchrl
 from patchwork_env.integrations.torchrl import TurnGAE
 
-pytestmark = pytest.mark.frameworks
+pytestmark = pytest.mark.libraries
 
 GAMMA, LMBDA = 0.9, 0.8
 

@@ -1,6 +1,6 @@
 """Batches of games as an environment of TorchRL: steps, rewards, resets and seeds.
 
-Runs where TorchRL is installed: ``make test-frameworks``.
+Runs where TorchRL is installed: ``make test-libraries``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from patchwork_env import nmbr9_v0, patchwork_v0
 from patchwork_env.errors import IllegalActionError, UnknownOptionError
 from patchwork_env.integrations import torchrl
 
-pytestmark = pytest.mark.frameworks
+pytestmark = pytest.mark.libraries
 
 KINDS = {
     "patchwork": {},

@@ -17,7 +17,7 @@ from torchrl.objectives import ClipPPOLoss
 
 from patchwork_env.integrations import torchrl
 
-pytestmark = pytest.mark.frameworks
+pytestmark = pytest.mark.libraries
 
 
 def actor():

@@ -1,6 +1,6 @@
 """Publishing with the Hub's own client library, to a stand-in of the Hub.
 
-Runs where the library is installed: ``make test-frameworks``.
+Runs where the library is installed: ``make test-libraries``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from patchwork_env.cli import main
 from patchwork_env.patchwork import Game
 from tests.agents.hub_server import Hub, serving, use
 
-pytestmark = pytest.mark.frameworks
+pytestmark = pytest.mark.libraries
 
 
 @pytest.fixture

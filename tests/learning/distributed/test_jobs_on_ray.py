@@ -1,6 +1,6 @@
 """Jobs as tasks of Ray: results, errors, lost processes, and what is left after an early end.
 
-Runs where Ray is installed: ``make test-ray``.
+Runs where Ray is installed: ``make test-older``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from patchwork_env.learning.commands import evaluate, tournament
 from patchwork_env.learning.distributed.jobs import OnCluster, do_jobs
 from patchwork_env.learning.distributed.ray_cluster import PoolStoppedError, RayPool, connected
 
-pytestmark = pytest.mark.ray
+pytestmark = pytest.mark.older
 
 ROOT = Path(__file__).parents[3]
 LOCAL = OnCluster("local", 2)

@@ -1,6 +1,6 @@
 """The way to Ray.
 
-Runs where Ray is installed: ``make test-ray``.
+Runs where Ray is installed: ``make test-older``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import ray
 from patchwork_env.learning.distributed.ray_cluster import connected
 from patchwork_env.learning.system.signals import Interruption, signals_interrupt
 
-pytestmark = pytest.mark.ray
+pytestmark = pytest.mark.older
 
 
 def test_a_local_cluster_has_a_processor_for_each_worker_and_ends_with_the_connection():

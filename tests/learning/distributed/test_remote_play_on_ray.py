@@ -1,6 +1,6 @@
 """Self-play by actors of Ray on several nodes: killed workers, lost and new nodes, killed drivers.
 
-Runs where Ray is installed: ``make test-ray``.
+Runs where Ray is installed: ``make test-older``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tests.learning.distributed.configs import CONFIGS, state_of
 from tests.learning.distributed.fake_pool import shared
 from tests.learning.same_runs import tensors_of
 
-pytestmark = pytest.mark.ray
+pytestmark = pytest.mark.older
 
 ROOT = Path(__file__).parents[3]
 DEADLINE = 120

@@ -1,6 +1,6 @@
 """The benchmark of clusters runs as documented, on a small input.
 
-Runs where Ray is installed: ``make test-ray``.
+Runs where Ray is installed: ``make test-older``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ pytest.importorskip("ray")
 from tests.benchmarks.test_benchmarks import run
 from tests.learning.distributed.configs import TD
 
-pytestmark = pytest.mark.ray
+pytestmark = pytest.mark.older
 
 
 def test_scaling(tmp_path):

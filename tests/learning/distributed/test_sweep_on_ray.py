@@ -1,6 +1,6 @@
 """A sweep whose trials are tasks on a Ray cluster, one of which loses its process.
 
-Runs where Ray is installed: ``make test-ray``.
+Runs where Ray is installed: ``make test-older``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.learning.distributed.test_jobs_on_ray import output_after, program, w
 from tests.learning.same_runs import tensors_of
 from tests.learning.sweeps.test_sweep import TINY
 
-pytestmark = pytest.mark.ray
+pytestmark = pytest.mark.older
 
 
 def holder_of(path: Path) -> int | None:

@@ -154,7 +154,7 @@ def test_the_stratified_bootstrap_draws_runs_for_each_opponent_by_itself() -> No
     assert RLIABLE.mean(scores[:1], None).interval() is None
 
 
-@pytest.mark.clients
+@pytest.mark.libraries
 @pytest.mark.filterwarnings("ignore")  # of rliable about other packages
 def test_statistics_are_those_of_rliable() -> None:
     """Values to rounding; intervals, which other random numbers draw, to two digits."""

@@ -1,6 +1,6 @@
 """Tracking services: what they are sent, that runs go on with them and without them, and their real clients.
 
-Clients that are not installed are played by fakes with the few calls that are used; `make test-clients` runs
+Clients that are not installed are played by fakes with the few calls that are used; `make test-libraries` runs
 the tests of the real ones, without a network.
 """
 
@@ -262,7 +262,7 @@ def test_trackers_are_a_name_or_several_or_none(tmp_path, given, trackers) -> No
 # --- the real clients, without a network --------------------------------------------------------------------
 
 
-@pytest.mark.clients
+@pytest.mark.libraries
 @pytest.mark.filterwarnings("ignore")  # of the client about other packages
 def test_the_client_of_wandb(config, tmp_path, monkeypatch) -> None:
     pytest.importorskip("wandb")
@@ -276,7 +276,7 @@ def test_the_client_of_wandb(config, tmp_path, monkeypatch) -> None:
     assert b"final/win_rate_against_random" in b"".join(part.read_bytes() for part in parts)
 
 
-@pytest.mark.clients
+@pytest.mark.libraries
 @pytest.mark.filterwarnings("ignore")  # of the client about other packages
 def test_the_client_of_mlflow(config, tmp_path, monkeypatch) -> None:
     mlflow = pytest.importorskip("mlflow")
@@ -294,7 +294,7 @@ def test_the_client_of_mlflow(config, tmp_path, monkeypatch) -> None:
     assert 0 <= found.data.metrics["final/win_rate_against_random"] <= 1
 
 
-@pytest.mark.clients
+@pytest.mark.libraries
 @pytest.mark.filterwarnings("ignore")  # of the client about other packages
 def test_the_client_of_trackio(config, tmp_path, monkeypatch) -> None:
     trackio = pytest.importorskip("trackio")

@@ -43,7 +43,7 @@ def best_score(states, maps, i) -> int:
 choose_action_of = kernel(choose_action)
 
 
-@pytest.mark.proofs
+@pytest.mark.libraries
 @pytest.mark.parametrize(("max_digit", "copies", "tiles"), [(2, 1, 3), (5, 2, 3), (3, 1, 4)])
 def test_proofs_against_an_exhaustive_search(max_digit: int, copies: int, tiles: int) -> None:
     pytest.importorskip("ortools")
@@ -65,7 +65,7 @@ def test_what_is_no_instance_is_refused(name: str) -> None:
     assert name in done.stderr
 
 
-@pytest.mark.proofs
+@pytest.mark.libraries
 def test_scores_if_tiles_were_liquid() -> None:
     pytest.importorskip("ortools")
     done = run_study("nmbr9_records.proofs", "--liquid")
