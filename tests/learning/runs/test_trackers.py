@@ -1,7 +1,7 @@
 """Tracking services: what they are sent, that runs go on with them and without them, and their real clients.
 
-Clients that are not installed are played by fakes with the few calls that are used; `make test-libraries` runs
-the tests of the real ones, without a network.
+Clients that are not installed are played by fakes with the few calls that are used;
+`make test-libraries` runs the tests of the real ones, without a network.
 """
 
 from __future__ import annotations
