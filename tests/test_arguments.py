@@ -53,16 +53,6 @@ def test_agents_refuse_what_is_no_game(rules: Rules) -> None:
     refused(agents.CallableAgent, len, name=5)
 
 
-@BOTH
-def test_what_is_no_list_is_an_error(rules: Rules) -> None:
-    game = rules.game(seed=1)
-    for actions in (0, 1.5, object(), np.array(1)):
-        refused(game.decode_all, actions, error=IllegalActionError)
-    argument = "circle" if rules.name == games.PATCHWORK else "deck"
-    for cards in (0, np.array(1), object(), [None], [1.0]):
-        refused(rules.game, **{argument: cards})
-
-
 @pytest.mark.parametrize("package", [patchwork, nmbr9])
 def test_an_observation_of_another_length_is_an_error(package: Any) -> None:
     for vector in (None, 5, np.zeros(5), np.float32(1), memoryview(b"x")):

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
-from patchwork_env import nmbr9, patchwork
-from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import counted, did_you_mean, nearest, short_repr
-from patchwork_env.errors import UnknownOptionError
 
 
 def test_the_nearest_name() -> None:
@@ -28,11 +24,3 @@ def test_every_value_can_be_shown() -> None:
 
 def test_numbers_with_what_they_count() -> None:
     assert [counted(number, "game") for number in (0, 1, 2000)] == ["0 games", "1 game", "2,000 games"]
-
-
-@pytest.mark.parametrize("kind", [patchwork.Game, nmbr9.Game])
-def test_misspelt_options_of_games_are_named(kind: type[BaseGame]) -> None:
-    with pytest.raises(
-        UnknownOptionError, match="Game got an unexpected keyword argument 'sed'; did you mean 'seed'"
-    ):
-        kind(sed=3)
