@@ -1,5 +1,7 @@
 """What an import costs and needs: no heavy libraries, and no folder to write to."""
 
+from __future__ import annotations
+
 import json
 import os
 import shutil
@@ -10,33 +12,27 @@ from pathlib import Path
 
 import pytest
 
+from patchwork_env import cli
+from patchwork_env.patchwork import Game
+
 PROJECT = Path(__file__).parents[1]
 PACKAGE = PROJECT / "patchwork_env"
 
-PLAY = """
-import json, logging, sys
-logging.basicConfig(level=logging.INFO, stream=sys.stderr)
-from patchwork_env.patchwork import Game
-import patchwork_env
-
-game = Game(seed=3)
-while not game.is_over:
-    game.play(int(game.legal_actions()[-1]))
-print(json.dumps({
-    "scores": [int(score) for score in game.scores()],
-    "file": patchwork_env.__file__,
-    "modules": sorted(sys.modules),
-}))
-"""
-
-COUNT = """
-import json, logging, sys
-logging.basicConfig(level=logging.INFO, stream=sys.stderr)
-from patchwork_env.core.bits import popcount
-import patchwork_env
-
-print(json.dumps({"ones": popcount(7), "file": patchwork_env.__file__}))
-"""
+NUMBA = {"numba", "llvmlite"}
+HEAVY = {"torch", "matplotlib", "pygame", "PIL", "stable_baselines3", "ray", "tensorboard", "pydantic"}
+STAGES = [
+    ("import patchwork_env as p", HEAVY | NUMBA | {"yaml"}),
+    ("from patchwork_env import cli; assert cli.main(['--help']) == 0", HEAVY | NUMBA | {"yaml"}),
+    # Numba reads YAML where that is installed.
+    ("game = p.patchwork.Game(seed=1); assert str(game) and p.patchwork.render.svg(game)", HEAVY),
+    ("p.nmbr9_v0.env; p.errors.ConfigError", HEAVY),
+    ("from patchwork_env.play import command", HEAVY),
+    ("from patchwork_env.service.players import Players; Players().listed('patchwork')", HEAVY),
+    ("with Players().borrow('champion:instant'): pass", HEAVY),
+]
+"""What one process does, step by step, and the libraries that it has not imported then."""
+BASE = {"numpy", "numba", "llvmlite", "gymnasium", "pettingzoo", "safetensors", "patchwork_env"}
+BASE |= {"cloudpickle", "typing_extensions", "farama_notifications"}
 
 
 def python(code: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -51,101 +47,25 @@ def python(code: str, cwd: Path, **environment: str) -> subprocess.CompletedProc
     )
 
 
-def modules_after(code: str, cwd: Path) -> set[str]:
-    done = python(f"{code}\nimport json, sys; print(json.dumps(sorted(sys.modules)))", cwd)
+def test_every_step_imports_only_what_it_needs(tmp_path: Path) -> None:
+    told = "print(json.dumps(sorted(sys.modules)))"
+    done = python("\n".join(["import json, sys", *(f"{code}\n{told}" for code, _ in STAGES)]), tmp_path)
     assert done.returncode == 0, done.stderr
-    return set(json.loads(done.stdout.splitlines()[-1]))
+    lines = done.stdout.splitlines()
+    imported = [set(json.loads(line)) for line in lines if line.startswith("[")]
+    for (code, absent), modules in zip(STAGES, imported, strict=True):
+        assert not absent & modules, code
+    assert {"numba", "starlette", "uvicorn"} <= imported[-1]
+    assert [line.split()[0] for line in lines if line.startswith("  ")] == list(cli.COMMANDS)
 
 
-def scores_of_a_game() -> list[int]:
-    """The scores of the game of ``PLAY``, played in this process."""
-    from patchwork_env.patchwork import Game
-
-    game = Game(seed=3)
-    while not game.is_over:
-        game.play(int(game.legal_actions()[-1]))
-    return [int(score) for score in game.scores()]
-
-
-HEAVY = {
-    "torch",
-    "matplotlib",
-    "pygame",
-    "PIL",
-    "stable_baselines3",
-    "ray",
-    "tensorboard",
-    "yaml",
-    "pydantic",
-}
-
-
-def test_the_import_is_light(tmp_path: Path) -> None:
-    modules = modules_after("import patchwork_env", tmp_path)
-    assert not (HEAVY | {"numba", "llvmlite"}) & modules
-
-
-def test_a_game_needs_no_heavy_library(tmp_path: Path) -> None:
-    modules = modules_after(PLAY, tmp_path)
-    assert not (HEAVY - {"yaml"}) & modules  # Numba reads YAML where that is installed
-    assert "numba" in modules
-
-
-def test_the_page_needs_only_its_own_extra(tmp_path: Path) -> None:
-    code = "from patchwork_env.play import command\nfrom patchwork_env.service.players import Players"
-    use = "Players().listed('patchwork')\nwith Players().borrow('champion:instant'): pass"
-    modules = modules_after(f"{code}\n{use}", tmp_path)
-    assert not (HEAVY - {"yaml"}) & modules
-    assert {"starlette", "uvicorn"} <= modules
-
-
-def copy_beside_which_nothing_is_cached(folder: Path) -> Path:
-    """A copy of the package with a file wherever a cache folder would be: not even root can write there."""
-    copy = folder / "patchwork_env"
-    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    for place in [copy, *(path for path in copy.rglob("*") if path.is_dir())]:
-        (place / "__pycache__").write_text("not a folder")
-    return folder
-
-
-def zipped(folder: Path) -> Path:
-    """The package in an archive, from which Python can import but to which Numba cannot write."""
-    file = folder / "library.zip"
-    with zipfile.ZipFile(file, "w") as archive:
-        for path in PACKAGE.rglob("*.py"):
-            archive.write(path, path.relative_to(PROJECT))
-    return file
-
-
-NO_HOME = {"HOME": "/dev/null", "XDG_CACHE_HOME": "/dev/null"}
-
-
-@pytest.mark.parametrize("cache", ["", "/dev/null/cache"], ids=["no folder", "impossible folder"])
-def test_without_a_writable_cache(cache: str, tmp_path: Path) -> None:
-    place = copy_beside_which_nothing_is_cached(tmp_path)
-    done = python(COUNT, tmp_path, PYTHONPATH=str(place), NUMBA_CACHE_DIR=cache, **NO_HOME)
-    assert done.returncode == 0, done.stderr
-    report = json.loads(done.stdout)
-    assert Path(report["file"]).is_relative_to(place)
-    assert report["ones"] == 3
-    assert done.stderr.count("is compiled anew") == 1
-
-
-@pytest.mark.slow
-def test_a_game_from_an_archive(tmp_path: Path) -> None:
-    """No cache can be written beside it."""
-    place = zipped(tmp_path)
-    done = python(PLAY, tmp_path, PYTHONPATH=str(place), NUMBA_CACHE_DIR="", **NO_HOME)
-    assert done.returncode == 0, done.stderr
-    report = json.loads(done.stdout)
-    assert Path(report["file"]).is_relative_to(place)
-    assert report["scores"] == scores_of_a_game()
-    assert done.stderr.count("is compiled anew") == 1
+# --- without the extras -----------------------------------------------------------------------------------
 
 
 FREE_OF_EXTRAS = '''
-import sys
+import sys, tempfile
 from importlib.metadata import packages_distributions
+from pathlib import Path
 
 class NoExtras:
     """Finds nothing but this package and what it requires."""
@@ -176,12 +96,81 @@ for name in ("compile", "engine", "gauntlet"):
         assert end.code == 0
     else:
         raise AssertionError(name)
+for spec in ("random", "greedy", "champion:nodes=4", agents.path_of("champion")):
+    assert agents.load(spec, seed=1).act(game) in game.legal_actions()
+onnx = Path(tempfile.mkdtemp(), "policy.onnx")
+onnx.write_bytes(b"")
+for spec in ("ppo", onnx):
+    try:
+        agents.load(spec)
+    except ModuleNotFoundError as error:
+        print(error)
 '''
-BASE = {"numpy", "numba", "llvmlite", "gymnasium", "pettingzoo", "safetensors", "patchwork_env"}
-BASE |= {"cloudpickle", "typing_extensions", "farama_notifications"}
 
 
 def test_what_documents_call_free_of_extras_runs_without_any(tmp_path: Path) -> None:
     done = python(f"BASE = {BASE}\n{FREE_OF_EXTRAS}", tmp_path, PYTHONPATH=str(PROJECT))
     assert done.returncode == 0, done.stderr
     assert "greedy against random: 2 games" in done.stdout
+    assert done.stdout.splitlines()[-2:] == [
+        "agents from checkpoints need torch: pip install torch",
+        "agents from ONNX files need onnxruntime: pip install onnxruntime",
+    ]
+
+
+# --- without a folder to write to -------------------------------------------------------------------------
+
+
+COUNT = "from patchwork_env.core.bits import popcount; print(popcount(7))"
+PLAY = """
+from patchwork_env.patchwork import Game
+game = Game(seed=3)
+while not game.is_over:
+    game.play(int(game.legal_actions()[-1]))
+print(*game.scores())
+"""
+NO_HOME = {"HOME": "/dev/null", "XDG_CACHE_HOME": "/dev/null"}
+
+
+def copied(folder: Path) -> Path:
+    """A copy of the package with a file wherever a cache folder would be: not even root can write there."""
+    copy = folder / "patchwork_env"
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    for place in [copy, *(path for path in copy.rglob("*") if path.is_dir())]:
+        (place / "__pycache__").write_text("not a folder")
+    return folder
+
+
+def zipped(folder: Path) -> Path:
+    """The package in an archive, from which Python can import but to which Numba cannot write."""
+    file = folder / "library.zip"
+    with zipfile.ZipFile(file, "w") as archive:
+        for path in PACKAGE.rglob("*.py"):
+            archive.write(path, path.relative_to(PROJECT))
+    return file
+
+
+def printed_without_a_cache(code: str, place: Path, cache: str) -> str:
+    """What a process prints that imports the package from a place where nothing can be written."""
+    said = "\nimport patchwork_env; print(patchwork_env.__file__)"
+    logged = "import logging, sys; logging.basicConfig(level=logging.INFO, stream=sys.stderr)\n"
+    done = python(logged + code + said, place.parent, PYTHONPATH=str(place), NUMBA_CACHE_DIR=cache, **NO_HOME)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("is compiled anew") == 1
+    printed, file = done.stdout.splitlines()
+    assert Path(file).is_relative_to(place)
+    return printed
+
+
+def test_without_a_writable_cache(tmp_path: Path) -> None:
+    place = copied(tmp_path)
+    for cache in ("", "/dev/null/cache"):  # no folder, and an impossible one
+        assert printed_without_a_cache(COUNT, place, cache) == "3"
+
+
+@pytest.mark.slow
+def test_a_game_from_an_archive(tmp_path: Path) -> None:
+    game = Game(seed=3)
+    while not game.is_over:
+        game.play(int(game.legal_actions()[-1]))
+    assert printed_without_a_cache(PLAY, zipped(tmp_path), "") == " ".join(map(str, game.scores()))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -157,19 +156,3 @@ def test_as_agent_takes_specs_agents_and_functions() -> None:
     assert isinstance(agents.as_agent(lambda game: 0), CallableAgent)
     with pytest.raises(ValueError, match="7 is no agent"):
         agents.as_agent(7)
-
-
-def test_agents_that_are_not_learned_need_no_torch() -> None:
-    code = (
-        "import sys; sys.modules['torch'] = None\n"
-        "from patchwork_env import agents\n"
-        "from patchwork_env.patchwork import Game\n"
-        "print([agents.load(name, seed=1).act(Game(seed=1)) >= 0 for name in ('random', 'greedy')])\n"
-        "try: agents.load('ppo')\n"
-        "except ModuleNotFoundError as error: print(error)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout.splitlines() == [
-        "[True, True]",
-        "agents from checkpoints need torch: pip install torch",
-    ], done.stderr

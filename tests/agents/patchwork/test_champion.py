@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 from collections import Counter
 
 import numpy as np
@@ -379,13 +377,3 @@ def test_a_wrong_option_of_a_value_is_an_error(checkpoint, options: str, message
 def test_other_agents_have_no_levels() -> None:
     with pytest.raises(ValueError, match="agent 'greedy' has no option 'level'; its options: none"):
         agents.load("greedy:fast")
-
-
-def test_it_needs_no_torch(checkpoint) -> None:
-    code = (
-        "import sys; sys.modules['torch'] = None\n"
-        "from patchwork_env import agents\n"
-        f"print(agents.load({f'{checkpoint}:nodes=4'!r}).name)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout == "final:nodes=4\n", done.stderr

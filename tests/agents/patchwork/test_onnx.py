@@ -222,17 +222,6 @@ def test_it_plays_without_pytorch(file):
     assert done.stdout.splitlines() == [str(expected), "small.onnx None False"]
 
 
-def test_without_onnxruntime_an_error_says_what_to_install(file):
-    code = (
-        "import sys; sys.modules['onnxruntime'] = None\n"
-        "from patchwork_env import agents\n"
-        f"try: agents.load({str(file)!r})\n"
-        "except ModuleNotFoundError as error: print(error)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout == "agents from ONNX files need onnxruntime: pip install onnxruntime\n"
-
-
 def test_a_missing_file_is_an_error_that_names_it(tmp_path):
     with pytest.raises(FileNotFoundError, match=re.escape(f"no ONNX file at '{tmp_path / 'missing.onnx'}'")):
         agents.load(tmp_path / "missing.onnx")

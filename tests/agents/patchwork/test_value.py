@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from patchwork_env import agents
 from patchwork_env.agents.compiled import LEAK, arrays_of, record_type, write_weights
 from patchwork_env.agents.patchwork import features, patterns
 from patchwork_env.agents.patchwork.champion import ValueAgent
@@ -335,17 +332,6 @@ def test_values_are_read_as_they_were_written(folder, weights):
     for name, array in arrays_of(read).items():
         np.testing.assert_array_equal(array, weights[name][0])
     assert info == {"steps": 5}
-
-
-def test_values_play_without_pytorch(folder):
-    code = (
-        "import sys; sys.modules['torch'] = None\n"
-        "from patchwork_env import agents\n"
-        "from patchwork_env.patchwork import Game\n"
-        f"print(agents.load({str(folder)!r}).act(Game(seed=1)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert int(done.stdout) == agents.load(folder).act(Game(seed=1))
 
 
 def other_kind(folder):
