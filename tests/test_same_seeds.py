@@ -55,7 +55,6 @@ class Trace:
             feed(self._parts[part], value)
 
     def digests(self) -> dict[str, str]:
-        """The digests in hexadecimal, by part."""
         return {part: self._parts[part].hexdigest() for part in sorted(self._parts)}
 
 
@@ -110,7 +109,6 @@ def pick(legal: np.ndarray, k: int) -> int:
 
 
 def pick_by_mask(mask: np.ndarray, k: int) -> int:
-    """The same from a mask."""
     return pick(np.flatnonzero(mask), k)
 
 
@@ -119,34 +117,24 @@ def pick_by_mask(mask: np.ndarray, k: int) -> int:
 
 def follow_game(trace: Trace, game: Any, choose: Callable[[Any, int], int]) -> None:
     """Plays a game to its end, and sees it from all sides before every move."""
-    observers = range(len(game.scores()))
-    k = 0
-    while not game.is_over:
-        action = choose(game, k)
+    while True:
         trace.add(
             legal=game.legal_actions(),
             masks=game.action_mask(),
-            moves=(game.current_player, action, tuple(game.decode(action)), game.move_text(action)),
-            observations=[game.observation(player) for player in observers],
+            observations=[game.observation(player) for player in range(game.num_players)],
             states=game.to_bytes(),
-            results=game.scores(),
         )
+        if game.is_over:
+            break
+        action = choose(game, game.num_moves)
+        move = (game.current_player, action, tuple(game.decode(action)), game.move_text(action))
+        trace.add(moves=move, results=game.scores())
         game.play(action)
-        k += 1
-    trace.add(
-        legal=game.legal_actions(),
-        masks=game.action_mask(),
-        moves=(game.history, game.notation()),
-        observations=[game.observation(player) for player in observers],
-        states=game.to_bytes(),
-        results=(game.scores(), game.winner() if isinstance(game, patchwork.Game) else game.winners()),
-    )
-    assert type(game).from_notation(game.notation()) == game
-    assert type(game).from_bytes(game.to_bytes()).to_bytes() == game.to_bytes()
+    winner = game.winner() if isinstance(game, patchwork.Game) else game.winners()
+    trace.add(moves=(game.history, game.notation()), results=(game.scores(), winner))
 
 
 def by_rule(game: Any, k: int) -> int:
-    """See :func:`pick`."""
     return pick(game.legal_actions(), k)
 
 
@@ -204,7 +192,6 @@ def follow_agents(trace: Trace, env: Any, seed: int) -> None:
 
 
 def see_agents(trace: Trace, env: Any) -> None:
-    """Adds what an environment shows to all agents."""
     seen = [env.observe(agent) for agent in env.possible_agents]
     trace.add(
         turns=(env.agents, env.agent_selection),
@@ -222,7 +209,6 @@ def see_agents(trace: Trace, env: Any) -> None:
     {"rewards": "outcome", "observation": "dict", "special_patches": "2014", "first_player": "random"},
 )
 def patchwork_aec_env(trace: Trace, **options: Any) -> None:
-    """Games on the environment without wrappers."""
     for seed in (3, 4):
         follow_agents(trace, patchwork_v0.raw_env(**options), seed)
 
@@ -234,7 +220,6 @@ def patchwork_aec_env(trace: Trace, **options: Any) -> None:
     {"rewards": "score", "observation": "flat", "order": "free"},
 )
 def nmbr9_aec_env(trace: Trace, **options: Any) -> None:
-    """Games on the environment without wrappers, alone for points only."""
     for players in (1, 2, 3, 4) if options["rewards"] == "score" else (2, 4):
         deck = SMALL_DECK if players == 4 else {}
         follow_agents(trace, nmbr9_v0.raw_env(players=players, **options, **deck), players)
@@ -249,9 +234,9 @@ def nmbr9_parallel_env(trace: Trace, **options: Any) -> None:
         trace.add(observations=observations, rewards=infos)
         k = 0
         while env.agents:
-            chosen = {
-                a: pick_by_mask(observations[a]["action_mask"], k + i) for i, a in enumerate(env.agents)
-            }
+            masks = [observations[agent]["action_mask"] for agent in env.agents]
+            actions = [pick_by_mask(mask, k + i) for i, mask in enumerate(masks)]
+            chosen = dict(zip(env.agents, actions, strict=True))
             observations, *others = env.step(chosen)
             trace.add(observations=observations, rewards=others)
             k += 1
@@ -342,28 +327,24 @@ NMBR9_OPTIONS = (
 
 @area({"opponent": "random"}, {"opponent": "greedy"})
 def patchwork_gym_env(trace: Trace, opponent: str) -> None:
-    """Games of one learner."""
     for seed, options in enumerate(PATCHWORK_OPTIONS, 3):
         follow_learner(trace, "patchwork_env:Patchwork-v0", seed, opponent=opponent, **options)
 
 
 @area({"opponent": "random"}, {"opponent": "greedy"})
 def patchwork_vector_env(trace: Trace, opponent: str) -> None:
-    """Games of many learners."""
     for options in PATCHWORK_OPTIONS:
         follow_batch(trace, "patchwork_env:Patchwork-v0", 60, opponent=opponent, **options)
 
 
 @area()
 def nmbr9_gym_env(trace: Trace) -> None:
-    """Games of one player."""
     for seed, options in enumerate(NMBR9_OPTIONS, 3):
         follow_learner(trace, "patchwork_env:Nmbr9-v0", seed, **options)
 
 
 @area()
 def nmbr9_vector_env(trace: Trace) -> None:
-    """Games of many players, each alone."""
     for options in NMBR9_OPTIONS:
         follow_batch(trace, "patchwork_env:Nmbr9-v0", 45, **options)
 
@@ -371,7 +352,7 @@ def nmbr9_vector_env(trace: Trace) -> None:
 # --- batched self-play --------------------------------------------------------------------------------------
 
 
-def follow_self_play(trace: Trace, env: Any, results: Sequence[Callable[[Any], Any]]) -> None:
+def follow_self_play(trace: Trace, env: Any, results: Sequence[str]) -> None:
     """Plays random actions, goes back to the middle, and starts anew."""
     for k in range(200):
         see_batch(trace, env, results)
@@ -387,34 +368,22 @@ def follow_self_play(trace: Trace, env: Any, results: Sequence[Callable[[Any], A
     see_batch(trace, env, results)
 
 
-def winners(env: Any) -> Any:
-    """The winner of every game of two players that ended in the last step, else -1."""
-    return np.where(env.terminations, env.rewards[:, 1] > env.rewards[:, 0], -1).astype(np.int8)
+RESULTS: dict[str, Callable[[Any], Any]] = {
+    "winners": lambda env: np.where(env.terminations, env.rewards.argmax(axis=1), -1).astype(np.int8),
+    "gains": lambda env: env.rewards.sum(axis=1).astype(np.int16),
+    "endings": lambda env: env.terminations.astype(np.int8),
+    "final scores": lambda env: env.final_scores,
+}
+"""What games that ended and moves of the last step have brought, as it was recorded."""
 
 
-def gains(env: Any) -> Any:
-    """The points that whoever moved in the last step got."""
-    return env.rewards.sum(axis=1).astype(np.int16)
-
-
-def endings(env: Any) -> Any:
-    """0 where a game goes on, 1 where it ended."""
-    return env.terminations.astype(np.int8)
-
-
-def final_scores(env: Any) -> Any:
-    """The scores of games that ended."""
-    return env.final_scores
-
-
-def see_batch(trace: Trace, env: Any, results: Sequence[Callable[[Any], Any]]) -> None:
-    """Adds all that a batch shows."""
+def see_batch(trace: Trace, env: Any, results: Sequence[str]) -> None:
     trace.add(
         states=env.states,
         masks=env.masks,
         observations=env.observations,
         actions=(env.current_players, env.counts, env.random_actions),
-        results=[result(env) for result in results],
+        results=[RESULTS[result](env) for result in results],
     )
 
 
@@ -425,7 +394,7 @@ def patchwork_self_play(trace: Trace, threads: int) -> None:
         env = PatchworkSelfPlay(
             70, seed=11, special_patches=prints, first_player=first_player, threads=threads
         )
-        follow_self_play(trace, env, (winners, final_scores))
+        follow_self_play(trace, env, ("winners", "final scores"))
 
 
 @area(
@@ -435,9 +404,8 @@ def patchwork_self_play(trace: Trace, threads: int) -> None:
     {"order": "unknown", "players": 4, "deck": (3, 1, 4, 1, 5, 9, 2, 6)},
 )
 def nmbr9_self_play(trace: Trace, **options: Any) -> None:
-    """A batch of each order."""
     env = Nmbr9SelfPlay(8, seed=11, rewards="score", **options)
-    follow_self_play(trace, env, (gains, endings, final_scores))
+    follow_self_play(trace, env, ("gains", "endings", "final scores"))
 
 
 # --- agents -------------------------------------------------------------------------------------------------
@@ -480,7 +448,6 @@ def states_of(make: Callable[..., Any], **options: Any) -> np.ndarray:
     {"spec": "partner:level=4"},
 )
 def patchwork_agent(trace: Trace, spec: str) -> None:
-    """What an agent plays, in both prints and in a batch."""
     games = [patchwork.Game(seed=1), patchwork.Game(seed=2, special_patches="2014", first_player=1)]
     follow_agent(trace, spec, games, states_of(patchwork.Game))
 
@@ -510,17 +477,11 @@ def beam(trace: Trace, order: str) -> None:
 @area({"name": "champion"}, {"name": "nmbr9_champion"})
 def learned_value(trace: Trace, name: str) -> None:
     """What a value that comes with the package plays by itself: it does not search at a path of its own."""
-    path = agents.path_of(name)
-    assert path is not None
+    make = patchwork.Game if name == "champion" else nmbr9.Game
+    players = {} if name == "champion" else {"players": 2}
     with tempfile.TemporaryDirectory() as folder:
-        copy = shutil.copytree(path, Path(folder) / "value")
-        if name == "champion":
-            follow_agent(
-                trace, str(copy), [patchwork.Game(seed=seed) for seed in (1, 2)], states_of(patchwork.Game)
-            )
-        else:
-            games = [nmbr9.Game(seed=1), nmbr9.Game(seed=2, players=2)]
-            follow_agent(trace, str(copy), games, states_of(nmbr9.Game, players=2))
+        copy = shutil.copytree(str(agents.path_of(name)), Path(folder) / "value")
+        follow_agent(trace, str(copy), [make(seed=1), make(seed=2, **players)], states_of(make, **players))
 
 
 @area({"spec": "ppo-quick-v1"}, {"spec": "ppo-quick-v1:simulations=8"})
@@ -548,7 +509,6 @@ def analysis(trace: Trace) -> None:
 
 
 def recorded() -> dict[str, dict[str, str]]:
-    """The digests on record, by area and part."""
     return json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
 
 
