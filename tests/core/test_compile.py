@@ -205,50 +205,70 @@ def printed(package: Path, code: str) -> str:
     return done.stdout
 
 
-def two_steps(package: Path) -> tuple[int, bool]:
-    """What the kernel gives in a new process, and whether its machine code was on disk."""
-    code = (
-        "from patchwork_env.rules import two_steps\n"
-        "print(two_steps(0), sum(two_steps.stats.cache_hits.values()))"
-    )
-    result, hits = printed(package, code).split()
-    return int(result), bool(int(hits))
-
-
-def write_pairs(package: Path, name: str, result: str = "pair.first + pair.second") -> None:
-    (package / "pairs.py").write_text(
+@pytest.mark.slow
+def test_machine_code_for_a_class_that_is_gone_or_has_other_fields_is_compiled_anew(package: Path) -> None:
+    pairs = (
         "from typing import NamedTuple\n"
         "from patchwork_env.core.compile import kernel\n"
-        f"class {name}(NamedTuple):\n    first: int\n    second: int\n"
-        f"@kernel\ndef total(pair):\n    return {result}\n"
-        f"print(total({name}(3, 4)))\n"
+        "class {name}(NamedTuple):\n    {first}: int\n    {second}: int\n"
+        "@kernel\ndef difference(pair):\n    return pair.first - pair.second\n"
+        "print(difference({name}(3, 4)))\n"
     )
-
-
-@pytest.mark.slow
-def test_machine_code_for_a_class_that_is_gone_is_compiled_anew(package: Path) -> None:
-    for name in ("Pair", "Pair", "Couple"):
-        write_pairs(package, name)
-        assert printed(package, "import patchwork_env.pairs") == "7\n"
-
-
-@pytest.mark.slow
-def test_machine_code_for_a_class_whose_fields_have_moved_is_compiled_anew(package: Path) -> None:
-    write_pairs(package, "Pair", "pair.first - pair.second")
-    assert printed(package, "import patchwork_env.pairs") == "-1\n"
-    fields = "first: int\n    second: int", "second: int\n    first: int"
-    (package / "pairs.py").write_text((package / "pairs.py").read_text().replace(*fields))
-    assert printed(package, "import patchwork_env.pairs") == "1\n"
+    for name, fields, result in (
+        ("Pair", ("first", "second"), -1),
+        ("Pair", ("first", "second"), -1),
+        ("Couple", ("first", "second"), -1),
+        ("Couple", ("second", "first"), 1),
+    ):
+        source = pairs.format(name=name, first=fields[0], second=fields[1])
+        (package / "pairs.py").write_text(source)
+        assert printed(package, "import patchwork_env.pairs") == f"{result}\n"
 
 
 @pytest.mark.slow
 def test_machine_code_is_kept_until_a_value_it_uses_has_changed(package: Path) -> None:
-    assert two_steps(package) == (2, False)
-    (package / "constants.py").write_text("# a comment\nSTEP, OTHER = 1, 2\n")
-    assert two_steps(package) == (2, True)
-    (package / "constants.py").write_text("STEP = 5\n")
-    assert two_steps(package) == (10, False)
-    assert two_steps(package) == (10, True)
+    """Of kernels in other packages, too, which call those of this one."""
+    own = package.parent / "own_game"
+    own.mkdir()
+    (own / "__init__.py").touch()
+    (own / "rules.py").write_text(
+        "from patchwork_env.core.compile import kernel\n"
+        "from patchwork_env.near import step\n"
+        "from own_game.constants import FACTOR\n"
+        "@kernel\ndef scaled(x):\n    return FACTOR * step(x)\n"
+    )
+    code = "from own_game.rules import scaled; print(scaled(0), sum(scaled.stats.cache_hits.values()))"
+    for file, text, result in (
+        (own, "FACTOR = 3\n", "3 0"),
+        (own, "# a comment\nFACTOR, OTHER = 3, 2\n", "3 1"),
+        (own, "FACTOR = 10\n", "10 0"),
+        (package, "STEP = 5\n", "50 0"),
+        (package, "STEP = 5\n", "50 1"),
+    ):
+        (file / "constants.py").write_text(text)
+        assert printed(package, code) == f"{result}\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("change", "links"),
+    [
+        ("import numba.core.caching as caching; del caching.CacheImpl.locator", True),
+        ("import numba.core.typed_passes as passes; del passes.NativeLowering", False),
+        ("import numba; numba.__version__ = '0.100.0rc1'", False),
+    ],
+)
+def test_with_another_numba_kernels_are_compiled_all_the_same(
+    package: Path, change: str, links: bool
+) -> None:
+    code = (
+        f"{change}\n"
+        "from patchwork_env.core import compile\n"
+        "from patchwork_env.rules import two_steps\n"
+        "print(compile.IS_LINKING, two_steps(0))"
+    )
+    assert printed(package, code) == f"{links} 2\n"
+    assert not list(package.rglob("*.nbc"))
 
 
 @pytest.fixture
@@ -424,52 +444,6 @@ def test_contents_follow_functions_and_their_closures() -> None:
 def test_what_may_change_unseen_is_not_kept() -> None:
     with pytest.raises(ValueError, match="whether it stays the same"):
         list(cache._contents(adder(Path())))
-
-
-@pytest.mark.slow
-def test_kernels_of_other_packages_are_kept_too(package: Path) -> None:
-    own = package.parent / "own_game"
-    own.mkdir()
-    (own / "__init__.py").touch()
-    (own / "constants.py").write_text("FACTOR = 3\n")
-    (own / "rules.py").write_text(
-        "from patchwork_env.core.compile import kernel\n"
-        "from patchwork_env.near import step\n"
-        "from own_game.constants import FACTOR\n"
-        "@kernel\ndef scaled(x):\n    return FACTOR * step(x)\n"
-    )
-    code = "from own_game.rules import scaled; print(scaled(0), sum(scaled.stats.cache_hits.values()))"
-    assert printed(package, code).split() == ["3", "0"]
-    assert printed(package, code).split() == ["3", "1"]
-    (own / "constants.py").write_text("FACTOR = 10\n")
-    assert printed(package, code).split() == ["10", "0"]
-    (package / "constants.py").write_text("STEP = 5\n")
-    assert printed(package, code).split() == ["50", "0"]
-
-
-def test_with_a_numba_that_caches_in_another_way_nothing_is_cached(package: Path) -> None:
-    code = (
-        "import numba.core.caching as caching\n"
-        "del caching.CacheImpl.locator\n"
-        "from patchwork_env.rules import two_steps\n"
-        "print(two_steps(0))"
-    )
-    assert printed(package, code) == "2\n"
-    assert not list(package.rglob("*.nbc"))
-
-
-@pytest.mark.slow
-def test_with_a_numba_that_lacks_the_internals_kernels_are_compiled_all_the_same(package: Path) -> None:
-    code = (
-        "import numba.core.typed_passes as passes, numba\n"
-        "{change}\n"
-        "from patchwork_env.core import compile\n"
-        "from patchwork_env.rules import two_steps\n"
-        "print(compile.IS_LINKING, two_steps(0))"
-    )
-    assert printed(package, code.format(change="del passes.NativeLowering")) == "False 2\n"
-    assert printed(package, code.format(change="numba.__version__ = '0.100.0rc1'")) == "False 2\n"
-    assert not list(package.rglob("*.nbc"))
 
 
 @pytest.mark.slow
