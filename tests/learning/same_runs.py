@@ -1,8 +1,11 @@
-"""Whether runs and trainers that were interrupted are equal to the bit to those that were not."""
+"""Runs and what is in their folders; whether those that were interrupted are equal to the bit to others."""
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,53 @@ from patchwork_env.learning.algorithms.common.state import split
 from patchwork_env.learning.algorithms.common.trainer import Trainer, make_trainer
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
+from patchwork_env.learning.evaluation.records import Evaluation, read_evaluation
+from patchwork_env.learning.runs.folder import checkpoint_folders, evaluation_files
+
+ROOT = Path(__file__).parents[2]
+
+
+def train_command(*arguments: str) -> list[str]:
+    """The real command, in which every warning is an error."""
+    return [sys.executable, "-W", "error", "-m", "training.train", *arguments]
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def start_run(config: Path, run: Path, *overrides: str) -> int:
+    return train.main(["--config", str(config), "--run-dir", str(run), *_as_options(overrides)])
+
+
+def resume_run(run: Path, *overrides: str) -> int:
+    return train.main(["--resume", str(run), *_as_options(overrides)])
+
+
+def _as_options(overrides: tuple[str, ...]) -> list[str]:
+    return ["--set", *overrides] if overrides else []
+
+
+def checkpoints_of(run: Path) -> list[Path]:
+    return list(checkpoint_folders(run).values())
+
+
+def metrics_of(run: Path) -> list[dict[str, float]]:
+    return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+
+
+def evaluations_of(run: Path) -> list[Evaluation]:
+    return [read_evaluation(path) for path in evaluation_files(run).values()]
+
+
+def scalars_of(run: Path) -> dict[str, list[tuple[int, float]]]:
+    """What TensorBoard shows of the learning curves: steps and values by the names of the metrics."""
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    accumulator = EventAccumulator(str(run))
+    accumulator.Reload()
+    names = accumulator.Tags()["scalars"]
+    return {name: [(event.step, event.value) for event in accumulator.Scalars(name)] for name in names}
 
 
 def tensors_of(folder: Path) -> dict[tuple[str, str], bytes]:
@@ -23,15 +73,45 @@ def tensors_of(folder: Path) -> dict[tuple[str, str], bytes]:
     }
 
 
+def assert_same_run(run: Path, other: Path) -> None:
+    """All that two runs have kept is the same, but for what depends on the speed of the machine."""
+    expected = _contents_of(other)
+    for name, contents in _contents_of(run).items():
+        assert contents == expected[name], name
+
+
+def _contents_of(run: Path) -> dict[str, Any]:
+    last = checkpoints_of(run)[-1]
+    state = json.loads((last / "trainer.json").read_text())["state"]
+    assert state.pop("seconds") > 0
+    evaluations = [json.loads(path.read_text()) for path in evaluation_files(run).values()]
+    return {
+        "checkpoints": [folder.name for folder in checkpoints_of(run)],
+        "last checkpoint": tensors_of(last),
+        "state of the trainer": state,
+        "final policy": tensors_of(run / "final"),
+        "metrics.jsonl": [_timeless(line) for line in metrics_of(run)],
+        "events": _timeless(scalars_of(run)),
+        "evaluations": [_timeless(evaluation) for evaluation in evaluations],
+    }
+
+
+def _timeless(figures: dict[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in figures.items() if k != "minutes" and not k.startswith("time/")}
+
+
 def check_resumed_run(finished: Path, run: Path) -> None:
     """Copies a run, takes away its end, resumes it, and compares it with the original."""
     shutil.copytree(finished, run)
-    last = sorted((run / "checkpoints").iterdir())[-1]
-    shutil.rmtree(last)
+    forget_the_end(run)
+    assert resume_run(run) == 0
+    assert_same_run(run, finished)
+
+
+def forget_the_end(run: Path) -> None:
+    """Makes a finished run one that was killed some time after its last but one checkpoint."""
+    shutil.rmtree(checkpoints_of(run)[-1])
     shutil.rmtree(run / "final")
-    assert train.main(["--resume", str(run)]) == 0
-    assert tensors_of(last) == tensors_of(finished / "checkpoints" / last.name)
-    assert tensors_of(run / "final") == tensors_of(finished / "final")
 
 
 def check_restored_trainer(config: Path) -> None:

@@ -29,8 +29,7 @@ from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.rules import RULES
-from tests.learning.runs.test_train import checkpoints_of, environment, metrics_of, tensors_of
-from tests.learning.same_runs import state_of
+from tests.learning.same_runs import checkpoints_of, environment, metrics_of, state_of, tensors_of
 
 TINY = """
 description: tiny

@@ -1,4 +1,4 @@
-"""Runs survive: killed processes, full disks, folders in use, divergences, impatient users."""
+"""Runs survive: signals and killed processes, damaged files, full disks, folders in use, divergences."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from patchwork_env import agents
 from patchwork_env.agents.patchwork.policy import load_policy
@@ -27,119 +28,103 @@ from patchwork_env.learning.algorithms.ppo.trainer import PpoTrainer
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
 from patchwork_env.learning.runs import checkpoints as checkpoints_module
+from patchwork_env.learning.runs import run as run_module
 from patchwork_env.learning.runs.checkpoints import load_checkpoint
+from patchwork_env.learning.runs.folder import read_versions
+from patchwork_env.learning.runs.run import new_run
 from patchwork_env.learning.system import signals as signals_module
 from patchwork_env.learning.system.lock import exclusive_lock
+from tests.learning.same_runs import (
+    ROOT,
+    assert_same_run,
+    checkpoints_of,
+    environment,
+    metrics_of,
+    resume_run,
+    start_run,
+    tensors_of,
+    train_command,
+)
 
 fcntl, resource = pytest.importorskip("fcntl"), pytest.importorskip("resource")
 
-ROOT = Path(__file__).parents[3]
-TINY = """
-total_steps: 640
-checkpoint_every: 2
-threads: 1
-network: {width: 8, depth: 1, channels: 4}
-ppo: {num_envs: 8, rollout_steps: 8, minibatch_size: 32, epochs: 1}
-league: {fraction: 0.5, snapshot_every: 2, size: 3, opponents: 2}
-evaluation: {every: 4, games: 2, final_games: 2, opponents: [random]}
-"""
 STEPS_PER_ITERATION = 64
+SIGINT, SIGTERM, SIGKILL = signal.SIGINT, signal.SIGTERM, signal.SIGKILL
 NO_SPACE = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-@pytest.fixture(scope="module")
-def config(tmp_path_factory):
-    path = tmp_path_factory.mktemp("configs") / "tiny.yaml"
-    path.write_text(TINY)
-    return path
+def checkpoint(run, iterations) -> Path:
+    return run / "checkpoints" / f"step_{iterations * STEPS_PER_ITERATION:010d}"
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory, config):
-    """A run that nothing has disturbed."""
-    run = tmp_path_factory.mktemp("runs") / "finished"
-    assert train.main(["--config", str(config), "--run-dir", str(run)]) == 0
-    return run
-
-
-def checkpoints_of(run):
-    return sorted(folder.name for folder in (run / "checkpoints").iterdir())
-
-
-def steps_name(iterations):
-    return f"step_{iterations * STEPS_PER_ITERATION:010d}"
-
-
-def tensors_of(run):
-    """All tensors of the newest checkpoint and of the final policy, as bytes."""
-    folders = run / "checkpoints" / checkpoints_of(run)[-1], run / "final"
-    return {
-        (path.name, name): tensor.numpy().tobytes()
-        for folder in folders
-        for path in folder.glob("*.safetensors")
-        for name, tensor in load_file(path).items()
-    }
-
-
-def curves_of(run):
-    """The learning curves, without what depends on the machine."""
-    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    return [{k: v for k, v in line.items() if k != "minutes" and not k.startswith("time/")} for line in lines]
-
-
-def scalars_of(run):
-    """What TensorBoard shows of the learning curves."""
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-    accumulator = EventAccumulator(str(run))
-    accumulator.Reload()
-    return {
-        name: [(event.step, event.value) for event in accumulator.Scalars(name)]
-        for name in accumulator.Tags()["scalars"]
-        if not name.startswith("time/")
-    }
-
-
-def assert_same_end(run, other):
-    assert checkpoints_of(run) == checkpoints_of(other)
-    assert tensors_of(run) == tensors_of(other)
-    assert curves_of(run) == curves_of(other)
-    assert scalars_of(run) == scalars_of(other)
+def contents(folder):
+    return {str(p.relative_to(folder)): p.read_bytes() if p.is_file() else None for p in folder.rglob("*")}
 
 
 def partial_of(run):
     return [path.name for path in run.rglob("*.partial")]
 
 
-# --- killed processes ---------------------------------------------------------------------------------------
+def last_line(capsys):
+    """What a command said at last of its errors, below the progress bar."""
+    return capsys.readouterr().err.splitlines(keepends=True)[-1]
+
+
+class Killed(BaseException):
+    """Stands for SIGKILL: nothing handles it."""
+
+
+def killed(*_, **__):
+    raise Killed
+
+
+def refuse(*_, **__):
+    raise NO_SPACE
+
+
+# --- signals and killed processes ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def long_run(tmp_path_factory, config):
+    """A run that takes a while, and was not disturbed."""
+    run = tmp_path_factory.mktemp("runs") / "long"
+    assert start_run(config, run, "total_steps=1920") == 0
+    return run
 
 
 @pytest.mark.slow
-def test_killed_and_resumed_run_equals_the_uninterrupted_one(config, tmp_path):
-    """SIGKILL to the real command, wherever it is; tests/attack/kills.py does it many times."""
-    run, other, length = tmp_path / "run", tmp_path / "other", ["--set", "total_steps=1920"]
-    command = [
-        sys.executable,
-        "-m",
-        "training.train",
-        "--config",
-        str(config),
-        "--run-dir",
-        str(run),
-        *length,
-    ]
+@pytest.mark.parametrize(("number", "times", "code"), [(SIGINT, 2, 130), (SIGTERM, 1, 143), (SIGKILL, 1, -9)])
+def test_a_run_that_was_stopped_anywhere_ends_as_one_that_was_not(
+    config, long_run, tmp_path, number, times, code
+):
+    """The real command, and an impatient user; tests/attack/kills.py does it many times."""
+    run = tmp_path / "run"
+    command = train_command("--config", str(config), "--run-dir", str(run), "--set", "total_steps=1920")
     with subprocess.Popen(
-        command, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         try:
-            wait_for(run / "checkpoints" / steps_name(6), process)
+            wait_for(checkpoint(run, 6), process)
+            for _ in range(times):
+                process.send_signal(number)
+            output, errors = process.communicate(timeout=120)
         finally:
             process.kill()
-    assert process.returncode == -signal.SIGKILL
+    assert process.returncode == code, errors
     assert not (run / "final").exists()
-    assert train.main(["--resume", str(run)]) == 0
-    assert train.main(["--config", str(config), "--run-dir", str(other), *length]) == 0
-    assert_same_end(run, other)
+    if number != SIGKILL:
+        last = checkpoints_of(run)[-1]
+        assert f"stopped by {number.name}: saved {last}" in output
+        assert f"go on with --resume {run}" in output
+        assert "Traceback" not in errors
+        assert partial_of(run) == []
+        assert metrics_of(run)[-1]["steps"] == load_policy(last)[1]["steps"]
+    assert resume_run(run) == 0
+    for folder in checkpoints_of(run):  # there is one more where the signal came
+        if not (long_run / "checkpoints" / folder.name).exists():
+            shutil.rmtree(folder)
+    assert_same_run(run, long_run)
 
 
 def wait_for(path, process):
@@ -148,93 +133,255 @@ def wait_for(path, process):
         if path.exists():
             return
         time.sleep(0.005)
-    raise AssertionError(f"{path} does not appear: {process.stdout.read().decode()}")
+    raise AssertionError(f"{path} does not appear: {process.stdout.read()}")
 
 
-@pytest.fixture
-def interrupted(finished, tmp_path):
-    """A copy of the run, as if it had been killed some time after the last checkpoint but one."""
-    run = Path(shutil.copytree(finished, tmp_path / "run"))
-    shutil.rmtree(run / "checkpoints" / checkpoints_of(run)[-1])
-    shutil.rmtree(run / "final")
-    return run
+def test_a_second_signal_abandons_the_iteration(config, tmp_path, monkeypatch, capfd):
+    def send():
+        os.kill(os.getpid(), SIGTERM)
+
+    monkeypatch.setattr(signals_module, "_ECHO_SECONDS", -1.0)
+    monkeypatch.setattr(PpoTrainer, "step", lambda _: [send(), send(), pytest.fail("still there")])
+    run = tmp_path / "run"
+    handlers = [signal.getsignal(number) for number in (SIGINT, SIGTERM)]
+    assert start_run(config, run) == 143
+    assert [signal.getsignal(number) for number in (SIGINT, SIGTERM)] == handlers
+    output, errors = capfd.readouterr()
+    assert "SIGTERM: stops when this iteration is done and saved; once more to stop at once" in errors
+    first = checkpoint(run, 0)
+    assert f"stopped at once by SIGTERM: what came after {first} is lost\ngo on with --resume {run}" in output
+    assert checkpoints_of(run) == [first]
+    monkeypatch.undo()
+    assert resume_run(run, "total_steps=64") == 0
 
 
-def test_what_killed_processes_left_is_removed(finished, interrupted):
-    half = interrupted / "checkpoints" / ".step_0000000640-abc.partial" / "step_0000000640"
-    half.mkdir(parents=True)
-    (half / "weights.safetensors").write_bytes(b"half")
-    (interrupted / ".final-abc.partial").mkdir()
-    (interrupted / ".config.yaml-abc.partial").write_text("seed")
-    (interrupted / "evaluations" / ".step_0000000640.json-abc.partial").write_text("{")
-    (interrupted / ".notes").write_text("not ours")
-    assert train.main(["--resume", str(interrupted)]) == 0
-    assert partial_of(interrupted) == []
-    assert (interrupted / ".notes").read_text() == "not ours"
-    assert_same_end(interrupted, finished)
+def test_a_signal_during_an_evaluation_stops_it_and_it_is_made_up_for(
+    config, finished, tmp_path, monkeypatch, capsys
+):
+    def stop(*_, **__):
+        os.kill(os.getpid(), SIGINT)
+        raise AssertionError("the signal comes at once")
+
+    run = tmp_path / "run"
+    with monkeypatch.context() as context:
+        context.setattr(run_module, "play_matches", stop)
+        assert start_run(config, run) == 130
+    assert checkpoints_of(run)[-1] == checkpoint(run, 4)
+    assert "stopped by SIGINT" in capsys.readouterr().out
+    assert not (run / "evaluations").exists()
+    assert resume_run(run) == 0
+    assert_same_run(run, finished)
 
 
-def test_half_a_line_and_half_an_event_are_no_obstacle(finished, interrupted):
-    with (interrupted / "metrics.jsonl").open("a") as file:
-        file.write('{"steps": 640, "minu')
-    events = next(interrupted.glob("events.*"))
-    os.truncate(events, events.stat().st_size - 7)
-    assert train.main(["--resume", str(interrupted)]) == 0
-    assert_same_end(interrupted, finished)
+@pytest.mark.slow
+def test_a_signal_waits_for_a_checkpoint_that_is_being_tidied_up(config, tmp_path, monkeypatch, capsys):
+    tidied = []
 
+    class Folder(tempfile.TemporaryDirectory):
+        def cleanup(self):
+            signal.raise_signal(SIGINT)
+            super().cleanup()
+            tidied.append(self.name)
 
-def test_an_evaluation_that_was_killed_is_neither_doubled_nor_missing(finished, interrupted):
-    """It had written its curves, and its checkpoint was there because of a signal."""
-    (interrupted / "evaluations" / f"{steps_name(8)}.json").unlink()
-    assert train.main(["--resume", str(interrupted)]) == 0
-    assert_same_end(interrupted, finished)
-    assert (interrupted / "evaluations" / f"{steps_name(8)}.json").exists()
-
-
-def test_a_finished_run_adds_nothing_to_its_curves(finished, tmp_path):
-    run = Path(shutil.copytree(finished, tmp_path / "run"))
-    assert train.main(["--resume", str(run)]) == 0
-    assert_same_end(run, finished)
+    with new_run(load_config(config), tmp_path / "run") as run:
+        monkeypatch.setattr(tempfile, "TemporaryDirectory", Folder)
+        assert run.train() == 130
+    assert len(tidied) == 1
+    assert "stopped by SIGINT" in capsys.readouterr().out
 
 
 def test_a_new_run_can_be_resumed_from_its_beginning(config, tmp_path, monkeypatch):
-    """From the moment that it has a configuration."""
-    run = tmp_path / "run"
-    monkeypatch.setattr(PpoTrainer, "step", killed)
-    with pytest.raises(Killed):
-        train.main(["--config", str(config), "--run-dir", str(run)])
-    monkeypatch.undo()
-    assert checkpoints_of(run) == [steps_name(0)]
+    """From the moment that it has a configuration, which is written after the first checkpoint."""
+    run, cut_off = tmp_path / "run", tmp_path / "cut_off"
+    for place, name, folder in ((PpoTrainer, "step", run), (checkpoints_module, "write_text", cut_off)):
+        with monkeypatch.context() as context:
+            context.setattr(place, name, killed)
+            with pytest.raises(Killed):
+                start_run(config, folder)
+        assert checkpoints_of(folder) == [checkpoint(folder, 0)]
+    assert not (cut_off / "config.yaml").exists()
     assert load_config(run / "config.yaml") == load_config(config)
-    assert train.main(["--resume", str(run), "--set", "total_steps=64"]) == 0
-    assert checkpoints_of(run) == [steps_name(0), steps_name(1)]
+    assert resume_run(run, "total_steps=64") == 0
+    assert checkpoints_of(run) == [checkpoint(run, 0), checkpoint(run, 1)]
 
 
-class Killed(BaseException):
-    """Stands for SIGKILL: nothing handles it."""
+# --- going on -----------------------------------------------------------------------------------------------
 
 
-def killed(*_):
-    raise Killed
+def half_written_files(run):
+    half = run / "checkpoints" / ".step_0000000640-abc.partial" / "step_0000000640"
+    half.mkdir(parents=True)
+    (half / "weights.safetensors").write_bytes(b"half")
+    (run / ".final-abc.partial").mkdir()
+    (run / ".config.yaml-abc.partial").write_text("seed")
+    (run / "evaluations" / ".step_0000000640.json-abc.partial").write_text("{")
 
 
-def test_the_first_checkpoint_comes_before_the_configuration(config, tmp_path, monkeypatch):
-    monkeypatch.setattr(checkpoints_module, "write_text", killed)
-    with pytest.raises(Killed):
-        train.main(["--config", str(config), "--run-dir", str(tmp_path / "run")])
-    assert checkpoints_of(tmp_path / "run") == [steps_name(0)]
-    assert not (tmp_path / "run" / "config.yaml").exists()
+def half_a_line_and_half_an_event(run):
+    with (run / "metrics.jsonl").open("a") as file:
+        file.write('{"steps": 640, "minu')
+    events = next(run.glob("events.*"))
+    os.truncate(events, events.stat().st_size - 7)
 
 
-def test_checkpoints_by_the_clock(config, tmp_path):
-    run = tmp_path / "run"
-    arguments = ["--set", "checkpoint_every=1000", "checkpoint_minutes=1e-9", "total_steps=256"]
-    assert train.main(["--config", str(config), "--run-dir", str(run), *arguments]) == 0
-    assert checkpoints_of(run) == [steps_name(iterations) for iterations in range(5)]
-    other = tmp_path / "other"
-    arguments[2] = "checkpoint_minutes=1000"
-    assert train.main(["--config", str(config), "--run-dir", str(other), *arguments]) == 0
-    assert checkpoints_of(other) == [steps_name(0), steps_name(4)]
+def no_evaluation_of_the_last_checkpoint(run):
+    """It had written its curves, and its checkpoint was there because of a signal."""
+    (run / "evaluations" / f"{checkpoint(run, 8).name}.json").unlink()
+
+
+def odd_lines_of_metrics(run):
+    odd = (
+        b'123\n{"steps": "x", "minutes": 1}\n[1]\n\xff\n{"steps": 64}\n{"steps": 0, "minutes": 0, "x": "y"}\n'
+    )
+    (run / "metrics.jsonl").write_bytes(odd + (run / "metrics.jsonl").read_bytes())
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        half_written_files,
+        half_a_line_and_half_an_event,
+        no_evaluation_of_the_last_checkpoint,
+        odd_lines_of_metrics,
+    ],
+)
+def test_whatever_a_killed_process_left_the_run_ends_as_one_that_was_not_killed(
+    finished, interrupted, capsys, left
+):
+    left(interrupted)
+    strays = ".notes", "checkpoints/step_zzz", "evaluations/step_zzz.json"
+    for name in strays:
+        (interrupted / name).write_text("mine")
+    assert resume_run(interrupted) == 0
+    assert f"resuming from {checkpoint(interrupted, 8)}" in capsys.readouterr().out
+    assert_same_run(interrupted, finished)
+    assert partial_of(interrupted) == []
+    assert [(interrupted / name).read_text() for name in strays] == ["mine"] * 3
+
+
+def test_a_finished_run_adds_nothing_but_a_longer_one_takes_its_place(finished, run):
+    assert resume_run(run) == 0
+    assert_same_run(run, finished)
+    assert resume_run(run, "total_steps=641") == 0
+    assert load_policy(run / "final")[1]["steps"] == 704
+    assert tensors_of(run / "final") != tensors_of(finished / "final")
+    assert load_config(run / "config.yaml").total_steps == 641
+    kept = [folder for folder in checkpoints_of(run) if (folder / "trainer.json").exists()]
+    assert kept == [checkpoint(run, 10), checkpoint(run, 11)]
+    with (run / "versions.jsonl").open("a") as file:
+        file.write('[]\n{"steps": "5"}\n{"steps": 448, "comm')
+    assert [start["steps"] for start in read_versions(run)] == [0, 640, 640]
+
+
+def test_a_resumed_run_keeps_its_configuration(run, config, tmp_path, capsys):
+    """The file that it was started with may be given again, and may be another one by now."""
+    before = (run / "config.yaml").read_bytes()
+    changed = tmp_path / "changed.yaml"
+    for seed, width, said in ((5, 8, ""), (6, 99, f"{changed} differs in seed, network.width")):
+        changed.write_text(
+            config.read_text().replace("seed: 5", f"seed: {seed}").replace("width: 8", f"width: {width}")
+        )
+        assert train.main(["--config", str(changed), "--resume", str(run)]) == 0
+        output = capsys.readouterr().out
+        assert said in output
+        assert ("differs" in output) == bool(said)
+        assert (run / "config.yaml").read_bytes() == before
+    changed.write_text("sed: 5")
+    assert train.main(["--config", str(changed), "--resume", str(run)]) == 2
+    assert "unknown key 'sed'" in capsys.readouterr().err
+
+
+# --- what cannot be resumed ---------------------------------------------------------------------------------
+
+
+def truncate(name):
+    def damage(run):
+        path = checkpoints_of(run)[-1] / name
+        os.truncate(path, path.stat().st_size // 2)
+
+    return damage
+
+
+def trainer_json(text):
+    return lambda run: (checkpoints_of(run)[-1] / "trainer.json").write_text(text)
+
+
+def in_trainer_json(**changes):
+    def damage(run):
+        path = checkpoints_of(run)[-1] / "trainer.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+    return damage
+
+
+def in_state(**changes):
+    def damage(run):
+        state = json.loads((checkpoints_of(run)[-1] / "trainer.json").read_text())["state"]
+        in_trainer_json(state=state | changes)(run)
+
+    return damage
+
+
+def with_nan(run):
+    path = checkpoints_of(run)[-1] / "trainer.safetensors"
+    tensors = load_file(path)
+    tensors["network/value.bias"][:] = torch.nan
+    save_file(tensors, path)
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (in_state(steps="x"), "steps is 'x'; the folder is that of step"),
+        (in_state(steps=-5), "steps is -5; the folder is that of step"),
+        (in_state(steps=10**9), "steps is 1000000000; the folder is that of step"),
+        (in_state(iteration=-1), "iteration is -1; allowed are 0 to"),
+        (in_state(seconds=0), "seconds is 0; allowed are numbers above 0"),
+        (in_state(seconds=float("nan")), "'NaN' is no finite number"),
+        (in_state(network=[]), "is damaged"),
+        (in_state(optimizer={"0": {}}), "is damaged"),
+        (in_state(league=3), "is damaged"),
+        (in_state(opponents=[3] * 4), "is damaged"),
+        (in_trainer_json(state=[]), "is damaged"),
+        (in_trainer_json(fixed=3), "is damaged"),
+        (trainer_json("[" * 10**5), "nested too deeply"),
+        (trainer_json("[]"), "is damaged"),
+        (trainer_json("{}"), "is damaged"),
+        (with_nan, "'network/value.bias' in trainer.safetensors is not finite"),
+        (truncate("trainer.safetensors"), "is damaged, or of another version"),
+        (truncate("trainer.json"), "is damaged, or of another version"),
+        (truncate("weights.safetensors"), "does not hold the weights"),
+        (truncate("checkpoint.json"), "is damaged"),
+        (lambda run: (checkpoints_of(run)[-1] / "trainer.safetensors").unlink(), "is damaged"),
+        (lambda run: shutil.rmtree(run / "checkpoints"), "holds no checkpoint to resume from"),
+        (lambda run: (run / "config.yaml").write_text("sed: 1"), "unknown key 'sed'"),
+        (lambda run: (run / "config.yaml").unlink(), "is no run: it holds no config.yaml"),
+        ("network.width=9", "network.width is 9, and 8 in"),
+        ("network.depth=2", "network.depth is 2, and 1 in"),
+        ("ppo.num_envs=9", "ppo.num_envs is 9, and 8 in"),
+        ("special_patches=2014", "special_patches is '2014', and 'revised' in"),
+        ("ppo.epoch=3", "ppo.epoch"),
+        ("device=toaster", "toaster"),
+    ],
+)
+def test_what_cannot_be_resumed_is_left_alone(run, capsys, damage, message):
+    """Damaged runs, and changes of what stays as it is for a whole run."""
+    override = [damage] if isinstance(damage, str) else []
+    if not override:
+        damage(run)
+    before = contents(run)
+    assert resume_run(run, *override) == 2
+    errors = capsys.readouterr().err
+    assert errors.startswith("training.train: ")
+    assert message in errors
+    assert override or str(run) in errors
+    assert errors.count("\n") == 1
+    assert contents(run) == before
+
+
+def test_a_folder_that_is_not_there_is_not_made(tmp_path):
+    assert resume_run(tmp_path / "missing") == 2
+    assert contents(tmp_path) == {}
 
 
 # --- disks --------------------------------------------------------------------------------------------------
@@ -253,7 +400,7 @@ def files_of_at_most(size):
 
 def assert_stopped_for_want_of_space(run, errors, newest):
     assert errors.startswith("training.train: cannot write to ")
-    assert f"{run / 'checkpoints' / newest} is complete" in errors
+    assert f"{newest} is complete" in errors
     assert errors.endswith(f"go on with --resume {run}\n")
     assert errors.count("\n") == 1
     assert checkpoints_of(run)[-1] == newest
@@ -261,23 +408,17 @@ def assert_stopped_for_want_of_space(run, errors, newest):
     load_checkpoint(run, PpoTrainer(load_config(run / "config.yaml")))
 
 
-def last_line(text):
-    """Without the progress bar."""
-    return text.splitlines(keepends=True)[-1]
-
-
-def test_no_space_for_a_checkpoint(config, tmp_path, capsys):
+def test_no_space_for_a_checkpoint(finished, config, tmp_path, capsys):
     """Checkpoints grow by a past self every two iterations, as long as games against the first ones go on."""
-    run, finished, settings = tmp_path / "run", tmp_path / "finished", ["--set", "evaluation.opponents=[]"]
-    assert train.main(["--config", str(config), "--run-dir", str(finished), *settings]) == 0
-    full = finished / "checkpoints" / checkpoints_of(finished)[-1] / "trainer.safetensors"
+    run, full = tmp_path / "run", checkpoint(finished, 10) / "trainer.safetensors"
     with files_of_at_most(full.stat().st_size - 1):
-        assert train.main(["--config", str(config), "--run-dir", str(run), *settings]) == 2
-    errors = last_line(capsys.readouterr().err)
-    assert_stopped_for_want_of_space(run, errors, steps_name(8))
+        assert start_run(config, run, "evaluation.opponents=[]") == 2
+    errors = last_line(capsys)
+    assert_stopped_for_want_of_space(run, errors, checkpoint(run, 8))
     assert f"cannot write to {run / 'checkpoints'}: {os.strerror(errno.EFBIG)}" in errors
-    assert train.main(["--resume", str(run)]) == 0
-    assert_same_end(run, finished)
+    assert resume_run(run) == 0
+    for folder in (checkpoint(run, 10), run / "final"):
+        assert tensors_of(folder) == tensors_of(finished / folder.relative_to(run))
 
 
 @pytest.mark.parametrize("beginning", ["metrics.jsonl", "events."])
@@ -288,17 +429,17 @@ def test_no_space_for_curves(finished, config, tmp_path, capsys, monkeypatch, be
         path = Path(file._file.name)
         if path.name.startswith(beginning):
             written.append(contents)
-        if len(written) > 3 and curves_of(run)[-1]["steps"] >= 3 * STEPS_PER_ITERATION:
+        if len(written) > 3 and metrics_of(run)[-1]["steps"] >= 3 * STEPS_PER_ITERATION:
             write(file, contents[:5])
             raise NO_SPACE
         write(file, contents)
 
     monkeypatch.setattr(GrowingFile, "write", write_until_full)
-    assert train.main(["--config", str(config), "--run-dir", str(run)]) == 2
+    assert start_run(config, run) == 2
     monkeypatch.undo()
-    assert_stopped_for_want_of_space(run, last_line(capsys.readouterr().err), steps_name(2))
-    assert train.main(["--resume", str(run)]) == 0
-    assert_same_end(run, finished)
+    assert_stopped_for_want_of_space(run, last_line(capsys), checkpoint(run, 2))
+    assert resume_run(run) == 0
+    assert_same_run(run, finished)
 
 
 def test_no_space_when_a_signal_asks_for_a_checkpoint(config, tmp_path, capsys, monkeypatch):
@@ -306,40 +447,33 @@ def test_no_space_when_a_signal_asks_for_a_checkpoint(config, tmp_path, capsys, 
 
     def stop(trainer, step=PpoTrainer.step):
         metrics = step(trainer)
-        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), SIGTERM)
         monkeypatch.setattr(checkpoints_module, "write_folder", refuse)
         return metrics
 
     monkeypatch.setattr(PpoTrainer, "step", stop)
-    assert train.main(["--config", str(config), "--run-dir", str(run)]) == 2
+    assert start_run(config, run) == 2
     monkeypatch.undo()
-    assert_stopped_for_want_of_space(run, last_line(capsys.readouterr().err), steps_name(0))
-
-
-def refuse(*_, **__):
-    raise NO_SPACE
+    assert_stopped_for_want_of_space(run, last_line(capsys), checkpoint(run, 0))
 
 
 @pytest.mark.parametrize("what", ["write_folder", "write_text"])
 def test_folders_that_cannot_be_written_are_noticed_at_the_start(config, tmp_path, capsys, monkeypatch, what):
     monkeypatch.setattr(checkpoints_module, what, refuse)
     monkeypatch.setattr(PpoTrainer, "step", killed)
-    assert train.main(["--config", str(config), "--run-dir", str(tmp_path / "run")]) == 2
+    assert start_run(config, tmp_path / "run") == 2
     errors = capsys.readouterr().err
     assert errors.startswith(f"training.train: cannot write to {tmp_path / 'run'}")
     assert errors.endswith(": No space left on device\n")
     assert errors.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
-
-
-def test_folders_that_cannot_be_created(config, tmp_path, capsys):
     (tmp_path / "file").write_text("")
     run = tmp_path / "file" / "run"
-    assert train.main(["--config", str(config), "--run-dir", str(run)]) == 2
+    assert start_run(config, run) == 2
     assert capsys.readouterr().err == f"training.train: cannot write to {run}: Not a directory\n"
 
 
-def test_resuming_in_a_folder_that_cannot_be_written(interrupted, capsys, monkeypatch):
+def test_resuming_in_a_folder_that_cannot_be_written(run, capsys, monkeypatch):
     def refuse_to_open(path, flags, *arguments):
         if Path(path).name == "lock":
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
@@ -348,18 +482,16 @@ def test_resuming_in_a_folder_that_cannot_be_written(interrupted, capsys, monkey
     open_file = os.open
     monkeypatch.setattr(os, "open", refuse_to_open)
     monkeypatch.setattr(PpoTrainer, "step", killed)
-    assert train.main(["--resume", str(interrupted)]) == 2
-    assert capsys.readouterr().err == f"training.train: cannot write to {interrupted}: Permission denied\n"
+    assert resume_run(run) == 2
+    assert capsys.readouterr().err == f"training.train: cannot write to {run}: Permission denied\n"
 
 
-def test_the_final_policy_stays_until_the_next_one_is_complete(finished, tmp_path, monkeypatch):
-    run = Path(shutil.copytree(finished, tmp_path / "run"))
-    before = (run / "final" / "weights.safetensors").read_bytes()
+def test_the_final_policy_stays_until_the_next_one_is_complete(finished, run, monkeypatch):
     monkeypatch.setattr(PpoTrainer, "write_final", refuse)
-    assert train.main(["--resume", str(run), "--set", "total_steps=704"]) == 2
-    assert (run / "final" / "weights.safetensors").read_bytes() == before
+    assert resume_run(run, "total_steps=704") == 2
+    assert tensors_of(run / "final") == tensors_of(finished / "final")
     monkeypatch.undo()
-    assert train.main(["--resume", str(run)]) == 0
+    assert resume_run(run) == 0
     assert load_policy(run / "final")[1]["steps"] == 704
     assert partial_of(run) == []
 
@@ -369,12 +501,9 @@ def test_the_final_policy_stays_until_the_next_one_is_complete(finished, tmp_pat
 
 def test_one_process_at_a_time(finished, interrupted, capsys):
     with exclusive_lock(interrupted):
-        assert train.main(["--resume", str(interrupted)]) == 2
-        assert capsys.readouterr().err == (
-            f"training.train: {interrupted} is in use: another process works there\n"
-        )
-    assert train.main(["--resume", str(interrupted)]) == 0
-    assert_same_end(interrupted, finished)
+        assert resume_run(interrupted) == 2
+    error = f"training.train: {interrupted} is in use: another process works there\n"
+    assert capsys.readouterr().err == error
 
 
 def test_locks_need_nothing_that_only_unix_has(monkeypatch):
@@ -388,38 +517,39 @@ def test_a_run_is_in_use_while_it_trains(config, tmp_path, monkeypatch, capsys):
 
     def resume_meanwhile(*_):
         if not errors:
-            errors.append(train.main(["--resume", str(run)]))
+            errors.append(resume_run(run))
         raise Killed
 
     monkeypatch.setattr(PpoTrainer, "step", resume_meanwhile)
     with pytest.raises(Killed):
-        train.main(["--config", str(config), "--run-dir", str(run)])
+        start_run(config, run)
     assert errors == [2]
     assert f"{run} is in use" in capsys.readouterr().err
 
 
-def test_file_systems_without_locks(interrupted, monkeypatch, capsys):
+def test_file_systems_without_locks(run, monkeypatch, capsys):
     def refuse_to_lock(*_):
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
     monkeypatch.setattr(fcntl, "flock", refuse_to_lock)
-    assert train.main(["--resume", str(interrupted)]) == 0
-    assert f"{interrupted} cannot be locked (No locks available)" in capsys.readouterr().err
+    assert resume_run(run) == 0
+    assert f"{run} cannot be locked (No locks available)" in capsys.readouterr().err
 
 
 # --- divergences --------------------------------------------------------------------------------------------
 
+WILD = "ppo.learning_rate={start: 1e30, end: 1e30}", "ppo.minibatch_size=100"
+
 
 def test_a_divergence_is_kept(config, tmp_path, capsys):
     run = tmp_path / "run"
-    wild = ["--set", "ppo.learning_rate={start: 1e30, end: 1e30}", "ppo.minibatch_size=100"]
-    assert train.main(["--config", str(config), "--run-dir", str(run), *wild]) == 2
+    assert start_run(config, run, *WILD) == 2
     folder = next((run / "divergence").iterdir())
-    errors = last_line(capsys.readouterr().err)
+    errors = last_line(capsys)
     assert errors.startswith("training.train: training diverged: the loss is nan (loss nan, policy_loss nan")
     steps = int(folder.name.removeprefix("step_"))
     assert f"at step {steps}; {folder} holds the batch, losses and weights" in errors
-    assert f"the newest checkpoint is {run / 'checkpoints' / checkpoints_of(run)[-1]}" in errors
+    assert f"the newest checkpoint is {checkpoints_of(run)[-1]}" in errors
 
     found = loaded_as_documented(folder)
     assert found["losses"]["steps"] == steps
@@ -449,50 +579,8 @@ def loaded_as_documented(folder):
 
 
 def test_a_divergence_that_cannot_be_kept(config, tmp_path, capsys, monkeypatch):
-    run = tmp_path / "run"
     monkeypatch.setattr("numpy.savez", refuse)
-    wild = ["--set", "ppo.learning_rate={start: 1e30, end: 1e30}", "ppo.minibatch_size=100"]
-    assert train.main(["--config", str(config), "--run-dir", str(run), *wild]) == 2
-    errors = last_line(capsys.readouterr().err)
+    assert start_run(config, tmp_path / "run", *WILD) == 2
+    errors = last_line(capsys)
     assert "training diverged: the loss is nan" in errors
     assert "nothing could be kept of it: cannot write to" in errors
-
-
-# --- signals ------------------------------------------------------------------------------------------------
-
-
-def send(*_):
-    os.kill(os.getpid(), signal.SIGTERM)
-
-
-def test_a_second_signal_abandons_the_iteration(config, tmp_path, monkeypatch, capfd):
-    monkeypatch.setattr(signals_module, "_ECHO_SECONDS", -1.0)
-    monkeypatch.setattr(PpoTrainer, "step", lambda _: [send(), send(), pytest.fail("still there")])
-    run = tmp_path / "run"
-    handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
-    assert train.main(["--config", str(config), "--run-dir", str(run)]) == 143
-    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == handlers
-    output, errors = capfd.readouterr()
-    assert "SIGTERM: stops when this iteration is done and saved; once more to stop at once" in errors
-    first = run / "checkpoints" / steps_name(0)
-    assert f"stopped at once by SIGTERM: what came after {first} is lost\ngo on with --resume {run}" in output
-    assert checkpoints_of(run) == [first.name]
-    monkeypatch.undo()
-    assert train.main(["--resume", str(run), "--set", "total_steps=64"]) == 0
-
-
-# --- devices ------------------------------------------------------------------------------------------------
-
-
-def test_a_device_is_found(config, tmp_path):
-    run = tmp_path / "run"
-    arguments = ["--set", "device=auto", "total_steps=64"]
-    assert train.main(["--config", str(config), "--run-dir", str(run), *arguments]) == 0
-    assert load_config(run / "config.yaml").device == "auto"
-
-
-def test_a_device_without_data_is_refused(config, tmp_path, capsys):
-    arguments = ["--config", str(config), "--run-dir", str(tmp_path / "run"), "--set", "device=meta"]
-    assert train.main(arguments) == 2
-    assert "device is 'meta', which PyTorch cannot use here" in capsys.readouterr().err
-    assert not (tmp_path / "run").exists()

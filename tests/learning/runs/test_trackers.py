@@ -1,4 +1,4 @@
-"""Tracking services: what they are sent, that runs go on with them and without them, and their real clients.
+"""Loggers: tables, and tracking services: what they are sent, that runs go on without them, real clients.
 
 Clients that are not installed are played by fakes with the few calls that are used;
 `make test-libraries` runs the tests of the real ones, without a network.
@@ -6,6 +6,7 @@ Clients that are not installed are played by fakes with the few calls that are u
 
 from __future__ import annotations
 
+import csv
 import json
 import sys
 import threading
@@ -23,7 +24,7 @@ from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
 from patchwork_env.learning.runs import loggers
 from patchwork_env.learning.runs.folder import interval_metrics
-from patchwork_env.learning.runs.loggers import Log, logger_of
+from patchwork_env.learning.runs.loggers import LOGGERS, Log, logger_of
 from patchwork_env.learning.runs.trackers import SERVICES
 
 CONFIG = """
@@ -47,6 +48,45 @@ def config(tmp_path) -> Path:
 
 def train_with(config: Path, run: Path, trackers: str, *more: str) -> int:
     return train.main([str(config), "--run-dir", str(run), "--set", f"tracker={trackers}", *more])
+
+
+# --- files --------------------------------------------------------------------------------------------------
+
+
+def test_a_table_is_cut_back_where_the_run_goes_on(tmp_path) -> None:
+    log = Log(tmp_path, 0, load_config("quick", ["tracker=csv"]))
+    for steps in (10, 20, 30):
+        log.add({"a": 0.5, "against x:y=1,z=2": 1.0}, steps, 1.0)
+    log.close()
+    with (tmp_path / "metrics.csv").open("a") as file:
+        file.write("40,1.0,half a ro")
+    log = Log(tmp_path, 20, load_config("quick", ["tracker=csv"]))
+    log.add({"a": 0.5, "b": 2.0}, 20, 1.0)
+    log.close()
+    with (tmp_path / "metrics.csv").open(newline="") as file:
+        rows = [(int(row["steps"]), row["metric"]) for row in csv.DictReader(file)]
+    named = "against x:y=1,z=2"
+    assert rows == [(10, "a"), (10, named), (20, "a"), (20, named), (20, "b")]
+
+
+def test_a_logger_is_one_class(tmp_path, monkeypatch) -> None:
+    seen = []
+
+    class Kept:
+        def __init__(self, folder: Path, steps: int, config) -> None:
+            seen.append(steps)
+
+        def add(self, metrics, steps, minutes) -> None:
+            seen.append((metrics, steps, minutes))
+
+        def close(self) -> None:
+            seen.append("closed")
+
+    monkeypatch.setitem(LOGGERS, "kept", Kept)
+    log = Log(tmp_path, 3, load_config("quick", ["tracker=kept"]))
+    log.add({"a": 1.0}, 4, 0.5)
+    log.close()
+    assert seen == [3, ({"a": 1.0}, 4, 0.5), "closed"]
 
 
 # --- fakes of the clients -----------------------------------------------------------------------------------
