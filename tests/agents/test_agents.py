@@ -1,16 +1,23 @@
-"""What holds for all agents, and the agent that plays at random."""
+"""What holds for all agents in all games, and what is an agent."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 
-from patchwork_env import agents
-from patchwork_env.agents import Agent, CallableAgent, RandomAgent
+from patchwork_env import agents, nmbr9
+from patchwork_env.agents import Agent, CallableAgent, GreedyAgent, ObservingAgent, RandomAgent
 from patchwork_env.agents.base import check_running
-from patchwork_env.patchwork import Game, engine
+from patchwork_env.core.game import BaseGame
+from patchwork_env.errors import IllegalActionError
+from patchwork_env.games import register, rules_of
+from patchwork_env.patchwork import Game
 from patchwork_env.testing import check_agent
-from tests.agents.positions import many_states
+
+register("row", "tests.toy")
 
 
 class HighestAction(Agent):
@@ -18,32 +25,117 @@ class HighestAction(Agent):
 
     name = "highest"
 
-    def act(self, game: Game) -> int:
+    def act(self, game: BaseGame) -> int:
         check_running(game.state)
         return int(game.legal_actions()[-1])
 
 
-def all_agents(seed: int = 1) -> list[Agent]:
-    """One agent of every kind."""
-    function = CallableAgent(lambda game: game.legal_actions()[len(game.legal_actions()) // 2], "middle")
-    return [*(agents.load(name, seed) for name in agents.names("patchwork")), HighestAction(), function]
+SETTINGS: list[tuple[str, dict[str, Any]]] = [
+    ("patchwork", {}),
+    ("patchwork", {"special_patches": "2014"}),
+    ("nmbr9", {"players": 2, "deck_size": 9}),
+    ("nmbr9", {"order": "known", "deck_size": 7}),
+    ("nmbr9", {"order": "free", "max_digit": 4, "deck_size": 5}),
+    ("row", {}),
+]
+SMALL = {
+    "champion": "champion:nodes=40",
+    "mcts": "mcts:simulations=40",
+    "uct": "uct:simulations=30",
+    "nmbr9_champion": "nmbr9_champion:nodes=600",
+}
+"""Searches by their names, with less to do."""
+MORE = {
+    "patchwork": ("champion:instant", "ppo-quick:sample=true", "partner:level=1"),
+    "nmbr9": ("nmbr9_champion:instant", *(f"partner:level={level}" for level in (1, 2, 4))),
+}
+OWN = (
+    HighestAction(),
+    CallableAgent(lambda game: game.legal_actions()[len(game.legal_actions()) // 2], "middle"),
+)
 
 
-@pytest.mark.parametrize("agent", all_agents(), ids=lambda agent: agent.name)
-@pytest.mark.parametrize("variant", ["revised", "2014"])
-def test_agents_keep_their_promises(agent: Agent, variant: str) -> None:
-    check_agent(agent, game="patchwork", special_patches=variant)
+def cases() -> Iterator[Any]:
+    """All agents with all settings that they play."""
+    for game, options in SETTINGS:
+        specs = [SMALL.get(name, name) for name in (*agents.names(game), *MORE.get(game, ()))]
+        for agent in (*specs, *OWN, *(["beam:width=3"] if options.keys() & {"order"} else [])):
+            if options.get("order") != "free" or "champion" not in str(agent):
+                yield pytest.param(agent, game, options, id=f"{agent}-{game}-{options}")
 
 
-@pytest.mark.parametrize("agent", all_agents(), ids=lambda agent: agent.name)
-def test_a_game_that_is_over_is_an_error(agent: Agent) -> None:
+@pytest.mark.parametrize(("agent", "game", "options"), list(cases()))
+def test_agents_keep_their_promises(agent: Agent | str, game: str, options: dict[str, Any]) -> None:
+    check_agent(agent, game=game, games=1, seed=1, **options)
+
+
+def positions(game: str, number: int = 8) -> Any:
+    """The records of the first positions of a game that is played at random."""
+    rng, table, found = np.random.default_rng(2), rules_of(game).game(seed=3), []
+    for _ in range(number):
+        found.append(table.state.copy())
+        table.play(int(rng.choice(table.legal_actions())))
+    return np.concatenate(found)
+
+
+@pytest.mark.parametrize(
+    ("spec", "game"),
+    [
+        *(("random", "patchwork"), ("uct:simulations=30", "nmbr9"), ("mcts:simulations=40", "patchwork")),
+        *(("partner", "patchwork"), ("partner", "nmbr9"), ("ppo-quick:sample=true", "patchwork")),
+        ("nmbr9_champion:nodes=600", "nmbr9"),
+    ],
+)
+def test_a_seed_decides_on_all_choices(spec: str, game: str) -> None:
+    states = positions(game)
+    first, same, other, fresh, fresher = (agents.load(spec, seed) for seed in (5, 5, 6, None, None))
+    chosen = [[agent.act_batch(states).tolist() for _ in range(3)] for agent in (first, same, other)]
+    assert chosen[0] == chosen[1] != chosen[2]
+    assert len(set(map(tuple, chosen[0]))) > 1, "calls go on with the numbers where the one before stopped"
+    first.reseed(5)
+    assert [first.act_batch(states).tolist() for _ in range(3)] == chosen[0]
+    many = np.tile(states, 2)
+    assert (fresh.act_batch(many) != fresher.act_batch(many)).any()
+
+
+def test_a_game_of_a_batch_that_is_over_is_named() -> None:
     game = Game(seed=1)
     while not game.is_over:
         game.play(game.legal_actions()[0])
     with pytest.raises(ValueError, match="the game is over"):
-        agent.act(game)
+        agents.load("random").act(game)
     with pytest.raises(ValueError, match="game 1 of the batch is over"):
-        agent.act_batch(np.concatenate([Game(seed=1).state, game.state]))
+        agents.load("random").act_batch(np.concatenate([Game(seed=1).state, game.state]))
+
+
+@pytest.mark.parametrize("name", agents.names())
+def test_agents_refuse_other_games(name: str) -> None:
+    agent = agents.load(name)
+    for game in {"patchwork", "nmbr9"} - set(agent.games):
+        with pytest.raises(ValueError, match=f"agent '{name}' plays .*, not {game}"):
+            agent.act(rules_of(game).game(seed=1))
+        with pytest.raises(ValueError, match=f"plays .*, not {game}"):
+            agents.as_agent(name, game=game)
+
+
+def test_records_of_no_game_are_refused() -> None:
+    with pytest.raises(ValueError, match="no game"):
+        agents.load("random").act_batch(np.zeros(1, np.dtype([("board", "u1", 9)])))
+
+
+# --- random play and functions ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("game", [Game(seed=4), nmbr9.Game(deck=[3, 5])])
+def test_random_actions_are_uniform(game: BaseGame) -> None:
+    game.play(game.legal_actions()[0])
+    legal, draws = game.legal_actions(), 200
+    counts = np.zeros(game.rules.num_actions, np.int64)
+    np.add.at(counts, RandomAgent(seed=3).act_batch(np.repeat(game.state, draws * len(legal))), 1)
+    assert counts.sum() == counts[legal].sum()
+    chi_squared = ((counts[legal] - draws) ** 2 / draws).sum()
+    freedom = len(legal) - 1
+    assert abs(chi_squared - freedom) < 4 * np.sqrt(2 * freedom)
 
 
 def test_a_function_gets_a_copy_of_the_game() -> None:
@@ -54,46 +146,29 @@ def test_a_function_gets_a_copy_of_the_game() -> None:
 
     agent, game = CallableAgent(spoiler), Game(seed=1)
     before = game.to_bytes()
-    assert agent.name == "spoiler"
-    assert agent.act(game) == 0
+    assert (agent.name, agent.act(game)) == ("spoiler", 0)
     assert game.to_bytes() == before
 
 
 def test_a_function_must_return_an_integer() -> None:
-    with pytest.raises(ValueError, match="the action of agent 'lazy' must be an integer, not None"):
+    with pytest.raises(IllegalActionError, match="'lazy' must be an integer"):
         CallableAgent(lambda game: None, "lazy").act(Game(seed=1))
 
 
-def test_random_actions_are_uniform() -> None:
-    agent, game = RandomAgent(seed=3), Game(seed=4)
-    legal, draws = game.legal_actions(), 200
-    counts = np.zeros(2026, np.int64)
-    np.add.at(counts, agent.act_batch(np.repeat(game.state, draws * len(legal))), 1)
-    assert counts.sum() == counts[legal].sum()
-    chi_squared = ((counts[legal] - draws) ** 2 / draws).sum()
-    freedom = len(legal) - 1
-    assert abs(chi_squared - freedom) < 4 * np.sqrt(2 * freedom)
+def test_specs_agents_and_functions_are_agents() -> None:
+    greedy = GreedyAgent()
+    assert agents.as_agent(greedy, game="nmbr9") is greedy
+    assert isinstance(agents.as_agent("random"), RandomAgent)
+    assert isinstance(agents.as_agent(lambda game: 0), CallableAgent)
 
 
-def test_random_agents_repeat_themselves_after_the_same_seed() -> None:
-    states = many_states()
-    agent = RandomAgent(seed=3)
-    first, second = agent.act_batch(states), agent.act_batch(states)
-    agent.reseed(3)
-    assert (agent.act_batch(states) == first).all()
-    assert (first != second).any()
-    assert (RandomAgent().act_batch(states) != RandomAgent().act_batch(states)).any()
+@pytest.mark.parametrize("wrong", [7, None, Agent, GreedyAgent, int])
+def test_other_objects_and_classes_are_none(wrong: Any) -> None:
+    with pytest.raises(ValueError, match=f"such as {wrong.__name__}" if isinstance(wrong, type) else "agent"):
+        agents.as_agent(wrong)
 
 
-def test_random_agents_play_as_the_published_statistics_say() -> None:
-    agent, turns, scores = RandomAgent(seed=5), 0, []
-    states = np.concatenate([Game(seed=seed).state for seed in range(1000)])
-    running = np.arange(len(states))
-    while len(running):
-        for i, action in zip(running, agent.act_batch(states[running]), strict=True):
-            engine.apply(states, i, action)
-        turns += len(running)
-        running = running[[not engine.is_over(states, i) for i in running]]
-    scores = [engine.score(states, i, player) for i in range(len(states)) for player in (0, 1)]
-    assert turns / len(states) == pytest.approx(42.81, abs=0.5)
-    assert np.mean(scores) == pytest.approx(-11.2, abs=1.5)
+@pytest.mark.parametrize("wrong", ["greedy", int, None])
+def test_only_functions_choose_from_observations(wrong: Any) -> None:
+    with pytest.raises(ValueError, match="no function"):
+        ObservingAgent(wrong)
