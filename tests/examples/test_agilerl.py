@@ -12,8 +12,6 @@ import pytest
 
 pytest.importorskip("agilerl")
 
-from patchwork_env.patchwork import Game
-
 # AgileRL warns of itself and of tensordict.
 pytestmark = [pytest.mark.older, pytest.mark.filterwarnings("ignore")]
 with warnings.catch_warnings(action="ignore"):
@@ -40,6 +38,7 @@ def test_what_it_collects_is_legal_and_complete(env) -> None:
     assert all(-1 <= score <= 1 for score in scores)
 
 
-def test_it_trains_and_plays() -> None:
-    player = example.as_player(example.train(example.STEPS_PER_LEARNING, "random"))
-    assert player.act(Game(seed=1)) in Game(seed=1).legal_actions()
+def test_it_trains_and_plays(start) -> None:
+    said = start("agilerl_ppo.py", "--steps", "2048", "--games", "4", ignored="ignore")
+    assert "4 games" in said
+    assert "greedy" in said

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import runpy
-import sys
-from pathlib import Path
-
 import pytest
 
 pytest.importorskip("openenv")
 
 pytestmark = pytest.mark.older
-
-PATH = Path(__file__).parents[2] / "examples" / "openenv_client.py"
 
 
 def test_plays_patchwork(start) -> None:
@@ -22,9 +16,7 @@ def test_plays_patchwork(start) -> None:
     assert said.endswith("rewards 1\n")
 
 
-def test_plays_nmbr9(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(sys, "argv", ["openenv_client.py", "--game", "nmbr9"])
-    runpy.run_path(str(PATH), run_name="__main__")
-    said = capsys.readouterr().out
+def test_plays_nmbr9(start) -> None:
+    said = start("openenv_client.py", "--game", "nmbr9")
     assert "You play alone. The game is over; you scored " in said
     assert int(said.rpartition("rewards ")[2]) > 10
