@@ -52,6 +52,7 @@ def test_what_does_not_keep_the_protocol_is_refused(change, message) -> None:
         check_protocol(result_with(weights=None))
 
 
+@pytest.mark.slow
 def test_the_page_of_results_is_made_of_the_files(tmp_path) -> None:
     results, docs = tmp_path / "results", tmp_path / "docs"
     docs.mkdir()
@@ -66,6 +67,7 @@ def test_the_page_of_results_is_made_of_the_files(tmp_path) -> None:
     assert (docs / "images/benchmark/patchwork-greedy/curves.svg").is_file()
 
 
+@pytest.mark.slow
 def test_a_folder_without_results_leaves_the_page_alone(tmp_path) -> None:
     (tmp_path / PAGE).write_text("the page")
     missing = tmp_path / "none"

@@ -115,6 +115,7 @@ def threads(shared: int, job: int) -> int:
     return torch.get_num_threads()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads the states of processes from /proc")
 @pytest.mark.parametrize("end", ["kill", "stop"])
 def test_no_process_stays_behind(tmp_path, end: str) -> None:
