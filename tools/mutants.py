@@ -104,6 +104,20 @@ def draw(count: int, seed: int) -> list[tuple[Mutant, str]]:
     ]
 
 
+def found_again(before: dict[Mutant, bool]) -> tuple[list[tuple[Mutant, str]], dict[Mutant, bool]]:
+    """Earlier mutants where they stand now, with their modules, and whether they were caught."""
+    now, drawn, results = draw(10**9, 0), [], {}
+    for mutant, caught in before.items():
+        same = [entry for entry in now if entry[0]._replace(line=mutant.line) == mutant]
+        if same:
+            nearest = min(same, key=lambda entry: abs(entry[0].line - mutant.line))
+            drawn.append(nearest)
+            results[nearest[0]] = caught
+        else:
+            print(f"is gone: {mutant}")
+    return drawn, results
+
+
 def is_caught(mutant: Mutant, module: str, folder: Path) -> bool:
     """Whether a test fails in a copy of the project in which the mutant stands for its module."""
     file = folder / mutant.file
@@ -164,17 +178,19 @@ def main() -> int:
     parser.add_argument("--json", type=Path, help="where to write which were caught")
     parser.add_argument("--again", type=Path, help="a file of --json, whose mutants are tested again")
     options = parser.parse_args()
-    known = {}
+    before: dict[Mutant, bool] = {}
     if options.again:
-        known = {Mutant(*words): caught for words, caught in json.loads(options.again.read_text())}
-    drawn = draw(10**9 if known else options.count, options.seed)
-    caught = run([entry for entry in drawn if not known or entry[0] in known], options.workers)
+        before = {Mutant(*words): caught for words, caught in json.loads(options.again.read_text())}
+        drawn, before = found_again(before)
+    else:
+        drawn = draw(options.count, options.seed)
+    caught = run(drawn, options.workers)
     if options.json:
         options.json.write_text(json.dumps(list(caught.items()), indent=1))
     print(f"{sum(caught.values())} of {len(caught)} mutants were caught")
-    lost = [mutant for mutant, before in known.items() if before and not caught.get(mutant)]
+    lost = [mutant for mutant, was_caught in before.items() if was_caught and not caught[mutant]]
     for mutant in lost:
-        print(f"was caught before, and is not any more, or is gone: {mutant}")
+        print(f"was caught before, and is not any more: {mutant}")
     return 1 if lost else 0
 
 
