@@ -9,11 +9,7 @@ from pydantic import Field, model_validator
 from patchwork_env.games import NMBR9, PATCHWORK
 from patchwork_env.learning.algorithms.ppo.config import PpoLearning, PpoRun
 from patchwork_env.learning.config.keys import (
-    BYTES_OF_LEARNING,
-    BYTES_OF_MASK,
     BYTES_OF_OBSERVATION,
-    BYTES_OF_WEIGHT,
-    NETWORK_KEYS,
     WHOLE,
     ClusterRun,
     MemoryEstimate,
@@ -26,6 +22,8 @@ from patchwork_env.learning.config.keys import (
 
 class RllibPpo(PpoLearning):
     """PPO of RLlib."""
+
+    TURNS: ClassVar[tuple[str, ...]] = ("batch_size",)
 
     num_envs: Size = 32
     """Number of games that each worker, or the process of a run without workers, plays side by side;
@@ -57,6 +55,7 @@ class RllibPpoConfig(ClusterRun, PpoRun):
 
     TRAINER: ClassVar[str] = "patchwork_env.integrations.rllib.trainer:RllibTrainer"
     EXTRA: ClassVar[str] = "ray"
+    BYTES_OF_TURN: ClassVar[int] = BYTES_OF_OBSERVATION
 
     algorithm: Literal["rllib_ppo"] = "rllib_ppo"
     """The algorithm that learns."""
@@ -75,15 +74,9 @@ class RllibPpoConfig(ClusterRun, PpoRun):
         return super().has_rewards or self.rllib_ppo.points > 0
 
     def least_memory(self) -> MemoryEstimate:
-        """See :meth:`RunConfig.least_memory`."""
-        snapshots = self.effective_league.num_snapshots(self.total_steps // self.rllib_ppo.batch_size)
-        weights = self.network.num_weights
-        return {
-            ("rllib_ppo.batch_size",): self.rllib_ppo.batch_size * BYTES_OF_OBSERVATION,
-            ("rllib_ppo.num_envs",): self.rllib_ppo.num_envs * (BYTES_OF_OBSERVATION + BYTES_OF_MASK),
-            NETWORK_KEYS: weights * BYTES_OF_LEARNING,
-            ("league.size", *NETWORK_KEYS): snapshots * weights * BYTES_OF_WEIGHT,
-        }
+        """Of the rollout, and of the games that are played side by side."""
+        games = self.rllib_ppo.num_envs * PpoRun.BYTES_OF_TURN
+        return super().least_memory() | {("rllib_ppo.num_envs",): games}
 
     @model_validator(mode="after")
     def _check_players(self) -> RllibPpoConfig:

@@ -10,14 +10,10 @@ from pydantic import Field, model_validator
 from patchwork_env.games import NMBR9
 from patchwork_env.learning.algorithms.ppo.config import PpoRun, RolloutLearning
 from patchwork_env.learning.config.keys import (
-    BYTES_OF_LEARNING,
     BYTES_OF_MASK,
     BYTES_OF_OBSERVATION,
-    BYTES_OF_WEIGHT,
-    NETWORK_KEYS,
     Fixed,
     Fraction,
-    MemoryEstimate,
     Positive,
     Several,
     Size,
@@ -93,19 +89,10 @@ class MaskablePpoConfig(PpoRun):
             )
         return self
 
-    def least_memory(self) -> MemoryEstimate:
-        """See :meth:`RunConfig.least_memory`."""
-        settings = self.maskable_ppo
-        decisions = settings.num_envs * settings.rollout_steps
-        snapshots = self.effective_league.num_snapshots(self.total_steps // decisions)
-        sizes = (BYTES_OF_OBSERVATION // 4, *settings.net_arch, BYTES_OF_MASK)
-        weights = sum(first * second for first, second in pairwise(sizes))
-        keys: tuple[str, ...] = ("maskable_ppo.net_arch",)
-        if settings.policy == "network":
-            weights, keys = self.network.num_weights, NETWORK_KEYS
-        return {
-            ("maskable_ppo.num_envs", "maskable_ppo.rollout_steps"): decisions
-            * (BYTES_OF_OBSERVATION + BYTES_OF_MASK),
-            keys: weights * BYTES_OF_LEARNING,
-            ("league.size", *keys): snapshots * weights * BYTES_OF_WEIGHT,
-        }
+    @property
+    def weights(self) -> tuple[tuple[str, ...], int]:
+        """The keys that say how large the network is, and the number of its weights."""
+        if self.maskable_ppo.policy == "network":
+            return super().weights
+        sizes = (BYTES_OF_OBSERVATION // 4, *self.maskable_ppo.net_arch, BYTES_OF_MASK)
+        return ("maskable_ppo.net_arch",), sum(first * second for first, second in pairwise(sizes))

@@ -12,7 +12,12 @@ from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.agents.policy import NetworkEvaluator
 from patchwork_env.errors import DivergenceError
 from patchwork_env.learning.algorithms.alphazero.config import AlphaZero
-from patchwork_env.learning.algorithms.common.advantages import Decisions, advantages, rewards_of_players
+from patchwork_env.learning.algorithms.common.advantages import (
+    Decisions,
+    advantages,
+    next_choices,
+    rewards_of_players,
+)
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool
 from patchwork_env.learning.config import Reward
 from patchwork_env.patchwork.figures import Ended, GameStats
@@ -78,7 +83,7 @@ class SearchedSelfPlay:
         self.reward = reward
         self.stats = GameStats(env.num_envs)
         self._threads = threads or ThreadPool()
-        self._dynamics = dynamics = PatchworkDynamics(**reward.model_dump())
+        dynamics = PatchworkDynamics(**reward.model_dump())
         self._searches = [
             GumbelSearch(
                 dynamics,
@@ -112,8 +117,12 @@ class SearchedSelfPlay:
             winners[t] = np.where(env.terminations, env.rewards.argmax(axis=1), -1)
             scores[t] = env.final_scores
         rewards = rewards_of_players(self.reward, winners, scores)
-        last_players = env.current_players.copy()
-        last_values = self._values(evaluator, last_players)
+        ahead, last_winners, last_scores = next_choices(env.states)
+        rewards[-1] += rewards_of_players(self.reward, last_winners, last_scores)
+        running, last_values = last_winners < 0, np.zeros(env.num_envs, np.float32)
+        if running.any():
+            last_values[running] = evaluator(ahead[running]).values
+        last_players = ahead["current_player"]
         decisions = Decisions(players, searched, values, rewards, winners >= 0, last_players, last_values)
         returns = (advantages(decisions, 1.0, self.config.td_lambda) + values)[searched]
         examples = Examples(states[searched], np.concatenate(counts), np.concatenate(policies), returns)
@@ -135,22 +144,3 @@ class SearchedSelfPlay:
             for search, share, seed in zip(self._searches, shares, seeds, strict=False)
         ]
         return list(zip(self._threads.map(work, parts), shares, strict=True))
-
-    def _values(self, evaluator: _Evaluator, players: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
-        """The returns that these players expect of the games as they stand, float32 ``(n,)``.
-
-        Values are not trained on turns without a choice, so these turns are played before, in a copy.
-        """
-        states = self.env.states.copy()
-        forced = np.flatnonzero(self.env.counts == 1)
-        played_on = states[forced]
-        self._dynamics.step(played_on, self.env.random_actions[forced])
-        states[forced] = played_on
-        finished = self._dynamics.finished(states)
-        values = np.empty(len(states), np.float32)  # of player 0
-        values[finished] = self._dynamics.returns(states[finished])
-        running = states[~finished]
-        if len(running):
-            signs = 1 - 2 * self._dynamics.players(running)
-            values[~finished] = evaluator(running).values * signs
-        return values * np.where(players == 0, np.float32(1), np.float32(-1))

@@ -103,9 +103,6 @@ class AlphaZeroTrainer(RemoteTrainer):
         settings = self.config.alphazero
         return ended.figures() | {"turns": float(settings.num_envs * settings.rollout_steps)}
 
-    def learn(self, examples: Examples) -> dict[str, float]:
-        return self.learner.update(examples, self.progress, self.random)
-
     def check_examples(self, examples: Examples) -> None:
         states, counts, policies, returns = examples
         check_running(states)

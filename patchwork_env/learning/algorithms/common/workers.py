@@ -37,11 +37,13 @@ class RemoteTrainer(Trainer):
     """A trainer that learns from the last iterations, whose games its own threads play, or workers.
 
     ``window`` has what the games of the last iterations gave to learn from, oldest first: named tuples of
-    arrays, one of which is ``states``. ``no_examples`` is such a tuple without entries.
+    arrays, one of which is ``states``. ``no_examples`` is such a tuple without entries. ``learner`` has
+    ``update``, which takes all that is in the window, the progress and random numbers, and returns losses.
     """
 
     config: ClusterRun
     no_examples: Any
+    learner: Any
 
     def __init__(self, config: ClusterRun, window: int) -> None:
         super().__init__(config)
@@ -74,10 +76,6 @@ class RemoteTrainer(Trainer):
         """The examples of all jobs in their order, and statistics, with the number of ``turns``."""
 
     @abstractmethod
-    def learn(self, examples: Any) -> dict[str, float]:
-        """Learns from examples; returns the losses by name."""
-
-    @abstractmethod
     def check_examples(self, examples: Any) -> None:
         """Raises ValueError for arrays that do not fit each other: kernels check no bounds."""
 
@@ -90,7 +88,7 @@ class RemoteTrainer(Trainer):
             self._remote.play_ahead()
         self.window.append(examples)
         collected = time.perf_counter()
-        losses = self.learn(concatenated(self.window))
+        losses = self.learner.update(concatenated(self.window), self.progress, self.random)
         learned = time.perf_counter()
         return (
             grouped("games", statistics)

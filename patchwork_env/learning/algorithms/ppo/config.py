@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -9,6 +10,8 @@ from pydantic import Field, model_validator
 from patchwork_env.games import NMBR9, PATCHWORK
 from patchwork_env.learning.config.keys import (
     BYTES_OF_LEARNING,
+    BYTES_OF_MASK,
+    BYTES_OF_OBSERVATION,
     BYTES_OF_SAMPLE,
     BYTES_OF_WEIGHT,
     NETWORK_KEYS,
@@ -27,12 +30,12 @@ from patchwork_env.learning.config.keys import (
     Size,
 )
 
-_BYTES_OF_TURN = 100
-"""Bytes of a turn in a rollout: the record of the state, and what was chosen and expected."""
-
 
 class PpoLearning(Section):
     """The keys that all implementations of proximal policy optimization here share."""
+
+    TURNS: ClassVar[tuple[str, ...]] = ("num_envs", "rollout_steps")
+    """The keys whose product is the number of turns in an iteration."""
 
     num_envs: Fixed[Size] = 512
     """Number of games that are played side by side."""
@@ -41,7 +44,7 @@ class PpoLearning(Section):
     minibatch_size: Size = 1024
     """Number of decisions in a gradient step."""
     learning_rate: Schedule = Schedule(start=1e-3, end=1e-4)
-    """Step size of Adam."""
+    """Step size of Adam; ``lr`` of RLlib."""
     entropy_coefficient: Schedule = Schedule(start=0.01, end=0.001)
     """Weight of the policy's entropy in the loss, ``ent_coef`` of sb3-contrib and ``entropy_coeff`` of RLlib;
     more of it explores more."""
@@ -53,7 +56,8 @@ class PpoLearning(Section):
     gamma: Fraction = 1.0
     """Discount of rewards from one decision to the next decision of the same player."""
     gae_lambda: Fraction = 0.95
-    """Decay of generalized advantage estimation: 1 takes the returns themselves, 0 trusts the next value."""
+    """Decay of generalized advantage estimation: 1 takes the returns themselves, 0 trusts the next value;
+    ``lambda_`` of RLlib."""
     max_gradient_norm: Rate = 0.5
     """Norm to which gradients are shortened; ``max_grad_norm`` of sb3-contrib, ``grad_clip`` of RLlib."""
     points: NonNegative = 0.0
@@ -74,6 +78,8 @@ class PpoRun(RewardedRun):
     """A run that learns Patchwork by self-play, or NMBR 9, alone for points."""
 
     GAMES: ClassVar[tuple[str, ...]] = (PATCHWORK, NMBR9)
+    BYTES_OF_TURN: ClassVar[int] = BYTES_OF_OBSERVATION + BYTES_OF_MASK
+    """Bytes of a turn in a rollout."""
 
     network: Network = Network()
     league: League = League()
@@ -93,6 +99,23 @@ class PpoRun(RewardedRun):
         """The section of the algorithm."""
         section: PpoLearning = getattr(self, self.algorithm)
         return section
+
+    @property
+    def weights(self) -> tuple[tuple[str, ...], int]:
+        """The keys that say how large the network is, and the number of its weights."""
+        return NETWORK_KEYS, self.network.num_weights
+
+    def least_memory(self) -> MemoryEstimate:
+        """Of the rollout, a minibatch, the network and its past selves."""
+        name, learning, (keys, weights) = self.algorithm, self.learning, self.weights
+        turns = prod(getattr(learning, key) for key in learning.TURNS)
+        snapshots = self.effective_league.num_snapshots(self.total_steps // turns)
+        return {
+            tuple(f"{name}.{key}" for key in learning.TURNS): turns * self.BYTES_OF_TURN,
+            (f"{name}.minibatch_size",): min(learning.minibatch_size, turns) * BYTES_OF_SAMPLE,
+            keys: weights * BYTES_OF_LEARNING,
+            ("league.size", *keys): snapshots * weights * BYTES_OF_WEIGHT,
+        }
 
     @model_validator(mode="after")
     def _check_points(self) -> PpoRun:
@@ -127,6 +150,8 @@ class PpoConfig(PpoRun):
     """A run of PPO with the project's own network."""
 
     TRAINER: ClassVar[str] = "patchwork_env.learning.algorithms.ppo.trainer:PpoTrainer"
+    BYTES_OF_TURN: ClassVar[int] = 100
+    """The record of the state, and what was chosen and expected."""
 
     algorithm: Literal["ppo"] = "ppo"
     """The algorithm that learns."""
@@ -139,14 +164,3 @@ class PpoConfig(PpoRun):
             if given != getattr(Ppo(), name) and not self.network.lookahead:
                 raise ValueError(f"ppo.{name} is {given} and network.lookahead is false: it needs lookahead")
         return self
-
-    def least_memory(self) -> MemoryEstimate:
-        decisions = self.ppo.num_envs * self.ppo.rollout_steps
-        snapshots = self.effective_league.num_snapshots(self.total_steps // decisions)
-        weights = self.network.num_weights
-        return {
-            ("ppo.num_envs", "ppo.rollout_steps"): decisions * _BYTES_OF_TURN,
-            ("ppo.minibatch_size",): min(self.ppo.minibatch_size, decisions) * BYTES_OF_SAMPLE,
-            NETWORK_KEYS: weights * BYTES_OF_LEARNING,
-            ("league.size", *NETWORK_KEYS): snapshots * weights * BYTES_OF_WEIGHT,
-        }

@@ -76,9 +76,6 @@ class TdTrainer(RemoteTrainer):
         statistics["turns"] = float(sum(result.turns for result in results))
         return concatenated(result.examples for result in results), statistics
 
-    def learn(self, examples: Positions) -> dict[str, float]:
-        return self.learner.update(examples, self.progress, self.random)
-
     def check_examples(self, examples: Positions) -> None:
         states, targets = examples
         if len(states) != len(targets):

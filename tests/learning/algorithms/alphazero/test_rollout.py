@@ -107,30 +107,30 @@ def test_threads_share_the_games():
         assert len(policy) == len(Game.from_state(examples.states, i).legal_actions())
 
 
-def test_values_of_turns_without_a_choice_come_from_the_end_that_they_lead_to():
-    """A rollout that is cut where a game can go on in one way only, until its end."""
+def test_a_rollout_that_is_cut_before_turns_without_a_choice_knows_the_end_they_lead_to():
+    """Every game stands before its last choice, and a rollout of one turn makes it."""
     env = SelfPlayVectorEnv(GAMES, seed=2, masks=False, observations=False)
-    forced = []
     for i in range(GAMES):
-        line = [Game(seed=i)]
-        while not line[-1].is_over:
-            line.append(line[-1].clone())
-            line[-1].play(line[-1].legal_actions()[-1])  # buys whatever it can and ends without buttons
-        choices = [k for k, game in enumerate(line) if len(game.legal_actions()) > 1]
-        game = line[choices[-1] + 1]
-        if not game.is_over:
-            env.states[i], env.counts[i], env.random_actions[i] = game.state[0], 1, game.legal_actions()[0]
-            forced.append((i, _payoff(line[-1], game.current_player)))
-    assert len(forced) > 1
-    values = SearchedSelfPlay(env, CONFIG, REWARD)._values(_evaluator(), env.current_players.copy())
-    for i, expected in forced:
-        assert values[i] == pytest.approx(expected)
+        games = [Game(seed=i)]
+        while not games[-1].is_over:
+            games.append(games[-1].clone())
+            games[-1].play(games[-1].legal_actions()[-1])  # buys whatever it can and ends without buttons
+        last = [game for game in games if len(game.legal_actions()) > 1][-1]
+        env.states[i], env.counts[i] = last.state[0], len(last.legal_actions())
+    players = env.current_players.copy()
+    examples, _ = SearchedSelfPlay(env, CONFIG, REWARD).play(make_network(), 1, np.random.default_rng(1))
+    ends = {i: _without_choices(env.states, i) for i in range(GAMES) if env.counts[i] == 1}
+    expected = {i: _payoff(game, players[i]) for i, game in ends.items() if game.is_over}
+    assert len(expected) > 1
+    assert {i: examples.returns[i] for i in expected} == pytest.approx(expected)
 
 
-def _evaluator():
-    from patchwork_env.agents.policy import NetworkEvaluator
-
-    return NetworkEvaluator(make_network())
+def _without_choices(states, i):
+    """The game of a record after all turns that leave no choice."""
+    game = Game.from_state(states, i)
+    while len(legal := game.legal_actions()) == 1:
+        game.play(legal[0])
+    return game
 
 
 def _payoff(game, player):
