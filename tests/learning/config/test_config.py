@@ -422,6 +422,7 @@ def test_hints_name_keys_of_the_own_algorithm_alone(message):
         ("rllib_ppo", "rllib_ppo.lr", "rllib_ppo.learning_rate"),
         ("rllib_ppo", "rllib_ppo.train_batch_size", "rllib_ppo.batch_size"),
         ("td", "td.trace", "td.td_lambda"),
+        ("td", "td.denial", "td.rival_weight"),
         ("td", "td.width", "td.candidate_placements"),
         ("solo_td", "solo_td.averaging", "solo_td.ema_decay"),
         ("alphazero", "alphazero.updates", "alphazero.gradient_steps"),

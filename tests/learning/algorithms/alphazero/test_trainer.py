@@ -1,4 +1,4 @@
-"""Runs of AlphaZero from the command to the policy that plays."""
+"""Runs of AlphaZero."""
 
 from __future__ import annotations
 
@@ -11,47 +11,26 @@ import torch
 from patchwork_env import agents
 from patchwork_env.learning.algorithms.alphazero.learner import AlphaZeroLearner
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
-from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
 from patchwork_env.patchwork import Game
-from tests.learning.same_runs import check_restored_trainer, check_resumed_run
-
-TINY = """
-algorithm: alphazero
-total_steps: 768
-checkpoint_every: 2
-threads: 1
-seed: 5
-network: {width: 16, depth: 1, channels: 4}
-alphazero:
-  {num_envs: 16, rollout_steps: 8, simulations: 4, max_considered: 4, window: 3, gradient_steps: 2,
-   minibatch_size: 32, evaluation_simulations: 4}
-evaluation: {every: 100, games: 2, final_games: 2, opponents: [random]}
-"""
+from tests.learning.same_runs import start_run
+from tests.learning.tiny_runs import ALPHAZERO
 
 
-def test_policy_plays_with_and_without_search(finished):
+@pytest.fixture(scope="module")
+def config(tmp_path_factory):
+    path = tmp_path_factory.mktemp("configs") / "tiny.yaml"
+    path.write_text(ALPHAZERO)
+    return path
+
+
+def test_policy_plays_with_and_without_search(config, tmp_path):
+    make_trainer(load_config(config)).write_policy(tmp_path)
     game = Game(seed=3)
-    for spec in (f"{finished}/final", f"{finished}/final:simulations=8"):
+    for spec in (f"{tmp_path}", f"{tmp_path}:simulations=8"):
         assert agents.load(spec).act(game) in game.legal_actions()
-    info = json.loads((finished / "final" / "checkpoint.json").read_text())["info"]
-    assert info["algorithm"] == "alphazero"
+    info = json.loads((tmp_path / "checkpoint.json").read_text())["info"]
     assert info["reward"]["margin_scale"] == 40.0
-
-
-def test_metrics(finished):
-    lines = [json.loads(line) for line in (finished / "metrics.jsonl").read_text().splitlines()]
-    assert [line["steps"] for line in lines if "losses/kl_to_search" in line] == list(range(128, 769, 128))
-    assert any("games/winner_score" in line for line in lines)
-    assert any("evaluation/win_rate_against_random" in line for line in lines)
-
-
-def test_resumed_run_equals_the_uninterrupted_one_to_the_bit(finished, tmp_path):
-    check_resumed_run(finished, tmp_path / "run")
-
-
-def test_restored_trainer_goes_on_as_the_saved_one(config):
-    check_restored_trainer(config)
 
 
 @pytest.mark.slow
@@ -75,9 +54,9 @@ def test_weights_that_are_no_numbers_leave_a_divergence(config, tmp_path, monkey
 
     monkeypatch.setattr(AlphaZeroLearner, "update", spoil)
     run = tmp_path / "run"
-    assert train.main(["--config", str(config), "--run-dir", str(run)]) == 2
+    assert start_run(config, run) == 2
     assert "training diverged: values or policies" in capsys.readouterr().err
-    assert (run / "divergence" / "step_0000000128" / "batch.npz").is_file()
+    assert (run / "divergence" / "step_0000000192" / "batch.npz").is_file()
 
 
 def test_evaluation_without_search(config):
@@ -85,14 +64,8 @@ def test_evaluation_without_search(config):
     assert type(make_trainer(load_config(config, override)).agent()).__name__ == "PolicyAgent"
 
 
-def test_section_of_another_algorithm_is_refused(config, tmp_path, capsys):
-    arguments = ["--config", str(config), "--run-dir", str(tmp_path / "run"), "--set", "ppo.epochs=3"]
-    assert train.main(arguments) == 2
-    assert "section 'ppo' is of no use to the algorithm 'alphazero'" in capsys.readouterr().err
-
-
 @pytest.mark.slow
-def test_self_play_gets_better(config, tmp_path):
+def test_self_play_gets_better(config):
     """Some seconds of training with one seed; runs this short differ much, and not every seed gets so far."""
     settings = [
         "seed=1",
@@ -102,10 +75,9 @@ def test_self_play_gets_better(config, tmp_path):
         "alphazero.minibatch_size=512",
         "alphazero.learning_rate={start: 4e-3, end: 2e-3}",
         "reward={outcome: 0, margin: 1}",
-        "evaluation.opponents=[]",
     ]
-    run = tmp_path / "run"
-    assert train.main(["--config", str(config), "--run-dir", str(run), "--set", *settings]) == 0
-    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    scores = [line["games/score"] for line in lines if "games/score" in line]
+    trainer = make_trainer(load_config(config, settings))
+    metrics = [trainer.step() for _ in range(12)]
+    assert trainer.is_done
+    scores = [line["games/score"] for line in metrics if "games/score" in line]
     assert np.mean(scores[-3:]) > np.mean(scores[:3]) + 2.5

@@ -1,44 +1,20 @@
-"""Runs of temporal-difference learning of both games, from the command to the value that plays."""
+"""Temporal-difference learning of both games."""
 
 from __future__ import annotations
-
-import json
 
 import numpy as np
 import pytest
 import torch
 
-from patchwork_env import agents
 from patchwork_env.agents.compiled import arrays_of
-from patchwork_env.errors import ConfigError, DivergenceError
-from patchwork_env.games import rules_of
+from patchwork_env.errors import DivergenceError
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
-from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
-from tests.learning.same_runs import check_restored_trainer, check_resumed_run, state_of
-
-TINY = """
-total_steps: 1500
-checkpoint_every: 2
-threads: 1
-seed: 5
-evaluation: {every: 100, games: 2, final_games: 2, opponents: [random]}
-"""
-GAMES = {
-    "td": """
-algorithm: td
-reward: {outcome: 0.5, margin: 1.0}
-td: {games: 8, candidate_placements: 4, window: 3, gradient_steps: 4, minibatch_size: 64, averaging_power: 2}
-""",
-    "solo_td": """
-game: nmbr9
-algorithm: solo_td
-solo_td: {games: 8, candidate_placements: 4, window: 3, gradient_steps: 4, minibatch_size: 64}
-""",
-}
+from tests.learning.same_runs import state_of
+from tests.learning.tiny_runs import SOLO_TD, TD, TINY_RUNS
 
 
-@pytest.fixture(scope="module", params=GAMES)
+@pytest.fixture(scope="module", params=["td", "solo_td"])
 def name(request):
     return request.param
 
@@ -46,38 +22,13 @@ def name(request):
 @pytest.fixture(scope="module")
 def config(name, tmp_path_factory):
     path = tmp_path_factory.mktemp("configs") / "tiny.yaml"
-    path.write_text(TINY + GAMES[name])
+    path.write_text(TINY_RUNS[name])
     return path
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory, config):
-    run = tmp_path_factory.mktemp("runs") / "tiny"
-    assert train.main(["--config", str(config), "--run-dir", str(run)]) == 0
-    return run
-
-
-def test_value_plays(finished, name):
-    description = json.loads((finished / "final" / "checkpoint.json").read_text())
-    assert description["info"]["algorithm"] == name
-    game = rules_of(description["game"]).game(seed=3)
-    assert agents.load(f"{finished}/final").act(game) in game.legal_actions()
-
-
-def test_metrics(finished, name):
-    lines = [json.loads(line) for line in (finished / "metrics.jsonl").read_text().splitlines()]
-    played = [line for line in lines if "losses/explained_variance" in line]
-    assert played[-1]["steps"] >= 1500 > played[-2]["steps"]
+def test_games_are_played_to_their_ends(config, name):
     least, most = {"td": (21, 111), "solo_td": (20, 20)}[name]
-    assert all(least <= line["games/turns_per_game"] <= most for line in played)
-
-
-def test_resumed_run_equals_the_uninterrupted_one_to_the_bit(finished, tmp_path):
-    check_resumed_run(finished, tmp_path / "run")
-
-
-def test_restored_trainer_goes_on_as_the_saved_one(config):
-    check_restored_trainer(config)
+    assert least <= make_trainer(load_config(config)).step()["games/turns_per_game"] <= most
 
 
 def test_threads_change_nothing(config):
@@ -125,7 +76,7 @@ def test_a_target_for_every_position(config):
 
 def test_the_value_of_patchwork_comes_to_explain_the_results(tmp_path):
     path = tmp_path / "tiny.yaml"
-    path.write_text(TINY + GAMES["td"])
+    path.write_text(TD)
     settings = [
         "td={games: 32, gradient_steps: 16, minibatch_size: 256, warmup: 20, table_rate: 1, td_lambda: 0.9}",
         "td.exploration={start: 1.0, end: 1.0}",
@@ -142,7 +93,7 @@ def test_the_value_of_patchwork_comes_to_explain_the_results(tmp_path):
 def test_the_value_of_nmbr9_comes_to_play_better_than_greedy(tmp_path):
     """Greedy scores 53, and so does a value of nothing with the most contact."""
     path = tmp_path / "tiny.yaml"
-    path.write_text(TINY + GAMES["solo_td"])
+    path.write_text(SOLO_TD)
     settings = [
         "solo_td={games: 64, candidate_placements: 6, gradient_steps: 24, minibatch_size: 512}",
         "solo_td.warmup=20",
@@ -155,12 +106,6 @@ def test_the_value_of_nmbr9_comes_to_play_better_than_greedy(tmp_path):
     assert metrics[0]["games/score"] < 57
     assert np.mean([m["games/score"] for m in metrics[-3:]]) > 60
     assert metrics[-1]["losses/explained_variance"] > 0.5
-
-
-@pytest.mark.parametrize(("old", "new"), [("guests", "scripted_player_fraction"), ("denial", "rival_weight")])
-def test_keys_that_had_other_names_tell_them(old, new):
-    with pytest.raises(ConfigError, match=f"'td.{old}' is called 'td.{new}' here"):
-        load_config("td", [f"td.{old}=0.5"])
 
 
 # --- the learner ------------------------------------------------------------------------------------------
