@@ -13,23 +13,24 @@ import pytest
 from gymnasium import wrappers as of_singles
 from gymnasium.wrappers import vector as wrappers
 
-from tests.envs.wrappers.rows import GAMES, NO, PICTURED, YES, Row, choose
+from tests.envs.wrappers import tries
+from tests.envs.wrappers.tries import GAMES, NO, YES, Check, Wrap, choose, double, identity
 
-Wrap = Callable[[Any], Any]
+Comparison = Callable[[Any, Any], Any]
+"""Compares what a step returns in a wrapper with what it returns without it."""
 ALL = ("SameStep", "NextStep", "Disabled")
 NOT_SAME = ALL[1:]
 STEPS = {"Patchwork": 30, "Nmbr9": 7}
 """In which a game ends, and the next one begins."""
 
 
-def make(game: str, mode: str, **options: Any) -> Any:
+def make(game: str, mode: str = "NextStep", **options: Any) -> Any:
     return gymnasium.make_vec(
         f"patchwork_env:{game}-v0", 3, "vector_entry_point", autoreset_mode=mode, **GAMES[game], **options
     )
 
 
-def wrapped(name: str, *args: Any, **kwargs: Any) -> Wrap:
-    return lambda envs: getattr(wrappers, name)(envs, *args, **kwargs)
+wrapped, refused = tries.wrappers_of(wrappers), partial(tries.refused, make)
 
 
 def masks_of(infos: Any) -> Any:
@@ -38,10 +39,9 @@ def masks_of(infos: Any) -> Any:
 
 
 def play(envs: Any, steps: int) -> list[Any]:
-    """Some steps with random legal actions: what reset and every step returned."""
-    rng = np.random.default_rng(0)
-    seen: list[Any] = [(*envs.reset(seed=3), None)]
-    masks = masks_of(seen[0][1])
+    """Some steps with random legal actions: what every step returned."""
+    rng, seen = np.random.default_rng(0), []
+    masks = masks_of(envs.reset(seed=3)[1])
     for _ in range(steps):
         result = envs.step(np.array([choose(mask, rng) for mask in masks]))
         seen.append(result)
@@ -52,12 +52,7 @@ def play(envs: Any, steps: int) -> list[Any]:
     return seen
 
 
-def works(
-    wrap: Wrap,
-    alike: Callable[[Any, Any], Any],
-    modes: tuple[str, ...] = ALL,
-    **options: Any,
-) -> Callable[[str], None]:
+def works(wrap: Wrap, alike: Comparison, modes: tuple[str, ...] = ALL, **options: Any) -> Check:
     """Games in the wrapper are the games without it; modes in which it does not work are refused."""
 
     def check(game: str) -> None:
@@ -65,10 +60,10 @@ def works(
         for mode in modes:
             envs = wrap(make(game, mode, **options))
             seen, bare = play(envs, steps), play(make(game, mode, **options), steps)
-            for one, other in zip(seen[1:], bare[1:], strict=True):
+            for one, other in zip(seen, bare, strict=True):
                 assert (np.asarray(one[2]) == other[2]).all()
                 assert alike(one, other)
-            assert any(step[2].any() for step in bare[1:])
+            assert any(step[2].any() for step in bare)
             envs.close()
         for mode in set(ALL) - set(modes):
             with pytest.raises((ValueError, AssertionError, BufferError)):
@@ -77,19 +72,11 @@ def works(
     return check
 
 
-def refused(wrap: Wrap, *errors: type[Exception]) -> Callable[[str], None]:
-    def check(game: str) -> None:
-        with pytest.raises(errors):
-            wrap(make(game, "NextStep"))
-
-    return check
-
-
-def of_observations(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], bool]:
+def of_observations(function: Callable[[Any, Any], Any]) -> Comparison:
     return lambda one, other: bool(np.asarray(function(one[0], other[0])).all())
 
 
-def of_rewards(function: Callable[[Any], Any]) -> Callable[[Any, Any], bool]:
+def of_rewards(function: Callable[[Any], Any]) -> Comparison:
     return lambda one, other: bool(np.allclose(one[1], function(other[1])))
 
 
@@ -105,15 +92,16 @@ def has_statistics(one: Any, other: Any) -> bool:
     return bool(((one[4]["episode"]["l"] >= 2) == ended).all())
 
 
-def is_torch(one: Any, other: Any) -> bool:
-    return bool(
-        (one[0].numpy() == other[0]).all()
-        and (one[4]["action_mask"].numpy() == other[4]["action_mask"]).all()
-    )
+def of_torch(game: str) -> None:
+    def alike(one: Any, other: Any) -> bool:
+        masks = one[4]["action_mask"].numpy() == other[4]["action_mask"]
+        return bool((one[0].numpy() == other[0]).all() and masks.all())
+
+    works(wrapped("NumpyToTorch"), alike, NOT_SAME)(game)
 
 
 def is_filmed(game: str) -> None:
-    envs = make(game, "NextStep", render_mode="rgb_array")
+    envs = make(game, render_mode="rgb_array")
     envs = wrappers.RecordVideo(envs, "films", record_first_only=True, episode_trigger=lambda _: True)
     play(envs, 1)
     envs.close()
@@ -121,158 +109,86 @@ def is_filmed(game: str) -> None:
 
 
 def is_in_a_window(game: str) -> None:
+    pytest.importorskip("pygame")
+    pytest.importorskip("cv2")
     envs = wrappers.HumanRendering(make(game, "SameStep", render_mode="rgb_array"))
     play(envs, 1)
     envs.close()
 
 
 def filtered(game: str) -> None:
-    key = next(iter(make(game, "NextStep", observation="dict").single_observation_space.spaces))
+    key = next(iter(make(game, observation="dict").single_observation_space.spaces))
     alike = of_observations(lambda one, other: list(one) == [key] and (one[key] == other[key]).all())
     works(wrapped("FilterObservation", [key]), alike, NOT_SAME, observation="dict")(game)
 
 
 def flattened(game: str) -> None:
-    space = make(game, "NextStep", observation="dict").single_observation_space
-    names = list(space.spaces)
+    names = list(make(game, observation="dict").single_observation_space.spaces)
     alike = of_observations(
         lambda one, other: one == np.concatenate([other[name].reshape(3, -1) for name in names], axis=1)
     )
     works(wrapped("FlattenObservation"), alike, NOT_SAME, observation="dict")(game)
 
 
-def reshaped(game: str) -> None:
-    size = make(game, "NextStep").single_observation_space.shape[0]
-    alike = of_observations(lambda one, other: one[:, 0] == other)
-    works(wrapped("ReshapeObservation", (1, size)), alike, NOT_SAME)(game)
-    lifted = wrapped("VectorizeTransformObservation", of_singles.ReshapeObservation, shape=(1, size))
-    works(lifted, alike, NOT_SAME)(game)
+def reshaped(wrap: Callable[..., Wrap]) -> Check:
+    def check(game: str) -> None:
+        size = make(game).single_observation_space.shape[0]
+        works(wrap(shape=(1, size)), of_observations(lambda one, other: one[:, 0] == other), NOT_SAME)(game)
+
+    return check
 
 
-def identity(value: Any) -> Any:
-    return value
+same = of_observations(lambda one, other: one == other)
 
-
-def double(value: Any) -> Any:
-    return 2 * value
-
-
-_yes, _no = partial(Row, verdict=YES), partial(Row, verdict=NO)
-_MODES = "not with `SAME_STEP`"
-_same = of_observations(lambda one, other: one == other)
-_PIXELS, _BOXES = "for pictures", "for continuous actions"
-_JAX = "needs JAX"
-
-
-ROWS = [
-    _yes(
-        "RecordEpisodeStatistics",
-        note="Gymnasium 1.2 leaves out the first step of every later game with `SAME_STEP`; 1.4 does not",
-        check=works(wrapped("RecordEpisodeStatistics"), has_statistics),
-    ),
-    _yes("DictInfoToList", note="", check=works(wrapped("DictInfoToList"), has_lists)),
-    _yes(
-        "RecordVideo",
-        note='`render_mode="rgb_array"`; with `SAME_STEP` the last frame of a game is missing; needs MoviePy',
-        check=is_filmed,
-        needs=("moviepy",),
-        games=PICTURED,
-    ),
-    _yes(
-        "HumanRendering",
-        note='`render_mode="rgb_array"`; needs OpenCV',
-        check=is_in_a_window,
-        needs=("pygame", "cv2"),
-        games=PICTURED,
-    ),
-    _yes(
-        "TransformObservation",
-        note=_MODES,
-        check=works(wrapped("TransformObservation", identity), _same, NOT_SAME),
-    ),
-    _yes("VectorizeTransformObservation", note=_MODES, check=reshaped),
-    _yes("FilterObservation", note=f'with `observation="dict"`; {_MODES}', check=filtered),
-    _yes("FlattenObservation", note=f'with `observation="dict"`; {_MODES}', check=flattened),
-    _yes("ReshapeObservation", note=_MODES, check=reshaped),
-    _yes(
-        "RescaleObservation",
-        note=_MODES,
-        check=works(
+CHECKS: dict[str, dict[str, Check]] = {
+    YES: {
+        "RecordEpisodeStatistics": works(wrapped("RecordEpisodeStatistics"), has_statistics),
+        "DictInfoToList": works(wrapped("DictInfoToList"), has_lists),
+        "RecordVideo": is_filmed,
+        "HumanRendering": is_in_a_window,
+        "TransformObservation": works(wrapped("TransformObservation", identity), same, NOT_SAME),
+        "VectorizeTransformObservation": reshaped(
+            partial(wrapped, "VectorizeTransformObservation", of_singles.ReshapeObservation)
+        ),
+        "FilterObservation": filtered,
+        "FlattenObservation": flattened,
+        "ReshapeObservation": reshaped(partial(wrapped, "ReshapeObservation")),
+        "RescaleObservation": works(
             wrapped("RescaleObservation", np.float32(0), np.float32(1)),
             of_observations(lambda one, other: (one >= 0) & (one <= 1) & (other >= one)),
             NOT_SAME,
         ),
-    ),
-    _yes(
-        "DtypeObservation",
-        note=_MODES,
-        check=works(
+        "DtypeObservation": works(
             wrapped("DtypeObservation", np.float64),
             of_observations(lambda one, other: (one == other) & (one.dtype == np.float64)),
             NOT_SAME,
         ),
-    ),
-    _yes(
-        "NormalizeObservation",
-        note="with `NEXT_STEP`",
-        check=works(
+        "NormalizeObservation": works(
             wrapped("NormalizeObservation"),
             of_observations(lambda one, other: np.isfinite(one) & (one.shape == other.shape)),
             ("NextStep",),
         ),
-    ),
-    _yes("TransformAction", note="", check=works(wrapped("TransformAction", identity), _same)),
-    _yes(
-        "VectorizeTransformAction",
-        note="",
-        check=works(
+        "TransformAction": works(wrapped("TransformAction", identity), same),
+        "VectorizeTransformAction": works(
             wrapped("VectorizeTransformAction", of_singles.TransformAction, func=identity, action_space=None),
-            _same,
+            same,
         ),
-    ),
-    _yes("TransformReward", note="", check=works(wrapped("TransformReward", double), of_rewards(double))),
-    _yes(
-        "VectorizeTransformReward",
-        note="",
-        check=works(
+        "TransformReward": works(wrapped("TransformReward", double), of_rewards(double)),
+        "VectorizeTransformReward": works(
             wrapped("VectorizeTransformReward", of_singles.TransformReward, func=double), of_rewards(double)
         ),
-    ),
-    _yes(
-        "ClipReward",
-        note="",
-        check=works(
+        "ClipReward": works(
             wrapped("ClipReward", -0.5, 0.5), of_rewards(lambda rewards: np.clip(rewards, -0.5, 0.5))
         ),
-    ),
-    _yes(
-        "NormalizeReward",
-        note="",
-        check=works(
+        "NormalizeReward": works(
             wrapped("NormalizeReward"), lambda one, other: (np.sign(one[1]) == np.sign(other[1])).all()
         ),
-    ),
-    _yes(
-        "NumpyToTorch",
-        note=f"{_MODES}: it cannot take `final_obs`; needs array-api-compat",
-        check=works(wrapped("NumpyToTorch"), is_torch, NOT_SAME),
-        needs=("array_api_compat", "torch"),
-    ),
-    _no(
-        "GrayscaleObservation",
-        note=_PIXELS,
-        check=refused(wrapped("GrayscaleObservation"), ValueError, AssertionError),
-    ),
-    _no(
-        "ResizeObservation",
-        note=_PIXELS,
-        check=refused(wrapped("ResizeObservation", (2, 2)), ValueError, AssertionError),
-    ),
-    _no("ClipAction", note=_BOXES, check=refused(wrapped("ClipAction"), TypeError, AssertionError)),
-    _no(
-        "RescaleAction", note=_BOXES, check=refused(wrapped("RescaleAction", 0, 1), TypeError, AssertionError)
-    ),
-    Row("ArrayConversion", "not tried", "`NumpyToTorch` is one"),
-    Row("JaxToNumpy", "not tried", _JAX),
-    Row("JaxToTorch", "not tried", _JAX),
-]
+        "NumpyToTorch": of_torch,
+    },
+    NO: {
+        "GrayscaleObservation": refused(wrapped("GrayscaleObservation"), ValueError, AssertionError),
+        "ResizeObservation": refused(wrapped("ResizeObservation", (2, 2)), ValueError, AssertionError),
+        "ClipAction": refused(wrapped("ClipAction"), TypeError, AssertionError),
+        "RescaleAction": refused(wrapped("RescaleAction", 0, 1), TypeError, AssertionError),
+    },
+}
