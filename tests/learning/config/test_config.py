@@ -138,14 +138,6 @@ def test_differences(load):
     assert differences(config, other) == ["seed", "ppo.epochs", "ppo.learning_rate.end"]
 
 
-def test_every_configuration_of_the_project_loads():
-    configs = list_configs()
-    assert {path.name for path, _ in configs} >= {"quick.yaml"}
-    assert [path for path, _ in configs] == sorted(CONFIGS.glob("*.yaml"))
-    for path, description in configs:
-        assert description, f"{path} does not say what it is for"
-
-
 # --- mistakes -----------------------------------------------------------------------------------------------
 
 
@@ -214,10 +206,7 @@ def test_all_mistakes_with_their_sources(message):
         ("special_patches: 2015", "special_patches is 2015: Input should be 'revised' or '2014'"),
         ("evaluation: {games: 3}", "evaluation.games is 3: Input should be a multiple of 2"),
         ("evaluation: {opponents: random}", "evaluation.opponents is 'random': it must be a list"),
-        (
-            "evaluation: {opponents: [random, 3]}",
-            "evaluation.opponents.1 is 3: Input should be a valid string",
-        ),
+        ("evaluation: {opponents: [random, 3]}", "evaluation.opponents.1 is 3"),
         ("3: 4", "the key 3 must be a text"),
     ],
 )
@@ -230,7 +219,6 @@ def test_wrong_values(message, text, expected):
 def test_nothing_to_learn(message, load):
     assert "reward.outcome and reward.margin are both 0" in message("reward: {outcome: 0, margin: 0}")
     assert "reward.outcome and reward.margin are both 0" in message("", "reward.outcome=0")
-    # Only the whole counts, not each override by itself.
     assert load("", "reward.outcome=0", "reward.margin=1").reward.margin == 1
 
 
@@ -321,23 +309,23 @@ def test_every_number_has_bounds(algorithm):
     ("text", "named"),
     [
         ("ppo: {num_envs: 1000000, rollout_steps: 1000000}", "ppo.num_envs is 1000000, ppo.rollout_steps is"),
-        (
-            "ppo: {num_envs: 4096, rollout_steps: 4096, minibatch_size: 1000000}",
-            "ppo.minibatch_size is 1000000",
-        ),
-        (
-            "network: {width: 65536, depth: 256}",
-            "network.width is 65536, network.depth is 256, network.channels",
-        ),
+        ("ppo: {num_envs: 4096, rollout_steps: 4096, minibatch_size: 1000000}", "ppo.minibatch_size is"),
+        ("network: {width: 65536, depth: 256}", "network.width is 65536, network.depth is 256"),
         ("league: {size: 1000000, snapshot_every: 1}\ntotal_steps: 9000000000", "league.size is 1000000"),
         ("algorithm: alphazero\nalphazero: {simulations: 1000000}", "alphazero.simulations is 1000000"),
-        ("algorithm: maskable_ppo\nmaskable_ppo: {net_arch: [65536, 65536]}", "net_arch is [65536, 65536]"),
-        ("algorithm: td\ntd: {games: 1000000}", "td.games is 1000000, td.window is 4: that takes at least 6"),
         (
-            "game: nmbr9\nalgorithm: solo_td\nsolo_td: {games: 500000}",
-            "solo_td.games is 500000, solo_td.window",
+            "algorithm: alphazero\nalphazero: {rollout_steps: 1000000}\ntotal_steps: 9000000000",
+            "rollout_steps is",
         ),
+        ("algorithm: maskable_ppo\nmaskable_ppo: {net_arch: [65536, 65536]}", "net_arch is [65536, 65536]"),
+        ("algorithm: maskable_ppo\nmaskable_ppo: {num_envs: 1000000}", "maskable_ppo.num_envs is 1000000"),
+        ("algorithm: td\ntd: {games: 1000000}", "td.games is 1000000, td.window is 4: that takes at least 6"),
+        ("algorithm: solo_td\nsolo_td: {games: 500000}", "solo_td.games is 500000, solo_td.window"),
         ("algorithm: rllib_ppo\nnetwork: {width: 30000}", "network.width is 30000"),
+        (
+            "algorithm: rllib_ppo\nrllib_ppo: {num_envs: 1000000, batch_size: 1000000}",
+            "rllib_ppo.num_envs is",
+        ),
     ],
 )
 def test_memory_is_counted_before_it_is_asked_for(load, text, named):
@@ -353,6 +341,10 @@ def test_configurations_of_the_project_need_little_memory(path):
     assert check_memory(config) is config
 
 
+def test_configurations_of_the_project_are_listed_with_what_they_are_for():
+    assert [path for path, description in list_configs() if description] == sorted(CONFIGS.glob("*.yaml"))
+
+
 def test_the_machine_tells_how_much_memory_there_is():
     assert 2**28 < memory_limit() < 2**62
 
@@ -360,7 +352,7 @@ def test_the_machine_tells_how_much_memory_there_is():
 def test_file_that_is_no_text(tmp_path):
     path = tmp_path / "run.yaml"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ConfigError, match=r"run\.yaml is not valid YAML"):
+    with pytest.raises(ConfigError, match="is not valid YAML"):
         load_config(path)
 
 

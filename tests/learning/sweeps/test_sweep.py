@@ -66,11 +66,7 @@ def tiny_sweep(folder, count, **settings):
         ("ppo.learning_rate.start=loguniform(1e-4,1e-2)", "loguniform", (1e-4, 1e-2)),
         ("reward.margin=uniform(0, 1)", "uniform", (0, 1)),
         ("network.depth=integer(1, 3)", "integer", (1, 3)),
-        (
-            "league.choice=grid(hard, even)",
-            "grid",
-            ('"hard"', '"even"'),
-        ),
+        ("league.choice=grid(hard, even)", "grid", ('"hard"', '"even"')),
         ("ppo.learning_rate=grid({start: 1e-3, end: 0})", "grid", ('{"start": 0.001, "end": 0}',)),
         ("ppo.target_kl=choice(null, 0.01)", "choice", ("null", "0.01")),
     ],
@@ -104,10 +100,7 @@ def test_parameters_are_parsed(text, form, values):
         ("ppo.epochs=integer(0, 1000000000000000000000)", r"numbers from -1e\+15 to 1e\+15 are allowed"),
         ("logging=grid(2001-01-01)", "values are numbers, texts, true, false, null and lists"),
         ("reward.margin=loguniform(0, 1)", "low is 0; it must be above 0"),
-        (
-            "evaluation.games=grid(2, 4)",
-            "evaluation.games is alike in all trials, for trials are compared by",
-        ),
+        ("evaluation.games=grid(2, 4)", "evaluation.games is alike in all trials"),
         ("threads=grid(1, 2)", "threads is alike in all trials"),
         ("cluster.workers=grid(1, 2)", "trials have no workers of their own"),
     ],
@@ -164,17 +157,9 @@ def test_no_two_trials_are_alike():
         (["a=choice(1, 2)"], 3, "--trials is 3, but the parameters have only 2 different values"),
         (["a=choice(1, 2)"], 0, "with 0 trials each; allowed are 1 to 1,000"),
         (["a=uniform(1, 2)"], 10**9, "with 1,000,000,000 trials each; allowed are 1 to 1,000"),
-        (
-            ["a=uniform(1, 2)", "b=grid(1, 2)"],
-            9000,
-            "there are 2 combinations of the grids, with 9,000 trials each",
-        ),
+        (["a=uniform(1, 2)", "b=grid(1, 2)"], 9000, "2 combinations of the grids, with 9,000 trials each"),
         (["a=grid(1, 2)"], 3, "--trials is 3, but all parameters are grids"),
-        (
-            ["a.b=grid(1, 2)", "a=grid({b: 1})"],
-            None,
-            r"--param a.b=grid\(1, 2\) and a=grid\(\{b: 1\}\) are about",
-        ),
+        (["a.b=grid(1, 2)", "a=grid({b: 1})"], None, r"a.b=grid\(1, 2\) and a=grid\(\{b: 1\}\) are about"),
         (["ab=grid(1, 2)", "ab=grid(3)"], None, "are about the same key"),
     ],
 )
@@ -191,16 +176,10 @@ def test_keys_that_begin_alike_are_different():
     ("text", "message"),
     [
         ("ppo.epoch=grid(1, 2)", r"--param ppo.epoch=grid\(1, 2\): unknown key 'ppo.epoch'; did you mean"),
-        (
-            "ppo.epochs=grid(1, 0)",
-            r"--param ppo.epochs=grid\(1, 0\): ppo.epochs is 0: Input should be greater",
-        ),
-        ("ppo.epochs=choice(2, 1, 3, 4, 5, 6, 7, 8, 9, -5)", "ppo.epochs is -5: Input should be greater"),
+        ("ppo.epochs=grid(1, 0)", r"--param ppo.epochs=grid\(1, 0\): ppo.epochs is 0"),
+        ("ppo.epochs=choice(2, 1, 3, 4, 5, 6, 7, 8, 9, -5)", "ppo.epochs is -5"),
         ("ppo.epochs=uniform(1, 2)", "ppo.epochs is 1.[0-9]+: Input should be a valid integer"),
-        (
-            "ppo.gae_lambda=uniform(0.9, 1.1)",
-            "ppo.gae_lambda is 1.[0-9]+: Input should be less than or equal",
-        ),
+        ("ppo.gae_lambda=uniform(0.9, 1.1)", "ppo.gae_lambda is 1.[0-9]+: Input should be less"),
         ("td.games=grid(8, 16)", "the section 'td' is of no use to the algorithm 'ppo'"),
         ("reward.outcome=grid(0)", r"there would be nothing to learn \(with reward.outcome=0\)"),
     ],
@@ -231,35 +210,23 @@ def test_values_of_all_types_reach_the_configuration(config):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--param", "ppo.epochs=grid(0)"], "ppo.epochs is 0: Input should be greater than or equal to 1"),
-        (
-            ["--param", "seed=grid(0)", "--set", "evaluation.opponents=[]"],
-            "evaluation.opponents is []; trials",
-        ),
-        (["--param", "seed=grid(0)", "--set", "evaluation.opponents=[nobody]"], "there is no agent 'nobody'"),
-        (
-            ["--param", "seed=grid(0)", "--against", "ppo"],
-            "--against ppo: evaluation.opponents are random, greedy",
-        ),
-        (["--param", "seed=grid(0)", "--cluster", "here"], "cluster is 'here'; allowed are local, auto and"),
-        (["--param", "seed=grid(0)", "--workers", "0"], "workers is 0; allowed are 1 to 1024"),
-        (["--param", "seed=grid(0)", "--seed", "-1"], "seed is -1"),
-        (
-            ["--param", "seed=grid(0)", "--scheduler", "asha", "--grace", "640"],
-            "--grace is 640; allowed are 1 to",
-        ),
-        (["--param", "seed=grid(0)", "--scheduler", "asha", "--reduction", "1"], "allowed are 2 to 1000"),
-        (
-            ["--param", "seed=grid(0)", "--set", "game=nmbr9", "algorithm=solo_td", "cluster.workers=1"],
-            "cluster.workers is 1; trials have no workers of their own",
-        ),
+        (["ppo.epochs=grid(0)"], "ppo.epochs is 0"),
+        (["seed=grid(0)", "--set", "evaluation.opponents=[]"], "evaluation.opponents is []; trials"),
+        (["seed=grid(0)", "--set", "evaluation.opponents=[nobody]"], "there is no agent 'nobody'"),
+        (["seed=grid(0)", "--against", "ppo"], "--against ppo: evaluation.opponents are random, greedy"),
+        (["seed=grid(0)", "--cluster", "here"], "cluster is 'here'; allowed are local, auto and"),
+        (["seed=grid(0)", "--workers", "0"], "workers is 0; allowed are 1 to 1024"),
+        (["seed=grid(0)", "--seed", "-1"], "seed is -1"),
+        (["seed=grid(0)", "--scheduler", "asha", "--grace", "640"], "--grace is 640; allowed are 1 to"),
+        (["seed=grid(0)", "--scheduler", "asha", "--reduction", "1"], "allowed are 2 to 1000"),
+        (["seed=grid(0)", "--set", "game=nmbr9", "algorithm=solo_td", "cluster.workers=1"], "no workers of"),
     ],
 )
 def test_errors_come_before_anything_is_written(config, tmp_path, capsys, arguments, message):
     folder = tmp_path / "sweep"
     if "game=nmbr9" in arguments:
         config.write_text("evaluation: {opponents: [greedy]}")
-    assert main(["--config", str(config), *arguments, "--out", str(folder)]) == 2
+    assert main(["--config", str(config), "--out", str(folder), "--param", *arguments]) == 2
     errors = capsys.readouterr().err
     assert errors.startswith("training.sweep: ")
     assert errors.count("\n") == 1
@@ -305,23 +272,14 @@ def test_what_is_no_sweep_cannot_be_resumed(tmp_path, capsys):
     assert main(["--resume", str(tmp_path)]) == 2
     assert "is no sweep: it holds no study.jsonl" in capsys.readouterr().err
     begun = tiny_sweep(tmp_path, 1).folder / "study.jsonl"
-    for contents in (
-        "{\n{\n",
-        "[]\n",
-        "",
-        '{"op_code": 99}\n',
-        begun.read_text().replace("win_rate", "x", 1),
-    ):
+    other_metric = begun.read_text().replace("win_rate", "x", 1)
+    for contents in ("{\n{\n", "[]\n", "", '{"op_code": 99}\n', other_metric):
         (tmp_path / "study.jsonl").write_text(contents)
         assert main(["--resume", str(tmp_path)]) == 2
         assert "study.jsonl is damaged" in capsys.readouterr().err
 
 
 # --- trials -----------------------------------------------------------------------------------------------
-
-
-def place_of(sweep, tmp_path):
-    return str(sweep.folder), str(tmp_path)
 
 
 def test_a_sweep_is_read_as_it_was_written(tmp_path):
@@ -366,7 +324,7 @@ def test_a_trial_waits_for_a_lost_process_that_still_works(tmp_path, monkeypatch
     monkeypatch.setattr(sweep_module, "_SECONDS_FOR_LOST_PROCESS", 0)
     monkeypatch.chdir(tmp_path)
     with exclusive_lock(sweep.run_folder(0)):
-        run_trial(place_of(sweep, tmp_path), 0)
+        run_trial((str(sweep.folder), str(tmp_path)), 0)
     (row,) = sweep.rows()
     assert row.state == "failed"
     assert "is in use: another process works there" in row.error
