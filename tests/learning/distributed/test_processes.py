@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -97,22 +98,43 @@ def test_a_process_that_dies_is_an_error_that_says_so() -> None:
         list(do_jobs(die, 0, [1, 2], 2))
 
 
-def test_one_thread_within_and_as_many_as_before_behind() -> None:
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_jobs_have_one_thread_and_the_caller_as_many_as_before(workers: int, monkeypatch) -> None:
     import torch
 
     before = torch.get_num_threads()
     torch.set_num_threads(2)
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")  # in new processes
     try:
-        assert list(do_jobs(threads, 0, [0], 1)) == [(0, 1)]
+        of_torch = torch.float32  # so that processes import it
+        assert sorted(do_jobs(threads, of_torch, [0, 0], workers)) == [(0, 1), (1, 1)]
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
 
 
-def threads(shared: int, job: int) -> int:
-    import torch
+def threads(shared: object, job: int) -> int:
+    return sys.modules["torch"].get_num_threads()
 
-    return torch.get_num_threads()
+
+def test_jobs_leave_ctrl_c_to_the_caller() -> None:
+    assert sorted(do_jobs(is_told_of_ctrl_c, 0, [0, 0], 2)) == [(0, False), (1, False)]
+
+
+def is_told_of_ctrl_c(shared: int, job: int) -> bool:
+    return signal.getsignal(signal.SIGINT) != signal.SIG_IGN
+
+
+def test_an_error_ends_no_other_process_of_the_program() -> None:
+    other = multiprocessing.get_context("spawn").Process(target=time.sleep, args=(60,))
+    other.start()
+    try:
+        with pytest.raises(ValueError, match="job 3"):
+            list(do_jobs(fail, 5, [3, 3], 2))
+        assert other.is_alive()
+    finally:
+        other.kill()
+        other.join()
 
 
 @pytest.mark.slow
