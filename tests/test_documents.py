@@ -1,56 +1,43 @@
 """What the documents say: their examples run, and their tables agree with the code."""
 
+import ast
 import contextlib
 import doctest
-import importlib
+import importlib.util
 import io
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
-from _pytest.mark import ParameterSet
 from pydantic import BaseModel
 
 from patchwork_env.agents import specs
+from patchwork_env.learning.commands import train
 from patchwork_env.learning.config.keys import section_of
 from patchwork_env.learning.config.registry import algorithms
 from patchwork_env.nmbr9 import observation as nmbr9_observation
 from patchwork_env.patchwork import observation as patchwork_observation
+from tests.learning.small_runs import small
 
 PROJECT = Path(__file__).parents[1]
-DOCUMENTS = [
-    "README.md",
-    "docs/adding_a_game.md",
-    "docs/agents.md",
-    "docs/benchmark.md",
-    "docs/datasets.md",
-    "docs/engine.md",
-    "docs/environments.md",
-    "docs/evaluation.md",
-    "docs/game.md",
-    "docs/interoperability.md",
-    "docs/language_models.md",
-    "docs/nmbr9.md",
-    "docs/open_spiel.md",
-    "docs/placement.md",
-    "docs/strength.md",
-    "docs/toolbox.md",
-    "docs/torchrl.md",
-]
-LIBRARIES = {
-    "huggingface_hub",
-    "mcp",
-    "minari",
-    "open_spiel",
-    "openenv",
-    "pyspiel",
-    "ray",
-    "tensordict",
-    "torchrl",
+SHIPPED = PROJECT / "patchwork_env" / "agents" / "shipped"
+IMPORT = r"^\s*(?:from|import) .*"
+NEEDS = {
+    r"\bhf:|huggingface_hub": ("huggingface_hub", pytest.mark.libraries),
+    IMPORT + r"\bmcp\b": ("mcp", pytest.mark.libraries),
+    r"minari|patchwork-env dataset": ("minari", pytest.mark.libraries),
+    IMPORT + r"\b(open_spiel|pyspiel)\b": ("pyspiel", pytest.mark.libraries),
+    IMPORT + r"\b(torchrl|tensordict)\b": ("torchrl", pytest.mark.libraries),
+    r"openenv": ("openenv", pytest.mark.older),
+    r"rllib": ("ray", pytest.mark.older),
 }
-"""Libraries that examples use and `make test` does without: tests/integrations/test_pages.py runs these."""
+"""What code says if it needs a library that `make test` does without, and the mark of where that is."""
+SLOW = r"export_policy|MaskablePPO|beam:"
+"""What examples say that take seconds."""
 PAGES = sorted(
     path.relative_to(PROJECT).as_posix()
     for folder, pattern in ((".", "*.md"), ("docs", "**/*.md"), ("research", "**/*.md"))
@@ -90,50 +77,104 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def examples() -> list[tuple[str, int, str]]:
-    """Document, line and code of every Python example."""
-    texts = {name: (PROJECT / name).read_text(encoding="utf-8") for name in DOCUMENTS}
+def fenced(*languages: str) -> list[tuple[str, int, str]]:
+    """Page, line and text of every block in one of some languages, or in any."""
     return [
-        (name, text.count("\n", 0, match.start()) + 1, match[1])
-        for name, text in texts.items()
-        for match in re.finditer(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+        (page, text.count("\n", 0, match.start()) + 1, match[2])
+        for page in PRESENT
+        for text in [(PROJECT / page).read_text(encoding="utf-8")]
+        for match in re.finditer(r"^```(\w*)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+        if not languages or match[1] in languages
     ]
 
 
-def libraries(code: str) -> set[str]:
-    """Those of :data:`LIBRARIES` that an example imports, by itself or with the adapter of that name."""
-    imports = re.findall(r"^\s*(?:from|import) .*", code, re.MULTILINE)
-    return LIBRARIES & set(re.findall(r"\w+", " ".join(imports)))
+def marks(code: str) -> list[pytest.MarkDecorator]:
+    """Where code is run that needs other libraries."""
+    return [mark for words, (_, mark) in NEEDS.items() if re.search(words, code, re.MULTILINE)]
 
 
-def examples_as_parameters(with_libraries: bool) -> list[ParameterSet]:
-    """The examples that need some of :data:`LIBRARIES`, or those that need none."""
-    chosen = [example for example in examples() if bool(libraries(example[2])) == with_libraries]
-    slow = pytest.mark.slow
-    return [
-        pytest.param(name, line, code, id=f"{name}:{line}", marks=() if name == "README.md" else slow)
-        for name, line, code in chosen
-    ]
+def missing(code: str) -> list[str]:
+    """The libraries that code needs and that are not installed."""
+    needed = [library for words, (library, _) in NEEDS.items() if re.search(words, code, re.MULTILINE)]
+    return [library for library in needed if importlib.util.find_spec(library) is None]
 
 
-@pytest.mark.parametrize(("name", "line", "code"), examples_as_parameters(with_libraries=False))
+def skip_without_libraries(code: str) -> None:
+    if libraries := missing(code):
+        pytest.skip(f"needs {', '.join(libraries)}")
+
+
+@pytest.mark.parametrize(
+    ("page", "line", "code"),
+    [
+        pytest.param(
+            page,
+            line,
+            code,
+            id=f"{page}:{line}",
+            marks=marks(code) + [pytest.mark.slow] * bool(re.search(SLOW, code)),
+        )
+        for page, line, code in fenced("python")
+    ],
+)
 def test_examples_run(
-    name: str, line: int, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: str, line: int, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if "sb3_contrib" in code:
-        pytest.importorskip("sb3_contrib")
+    """What they print is not shown; those of runs find some, and learn for a moment."""
+    skip_without_libraries(code)
     monkeypatch.chdir(tmp_path)  # for what examples write
-    run_example(name, line, code)
-
-
-def run_example(name: str, line: int, code: str) -> None:
-    """Execute the example at a line of a page; what it prints is not shown."""
+    if '"runs/' in code:
+        prepare_runs(code)
+    code = code.replace("model.learn(100_000", "model.learn(100")
     with contextlib.redirect_stdout(io.StringIO()):
-        exec(compile("\n" * line + code, str(PROJECT / name), "exec"), {"__name__": "example"})
+        exec(compile("\n" * line + code, str(PROJECT / page), "exec"), {"__name__": "example"})
 
 
-def test_there_are_examples_of_every_document() -> None:
-    assert {name for name, _, _ in examples()} == set(DOCUMENTS)
+def prepare_runs(code: str) -> None:
+    """Makes the runs that an example names: a stored divergence, a model of sb3-contrib."""
+    for folder in ("runs/ppo/final", "runs/ppo/divergence/step_0000655360"):
+        shutil.copytree(SHIPPED / "ppo-quick", folder)
+    Path(folder, "losses.json").write_text("{}", encoding="utf-8")
+    np.savez(Path(folder, "batch.npz"), actions=np.zeros(4))
+    if "runs/maskable_ppo" in code:
+        words = [
+            "maskable_ppo_quick",
+            "--run-dir",
+            "runs/maskable_ppo",
+            "--set",
+            *small("maskable_ppo_quick"),
+        ]
+        assert train.main(words) == 0
+
+
+@pytest.mark.parametrize(
+    ("page", "line", "code"),
+    [
+        pytest.param(page, line, code, id=f"{page}:{line}", marks=marks(code))
+        for page, line, code in fenced("py")
+    ],
+)
+def test_examples_that_need_more_than_code_compile_and_import_what_exists(
+    page: str, line: int, code: str
+) -> None:
+    """Those with a run or a server of the reader's."""
+    skip_without_libraries(code)
+    parts = ast.parse("\n" * line + code, str(PROJECT / page)).body
+    imports = [part for part in parts if isinstance(part, ast.Import | ast.ImportFrom)]
+    assert imports
+    exec(compile(ast.Module(imports, []), str(PROJECT / page), "exec"), {})
+
+
+def test_no_code_hides_in_other_blocks() -> None:
+    """All blocks are of known languages, and those of none are what programs print, or positions."""
+    known = ("", "dockerfile", "json", "py", "python", "sh", "text", "toml", "yaml")
+    texts = [block[2] for block in fenced("", "text")]
+    assert len(fenced(*known)) == len(fenced())
+    assert [
+        text
+        for text in texts
+        if re.search(IMPORT + r"|^\$? ?(patchwork-env|python|pip|make|git) ", text, re.M)
+    ] == []
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -175,20 +216,12 @@ def test_keys_of_configurations_exist(page: str) -> None:
     assert [key for key in named if key not in known and not key.endswith(files)] == []
 
 
-def library_of(module: str) -> str | None:
-    """The one of :data:`LIBRARIES` that a module adapts; None if it needs none of them."""
-    adapted = re.match(r"patchwork_env\.integrations\.(\w+)", module)
-    return adapted[1] if adapted and adapted[1] in LIBRARIES else None
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("module", [module for module in WITH_EXAMPLES if library_of(module) is None])
+@pytest.mark.parametrize(
+    "module", [pytest.param(module, marks=marks(f"import {module}")) for module in WITH_EXAMPLES]
+)
 def test_examples_of_docstrings_run(module: str) -> None:
-    run_examples_of_docstrings(module)
-
-
-def run_examples_of_docstrings(module: str) -> None:
-    """Run the examples in the docstrings of a module, which has some."""
+    skip_without_libraries(f"import {module}")
     results = doctest.testmod(importlib.import_module(module))
     assert results.attempted > 0
     assert results.failed == 0

@@ -15,7 +15,6 @@ from patchwork_env.integrations.rllib.env import GameMultiAgentEnv, final_reward
 from patchwork_env.integrations.rllib.trainer import env_config
 from patchwork_env.learning.config import Reward
 from tests.integrations.rllib.small import small_config
-from tests.test_documents import examples, run_example
 
 pytestmark = pytest.mark.older
 
@@ -51,15 +50,6 @@ def test_all_settings_have_defaults():
         GameMultiAgentEnv({"palyers": 3})
     with pytest.raises(ValueError, match="there is no game 'chess'"):
         GameMultiAgentEnv({"game": "chess"})
-
-
-@pytest.mark.usefixtures("connection")
-@pytest.mark.filterwarnings(
-    "ignore:.*Overriding environment"
-)  # which RLlib registers anew for each algorithm
-def test_the_example_of_the_documents():
-    (example,) = (example for example in examples() if "GameMultiAgentEnv" in example[2])
-    run_example(*example)
 
 
 @pytest.mark.parametrize(("name", "players", "points"), GAMES)

@@ -1,0 +1,43 @@
+"""Every configuration of the project trains by the command, goes on, and leaves a policy that plays."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from patchwork_env.learning.commands import evaluate, train
+from patchwork_env.learning.config import CONFIGS, load_config
+from tests.learning.small_runs import small
+
+OLDER = [pytest.mark.older, pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")]
+CONFIGURATIONS = [
+    pytest.param(
+        path, id=path.stem, marks=OLDER if load_config(path).algorithm == "rllib_ppo" else pytest.mark.slow
+    )
+    for path in sorted(CONFIGS.glob("*.yaml"))
+]
+
+
+def curves(run: Path) -> list[dict[str, Any]]:
+    rows = map(json.loads, (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines())
+    return [row for row in rows if any(name.startswith("losses/") for name in row)]
+
+
+@pytest.mark.parametrize("configuration", CONFIGURATIONS)
+def test_a_configuration_trains_goes_on_and_plays(
+    configuration: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    if request.node.get_closest_marker("older"):
+        pytest.importorskip("ray")
+    run = tmp_path / "run"
+    command = ["--config", str(configuration), "--run-dir", str(run), "--set", *small(configuration)]
+    assert train.main(command) == 0
+    (first,) = curves(run)
+    assert train.main(["--resume", str(run), "--set", f"total_steps={first['steps'] + 1}"]) == 0
+    same, second = curves(run)
+    assert same == first
+    assert second["steps"] > first["steps"]
+    assert evaluate.main([str(run / "final"), "--against", "random", "--games", "2"]) == 0
