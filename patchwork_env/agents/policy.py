@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,8 +29,12 @@ from patchwork_env.core.kernels import States
 from patchwork_env.core.names import short_repr
 from patchwork_env.search import Evaluation
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 _Network = TypeVar("_Network", bound=PolicyNetwork)
 _Module = TypeVar("_Module", bound=nn.Module)
+_Config = TypeVar("_Config", bound="DataclassInstance")
 
 
 class PolicyAgent(SamplingAgent):
@@ -110,7 +114,7 @@ def write_policy(folder: Path, network: PolicyNetwork, info: dict[str, Any] | No
 def read_network(folder: Path, network: type[_Network]) -> tuple[_Network, dict[str, Any]]:
     """Reads a policy network of a class, and the facts on its making."""
     description = read_description(folder, network.game, NETWORK)
-    config = network_config(description.get("network"), str(folder / CHECKPOINT_FILE))
+    config = config_of(NetworkConfig, description.get("network"), str(folder / CHECKPOINT_FILE))
     return read_module(folder, lambda: network(config), f"a network of {config}"), description["info"]
 
 
@@ -132,12 +136,12 @@ def with_weights(make: Callable[[], _Module], weights: Mapping[str, npt.NDArray[
     return module.eval()
 
 
-def network_config(sizes: Any, source: str) -> NetworkConfig:
-    """The sizes in a description, which messages call ``source``."""
-    names = [field.name for field in fields(NetworkConfig)]
+def config_of(kind: type[_Config], sizes: Any, source: str) -> _Config:
+    """The sizes in a description, which messages call ``source``, as a dataclass that checks them."""
+    names = [field.name for field in fields(kind)]
     if not isinstance(sizes, dict) or set(sizes) != set(names):
         raise ValueError(f"{source}: network is {short_repr(sizes)}; it must give {', '.join(names)}")
     try:
-        return NetworkConfig(**sizes)
+        return kind(**sizes)
     except ValueError as error:
         raise ValueError(f"{source}: {error}") from None

@@ -23,8 +23,8 @@ from torch import Tensor
 
 from patchwork_env.agents.base import SamplingAgent
 from patchwork_env.agents.checkpoints import Shapes, not_finite
-from patchwork_env.agents.networks import network_class
-from patchwork_env.agents.policy import PolicyAgent, network_config, weight_shapes, with_weights
+from patchwork_env.agents.networks import NetworkConfig, network_class
+from patchwork_env.agents.policy import PolicyAgent, config_of, weight_shapes, with_weights
 from patchwork_env.core.documents import parse_json
 from patchwork_env.core.names import short_repr
 from patchwork_env.games import PATCHWORK, rules_of
@@ -74,7 +74,7 @@ def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> 
         network = network_class(own["game"])
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: {error}") from None
-    config = network_config(own["network"], str(path))
+    config = config_of(NetworkConfig, own["network"], str(path))
     shapes = {PREFIX + name: shape for name, shape in weight_shapes(lambda: network(config)).items()}
     weights = _checked(tensors, shapes, path, f"a network of {config}")
     named = {name.removeprefix(PREFIX): array for name, array in weights.items()}

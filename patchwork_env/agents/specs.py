@@ -36,6 +36,8 @@ from patchwork_env.games import GAMES
 
 LEVELS = ("instant", "fast", "strong", "analysis")
 """The budgets of searches with a learned value that have a name, from the smallest to the largest."""
+FEWEST_NODES, MOST_NODES = 2, 200_000
+"""The limits of the nodes of such a search; in Patchwork the most take 150 MB."""
 BUDGETS = ("level", "nodes", "seconds", "simulations")
 """The options that are budgets."""
 MOST_SIMULATIONS = 10**6
@@ -89,6 +91,14 @@ def one_of(*words: str) -> Reader:
         return text
 
     return read
+
+
+VALUE_OPTIONS: Mapping[str, Reader] = {
+    "level": one_of(*LEVELS),
+    "nodes": integer(FEWEST_NODES, MOST_NODES),
+    "seconds": seconds,
+}
+"""The options of agents that play by a learned value."""
 
 
 # --- the registry -----------------------------------------------------------------------------------------

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from patchwork_env.agents.compiled import arrays_of
+from patchwork_env.agents.compiled import aligned_records, arrays_of
 from patchwork_env.agents.patchwork import features
-from patchwork_env.agents.patchwork.value import OWN_SCORE, SCALES, WIN, Weights, empty_weights
+from patchwork_env.agents.patchwork.value import OWN_SCORE, SCALES, WEIGHTS, WIN, Weights
 from patchwork_env.patchwork.components import LAST_SPACE
 
 _LIFT = 300.0
@@ -14,7 +14,7 @@ _POINTS_PER_SPACE = 1.5
 
 def simple_weights() -> Weights:
     """A value made by hand: the projected margin, and a price for every space that a player has moved."""
-    weights = empty_weights()
+    weights = aligned_records(WEIGHTS)
     arrays = arrays_of(weights)
     for margin in range(-features._MARGINS, features._MARGINS + 1):
         arrays["features"][features._MARGIN + features._MARGINS + margin, 0] = margin

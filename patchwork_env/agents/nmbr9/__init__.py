@@ -2,10 +2,9 @@
 
 from patchwork_env.agents.checkpoints import NETWORK, VALUE
 from patchwork_env.agents.specs import (
-    LEVELS,
+    VALUE_OPTIONS,
     boolean,
     integer,
-    one_of,
     register,
     register_checkpoint,
     seconds,
@@ -13,7 +12,6 @@ from patchwork_env.agents.specs import (
 from patchwork_env.games import NMBR9
 
 _PACKAGE = "patchwork_env.agents.nmbr9"
-_VALUE_OPTIONS = {"level": one_of(*LEVELS), "nodes": integer(2, 200_000), "seconds": seconds}
 
 register(
     "beam",
@@ -25,4 +23,4 @@ register(
 register_checkpoint(
     NMBR9, NETWORK, f"{_PACKAGE}.policy_network:load", options={"sample": boolean}, extra="train"
 )
-register_checkpoint(NMBR9, VALUE, f"{_PACKAGE}.champion:load", options=_VALUE_OPTIONS)
+register_checkpoint(NMBR9, VALUE, f"{_PACKAGE}.champion:load", options=VALUE_OPTIONS)

@@ -88,11 +88,6 @@ Buffer = npt.NDArray[np.void]
 """Array of one :data:`BUFFER` record, the memory in which one thread evaluates tables."""
 
 
-def empty_weights() -> Weights:
-    """Weights of 0."""
-    return aligned_records(WEIGHTS)
-
-
 def new_buffer() -> Buffer:
     """A buffer for one thread."""
     return aligned_records(BUFFER)

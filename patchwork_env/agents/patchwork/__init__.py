@@ -2,7 +2,7 @@
 
 from patchwork_env.agents.checkpoints import MASKABLE_PPO, NETWORK, VALUE
 from patchwork_env.agents.specs import (
-    LEVELS,
+    VALUE_OPTIONS,
     boolean,
     integer,
     one_of,
@@ -15,22 +15,15 @@ from patchwork_env.games import PATCHWORK
 _PACKAGE = "patchwork_env.agents.patchwork"
 FEWEST_SIMULATIONS = 2
 """The fewest simulations of an agent that searches; with a single one there would be nothing to compare."""
-FEWEST_NODES, MOST_NODES = 2, 200_000
-"""The limits of the nodes of a search with a learned value; the most take 150 MB."""
 AIMS = ("win", "rich", "margin", "score")
-"""What such a search plays for. ``win`` is the strongest. ``rich`` is to win too, but with many points for
-both players. ``margin`` is the difference of the scores. ``score`` is the player's own points, with little
-regard to who wins."""
+"""What a search with a learned value plays for. ``win`` is the strongest. ``rich`` is to win too, but with
+many points for both players. ``margin`` is the difference of the scores. ``score`` is the player's own
+points, with little regard to who wins."""
 ONNX_SUFFIX = ".onnx"
 """The ending of files that hold an exported policy."""
 _SAMPLE = {"sample": boolean}
 _POLICY_OPTIONS = {**_SAMPLE, "simulations": integer(FEWEST_SIMULATIONS)}
-_VALUE_OPTIONS = {
-    "level": one_of(*LEVELS),
-    "nodes": integer(FEWEST_NODES, MOST_NODES),
-    "seconds": seconds,
-    "aim": one_of(*AIMS),
-}
+_VALUE_OPTIONS = {**VALUE_OPTIONS, "aim": one_of(*AIMS)}
 
 register(
     "mcts",
@@ -40,5 +33,5 @@ register(
 )
 register_checkpoint(PATCHWORK, NETWORK, f"{_PACKAGE}.policy:load", options=_POLICY_OPTIONS, extra="train")
 register_checkpoint(PATCHWORK, MASKABLE_PPO, f"{_PACKAGE}.mlp:load", options=_SAMPLE, extra="train")
-register_checkpoint(PATCHWORK, VALUE, f"{_PACKAGE}.champion:load_value", options=_VALUE_OPTIONS)
+register_checkpoint(PATCHWORK, VALUE, f"{_PACKAGE}.champion:load", options=_VALUE_OPTIONS)
 register(ONNX_SUFFIX, f"{_PACKAGE}.onnx_agent:load", options=_SAMPLE, extra="onnx")

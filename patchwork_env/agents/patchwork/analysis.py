@@ -12,7 +12,6 @@ import numpy.typing as npt
 from patchwork_env.agents.analysis import Line
 from patchwork_env.agents.patchwork.dynamics import NO_ACTION, only_action
 from patchwork_env.agents.patchwork.endgame import new_solver
-from patchwork_env.agents.patchwork.expansion import action_utility, expand, new_expansion
 from patchwork_env.agents.patchwork.search import (
     LEVELS,
     NO_LIMIT,
@@ -30,7 +29,6 @@ from patchwork_env.agents.patchwork.search import (
 )
 from patchwork_env.patchwork.game import Game
 from patchwork_env.patchwork.state import STATE, States
-from patchwork_env.patchwork.symmetry import NUM_SYMMETRIES, turn_actions, turn_quilts
 from patchwork_env.search.best_first import best_edge, is_solved, new_tree
 from patchwork_env.search.tree import NOTHING, ROOT, Tree, is_full
 
@@ -243,35 +241,3 @@ def _play_forced(game: Game) -> list[int]:
         actions.append(int(legal[0]))
         game.play(actions[-1])
     return actions
-
-
-# --- the value alone, and symmetries ------------------------------------------------------------------------
-
-
-def lines_of_value(game: Game, settings: Settings) -> list[Line]:
-    """A line of one action for every legal action of a game that is not over, the highest utility first."""
-    expansion = new_expansion()
-    count = expand(game.state, 0, settings.weights, expansion)
-    order = sorted(range(count), key=lambda k: -action_utility(settings.payoffs, expansion, k))
-    margins = expansion.owns[:count] - expansion.others[:count]
-    parts = (values[order].tolist() for values in (expansion.actions, margins, expansion.wins))
-    return [_line_of_value(game, *figures) for figures in zip(*parts, strict=True)]
-
-
-def _line_of_value(game: Game, action: int, margin: float, win: float) -> Line:
-    after = game.clone()
-    after.play(action)
-    return Line(action, 0, margin, win, after.is_over, (action,))
-
-
-def symmetric_actions(game: Game) -> dict[int, list[int]]:
-    """For every legal action, all that lead to the same position up to turns and flips, itself included."""
-    actions = game.legal_actions().astype(np.int64)
-    images, none = [actions], np.zeros(1, np.int64)
-    for symmetry in range(1, NUM_SYMMETRIES):
-        turned, own = game.state.copy(), np.array([symmetry])
-        turn_quilts(turned, own, none)
-        if turned.tobytes() == game.state.tobytes():
-            images.append(turn_actions(game.state, np.array([len(actions)]), actions, own))
-    orbits = np.stack(images, axis=1).tolist()
-    return {action: sorted(set(orbit)) for action, orbit in zip(actions.tolist(), orbits, strict=True)}

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from patchwork_env.agents.analysis import Line
 from patchwork_env.agents.base import Actions, BatchAgent, serialized
 from patchwork_env.agents.checkpoints import is_shipped
-from patchwork_env.agents.patchwork import AIMS, FEWEST_NODES, MOST_NODES
-from patchwork_env.agents.patchwork.analysis import Limits, Search, lines_of_value, symmetric_actions
+from patchwork_env.agents.patchwork import AIMS
+from patchwork_env.agents.patchwork.analysis import Limits, Search
 from patchwork_env.agents.patchwork.expansion import (
     FOR_MARGIN,
     FOR_SCORE,
@@ -24,18 +23,21 @@ from patchwork_env.agents.patchwork.expansion import (
     TO_WIN_RICHLY,
     Expansion,
     Payoffs,
+    action_utility,
     best_action,
+    expand,
     expand_likely,
     new_expansion,
 )
 from patchwork_env.agents.patchwork.search import LEVELS, NO_LIMIT, NODE_EFFORT, Settings
 from patchwork_env.agents.patchwork.value import Weights, read_value
-from patchwork_env.agents.specs import check_budget, spec_of
+from patchwork_env.agents.specs import FEWEST_NODES, MOST_NODES, check_budget, spec_of
 from patchwork_env.core.checks import check_between, check_one_of
 from patchwork_env.core.compile import kernel
 from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.game import Game
 from patchwork_env.patchwork.state import States
+from patchwork_env.patchwork.symmetry import NUM_SYMMETRIES, turn_actions, turn_quilts
 
 DEFAULT_LEVEL, DEFAULT_AIM = "instant", "win"
 _PAYOFFS = dict(zip(AIMS, (TO_WIN, TO_WIN_RICHLY, FOR_MARGIN, FOR_SCORE), strict=True))
@@ -153,11 +155,29 @@ class ChampionAgent(BatchAgent):
             ValueError: The game is over.
         """
         self.check_states(game.state)
-        return lines_of_value(game, self._settings)
+        expansion = new_expansion()
+        count = expand(game.state, 0, self._settings.weights, expansion)
+        order = sorted(range(count), key=lambda k: -action_utility(self._settings.payoffs, expansion, k))
+        return [_line_of_value(game, expansion, k) for k in order]
 
     def symmetric_moves(self, game: Game) -> dict[int, list[int]]:
         """See :class:`~patchwork_env.agents.analysis.Analyst`."""
-        return symmetric_actions(game)
+        actions = game.legal_actions().astype(np.int64)
+        images, none = [actions], np.zeros(1, np.int64)
+        for symmetry in range(1, NUM_SYMMETRIES):
+            turned, own = game.state.copy(), np.array([symmetry])
+            turn_quilts(turned, own, none)
+            if turned.tobytes() == game.state.tobytes():
+                images.append(turn_actions(game.state, np.array([len(actions)]), actions, own))
+        orbits = np.stack(images, axis=1).tolist()
+        return {action: sorted(set(orbit)) for action, orbit in zip(actions.tolist(), orbits, strict=True)}
+
+
+def _line_of_value(game: Game, expansion: Expansion, k: int) -> Line:
+    action, after = int(expansion.actions[k]), game.clone()
+    after.play(action)
+    margin, win = float(expansion.owns[k] - expansion.others[k]), float(expansion.wins[k])
+    return Line(action, 0, margin, win, after.is_over, (action,))
 
 
 def limits_of(level: str | None, nodes: int | None, seconds: float | None) -> Limits:
@@ -172,34 +192,28 @@ def limits_of(level: str | None, nodes: int | None, seconds: float | None) -> Li
     return Limits(min(effort // NODE_EFFORT, MOST_NODES) - 1, effort, effort // 3, None)
 
 
-def load_value(path: str | Path, seed: int | None = None, **options: Any) -> BatchAgent:
-    """The agent of a value's checkpoint; it searches if there are options, and if it comes with the package.
-
-    For errors see :func:`load`.
-    """
-    if options or is_shipped(path):
-        return load(path, **options)
-    return ValueAgent(read_value(Path(path))[0], TO_WIN, Path(path).name)
-
-
 def load(
     path: str | Path,
+    seed: int | None = None,
     *,
     level: str | None = None,
     nodes: int | None = None,
     seconds: float | None = None,
-    aim: str = DEFAULT_AIM,
-) -> ChampionAgent:
-    """The agent that searches with the value of a checkpoint; for the options see :class:`ChampionAgent`.
+    aim: str | None = None,
+) -> BatchAgent:
+    """The agent of a value's checkpoint; it searches if there are options, or it comes with the package.
 
-    ``aim`` is what it plays for, one of :data:`~patchwork_env.agents.patchwork.AIMS`.
+    ``aim`` is what it plays for, one of :data:`~patchwork_env.agents.patchwork.AIMS`, ``"win"`` by default;
+    for the budgets see :class:`ChampionAgent`.
 
     Raises:
         FileNotFoundError: There is no checkpoint.
         ValueError: It is damaged, of another game, version or kind of policy; or an option is not allowed.
     """
-    check_one_of(aim, AIMS, "aim")
+    payoffs = _PAYOFFS[check_one_of(aim or DEFAULT_AIM, AIMS, "aim")]
+    budget = check_budget(level=level, nodes=nodes, seconds=seconds)
     weights, _ = read_value(Path(path))
-    other_aim = None if aim == DEFAULT_AIM else aim
-    name = spec_of(Path(path).name, level=level, nodes=nodes, seconds=seconds, aim=other_aim)
-    return ChampionAgent(weights, _PAYOFFS[aim], name, level=level, nodes=nodes, seconds=seconds)
+    name = spec_of(Path(path).name, **budget, aim=None if aim == DEFAULT_AIM else aim)
+    if budget or aim or is_shipped(path):
+        return ChampionAgent(weights, payoffs, name, **budget)
+    return ValueAgent(weights, payoffs, name)

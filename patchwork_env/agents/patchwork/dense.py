@@ -7,7 +7,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from patchwork_env.agents.patchwork.dense_features import DenseFeatures, by_kind
-from patchwork_env.agents.patchwork.mlp import MlpNetwork
 from patchwork_env.agents.patchwork.placements import NUM_KINDS
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.agents.ragged import TIE
@@ -74,23 +73,6 @@ class DensePolicy(nn.Module):
         if network.config.channels:
             scores = scores + network.placement_maps(observations, trunk).flatten(1)
         return kinds, scores, network.value(trunk).squeeze(1)
-
-
-class DenseMlp(nn.Module):
-    """The same as :class:`DensePolicy`, for a multilayer perceptron; it plays the most probable actions.
-
-    Args:
-        network: The network whose weights it uses.
-    """
-
-    def __init__(self, network: MlpNetwork) -> None:
-        super().__init__()
-        self.network = network
-
-    def forward(self, observation: Tensor, action_mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """See :meth:`DensePolicy.forward`."""
-        logits = self.network.logits(observation).masked_fill(action_mask == 0, -torch.inf)
-        return logits.argmax(1), logits.log_softmax(1), self.network.values(observation)
 
 
 def _choose(kinds: Tensor, placements: list[Tensor]) -> Tensor:

@@ -46,10 +46,9 @@ _EMPTY_SORTS = 5
 _SORTS = 2 * _EMPTY_SORTS
 _COUNTED_SORTS = _EMPTY_SORTS + 2
 """Figures of a quilt are how many cells there are of each of the first sorts."""
-_IN_BOX = range(BOX)
-"""The rows and columns that a shape can cover, counted from its anchor."""
 _IN_REACH = range(-1, BOX + 1)
 """The rows and columns that a shape can cover or lie next to, counted from its anchor."""
+_WINDOW = len(_IN_REACH) ** 2
 _MAPS = NUM_OFFERED * NUM_ORIENTATIONS + 1
 """The shapes that can be placed, in the order of the actions: those of the slots, and the special patch."""
 _SQUARES = (QUILT_SIZE - BONUS_SQUARE + 1) ** 2
@@ -58,37 +57,20 @@ _SQUARES = (QUILT_SIZE - BONUS_SQUARE + 1) ** 2
 class DenseFeatures(nn.Module):
     """Counts the features of positions and of all actions, ``offers`` among them; it learns nothing."""
 
-    cells: Tensor
-    distinct: Tensor
-    changes: Tensor
-    facts: Tensor
-    neighbors: Tensor
-    squares: Tensor
-    square_overlaps: Tensor
-    box: Tensor
-    reach: Tensor
-    marks_after: Tensor
-    is_advance: Tensor
-
     def __init__(self, offers: bool = False) -> None:
         super().__init__()
         self.offers = offers
-        box, squares = _windows(_IN_BOX), _squares()
-        tables = {
-            "cells": torch.from_numpy(_shapes(_IN_BOX)).flatten(2).float(),
-            "distinct": _distinct(),
-            "changes": _changes(),
-            "facts": _facts(),
-            "neighbors": _neighbors(),
-            "squares": squares,
-            "square_overlaps": _with_outside(squares, 0.0, 0)[box.T].flatten(1),
-            "box": box,
-            "reach": _windows(_IN_REACH),
-            "marks_after": torch.from_numpy(INCOMES_UP_TO[LAST_SPACE] - INCOMES_UP_TO).float(),
-            "is_advance": torch.eye(NUM_KINDS)[0],
-        }
-        for name, table in tables.items():
-            self.register_buffer(name, table, persistent=False)
+        shapes, windows, squares = _shapes(), _windows(), _squares()
+        self.shapes = _table(torch.from_numpy(shapes).flatten(2).float())
+        self.changes = _table(_changes(shapes))
+        self.windows = _table(windows)
+        self.squares = _table(squares)
+        self.square_overlaps = _table(_with_outside(squares, 0.0, 0)[windows.T].flatten(1))
+        self.neighbors = _table(_neighbors())
+        self.distinct = _table(_distinct())
+        self.facts = _table(_facts())
+        self.marks_after = _table(torch.from_numpy(INCOMES_UP_TO[LAST_SPACE] - INCOMES_UP_TO).float())
+        self.is_advance = _table(torch.eye(NUM_KINDS)[0])
 
     def forward(self, observations: Tensor, legal: Tensor) -> Features:
         """The features of positions and of all actions but advancing.
@@ -122,9 +104,9 @@ class DenseFeatures(nn.Module):
 
     def _fits(self, quilts: Tensor, patches: Tensor) -> Tensor:
         """The number of distinct placements of the next patches on quilts, ``(n, NUM_PLAYERS, NEXT)``."""
-        around = _with_outside(quilts, 1.0, 2).index_select(2, self.box.flatten())
-        shapes = self.cells[patches].flatten(1, 2).transpose(1, 2)
-        is_free = around.view(-1, NUM_PLAYERS * NUM_CELLS, BOX * BOX) @ shapes == 0
+        around = _with_outside(quilts, 1.0, 2).index_select(2, self.windows.flatten())
+        shapes = self.shapes[patches].flatten(1, 2).transpose(1, 2)
+        is_free = around.view(-1, NUM_PLAYERS * NUM_CELLS, _WINDOW) @ shapes == 0
         fits = is_free.float().view(-1, NUM_PLAYERS, NUM_CELLS, NEXT, NUM_ORIENTATIONS).sum(2)
         return (fits * self.distinct[patches].unsqueeze(1)).sum(3)
 
@@ -197,12 +179,12 @@ class DenseFeatures(nn.Module):
         They are given by its sorts ``(n, 81, _SORTS)`` and the empty cells of its 7x7 squares ``(n, 9)``.
         """
         offered = circle[:, :NUM_OFFERED]
-        around = _with_outside(sorts, 0.0, 1).index_select(1, self.reach.flatten())
+        around = _with_outside(sorts, 0.0, 1).index_select(1, self.windows.flatten())
         changes = _of_maps(self.changes, offered).float()
-        changes = changes.view(-1, _MAPS * _COUNTED_SORTS, len(_IN_REACH) ** 2 * _SORTS).transpose(1, 2)
-        counted = around.view(-1, NUM_CELLS, len(_IN_REACH) ** 2 * _SORTS) @ changes
+        changes = changes.view(-1, _MAPS * _COUNTED_SORTS, _WINDOW * _SORTS).transpose(1, 2)
+        counted = around.view(-1, NUM_CELLS, _WINDOW * _SORTS) @ changes
         counted = counted.view(-1, NUM_CELLS, _MAPS, _COUNTED_SORTS).transpose(1, 2)
-        overlaps = _of_maps(self.cells, offered) @ self.square_overlaps
+        overlaps = _of_maps(self.shapes, offered) @ self.square_overlaps
         left = missing.view(-1, 1, 1, _SQUARES) - overlaps.view(-1, _MAPS, NUM_CELLS, _SQUARES)
         fewer = left.amin(3) - missing.amin(1).view(-1, 1, 1)
         return _figures(counted, fewer).flatten(1, 2) / 4
@@ -291,19 +273,23 @@ def _of_maps(table: Tensor, offered: Tensor) -> Tensor:
 
 
 def _with_outside(of_cells: Tensor, value: float, dim: int) -> Tensor:
-    """Adds a cell that stands for all outside of the quilt, and that ``windows`` point to."""
-    outside = torch.full_like(of_cells.narrow(dim, 0, 1), value)
-    return torch.cat([of_cells, outside], dim)
+    """Adds a cell that stands for all outside of the quilt, and that windows point to."""
+    return torch.cat([of_cells, torch.full_like(of_cells.narrow(dim, 0, 1), value)], dim)
 
 
 # --- tables of pieces, quilts and the shapes around anchors -------------------------------------------------
 
 
-def _windows(offsets: range) -> Tensor:
-    """The cells around every anchor, int64 ``(81, offsets ** 2)``; 81 for those outside of the quilt."""
+def _table(tensor: Tensor) -> nn.Buffer:
+    """A tensor that goes with the module to another device, and is none of its weights."""
+    return nn.Buffer(tensor, persistent=False)
+
+
+def _windows() -> Tensor:
+    """The cells in reach of every anchor, int64 ``(81, _WINDOW)``; 81 for those outside of the quilt."""
     quilt = np.full((QUILT_SIZE + 2 * BOX,) * 2, NUM_CELLS)
     quilt[BOX:-BOX, BOX:-BOX] = np.arange(NUM_CELLS).reshape(QUILT_SIZE, QUILT_SIZE)
-    around = BOX + np.add.outer(np.arange(QUILT_SIZE), offsets)
+    around = BOX + np.add.outer(np.arange(QUILT_SIZE), _IN_REACH)
     cells = quilt[around[:, None, :, None], around[None, :, None, :]]
     return torch.from_numpy(cells.reshape(NUM_CELLS, -1))
 
@@ -322,15 +308,14 @@ def _squares() -> Tensor:
     return torch.from_numpy(np.kron(in_span, in_span)).float()
 
 
-def _shapes(offsets: range) -> npt.NDArray[np.bool_]:
-    """Which cells around its anchor every shape covers, ``(_PIECES, 8, offsets, offsets)``."""
-    size, anchor = len(offsets), -offsets[0]
-    covers = np.zeros((_PIECES, NUM_ORIENTATIONS, size, size), np.bool_)
+def _shapes() -> npt.NDArray[np.bool_]:
+    """Which cells in reach of its anchor every shape covers, ``(_PIECES, 8, BOX + 2, BOX + 2)``."""
+    covers = np.zeros((_PIECES, NUM_ORIENTATIONS, BOX + 2, BOX + 2), np.bool_)
     for patch, oriented in enumerate(ORIENTED):
         for orientation, cells in enumerate(oriented):
             for row, column in cells:
-                covers[patch + 1, orientation, anchor + row, anchor + column] = True
-    covers[_SPECIAL_PIECE, :, anchor, anchor] = True
+                covers[patch + 1, orientation, 1 + row, 1 + column] = True
+    covers[_SPECIAL_PIECE, :, 1, 1] = True
     return covers
 
 
@@ -348,18 +333,17 @@ def _facts() -> Tensor:
     return torch.tensor([(0, 0, 0, 0), *of_patches, (1, 0, 0, 0)]).float()
 
 
-def _changes() -> Tensor:
+def _changes(covers: npt.NDArray[np.bool_]) -> Tensor:
     """How the numbers of cells of each sort change on account of a cell in reach of a shape that is placed.
 
     The entries of each shape, int8 ``(_PIECES, 8, k)``, go by the sort that is counted, the cell in reach,
     and the sort of that cell before.
     """
-    covers = _shapes(_IN_REACH)
     padded = np.pad(covers, ((0, 0), (0, 0), (1, 1), (1, 1))).astype(np.int8)
     fewer = (
         padded[:, :, 2:, 1:-1] + padded[:, :, :-2, 1:-1] + padded[:, :, 1:-1, 2:] + padded[:, :, 1:-1, :-2]
     )
-    changed = np.zeros((_PIECES, NUM_ORIENTATIONS, _SORTS, len(_IN_REACH), len(_IN_REACH), _SORTS), np.int8)
+    changed = np.zeros((_PIECES, NUM_ORIENTATIONS, _SORTS, *covers.shape[2:], _SORTS), np.int8)
     for before in range(_SORTS):
         after = before - fewer + _EMPTY_SORTS * (covers & (before < _EMPTY_SORTS))
         for sort in range(_SORTS):

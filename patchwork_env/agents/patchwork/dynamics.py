@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import numpy.typing as npt
 
+from patchwork_env.core.batches import list_games, list_over, loop, play_forced, play_listed
+from patchwork_env.core.checks import as_number
 from patchwork_env.core.compile import kernel
-from patchwork_env.patchwork.engine import NUM_MAPS, LegalSet, apply, is_over, legal, nth_legal, score, winner
+from patchwork_env.patchwork.engine import LegalSet, legal, nth_legal, outcome, score
+from patchwork_env.patchwork.rules import RULES
 from patchwork_env.patchwork.state import States
 
 NO_ACTION = -1
@@ -31,14 +32,11 @@ class PatchworkDynamics:
     """
 
     def __init__(self, outcome: float = 1.0, margin: float = 0.0, margin_scale: float = 40.0) -> None:
-        for name, value in (("outcome", outcome), ("margin", margin)):
-            if not 0 <= value < math.inf:
-                raise ValueError(f"{name} is {value!r}; it must be at least 0")
-        if not 0 < margin_scale < math.inf:
-            raise ValueError(f"margin_scale is {margin_scale!r}; it must be above 0")
-        if outcome == margin == 0:
+        self.outcome = as_number(outcome, "outcome", least=0)
+        self.margin = as_number(margin, "margin", least=0)
+        self.margin_scale = as_number(margin_scale, "margin_scale", above=0)
+        if self.outcome == self.margin == 0:
             raise ValueError("outcome and margin are both 0: the end of a game would be worth nothing")
-        self.outcome, self.margin, self.margin_scale = float(outcome), float(margin), float(margin_scale)
 
     @property
     def value_range(self) -> float:
@@ -47,12 +45,13 @@ class PatchworkDynamics:
 
     def step(self, states: States, actions: npt.NDArray[np.int64]) -> None:
         """Plays a legal action in every game, in place, and then all moves that have no alternative."""
-        _step(states, actions)
+        loop(play_listed, RULES)(states, np.arange(len(states)), actions)
+        loop(play_forced, RULES)(states)
 
     def finished(self, states: States) -> npt.NDArray[np.bool_]:
         """Which games are over, bool ``(n,)``."""
-        finished = np.empty(len(states), np.bool_)
-        _write_finished(states, finished)
+        finished = np.zeros(len(states), np.bool_)
+        finished[list_games(list_over, RULES, states)] = True
         return finished
 
     def players(self, states: States) -> npt.NDArray[np.int64]:
@@ -73,31 +72,14 @@ def only_action(states: States, i: int, anchors: LegalSet) -> int:
 
 
 @kernel
-def play_forced(states: States, i: int, anchors: LegalSet) -> None:
-    """Plays as long as there is no choice; ``anchors`` is a buffer."""
-    while legal(states, i, anchors) == 1:
-        apply(states, i, nth_legal(anchors, 0))
-
-
-@kernel(allocates=True)
-def _step(states: States, actions: npt.NDArray[np.int64]) -> None:
-    anchors = np.empty((2, NUM_MAPS), np.uint64)
-    for i in range(len(states)):
-        apply(states, i, actions[i])
-        play_forced(states, i, anchors)
-
-
-@kernel
-def _write_finished(states: States, finished: npt.NDArray[np.bool_]) -> None:
-    for i in range(len(states)):
-        finished[i] = is_over(states, i)
-
-
-@kernel
 def _write_payoffs(
-    states: States, outcome: float, margin: float, margin_scale: float, payoffs: npt.NDArray[np.float32]
+    states: States, weight: float, margin: float, margin_scale: float, payoffs: npt.NDArray[np.float32]
 ) -> None:
     for i in range(len(states)):
-        difference = (score(states, i, 0) - score(states, i, 1)) / margin_scale
-        won = 1 - 2 * winner(states, i)
-        payoffs[i] = outcome * won + margin * min(max(difference, -1.0), 1.0)
+        payoffs[i] = weight * outcome(states, i, 0) + margin * clipped_margin(states, i, margin_scale)
+
+
+@kernel(inline=True)
+def clipped_margin(states: States, i: int, scale: float) -> float:
+    """The difference of the scores of players 0 and 1 in units of ``scale`` points, within -1 ... 1."""
+    return min(max((score(states, i, 0) - score(states, i, 1)) / scale, -1.0), 1.0)

@@ -21,6 +21,7 @@ from patchwork_env.agents.patchwork.endgame_moves import (
     new_choice_buffers,
     write_prospects,
 )
+from patchwork_env.agents.patchwork.features import signed
 from patchwork_env.core.compile import kernel
 from patchwork_env.patchwork.components import LAST_SPACE, NUM_PLAYERS
 from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS, apply, is_over, score
@@ -28,6 +29,8 @@ from patchwork_env.patchwork.state import NOBODY, States, empty_states
 
 _POINT = 4
 """The difference that a point of the margin makes to a value."""
+_MOST_SPACES = 24
+"""The most spaces that both players have left together in an ending."""
 _MOST_PLIES = 64
 """The longest line, in turns; games are shorter."""
 _TABLE_SIZE = 1 << 16  # a power of two
@@ -77,6 +80,13 @@ def new_solver() -> Solver:
         np.zeros(1, np.int64),
         np.zeros(1, np.int64),
     )
+
+
+@kernel
+def is_ending(states: States, i: int) -> bool:
+    """Whether so few spaces are left that it is worth a try to solve a position."""
+    position = states[i]["position"]
+    return bool(2 * LAST_SPACE - signed(position[0]) - signed(position[1]) <= _MOST_SPACES)
 
 
 @kernel
@@ -206,7 +216,7 @@ def _enter(solver: Solver, key: npt.NDArray[np.uint64], lower: int, upper: int, 
 @kernel
 def _value_now(states: States, i: int) -> int:
     """The value of the present scores for the player to move; who reaches the end first may still be open."""
-    player = int(np.int64(states[i]["current_player"]))
+    player = signed(states[i]["current_player"])
     finisher = states[i]["first_finisher"]
     first = 0 if finisher == NOBODY else (1 if finisher == player else -1)
     return int(_POINT * (score(states, i, player) - score(states, i, 1 - player)) + first)

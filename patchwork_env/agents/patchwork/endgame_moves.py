@@ -335,9 +335,7 @@ def _consider(states: States, i: int, action: int, buffers: ChoiceBuffers, kept:
     _note(buffers, kept, action, was_free and game[0]["bonus_owner"] == player)
     if _is_dominated(buffers.quilts, kept, was_free):
         return kept
-    if _dominates_any(buffers.quilts, kept, was_free):
-        return _remove_dominated(buffers, kept, was_free)
-    return kept + 1
+    return _remove_dominated(buffers, kept, was_free)
 
 
 @kernel
@@ -373,22 +371,15 @@ def _dominates(quilts: Quilts, a: int, b: int, bonus_is_free: bool) -> bool:
 
 
 @kernel
-def _dominates_any(quilts: Quilts, newcomer: int, bonus_is_free: bool) -> bool:
-    found = False
-    for k in range(newcomer):
-        found |= _dominates(quilts, newcomer, k, bonus_is_free)
-    return found
-
-
-@kernel
 def _remove_dominated(buffers: ChoiceBuffers, newcomer: int, bonus_is_free: bool) -> int:
     """Removes all placements that the newcomer dominates; returns the number of those left."""
     left = 0
     for k in range(newcomer + 1):
         if k < newcomer and _dominates(buffers.quilts, newcomer, k, bonus_is_free):
             continue
-        buffers.placements[left] = buffers.placements[k]
-        for row in range(len(buffers.quilts)):
-            buffers.quilts[row, left] = buffers.quilts[row, k]
+        if left < k:
+            buffers.placements[left] = buffers.placements[k]
+            for row in range(len(buffers.quilts)):
+                buffers.quilts[row, left] = buffers.quilts[row, k]
         left += 1
     return left

@@ -325,8 +325,7 @@ def _add_known_quilt(
     product = quilt["products"][role]
     if not quilt["has_product"][role]:
         quilt["has_product"][role] = 1
-        for k in range(HIDDEN):
-            product[k] = 0
+        product[:] = 0
         copy(buffer["quilt"], quilt["sum"])
         add_quilt(product, role, weights, buffer)
     hidden = buffer["hidden"]

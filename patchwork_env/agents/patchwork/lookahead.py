@@ -8,28 +8,21 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from patchwork_env.agents.patchwork.dynamics import play_forced
+from patchwork_env.agents.patchwork.dynamics import clipped_margin
 from patchwork_env.agents.patchwork.features import signed
 from patchwork_env.agents.patchwork.placements import NUM_KINDS, kind_of
 from patchwork_env.agents.patchwork.policy_features import Indices, array_of, is_possible
 from patchwork_env.agents.ragged import end_of_row
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import Floats
-from patchwork_env.patchwork.engine import (
-    NUM_MAPS,
-    LegalSet,
-    apply,
-    is_over,
-    score,
-    winner,
-)
+from patchwork_env.patchwork.engine import NUM_MAPS, LegalSet, apply, is_over, legal, nth_legal, outcome
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE, read_observation, write_observation
 from patchwork_env.patchwork.state import States, empty_states
 
 OUTCOMES = 3
 """What is known of a position behind a move: who won, the margin, and the value if the game goes on."""
 _VALUE = OUTCOMES - 1
-_MARGIN_SCALE = 40
+_MARGIN_SCALE = 40.0
 _MOST_KINDS = NUM_KINDS - 1
 """The most kinds of move that a position has; special patches are placed alone."""
 
@@ -103,9 +96,11 @@ def _write_successors(
                     continue
                 states[1] = states[0]
                 apply(states, 1, actions[begin + memory.best[kind]])
-                play_forced(states, 1, memory.anchors)
+                while legal(states, 1, memory.anchors) == 1:
+                    apply(states, 1, nth_legal(memory.anchors, 0))
                 if is_over(states, 1):
-                    _write_outcome(states, outcomes[row, kind])
+                    outcomes[row, kind, 0] = outcome(states, 1, 0)
+                    outcomes[row, kind, 1] = clipped_margin(states, 1, _MARGIN_SCALE)
                     continue
                 mover = signed(states[1]["current_player"])
                 write_observation(states, 1, mover, found[count])
@@ -130,10 +125,3 @@ def _find_best(actions: Indices, scores: Floats, best: Indices) -> int:
         elif scores[k] > scores[best[kind]]:
             best[kind] = k
     return kinds
-
-
-@kernel
-def _write_outcome(states: States, out: Floats) -> None:
-    margin = (signed(score(states, 1, 0)) - signed(score(states, 1, 1))) / _MARGIN_SCALE
-    out[0] = 1 if winner(states, 1) == 0 else -1
-    out[1] = min(max(margin, -1.0), 1.0)

@@ -21,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents.base import Actions
-from patchwork_env.agents.patchwork.dynamics import NO_ACTION, only_action
-from patchwork_env.agents.patchwork.endgame import Solver, new_solver, solve
+from patchwork_env.agents.patchwork.dynamics import NO_ACTION, clipped_margin, only_action
+from patchwork_env.agents.patchwork.endgame import Solver, is_ending, new_solver, solve
 from patchwork_env.agents.patchwork.features import signed
 from patchwork_env.agents.patchwork.greedy import GreedyBuffers, new_greedy_buffers, patch_value, play_out
 from patchwork_env.agents.patchwork.placements import (
@@ -38,17 +38,8 @@ from patchwork_env.core.compile import kernel, specialize
 from patchwork_env.core.random import Streams
 from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.actions import ADVANCE
-from patchwork_env.patchwork.components import LAST_SPACE, NUM_OFFERED, NUM_PLAYERS
-from patchwork_env.patchwork.engine import (
-    MAX_TURNS,
-    NUM_MAPS,
-    LegalSet,
-    apply,
-    is_over,
-    legal,
-    score,
-    winner,
-)
+from patchwork_env.patchwork.components import NUM_OFFERED, NUM_PLAYERS
+from patchwork_env.patchwork.engine import MAX_TURNS, NUM_MAPS, LegalSet, apply, is_over, legal, outcome
 from patchwork_env.patchwork.game import Game
 from patchwork_env.patchwork.state import STATE, States, empty_states
 from patchwork_env.search import uct
@@ -60,8 +51,6 @@ MOST_NODES = 1 << 18
 takes up to 400 bytes. Once a tree is full, simulations go on from its leaves."""
 EDGES_PER_NODE = 12
 RULE = Rule(exploration=0.7, first=2.0, factor=0.25, exponent=0.4)
-_ENDING = 24
-"""The most spaces that both players have left together in a position that the solver tries."""
 _SOLVED_PER_SECOND, _SOLVED_PER_SIMULATION = 300_000, 20
 """The quilts that the solver may look at for each of its two questions: about a tenth of the time of a
 move."""
@@ -97,7 +86,19 @@ class MctsAgent(UctAgent):
         self.__dict__.update(_stream=seed_streams(seed), _memory=TreeMemory(MOST_NODES))
 
     def _new_workspace(self) -> tuple[Tree, Tree, Workspace, Solver]:
-        return _new_memory()
+        """Two trees, for searches and for what is kept of them, and what searches need besides.
+
+        Compiles all that searches need, so that no move waits for it. The operating system provides the
+        memory as trees grow.
+        """
+        tree, part = (new_tree(MOST_NODES, EDGES_PER_NODE * MOST_NODES, STATE) for _ in range(2))
+        work, solver = new_workspace(), new_solver()
+        state, stream = Game(seed=0).state, seed_streams(0)
+        start_tree(tree, state, 0)
+        simulate(tree, work, RULE, stream, 1)
+        copy_subtree(tree, ROOT, part)
+        solve(state, 0, 1, solver, False)
+        return tree, part, work, solver
 
     def _act(self, state: States, stream: Streams, memory: TreeMemory) -> int:
         tree, part, work, solver = self.workspace()
@@ -123,28 +124,12 @@ class MctsAgent(UctAgent):
         return int(_SOLVED_PER_SECOND * self.seconds)
 
 
-def _new_memory() -> tuple[Tree, Tree, Workspace, Solver]:
-    """Two trees, for searches and for what is kept of them, and what searches need besides.
-
-    Compiles all that searches need, so that no move waits for it. The operating system provides the memory as
-    trees grow.
-    """
-    tree, part = (new_tree(MOST_NODES, EDGES_PER_NODE * MOST_NODES, STATE) for _ in range(2))
-    work, solver = new_workspace(), new_solver()
-    state, stream = Game(seed=0).state, seed_streams(0)
-    start_tree(tree, state, 0)
-    simulate(tree, work, RULE, stream, 1)
-    copy_subtree(tree, ROOT, part)
-    solve(state, 0, 1, solver, False)
-    return tree, part, work, solver
-
-
 def _solved_action(state: States, budget: int, solver: Solver) -> int:
     """The best action of an ending that can be solved, or else one that surely wins, or ``NO_ACTION``.
 
     An ending that is known to be lost, but not by how much, is left to the search: the opponent may err.
     """
-    if 2 * LAST_SPACE - int(state["position"].sum()) > _ENDING:
+    if not is_ending(state, 0):
         return NO_ACTION
     for only_outcome in (False, True):
         is_solved, value, action = solve(state, 0, budget, solver, only_outcome)
@@ -233,9 +218,8 @@ def _play_out(work: Workspace, streams: Streams) -> None:
 @kernel
 def value_of(states: States, i: int) -> float:
     """The value of the end of a game for player 0, from -1 to 1."""
-    outcome = 1.0 if winner(states, i) == 0 else -1.0
-    margin = (score(states, i, 0) - score(states, i, 1)) / _MARGIN_SCALE
-    return (1.0 - MARGIN_SHARE) * outcome + MARGIN_SHARE * min(max(margin, -1.0), 1.0)
+    margin = clipped_margin(states, i, _MARGIN_SCALE)
+    return (1.0 - MARGIN_SHARE) * outcome(states, i, 0) + MARGIN_SHARE * margin
 
 
 def _game() -> ModuleType:

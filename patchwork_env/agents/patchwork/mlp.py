@@ -6,25 +6,21 @@ the names that Stable-Baselines3 gives them, so that weights can be copied as th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from patchwork_env.agents import ragged
 from patchwork_env.agents.base import Actions, SamplingAgent
 from patchwork_env.agents.checkpoints import CHECKPOINT_FILE, MASKABLE_PPO, read_description, write_checkpoint
 from patchwork_env.agents.networks import MOST_LAYERS, MOST_UNITS
-from patchwork_env.agents.policy import read_module
-from patchwork_env.agents.ragged import LegalLists, legal_lists, observations_of
-from patchwork_env.core.checks import check_between, check_one_of
-from patchwork_env.core.compile import kernel
-from patchwork_env.core.names import short_repr
+from patchwork_env.agents.policy import config_of, read_module
+from patchwork_env.agents.ragged import draw_actions
+from patchwork_env.agents.simple import views_of
+from patchwork_env.core.checks import as_integers, check_between, check_one_of
 from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE
@@ -46,8 +42,10 @@ class MlpConfig:
     activation: str = "relu"
 
     def __post_init__(self) -> None:
-        check_between(len(self.net_arch), 0, MOST_LAYERS, "the number of layers of net_arch")
-        for units in self.net_arch:
+        layers = tuple(as_integers(self.net_arch, "net_arch", "a layer of net_arch"))
+        object.__setattr__(self, "net_arch", layers)  # a tuple, also if it comes from a file
+        check_between(len(layers), 0, MOST_LAYERS, "the number of layers of net_arch")
+        for units in layers:
             check_between(units, 1, MOST_UNITS, "a layer of net_arch")
         check_one_of(self.activation, ACTIVATIONS, "activation")
 
@@ -69,6 +67,12 @@ class MlpNetwork(nn.Module):
         """The device that holds the weights."""
         return self.action_net.weight.device
 
+    def forward(self, observation: Tensor, action_mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The most probable actions; for the arguments and the rest see :meth:`.DensePolicy.forward`."""
+        logits = self.logits(observation).masked_fill(action_mask == 0, -torch.inf)
+        log_probabilities = logits - logits.logsumexp(1, keepdim=True)  # with the ties of Stable-Baselines3
+        return log_probabilities.argmax(1), log_probabilities, self.values(observation)
+
     def logits(self, observations: Tensor) -> Tensor:
         """The logits of all actions, ``(n, NUM_ACTIONS)``, for observations ``(n, OBSERVATION_SIZE)``."""
         logits: Tensor = self.action_net(self.mlp_extractor["policy_net"](observations))
@@ -81,12 +85,9 @@ class MlpNetwork(nn.Module):
 
 
 def _hidden_layers(config: MlpConfig) -> nn.Sequential:
-    layers: list[nn.Module] = []
-    size = OBSERVATION_SIZE
-    for units in config.net_arch:
-        layers += [nn.Linear(size, units), ACTIVATIONS[config.activation]()]
-        size = units
-    return nn.Sequential(*layers)
+    sizes = pairwise([OBSERVATION_SIZE, *config.net_arch])
+    layers = ((nn.Linear(*pair), ACTIVATIONS[config.activation]()) for pair in sizes)
+    return nn.Sequential(*(module for layer in layers for module in layer))
 
 
 class MlpAgent(SamplingAgent):
@@ -107,55 +108,10 @@ class MlpAgent(SamplingAgent):
     def act_batch(self, states: States) -> Actions:
         """A legal action for the current player of every game, int64 ``(n,)``."""
         self.check_states(states)
-        legal, log_probabilities = self.policy(states)
-        if self.sample:
-            chosen = ragged.sample(legal.counts, log_probabilities, self._random.random(len(states)))
-        else:
-            chosen = _most_probable(legal.counts, log_probabilities)
-        return legal.actions[chosen]
-
-    def policy(self, states: States) -> tuple[LegalLists, npt.NDArray[np.float32]]:
-        """The legal actions of states, none of which is over, and their log-probabilities ``(total,)``."""
-        observations, legal = torch.from_numpy(observations_of(states)), legal_lists(states)
+        inputs = (torch.from_numpy(array).to(self.network.device) for array in views_of(states))
         with torch.inference_mode():
-            logits = self.network.logits(observations.to(self.network.device))
-        return legal, _log_softmax(legal.counts, legal.actions, logits.cpu().numpy())
-
-
-@kernel(allocates=True)
-def _log_softmax(
-    counts: npt.NDArray[np.int64], actions: npt.NDArray[np.int64], logits: npt.NDArray[np.float32]
-) -> npt.NDArray[np.float32]:
-    """Log-probabilities ``(total,)`` of listed actions, from logits ``(n, NUM_ACTIONS)``."""
-    result = np.empty(len(actions), np.float32)
-    begin = 0
-    for row in range(len(counts)):
-        end = begin + counts[row]
-        highest, total = np.float32(-np.inf), 0.0
-        for k in range(begin, end):
-            result[k] = logits[row, actions[k]]
-            highest = max(highest, result[k])
-        for k in range(begin, end):
-            total += np.exp(result[k] - highest)
-        normalizer = highest + np.float32(np.log(total))
-        for k in range(begin, end):
-            result[k] -= normalizer
-        begin = end
-    return result
-
-
-@kernel(allocates=True)
-def _most_probable(
-    counts: npt.NDArray[np.int64], log_probabilities: npt.NDArray[np.float32]
-) -> npt.NDArray[np.int64]:
-    """The position ``(n,)`` of the highest entry of every row; ties go to the first one."""
-    positions = np.empty(len(counts), np.int64)
-    begin = 0
-    for row in range(len(counts)):
-        end = begin + counts[row]
-        positions[row] = begin + np.argmax(log_probabilities[begin:end])
-        begin = end
-    return positions
+            actions, log_probabilities, _ = (tensor.cpu().numpy() for tensor in self.network(*inputs))
+        return draw_actions(states, log_probabilities, self._random) if self.sample else actions
 
 
 # --- on disk ----------------------------------------------------------------------------------------------
@@ -169,7 +125,7 @@ def write_policy(folder: Path, network: MlpNetwork, info: dict[str, Any] | None 
 def load_policy(folder: Path) -> tuple[MlpNetwork, dict[str, Any]]:
     """Reads a policy and what was remembered of its making; raises FileNotFoundError or ValueError."""
     description = read_description(folder, PATCHWORK, MASKABLE_PPO)
-    config = _config(description.get("network"), folder / CHECKPOINT_FILE)
+    config = config_of(MlpConfig, description.get("network"), str(folder / CHECKPOINT_FILE))
     network = read_module(folder, lambda: MlpNetwork(config), f"a network of {config}")
     return network, description["info"]
 
@@ -178,16 +134,3 @@ def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> 
     """The agent that plays the policy of a checkpoint folder; for errors see :func:`load_policy`."""
     network, _ = load_policy(Path(path))
     return MlpAgent(network, Path(path).name, sample=sample, seed=seed)
-
-
-def _config(given: Any, source: Path) -> MlpConfig:
-    names = [field.name for field in fields(MlpConfig)]
-    if not isinstance(given, dict) or set(given) != set(names):
-        raise ValueError(f"{source}: network is {short_repr(given)}; it must give {', '.join(names)}")
-    layers = given["net_arch"]
-    if not isinstance(layers, Sequence) or isinstance(layers, str):
-        raise ValueError(f"{source}: net_arch is {short_repr(layers)}; it must list the units of the layers")
-    try:
-        return MlpConfig(tuple(layers), given["activation"])
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"{source}: {error}") from None

@@ -15,8 +15,9 @@ from typing import Any
 
 import onnx
 import torch
+from torch import nn
 
-from patchwork_env.agents.patchwork.dense import DenseMlp, DensePolicy
+from patchwork_env.agents.patchwork.dense import DensePolicy
 from patchwork_env.agents.patchwork.mlp import MlpNetwork
 from patchwork_env.agents.patchwork.onnx_agent import FORMAT, INPUTS, OUTPUTS, VERSION
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
@@ -35,13 +36,15 @@ def policy_to_onnx(network: PatchworkNetwork | MlpNetwork, info: dict[str, Any] 
         network: The policy; it is left as it is.
         info: Facts to keep on how the policy was made; JSON.
     """
-    twin = copy.deepcopy(network).cpu()
-    policy = DensePolicy(twin) if isinstance(twin, PatchworkNetwork) else DenseMlp(twin)
+    twin: nn.Module = copy.deepcopy(network).cpu()
+    choice = "the most probable action"
+    if isinstance(twin, PatchworkNetwork):
+        twin, choice = DensePolicy(twin), "the most probable placement of the most probable kind of move"
     examples = torch.zeros(2, OBSERVATION_SIZE), torch.ones(2, NUM_ACTIONS, dtype=torch.int8)
     n = torch.export.Dim("n")
     with _quiet():
         program = torch.onnx.export(
-            policy.eval(),
+            twin.eval(),
             examples,
             dynamo=True,
             opset_version=OPSET,
@@ -52,18 +55,11 @@ def policy_to_onnx(network: PatchworkNetwork | MlpNetwork, info: dict[str, Any] 
         )
     assert program is not None  # as it is with dynamo=True
     model = program.model_proto
-    description = {"format": FORMAT, "version": str(VERSION), "game": PATCHWORK, "choice": _choice(network)}
+    description = {"format": FORMAT, "version": str(VERSION), "game": PATCHWORK, "choice": choice}
     onnx.helper.set_model_props(model, {**description, "info": json.dumps(info or {})})
     onnx.checker.check_model(model, full_check=True)
     contents: bytes = model.SerializeToString()
     return contents
-
-
-def _choice(network: PatchworkNetwork | MlpNetwork) -> str:
-    """The description of the output ``action``."""
-    if isinstance(network, PatchworkNetwork):
-        return "the most probable placement of the most probable kind of move"
-    return "the most probable action"
 
 
 @contextmanager

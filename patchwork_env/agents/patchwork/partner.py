@@ -7,6 +7,7 @@ the champion's learned value, one of them with a short look ahead.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -86,33 +87,21 @@ _SNUGNESS = 0.7  # points for every pair of empty neighbors that is kept beyond 
 
 def new_player(level: int) -> Player:
     """The player of a level; a level compiles only what it needs."""
-    candidates = new_candidates()
     if level not in HABITS:
         champion = load(_VALUE, level=CHAMPION)
 
         def choose(states: States, streams: Streams, actions: Actions) -> None:
             actions[:] = champion.act_batch(states)
 
-    elif level == BEGINNER:
-        expansion = new_expansion()
-
-        def choose(states: States, streams: Streams, actions: Actions) -> None:
-            choose_by_eye(states, HABITS[level], expansion, candidates, streams, actions)
-
-    elif HABITS[level].lookahead:
-        settings, work = Settings(read_value(_VALUE)[0], TO_WIN), new_workspace()
-        tree = new_tree(HABITS[level].lookahead + 1, WIDTH, STATE)
-
-        def choose(states: States, streams: Streams, actions: Actions) -> None:
-            choose_ahead(states, HABITS[level], settings, tree, work, candidates, streams, actions)
-
-    else:
-        weights, expansion = read_value(_VALUE)[0], new_expansion()
-
-        def choose(states: States, streams: Streams, actions: Actions) -> None:
-            choose_by_value(states, HABITS[level], weights, expansion, candidates, streams, actions)
-
-    return choose
+        return choose
+    habits, candidates = HABITS[level], new_candidates()
+    if level == BEGINNER:
+        return partial(choose_by_eye, habits, new_expansion(), candidates)
+    weights, _ = read_value(_VALUE)
+    if not habits.lookahead:
+        return partial(choose_by_value, habits, weights, new_expansion(), candidates)
+    tree = new_tree(habits.lookahead + 1, WIDTH, STATE)
+    return partial(choose_ahead, habits, Settings(weights, TO_WIN), tree, new_workspace(), candidates)
 
 
 def new_candidates() -> Candidates:
@@ -136,10 +125,10 @@ def _note(candidates: Candidates, k: int, action: int, value: float) -> None:
 
 @kernel
 def choose_by_eye(
-    states: States,
     habits: Habits,
     expansion: Expansion,
     candidates: Candidates,
+    states: States,
     streams: Streams,
     actions: Actions,
 ) -> None:
@@ -194,11 +183,11 @@ def _snugness(states: States, i: int, player: int) -> int:
 
 @kernel
 def choose_by_value(
-    states: States,
     habits: Habits,
     weights: Weights,
     expansion: Expansion,
     candidates: Candidates,
+    states: States,
     streams: Streams,
     actions: Actions,
 ) -> None:
@@ -212,38 +201,31 @@ def choose_by_value(
 
 @kernel
 def choose_ahead(
-    states: States,
     habits: Habits,
     settings: Settings,
     tree: Tree,
     work: Workspace,
     candidates: Candidates,
+    states: States,
     streams: Streams,
     actions: Actions,
 ) -> None:
     """Writes the actions of games, none of which is over, by a short search."""
     for i in range(len(states)):
-        count = _judge_ahead(states, i, habits.lookahead, settings, tree, work, candidates)
+        actions[i] = only_action(states, i, work.expansion.anchors)
+        count = 1
+        if actions[i] == NO_ACTION:
+            reset_search(tree, work, states, i)
+            grow(tree, work, settings, habits.lookahead, NO_LIMIT, False)
+            count = _note_edges(tree, candidates)
+        else:  # the search would look beyond it
+            _note(candidates, 0, actions[i], 0.0)
         actions[i] = decide(candidates, count, habits, streams)
 
 
 @kernel
-def _judge_ahead(
-    states: States,
-    i: int,
-    lookahead: int,
-    settings: Settings,
-    tree: Tree,
-    work: Workspace,
-    candidates: Candidates,
-) -> int:
-    """Judges the best moves by a search of so many positions; returns their number."""
-    action = only_action(states, i, work.expansion.anchors)
-    if action != NO_ACTION:  # the search would look beyond it
-        _note(candidates, 0, action, 0.0)
-        return 1
-    reset_search(tree, work, states, i)
-    grow(tree, work, settings, lookahead, NO_LIMIT, False)
+def _note_edges(tree: Tree, candidates: Candidates) -> int:
+    """Writes the moves that a search has tried; returns their number."""
     begin, count = tree.nodes[ROOT]["begin"], 0
     for edge in range(begin, begin + tree.nodes[ROOT]["count"]):
         if tree.edges[edge]["visits"]:

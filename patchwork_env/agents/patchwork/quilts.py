@@ -5,7 +5,7 @@ A quilt has one place, where it replaces whatever was there. All entries hold fo
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -76,14 +76,8 @@ def knows(cache: QuiltCache, place: int, word_0: np.uint64, word_1: np.uint64) -
         return True
     key[0], key[1], key[2] = word_0, word_1, cache.search[0]
     cache.added[0] += 1
-    quilt["has_product"][0], quilt["has_product"][1] = 0, 0
+    quilt["has_product"][:] = 0
     quilt["missing"][0] = missing_cells(word_0, word_1)
-    _fill(quilt["fits"])
-    _fill(quilt["num_choices"])
+    quilt["fits"][:] = UNKNOWN
+    quilt["num_choices"][:] = UNKNOWN
     return False
-
-
-@kernel(inline=True)
-def _fill(numbers: Any) -> None:
-    for k in range(len(numbers)):
-        numbers[k] = UNKNOWN

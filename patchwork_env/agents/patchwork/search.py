@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents.patchwork.dynamics import NO_ACTION
-from patchwork_env.agents.patchwork.endgame import Solver, solve
+from patchwork_env.agents.patchwork.endgame import Solver, is_ending, solve
 from patchwork_env.agents.patchwork.endgame import margin_of as margin_of_value
 from patchwork_env.agents.patchwork.expansion import (
     LIKELY,
@@ -31,7 +31,7 @@ from patchwork_env.agents.patchwork.quilts import SEARCH_CACHE_SIZE, forget
 from patchwork_env.agents.patchwork.value import Weights
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import Floats
-from patchwork_env.patchwork.components import LAST_SPACE, NUM_OFFERED, NUM_PLAYERS
+from patchwork_env.patchwork.components import NUM_OFFERED, NUM_PLAYERS
 from patchwork_env.patchwork.engine import MAX_TURNS, apply, empty_cells, is_over, score, winner
 from patchwork_env.patchwork.state import States
 from patchwork_env.search.best_first import (
@@ -251,25 +251,21 @@ def _is_known(work: Workspace, value: float, index: int, place: int, length: int
 
 # --- endings ------------------------------------------------------------------------------------------------
 
-_MOST_SPACES = 24
-"""The most spaces that both players have left together in a position that the solver tries."""
 _EDGE_BUDGETS = 3
 """The budget of all edges of a root together, in units of the budget of one edge."""
 
 
 @kernel
-def _is_ending(states: States, i: int, payoffs: Payoffs) -> bool:
+def _is_to_be_solved(states: States, i: int, payoffs: Payoffs) -> bool:
     """Whether the solver tries a position: few spaces are left, and players are pure opponents."""
-    position = states[i]["position"]
-    left = 2 * LAST_SPACE - signed(position[0]) - signed(position[1])
-    return left <= _MOST_SPACES and payoffs.rival_weight == 1
+    return is_ending(states, i) and payoffs.rival_weight == 1
 
 
 def solved_ending(
     states: States, i: int, payoffs: Payoffs, budget: int, solver: Solver
 ) -> tuple[int, bool, int]:
     """:func:`solved_action`, which is not compiled before the first ending."""
-    if not _is_ending(states, i, payoffs):
+    if not _is_to_be_solved(states, i, payoffs):
         return NO_ACTION, False, 0
     return solved_action(states, i, payoffs, budget, solver)
 
@@ -284,7 +280,7 @@ def solved_action(
     look at. An ending that is lost by an unknown margin is left to the search: the opponent may err. Also
     returns whether the action is the best, and how many quilts were looked at.
     """
-    if not _is_ending(states, i, payoffs):
+    if not _is_to_be_solved(states, i, payoffs):
         return NO_ACTION, False, 0
     is_solved, value, winning = solve(states, i, budget, solver, True)
     effort = solver.buffers.effort[0]

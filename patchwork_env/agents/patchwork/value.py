@@ -88,11 +88,6 @@ Record = Any
 """One element of an array of records, in a kernel."""
 
 
-def empty_weights() -> Weights:
-    """Weights of 0."""
-    return aligned_records(WEIGHTS)
-
-
 def new_buffer() -> Buffer:
     """A buffer for one thread."""
     return aligned_records(BUFFER)

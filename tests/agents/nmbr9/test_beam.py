@@ -9,10 +9,11 @@ import pytest
 
 from patchwork_env import agents
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
+from patchwork_env.agents.compiled import aligned_records
 from patchwork_env.agents.nmbr9 import beam, plans
 from patchwork_env.agents.nmbr9.beam import search
 from patchwork_env.agents.nmbr9.plans import Plan, as_solo_game, plan
-from patchwork_env.agents.nmbr9.value import empty_weights, read_value
+from patchwork_env.agents.nmbr9.value import WEIGHTS, read_value
 from patchwork_env.nmbr9 import Game, engine
 from patchwork_env.nmbr9.actions import choose_action
 
@@ -118,7 +119,7 @@ def test_the_searches_of_a_plan_have_seeds_of_their_own(monkeypatch) -> None:
     monkeypatch.setattr(plans, "plan_tower", plan_tower)
     for free_from in (None, 0):
         monkeypatch.setattr(plans, "perf_counter", itertools.count().__next__)
-        plan(Game(order="known").state, free_from, empty_weights(), 4, seconds=4, seed=2**64 - 1)
+        plan(Game(order="known").state, free_from, aligned_records(WEIGHTS), 4, seconds=4, seed=2**64 - 1)
     assert seeds == [2**64 - 1, 0] * 2
 
 

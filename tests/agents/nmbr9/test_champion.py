@@ -10,11 +10,11 @@ import pytest
 
 from patchwork_env import agents
 from patchwork_env.agents.analysis import Scorer
-from patchwork_env.agents.compiled import write_weights
+from patchwork_env.agents.compiled import aligned_records, write_weights
 from patchwork_env.agents.nmbr9 import search
 from patchwork_env.agents.nmbr9.champion import LEVELS, ChampionAgent, ValueAgent
 from patchwork_env.agents.nmbr9.greedy import choose_action
-from patchwork_env.agents.nmbr9.value import empty_weights, new_weights
+from patchwork_env.agents.nmbr9.value import WEIGHTS, new_weights
 from patchwork_env.core.files import write_folder
 from patchwork_env.games import NMBR9
 from patchwork_env.nmbr9 import Game, engine
@@ -115,7 +115,7 @@ def test_search_finds_what_the_value_does_not_see():
     """With a value of nothing it beats the agent that takes what each tile brings."""
     decks = [Game(seed=seed).deck for seed in range(6)]
     totals = []
-    value = empty_weights()
+    value = aligned_records(WEIGHTS)
     for agent in (ValueAgent(value), ChampionAgent(value, effort=4000, seed=1)):
         total = 0
         for deck in decks:

@@ -1,30 +1,24 @@
-"""The compiled value of NMBR 9: fits, relief, evaluation of placements, and files."""
+"""The compiled value of NMBR 9: fits, relief, and evaluation of placements."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file, save_file
 
-from patchwork_env import agents
-from patchwork_env.agents.compiled import arrays_of, write_weights
+from patchwork_env.agents.compiled import aligned_records
 from patchwork_env.agents.nmbr9 import greedy
 from patchwork_env.agents.nmbr9.champion import ValueAgent
 from patchwork_env.agents.nmbr9.expansion import LIKELY, best_action, expand, new_expansion
 from patchwork_env.agents.nmbr9.fits import MOST_COLUMNS, NUM_WORDS
 from patchwork_env.agents.nmbr9.greedy import contact
 from patchwork_env.agents.nmbr9.value import (
-    SHAPES,
-    empty_weights,
+    WEIGHTS,
     evaluate,
     features,
     new_buffer,
     new_weights,
     read_table,
-    read_value,
 )
-from patchwork_env.core.files import write_folder
-from patchwork_env.games import NMBR9
 from patchwork_env.nmbr9 import Game, engine
 
 EVERYTHING = 10_000
@@ -210,47 +204,11 @@ def test_rows_lie_in_the_table_and_are_distinct(games):
         assert 0 <= rows[:count].min() <= rows[:count].max() < features.NUM_FEATURES
 
 
-# --- files and the agent ----------------------------------------------------------------------------------
-
-
-def test_written_values_are_read_to_the_bit(weights, tmp_path):
-    write_folder(tmp_path / "value", lambda folder: write_weights(folder, NMBR9, weights, {"steps": 7}))
-    read, info = read_value(tmp_path / "value")
-    assert info == {"steps": 7}
-    for name, array in arrays_of(weights).items():
-        np.testing.assert_array_equal(arrays_of(read)[name], array)
-
-
-def test_agents_of_both_games_refuse_the_others_checkpoints(weights, tmp_path):
-    from patchwork_env.agents.patchwork.value import read_value as read_patchwork_value
-
-    write_folder(tmp_path / "value", lambda folder: write_weights(folder, NMBR9, weights))
-    with pytest.raises(ValueError, match="is for the game 'nmbr9', not for 'patchwork'"):
-        read_patchwork_value(tmp_path / "value")
-
-
-def test_other_shapes_are_refused(weights, tmp_path):
-    write_folder(tmp_path / "value", lambda folder: write_weights(folder, NMBR9, weights))
-    path = tmp_path / "value" / "weights.safetensors"
-    arrays = load_file(path)
-    save_file(arrays | {"bias": arrays["bias"][1:]}, path)
-    with pytest.raises(ValueError, match="does not hold the weights of a value of nmbr9: bias is F32"):
-        read_value(tmp_path / "value")
-    assert arrays["bias"].shape == SHAPES["bias"]
-
-
-def test_a_checkpoint_plays(weights, tmp_path):
-    write_folder(tmp_path / "value", lambda folder: write_weights(folder, NMBR9, weights))
-    agent, game = agents.load(tmp_path / "value"), Game(seed=2)
-    same = ValueAgent(weights)
-    while not game.is_over:
-        action = agent.act(game)
-        assert action == same.act(game)
-        game.play(action)
+# --- the agent --------------------------------------------------------------------------------------------
 
 
 def test_a_value_of_nothing_takes_what_a_tile_brings(games):
-    agent = ValueAgent(empty_weights())
+    agent = ValueAgent(aligned_records(WEIGHTS))
     for game in games[::9]:
         levels = {engine.level_of(game.state, 0, int(action)) for action in game.legal_actions()}
         chosen = engine.level_of(game.state, 0, agent.act(game))
@@ -258,7 +216,7 @@ def test_a_value_of_nothing_takes_what_a_tile_brings(games):
 
 
 def test_free_order_and_the_other_game_are_refused():
-    agent = ValueAgent(empty_weights(), "mine")
+    agent = ValueAgent(aligned_records(WEIGHTS), "mine")
     game = Game(order="free")
     for _ in range(2):
         with pytest.raises(ValueError, match="agent 'mine' places tiles as they come; it does not choose"):

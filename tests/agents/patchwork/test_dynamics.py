@@ -69,14 +69,8 @@ def test_payoffs_are_outcome_and_clipped_margin(outcome, margin, margin_scale) -
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"outcome": -1}, "outcome is -1; it must be at least 0"),
-        ({"margin": float("nan")}, "margin is nan; it must be at least 0"),
-        ({"margin_scale": 0}, "margin_scale is 0; it must be above 0"),
-        ({"outcome": 0}, "outcome and margin are both 0"),
-    ],
+    "arguments", [{"outcome": -1}, {"margin": float("nan")}, {"margin_scale": 0}, {"outcome": 0}]
 )
-def test_wrong_payoffs_are_an_error_that_says_what_is_allowed(arguments, message) -> None:
-    with pytest.raises(ValueError, match=message):
+def test_wrong_payoffs_are_errors_that_name_them(arguments) -> None:
+    with pytest.raises(ValueError, match=next(iter(arguments))):
         PatchworkDynamics(**arguments)

@@ -1,4 +1,4 @@
-"""The compiled value: patterns, features, evaluation of successors, files and the agent that plays by it."""
+"""The compiled value: patterns, features, evaluation of successors, and the agent that plays by it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import math
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file, save_file
 
-from patchwork_env.agents.compiled import LEAK, arrays_of, record_type, write_weights
+from patchwork_env.agents.compiled import LEAK, aligned_records, arrays_of, record_type
 from patchwork_env.agents.patchwork import features, patterns
 from patchwork_env.agents.patchwork.champion import ValueAgent
 from patchwork_env.agents.patchwork.expansion import (
@@ -26,17 +25,14 @@ from patchwork_env.agents.patchwork.quilts import MOST_CHOICES, forget
 from patchwork_env.agents.patchwork.value import (
     OWN_EMPTY,
     SCALES,
+    WEIGHTS,
     WIN,
-    empty_weights,
     evaluate,
     new_buffer,
     new_weights,
-    read_value,
 )
 from patchwork_env.core.checks import seed_streams
-from patchwork_env.core.files import write_folder
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
-from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork import Game
 from tests.agents.positions import many_states
 
@@ -318,49 +314,8 @@ def test_agent_plays_the_best_action(games, weights):
         assert action == expansion.actions[best_action(expansion, count, PAYOFFS)] == agent.act(game)
 
 
-# --- files ------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def folder(tmp_path, weights):
-    write_folder(tmp_path / "value", lambda target: write_weights(target, PATCHWORK, weights, {"steps": 5}))
-    return tmp_path / "value"
-
-
-def test_values_are_read_as_they_were_written(folder, weights):
-    read, info = read_value(folder)
-    for name, array in arrays_of(read).items():
-        np.testing.assert_array_equal(array, weights[name][0])
-    assert info == {"steps": 5}
-
-
-def other_kind(folder):
-    path = folder / "checkpoint.json"
-    path.write_text(path.read_text().replace('"value"', '"network"'))
-
-
-def other_shape(folder):
-    path = folder / "weights.safetensors"
-    save_file(load_file(path) | {"own": np.zeros((3, 2), np.float32)}, path)
-
-
-@pytest.mark.parametrize(
-    ("damage", "error", "message"),
-    [
-        (lambda f: (f / "weights.safetensors").unlink(), FileNotFoundError, "weights.safetensors is missing"),
-        (lambda f: (f / "weights.safetensors").write_bytes(b"12"), ValueError, "does not hold the weights"),
-        (other_kind, ValueError, "must be 'value'"),
-        (other_shape, ValueError, r"\[3, 2\]"),
-    ],
-)
-def test_damaged_values_are_refused(folder, damage, error, message):
-    damage(folder)
-    with pytest.raises(error, match=message):
-        read_value(folder)
-
-
 def test_a_value_of_zeros_says_nothing():
-    assert evaluate(Game(seed=1).state, 0, empty_weights(), new_buffer()) == (0, 0.5)
+    assert evaluate(Game(seed=1).state, 0, aligned_records(WEIGHTS), new_buffer()) == (0, 0.5)
 
 
 def test_what_is_known_of_quilts_changes_nothing(games, weights):

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import sys
 
-import numpy as np
 import pytest
 import torch
 
 from patchwork_env import agents
 from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.patchwork import mlp
-from patchwork_env.agents.patchwork.dense import DenseMlp
 from patchwork_env.agents.patchwork.policy import save_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.core.files import write_folder
 from patchwork_env.learning.commands import export
 from patchwork_env.learning.evaluation.matches import play_matches
-from patchwork_env.patchwork import Game
 from tests.agents.positions import many_states
 
 
@@ -53,22 +50,6 @@ def test_the_file_plays_like_the_checkpoint(checkpoints, tmp_path, capsys, kind,
     # Where both sides play the same, the two games of a pair are one and the same, from the other seat.
     games = play_matches(str(out), str(checkpoint), 20).games
     assert (games.scores[0::2] == games.scores[1::2, ::-1]).all()
-
-
-def test_probabilities_and_values_of_a_perceptron():
-    torch.manual_seed(4)
-    network, states = mlp.MlpNetwork(mlp.MlpConfig(net_arch=(16,), activation="tanh")), many_states()
-    legal, expected = mlp.MlpAgent(network).policy(states)
-    observations, masks = np.empty((len(states), 307), np.float32), np.empty((len(states), 2026), np.int8)
-    for i in range(len(states)):
-        game = Game.from_state(states, i)
-        observations[i], masks[i] = game.observation(), game.action_mask()
-    with torch.inference_mode():
-        observations, masks = torch.from_numpy(observations), torch.from_numpy(masks)
-        _, dense, values = DenseMlp(network)(observations, masks)
-        np.testing.assert_allclose(values, network.values(observations))
-    np.testing.assert_allclose(dense[legal.rows, legal.actions], expected, atol=1e-4)
-    assert torch.isneginf(dense).sum(1).tolist() == (2026 - legal.counts).tolist()
 
 
 @pytest.mark.parametrize("spec", ["greedy", "ppo-quick:sample=true", "ppo-quick:simulations=4"])
