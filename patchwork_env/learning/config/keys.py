@@ -300,6 +300,11 @@ class RunConfig(Section):
     evaluation: Evaluation = Evaluation()
 
     @property
+    def learning(self) -> Any:
+        """The section of the algorithm."""
+        return getattr(self, self.algorithm)
+
+    @property
     def variant(self) -> dict[str, Any]:
         """The options of the game that is played, as ``check_variant`` takes them."""
         return {"special_patches": self.special_patches} if self.game == PATCHWORK else {}

@@ -53,7 +53,7 @@ class AlphaZeroTrainer(RemoteTrainer):
 
     def __init__(self, config: AlphaZeroConfig) -> None:
         settings, threads = config.alphazero, ThreadPool(config.threads)
-        super().__init__(config, settings.window)
+        super().__init__(config)
         torch.manual_seed(config.seed)
         self.network = PatchworkNetwork(NetworkConfig(**config.network.model_dump()))
         self.network.to(torch.device(config.device))

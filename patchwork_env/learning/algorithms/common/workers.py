@@ -45,10 +45,10 @@ class RemoteTrainer(Trainer):
     no_examples: Any
     learner: Any
 
-    def __init__(self, config: ClusterRun, window: int) -> None:
+    def __init__(self, config: ClusterRun) -> None:
         super().__init__(config)
         self.random = np.random.default_rng(config.seed)
-        self.window: deque[Any] = deque(maxlen=window)
+        self.window: deque[Any] = deque(maxlen=config.learning.window)
         self._remote: RemotePlay | None = None
 
     @abstractmethod

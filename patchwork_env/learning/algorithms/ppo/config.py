@@ -95,12 +95,6 @@ class PpoRun(RewardedRun):
         return League(fraction=0.0) if self.is_solo else self.league
 
     @property
-    def learning(self) -> PpoLearning:
-        """The section of the algorithm."""
-        section: PpoLearning = getattr(self, self.algorithm)
-        return section
-
-    @property
     def weights(self) -> tuple[tuple[str, ...], int]:
         """The keys that say how large the network is, and the number of its weights."""
         return NETWORK_KEYS, self.network.num_weights

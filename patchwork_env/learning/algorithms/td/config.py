@@ -86,12 +86,6 @@ class ValueRun(ClusterRun):
     device: Literal["cpu"] = "cpu"
     """The device on which PyTorch learns; this algorithm uses no GPU."""
 
-    @property
-    def learning(self) -> TdLearning:
-        """The section of the algorithm."""
-        section: TdLearning = getattr(self, self.algorithm)
-        return section
-
     def least_memory(self) -> MemoryEstimate:
         settings = self.learning
         window = min(settings.window, self.total_steps // settings.games + 1)

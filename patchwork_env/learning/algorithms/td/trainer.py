@@ -34,7 +34,7 @@ class TdTrainer(RemoteTrainer):
     config: ValueRun
 
     def __init__(self, config: ValueRun) -> None:
-        super().__init__(config, config.learning.window)
+        super().__init__(config)
         self.game = new_game(config)
         self.no_examples = self.game.no_positions
         self.learner = ValueLearner(self.game.new_module(), config.learning)
