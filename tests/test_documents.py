@@ -123,6 +123,7 @@ def test_examples_run(
     """What they print is not shown; those of runs find some, and learn for a moment."""
     skip_without_libraries(code)
     monkeypatch.chdir(tmp_path)  # for what examples write
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
     if '"runs/' in code:
         prepare_runs(code)
     code = code.replace("model.learn(100_000", "model.learn(100")

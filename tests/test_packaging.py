@@ -60,6 +60,36 @@ for module in pkgutil.walk_packages(patchwork_env.__path__, "patchwork_env."):
 print(json.dumps({"missing": missing, "modules": sorted(sys.modules)}))
 """
 
+OWN_PROJECT = """
+[build-system]
+requires = ["hatchling"]
+build-backend = "hatchling.build"
+
+[project]
+name = "own-row"
+version = "1.0"
+
+[project.entry-points."patchwork_env.games"]
+row = "own_row"
+
+[project.entry-points."patchwork_env.agents"]
+cautious = "own_row.cautious:Cautious"
+"""
+
+OWN_AGENT = """
+from patchwork_env.agents import Agent
+
+
+class Cautious(Agent):
+    name = "cautious"
+
+    def __init__(self, seed=None):
+        pass
+
+    def act(self, game):
+        return int(game.legal_actions()[0])
+"""
+
 EXTRAS = {"torch", "onnx", "onnxruntime", "matplotlib", "pygame", "PIL", "yaml", "pydantic", "starlette"}
 NEED_AN_EXTRA = {
     f"patchwork_env.agents.{name}"
@@ -115,13 +145,23 @@ def link_packages(names: set[str], folder: Path) -> None:
                 target.symlink_to(source)
 
 
+def build(*options: str, source: Path, folder: Path) -> None:
+    run(sys.executable, "-m", "build", *options, "--no-isolation", "--outdir", folder, source, cwd=folder)
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A wheel of the project, built as for an upload."""
     folder = tmp_path_factory.mktemp("wheel")
-    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, PROJECT, cwd=folder)
+    build("--wheel", source=PROJECT, folder=folder)
     (file,) = folder.glob("*.whl")
     return file
+
+
+def install(wheel: Path, folder: Path) -> None:
+    """Install a wheel alone in an environment."""
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", folder / "bin" / "python"]
+    run(*pip, "install", "--quiet", "--no-index", "--no-deps", wheel, cwd=folder)
 
 
 def environment(wheel: Path, folder: Path, extra: str = "") -> Path:
@@ -130,8 +170,7 @@ def environment(wheel: Path, folder: Path, extra: str = "") -> Path:
     The machine code of this clone comes along, which saves minutes; where it does not fit, it is not used.
     """
     venv.create(folder, symlinks=True)
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", folder / "bin" / "python"]
-    run(*pip, "install", "--quiet", "--no-index", "--no-deps", wheel, cwd=folder)
+    install(wheel, folder)
     variables = {"base": str(folder), "platbase": str(folder)}
     packages = Path(sysconfig.get_path("purelib", vars=variables))
     link_packages(required(wheel, extra), packages)
@@ -161,6 +200,35 @@ def test_the_wheel_holds_the_library_and_nothing_else(wheel: Path) -> None:
 def test_the_wheel_holds_every_file_of_the_library(wheel: Path) -> None:
     files = {path for path in (PROJECT / "patchwork_env").rglob("*.*") if "__pycache__" not in path.parts}
     assert {file.relative_to(PROJECT).as_posix() for file in files} <= set(zipfile.ZipFile(wheel).namelist())
+
+
+def test_the_source_distribution_makes_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
+    """Without options, the wheel is built from the source distribution."""
+    build(source=PROJECT, folder=tmp_path)
+    assert len(list(tmp_path.glob("*.tar.gz"))) == 1
+    archives = zipfile.ZipFile(wheel), zipfile.ZipFile(tmp_path / wheel.name)
+    ours, theirs = ({name: archive.read(name) for name in archive.namelist()} for archive in archives)
+    assert ours.keys() == theirs.keys()
+    assert [name for name in ours if ours[name] != theirs[name]] == []
+
+
+def test_a_game_and_an_agent_of_an_installed_package_work_in_every_process(
+    wheel: Path, tmp_path: Path
+) -> None:
+    programs = environment(wheel, tmp_path / "environment", "train")
+    project = tmp_path / "own"
+    (project / "own_row").mkdir(parents=True)
+    (project / "pyproject.toml").write_text(OWN_PROJECT, encoding="utf-8")
+    (project / "own_row" / "cautious.py").write_text(OWN_AGENT, encoding="utf-8")
+    for source in (PROJECT / "tests" / "toy").glob("*.py"):
+        text = source.read_text(encoding="utf-8").replace("tests.toy", "own_row")
+        (project / "own_row" / source.name).write_text(text, encoding="utf-8")
+    build("--wheel", source=project, folder=tmp_path)
+    (plugin,) = tmp_path.glob("*.whl")
+    install(plugin, programs.parent)
+    words = "evaluate cautious --against random --game row --games 4 --workers 2 --json figures.json"
+    run(programs / "patchwork-env", *words.split(), cwd=tmp_path)
+    assert "cautious" in (tmp_path / "figures.json").read_text(encoding="utf-8")
 
 
 def test_every_command_works_after_an_install_in_an_empty_folder(
