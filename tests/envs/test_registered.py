@@ -6,19 +6,31 @@ import pickle
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.utils.env_checker import check_env
 
-from patchwork_env import games
+from patchwork_env import games, nmbr9_v0, patchwork_v0
 from patchwork_env.agents import load
 from patchwork_env.envs.single import GameEnv
 from patchwork_env.errors import UnknownOptionError
 from tests.envs.cases import ROW, LastAction, play
 
+IDS = [
+    f"patchwork_env:{name}"
+    for name, spec in gymnasium.registry.items()
+    if str(spec.entry_point).startswith(("patchwork_env.patchwork_v0", "patchwork_env.nmbr9_v0"))
+]
 
-@pytest.mark.parametrize("name", ["patchwork_env:Patchwork-v0", "patchwork_env:Nmbr9-v0"])
+
+def test_both_games_have_a_name() -> None:
+    assert {"patchwork_env:Patchwork-v0", "patchwork_env:Nmbr9-v0"} <= set(IDS)
+
+
+@pytest.mark.parametrize("name", IDS)
 def test_misspelt_options_are_named_with_the_nearest(name: str) -> None:
     for wrong, right in (("oponent", "opponent"), ("seet", "seat"), ("copyy", "copy")):
         with pytest.raises(
@@ -31,6 +43,25 @@ def test_misspelt_options_are_named_with_the_nearest(name: str) -> None:
             ):
                 gymnasium.make(name, **{wrong: 1})
     gymnasium.make_vec(name, num_envs=2, autoreset_mode="SameStep", render_mode=None).reset(seed=np.int64(3))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # both say what could be otherwise
+@pytest.mark.parametrize("name", IDS)
+def test_the_checkers_of_gymnasium_and_stable_baselines3_find_nothing_by_name(name: str) -> None:
+    sb3 = pytest.importorskip("stable_baselines3.common.env_checker")
+    check_env(gymnasium.make(name, disable_env_checker=True).unwrapped, skip_render_check=True)
+    sb3.check_env(gymnasium.make(name))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
+@pytest.mark.parametrize("module", [patchwork_v0, nmbr9_v0], ids=["patchwork", "nmbr9"])
+def test_pettingzoo_finds_nothing_in_the_public_modules(module: ModuleType) -> None:
+    from pettingzoo.test import api_test, parallel_api_test, seed_test
+
+    api_test(module.env(), num_cycles=40)
+    seed_test(module.env, num_cycles=10)
+    if hasattr(module, "parallel_env"):
+        parallel_api_test(module.parallel_env(), num_cycles=20)
 
 
 def test_a_game_of_ones_own_is_registered_in_one_call() -> None:
