@@ -34,11 +34,13 @@ def test_policy_plays_with_and_without_search(config, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_first_iteration_without_a_decision(config):
+def test_an_iteration_without_a_decision(config):
     """With one game and one turn an iteration may have nothing to learn from."""
     trainer = make_trainer(load_config(config, ["alphazero={num_envs: 1, rollout_steps: 1, window: 1}"]))
-    losses = ["losses/loss" in trainer.step() for _ in range(100)]
-    assert set(losses) == {True, False}
+    while "losses/loss" in trainer.step():
+        assert trainer.steps < 100
+    while "losses/loss" not in trainer.step():
+        assert trainer.steps < 100
 
 
 def test_weights_that_are_no_numbers_leave_a_divergence(config, tmp_path, monkeypatch, capsys):
