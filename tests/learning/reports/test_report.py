@@ -335,6 +335,8 @@ def test_folder_that_is_no_run(tmp_path, capsys) -> None:
         ),
         ("metrics.jsonl", '{"steps": 1}\n', "metrics.jsonl, line 1, is damaged"),
         ("evaluations/step_0000003000.json", "{", "step_0000003000.json is damaged"),
+        ("evaluations/step_0000003000.json", "[]", "step_0000003000.json is damaged"),
+        ("evaluations/step_0000003000.json", '{"format": "x", "version": 1}', "is 'x', version 1; this"),
         (
             "evaluations/step_0000003000.json",
             json.dumps({"format": FORMAT, "version": VERSION, "steps": 1, "minutes": 2}),

@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from patchwork_env import agents
+from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.common.trainer import Trainer
 from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.evaluation.gauntlet import rating_metrics
@@ -20,15 +21,10 @@ from patchwork_env.learning.evaluation.results import MatchResult, milestones, p
 from patchwork_env.learning.evaluation.runners import AGENT
 from patchwork_env.learning.runs import evaluations as evaluations_module
 from patchwork_env.learning.runs.evaluations import choose_best, forget_later, metrics, record
-from patchwork_env.learning.runs.folder import (
-    best_file,
-    candidate_folders,
-    evaluation_files,
-    interval_metrics,
-)
+from patchwork_env.learning.runs.folder import best_file, candidate_folders, interval_metrics
 from patchwork_env.learning.runs.loggers import Log
-from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.render import MissingExtraError, rgb_array
+from tests.learning.same_runs import evaluations_of, metrics_of
 
 OPPONENTS = ("random", "greedy")
 
@@ -46,21 +42,22 @@ class Unlearning(Trainer):
         (folder / "nothing").touch()
 
 
-@pytest.fixture
-def trainer() -> Trainer:
-    trainer = Unlearning(PpoConfig(evaluation={"opponents": OPPONENTS}))
+def trainer_of(game: str) -> Trainer:
+    config = PpoConfig(evaluation={"opponents": OPPONENTS}).model_copy(update={"game": game})
+    trainer = Unlearning(config)
     trainer.step()
     trainer.seconds = 90.0
     return trainer
 
 
+@pytest.fixture
+def trainer() -> Trainer:
+    return trainer_of("patchwork")
+
+
 @pytest.fixture(scope="module")
 def results() -> list[MatchResult]:
     return [play_matches("random", opponent, 8, keep=2) for opponent in OPPONENTS]
-
-
-def evaluations_of(run):
-    return [read_evaluation(path) for path in evaluation_files(run).values()]
 
 
 def events_of(folder: Path):
@@ -81,7 +78,10 @@ def add(folder: Path, trainer: Trainer, *evaluations: list[MatchResult]) -> None
     log.close()
 
 
-def test_the_file_holds_the_results_and_games_that_can_be_replayed(tmp_path, trainer, results) -> None:
+@pytest.mark.parametrize("game", ["patchwork", "nmbr9"])
+def test_the_file_holds_the_results_and_games_that_can_be_replayed(tmp_path, game: str) -> None:
+    trainer, rules = trainer_of(game), rules_of(game)
+    results = [play_matches("random", opponent, 8, game=game, keep=2) for opponent in OPPONENTS]
     add(tmp_path, trainer, results)
     path = tmp_path / "evaluations" / "step_0000000100.json"
     contents = json.loads(path.read_text())
@@ -90,22 +90,25 @@ def test_the_file_holds_the_results_and_games_that_can_be_replayed(tmp_path, tra
     (read,) = evaluations_of(tmp_path)
     assert [match.win_rate for match in read.matches] == [result.win_rate for result in results]
     assert (contents["steps"], contents["iteration"], contents["minutes"]) == (100, 1, 1.5)
-    assert (contents["game"], contents["algorithm"]) == ("patchwork", "ppo")
+    assert (contents["game"], contents["algorithm"]) == (game, "ppo")
     assert "core" in contents["machine"]
     assert contents["matches"] == [result.as_dict() for result in results]
     played = [(result, i) for result in results for i in (0, 1)]
     for sample, (result, i) in zip(contents["sample_games"], played, strict=True):
-        game = Game.from_notation(sample["notation"])
+        replayed = rules.game.from_notation(sample["notation"])
         seat = int(result.games.seats[i])
-        assert game.is_over
+        assert replayed.is_over
         assert sample["opponent"] == result.opponent
         assert (sample["players"][seat], sample["players"][1 - seat]) == ("random", result.opponent)
-        assert sample["scores"] == list(game.scores())
-        assert sample["winner"] == game.winner()
-        assert (sample["winner"] == seat) == result.games.agent_wins[i]
+        assert sample["scores"] == list(replayed.scores())
+        winner = {1.0: seat, 0.0: 1 - seat, 0.5: None}[float(result.games.agent_wins[i])]
+        assert sample["winner"] == winner
+    names = {name for line in metrics_of(tmp_path) for name in line}
+    assert {f"evaluation/win_rate_against_{opponent}" for opponent in OPPONENTS} < names
+    assert any("gauntlet" in name for name in names) == (game == "patchwork")
 
 
-def test_candidates_are_the_best_three_and_what_comes_later_than_the_run_is_deleted(
+def test_what_is_of_later_steps_than_the_run_is_deleted_and_three_candidates_stay(
     tmp_path, trainer, results
 ) -> None:
     weak, strong = [results[1]], [results[0]]
@@ -118,14 +121,12 @@ def test_candidates_are_the_best_three_and_what_comes_later_than_the_run_is_dele
     )
     assert best == read_evaluation(best_file(tmp_path)).steps == 500
     assert (tmp_path / "best" / "nothing").is_file()
-    trainer.steps = 500
-    add(tmp_path, trainer)
-    assert (tmp_path / "best").is_dir()
-    trainer.steps = 400
-    add(tmp_path, trainer)
-    assert not (tmp_path / "best").exists()
-    assert not best_file(tmp_path).exists()
-    assert list(candidate_folders(tmp_path)) == [200, 400]
+    for steps, candidates in ((500, [200, 400, 500]), (400, [200, 400]), (0, [])):
+        trainer.steps = steps
+        add(tmp_path, trainer)
+        assert [evaluation.steps for evaluation in evaluations_of(tmp_path)] == [*range(100, steps + 1, 100)]
+        assert list(candidate_folders(tmp_path)) == candidates
+        assert (tmp_path / "best").is_dir() == best_file(tmp_path).exists() == (steps == 500)
 
 
 def test_metrics_are_the_figures_of_the_agent(results) -> None:
@@ -206,30 +207,6 @@ def test_results_without_games_have_figures_alone(tmp_path, trainer) -> None:
     add(tmp_path, trainer, [play_matches("random", "random", 2)])
     assert evaluations_of(tmp_path)[0].sample_games == ()
     assert events_of(tmp_path).Tags()["images"] == []
-
-
-def test_resuming_drops_what_came_later(tmp_path, trainer, results) -> None:
-    add(tmp_path, trainer, results, results, results)
-    trainer.steps = 200
-    add(tmp_path, trainer)
-    assert [evaluation.steps for evaluation in evaluations_of(tmp_path)] == [100, 200]
-    trainer.steps = 0
-    add(tmp_path, trainer)
-    assert evaluations_of(tmp_path) == []
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [("{", "is damaged"), ("[]", "is damaged"), ('{"format": "x", "version": 1}', "is 'x', version 1; this")],
-)
-def test_files_that_are_none_are_named(tmp_path, text: str, message: str) -> None:
-    assert evaluations_of(tmp_path) == []
-    path = tmp_path / "evaluations" / "step_0000000001.json"
-    path.parent.mkdir()
-    path.write_text(text)
-    with pytest.raises(ValueError, match=message) as caught:
-        evaluations_of(tmp_path)
-    assert str(path) in str(caught.value)
 
 
 def test_positions_of_a_game(results) -> None:

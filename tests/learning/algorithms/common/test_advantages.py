@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from patchwork_env.learning.algorithms.common.advantages import Decisions, advantages, next_choices
+from patchwork_env.learning.algorithms.common.advantages import (
+    Decisions,
+    advantages,
+    next_choices,
+    rewards_of_players,
+)
+from patchwork_env.learning.config import Reward
 from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 
 
@@ -243,6 +249,15 @@ def test_perfect_values_leave_no_advantage(decay):
     players = [0, 0, 1, 0, 1, 1]
     game = column(players, [1.0 if p == 1 else -1.0 for p in players], rewards={5: -1.0}, ends=[5])
     assert estimates(game, decay=decay) == [0.0] * 6
+
+
+def test_both_players_are_rewarded_for_the_winner_and_the_clipped_difference_where_a_game_ended():
+    winners = np.array([[0, 1, -1], [0, 1, 0]], np.int8)
+    scores = np.array([[[30, 10], [5, 15], [9, 2]], [[90, -90], [0, 80], [7, 7]]], np.int16)
+    rewards = rewards_of_players(Reward(outcome=2.0, margin=0.5, margin_scale=20.0), winners, scores)
+    first = np.array([[2.5, -2.25, 0.0], [2.5, -2.5, 2.0]])
+    assert rewards.dtype == np.float32
+    np.testing.assert_array_equal(rewards, np.stack([first, -first], -1))
 
 
 def test_next_choices_come_after_forced_turns_and_tell_who_won():
