@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,14 @@ from tests.scripts import ROOT
 from tests.scripts import run_benchmark as run
 
 pytestmark = pytest.mark.slow
+
+
+def figures_of(script: str, *arguments: str) -> Any:
+    """What a benchmark that succeeds prints last, as JSON."""
+    done = run(script, *arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
 
 TINY = """
 threads: 1
@@ -39,9 +48,7 @@ def test_training_speed(tmp_path: Path, text: str, settings: list[str], parts: i
     config = tmp_path / "tiny.yaml"
     config.write_text(text)
     arguments = ["--config", str(config), "--set", *settings, "--iterations", "1", "--threads", "1"]
-    done = run("training_speed.py", *arguments, "--json")
-    assert done.returncode == 0, done.stderr
-    figures = json.loads(done.stdout.splitlines()[-1])
+    figures = figures_of("training_speed.py", *arguments)
     assert figures["steps_per_second"] > 0
     assert 0 < figures["share_collecting"] < 1
     assert len(figures["shares"]) == parts
@@ -49,26 +56,20 @@ def test_training_speed(tmp_path: Path, text: str, settings: list[str], parts: i
 
 
 def test_inference() -> None:
-    done = run("inference.py", "--batches", "1", "3", "--rounds", "1", "--seconds", "0.01", "--json")
-    assert done.returncode == 0, done.stderr
-    rates = json.loads(done.stdout.splitlines()[-1])
+    rates = figures_of("inference.py", "--batches", "1", "3", "--rounds", "1", "--seconds", "0.01")
     assert len(rates) == 4
     assert all(set(by_size) == {"1", "3"} and min(by_size.values()) > 0 for by_size in rates.values())
 
 
 def test_search() -> None:
-    done = run("search.py", "--batches", "1", "3", "--simulations", "4", "--rounds", "1", "--json")
-    assert done.returncode == 0, done.stderr
-    figures = json.loads(done.stdout.splitlines()[-1])
+    figures = figures_of("search.py", "--batches", "1", "3", "--simulations", "4", "--rounds", "1")
     assert set(figures) == {"1", "3"}
     assert all(0 < row["search"] < row["total"] for row in figures.values())
 
 
 def test_mcts() -> None:
-    arguments = ["--simulations", "20", "--endings", "4", "--games", "2", "--seconds", "0.01", "--json"]
-    done = run("mcts.py", *arguments)
-    assert done.returncode == 0, done.stderr
-    figures = json.loads(done.stdout.splitlines()[-1])
+    arguments = ["--simulations", "20", "--endings", "4", "--games", "2", "--seconds", "0.01"]
+    figures = figures_of("mcts.py", *arguments)
     assert all(row[name] > 0 for row in figures["speed"] for name in row if name != "turn")
     assert sum(row["positions"] for row in figures["solver"]) >= 4
     assert [row["agent"] for row in figures["strength"]] == ["mcts", "mcts:seconds=0.01"]
@@ -77,9 +78,7 @@ def test_mcts() -> None:
 def test_champion(tmp_path: Path) -> None:
     write_weights(tmp_path, PATCHWORK, new_weights(seed=1))
     arguments = ["--agent", str(tmp_path), "--levels", "instant", "--moves", "5", "--games", "2"]
-    done = run("champion.py", *arguments, "--self-play", "2", "--json")
-    assert done.returncode == 0, done.stderr
-    figures = json.loads(done.stdout.splitlines()[-1])
+    figures = figures_of("champion.py", *arguments, "--self-play", "2")
     assert 0 < figures["times"]["instant"]["mean"] <= figures["times"]["instant"]["most"]
     assert figures["microseconds_per_position"] > 0
     assert list(figures["matches"]) == [f"{tmp_path}:level=instant - {tmp_path}"]
@@ -92,29 +91,22 @@ def test_champion(tmp_path: Path) -> None:
 
 def test_analysis(tmp_path: Path) -> None:
     write_weights(tmp_path, PATCHWORK, new_weights(seed=1))
-    done = run("analysis.py", "--agent", f"{tmp_path}:nodes=9", "--every", "8", "--json")
-    assert done.returncode == 0, done.stderr
-    figures = json.loads(done.stdout.splitlines()[-1])
+    figures = figures_of("analysis.py", "--agent", f"{tmp_path}:nodes=9", "--every", "8")
     assert 0 < figures["mean"] <= figures["most"]
     assert "no agent 'none'" in run("analysis.py", "--agent", "none").stderr
 
 
 def test_versions() -> None:
-    given = ["--agent", "greedy", "--opponent", "random", "--games", "4", "--workers", "2", "--json"]
-    done = run("versions.py", str(ROOT), *given)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout.splitlines()[-1])["win_rate"] > 0.5
+    given = ["--agent", "greedy", "--opponent", "random", "--games", "4", "--workers", "2"]
+    assert figures_of("versions.py", str(ROOT), *given)["win_rate"] > 0.5
     done = run("versions.py", str(ROOT / "docs"))
     assert done.returncode == 2
     assert "has no folder patchwork_env" in done.stderr
 
 
 def test_engine_of_nmbr9() -> None:
-    done = run(
-        "engine.py", "--game", "nmbr9", "--games", "4", "--repeats", "1", "--seconds", "0.01", "--json"
-    )
-    assert done.returncode == 0, done.stderr
-    rates = json.loads(done.stdout.splitlines()[-1])["steps_per_second"]
+    arguments = ["--games", "4", "--repeats", "1", "--seconds", "0.01"]
+    rates = figures_of("engine.py", "--game", "nmbr9", *arguments)["steps_per_second"]
     assert set(rates) == {"plain", "mask", "mask_observation"}
     assert min(rates.values()) > 0
 
