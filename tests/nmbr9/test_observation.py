@@ -12,7 +12,6 @@ from patchwork_env.nmbr9 import Game
 from patchwork_env.nmbr9.observation import LAYOUT, OBSERVATION_SIZE, as_dict, read_observation
 from patchwork_env.nmbr9.rules import RULES
 from patchwork_env.nmbr9.state import empty_states
-from tests.nmbr9.twins import as_high_as_possible, play_out
 
 VIEW = slice(20, 44)
 
@@ -114,7 +113,6 @@ def test_what_others_have_done_in_a_round_is_drawn_anew(order: str) -> None:
 
 def test_the_bounds_hold_for_high_towers() -> None:
     game = Game(seed=3, copies=4)
-    play_out(Game(deck=[4, 4, 9]), as_high_as_possible, random.Random(1))
     rng = random.Random(3)
     while not game.is_over:
         game.play(highest(game, rng))

@@ -42,27 +42,14 @@ def lying_on(game: Game, player: int, level: int | None) -> list[Move]:
 
 @SOME
 @given(DECKS, SEEDS)
-def test_a_tile_is_turned_and_not_flipped(deck: list[int], seed: int) -> None:
-    for _, move, _ in turns(deck, seed):
-        shapes = [orient(TILES[move.digit], orientation) for orientation in range(4)]
-        assert normalize(move.cells) in shapes
-
-
-@SOME
-@given(DECKS, SEEDS)
-def test_a_tile_shares_an_edge_with_its_level(deck: list[int], seed: int) -> None:
-    for before, move, _ in turns(deck, seed):
-        level = [cell for tile in lying_on(before, 0, move.level) for cell in tile.cells]
-        assert not move.cells & set(level)
-        around = set().union(*(neighbors(cell) for cell in move.cells))
-        assert not level or around & set(level)
-
-
-@SOME
-@given(DECKS, SEEDS)
-def test_a_tile_rests_on_two_others_without_overhang(deck: list[int], seed: int) -> None:
+def test_every_tile_lies_by_the_rules(deck: list[int], seed: int) -> None:
+    """Turned and not flipped, beside those of its level, and on two others without overhang."""
     for before, move, _ in turns(deck, seed):
         assert move.level is not None
+        assert normalize(move.cells) in [orient(TILES[move.digit], orientation) for orientation in range(4)]
+        level = {cell for tile in lying_on(before, 0, move.level) for cell in tile.cells}
+        assert not move.cells & level
+        assert not level or level & set().union(*map(neighbors, move.cells))
         if move.level > 0:
             below = lying_on(before, 0, move.level - 1)
             assert move.cells <= set().union(*(tile.cells for tile in below))
@@ -71,18 +58,11 @@ def test_a_tile_rests_on_two_others_without_overhang(deck: list[int], seed: int)
 
 @SOME
 @given(DECKS, SEEDS)
-def test_levels_and_heights_agree(deck: list[int], seed: int) -> None:
-    for before, move, after in turns(deck, seed):
-        heights = before.heights()
-        assert {heights[cell] for cell in move.cells} == {move.level}
-        assert after.heights().sum() == sum(len(tile.cells) for tile in after.placements())
-
-
-@SOME
-@given(DECKS, SEEDS)
-def test_the_score_is_digit_times_level(deck: list[int], seed: int) -> None:
+def test_levels_are_heights_and_scores_are_digit_times_level(deck: list[int], seed: int) -> None:
     for before, move, after in turns(deck, seed):
         assert move.level is not None
+        assert {before.heights()[cell] for cell in move.cells} == {move.level}
+        assert after.heights().sum() == sum(len(tile.cells) for tile in after.placements())
         assert after.scores()[0] == before.scores()[0] + move.digit * move.level
         assert after.scores() == (sum(m.digit * (m.level or 0) for m in after.placements()),)
     assert [tile.digit for tile in after.placements()] == deck

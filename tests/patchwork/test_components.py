@@ -33,17 +33,6 @@ def test_every_patch_is_the_one_that_the_naive_game_draws() -> None:
         assert (patch.buttons, patch.time, patch.income) == (buttons, time, income)
 
 
-def test_patches_are_in_one_piece() -> None:
-    for patch in PATCHES:
-        reached, rest = {patch.cells[0]}, set(patch.cells[1:])
-        while touching := {
-            (r, k) for r, k in rest if {(r + 1, k), (r - 1, k), (r, k + 1), (r, k - 1)} & reached
-        }:
-            reached |= touching
-            rest -= touching
-        assert not rest
-
-
 def test_patches_that_tables_get_wrong() -> None:
     """One patch has 8 cells and none more; one is the 2x2; two are the 3-cell corner, at different prices."""
     shapes = [patch.cells for patch in PATCHES]
@@ -51,11 +40,6 @@ def test_patches_that_tables_get_wrong() -> None:
     assert shapes.count(((0, 0), (0, 1), (1, 0), (1, 1))) == 1
     corners = [patch for patch in PATCHES if patch.cells == ((0, 0), (0, 1), (1, 0))]
     assert sorted((patch.buttons, patch.time) for patch in corners) == [(1, 3), (3, 1)]
-
-
-def test_the_first_patch_is_the_start_patch() -> None:
-    assert c.START_PATCH == 0
-    assert [index for index, patch in enumerate(PATCHES) if patch.size == 2] == [0]
 
 
 def test_144_orientations_and_7349_placements() -> None:
@@ -79,36 +63,14 @@ def test_orientations(patch: int) -> None:
     assert list(DISTINCT[patch]) == list(naive.distinct_orientations(drawing))
 
 
-def test_the_time_track() -> None:
-    assert c.LAST_SPACE == 53
-    assert c.INCOME_SPACES == (5, 11, 17, 23, 29, 35, 41, 47, 53)
-    assert c.SPECIAL_SPACES == {"revised": (26, 32, 38, 44, 50), "2014": (20, 26, 32, 44, 50)}
-
-
 def test_the_other_numbers() -> None:
+    assert (c.LAST_SPACE, c.INCOME_SPACES) == (53, (5, 11, 17, 23, 29, 35, 41, 47, 53))
+    assert c.SPECIAL_SPACES == {"revised": (26, 32, 38, 44, 50), "2014": (20, 26, 32, 44, 50)}
     assert (c.QUILT_SIZE, c.NUM_CELLS, c.START_BUTTONS, c.NUM_OFFERED) == (9, 81, 5, 3)
     assert (c.BONUS_SQUARE, c.BONUS_POINTS, c.PENALTY_PER_EMPTY_CELL) == (7, 7, 2)
     assert NUM_ACTIONS == 1 + 3 * 8 * 81 + 81 == 2026
-
-
-def test_the_state_record_is_small() -> None:
+    assert [index for index, patch in enumerate(PATCHES) if patch.size == 2] == [c.START_PATCH] == [0]
     assert Game(seed=0).state.dtype.itemsize <= 96
-
-
-def test_set_up() -> None:
-    for first_player in (0, 1):
-        game = Game(seed=1, first_player=first_player)
-        assert game.current_player == first_player
-        assert game.positions == (0, 0)
-        assert game.buttons == (5, 5)
-        assert game.incomes == (0, 0)
-        assert game.scores() == (5 - 162, 5 - 162)
-        assert game.bonus_owner is None
-        assert game.winner() is None
-        assert sorted(game.circle) == list(range(33))
-        assert game.circle[-1] == 0
-        assert not game.quilt(0).any()
-        assert not game.quilt(1).any()
 
 
 def test_at_most_1345_legal_actions() -> None:

@@ -12,7 +12,7 @@ from patchwork_env.patchwork.components import INCOME_SPACES, SPECIAL_SPACES
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE, SHAPES, SLICES, as_dict, read_observation
 from patchwork_env.patchwork.rules import RULES
 from patchwork_env.patchwork.state import NOBODY, STATE, empty_states
-from patchwork_env.patchwork_v0 import PatchworkAECEnv, SelfPlayVectorEnv
+from patchwork_env.patchwork_v0 import PatchworkAECEnv
 
 Tensors = dict[str, np.ndarray]
 
@@ -87,6 +87,8 @@ def test_every_field_in_both_layouts_for_both_players(buy: bool, variant: str) -
                 assert vector.dtype == np.float32
                 assert vector in GameSpaces(RULES).observation_space(named=False)
                 np.testing.assert_array_equal(game.observation(observer), vector)
+                if observer == game.current_player:
+                    np.testing.assert_array_equal(game.observation(), vector)
                 assert tensors in GameSpaces(RULES).observation_space(named=True)
                 wanted = expected(game, observer)
                 assert list(tensors) == list(wanted) == list(SHAPES)
@@ -97,18 +99,6 @@ def test_every_field_in_both_layouts_for_both_players(buy: bool, variant: str) -
     assert pending > 10
 
 
-def test_a_game_shows_what_the_current_player_sees() -> None:
-    for game in positions_of_play(3, True, "revised"):
-        vector = game.observation()
-        assert vector.dtype == np.float32
-        np.testing.assert_array_equal(vector, game.observation(game.current_player))
-        assert vector is not game.observation()
-        assert vector[SLICES["players"]][0] == 1
-    for wrong in (2, -1, "player_0"):
-        with pytest.raises(ValueError, match=r"player (is|must be)"):
-            game.observation(wrong)
-
-
 def test_the_layout_is_the_documented_one() -> None:
     assert SHAPES == {
         "quilts": (2, 9, 9),
@@ -117,13 +107,7 @@ def test_the_layout_is_the_documented_one() -> None:
         "players": (2, 10),
         "specials": (5,),
     }
-    assert {name: (part.start, part.stop) for name, part in SLICES.items()} == {
-        "quilts": (0, 162),
-        "offered": (162, 249),
-        "circle": (249, 282),
-        "players": (282, 302),
-        "specials": (302, 307),
-    }
+    assert [part.start for part in SLICES.values()] == [0, 162, 249, 282, 302]
     assert OBSERVATION_SIZE == 307
 
 
@@ -134,24 +118,6 @@ def test_named_tensors_of_many_observations() -> None:
         assert tensors[name].shape == (2, 3, *shape)
         assert np.shares_memory(tensors[name], vectors)
         np.testing.assert_array_equal(tensors[name][1, 2], as_dict(vectors[1, 2])[name])
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-def test_a_batch_sees_what_the_single_games_show(threads: int) -> None:
-    env = SelfPlayVectorEnv(70, seed=5, threads=threads)
-    for _ in range(60):
-        for i in (0, 33, 69):
-            game = env.games()[i]
-            wanted = expected(game, game.current_player)
-            for name, tensor in as_dict(env.observations[i]).items():
-                np.testing.assert_allclose(tensor, wanted[name], rtol=1e-6, err_msg=name)
-        env.step(env.random_actions)
-
-
-def test_buttons_cannot_leave_their_range() -> None:
-    """The bound: the start, advancing from 0 to 53, and nine incomes with every button on one quilt."""
-    most = 5 + 53 + 9 * sum(patch.income for patch in PATCHES)
-    assert most / 32 <= GameSpaces(RULES).observation_space(named=True)["players"].high[0, 3]
 
 
 @pytest.mark.parametrize("variant", SPECIAL_SPACES)

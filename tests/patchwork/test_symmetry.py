@@ -69,14 +69,6 @@ def test_turned_actions_are_the_legal_ones_and_lead_to_turned_games(g):
             assert after.positions == before.positions
 
 
-def test_identity_changes_nothing():
-    for game in GAMES:
-        legal = game.legal_actions().astype(np.int64)
-        assert turn(game, 0, 0) == Game.from_state(game.state)
-        moved = turn_actions(game.state, np.array([len(legal)]), legal, np.array([0]))
-        np.testing.assert_array_equal(moved, legal)
-
-
 def test_reorder():
     counts, actions = np.array([3, 1, 2]), np.array([5, 0, 2000, 7, 3, 1])
     values = np.arange(6, dtype=np.float32)
