@@ -117,16 +117,3 @@ def most_probable(counts: Indices, kinds: Indices, log_probabilities: Floats, nu
         positions[row] = position
         begin = end
     return positions
-
-
-def draw_actions(states: States, log_probabilities: Floats, random: np.random.Generator) -> Indices:
-    """A legal action per state, int64 ``(n,)``, drawn by the log-probabilities of all, ``(n, num_actions)``.
-
-    Raises:
-        ValueError: The log-probability of a legal action is no number.
-    """
-    legal = legal_lists(states)
-    of_legal = log_probabilities[legal.rows, legal.actions]
-    if np.isnan(of_legal).any():
-        raise ValueError("the policy gives probabilities that are no numbers")
-    return legal.actions[sample(legal.counts, of_legal, random.random(len(states)))]

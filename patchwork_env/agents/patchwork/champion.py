@@ -210,10 +210,10 @@ def load(
         FileNotFoundError: There is no checkpoint.
         ValueError: It is damaged, of another game, version or kind of policy; or an option is not allowed.
     """
-    payoffs = _PAYOFFS[check_one_of(aim or DEFAULT_AIM, AIMS, "aim")]
+    payoffs = _PAYOFFS[check_one_of(DEFAULT_AIM if aim is None else aim, AIMS, "aim")]
     budget = check_budget(level=level, nodes=nodes, seconds=seconds)
     weights, _ = read_value(Path(path))
     name = spec_of(Path(path).name, **budget, aim=None if aim == DEFAULT_AIM else aim)
-    if budget or aim or is_shipped(path):
+    if budget or aim is not None or is_shipped(path):
         return ChampionAgent(weights, payoffs, name, **budget)
     return ValueAgent(weights, payoffs, name)

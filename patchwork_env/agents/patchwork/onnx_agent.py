@@ -29,8 +29,8 @@ import numpy as np
 import numpy.typing as npt
 import onnxruntime
 
+from patchwork_env.agents import ragged
 from patchwork_env.agents.base import Actions, SamplingAgent
-from patchwork_env.agents.ragged import draw_actions
 from patchwork_env.agents.simple import views_of
 from patchwork_env.core.batches import first_illegal, loop
 from patchwork_env.core.names import short_repr
@@ -90,8 +90,12 @@ class OnnxAgent(SamplingAgent):
             if illegal >= 0:
                 raise ValueError(f"{self.name} chooses action {actions[illegal]}, which is not legal")
             return actions
+        legal = ragged.legal_lists(states)
         (log_probabilities,) = self._run(states, "log_probabilities")
-        return draw_actions(states, log_probabilities, self._random)
+        of_legal = log_probabilities[legal.rows, legal.actions]
+        if np.isnan(of_legal).any():
+            raise ValueError(f"{self.name} gives probabilities that are no numbers")
+        return legal.actions[ragged.sample(legal.counts, of_legal, self._random.random(len(states)))]
 
     def evaluate(self, states: States) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """The outputs of the model for games: log-probabilities and values, as the module describes them.
