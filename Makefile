@@ -38,7 +38,7 @@ imports_libraries := array_api_compat huggingface_hub mcp minari mlflow moviepy 
 imports_older := agilerl openenv ray
 
 .PHONY: help environment lock train test test-one test-all test-attack test-bounds coverage mutants test-libraries \
-	test-older test-browser test-resolution site lint format bench benchmark clean distclean
+	test-older test-browser test-resolution site docs lint format bench benchmark clean distclean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z][a-z0-9.-]*:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' Makefile
@@ -56,7 +56,7 @@ $(VENV)-%/ready: requirements-%.lock $(ready)
 
 lock: $(ready)  ## renew all locks (UPGRADE= keeps the versions that still fit)
 	$(call write_lock,requirements.lock,$(extras),)
-	$(call write_lock,requirements-libraries.lock,$(extras) $(extras_libraries),--group libraries)
+	$(call write_lock,requirements-libraries.lock,$(extras) $(extras_libraries),--group libraries --group docs)
 	$(call write_lock,requirements-older.lock,$(extras) $(extras_older),--group older)
 
 # What PyTorch needs of CUDA depends on its build, so it is left to pip.
@@ -134,6 +134,10 @@ format: $(ready)  ## repair what the style check can repair
 bench: $(ready)  ## measure start-up, speed and strength
 	@for name in $(BENCHMARKS); do echo "== benchmarks/$$name.py"; $(python) benchmarks/$$name.py; done
 	$(python) benchmarks/engine.py --game nmbr9
+
+# Tutorials run while it is built; what `make site` has made is put into it.
+docs: $(VENV)-libraries/ready  ## build the site of documents in docs/_build/html; warnings are errors
+	$(VENV)-libraries/bin/python -m sphinx --fail-on-warning --keep-going --quiet docs docs/_build/html
 
 benchmark: $(ready)  ## check the files in benchmarks/results, and make docs/benchmark_results.md of them
 	$(python) benchmarks/benchmark.py --write

@@ -55,6 +55,8 @@ WITH_EXAMPLES = sorted(
     }
 )
 """Every module with examples in its docstrings."""
+DIRECTIVES = ("{code-cell}", "{eval-rst}", "{include}", "{toctree}")
+"""Blocks that the site fills; code cells run while it is built."""
 FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^()\s]+)\)")
 PATH = re.compile(r"`((?:patchwork_env|training|research|benchmarks|tests|tools|docs|examples)/[\w./-]*)`")
@@ -83,7 +85,7 @@ def fenced(*languages: str) -> list[tuple[str, int, str]]:
         (page, text.count("\n", 0, match.start()) + 1, match[2])
         for page in PRESENT
         for text in [(PROJECT / page).read_text(encoding="utf-8")]
-        for match in re.finditer(r"^```(\w*)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+        for match in re.finditer(r"^```(\w*|{[\w:-]+})[^\n]*\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
         if not languages or match[1] in languages
     ]
 
@@ -168,7 +170,7 @@ def test_examples_that_need_more_than_code_compile_and_import_what_exists(
 
 def test_no_code_hides_in_other_blocks() -> None:
     """All blocks are of known languages, and those of none are what programs print, or positions."""
-    known = ("", "dockerfile", "json", "py", "python", "sh", "text", "toml", "yaml")
+    known = ("", "dockerfile", "json", "py", "python", "sh", "text", "toml", "yaml", *DIRECTIVES)
     texts = [block[2] for block in fenced("", "text")]
     assert len(fenced(*known)) == len(fenced())
     assert [

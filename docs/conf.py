@@ -1,0 +1,71 @@
+"""The site of documents, which `make docs` builds: Markdown by MyST, tutorials that run while it is built."""
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+PROJECT = Path(__file__).parents[1]
+sys.path[:0] = [str(PROJECT), str(PROJECT / "docs")]
+
+from patchwork_env import __version__  # noqa: E402
+
+project = "patchwork_env"
+author = "The patchwork-env authors"
+release = version = __version__
+language = "en"
+
+extensions = [
+    "generated",
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "sphinx_design",
+]
+exclude_patterns = ["images/*.md"]
+suppress_warnings = ["mystnb.unknown_mime_type"]
+
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_heading_anchors = 4
+nb_execution_mode = "cache"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+nb_merge_streams = True
+
+autodoc_typehints = "description"
+autodoc_typehints_description_target = "documented"
+autodoc_member_order = "bysource"
+autodoc_mock_imports = ["openenv", "ray"]  # they need older versions of other libraries
+
+html_theme = "pydata_sphinx_theme"
+html_title = "patchwork_env"
+html_static_path = ["_static"]
+html_css_files = ["custom.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options: dict[str, Any] = {
+    "logo": {"text": "patchwork_env"},
+    "navigation_with_keys": False,
+    "show_prev_next": False,
+    "show_toc_level": 2,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+
+PAGE = PROJECT / "site"
+"""The page to play on without a server, if `make site` has built it."""
+
+
+def copy_page(app: Any, error: Exception | None) -> None:
+    """Puts the page to play on beside the documents, whose front page shows it."""
+    if error is None and PAGE.is_dir():
+        shutil.copytree(PAGE, Path(app.outdir) / "page", dirs_exist_ok=True)
+
+
+def setup(app: Any) -> None:
+    app.connect("build-finished", copy_page)
+    app.tags.add("page" if PAGE.is_dir() else "no_page")
