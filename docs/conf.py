@@ -24,7 +24,7 @@ extensions = [
     "sphinx_design",
 ]
 exclude_patterns = ["images/*.md"]
-suppress_warnings = ["mystnb.unknown_mime_type"]
+suppress_warnings = ["mystnb.unknown_mime_type", "ref.python"]  # names that several modules show
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 4
@@ -33,6 +33,7 @@ nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_merge_streams = True
 
+napoleon_use_ivar = True
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 autodoc_member_order = "bysource"
@@ -67,5 +68,6 @@ def copy_page(app: Any, error: Exception | None) -> None:
 
 
 def setup(app: Any) -> None:
+    """Called by Sphinx."""
     app.connect("build-finished", copy_page)
     app.tags.add("page" if PAGE.is_dir() else "no_page")
