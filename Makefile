@@ -139,7 +139,7 @@ bench: $(ready)  ## measure start-up, speed and strength
 docs: $(VENV)-libraries/ready  ## build the site of documents in docs/_build/html; warnings are errors
 	$(VENV)-libraries/bin/python -m sphinx --fail-on-warning --keep-going --quiet docs docs/_build/html
 
-benchmark: $(ready)  ## check the files in benchmarks/results, and make docs/benchmark_results.md of them
+benchmark: $(ready)  ## check the files in benchmarks/results, and make docs/measure/results.md of them
 	$(python) benchmarks/benchmark.py --write
 
 clean:  ## delete caches and build results (environments and training runs stay)

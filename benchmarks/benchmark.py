@@ -2,8 +2,8 @@
 
 python benchmarks/benchmark.py [--write] [--results DIR] [--docs DIR]
 
-It checks that every file keeps the protocol of docs/benchmark.md, and prints the tables. With --write it also
-writes docs/benchmark_results.md and its pictures.
+It checks that every file keeps the protocol of docs/measure/benchmark.md, and prints the tables. With --write
+it also writes docs/measure/results.md, a page for each task beside it, and their pictures.
 """
 
 import argparse

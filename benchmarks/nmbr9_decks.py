@@ -194,7 +194,7 @@ class DecksResult:
         return [float(mean) for mean in np.mean(padded, axis=0)]
 
     def as_dict(self) -> dict[str, Any]:
-        """The result as plain data, for JSON; docs/nmbr9.md describes it."""
+        """The result as plain data, for JSON; docs/reference/formats.md describes it."""
         scores = self.scores
         return {
             "format": FORMAT,

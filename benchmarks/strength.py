@@ -3,8 +3,8 @@
     python benchmarks/strength.py [AGENT …] [--game NAME] [--games N] [--seed S]
                                   [--workers N] [--cluster ADDRESS]
 
-Every circle of Patchwork is played from both seats, every deck of NMBR 9 once by both. The
-first table shows ratings and how the agents play, the second one who beats whom; see docs/evaluation.md.
+Every circle of Patchwork is played from both seats, every deck of NMBR 9 once by both. The first table shows
+ratings and how the agents play, the second one who beats whom; see docs/measure/tournaments.md.
 """
 
 import argparse

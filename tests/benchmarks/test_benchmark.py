@@ -26,7 +26,7 @@ def test_opponents_are_those_of_the_tasks() -> None:
 
 
 def test_the_page_lists_the_tasks() -> None:
-    text = (ROOT / "docs" / "benchmark.md").read_text()
+    text = (ROOT / "docs" / "measure" / "benchmark.md").read_text()
     for task in TASKS:
         (row,) = (line for line in text.splitlines() if line.startswith(f"| `{task.name}` |"))
         assert row.endswith(f"| {task.seed} |")

@@ -5,7 +5,8 @@ patchwork-env compare runs/ppo-seed* runs/td-seed* --against greedy --out compar
 patchwork-env compare runs/ppo-seed* --export results
 patchwork-env compare results/*.json --format latex
 
-Runs that differ in nothing but their seeds are one group. docs/evaluation.md says what the statistics are.
+Runs that differ in nothing but their seeds are one group; docs/measure/intervals.md says what the statistics
+are.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The gauntlet: an agent meets a fixed pool of reference players under frozen settings, and gets a rating.
 
 Each version of the pool is a file, gauntlet_v1.json and so on, which never changes: another pool is another
-version. docs/evaluation.md has the protocol.
+version. docs/measure/gauntlet.md has the protocol.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ class GauntletResult:
         return f"<GauntletResult: {self.agent}, rating {self.rating:.0f}, {show_bounds(self.interval)}>"
 
     def as_dict(self) -> dict[str, Any]:
-        """The result as plain data, for JSON; docs/evaluation.md describes it."""
+        """The result as plain data, for JSON; docs/reference/formats.md describes it."""
         matches = []
         for result, member in zip(self.results, self.pool.members, strict=True):
             expected = float(expected_wins(self.rating - member.rating))

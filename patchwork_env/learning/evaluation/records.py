@@ -49,7 +49,7 @@ class Sides(Part):
 
 
 class MatchFigures(Part):
-    """What a match came to; see docs/evaluation.md for the fields.
+    """What a match came to; see docs/reference/formats.md for the fields.
 
     Files of exported results hold no more than what runs are compared by; the other fields have defaults.
     """

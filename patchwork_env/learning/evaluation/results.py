@@ -251,7 +251,7 @@ def match_cells(result: MatchResult) -> list[Any]:
 
 
 def results_as_dict(results: Sequence[MatchResult], participants: Sequence[Participant]) -> dict[str, Any]:
-    """Matches, at least one, as plain data for JSON; docs/evaluation.md describes them."""
+    """Matches, at least one, as plain data for JSON; docs/reference/formats.md describes them."""
     return {
         "format": FORMAT,
         "version": VERSION,

@@ -215,7 +215,7 @@ class Tournament:
         }
 
     def results_as_dict(self, standings: Standings) -> dict[str, Any]:
-        """The contents of results.json; docs/evaluation.md describes them."""
+        """The contents of results.json; docs/reference/formats.md describes them."""
         names = standings.names
         return {
             "format": _FORMAT,

@@ -104,7 +104,7 @@ class Review:
         return Side(accuracy(losses), counts(losses))
 
     def as_dict(self) -> dict[str, Any]:
-        """The review as plain data, for JSON; docs/evaluation.md describes it."""
+        """The review as plain data, for JSON; docs/reference/formats.md describes it."""
         return {
             "format": FORMAT,
             "version": VERSION,

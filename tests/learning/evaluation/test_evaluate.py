@@ -109,7 +109,7 @@ def test_an_error_leaves_an_old_file_as_it_was(tmp_path) -> None:
 
 
 def test_the_documents_show_what_the_command_prints_and_writes() -> None:
-    text = (ROOT / "docs/evaluation.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/measure/evaluation.md").read_text(encoding="utf-8")
     result = play_matches("greedy", "random", 1000)
     assert f"```\n{result.table()}\n```" in text
     rows = re.findall(r"^\| (`.*?) \| (.*) \|$", text, re.MULTILINE)

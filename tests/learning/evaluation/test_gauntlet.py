@@ -126,7 +126,7 @@ def test_weights_that_are_not_those_of_the_version_are_an_error(monkeypatch) -> 
 
 
 def test_the_documents_say_what_is_frozen_and_what_the_file_holds(small) -> None:
-    text = (ROOT / "docs/evaluation.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/measure/gauntlet.md").read_text(encoding="utf-8")
     protocol = text[text.index("## The gauntlet") :]
     for member in read_pool().members:
         rating = "not measured" if member.rating is None else member.rating

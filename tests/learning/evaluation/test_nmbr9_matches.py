@@ -209,7 +209,7 @@ def test_a_tournament_is_kept_and_resumed(tmp_path, monkeypatch, capsys) -> None
 
 
 def test_the_documents_name_all_that_the_results_hold() -> None:
-    text = (ROOT / "docs/nmbr9.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/measure/nmbr9.md").read_text(encoding="utf-8")
     result = match("greedy", "random", 1000, 0)
     assert f"```\n{result.table()}\n```" in text
     keys = {*result.as_dict(), *result.means(AGENT)}

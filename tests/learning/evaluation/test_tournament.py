@@ -172,7 +172,7 @@ def test_a_tournament_goes_on_where_it_was_stopped(tmp_path, module, end, worker
 
 
 def test_the_documents_name_all_that_the_results_hold(small) -> None:
-    text = (ROOT / "docs/evaluation.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/reference/formats.md").read_text(encoding="utf-8")
     contents = json.loads((small / "results.json").read_text())
     keys = {*contents, *contents["agents"][0], *contents["ranking"][0], *contents["matches"][0]}
     assert keys <= set(re.findall(r"`(\w+)`", text))
