@@ -26,7 +26,7 @@ extensions = [
 exclude_patterns = ["images/*.md"]
 suppress_warnings = ["mystnb.unknown_mime_type", "ref.python"]  # names that several modules show
 
-myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
 nb_execution_mode = "cache"
 nb_execution_raise_on_error = True

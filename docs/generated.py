@@ -107,23 +107,20 @@ def command_page(name: str) -> str:
 
 
 def configuration_page(algorithm: str) -> str:
-    """A table of the keys of each section of an algorithm's configuration."""
+    """The keys of each section of an algorithm's configuration."""
     kind = algorithms()[algorithm]
     sections: dict[str, list[Key]] = {}
     for key in keys_of(kind()):
         sections.setdefault(key.name.rpartition(".")[0], []).append(key)
-    tables = (f"## {section or 'The run'}\n\n{table(keys)}" for section, keys in sections.items())
-    return "\n\n".join([kind.__doc__ or "", *tables])
+    lists = (f"## {section or 'The run'}\n\n{list_of(keys)}" for section, keys in sections.items())
+    return "\n\n".join([kind.__doc__ or "", *lists])
 
 
-def table(keys: Iterable[Key]) -> str:
-    """Name, type with its bounds, default and meaning of keys."""
-    rows = (
-        (f"`{key.name}`", key.type.replace("|", "\\|"), f"`{key.default}`", " ".join(key.description.split()))
-        for key in keys
+def list_of(keys: Iterable[Key]) -> str:
+    """Keys with their defaults and types, and below each its meaning."""
+    return "\n\n".join(
+        f"`{key.name}: {key.default}` ({key.type})\n: {' '.join(key.description.split())}" for key in keys
     )
-    head = [("key", "type", "default", "meaning"), ("---",) * 4]
-    return "\n".join(f"| {' | '.join(row)} |" for row in (*head, *rows))
 
 
 def skip(_app: Any, _kind: str, _name: str, member: Any, is_skipped: bool, _options: Any) -> bool | None:
