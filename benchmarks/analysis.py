@@ -1,6 +1,6 @@
 """Measures how long the analysis of a position takes, over all positions of a game.
 
-    python benchmarks/analysis.py [--agent SPEC] [--game FILE] [--every N] [--json]
+    python benchmarks/analysis.py [--agent SPEC] [--game FILE] [--every N] [--json] [--write]
 
 The first position is analyzed once before, which loads or compiles the code. Times are what a user waits for.
 """
@@ -11,6 +11,7 @@ import statistics
 import time
 from pathlib import Path
 
+from benchmarks.keeping import add_write_option, keep, of_unit
 from patchwork_env import agents
 from patchwork_env.agents import ANALYST, Agent
 from patchwork_env.learning.evaluation.results import position_after
@@ -40,6 +41,7 @@ def main() -> None:
     parser.add_argument("--game", type=Path, metavar="FILE", default=_GAME, help="default: examples/game.txt")
     parser.add_argument("--every", type=int, default=1, help="analyze every N-th position (default: 1)")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON in the last line")
+    add_write_option(parser)
     options = parser.parse_args()
     if options.every < 1:
         parser.error("--every must be at least 1")
@@ -52,6 +54,8 @@ def main() -> None:
     figures = {"mean": statistics.mean(times), "most": max(times)}
     print(describe_setup())
     print(f"seconds per position, of {len(times)}: mean {figures['mean']:.2f}, most {figures['most']:.2f}")
+    if options.write:
+        keep("analysis", of_unit("s", figures), options.write)
     if options.json:
         print(json.dumps(figures))
 

@@ -8,11 +8,15 @@ it also writes docs/measure/results.md, a page for each task beside it, and thei
 
 import argparse
 import sys
+from collections import ChainMap
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
+from benchmarks.keeping import Figures, add_write_option, figure, write
 from patchwork_env.core.files import make_folder, write_text
 from patchwork_env.games import NMBR9, PATCHWORK
 from patchwork_env.learning.evaluation.tables import MARKDOWN, TEXT
@@ -22,7 +26,9 @@ from patchwork_env.learning.reports.comparison_tables import as_text
 from patchwork_env.learning.reports.run_results import RunResult, read_result
 
 ROOT = Path(__file__).parents[1]
-PAGE = "benchmark_results.md"
+PAGES = "measure/results"
+"""The folder of pages, a task each, in that of the documents."""
+UNITS = {"win_rate": "share", "score": "points"}
 GAMES = 1000
 """The number of games of the last evaluation against each opponent."""
 
@@ -116,19 +122,40 @@ def strongest_first(comparison: Comparison) -> Comparison:
     return replace(comparison, groups=tuple(groups))
 
 
-def write_page(found: Sequence[tuple[Task, Comparison]], docs: Path) -> None:
-    """Writes the page of results, and the pictures in its folder ``images/benchmark/TASK``."""
-    lines = ["# Results of the benchmark", "", "Made by `make benchmark` from the files in"]
-    lines += ["[`benchmarks/results`](../benchmarks/results); [benchmark.md](benchmark.md) has the protocol."]
-    for task, comparison in found:
-        folder = docs / "images" / "benchmark" / task.name
-        make_folder(folder)
-        write_figures(comparison, folder, "svg")
-        lines += ["", f"## {task.name}", "", as_text(comparison, MARKDOWN)]
-        for picture in sorted(folder.glob("*.svg")):
-            name = f"{picture.stem} of {task.name}"
-            lines += ["", f"![{name[0].upper()}{name[1:]}]({picture.relative_to(docs).as_posix()})"]
-    write_text(docs / PAGE, "\n".join(lines) + "\n")
+def figures_of(task: Task, comparison: Comparison) -> Figures:
+    """What the configurations reached, by task and configuration, for the tables of other pages."""
+    found = Figures()
+    for group in comparison.groups:
+        mean, own = comparison.mean(group, [0]), comparison.scores(group)
+        found[f"{task.name} {group.label}"] = figure(
+            float(mean.values),
+            UNITS[task.metric],
+            mean.interval(),
+            runs=len(group.runs),
+            lowest=round(float(own.min()), 4),
+            highest=round(float(own.max()), 4),
+            steps=round(float(np.mean([run.last.steps for run in group.runs]))),
+            minutes=round(float(np.mean([run.last.minutes for run in group.runs])), 1),
+            machine=group.runs[0].made_with("machine"),
+        )
+    return found
+
+
+def write_page(task: Task, comparison: Comparison, docs: Path) -> None:
+    """Writes the page of a task, and the pictures in its folder ``images/benchmark/TASK``."""
+    folder, pages = docs / "images" / "benchmark" / task.name, docs / PAGES
+    make_folder(pages)
+    make_folder(folder)
+    write_figures(comparison, folder, "svg")
+    pictures = [
+        f"![{picture.stem.capitalize()} of {task.name}](../../{picture.relative_to(docs).as_posix()})"
+        for picture in sorted(folder.glob("*.svg"))
+    ]
+    curves, *others = pictures
+    head = [f"# {task.name}", "Made by `make benchmark`; the [protocol](../benchmark.md) says how."]
+    write_text(
+        pages / f"{task.name}.md", "\n\n".join([*head, curves, as_text(comparison, MARKDOWN), *others]) + "\n"
+    )
 
 
 def main() -> int:
@@ -136,7 +163,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Makes the tables and curves of the benchmark.")
     parser.add_argument("--results", type=Path, default=ROOT / "benchmarks" / "results", metavar="DIR")
     parser.add_argument("--docs", type=Path, default=ROOT / "docs", metavar="DIR")
-    parser.add_argument("--write", action="store_true", help=f"write {PAGE} and its pictures into --docs")
+    add_write_option(parser)
     options = parser.parse_args()
     try:
         results = read_results(options.results)
@@ -145,7 +172,10 @@ def main() -> int:
         print(f"benchmark.py: {error}", file=sys.stderr)
         return 2
     if options.write:
-        write_page(found, options.docs)
+        for task, comparison in found:
+            write_page(task, comparison, options.docs)
+        reached = [figures_of(*one) for one in found]
+        write("benchmark", {"command": "make benchmark"}, dict(ChainMap(*reversed(reached))), options.write)
     for task, comparison in found:
         print(f"{task.name}\n\n{as_text(comparison, TEXT)}\n")
     print(f"{len(results)} results")

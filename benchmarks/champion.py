@@ -1,7 +1,7 @@
 """Measures an agent that searches with a learned value: its speed, and level against level.
 
     python benchmarks/champion.py [--agent SPEC] [--levels LEVEL …] [--moves N] [--games N]
-        [--self-play N] [--seed S] [--json]
+        [--self-play N] [--seed S] [--json] [--write]
 
 Moves are those with a choice, taken from games of the agent against itself at its first level, evenly from
 beginning to end. Their times are those of the processor, on one thread, so that other work on the machine
@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.keeping import Figures, add_write_option, figure, keep, of_unit
 from patchwork_env import agents
 from patchwork_env.agents import Agent
 from patchwork_env.agents.patchwork import AIMS
@@ -85,6 +86,20 @@ def self_play(spec: str, games: int, seed: int) -> dict[str, float]:
     }
 
 
+def kept(figures: dict[str, Any]) -> Figures:
+    """What is kept of all that was measured."""
+    found = {"position": figure(figures["microseconds_per_position"], "µs")}
+    for level, times in figures["times"].items():
+        found |= of_unit("s", {f"{level}, {which}": times[which] / 1e3 for which in times})
+    for match, result in figures["matches"].items():
+        found[match] = figure(result["win_rate"], "share", result["interval"])
+    for aim, row in figures["self_play"].items():
+        tile = figure(row["bonus_tile"], "share of whole")
+        points = {f"{aim}, {name}": row[name] for name in row if name != "bonus_tile"}
+        found |= of_unit("points", points) | {f"{aim}, bonus_tile": tile}
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument(
@@ -105,6 +120,7 @@ def main() -> None:
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of the circles (default: %(default)s)")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON in the last line")
+    add_write_option(parser)
     options = parser.parse_args()
     if options.moves < 1 or any(games < 0 or games % 2 for games in (options.games, options.self_play)):
         parser.error("--moves must be at least 1, --games and --self-play even and at least 0")
@@ -138,6 +154,8 @@ def main() -> None:
             figures["self_play"][aim] = row
             print(f"aim={aim:30} {row['winner']:6.1f} {row['loser']:7.1f} {row['empty_cells']:13.1f}", end="")
             print(f" {row['bonus_tile']:18.0%}", flush=True)
+    if options.write:
+        keep("champion", kept(figures), options.write)
     if options.json:
         print(json.dumps(figures))
 

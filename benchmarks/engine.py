@@ -1,6 +1,7 @@
 """Measures an engine: steps per second of random play in batches, the choice of the action included.
 
-    python benchmarks/engine.py [--game NAME] [--games N] [--threads N] [--repeats N] [--seconds S] [--json]
+    python benchmarks/engine.py [--game NAME] [--games N] [--threads N] [--repeats N] [--seconds S]
+        [--json] [--write]
 
 The modes differ in what is written at every step: ``plain`` nothing but the games, ``mask`` also the mask of
 all actions, ``mask_observation`` also the observation of the player to move. Every figure is the median of
@@ -17,6 +18,7 @@ from functools import partial
 
 import numpy as np
 
+from benchmarks.keeping import Figures, add_write_option, figure, keep
 from patchwork_env.core.threads import usable_cores
 from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.games import GAMES, PATCHWORK, rules_of
@@ -93,6 +95,17 @@ def print_table(make: MakeEnv, rates: Rates, threads: list[int]) -> None:
         print(line + "".join(f"  {rates[mode, k] / 1e6:9.2f}  {rates[mode, k] / one:5.2f}" for k in more))
 
 
+def figures(make: MakeEnv, rates: Rates, threads: list[int]) -> Figures:
+    """What is kept: rates, what they write, and what threads gain."""
+    fill, found = fill_speed(), Figures()
+    for mode in MODES:
+        one, size = rates[mode, 1], bytes_per_step(make, mode)
+        found[mode] = figure(one, "steps/s", bytes=size)
+        found[f"{mode}, of fill"] = figure(one * size / fill, "share of whole")
+        found |= {f"{mode}, {k} threads": figure(rates[mode, k] / one, "times") for k in threads if k > 1}
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--game", choices=GAMES, default=PATCHWORK, help="(default: patchwork)")
@@ -103,6 +116,7 @@ def main() -> None:
         "--seconds", type=float, default=0.2, help="length of each measurement (default: 0.2)"
     )
     parser.add_argument("--json", action="store_true", help="print the rates of one thread as JSON, last")
+    add_write_option(parser)
     options = parser.parse_args()
     if min(options.games, options.threads, options.repeats) < 1 or options.seconds <= 0:
         parser.error("--games, --threads, --repeats and --seconds must be positive")
@@ -114,6 +128,9 @@ def main() -> None:
     )
     rates = measure(make, options.games, threads, options.repeats, options.seconds)
     print_table(make, rates, threads)
+    if options.write:
+        name = "engine" if options.game == PATCHWORK else f"engine_{options.game}"
+        keep(name, figures(make, rates, threads), options.write)
     if options.json:
         print(json.dumps({"steps_per_second": {mode: round(rates[mode, 1]) for mode in MODES}}))
 

@@ -1,6 +1,6 @@
 """Measures how many steps per second the environments make, next to PettingZoo's Connect Four.
 
-    python benchmarks/environments.py [--rounds N] [--seconds S] [--json]
+    python benchmarks/environments.py [--rounds N] [--seconds S] [--json] [--write]
 
 Every loop plays random legal actions and counts the steps of whom it plays for; choosing the action is part
 of it. The single environments all choose in the same way, from the mask. All loops take turns, round after
@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from pettingzoo.classic.connect_four import connect_four
 
+from benchmarks.keeping import add_write_option, keep, of_unit
 from patchwork_env import patchwork_v0
 from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
@@ -165,6 +166,7 @@ def main() -> None:
         "--seconds", type=positive(float), default=0.5, help="per loop and round (default: 0.5)"
     )
     parser.add_argument("--json", action="store_true", help="print the figures as JSON in the last line")
+    add_write_option(parser)
     options = parser.parse_args()
     rates = measure(int(options.rounds), options.seconds)
     ratios = {RAW: ratio(rates, RAW, CONNECT_FOUR_RAW), WRAPPED: ratio(rates, WRAPPED, CONNECT_FOUR)}
@@ -175,6 +177,10 @@ def main() -> None:
     for name, values in rates.items():
         compared = f"   {ratios[name]:.1f} x Connect Four" if name in ratios else ""
         print(f"{name:{width}}  {statistics.median(values):10,.0f}{compared}")
+    if options.write:
+        medians = {name: statistics.median(values) for name, values in rates.items()}
+        ratios = {f"{name}, times Connect Four": value for name, value in ratios.items()}
+        keep("environments", of_unit("steps/s", medians) | of_unit("times", ratios), options.write)
     if options.json:
         medians = {name: round(statistics.median(values)) for name, values in rates.items()}
         print(json.dumps({"steps_per_second": medians, "times_connect_four": ratios}))

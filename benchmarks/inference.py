@@ -1,6 +1,7 @@
 """Measures how many positions a policy evaluates per second of one core, in PyTorch and as an ONNX file.
 
-    python benchmarks/inference.py [--policy FOLDER] [--batches N …] [--rounds N] [--seconds S] [--json]
+    python benchmarks/inference.py [--policy FOLDER] [--batches N …] [--rounds N] [--seconds S]
+        [--json] [--write]
 
 Without a policy: a fresh network of the standard size. "Network" is the network alone, its inputs at hand,
 "move" all that an agent does, from the states of games to its actions. All of them take turns, round after
@@ -17,6 +18,7 @@ from pathlib import Path
 
 import torch
 
+from benchmarks.keeping import add_write_option, keep, of_unit
 from patchwork_env.agents.patchwork.onnx_agent import OnnxAgent
 from patchwork_env.agents.patchwork.onnx_export import policy_to_onnx
 from patchwork_env.agents.patchwork.policy import PolicyAgent, load_policy
@@ -102,6 +104,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="(default: 5)")
     parser.add_argument("--seconds", type=float, default=0.5, help="each and per round (default: 0.5)")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON in the last line")
+    add_write_option(parser)
     options = parser.parse_args()
     if min(*options.batches, options.rounds) < 1:
         parser.error("--batches and --rounds must be at least 1")
@@ -111,6 +114,9 @@ def main() -> None:
     print(describe_setup(("torch", "onnxruntime", "numba")))
     print(f"one thread, {network.config}\n")
     print_table(rates)
+    if options.write:
+        named = {f"{name}, batch {size}": rate for name in rates for size, rate in rates[name].items()}
+        keep("inference", of_unit("positions/s", named), options.write)
     if options.json:
         print(json.dumps(rates))
 

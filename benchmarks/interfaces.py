@@ -1,19 +1,17 @@
-"""Measures how many steps per second each interface makes, and keeps them for the page about interfaces.
+"""Measures how many steps per second each interface makes.
 
     python benchmarks/interfaces.py [NAME …] [--rounds N] [--seconds S] [--write]
 
 Random legal moves of Patchwork, choosing them included, per second of processor time; of those that talk with
-another process, per second of the clock. An interface is measured where its library is
-installed, and passed over elsewhere; with ``--write`` the figures go to ``benchmarks/interfaces.json``, which
-keeps those of other environments, and to the table of ``docs/interfaces.md``. So run it once in each of the
-environments that ``make`` creates: ``.venv``, ``.venv-tianshou``, ``.venv-ray``, ``.venv-frameworks``,
-``.venv-openenv``. The best round of several counts: other work on the machine only makes rounds slower.
+another process, per second of the clock. An interface is measured where its library is installed, and passed
+over elsewhere; with ``--write`` its old figure stays. So run it once in each of the environments that
+``make`` creates: ``.venv``, ``.venv-libraries`` and ``.venv-older``. The best round of several counts: other
+work on the machine only makes rounds slower.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import re
 import socket
@@ -23,7 +21,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -40,16 +37,11 @@ from benchmarks.environments import (
     self_play,
     turns,
 )
+from benchmarks.keeping import add_write_option, keep, of_unit
 from patchwork_env import patchwork_v0
-from patchwork_env.core.files import write_text
-from patchwork_env.learning.evaluation.tables import MARKDOWN, Column, Table, render
-from patchwork_env.learning.system.machine import describe_machine
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 
-RESULTS = Path(__file__).with_suffix(".json")
-PAGE = Path(__file__).parents[1] / "docs" / "interfaces.md"
-BEGIN, END = "<!-- figures -->", "<!-- end of figures -->"
 MANY, FEW = 1024, 64
 """Games of a batch."""
 WORDS = re.compile(r"such as (\S+?)[;.,]?(?:\s|$)")
@@ -220,70 +212,40 @@ def mcp() -> Counts:
                 ask("end_game", game_id=game_id)
 
 
-# --- the table --------------------------------------------------------------------------------------------
+# --- what is measured ------------------------------------------------------------------------------------
 
 
 class Interface(NamedTuple):
     """An interface that is measured.
 
     Attributes:
-        shown: What the table calls it, in Markdown.
-        step: What a step is.
         make: Makes the loop that is measured.
         library: The module without which it is passed over; empty for none.
         clock: The seconds that count.
     """
 
-    shown: str
-    step: str
     make: Callable[[], Counts]
     library: str = ""
     clock: Callable[[], float] = time.process_time
 
 
-_MOVE, _DECISION = "a move of either player", "a move, and the answer of `random`"
 INTERFACES = {
-    "game": Interface("[`Game`](game.md)", _MOVE, game_object),
-    "self_play": Interface(
-        f"[`SelfPlayVectorEnv`](environments.md), {MANY} games",
-        _MOVE,
-        lambda: self_play(SelfPlayVectorEnv(MANY)),
-    ),
-    "aec_raw": Interface(
-        "[`patchwork_v0.raw_env()`](environments.md), AEC", _MOVE, lambda: turns(patchwork_v0.raw_env())
-    ),
-    "aec": Interface(
-        "[`patchwork_v0.env()`](environments.md), AEC, wrapped", _MOVE, lambda: turns(patchwork_v0.env())
-    ),
-    "gymnasium": Interface(
-        "[`gymnasium.make`](environments.md)",
-        _DECISION,
-        lambda: episodes(gymnasium.make(NAME, opponent="random")),
-    ),
-    "make_vec": Interface(f"[`gymnasium.make_vec`](environments.md), {MANY} games", _DECISION, vector_env),
-    "sb3": Interface(
-        f"[`SelfPlayVecEnv`](interoperability.md#stable-baselines3), {FEW} games",
-        _DECISION,
-        stable_baselines,
-        "stable_baselines3",
-    ),
-    "torchrl": Interface(f"[TorchRL](torchrl.md), {MANY} games", _MOVE, torchrl, "torchrl"),
-    "open_spiel": Interface("[OpenSpiel](open_spiel.md)", _MOVE, open_spiel, "pyspiel"),
-    "tianshou": Interface(
-        "[Tianshou](interoperability.md#tianshou)'s `PettingZooEnv`", _MOVE, tianshou, "tianshou"
-    ),
-    "rllib": Interface("[RLlib](training.md)", _MOVE, rllib, "ray"),
-    "engine": Interface(
-        "[the engine](engine.md), over pipes", "a move of `random` by query", engine, clock=time.perf_counter
-    ),
-    "openenv": Interface(
-        "[OpenEnv](language_models.md#openenv), over a WebSocket", _DECISION, openenv, "openenv"
-    ),
-    "mcp": Interface(
-        "[MCP](language_models.md#mcp), over pipes", _DECISION, mcp, "mcp_types", clock=time.perf_counter
-    ),
+    "game": Interface(game_object),
+    "self_play": Interface(lambda: self_play(SelfPlayVectorEnv(MANY))),
+    "aec_raw": Interface(lambda: turns(patchwork_v0.raw_env())),
+    "aec": Interface(lambda: turns(patchwork_v0.env())),
+    "gymnasium": Interface(lambda: episodes(gymnasium.make(NAME, opponent="random"))),
+    "make_vec": Interface(vector_env),
+    "sb3": Interface(stable_baselines, "stable_baselines3"),
+    "torchrl": Interface(torchrl, "torchrl"),
+    "open_spiel": Interface(open_spiel, "pyspiel"),
+    "tianshou": Interface(tianshou, "tianshou"),
+    "rllib": Interface(rllib, "ray"),
+    "engine": Interface(engine, clock=time.perf_counter),
+    "openenv": Interface(openenv, "openenv"),
+    "mcp": Interface(mcp, "mcp_types", clock=time.perf_counter),
 }
-"""What is measured, by name, in the order of the table."""
+"""What is measured, by name."""
 
 
 def measure(interface: Interface, rounds: int, seconds: float) -> float:
@@ -302,56 +264,23 @@ def _rate(loop: Counts, seconds: float, clock: Callable[[], float]) -> float:
     return steps / elapsed
 
 
-def table(results: dict[str, Any]) -> str:
-    """The figures as Markdown."""
-    rows = [
-        [interface.shown, results["steps_per_second"][name], interface.step]
-        for name, interface in INTERFACES.items()
-        if name in results["steps_per_second"]
-    ]
-    columns = [Column("interface"), Column("steps per second", shown_rate), Column("a step is")]
-    processor = results["machine"].partition(",")[0]
-    where = f"Random legal moves on one core of {processor}, choosing them included:"
-    return f"{where}\n\n{render([Table(columns, rows)], MARKDOWN)}"
-
-
-def shown_rate(rate: float) -> str:
-    """A rate with the two digits that repeat from run to run."""
-    digits = 10 ** max(0, len(str(int(rate))) - 2)
-    return f"{round(rate / digits) * digits:,}"
-
-
-def write(results: dict[str, Any], results_file: Path, page: Path) -> None:
-    """Writes the file of figures, and the table into the page."""
-    write_text(results_file, json.dumps(results, indent=1) + "\n")
-    head, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-    write_text(page, f"{head}{BEGIN}\n{table(results)}\n{END}{rest.partition(END)[2]}")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("names", nargs="*", choices=[[], *INTERFACES], metavar="NAME", help="(default: all)")
     parser.add_argument("--rounds", type=positive(int), default=5, help="rounds (default: 5)")
     parser.add_argument("--seconds", type=positive(float), default=0.5, help="per round (default: 0.5)")
-    parser.add_argument("--write", action="store_true", help="keep the figures, and make the table of them")
-    parser.add_argument(
-        "--results", type=Path, default=RESULTS, metavar="FILE", help="(default: %(default)s)"
-    )
-    parser.add_argument("--page", type=Path, default=PAGE, metavar="FILE", help="(default: %(default)s)")
+    add_write_option(parser)
     options = parser.parse_args()
-    results: dict[str, Any] = {"machine": describe_machine(), "steps_per_second": {}}
-    if options.write and options.results.is_file():
-        results["steps_per_second"] = json.loads(options.results.read_text())["steps_per_second"]
+    rates = {}
     for name in options.names or INTERFACES:
         interface = INTERFACES[name]
         if interface.library and find_spec(interface.library) is None:
             print(f"{name:12} needs {interface.library}", flush=True)
             continue
-        rate = measure(interface, int(options.rounds), options.seconds)
-        results["steps_per_second"][name] = round(rate, 1)
-        print(f"{name:12} {shown_rate(rate):>12} steps per second", flush=True)
+        rates[name] = measure(interface, int(options.rounds), options.seconds)
+        print(f"{name:12} {rates[name]:12,.0f} steps per second", flush=True)
     if options.write:
-        write(results, options.results, options.page)
+        keep("interfaces", of_unit("steps/s", rates), options.write)
 
 
 if __name__ == "__main__":

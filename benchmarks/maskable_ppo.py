@@ -1,6 +1,7 @@
 """Compares MaskablePPO on the compiled batch with MaskablePPO on sb3-contrib's usual SubprocVecEnv.
 
 python benchmarks/maskable_ppo.py [--envs N ...] [--rounds N] [--decisions N] [--threads N] [--json]
+                                  [--write]
 
 The same algorithm with the same network, batches and opponent: on processes with one Gymnasium environment
 each, on the batch, and on the batch as ``algorithm: maskable_ppo`` runs it, with a policy that skips illegal
@@ -25,6 +26,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.vec_env import SubprocVecEnv, VecEnv
 
+from benchmarks.keeping import Figures, add_write_option, figure, keep
 from patchwork_env.integrations.sb3.policy import BoolMaskBuffer, LegalMlpPolicy, PatchworkPolicy
 from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv
 from patchwork_env.learning.system.machine import describe_setup, tune_malloc
@@ -119,6 +121,18 @@ def rates(num_envs: int, rounds: int, decisions: int, threads: int) -> dict[str,
     }
 
 
+def kept(results: dict[str, dict[str, dict[str, float]]]) -> Figures:
+    """Decisions per second of every way, and how many times those of the first way they are."""
+    found = Figures()
+    for number, ways in results.items():
+        first = next(iter(ways.values()))
+        for name, own in ways.items():
+            for part, rate in own.items():
+                found[f"{name}, {number}, {part}"] = figure(rate, "decisions/s")
+                found[f"{name}, {number}, {part}, times"] = figure(rate / first[part], "times")
+    return found
+
+
 def print_table(figures: dict[str, dict[str, float]]) -> None:
     """Figures and how many times those of the first way they are."""
     first = next(iter(figures.values()))
@@ -139,6 +153,7 @@ def main() -> None:
         "--threads", type=int, default=1, metavar="N", help="threads of PyTorch, or of our own loop"
     )
     parser.add_argument("--json", action="store_true", help="print the figures as the last line")
+    add_write_option(parser)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     tune_malloc()
@@ -150,6 +165,8 @@ def main() -> None:
         print(f"{num_envs} environments")
         results[str(num_envs)] = rates(num_envs, options.rounds, options.decisions, options.threads)
         print_table(results[str(num_envs)])
+    if options.write:
+        keep("maskable_ppo", kept(results), options.write)
     if options.json:
         print(json.dumps(results))
 

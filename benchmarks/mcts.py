@@ -1,6 +1,7 @@
 """Measures the agent that searches: playouts per second, endings solved, and strength in small matches.
 
     python benchmarks/mcts.py [--simulations N] [--endings N] [--games N] [--seconds S …] [--json]
+        [--write]
 
 Speed is measured on one thread, in processor time, from positions of greedy games. "Simulations" are those
 of the agent: a way down the tree, a new node, a playout, and the way back. "Playouts" are those of its
@@ -17,6 +18,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.keeping import add_write_option, keep, of_unit
 from patchwork_env.agents import GreedyAgent
 from patchwork_env.agents.patchwork.endgame import new_solver, solve
 from patchwork_env.agents.patchwork.greedy import GreedyBuffers, new_greedy_buffers, play_out
@@ -186,6 +188,7 @@ def main() -> None:
         "--seconds", type=float, nargs="*", default=[0.2], help="seconds per move in matches (default: 0.2)"
     )
     parser.add_argument("--json", action="store_true", help="print the figures as JSON, last")
+    add_write_option(parser)
     options = parser.parse_args()
     if options.simulations < 1 or min(options.endings, options.games, *options.seconds, 1) < 0:
         parser.error("--simulations must be positive, and --endings, --games and --seconds not negative")
@@ -200,6 +203,9 @@ def main() -> None:
         print(f"\nwin rates in {options.games} paired games")
         for row in strength:
             print(f"{row['agent']} against {row['opponent']}: {row['win_rate']:.1%}, scores {row['scores']}")
+    if options.write:
+        named = {f"{name}, turn {row['turn']}": row[name] for row in speed for name in row if name != "turn"}
+        keep("mcts", of_unit("/s", named), options.write)
     if options.json:
         print(json.dumps(figures))
 

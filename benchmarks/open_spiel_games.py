@@ -1,6 +1,7 @@
 """Measures the games in OpenSpiel: copies of states, random play, observations and tree search, on one core.
 
-    python benchmarks/open_spiel_games.py [--games NAME …] [--rounds N] [--seconds S] [--json]
+    python benchmarks/open_spiel_games.py [--games NAME …] [--rounds N] [--seconds S]
+        [--json] [--write]
 
 A game may be any that ``pyspiel.load_game`` knows. Positions come from the middle of a random game; "step"
 lists the legal actions, draws one of them and plays it, from Python; "simulation" is one of OpenSpiel's
@@ -21,6 +22,7 @@ import numpy as np
 import pyspiel
 
 import patchwork_env.integrations.open_spiel  # noqa: F401  # registers both games
+from benchmarks.keeping import Figures, add_write_option, figure, keep
 from patchwork_env.learning.system.machine import describe_setup
 
 GAMES = [
@@ -105,6 +107,24 @@ def table(figures: dict[str, dict[str, float]]) -> str:
     return "\n".join(lines)
 
 
+UNITS = {
+    "clone_microseconds": ("clone", "µs"),
+    "observation_microseconds": ("observation", "µs"),
+    "steps_per_second": ("steps", "steps/s"),
+    "simulations_per_second": ("simulations", "/s"),
+}
+"""What the figures are called in the file of figures, and their units."""
+
+
+def kept(figures: dict[str, dict[str, float]]) -> Figures:
+    """What is kept of all that was measured."""
+    return {
+        f"{game}, {UNITS[key][0]}": figure(value, UNITS[key][1])
+        for game, measured in figures.items()
+        for key, value in measured.items()
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="The games in OpenSpiel: copies, random play, search.")
     parser.add_argument(
@@ -113,10 +133,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="the best one counts (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=0.5, help="of each round (default: %(default)s)")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    add_write_option(parser)
     arguments = parser.parse_args()
     if "python_kuhn_poker" in arguments.games:
         importlib.import_module("open_spiel.python.games.kuhn_poker")  # registers it
     figures = {name: measure(name, arguments.rounds, arguments.seconds) for name in arguments.games}
+    if arguments.write:
+        keep("open_spiel", kept(figures), arguments.write)
     print(json.dumps(figures) if arguments.json else f"{describe_setup()}\n\n{table(figures)}")
 
 

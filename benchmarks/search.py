@@ -1,6 +1,7 @@
 """Measures how fast games of Patchwork are searched, on one thread, and what of it is the search itself.
 
-    python benchmarks/search.py [--policy FOLDER] [--batches N …] [--simulations N] [--rounds N] [--json]
+    python benchmarks/search.py [--policy FOLDER] [--batches N …] [--simulations N] [--rounds N]
+        [--json] [--write]
 
 Positions are those of the middle of games, some 170 legal actions each. Without a policy: a fresh network of
 the standard size. "Search" is everything but the evaluations: the trees and the rules. Times are processor
@@ -16,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from benchmarks.keeping import add_write_option, keep, of_unit
 from patchwork_env.agents import GreedyAgent
 from patchwork_env.agents.patchwork.dynamics import PatchworkDynamics
 from patchwork_env.agents.patchwork.policy import load_policy
@@ -79,6 +81,7 @@ def main() -> None:
     parser.add_argument("--simulations", type=int, default=64, help="per game (default: 64)")
     parser.add_argument("--rounds", type=int, default=9, help="(default: 9)")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON in the last line")
+    add_write_option(parser)
     options = parser.parse_args()
     if min(*options.batches, options.simulations, options.rounds) < 1:
         parser.error("--batches, --simulations and --rounds must be at least 1")
@@ -94,6 +97,9 @@ def main() -> None:
             f"{batch:13}  {row['total']:17.1f}  {row['search']:18.1f}  {1e6 / row['total']:22,.0f}",
             flush=True,
         )
+    if options.write:
+        named = {f"{batch} games, {part}": row[part] for batch, row in figures.items() for part in row}
+        keep("search", of_unit("µs", named), options.write)
     if options.json:
         print(json.dumps(figures))
 

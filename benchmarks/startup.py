@@ -1,6 +1,6 @@
 """Measures what a user waits for: the import, and the first move with a cold and with a warm cache.
 
-    python benchmarks/startup.py [NAME ...] [--repeats N] [--json]
+    python benchmarks/startup.py [NAME ...] [--repeats N] [--json] [--write]
 
 Every figure comes from processes of its own; "cold" ones start with an empty folder for Numba's cache. CPU
 is the time of the processor, user and system, with the start of the interpreter and all threads; wall is the
@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import NamedTuple
 
+from benchmarks.keeping import add_write_option, keep, of_unit
 from patchwork_env import agents
 from patchwork_env.learning.system.machine import describe_setup
 
@@ -155,6 +156,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="parts of the titles of the rows (default: all)")
     parser.add_argument("--repeats", type=int, default=3, help="processes for each figure (default: 3)")
     parser.add_argument("--json", action="store_true", help="print the medians as JSON in the last line")
+    add_write_option(parser)
     options = parser.parse_args()
     if options.repeats < 1:
         parser.error("--repeats must be at least 1")
@@ -163,6 +165,11 @@ def main() -> None:
     if not timings:
         parser.error("no row has such a name")
     print_table(timings)
+    if options.write:
+        columns = ("cold CPU", "cold wall", "warm CPU", "warm wall")
+        rows = {title: zip(columns, medians(starts), strict=True) for title, starts in timings.items()}
+        named = {f"{title}, {column}": value for title, row in rows.items() for column, value in row}
+        keep("startup", of_unit("s", named), options.write)
     if options.json:
         print(
             json.dumps({title: [round(s, 3) for s in medians(starts)] for title, starts in timings.items()})

@@ -1,6 +1,6 @@
 """Measures how many steps per second the environments of TorchRL make with random legal actions.
 
-    python benchmarks/torchrl_speed.py [--game nmbr9] [--num-envs N …] [--rounds N]
+    python benchmarks/torchrl_speed.py [--game nmbr9] [--num-envs N …] [--rounds N] [--write]
 
 ``steps`` draws an action for every game and plays it, with resets where games end (``rand_action`` and
 ``step_and_maybe_reset``). ``rollout`` also stacks what 16 such steps give into one tensordict. ``batch`` is
@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 
+from benchmarks.keeping import Figures, add_write_option, keep, of_unit
 from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.games import GAMES, PATCHWORK, rules_of
 from patchwork_env.integrations.torchrl import GamesEnv, make_env
@@ -69,14 +70,20 @@ def main() -> None:
     parser.add_argument("--game", choices=GAMES, default=PATCHWORK)
     parser.add_argument("--num-envs", type=int, nargs="+", default=[64, 1024, 4096], metavar="N")
     parser.add_argument("--rounds", type=int, default=10, metavar="N")
+    add_write_option(parser)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     print(describe_setup(("torch", "tensordict", "torchrl")), end="\n\n")
     print("| games | steps | rollout | batch |\n|---|---|---|---|")
+    figures = Figures()
     for num_envs in arguments.num_envs:
         plays = loops(arguments.game, num_envs).values()
         speeds = [steps_per_second(play, num_envs, arguments.rounds) for play in plays]
+        names = [f"{arguments.game}, {num_envs} games, {what}" for what in ("steps", "rollout", "batch")]
+        figures |= of_unit("steps/s", dict(zip(names, speeds, strict=True)))
         print(f"| {num_envs} | {' | '.join(f'{speed:,.0f}' for speed in speeds)} |", flush=True)
+    if arguments.write:
+        keep("torchrl", figures, arguments.write)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Measures how many environment steps per second a training makes, and where the time goes.
 
 python benchmarks/training_speed.py [--config FILE] [--set KEY=VALUE ...] [--iterations N] [--threads N]
-                                    [--json]
+                                    [--json] [--write]
 
 An iteration is what is played between two updates, and the learning from it. The parts of ``ppo`` are
 measured afterwards one by one, on one thread and the states of one rollout.
@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from benchmarks.keeping import add_write_option, figure, keep
 from patchwork_env.agents.policy import NetworkEvaluator
 from patchwork_env.core.threads import usable_cores
 from patchwork_env.learning.algorithms.common.trainer import Trainer, make_trainer
@@ -89,6 +90,7 @@ def main() -> None:
     parser.add_argument("--iterations", type=int, default=8, metavar="N")
     parser.add_argument("--threads", type=int, default=usable_cores(), metavar="N")
     parser.add_argument("--json", action="store_true", help="print the figures as the last line")
+    add_write_option(parser)
     options = parser.parse_args()
     config = load_config(options.config, [*options.set, f"threads={options.threads}"])
     torch.set_num_threads(1)
@@ -103,6 +105,10 @@ def main() -> None:
     shares = {name: time / sum(times.values()) for name, time in times.items()}
     for name, share in shares.items():
         print(f"  {name:<20} {share:6.1%}")
+    if options.write:
+        name = f"{' '.join([options.config.stem, *options.set])}, {options.threads} threads"
+        measured = figure(rate, "steps/s", collecting=round(collecting, 3))
+        keep("training_speed", {name: measured}, options.write)
     if options.json:
         print(json.dumps({"steps_per_second": rate, "share_collecting": collecting, "shares": shares}))
 

@@ -1,0 +1,143 @@
+"""Fills the tables of figures in the pages from benchmarks/figures.
+
+    python -m tools.figures [--check]
+
+A page has the table NAME between ``<!-- figures: NAME -->`` and ``<!-- end of figures -->``. What is there is
+made of ``benchmarks/figures/tables/NAME.md``, and with ``--check`` only compared with it. In that file
+``{FILE/FIGURE}`` is a figure of ``benchmarks/figures/FILE.json`` with its unit and its interval;
+``{FILE/FIGURE@number}`` is its number alone, and ``@command``, ``@steps`` … what else is known of it. A line
+with stars is repeated for each figure whose name fits, with what a star stands for in their place. Under the
+table is said where and when its figures were measured.
+"""
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from patchwork_env.core.files import write_text
+
+PROJECT = Path(__file__).parents[1]
+FOLDER = PROJECT / "benchmarks" / "figures"
+BLOCK = re.compile(r"(<!-- figures: ([\w-]+) -->\n).*?(<!-- end of figures -->)", re.DOTALL)
+PLACE = re.compile(r"\{([\w-]+)/([^{}@]+)(?:@(\w+))?\}")
+MARKS = ("", " *", " †", " ‡")
+"""What stands behind figures of the machine most were measured on, and of others."""
+
+Figure = dict[str, Any]
+
+
+def two_digits(value: float) -> str:
+    """A number with the two digits that repeat from run to run."""
+    if value >= 1e6:
+        return f"{two_digits(value / 1e6)} million"
+    rounded = float(f"{value:.1e}")
+    return f"{rounded:,.0f}" if rounded >= 10 else f"{rounded:g}"
+
+
+UNITS: dict[str, Callable[[float], str]] = {
+    "share": "{:.1%}".format,
+    "share of whole": "{:.0%}".format,
+    "points": "{:.1f} points".format,
+    "score": "{:.2f}".format,
+    "rating": "{:.0f}".format,
+    "times": lambda value: f"{two_digits(value)} times",
+    "s": lambda value: f"{two_digits(value)} s" if value >= 0.1 else f"{two_digits(1e3 * value)} ms",
+}
+"""How figures of a unit are written, if not with two digits and the unit."""
+
+
+def shown(figure: Figure, part: str) -> str:
+    """A figure as text, or a part of it."""
+    unit = figure["unit"]
+    write = UNITS.get(unit, lambda value: f"{two_digits(value)} {unit}".replace(" /", "/"))
+    if part in ("number", "lowest", "highest"):
+        return write(figure["value" if part == "number" else part]).partition(f" {unit}")[0]
+    if part == "steps":
+        return two_digits(figure[part])
+    if part:
+        return f"{figure[part]:,}" if isinstance(figure[part], int) else str(figure[part])
+    if "error" in figure:
+        return f"{write(figure['value'])} ± {write(figure['error'])}"
+    if "interval" not in figure:
+        return write(figure["value"])
+    low, high = (write(end).partition(f" {unit}")[0] for end in figure["interval"])
+    return f"{write(figure['value'])} ({low} to {high})"
+
+
+@cache
+def figures_of(name: str) -> dict[str, Figure]:
+    """The figures of a file, each with its machine, date and command, where they are known."""
+    file: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    return {key: file | one for key, one in file.pop("figures").items()}
+
+
+def lines_of(template: str) -> Iterator[str]:
+    """The lines of a template, those with stars repeated."""
+    for line in template.splitlines():
+        star = next((place for place in PLACE.finditer(line) if "*" in place[2]), None)
+        if star is None:
+            yield line
+            continue
+        fits = re.compile(re.escape(star[2]).replace(r"\*", "(.+)"))
+        found = [match[1] for key in figures_of(star[1]) if (match := fits.fullmatch(key))]
+        yield from (line.replace("*", name) for name in found)
+
+
+def table(name: str) -> str:
+    """A table as Markdown, with where and when its figures were measured."""
+    template = (FOLDER / "tables" / f"{name}.md").read_text(encoding="utf-8").strip()
+    lines = list(lines_of(template))
+    used = [figures_of(place[1])[place[2]] for line in lines for place in PLACE.finditer(line)]
+    machines = [figure["machine"] for figure in used if "machine" in figure]
+    ranked = sorted(dict.fromkeys(machines), key=lambda machine: -machines.count(machine))
+    marks = dict(zip(ranked, MARKS, strict=False))
+
+    def fill(place: re.Match[str]) -> str:
+        figure, part = figures_of(place[1])[place[2]], place[3] or ""
+        mark = marks.get(figure.get("machine", ""), "") if part in ("", "number") else ""
+        return shown(figure, part) + mark.replace("*", r"\*")
+
+    filled = "\n".join(PLACE.sub(fill, line) for line in lines)
+    return f"{filled}\n\n{measured(used, marks)}\n" if marks else f"{filled}\n"
+
+
+def measured(used: list[Figure], marks: dict[str, str]) -> str:
+    """A sentence about machines and days."""
+    parts = []
+    for machine, mark in marks.items():
+        days = sorted({one["date"] for one in used if one.get("machine") == machine and "date" in one})
+        when = f", {' to '.join(dict.fromkeys([days[0], days[-1]]))}" if days else ""
+        parts.append(f"{mark.replace('*', chr(92) + '*').strip()} {machine}{when}".strip())
+    return f"Measured on {'; '.join(parts)}."
+
+
+def pages() -> list[Path]:
+    """All pages that may have tables."""
+    return [PROJECT / "README.md", *sorted((PROJECT / "docs").rglob("*.md"))]
+
+
+def filled(text: str) -> str:
+    """The text of a page with its tables as they must be."""
+    return BLOCK.sub(lambda block: f"{block[1]}{table(block[2])}{block[3]}", text)
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--check", action="store_true", help="change nothing; exit with 1 if a page is old")
+    options = parser.parse_args()
+    old = [page for page in pages() if filled(text := page.read_text(encoding="utf-8")) != text]
+    for page in old:
+        print(f"{page.relative_to(PROJECT)} {'is old' if options.check else 'is written'}")
+        if not options.check:
+            write_text(page, filled(page.read_text(encoding="utf-8")))
+    return int(options.check and bool(old))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
