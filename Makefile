@@ -38,7 +38,7 @@ imports_libraries := array_api_compat huggingface_hub mcp minari mlflow moviepy 
 imports_older := agilerl openenv ray
 
 .PHONY: help environment lock train test test-one test-all test-attack test-bounds coverage mutants test-libraries \
-	test-older test-browser test-resolution site docs lint format bench benchmark clean distclean
+	test-older test-browser test-resolution site docs lint format bench figures benchmark clean distclean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z][a-z0-9.-]*:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' Makefile
@@ -139,8 +139,24 @@ bench: $(ready)  ## measure start-up, speed and strength
 docs: $(VENV)-libraries/ready  ## build the site of documents in docs/_build/html; warnings are errors
 	$(VENV)-libraries/bin/python -m sphinx --fail-on-warning --keep-going --quiet docs docs/_build/html
 
-benchmark: $(ready)  ## check the files in benchmarks/results, and make docs/measure/results.md of them
+# What takes no more than minutes; benchmarks/figures/README.md says what does.
+figures: $(ready)  ## measure the figures of the pages again, without those that take long, and fill their tables
+	$(python) benchmarks/engine.py --write
+	$(python) benchmarks/engine.py --game nmbr9 --write
+	$(python) benchmarks/environments.py --write
+	$(python) benchmarks/interfaces.py --write
+	$(python) benchmarks/startup.py import "first move of a game" champion:instant --write
+	$(python) benchmarks/champion.py --games 0 --self-play 0 --write
+	$(python) benchmarks/mcts.py --endings 0 --games 0 --write
+	$(python) benchmarks/analysis.py --write
+	for threads in 1 2; do for values in "" "--set ppo.lookahead_from=0"; do \
+		$(python) benchmarks/training_speed.py --config configs/ppo.yaml $$values --threads $$threads --write; done; done
+	$(python) benchmarks/inference.py --write
+	$(python) -m tools.figures
+
+benchmark: $(ready)  ## check the files in benchmarks/results, and make the tables and pages of docs/measure/results.md
 	$(python) benchmarks/benchmark.py --write
+	$(python) -m tools.figures
 
 clean:  ## delete caches and build results (environments and training runs stay)
 	find . -path './.venv*' -prune -o -name __pycache__ -type d -print0 | xargs -0 rm -rf

@@ -20,7 +20,7 @@ from patchwork_env.learning.system.machine import describe_machine
 FOLDER = Path(__file__).with_name("figures")
 MEASURED = ("machine", "date", "command")
 """What is said of a file, and of a figure where it differs."""
-_DIGITS = 4
+_DIGITS = 6
 
 Figures = dict[str, dict[str, Any]]
 

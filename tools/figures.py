@@ -58,7 +58,7 @@ def shown(figure: Figure, part: str) -> str:
     if part in ("number", "lowest", "highest"):
         return write(figure["value" if part == "number" else part]).partition(f" {unit}")[0]
     if part == "steps":
-        return two_digits(figure[part])
+        return f"{figure[part] / 1e6:.1f} million"
     if part:
         return f"{figure[part]:,}" if isinstance(figure[part], int) else str(figure[part])
     if "error" in figure:
