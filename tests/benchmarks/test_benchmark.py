@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from benchmarks.benchmark import GAMES, PAGE, TASKS, check_protocol, comparisons
+from benchmarks.benchmark import GAMES, PAGES, TASKS, check_protocol, comparisons, figures_of, read_results
+from benchmarks.keeping import FOLDER
 from patchwork_env.learning.evaluation.players import fingerprint
+from patchwork_env.learning.evaluation.tables import MARKDOWN
+from patchwork_env.learning.reports.comparison_tables import as_text
 from patchwork_env.learning.reports.run_results import RunResult, read_result, write_result
 from tests.scripts import ROOT, run_benchmark
 
@@ -58,23 +63,27 @@ def test_the_page_of_results_is_made_of_the_files(tmp_path) -> None:
     docs.mkdir()
     for seed in range(3):
         write_result(result_with(seed, win_rate=0.2 * seed), results)
-    done = run_benchmark("benchmark.py", "--write", "--results", str(results), "--docs", str(docs))
+    done = run_benchmark(
+        "benchmark.py", f"--write={tmp_path}", "--results", str(results), "--docs", str(docs)
+    )
     assert done.returncode == 0, done.stderr
     assert "3 results" in done.stdout
-    page = (docs / PAGE).read_text()
+    page = (docs / PAGES / "patchwork-greedy.md").read_text()
     assert "| mine | greedy | 3 | 20.0% |" in page
-    assert "](images/benchmark/patchwork-greedy/curves.svg)" in page
+    assert "](../../images/benchmark/patchwork-greedy/curves.svg)" in page
+    reached = json.loads((tmp_path / "benchmark.json").read_text())["figures"]["patchwork-greedy mine"]
+    assert (reached["value"], reached["runs"]) == (0.2, 3)
     assert (docs / "images/benchmark/patchwork-greedy/curves.svg").is_file()
 
 
 @pytest.mark.slow
-def test_a_folder_without_results_leaves_the_page_alone(tmp_path) -> None:
-    (tmp_path / PAGE).write_text("the page")
+def test_a_folder_without_results_leaves_all_files_alone(tmp_path) -> None:
     missing = tmp_path / "none"
-    done = run_benchmark("benchmark.py", "--write", "--results", str(missing), "--docs", str(tmp_path))
+    places = (f"--write={tmp_path}", "--results", str(missing), "--docs", str(tmp_path))
+    done = run_benchmark("benchmark.py", *places)
     assert done.returncode == 2
     assert f"there are no results in {missing}" in done.stderr
-    assert (tmp_path / PAGE).read_text() == "the page"
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_strongest_come_first() -> None:
@@ -83,10 +92,17 @@ def test_the_strongest_come_first() -> None:
     assert [group.label for group in comparison.groups] == ["0.7", "0.2"]
 
 
-def test_results_of_the_project_keep_the_protocol_and_are_on_the_page(tmp_path) -> None:
-    page = (ROOT / "docs" / PAGE).read_text()
+def test_results_of_the_project_keep_the_protocol(tmp_path) -> None:
     for file in RESULTS.glob("*.json"):
         result = read_result(file)
         check_protocol(result)
         assert write_result(result, tmp_path).name == file.name
-        assert result.name in page
+
+
+def test_pages_and_figures_are_those_of_the_results() -> None:
+    known = json.loads((FOLDER / "benchmark.json").read_text())["figures"]
+    found = {}
+    for task, comparison in comparisons(read_results(RESULTS)):
+        found |= figures_of(task, comparison)
+        assert as_text(comparison, MARKDOWN) in (ROOT / "docs" / PAGES / f"{task.name}.md").read_text()
+    assert found == known

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from benchmarks import interfaces
 from patchwork_env.agents.compiled import write_weights
 from patchwork_env.agents.patchwork.value import new_weights
 from patchwork_env.games import PATCHWORK
@@ -55,8 +54,11 @@ def test_training_speed(tmp_path: Path, text: str, settings: list[str], parts: i
     assert all(share > 0 for share in figures["shares"].values())
 
 
-def test_inference() -> None:
-    rates = figures_of("inference.py", "--batches", "1", "3", "--rounds", "1", "--seconds", "0.01")
+def test_inference(tmp_path: Path) -> None:
+    arguments = ["--batches", "1", "3", "--rounds", "1", "--seconds", "0.01", f"--write={tmp_path}"]
+    rates = figures_of("inference.py", *arguments)
+    kept = json.loads((tmp_path / "inference.json").read_text())["figures"]
+    assert kept.keys() == {f"{name}, batch {size}" for name in rates for size in (1, 3)}
     assert len(rates) == 4
     assert all(set(by_size) == {"1", "3"} and min(by_size.values()) > 0 for by_size in rates.values())
 
@@ -112,23 +114,13 @@ def test_engine_of_nmbr9() -> None:
 
 
 def test_interfaces(tmp_path: Path) -> None:
-    results, page = tmp_path / "figures.json", tmp_path / "page.md"
-    page.write_text(f"before\n{interfaces.BEGIN}\nold\n{interfaces.END}\nafter\n")
-    files = ("--results", str(results), "--page", str(page))
-    results.write_text(json.dumps({"machine": "another", "steps_per_second": {"torchrl": 123456.0}}))
-    done = run("interfaces.py", "game", "aec", "--rounds", "1", "--seconds", "0.01", "--write", *files)
+    old = {"torchrl": {"value": 123456.0, "unit": "steps/s"}}
+    before = {"machine": "another", "date": "2026-01-02", "command": "it"}
+    (tmp_path / "interfaces.json").write_text(json.dumps({**before, "figures": old}))
+    done = run("interfaces.py", "game", "aec", "--rounds", "1", "--seconds", "0.01", f"--write={tmp_path}")
     assert done.returncode == 0, done.stderr
-    rates = json.loads(results.read_text())["steps_per_second"]
-    assert set(rates) == {"torchrl", "game", "aec"}, "figures of other environments stay"
-    assert all(rate > 0 for rate in rates.values())
-    text = page.read_text()
-    assert text.startswith("before\n")
-    assert text.endswith("\nafter\n")
-    assert "| [TorchRL](torchrl.md), 1024 games | 120,000 | a move of either player |" in text
-    assert "old" not in text
-
-
-def test_the_page_of_interfaces_has_the_figures() -> None:
-    results = json.loads(interfaces.RESULTS.read_text())
-    assert set(results["steps_per_second"]) == set(interfaces.INTERFACES)
-    assert interfaces.table(results) in interfaces.PAGE.read_text()
+    kept = json.loads((tmp_path / "interfaces.json").read_text())
+    assert kept["command"] == "python benchmarks/interfaces.py game aec --rounds 1 --seconds 0.01"
+    assert list(kept["figures"]) == ["torchrl", "game", "aec"]
+    assert kept["figures"]["torchrl"] == old["torchrl"] | before, "how it was measured stays"
+    assert all(kept["figures"][name].keys() == {"value", "unit"} for name in ("game", "aec"))

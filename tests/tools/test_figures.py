@@ -1,0 +1,94 @@
+"""Figures of the pages: each table says what the files in benchmarks/figures hold."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from benchmarks.keeping import MEASURED, figure
+from tests.test_documents import PROJECT
+from tools import figures
+
+FILES = sorted(path.stem for path in figures.FOLDER.glob("*.json"))
+TABLES = sorted(path.stem for path in (figures.FOLDER / "tables").glob("*.md"))
+
+
+def test_the_pages_say_what_the_files_hold() -> None:
+    old = [page for page in figures.pages() if figures.filled(text := page.read_text()) != text]
+    assert not old, f"python -m tools.figures must fill {old}"
+
+
+def test_every_table_of_a_page_is_there_once() -> None:
+    named = [name for page in figures.pages() for _, name, _ in figures.BLOCK.findall(page.read_text())]
+    assert set(named) <= set(TABLES)
+    assert sorted(named) == sorted(set(named)), "a table belongs to one page, others have a link"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_say_how_they_were_measured(name: str) -> None:
+    for key, one in figures.figures_of(name).items():
+        assert {*MEASURED} - {"date"} <= one.keys(), key
+        assert re.fullmatch(r"2\d{3}-\d\d-\d\d", one.get("date", "2026-01-01")), key
+        assert figures.shown(one, ""), key
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_are_whole(name: str) -> None:
+    head, ruler, *rows = [line for line in figures.table(name).splitlines() if line.startswith("|")]
+    assert rows
+    assert {line.count("|") for line in (ruler, *rows)} == {head.count("|")}
+    assert "{" not in "".join(rows)
+
+
+@pytest.mark.parametrize(
+    ("measured", "part", "text"),
+    [
+        (figure(0.94, "share", (0.926, 0.951)), "", "94.0% (92.6% to 95.1%)"),
+        (figure(4906770, "steps/s"), "", "4.9 million steps/s"),
+        (figure(105482, "steps/s"), "number", "110,000"),
+        (figure(137_000, "/s"), "", "140,000/s"),
+        (figure(0.15, "s"), "", "0.15 s"),
+        (figure(0.004, "s"), "", "4 ms"),
+        (figure(11.2, "s"), "", "11 s"),
+        (figure(4.47, "times"), "", "4.5 times"),
+        (figure(85.72, "points", (85.6, 85.9)), "", "85.7 points (85.6 to 85.9)"),
+        (figure(52.64, "score", error=0.42), "", "52.64 ± 0.42"),
+        (figure(0.9, "share", steps=21_299_200, runs=5), "steps", "21.3 million"),
+        (figure(0.9, "share", games=1000), "games", "1,000"),
+    ],
+)
+def test_figures_as_text(measured: figures.Figure, part: str, text: str) -> None:
+    assert figures.shown(measured, part) == text
+
+
+def test_other_machines_are_marked(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(figures, "FOLDER", tmp_path)
+    figures.figures_of.cache_clear()
+    slow = {"machine": "slow", "date": "2026-01-01"}
+    known = {"a 1": figure(1, "s"), "a 2": figure(2, "s"), "b": figure(3, "s") | slow}
+    file = {"machine": "fast", "date": "2026-01-03", "command": "do it", "figures": known}
+    (tmp_path / "mine.json").write_text(json.dumps(file))
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables" / "mine.md").write_text("| * | {mine/a *} |\n| b | {mine/b} | {mine/b@command} |\n")
+    page = figures.filled("before <!-- figures: mine -->\nold\n<!-- end of figures --> after")
+    figures.figures_of.cache_clear()
+    assert page.splitlines() == [
+        "before <!-- figures: mine -->",
+        "| 1 | 1 s |",
+        "| 2 | 2 s |",
+        r"| b | 3 s \* | do it |",
+        "",
+        r"Measured on fast, 2026-01-03; \* slow, 2026-01-01.",
+        "<!-- end of figures --> after",
+    ]
+
+
+def test_the_command_checks_all_pages(monkeypatch, capsys) -> None:
+    monkeypatch.setattr("sys.argv", ["figures", "--check"])
+    assert figures.main() == 0
+    monkeypatch.setattr(figures, "table", lambda name: "another table\n")
+    assert figures.main() == 1
+    assert "README.md is old" in capsys.readouterr().out
+    assert "another table" not in (PROJECT / "README.md").read_text()
