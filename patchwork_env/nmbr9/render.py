@@ -115,7 +115,7 @@ def _corner(move: Move) -> Cell:
 
 # --- relief ---------------------------------------------------------------------------------------------
 
-_PANEL = 560.0
+PANEL = 560.0
 """The side of the square in which a table is drawn."""
 _MARGIN, _HEAD = 20.0, 70.0
 _MIN_SPREAD = 10
@@ -138,16 +138,16 @@ _SIDES = (
 assert len(_TOPS) == len(_SIDES) == NUM_DIGITS
 
 
-class _View:
+class View:
     """Where the cells of a table lie in its panel."""
 
     def __init__(self, moves: Sequence[Move], left: float, top: float) -> None:
         cells = [cell for move in moves for cell in move.cells] or [(0, 0)]
         rows, columns = [row for row, _ in cells], [column for _, column in cells]
         self.spread = max(_MIN_SPREAD, max(rows) - min(rows) + 3, max(columns) - min(columns) + 3)
-        self.cell = _PANEL / self.spread
-        self._left = left + (_PANEL - self.cell * (max(columns) + min(columns) + 1)) / 2
-        self._top = top + (_PANEL - self.cell * (max(rows) + min(rows) + 1)) / 2
+        self.cell = PANEL / self.spread
+        self._left = left + (PANEL - self.cell * (max(columns) + min(columns) + 1)) / 2
+        self._top = top + (PANEL - self.cell * (max(rows) + min(rows) + 1)) / 2
 
     def point(self, row: float, column: float, height: float) -> Point:
         """The point at which a corner of the grid is seen that lies ``height`` tiles above the table."""
@@ -159,15 +159,15 @@ class _View:
 
 def _relief(game: Game, names: tuple[str, ...]) -> Scene:
     """Draws all tables side by side as a scene."""
-    width = game.num_players * (_PANEL + _MARGIN) + _MARGIN
-    scene = Scene(width, _PANEL + _HEAD + _MARGIN, _PAPER)
+    width = game.num_players * (PANEL + _MARGIN) + _MARGIN
+    scene = Scene(width, PANEL + _HEAD + _MARGIN, _PAPER)
     for player, score in enumerate(game.scores()):
-        left, moves = _MARGIN + player * (_PANEL + _MARGIN), game.placements(player)
+        left, moves = _MARGIN + player * (PANEL + _MARGIN), game.placements(player)
         scene.add(Label(left, 30, names[player], 22, _INK, bold=True))
         scene.add(Label(left, 56, _status(game, player), 16, _FADED))
-        scene.add(Label(left + _PANEL, 30, counted(score, "point"), 22, _INK, "end", bold=True))
-        scene.add(Rectangle(left, _HEAD, _PANEL, _PANEL, _TABLE, 8))
-        _add_table(scene, moves, _View(moves, left, _HEAD))
+        scene.add(Label(left + PANEL, 30, counted(score, "point"), 22, _INK, "end", bold=True))
+        scene.add(Rectangle(left, _HEAD, PANEL, PANEL, _TABLE, 8))
+        add_table(scene, moves, View(moves, left, _HEAD))
     return scene
 
 
@@ -181,7 +181,7 @@ def _status(game: Game, player: int) -> str:
     return f"{placed}, {'chooses a tile' if game.digit is None else f'places a {game.digit}'}"
 
 
-def _add_table(scene: Scene, moves: tuple[Move, ...], view: _View) -> None:
+def add_table(scene: Scene, moves: tuple[Move, ...], view: View) -> None:
     """Adds the tiles from the lowest level up, and the digit of every tile that can be seen."""
     heights: dict[Cell, int] = {}
     for move in moves:
@@ -198,7 +198,7 @@ def _add_table(scene: Scene, moves: tuple[Move, ...], view: _View) -> None:
             scene.add(Label(x, y + 0.35 * size, str(move.digit), size, _INK, "middle", bold=True))
 
 
-def _add_tile(scene: Scene, move: Move, view: _View) -> None:
+def _add_tile(scene: Scene, move: Move, view: View) -> None:
     """Adds a tile: its walls below and to the right, its cells, and a line around it."""
     level = move.level or 0
     top, side = _TOPS[move.digit], _SIDES[move.digit]
