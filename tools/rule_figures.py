@@ -379,10 +379,9 @@ def _offer() -> Scene:
                 _piece(scene, PATCHES[patch].cells, patch, (x, y - 6), 17)
                 scene.add(Label(x, y + 42, str(patch), 14, cloth.FADED_INK, "middle"))
         place = 0 if position is game else shown.index(12)
-        x = 120 + place * width - (width / 2 if position is game else 0)
-        scene.add(
-            Polygon(((x - 9, top + 104), (x + 9, top + 104), (x, top + 66)), cloth.GOLD, cloth.INK, 1.5)
-        )
+        tip = 120 + place * width - (width / 2 if position is game else 0), top + 66
+        foot = (tip[0] - 9, top + 104), (tip[0] + 9, top + 104)
+        scene.add(Polygon((*foot, tip), cloth.GOLD, cloth.INK, 1.5))
     return scene
 
 
@@ -466,7 +465,7 @@ def _judged(panels: Sequence[tuple[Sequence[nmbr9.Move], nmbr9.Move, bool, tuple
         left = 10 + number % columns * (_PANEL_WIDTH + 10)
         top = 10 + number // columns * height
         scene.add(Rectangle(left, top, _PANEL_WIDTH, _PANEL_HEIGHT, _TABLE, 8))
-        tiles = [*lying, move]
+        tiles = (*lying, move)
         cells = [cell for tile in tiles for cell in tile.cells]
         view = _Table(cells, left, top, 29)
         relief.add_table(scene, tiles, view)
@@ -567,7 +566,7 @@ def _tiles() -> Scene:
     for digit in range(NUM_DIGITS):
         cells = [(row, column) for row, column in TILES[digit]]
         left = 10 + 89 * digit - (_PANEL_WIDTH - 89) / 2
-        relief.add_table(scene, [_tile(digit, 0, 0, 0)], _Table(cells, left, -28, 25))
+        relief.add_table(scene, (_tile(digit, 0, 0, 0),), _Table(cells, left, -28, 25))
         scene.add(Label(10 + 89 * digit + 44, 184, f"{len(cells)} cells", 15, _FADED, "middle"))
     return scene
 
