@@ -232,7 +232,7 @@ def test_examples_of_docstrings_run(module: str) -> None:
 
 @pytest.mark.parametrize(
     ("document", "observation"),
-    [("environments", patchwork_observation), ("nmbr9", nmbr9_observation)],
+    [("games/patchwork", patchwork_observation), ("games/nmbr9", nmbr9_observation)],
     ids=["patchwork", "nmbr9"],
 )
 def test_the_table_of_observations(document: str, observation: ModuleType) -> None:

@@ -37,7 +37,7 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         render_mode: How to show games: ``"human"``, ``"ansi"``, ``"rgb_array"`` or None.
         observation: The layout of observations: ``"flat"`` for one float32 vector, ``"dict"`` for named
             float32 tensors of the same content.
-        rewards: The kind of rewards, see ``docs/environments.md``: ``"outcome"``, ``"margin"`` or
+        rewards: The kind of rewards, see ``docs/games/patchwork.md``: ``"outcome"``, ``"margin"`` or
             ``"score"``; None for the outcome with several players, for the score with one.
         illegal_action: What an illegal action does: ``"raise"`` an error and change nothing, or
             ``"terminate"`` the game for all, with -1 for the agent.
