@@ -1,4 +1,4 @@
-"""Every wrapper of Gymnasium, PettingZoo and SuperSuit does what ``docs/wrappers.md`` says."""
+"""Every wrapper of Gymnasium, PettingZoo and SuperSuit does what ``docs/use/wrappers.md`` says."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
 from tests.envs.wrappers import many, single, super_suit, turns
 from tests.envs.wrappers.tries import GAMES, Check
 
-PAGE = Path(__file__).parents[3] / "docs" / "wrappers.md"
+PAGE = Path(__file__).parents[3] / "docs" / "use" / "wrappers.md"
 CONVERSIONS = {"aec_to_parallel", "parallel_to_aec", "turn_based_aec_to_parallel"}
 WRAPPERS = {
     "Gymnasium, single environments": (single, {*gymnasium.wrappers.__all__} - {"vector"}),

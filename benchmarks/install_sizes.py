@@ -1,0 +1,78 @@
+"""Measures how much room an installation takes, without extras and with each of them.
+
+    python benchmarks/install_sizes.py [EXTRA …] [--torch WHEEL] [--write]
+
+Each extra is installed by uv into an environment of its own, with the CPU build of PyTorch where it needs
+PyTorch. A size is that of all files of the packages, before anything is compiled; ``none`` stands for the
+installation without extras. All of them together download some gigabytes, unless uv has them in its cache.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import platform
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+from benchmarks.keeping import Figures, add_write_option, figure, write
+
+PROJECT = Path(__file__).parents[1]
+NONE = "none"
+"""The installation without extras."""
+
+
+def extras() -> list[str]:
+    """The extras for users: all but that of the project's own tests."""
+    metadata = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
+    return [name for name in metadata["project"]["optional-dependencies"] if name != "dev"]
+
+
+def measure(extra: str, torch: Path | None) -> Figures:
+    """Installs one extra into an environment of its own: the size of its packages, and their number."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment, overrides = Path(folder, "environment"), Path(folder, "overrides.txt")
+        overrides.write_text(f"torch @ {torch.resolve().as_uri()}\n" if torch else "", encoding="utf-8")
+        build = ["--overrides", str(overrides)] if torch else ["--torch-backend", "cpu"]
+        what = str(PROJECT) if extra == NONE else f"{PROJECT}[{extra}]"
+        uv("venv", "--python", sys.executable, str(environment))
+        uv("pip", "install", "--python", str(environment), *build, what)
+        packages = next(environment.rglob("site-packages"))
+        size = sum(path.stat().st_size for path in packages.rglob("*") if path.is_file())
+        number = len([*packages.glob("*.dist-info")])
+        return {extra: figure(size / 1e6, "MB"), f"{extra}, packages": figure(number, "packages")}
+
+
+def uv(*words: str) -> None:
+    """Runs uv, quietly."""
+    subprocess.run([sys.executable, "-m", "uv", "--quiet", *words], check=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    names = [NONE, *extras()]
+    parser.add_argument("extras", nargs="*", choices=[[], *names], metavar="EXTRA", help="(default: all)")
+    parser.add_argument(
+        "--torch", type=Path, metavar="WHEEL", help="a CPU build of PyTorch (default: from its own index)"
+    )
+    add_write_option(parser)
+    options = parser.parse_args()
+    now = {
+        "machine": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
+        "date": datetime.date.today().isoformat(),
+        "command": "python benchmarks/install_sizes.py",
+    }
+    for extra in options.extras or names:
+        found = measure(extra, options.torch)
+        print(
+            f"{extra:12} {found[f'{extra}, packages']['value']:4.0f} packages {found[extra]['value']:6.0f} MB"
+        )
+        if options.write:
+            write("install_sizes", now, found, options.write)
+
+
+if __name__ == "__main__":
+    main()
