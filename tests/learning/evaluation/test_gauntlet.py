@@ -127,13 +127,14 @@ def test_weights_that_are_not_those_of_the_version_are_an_error(monkeypatch) -> 
 
 def test_the_documents_say_what_is_frozen_and_what_the_file_holds(small) -> None:
     text = (ROOT / "docs/measure/gauntlet.md").read_text(encoding="utf-8")
-    protocol = text[text.index("## The gauntlet") :]
+    protocol = text[text.index("## The pool") :]
     for member in read_pool().members:
         rating = "not measured" if member.rating is None else member.rating
         row = rf"^\| `{member.agent}` \| .* \| {member.games} \| {rating} \|$"
         assert re.search(row, protocol, re.MULTILINE), member
     assert "seed 20261121" in protocol
-    documented = set(re.findall(r"`(\w+)`", text))
+    formats = (ROOT / "docs/reference/formats.md").read_text(encoding="utf-8")
+    documented = set(re.findall(r"`(\w+)`", formats))
     data = play_gauntlet("random", games=2).as_dict()
     assert set(data) | set(data["matches"][0]) <= documented
 
