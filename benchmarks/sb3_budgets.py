@@ -1,0 +1,149 @@
+"""What MaskablePPO of sb3-contrib reaches with small budgets, over seeds.
+
+python benchmarks/sb3_budgets.py [--steps N ...] [--seeds N ...] [--games N] [--write]
+
+Runs the first script of docs/train/sb3.md, as it stands there, with other numbers of decisions and seeds; and
+once more for every seed with ``MlpPolicy``, the stock policy with a plain layer of 2026 outputs, in place of
+the network of the game. Minutes are those of ``learn``; the models play against greedy afterwards. A run
+takes the threads that PyTorch takes, unless ``OMP_NUM_THREADS`` says otherwise. ``--write`` keeps the figures
+and makes the table of the page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import datetime
+import io
+import json
+import os
+import re
+import tempfile
+import time
+from pathlib import Path
+from statistics import mean
+from typing import Any
+from unittest import mock
+
+from sb3_contrib import MaskablePPO
+
+from benchmarks.environments import positive
+from benchmarks.interfaces import BEGIN, END
+from patchwork_env.core.files import write_text
+from patchwork_env.learning.evaluation.tables import MARKDOWN, Column, Table, render
+from patchwork_env.learning.system.machine import made_with
+
+PROJECT = Path(__file__).parents[1]
+PAGE = PROJECT / "docs" / "train" / "sb3.md"
+RESULTS = PROJECT / "benchmarks" / "figures" / "sb3_budgets.json"
+STEPS, SEEDS = (65_536, 196_608, 524_288), (0, 1, 2)
+MLP_STEPS = 131_072
+POLICIES = {"network": "PatchworkPolicy", "mlp": "MlpPolicy"}
+
+
+def script(page: Path, policy: str, steps: int, seed: int, games: int) -> str:
+    """The first block of code of a page with another policy, budget, seed and number of games."""
+    code = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)[0]
+    changes = [
+        (r"^STEPS, SEED = [\d_]+, \d+", f"STEPS, SEED = {steps}, {seed}"),
+        (r"\bgames=\d+", f"games={games}"),
+    ]
+    if policy == "mlp":
+        changes.append((r"^    PatchworkPolicy,$", '    "MlpPolicy",'))
+    for pattern, replacement in changes:
+        code, times = re.subn(pattern, replacement, code, flags=re.MULTILINE)
+        if times != 1:
+            raise ValueError(f"{page} has {times} times what should be there once: {pattern}")
+    return code
+
+
+def train(page: Path, policy: str, steps: int, seed: int, games: int) -> dict[str, Any]:
+    """Runs the script in an empty folder; returns its figures."""
+    code, learn, minutes = script(page, policy, steps, seed, games), MaskablePPO.learn, 0.0
+
+    def timed_learn(*arguments: Any, **options: Any) -> Any:
+        nonlocal minutes
+        began = time.perf_counter()
+        try:
+            return learn(*arguments, **options)
+        finally:
+            minutes += (time.perf_counter() - began) / 60
+
+    names: dict[str, Any] = {"__name__": "script"}
+    here = Path.cwd()
+    with tempfile.TemporaryDirectory() as folder, mock.patch.object(MaskablePPO, "learn", timed_learn):
+        try:
+            os.chdir(folder)
+            with contextlib.redirect_stdout(io.StringIO()):
+                exec(compile(code, str(page), "exec"), names)
+        finally:
+            os.chdir(here)
+    result = names["result"]
+    return {
+        "policy": policy,
+        "steps": names["model"].num_timesteps,
+        "seed": seed,
+        "turns": names["env"].turns,
+        "minutes": round(minutes, 2),
+        "games": games,
+        "win_rate": result.win_rate,
+        "interval": list(result.interval),
+    }
+
+
+def table(results: dict[str, Any]) -> str:
+    """The figures over seeds as Markdown."""
+    rows = []
+    keys = dict.fromkeys((run["policy"], run["steps"]) for run in results["runs"])
+    for policy, steps in keys:
+        runs = [run for run in results["runs"] if (run["policy"], run["steps"]) == (policy, steps)]
+        wins = [run["win_rate"] for run in runs]
+        rows.append(
+            [
+                f"`{POLICIES[policy]}`",
+                f"{steps:,}",
+                f"{mean(run['minutes'] for run in runs):.1f}",
+                f"{mean(wins):.1%}",
+                f"{min(wins):.1%}, {max(wins):.1%}",
+                len(runs),
+            ]
+        )
+    columns = ["policy", "decisions", "minutes", "wins against greedy", "lowest, highest", "seeds"]
+    return render([Table([Column(name) for name in columns], rows)], MARKDOWN)
+
+
+def write(results: dict[str, Any], results_file: Path, page: Path) -> None:
+    """Writes the file of figures, and the table into the page."""
+    write_text(results_file, json.dumps(results, indent=1) + "\n")
+    head, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    write_text(page, f"{head}{BEGIN}\n{table(results)}\n{END}{rest.partition(END)[2]}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--steps", nargs="+", type=positive(int), default=STEPS, help="budgets, in decisions")
+    parser.add_argument("--mlp-steps", type=positive(int), default=MLP_STEPS, help="that of MlpPolicy")
+    parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS, help="(default: 0 1 2)")
+    parser.add_argument("--games", type=positive(int), default=1000, help="against greedy (default: 1000)")
+    parser.add_argument("--write", action="store_true", help="keep the figures, and make the table of them")
+    parser.add_argument("--results", type=Path, default=RESULTS, metavar="FILE", help="(default: %(default)s)")
+    parser.add_argument("--page", type=Path, default=PAGE, metavar="FILE", help="(default: %(default)s)")
+    options = parser.parse_args()
+    today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+    results: dict[str, Any] = {"date": today, "made_with": made_with(), "runs": []}
+    budgets = [*(("network", steps) for steps in options.steps), ("mlp", options.mlp_steps)]
+    for policy, steps in budgets:
+        for seed in options.seeds:
+            run = train(options.page, policy, steps, seed, options.games)
+            results["runs"].append(run)
+            print(
+                f"{policy:8} {run['steps']:8,} decisions, seed {seed}: {run['minutes']:.2f} minutes, "
+                f"wins {run['win_rate']:.1%}",
+                flush=True,
+            )
+    if options.write:
+        write(results, options.results, options.page)
+
+
+if __name__ == "__main__":
+    main()
