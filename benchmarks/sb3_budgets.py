@@ -126,10 +126,10 @@ def main() -> None:
     parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS, help="(default: 0 1 2)")
     parser.add_argument("--games", type=positive(int), default=1000, help="against greedy (default: 1000)")
     parser.add_argument("--write", action="store_true", help="keep the figures, and make the table of them")
-    parser.add_argument("--results", type=Path, default=RESULTS, metavar="FILE", help="(default: %(default)s)")
-    parser.add_argument("--page", type=Path, default=PAGE, metavar="FILE", help="(default: %(default)s)")
+    parser.add_argument("--results", type=Path, default=RESULTS, metavar="FILE", help="where they are kept")
+    parser.add_argument("--page", type=Path, default=PAGE, metavar="FILE", help="with script and table")
     options = parser.parse_args()
-    today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
     results: dict[str, Any] = {"date": today, "made_with": made_with(), "runs": []}
     budgets = [*(("network", steps) for steps in options.steps), ("mlp", options.mlp_steps)]
     for policy, steps in budgets:
