@@ -60,14 +60,20 @@ class LastAction(Agent):
 
 
 class Cheat(LastAction):
-    """Answers to batches with whatever it is told, once it is told."""
+    """Answers with whatever it is told, once it is told; or with what that makes of the game."""
 
     name = "cheat"
     answer: Any = None
 
     def act(self, game: BaseGame) -> Any:
         """See :meth:`Agent.act`."""
-        return super().act(game) if self.answer is None else self.answer
+        if self.answer is None:
+            return super().act(game)
+        return self.answer(game) if callable(self.answer) else self.answer
+
+
+class BatchCheat(Cheat):
+    """Answers so to batches."""
 
     def act_batch(self, states: Any) -> Any:
         """See :meth:`Agent.act_batch`."""

@@ -14,12 +14,14 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env, data_equivalence
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
-from patchwork_env.agents import load
+from patchwork_env.agents import BatchAgent, load
+from patchwork_env.core.game import BaseGame
 from patchwork_env.envs.single import GameEnv
 from patchwork_env.envs.vector import GameVectorEnv
 from patchwork_env.errors import IllegalActionError, OpponentError, UnknownOptionError
 from tests.envs.cases import (
     CASES,
+    BatchCheat,
     Case,
     Cheat,
     LastAction,
@@ -49,14 +51,10 @@ def assert_same(one: Any, other: Any) -> None:
     assert data_equivalence(one, other, exact=True), f"{one}\n{other}"
 
 
-def all_of(env: GameEnv) -> tuple[Any, ...]:
-    """What a single environment shows."""
-    return env.game, env.seat, env.action_masks().tobytes()
-
-
-def all_of_batch(envs: GameVectorEnv) -> tuple[Any, ...]:
-    """What a batch shows."""
-    return [game.to_bytes() for game in envs.games()], envs.action_masks().tobytes()
+def all_of(env: GameEnv | GameVectorEnv) -> tuple[Any, ...]:
+    """What an environment shows."""
+    games = env.games() if isinstance(env, GameVectorEnv) else [env.game, env.seat]
+    return games, env.action_masks().tobytes()
 
 
 # --- one game -----------------------------------------------------------------------------------------------
@@ -319,33 +317,64 @@ def test_wrong_actions_and_seeds_change_nothing(case: Case) -> None:
     ):
         with pytest.raises(ValueError, match=message):
             envs.reset(**arguments)
-    assert all_of_batch(envs) == all_of_batch(twin)
+    assert all_of(envs) == all_of(twin)
     assert_same(envs.reset(), twin.reset())
 
 
 # --- opponents that answer wrongly --------------------------------------------------------------------------
 
-WRONG = [-5, 10**6, 0.9, "advance"]
+
+def _raise(game: BaseGame) -> int:
+    raise LookupError("of the opponent")
 
 
-@pytest.mark.parametrize("answer", WRONG, ids=repr)
+def _play_on(game: BaseGame) -> int:
+    game.play(int(game.legal_actions()[0]))
+    return -1
+
+
+ANSWERS = ["7", "advance", 0.9, 3.0, float("nan"), True, -1, 10**6, 2**70, [1, 2], b"", _raise, _play_on]
+ANSWERS += [np.zeros(1, np.int64), np.zeros((2, 2))]
+TO_BATCHES = [0.9, [0.9] * 3, [None] * 3, [None, None], [1] * 9, [[1, 2], [3]], "xy", {}, 7]
+TO_BATCHES += [np.zeros(0, np.int64), np.zeros((3, 1), np.int64), np.array([True, False])]
+OUT_OF_RANGE = [np.full(1, -1), np.full(2, 10**6), np.full(3, -1)]
+
+
+@pytest.mark.parametrize(
+    ("make", "cheat", "answers"),
+    [
+        (single, Cheat(), ANSWERS),
+        (partial(batched, num_envs=3), Cheat(), ANSWERS),
+        (partial(batched, num_envs=3), BatchCheat(), TO_BATCHES + OUT_OF_RANGE),
+    ],
+    ids=["single", "batch", "answers to a batch"],
+)
 @several_players
-def test_a_wrong_answer_leaves_a_single_environment_as_it_was(case: Case, answer: Any) -> None:
-    cheat = Cheat()
-    env, twin = single(case, opponent=cheat, seat="random"), single(case, seat="random")
-    for one in (env, twin):
-        one.reset(seed=0)
+def test_a_wrong_answer_leaves_all_as_it_was(case: Case, make: Any, cheat: Cheat, answers: list[Any]) -> None:
+    env, twin = make(case, opponent=cheat, seat="random"), make(case, seat="random")
+    for seed, answer in enumerate(answers):
+        for one in (env, twin):
+            one.reset(seed=seed)
+        cheat.answer, error = answer, LookupError if answer is _raise else OpponentError
+        while True:
+            before, masks = all_of(env), env.action_masks()
+            actions = masks.argmax(axis=-1)
+            try:
+                env.step(actions)
+            except error:
+                break
+            twin.step(actions)
+        assert all_of(env) == before == all_of(twin)
+        cheat.answer = None
+        assert_same(env.step(actions), twin.step(actions))
+
+
+@pytest.mark.parametrize("answer", TO_BATCHES, ids=repr)
+def test_an_agent_for_batches_needs_one_integer_for_each_game(answer: Any) -> None:
+    cheat = BatchCheat()
     cheat.answer = answer
-    while True:
-        before, action = all_of(env), int(env.action_masks().argmax())
-        try:
-            env.step(action)
-        except OpponentError:
-            break
-        twin.step(action)
-    assert all_of(env) == before == all_of(twin)
-    cheat.answer = None
-    assert_same(env.step(action), twin.step(action))
+    with pytest.raises(IllegalActionError):
+        BatchAgent.act(cheat, CASES[0].rules.game(seed=1))  # type: ignore[arg-type]
 
 
 @several_players
@@ -358,49 +387,17 @@ def test_a_failed_reset_uses_no_random_numbers(case: Case) -> None:
         cheat.answer = -1
         failures = 0
         for seed in (3, None, None, 4):
+            before = all_of(env)
             try:
                 env.reset(seed=seed)
             except OpponentError:
                 failures += 1
+                assert all_of(env) == before
                 continue
             twin.reset(seed=seed)
         assert failures
         cheat.answer = None
         assert_same(env.reset(), twin.reset())
-
-
-@several_players
-def test_wrong_answers_leave_a_batch_as_it_was(case: Case) -> None:
-    cheat = Cheat()
-    envs, twin = batched(case, 3, opponent=cheat), batched(case, 3)
-    for one in (envs, twin):
-        one.reset(seed=0)
-    for answer in (
-        [0.9] * 3,
-        0.9,
-        np.zeros(0, np.int64),
-        np.zeros((3, 1), np.int64),
-        [None] * 3,
-        "advance",
-        np.full(1, -1),
-        np.full(2, 10**6),
-        np.full(3, -1),
-    ):
-        cheat.answer = answer
-        for _ in range(60):
-            before = all_of_batch(envs)
-            actions = envs.action_masks().argmax(axis=1)
-            try:
-                envs.step(actions)
-            except OpponentError:
-                assert all_of_batch(envs) == before == all_of_batch(twin)
-                break
-            twin.step(actions)
-        else:
-            raise AssertionError("the opponent was never asked")
-    cheat.answer = None
-    actions = envs.action_masks().argmax(axis=1)
-    assert_same(envs.step(actions), twin.step(actions))
 
 
 def test_opponents_see_copies() -> None:

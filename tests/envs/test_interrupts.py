@@ -6,7 +6,6 @@ import copy
 import signal
 import threading
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,8 @@ import pytest
 from numba import config
 
 from patchwork_env import agents, nmbr9, nmbr9_v0, patchwork, patchwork_v0
-from patchwork_env.agents import Agent, BatchAgent
+from patchwork_env.agents import BatchAgent
 from patchwork_env.core.game import BaseGame
-from patchwork_env.errors import IllegalActionError, OpponentError
 from tests.attack.interrupts import KINDS, batches, learners, players, require_whole, turns
 from tests.attack.interrupts.kinds import Last, chosen
 from tests.attack.interrupts.stepper import Call, counting, with_a_signal
@@ -220,90 +218,6 @@ def test_an_interrupt_while_waiting_for_an_agent_leaves_its_lock_to_the_others()
 
 
 # --- opponents ----------------------------------------------------------------------------------------------
-
-
-class Odd(Agent):
-    """Answers as it is told, once it is told, or does what it is told."""
-
-    name = "odd"
-    answer: Any = None
-
-    def act(self, game: BaseGame) -> Any:
-        """See :meth:`Agent.act`."""
-        if self.answer is None:
-            return int(game.legal_actions()[-1])
-        return self.answer(game) if callable(self.answer) else self.answer
-
-
-def _raise(_: Any) -> Any:
-    raise LookupError("of the opponent")
-
-
-def _play_on(game: Any) -> Any:
-    game.play(int(game.legal_actions()[0]))
-    return int(game.legal_actions()[0])
-
-
-NONSENSE = [
-    "7",
-    3.0,
-    float("nan"),
-    True,
-    -1,
-    2**70,
-    [1, 2],
-    np.zeros(1, np.int64),
-    np.zeros((2, 2)),
-    b"",
-    _raise,
-]
-
-
-def _state_of(env: Any, is_batch: bool) -> Any:
-    kind = KINDS["make_vec" if is_batch else "make"]
-    return kind.look(env)
-
-
-@pytest.mark.parametrize("is_batch", [False, True])
-@pytest.mark.parametrize(
-    "answer", [*NONSENSE, _play_on], ids=lambda answer: getattr(answer, "__name__", repr(answer))
-)
-def test_an_opponent_that_fails_leaves_no_trace(answer: Any, is_batch: bool) -> None:
-    odd, options = Odd(), {"players": 2, "deck_size": 3, "seat": 1}
-    make = (lambda one: nmbr9_v0.Nmbr9VectorEnv(2, one, **options)) if is_batch else None
-    env, twin = ((make or (lambda one: nmbr9_v0.Nmbr9Env(one, **options)))(one) for one in (odd, Last()))
-    for one in (env, twin):
-        one.reset(seed=1)
-    step = learners.step_vector if is_batch else learners.step_single
-    for turn in range(4):  # the third step of a batch begins new games
-        if not is_batch and turn == 3:
-            break
-        before, odd.answer = _state_of(env, is_batch), answer
-        if not (is_batch and answer is _play_on):  # whose games are copies
-            error = LookupError if answer is _raise else OpponentError
-            for call in (partial(step, env, turn), lambda: env.reset(), lambda: env.reset(seed=9)):
-                if not is_batch and turn == 2 and call() is not None:
-                    return  # the last step asks nobody
-                with pytest.raises(error):
-                    call()
-        odd.answer = None
-        assert _state_of(env, is_batch) == before == _state_of(twin, is_batch)
-        assert step(env, turn) == step(twin, turn)
-
-
-@pytest.mark.parametrize(
-    "answer", [[1] * 9, [[1, 2], [3]], [None, None], np.array([True, False]), "xy", {}, 7]
-)
-def test_a_batch_needs_one_integer_for_each_game(answer: Any) -> None:
-    class Wrong(Last):
-        def act_batch(self, states: Any) -> Any:
-            return answer
-
-    envs = patchwork_v0.PatchworkVectorEnv(8, Wrong())
-    with pytest.raises(OpponentError, match="opponent 'last': the answer"):
-        envs.reset(seed=1)
-    with pytest.raises(IllegalActionError):
-        BatchAgent.act(Wrong(), patchwork.Game(seed=1))
 
 
 @pytest.mark.parametrize("is_batch", [False, True])

@@ -121,21 +121,6 @@ def test_too_many_questions_are_bad_answers() -> None:
     assert (agent.usage.questions, agent.usage.illegal_answers, agent.usage.fallbacks) == (3, 2, 1)
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "+",
-        "answer: +",
-        "**Answer:** `+`",
-        "I could play 12/0@a1.\n\n```\n+\n```\n",
-        "<think>\nanswer: 12/0@a1\n</think>\nanswer: advance",
-        "answer: 12/0@a1\nNo, wait.\nanswer: +",
-    ],
-)
-def test_answers_are_read_as_models_write_them(answer) -> None:
-    assert TextAgent(lambda prompt: answer, retries=0, fallback=None).act(Game(seed=7)) == 0
-
-
 def test_transcripts_grow_by_a_line_for_each_decision(tmp_path) -> None:
     path = tmp_path / "said.jsonl"
     game = Game(seed=7)

@@ -11,7 +11,7 @@ import pytest
 from patchwork_env.agents import Agent
 from patchwork_env.integrations.mcp import session as sessions
 from patchwork_env.integrations.mcp import tools
-from patchwork_env.integrations.mcp.session import MOST_CHARACTERS, Session
+from patchwork_env.integrations.mcp.session import Session
 from patchwork_env.nmbr9 import Game as Nmbr9
 from patchwork_env.patchwork import Game
 from patchwork_env.service.players import Players
@@ -45,32 +45,28 @@ def ask(session, tool, **arguments):
     return asyncio.run(session.call(tool, arguments))
 
 
-def play_through(session, game_id):
+async def play_through(ask, game_id):
     """Plays the middle one of the listed placements until the game is over; returns the last text."""
-    told = ask(session, "show", game_id=game_id)
+    told = await ask("show", game_id=game_id)
     while "The game is over" not in told:
-        words = WORD.findall(ask(session, "legal_moves", game_id=game_id, page=1))
-        words = words or WORD.findall(ask(session, "legal_moves", game_id=game_id))
-        told = ask(session, "play", game_id=game_id, move=words[len(words) // 2])
+        words = WORD.findall(await ask("legal_moves", game_id=game_id, page=1))
+        words = words or WORD.findall(await ask("legal_moves", game_id=game_id))
+        told = await ask("play", game_id=game_id, move=words[len(words) // 2])
     return told
 
 
-@pytest.mark.parametrize(
-    ("options", "num_players"),
-    [
-        ({"opponent": "greedy", "seat": 1}, 2),
-        ({"game": "nmbr9", "order": "free", "players": 1}, 1),
-    ],
-)
-def test_whole_games_are_played(session, options, num_players) -> None:
-    told = ask(session, "new_game", seed=3, **options)
-    game_id = re.match("game_id: (.*)", told)[1]
+def play_out(session, game_id):
+    return asyncio.run(play_through(lambda tool, **given: session.call(tool, given), game_id))
+
+
+def test_whole_games_are_played(session) -> None:
+    told = ask(session, "new_game", game="nmbr9", order="free", players=1)
     assert "Moves: '" in told  # the rules
-    assert "The game is over" in play_through(session, game_id)
-    game = session.game(game_id)
+    play_out(session, "nmbr9-1")
+    game = session.game("nmbr9-1")
     assert game.is_over
-    assert game.num_players == num_players
-    assert game.notation().strip() in ask(session, "show", game_id=game_id)
+    assert game.num_players == 1
+    assert game.notation().strip() in ask(session, "show", game_id="nmbr9-1")
 
 
 def test_an_opponent_answers_until_it_is_the_clients_move_again(session) -> None:
@@ -86,7 +82,7 @@ def test_the_same_seed_gives_the_same_game(session) -> None:
     ends = []
     for number in (1, 2):
         ask(session, "new_game", opponent="random", seed=5)
-        play_through(session, f"patchwork-{number}")
+        play_out(session, f"patchwork-{number}")
         ends.append(session.game(f"patchwork-{number}"))
     assert ends[0].history == ends[1].history
 
@@ -126,7 +122,7 @@ def test_unknown_cards_are_not_told(session) -> None:
     ask(session, "new_game", game="nmbr9", seed=7)
     deck = ",".join(map(str, Nmbr9(seed=7).deck))
     assert deck not in ask(session, "show", game_id="nmbr9-1")
-    play_through(session, "nmbr9-1")
+    play_out(session, "nmbr9-1")
     assert deck in ask(session, "show", game_id="nmbr9-1")
 
 
@@ -177,13 +173,9 @@ def test_scores_are_analysed_in_nmbr9(session) -> None:
         ("play", {"game_id": FIRST}, "lacks 'move'"),
         ("play", {"game_id": FIRST, "move": "+", "mov": "+"}, "unknown field 'mov'; did you mean 'move'"),
         ("play", {"game_id": FIRST, "move": 3}, "move must be a text, not 3"),
-        ("play", {"game_id": FIRST, "move": "+" * 999}, "move has 999 characters; allowed are at most 200"),
+        ("play", {"game_id": FIRST, "move": "+" * 999}, "move has 999 characters"),
         ("play", {"game_id": FIRST, "move": "12/0@i9"}, "is not legal: it is 2 high and 3 wide"),
-        (
-            "play",
-            {"game_id": "p-9", "move": "+"},
-            "there is no game 'p-9'; the games are: patchwork-1",
-        ),
+        ("play", {"game_id": "p-9", "move": "+"}, "there is no game 'p-9'; the games are: patchwork-1"),
         ("new_game", {"game": "chess"}, "there is no game 'chess'"),
         ("new_game", {"players": 3}, "patchwork has no option 'players'; it has seed, variant"),
         ("new_game", {"game": "nmbr9", "players": 5}, "5"),
@@ -191,11 +183,7 @@ def test_scores_are_analysed_in_nmbr9(session) -> None:
         ("new_game", {"seed": -1}, "seed"),
         ("new_game", {"opponent": "gredy"}, "there is no agent 'gredy'"),
         ("new_game", {"opponent": "nmbr9_champion:fast"}, "plays nmbr9, not patchwork"),
-        (
-            "new_game",
-            {"opponent": "os:getcwd"},
-            "would run code; start the server with --opponent",
-        ),
+        ("new_game", {"opponent": "os:getcwd"}, "would run code"),
         ("new_game", {"notation": "patchwork/1 nonsense"}, "nonsense"),
         ("hint", {"game_id": FIRST, "agent": "os:getcwd"}, "would run code"),
         ("hint", {"game_id": FIRST, "agent": "program:true"}, "start the server with --opponent"),
@@ -215,14 +203,12 @@ def test_bad_calls_are_told_what_is_wrong_and_change_nothing(session, tool, argu
 
 
 def test_games_are_bounded_and_can_be_forgotten(session, monkeypatch) -> None:
-    monkeypatch.setattr("patchwork_env.integrations.mcp.session.MOST_GAMES", 3)
+    monkeypatch.setattr(sessions, "MOST_GAMES", 3)
     for _ in range(3):
         ask(session, "new_game")
-    with pytest.raises(ValueError, match="there are 3 games already, which is all; end_game forgets one"):
+    with pytest.raises(ValueError, match="there are 3 games already"):
         ask(session, "new_game")
-    assert (
-        ask(session, "end_game", game_id=FIRST) == "patchwork-1 is forgotten; 2 of at most 3 games are held."
-    )
+    assert "2 of at most 3 games" in ask(session, "end_game", game_id=FIRST)
     assert ask(session, "new_game").startswith("game_id: patchwork-4\n")
     with pytest.raises(ValueError, match="there is no game 'patchwork-1'"):
         ask(session, "show", game_id=FIRST)
@@ -265,9 +251,8 @@ def test_cancelling_an_analysis_ends_its_search() -> None:
 
 
 def test_texts_are_cut_where_they_are_too_long(session, monkeypatch) -> None:
-    monkeypatch.setattr("patchwork_env.integrations.mcp.session.MOST_CHARACTERS", 1000)
+    monkeypatch.setattr(sessions, "MOST_CHARACTERS", 1000)
     assert len(ask(session, "new_game", seed=7)) == 1000 + len("\n… (cut)")
-    assert MOST_CHARACTERS == 24_000
 
 
 def test_the_first_analysis_is_waited_for(session) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
 
@@ -124,11 +122,3 @@ def test_the_environments_of_open_spiel_step():
             assert len(step.observations["info_state"][player]) == env.observation_spec()["info_state"][0]
             step = env.step([step.observations["legal_actions"][player][0]])
         assert sum(step.rewards) == 0
-
-
-def test_without_open_spiel_a_sentence_says_what_to_install(monkeypatch):
-    name = "patchwork_env.integrations.open_spiel"
-    monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "pyspiel", None)
-    with pytest.raises(ModuleNotFoundError, match="needs pyspiel: pip install open-spiel"):
-        __import__(name)

@@ -16,13 +16,6 @@ from patchwork_env.integrations.openenv import PatchworkEnv
 pytestmark = pytest.mark.older
 
 
-def test_help(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as caught:
-        cli.main(["openenv", "--help"])
-    assert caught.value.code == 0
-    assert capsys.readouterr().out.startswith("usage: patchwork-env openenv ")
-
-
 def test_serves_until_ctrl_c() -> None:
     command = [sys.executable, "-m", "patchwork_env.cli", "openenv", "--game", "nmbr9", "--port", "0"]
     settings = ["--set", "players=2", "--set", "seat=0", "--opponent", "random"]

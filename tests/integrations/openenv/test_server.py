@@ -14,7 +14,6 @@ import pytest
 pytest.importorskip("openenv")
 
 import httpx
-from pydantic import ValidationError
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
@@ -262,12 +261,6 @@ def test_what_the_web_interface_shows(game: str) -> None:
     assert env.step(TextAction(text=offered[-1])).played == offered[-1]
 
 
-def test_an_environment_is_made_with_settings() -> None:
-    assert len(TextEnvironment("nmbr9", players=2).reset(seed=7).scores) == 2
-    with pytest.raises(ValueError, match="players is 7; allowed are 1 to 4"):
-        TextEnvironment("nmbr9", players=7)
-
-
 def test_closed_sessions_go_on_no_more() -> None:
     env = TextEnvironment()
     env.reset(seed=7)
@@ -277,24 +270,15 @@ def test_closed_sessions_go_on_no_more() -> None:
     assert env.state.has_ended
 
 
-def test_unknown_fields_are_refused() -> None:
-    with pytest.raises(ValidationError, match="move"):
-        TextAction(text="+", move="+")
-    with pytest.raises(ValidationError, match="figures"):
-        TextObservation(figures=[])
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"game": "chess"}, "there is no game 'chess'"),
-        ({"opponents": ["random", "gredy"]}, "there is no agent 'gredy'; .*; did you mean 'greedy'?"),
         ({"opponent": "gredy"}, "'gredy' is not offered"),
-        ({"sessions": 0}, "sessions is 0; allowed are 1 to 10000"),
         ({"idle_seconds": 0}, "idle_seconds is 0"),
-        ({"penalti": 1}, "did you mean 'penalty'?"),
     ],
 )
 def test_what_a_server_cannot_do_is_told_when_it_starts(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message.replace("?", r"\?")):
+    """And what the command refuses, too."""
+    with pytest.raises(ValueError, match=message):
         create_app(**options)

@@ -23,11 +23,7 @@ def test_configurations_that_come_along(name):
 @pytest.mark.parametrize(
     ("name", "override", "message"),
     [
-        (
-            "rllib_ppo",
-            "rllib_ppo.players=3",
-            "players is 3; other numbers than 2 are for NMBR 9",
-        ),
+        ("rllib_ppo", "rllib_ppo.players=3", "other numbers than 2 are for NMBR 9"),
         ("rllib_ppo", "rllib_ppo.points=1.0", "points are for NMBR 9 alone"),
         ("rllib_ppo", "rllib_ppo.minibatch_size=9999", "minibatch_size is 9999, and batch_size 4096"),
         ("rllib_ppo", "reward={outcome: 0.0, margin: 0.0}", "there would be nothing to learn"),

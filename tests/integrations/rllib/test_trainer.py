@@ -58,13 +58,7 @@ def snapshots_every_iteration(game, **settings):
 
 
 def test_an_iteration_makes_actions_likelier_that_did_better_than_expected(trainer_of):
-    settings = {
-        "batch_size": 512,
-        "minibatch_size": 128,
-        "epochs": 2,
-        "num_envs": 16,
-    }
-    trainer = trainer_of(small_config("patchwork", **settings))
+    trainer = trainer_of(small_config("patchwork", batch_size=512, minibatch_size=128, epochs=2, num_envs=16))
     learner, kept = trainer._algorithm.learner_group._learner, {}
     original = learner._make_batch_if_necessary
 
@@ -160,8 +154,7 @@ def test_a_run_begins_with_the_policy_that_it_is_given(trainer_of, tmp_path):
     torch.manual_seed(9)
     given = PatchworkNetwork(NetworkConfig(**config.network.model_dump()))
     save_policy(tmp_path / "given", given)
-    settings = {"initial_policy": str(tmp_path / "given")}
-    trainer = trainer_of(small_config("patchwork", **settings))
+    trainer = trainer_of(small_config("patchwork", initial_policy=str(tmp_path / "given")))
     assert equal(given.state_dict(), trainer.network.state_dict())
     assert equal(given.state_dict(), trainer._algorithm.env_runner.module[MAIN].network.state_dict())
     trainer.write_policy(tmp_path)
@@ -183,15 +176,11 @@ def test_a_first_policy_that_does_not_fit_is_refused(spec, reason):
 
 
 def test_equal_seeds_give_equal_runs(trainer_of):
-    config = snapshots_every_iteration("patchwork")
-    one, other = [], []
-    for kept in (one, other):
-        trainer = trainer_of(config)
-        for _ in range(2):
-            trainer.step()
-        kept.append({name: tensor.clone() for name, tensor in trainer.network.state_dict().items()})
-        trainer.close()
-    assert equal(one[0], other[0])
+    trainers = [trainer_of(snapshots_every_iteration("patchwork")) for _ in range(2)]
+    for trainer in trainers:
+        trainer.step()
+        trainer.step()
+    assert equal(*(trainer.network.state_dict() for trainer in trainers))
 
 
 def test_a_worker_that_ends_is_replaced_and_knows_the_policy_and_the_past_selves(trainer_of):

@@ -93,12 +93,6 @@ def test_requests_take_no_turn_and_are_counted() -> None:
     assert episode.requests_left == 2
 
 
-def test_thoughts_are_no_moves() -> None:
-    episode = begun()
-    word = episode.game.move_text(episode.game.legal_actions()[-1])
-    assert episode.answer(f"<think>\nMove: +\n</think>\n{word}").played == word
-
-
 def test_too_many_bad_answers_lose() -> None:
     episode = begun(mistakes=2, penalty=0.25, reward_scale=2)
     first, last = episode.answer("I resign?"), episode.answer("99/9@z9")
@@ -181,11 +175,6 @@ def test_whoever_always_plays_the_example_plays_to_the_end() -> None:
 def test_settings_are_checked(game: str, given: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message.replace("?", r"\?")):
         Episode(Settings(game).changed(given), PLAYERS, 7)
-
-
-def test_options_of_games_are_checked_when_settings_are_made() -> None:
-    with pytest.raises(ValueError, match="players is 7; allowed are 1 to 4"):
-        Settings("nmbr9", options={"players": 7})
 
 
 def test_failing_opponents_change_nothing() -> None:

@@ -1,0 +1,32 @@
+"""Where its library is not installed, every adapter says in a sentence what to install."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+STATEMENTS = {
+    "minari": "from patchwork_env.integrations.minari import record",
+    "pyspiel": "import patchwork_env.integrations.open_spiel",
+    "openenv": "import patchwork_env.integrations.openenv",
+    "torchrl": "import patchwork_env.integrations.torchrl",
+    "sb3_contrib": "from patchwork_env.integrations.sb3 import PatchworkPolicy",
+    "mcp_types": "import patchwork_env.integrations.mcp.server",
+}
+"""What needs a library, by its name."""
+SCRIPT = """
+import sys
+for library, statement in {}.items():
+    sys.modules[library] = None
+    try:
+        exec(statement)
+    except ModuleNotFoundError as error:
+        print(error)
+"""
+
+
+def test_a_sentence_says_what_to_install() -> None:
+    script = SCRIPT.format(STATEMENTS)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    for said, library in zip(done.stdout.splitlines(), STATEMENTS, strict=True):
+        assert f"needs {library}: pip install " in said
