@@ -16,7 +16,7 @@ import pettingzoo.utils.wrappers
 import pytest
 
 from tests.envs.wrappers import many, single, super_suit, turns
-from tests.envs.wrappers.tries import GAMES, Check
+from tests.envs.wrappers.tries import GAMES, YES, Check
 
 PAGE = Path(__file__).parents[3] / "docs" / "use" / "wrappers.md"
 CONVERSIONS = {"aec_to_parallel", "parallel_to_aec", "turn_based_aec_to_parallel"}
@@ -99,7 +99,7 @@ def test_a_wrapper_of_super_suit_does_what_its_table_says(check: Check, game: st
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:.*Casting input x")
 def test_tensors(module: Any, game: str) -> None:
     pytest.importorskip("array_api_compat")
-    module.of_torch(game)
+    module.CHECKS[YES]["NumpyToTorch"](game)
 
 
 @pytest.mark.libraries
