@@ -5,7 +5,7 @@
 A page has the table NAME between ``<!-- figures: NAME -->`` and ``<!-- end of figures -->``. What is there is
 made of ``benchmarks/figures/tables/NAME.md``, and with ``--check`` only compared with it. In that file
 ``{FILE/FIGURE}`` is a figure of ``benchmarks/figures/FILE.json`` with its unit and its interval;
-``{FILE/FIGURE@number}`` is its number alone, and ``@command``, ``@steps`` … what else is known of it. A line
+``{FILE/FIGURE@number}`` is its number alone, and ``@command``, ``@minutes`` … what else is known of it. A line
 with stars is repeated for each figure whose name fits, with what a star stands for in their place. Under the
 table is said where and when its figures were measured.
 """
@@ -57,8 +57,8 @@ def shown(figure: Figure, part: str) -> str:
     write = UNITS.get(unit, lambda value: f"{two_digits(value)} {unit}".replace(" /", "/"))
     if part in ("number", "lowest", "highest"):
         return write(figure["value" if part == "number" else part]).partition(f" {unit}")[0]
-    if part == "steps":
-        return f"{figure[part] / 1e6:.1f} million"
+    if part == "millions":
+        return f"{figure['steps'] / 1e6:.1f}"
     if part:
         return f"{figure[part]:,}" if isinstance(figure[part], int) else str(figure[part])
     if "error" in figure:

@@ -55,7 +55,7 @@ def test_tables_are_whole(name: str) -> None:
         (figure(4.47, "times"), "", "4.5 times"),
         (figure(85.72, "points", (85.6, 85.9)), "", "85.7 points (85.6 to 85.9)"),
         (figure(52.64, "score", error=0.42), "", "52.64 ± 0.42"),
-        (figure(0.9, "share", steps=21_299_200, runs=5), "steps", "21.3 million"),
+        (figure(0.9, "share", steps=21_299_200, runs=5), "millions", "21.3"),
         (figure(0.9, "share", games=1000), "games", "1,000"),
     ],
 )
