@@ -5,9 +5,9 @@
 A page has the table NAME between ``<!-- figures: NAME -->`` and ``<!-- end of figures -->``. What is there is
 made of ``benchmarks/figures/tables/NAME.md``, and with ``--check`` only compared with it. In that file
 ``{FILE/FIGURE}`` is a figure of ``benchmarks/figures/FILE.json`` with its unit and its interval;
-``{FILE/FIGURE@number}`` is its number alone, and ``@command``, ``@minutes`` … what else is known of it. A line
-with stars is repeated for each figure whose name fits, with what a star stands for in their place. Under the
-table is said where and when its figures were measured.
+``{FILE/FIGURE@number}`` is its number alone, and ``@command``, ``@minutes`` … what else is known of it. A
+line with stars is repeated for each figure whose name fits, with what a star stands for in their place. Under
+the table is said where and when its figures were measured.
 """
 
 import argparse
