@@ -5,17 +5,14 @@ python benchmarks/sb3_budgets.py [--steps N ...] [--seeds N ...] [--games N] [--
 Runs the first script of docs/train/sb3.md, as it stands there, with other numbers of decisions and seeds; and
 once more for every seed with ``MlpPolicy``, the stock policy with a plain layer of 2026 outputs, in place of
 the network of the game. Minutes are those of ``learn``; the models play against greedy afterwards. A run
-takes the threads that PyTorch takes, unless ``OMP_NUM_THREADS`` says otherwise. ``--write`` keeps the figures
-and makes the table of the page.
+takes the threads that PyTorch takes, unless ``OMP_NUM_THREADS`` says otherwise.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import datetime
 import io
-import json
 import os
 import re
 import tempfile
@@ -28,14 +25,10 @@ from unittest import mock
 from sb3_contrib import MaskablePPO
 
 from benchmarks.environments import positive
-from benchmarks.interfaces import BEGIN, END
-from patchwork_env.core.files import write_text
-from patchwork_env.learning.evaluation.tables import MARKDOWN, Column, Table, render
-from patchwork_env.learning.system.machine import made_with
+from benchmarks.keeping import Figures, add_write_option, figure, keep
 
 PROJECT = Path(__file__).parents[1]
 PAGE = PROJECT / "docs" / "train" / "sb3.md"
-RESULTS = PROJECT / "benchmarks" / "figures" / "sb3_budgets.json"
 STEPS, SEEDS = (65_536, 196_608, 524_288), (0, 1, 2)
 MLP_STEPS = 131_072
 POLICIES = {"network": "PatchworkPolicy", "mlp": "MlpPolicy"}
@@ -91,32 +84,13 @@ def train(page: Path, policy: str, steps: int, seed: int, games: int) -> dict[st
     }
 
 
-def table(results: dict[str, Any]) -> str:
-    """The figures over seeds as Markdown."""
-    rows = []
-    keys = dict.fromkeys((run["policy"], run["steps"]) for run in results["runs"])
-    for policy, steps in keys:
-        runs = [run for run in results["runs"] if (run["policy"], run["steps"]) == (policy, steps)]
-        wins = [run["win_rate"] for run in runs]
-        rows.append(
-            [
-                f"`{POLICIES[policy]}`",
-                f"{steps:,}",
-                f"{mean(run['minutes'] for run in runs):.1f}",
-                f"{mean(wins):.1%}",
-                f"{min(wins):.1%}, {max(wins):.1%}",
-                len(runs),
-            ]
-        )
-    columns = ["policy", "decisions", "minutes", "wins against greedy", "lowest, highest", "seeds"]
-    return render([Table([Column(name) for name in columns], rows)], MARKDOWN)
-
-
-def write(results: dict[str, Any], results_file: Path, page: Path) -> None:
-    """Writes the file of figures, and the table into the page."""
-    write_text(results_file, json.dumps(results, indent=1) + "\n")
-    head, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-    write_text(page, f"{head}{BEGIN}\n{table(results)}\n{END}{rest.partition(END)[2]}")
+def over_seeds(runs: list[dict[str, Any]]) -> Figures:
+    """What the runs of one policy and budget came to, by both."""
+    wins = [run["win_rate"] for run in runs]
+    more = {"lowest": min(wins), "highest": max(wins), "wins": wins, "runs": len(runs)}
+    more |= {"minutes": round(mean(run["minutes"] for run in runs), 1), "games": runs[0]["games"]}
+    more |= {"policy": POLICIES[runs[0]["policy"]], "decisions": runs[0]["steps"]}
+    return {f"{runs[0]['policy']} {runs[0]['steps']}": figure(mean(wins), "share", **more)}
 
 
 def main() -> None:
@@ -125,24 +99,23 @@ def main() -> None:
     parser.add_argument("--mlp-steps", type=positive(int), default=MLP_STEPS, help="that of MlpPolicy")
     parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS, help="(default: 0 1 2)")
     parser.add_argument("--games", type=positive(int), default=1000, help="against greedy (default: 1000)")
-    parser.add_argument("--write", action="store_true", help="keep the figures, and make the table of them")
-    parser.add_argument("--results", type=Path, default=RESULTS, metavar="FILE", help="where they are kept")
-    parser.add_argument("--page", type=Path, default=PAGE, metavar="FILE", help="with script and table")
+    parser.add_argument("--page", type=Path, default=PAGE, metavar="FILE", help="with the script")
+    add_write_option(parser)
     options = parser.parse_args()
-    today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    results: dict[str, Any] = {"date": today, "made_with": made_with(), "runs": []}
+    found = Figures()
     budgets = [*(("network", steps) for steps in options.steps), ("mlp", options.mlp_steps)]
     for policy, steps in budgets:
+        runs = []
         for seed in options.seeds:
-            run = train(options.page, policy, steps, seed, options.games)
-            results["runs"].append(run)
+            runs.append(run := train(options.page, policy, steps, seed, options.games))
             print(
                 f"{policy:8} {run['steps']:8,} decisions, seed {seed}: {run['minutes']:.2f} minutes, "
                 f"wins {run['win_rate']:.1%}",
                 flush=True,
             )
+        found |= over_seeds(runs)
     if options.write:
-        write(results, options.results, options.page)
+        keep("sb3_budgets", found, options.write)
 
 
 if __name__ == "__main__":
