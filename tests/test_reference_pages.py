@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 from patchwork_env import errors, nmbr9, patchwork
+from patchwork_env.agents.checkpoints import FORMAT
 from patchwork_env.core.polyomino import parse
+from patchwork_env.learning.evaluation import records
+from patchwork_env.learning.evaluation.records import EVALUATION_FORMAT as RUN_FORMAT
+from patchwork_env.learning.evaluation.results import FORMAT as EVALUATION_FORMAT
+from patchwork_env.learning.reports import run_results
+from patchwork_env.learning.reports.review import FORMAT as REVIEW_FORMAT
+from patchwork_env.learning.reports.review import Review, Side, Verdict
+from patchwork_env.learning.reports.run_results import FORMAT as RESULT_FORMAT
 from patchwork_env.nmbr9.components import TILES
 from patchwork_env.patchwork.components import PATCHES
 from tests.test_documents import PROJECT
@@ -44,3 +53,37 @@ def test_the_page_of_errors_names_all_of_them() -> None:
     text = (REFERENCE / "errors.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `(\w+)` \| `(\w+)` \|", text, re.MULTILINE))
     assert rows == {name: getattr(errors, name).__base__.__name__ for name in errors.__all__}
+
+
+def test_the_page_of_notation_says_where_the_fields_of_states_are() -> None:
+    text = (REFERENCE / "notation.md").read_text(encoding="utf-8")
+    for game, first in ((patchwork.Game, "quilts"), (nmbr9.Game, "pieces")):
+        data, record = game(seed=7).to_bytes(), game(seed=7).state.dtype
+        table = re.search(rf"\n\| 5–\d+ \| {first} .*?\n\n", text + "\n\n", re.DOTALL)
+        assert table
+        ranges = [
+            span
+            for row in re.findall(r"^\| ([\d–, ]+) \|", table[0], re.MULTILINE)
+            for span in row.split(", ")
+        ]
+        ends = [tuple(map(int, span.split("–"))) for span in ranges]
+        begins = [5 + record.fields[name][1] for name in record.names]
+        assert [end[0] for end in ends] == [*begins, len(data) - 4]
+        assert [end[-1] + 1 for end in ends] == [*begins[1:], len(data) - 4, len(data)]
+        assert f"**{game.rules.title}**, {len(data)} bytes, `{data[:4].decode()}`" in text
+
+
+def test_the_page_of_formats_names_all_that_results_hold() -> None:
+    """Tests of each command compare the rest of what it writes."""
+    text = (REFERENCE / "formats.md").read_text(encoding="utf-8")
+    for kind in (FORMAT, EVALUATION_FORMAT, RUN_FORMAT, RESULT_FORMAT, REVIEW_FORMAT, "patchwork-env decks"):
+        assert f'`"{kind}"`' in text
+    documented = set(re.findall(r"`(\w+)`", text))
+    models = (records.Evaluation, records.MatchFigures, records.SampleGame, run_results.RunResult)
+    assert {
+        name for kind in models for name, field in kind.model_fields.items() if not field.exclude
+    } <= documented
+    assert {field.name for kind in (Review, Verdict, Side) for field in dataclasses.fields(kind)} - {
+        "game",
+        "verdicts",
+    } <= documented
