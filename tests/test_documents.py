@@ -38,12 +38,14 @@ NEEDS = {
 """What code says if it needs a library that `make test` does without, and the mark of where that is."""
 SLOW = r"export_policy|MaskablePPO|beam:"
 """What examples say that take seconds."""
+WRITTEN_BY_THE_BUILD = re.compile(r"docs/(_build|reference/(api|commands|configuration))/")
 PAGES = sorted(
-    path.relative_to(PROJECT).as_posix()
+    page
     for folder, pattern in ((".", "*.md"), ("docs", "**/*.md"), ("research", "**/*.md"))
     for path in (PROJECT / folder).glob(pattern)
+    if not WRITTEN_BY_THE_BUILD.match(page := path.relative_to(PROJECT).as_posix())
 )
-"""Every page that people read."""
+"""Every page that people read, but for those that the site makes of the code."""
 PRESENT = [page for page in PAGES if page != "CHANGELOG.md"]
 """Those that speak of nothing that is gone."""
 WITH_EXAMPLES = sorted(
@@ -191,6 +193,16 @@ def test_links_lead_somewhere(page: str) -> None:
         assert target.resolve().is_relative_to(PROJECT), f"{page} links to {link}, outside the project"
         if anchor:
             assert anchor in anchors(target.resolve()), f"{page} links to {link}; there is no such heading"
+
+
+@pytest.mark.parametrize("page", PRESENT)
+def test_pages_are_short(page: str) -> None:
+    """But for logs of experiments; longer pages are better split."""
+    text = (PROJECT / page).read_text(encoding="utf-8")
+    if page == "README.md":
+        assert len(text.splitlines()) <= 120
+    elif not page.startswith("docs/notebook/"):
+        assert len(re.findall(r"\S*\w\S*", text)) <= 1500
 
 
 @pytest.mark.parametrize("page", PRESENT)
