@@ -4,8 +4,7 @@ python benchmarks/sb3_budgets.py [--steps N ...] [--seeds N ...] [--games N] [--
 
 Runs the first script of docs/train/sb3.md, as it stands there, with other numbers of decisions and seeds; and
 once more for every seed with ``MlpPolicy``, the stock policy with a plain layer of 2026 outputs, in place of
-the network of the game. Minutes are those of ``learn``; the models play against greedy afterwards. A run
-takes the threads that PyTorch takes, unless ``OMP_NUM_THREADS`` says otherwise.
+the network of the game. Minutes are those of ``learn``; the models play against greedy and random afterwards.
 """
 
 from __future__ import annotations
@@ -26,6 +25,7 @@ from sb3_contrib import MaskablePPO
 
 from benchmarks.environments import positive
 from benchmarks.keeping import Figures, add_write_option, figure, keep
+from patchwork_env.integrations.sb3 import evaluate
 
 PROJECT = Path(__file__).parents[1]
 PAGE = PROJECT / "docs" / "train" / "sb3.md"
@@ -69,6 +69,7 @@ def train(page: Path, policy: str, steps: int, seed: int, games: int) -> dict[st
             os.chdir(folder)
             with contextlib.redirect_stdout(io.StringIO()):
                 exec(compile(code, str(page), "exec"), names)
+            against_random = evaluate("model.zip", against="random", games=games)
         finally:
             os.chdir(here)
     result = names["result"]
@@ -81,6 +82,7 @@ def train(page: Path, policy: str, steps: int, seed: int, games: int) -> dict[st
         "games": games,
         "win_rate": result.win_rate,
         "interval": list(result.interval),
+        "against_random": against_random.win_rate,
     }
 
 
@@ -90,7 +92,9 @@ def over_seeds(runs: list[dict[str, Any]]) -> Figures:
     more = {"lowest": min(wins), "highest": max(wins), "wins": wins, "runs": len(runs)}
     more |= {"minutes": round(mean(run["minutes"] for run in runs), 1), "games": runs[0]["games"]}
     more |= {"policy": POLICIES[runs[0]["policy"]], "decisions": runs[0]["steps"]}
-    return {f"{runs[0]['policy']} {runs[0]['steps']}": figure(mean(wins), "share", **more)}
+    random = figure(mean(run["against_random"] for run in runs), "share")
+    name = f"{runs[0]['policy']} {runs[0]['steps']}"
+    return {name: figure(mean(wins), "share", **more), f"random, {name}": random}
 
 
 def main() -> None:

@@ -9,7 +9,8 @@ True
 
 Games come in batches from ``patchwork_v0.SelfPlayVectorEnv``, whose ``states`` all of this reads.
 
-``docs/toolbox.md`` has a table of all names with shapes and sources, and ``examples/own_ppo.py`` uses them.
+``docs/train/own_algorithm.md`` has a PPO in fifty lines and a table of all names, and ``examples/own_ppo.py``
+uses all of them.
 Needs the extra ``train``.
 """
 

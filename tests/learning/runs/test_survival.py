@@ -568,8 +568,8 @@ def test_a_divergence_is_kept(config, tmp_path, capsys):
 
 
 def loaded_as_documented(folder):
-    """What the example in docs/training.md reads."""
-    text = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
+    """What the example in docs/train/runs.md reads."""
+    text = (ROOT / "docs" / "train" / "runs.md").read_text(encoding="utf-8")
     code = next(code for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "batch.npz" in code)
     code, replaced = re.subn(r'Path\(".*?"\)', f"Path({str(folder)!r})", code)
     assert replaced == 1
