@@ -209,25 +209,6 @@ def test_a_copy_goes_on_alike(mode: AutoresetMode) -> None:
 
 
 @modes
-@pytest.mark.parametrize("vectorization_mode", ["vector_entry_point", "sync"])
-@pytest.mark.parametrize("name", ["Patchwork", "Nmbr9"])
-def test_make_vec_takes_modes_and_pictures(name: str, vectorization_mode: str, mode: AutoresetMode) -> None:
-    own = vectorization_mode == "vector_entry_point"
-    kwargs: dict[str, Any] = {"render_mode": "ansi", "seat": 0}
-    kwargs |= {"autoreset_mode": mode} if own else {"vector_kwargs": {"autoreset_mode": mode}}
-    envs = gymnasium.make_vec(f"patchwork_env:{name}-v0", 2, vectorization_mode, **kwargs)
-    assert envs.metadata["autoreset_mode"] is mode
-    envs.reset(seed=5)
-    single = gymnasium.make(f"patchwork_env:{name}-v0", render_mode="ansi", seat=0)
-    frames = []
-    for seed in (5, 6):
-        single.reset(seed=seed)
-        frames.append(single.render())
-    assert envs.render() == tuple(frames)
-    envs.close()
-
-
-@modes
 def test_the_batch_does_what_processes_do(mode: AutoresetMode) -> None:
     options = {"num_envs": 2, "deck_size": 3, "render_mode": "ansi"}
     name, kwargs = "patchwork_env:Nmbr9-v0", {"vector_kwargs": {"autoreset_mode": mode}}

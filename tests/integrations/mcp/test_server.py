@@ -26,7 +26,7 @@ from tests.integrations.mcp.test_session import play_through
 pytestmark = pytest.mark.libraries
 
 PAGE = (Path(__file__).parents[3] / "docs" / "language_models.md").read_text(encoding="utf-8")
-NOISY = "tests.integrations.mcp.noisy:player"
+NOISY = "tests.play.odd_agents:talks"
 FIRST = "patchwork-1"
 
 

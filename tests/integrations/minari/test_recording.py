@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -35,6 +36,26 @@ DATASETS = {
     "nmbr9/points-v0": {"agents": "random", "games": 1, "game": "nmbr9", "players": 3, "rewards": "score"},
 }
 KINDS = {"patchwork": patchwork.Game, "nmbr9": nmbr9.Game}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def root(tmp_path_factory):
+    """The folder of all datasets of the tests, which Minari finds."""
+    folder = tmp_path_factory.mktemp("minari")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MINARI_DATASETS_PATH", str(folder))
+        yield folder
+
+
+def files(folder):
+    """All files of a folder, by their paths within it."""
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
+def about(dataset):
+    """What the metadata of a dataset say of how it was made."""
+    return json.loads((dataset.storage.data_path / "metadata.json").read_text())["patchwork_env"]
 
 
 @pytest.fixture(scope="module", params=DATASETS)
@@ -90,7 +111,7 @@ def test_types_and_lengths_are_those_of_the_spaces(dataset):
         assert not episode.truncations.any()
 
 
-def test_results_are_those_of_the_game(dataset, about):
+def test_results_are_those_of_the_game(dataset):
     kind = about(dataset)["rewards"]
     for i, episode in enumerate(dataset.iterate_episodes()):
         metadata, end = metadata_of(dataset, i), replayed(dataset, i)[-1]
@@ -109,7 +130,7 @@ def test_results_are_those_of_the_game(dataset, about):
             assert episode.rewards[-1] == pytest.approx((len(scores) * share - 1) / len(others))
 
 
-def test_rewards_of_all_players_add_up_to_zero(dataset, about):
+def test_rewards_of_all_players_add_up_to_zero(dataset):
     said = about(dataset)
     if said["rewards"] == "score":
         pytest.skip("points are no contest")
@@ -118,7 +139,7 @@ def test_rewards_of_all_players_add_up_to_zero(dataset, about):
     assert np.allclose(returns.reshape(said["games"], players).sum(axis=1), 0)
 
 
-def test_games_and_seats_are_in_order_and_agents_move_up(dataset, about):
+def test_games_and_seats_are_in_order_and_agents_move_up(dataset):
     said = about(dataset)
     names, games = said["agents"], said["games"]
     found = [metadata_of(dataset, i) for i in range(dataset.total_episodes)]
@@ -132,7 +153,7 @@ def test_games_and_seats_are_in_order_and_agents_move_up(dataset, about):
         assert each["agent"] == seated[each["seat"]]
 
 
-def test_the_seed_of_an_episode_deals_its_game(dataset, about):
+def test_the_seed_of_an_episode_deals_its_game(dataset):
     said = about(dataset)
     options = {name: value for name, value in said["options"].items() if value is not None}
     if said["game"] == "patchwork":
@@ -142,7 +163,7 @@ def test_the_seed_of_an_episode_deals_its_game(dataset, about):
         assert game == replayed(dataset, i)[0]
 
 
-def test_the_environment_shows_what_the_dataset_holds(dataset, about):
+def test_the_environment_shows_what_the_dataset_holds(dataset):
     env = dataset.recover_environment()
     assert isinstance(env, MaskedObservation)
     assert (env.observation_space, env.action_space) == (dataset.observation_space, dataset.action_space)
@@ -178,7 +199,7 @@ def test_the_environment_replays_an_episode(root):
     assert replayed_episodes == 4
 
 
-def test_equal_arguments_give_equal_files_whoever_plays(files, tmp_path):
+def test_equal_arguments_give_equal_files_whoever_plays(tmp_path):
     first, second, other = (tmp_path / name for name in ("first", "second", "other"))
     games = BLOCK_SIZE + 2
     record("random", games, "patchwork/twice-v0", root=first, author="one")
@@ -196,7 +217,7 @@ def test_games_do_not_depend_on_how_many_there_are(root):
         assert np.array_equal(one.observations["observation"][0], other.observations["observation"][0])
 
 
-def test_metadata_say_who_played_what(root, about):
+def test_metadata_say_who_played_what(root):
     dataset = record(
         ["ppo-quick", lambda game: int(game.legal_actions()[0])],
         2,
@@ -262,14 +283,14 @@ def test_minari_combines_splits_filters_and_extends_them(root):
         7,
     ],
 )
-def test_ids_that_minari_could_not_find_are_refused(dataset_id, root, files):
+def test_ids_that_minari_could_not_find_are_refused(dataset_id, root):
     before = files(root)
     with pytest.raises(ValueError, match="the id of a dataset is"):
         record("random", 1, dataset_id)
     assert files(root) == before
 
 
-def test_a_dataset_is_never_replaced(root, files):
+def test_a_dataset_is_never_replaced(root):
     record("random", 1, "patchwork/kept-v0")
     before = files(root)
     with pytest.raises(FileExistsError, match="take another id or version"):
@@ -335,7 +356,7 @@ def test_progress_counts_the_games(tmp_path):
 # --- the command --------------------------------------------------------------------------------------------
 
 
-def test_the_command_records_what_the_function_does(files, tmp_path, monkeypatch, capsys):
+def test_the_command_records_what_the_function_does(tmp_path, monkeypatch, capsys):
     agents = ["greedy", "random"]
     record(agents, 4, "aa/same-v0", root=tmp_path / "function", seed=5, rewards="margin")
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "command"))
@@ -373,7 +394,7 @@ def first_action(game):
     return int(game.legal_actions()[0])
 
 
-def test_an_agent_that_is_imported_can_play(about, tmp_path):
+def test_an_agent_that_is_imported_can_play(tmp_path):
     name = f"{__name__}:first_action"
     words = [name, "--games", "2", "--id", "name-v0", "--minari-path", str(tmp_path)]
     assert cli.main(["dataset", *words]) == 0

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import random
+import socket
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from typing import Any
 
@@ -14,6 +16,7 @@ import pytest
 pytest.importorskip("openenv")
 
 import httpx
+import uvicorn
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
@@ -27,9 +30,33 @@ from patchwork_env.integrations.openenv import (
 )
 from patchwork_env.integrations.openenv.client import LONGEST_TEXT
 from patchwork_env.integrations.openenv.guard import MOST_BYTES
-from tests.integrations.openenv.conftest import SESSIONS
 
 pytestmark = pytest.mark.older
+SESSIONS = 4
+
+
+@pytest.fixture(scope="module", params=["patchwork", "nmbr9"])
+def game(request: pytest.FixtureRequest) -> str:
+    """The name of a game."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def address(game: str) -> Iterator[str]:
+    """The address of a server of the game, whose opponent is random."""
+    app = create_app(
+        game,
+        opponents=["random", "tests.play.odd_agents:raises"][: 1 + (game == "patchwork")],
+        sessions=SESSIONS,
+    )
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=server.run, args=([listening],))
+        thread.start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        server.should_exit = True
+        thread.join(30)
+        assert not thread.is_alive()
 
 
 def session(address: str) -> Any:
@@ -179,10 +206,10 @@ def said(answer: str | bytes) -> dict[str, Any]:
 def test_messages_that_are_too_long_end_the_session_alone(address: str) -> None:
     with session(address) as other:
         other.reset(seed=5)
-        with raw(address) as socket:
-            socket.send(json.dumps({"type": "step", "data": {"text": "x" * MOST_BYTES}}))
+        with raw(address) as stream:
+            stream.send(json.dumps({"type": "step", "data": {"text": "x" * MOST_BYTES}}))
             with pytest.raises(ConnectionClosed) as caught:
-                socket.recv(10)
+                stream.recv(10)
         assert caught.value.rcvd is not None
         assert caught.value.rcvd.code == 1009
         assert other.step("moves").observation.kind == "answer"
@@ -205,19 +232,19 @@ def test_messages_that_are_too_long_end_the_session_alone(address: str) -> None:
     ids=lambda value: value[:40],
 )
 def test_odd_messages_are_answered(address: str, message: str, code: str) -> None:
-    with raw(address) as socket:
-        socket.send(message)
-        answer = said(socket.recv(10))
+    with raw(address) as stream:
+        stream.send(message)
+        answer = said(stream.recv(10))
     assert (answer["type"], answer["data"]["code"]) == ("error", code)
     with session(address) as env:
         assert env.reset(seed=1).observation.kind == "position"
 
 
-def is_accepted(socket: Any) -> bool:
+def is_accepted(stream: Any) -> bool:
     """Whether the server began a session; those that have just been left may still count."""
     with suppress(ConnectionClosed):  # right behind the refusal
-        socket.send('{"type": "reset"}')
-    answer = said(socket.recv(10))
+        stream.send('{"type": "reset"}')
+    answer = said(stream.recv(10))
     assert answer["type"] == "observation" or answer["data"]["code"] == "CAPACITY_REACHED"
     return bool(answer["type"] == "observation")
 
@@ -238,9 +265,9 @@ def test_there_are_so_many_sessions_and_no_more(address: str) -> None:
 def test_pages_of_others_are_refused(address: str) -> None:
     with pytest.raises(InvalidStatus):
         raw(address, origin="http://evil.example")
-    with raw(address, origin=address) as socket:
-        socket.send('{"type": "reset"}')
-        assert said(socket.recv(10))["type"] == "observation"
+    with raw(address, origin=address) as stream:
+        stream.send('{"type": "reset"}')
+        assert said(stream.recv(10))["type"] == "observation"
     answers = [httpx.get(f"{address}/health", headers={"Origin": origin}) for origin in ("null", address)]
     assert [answer.status_code for answer in answers] == [403, 200]
 
