@@ -155,7 +155,7 @@ def locked(path: str) -> dict[str, str]:
 
 
 def test_the_table_of_versions_is_that_of_the_locks() -> None:
-    page = text("docs/interoperability.md").partition("## Versions")[2].partition("\n## ")[0]
+    page = text("docs/use/libraries.md").partition("## Versions")[2].partition("\n## ")[0]
     rows = [
         [cell.strip(" `") for cell in line.split("|")[1:-1]] for line in re.findall(r"^\| .*", page, re.M)
     ]
