@@ -25,7 +25,7 @@ from tests.integrations.mcp.test_session import play_through
 
 pytestmark = pytest.mark.libraries
 
-PAGE = (Path(__file__).parents[3] / "docs" / "language_models.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "use" / "mcp.md").read_text(encoding="utf-8")
 NOISY = "tests.play.odd_agents:talks"
 FIRST = "patchwork-1"
 
