@@ -1,7 +1,7 @@
 """Analyses a game by ``patchwork-env engine`` in a process of its own, and lists the moves that cost most.
 
 All positions are sent in one query; answers come as they are ready, several at once. The client starts the
-engine and ends it. Any program that speaks the protocol of ``docs/engine.md`` can stand in its place.
+engine and ends it. Any program that speaks the protocol of ``docs/use/engine.md`` can stand in its place.
 
     python examples/engine_client.py examples/game.txt --nodes 2000
 """

@@ -1,6 +1,6 @@
 """A whole agent as a program of its own: nothing but the standard library, as it could be in any language.
 
-It reads one query per line and writes one answer per line; ``docs/engine.md`` describes them. Of a game it
+It reads one query per line and writes one answer per line, as ``docs/use/engine.md`` says. Of a game it
 knows only how moves are written: it buys rather than waits, and keeps patches, or tiles, close together.
 
     patchwork-env evaluate "program:python examples/foreign_engine.py" --against random --games 20

@@ -10,7 +10,7 @@ dataset of one agent will do, also of NMBR 9: the dataset says which game it is 
 The network is that of ``algorithm: ppo``, which scores the legal actions alone. It learns to give the action
 that was played the highest probability, and to tell from a position how the game ends for the player to move.
 A tenth of the games is kept apart: *agreement* is the share of the decisions in these in which the clone
-chooses what was played. ``docs/datasets.md`` has figures.
+chooses what was played. ``docs/use/datasets.md`` has figures.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Agents that are other programs, in any language, asked over their standard input and output.
 
-``docs/engine.md`` says what such a program has to understand: one query, and one answer.
+``docs/use/engine.md`` says what such a program has to understand: one query, and one answer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The server of the page: files, and answers to messages; see ``docs/play.md``."""
+"""The server of the page: files, and answers to messages; see ``docs/reference/http.md``."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Lines of JSON between programs about games, as ``docs/engine.md`` describes them."""
+"""Lines of JSON between programs about games, as ``docs/reference/protocol.md`` describes them."""

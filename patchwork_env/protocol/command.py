@@ -1,4 +1,4 @@
-"""Answers queries about games, one line of JSON each, on the standard input and output; see docs/engine.md.
+"""Answers queries about games, a line of JSON each, on the standard input and output; see docs/use/engine.md.
 
 patchwork-env engine
 patchwork-env engine --agent champion:strong --threads 2

@@ -1,4 +1,4 @@
-"""Queries: objects of known fields, checked before anything is done; ``docs/engine.md`` lists them."""
+"""Queries: objects of known fields, checked before anything is done; see ``docs/reference/protocol.md``."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Positions of both games as the page draws them: dictionaries, lists, numbers and texts, ready for JSON.
 
-Everything is read from the properties of ``Game``. The page ``docs/play.md`` explains the fields.
+Everything is read from the properties of ``Game``. The page ``docs/reference/http.md`` explains the fields.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""docs/engine.md: its exchanges are replayed, and its tables name what there is."""
+"""What documents say of the engine: exchanges are replayed, and tables name what there is."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from patchwork_env.protocol.queries import ALLOWED, NEEDED
 from patchwork_env.service.players import Players
 from tests.protocol.test_engine import Answers
 
-PAGE = (Path(__file__).parents[2] / "docs" / "engine.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = ("use/engine.md", "reference/protocol.md")
+PAGE = "".join((DOCS / page).read_text(encoding="utf-8") for page in PAGES)
 BLOCKS = re.findall(r"^```text\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 GAP = "…"
 

@@ -31,7 +31,7 @@ HABITS = {
     3: Habits(turning=0.85, misjudging=0.7, carelessness=1.0),
     4: Habits(turning=1.0, misjudging=0.2, carelessness=0.2),
 }
-"""The levels below the champion's, which docs/play.md describes."""
+"""The levels below the champion's, which docs/play/levels.md describes."""
 
 
 def new_player(level: int) -> Player:

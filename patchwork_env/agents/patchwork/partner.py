@@ -69,7 +69,7 @@ HABITS = {
     3: Habits(turning=1.0, misjudging=0.2, carelessness=0.1),
     4: Habits(turning=1.0, misjudging=0.0, carelessness=0.0, lapses=0.13, lapse=15.0, lookahead=300),
 }
-"""The levels below the champion's; docs/play.md describes them."""
+"""The levels below the champion's; docs/play/levels.md describes them."""
 _POINTS_OF_UTILITY = 15
 """What a unit of utility is worth: in mid-game, a point more wins about one game in thirty more."""
 _MOST_JOINTS = np.array([2 * n - math.ceil(2 * math.sqrt(n)) for n in range(NUM_CELLS + 1)], np.int64)
