@@ -1,5 +1,6 @@
 """The site of documents, which `make docs` builds: Markdown by MyST, tutorials that run while it is built."""
 
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -67,7 +68,25 @@ def copy_page(app: Any, error: Exception | None) -> None:
         shutil.copytree(PAGE, Path(app.outdir) / "page", dirs_exist_ok=True)
 
 
+ROOT_FILES = "CHANGELOG|CONTRIBUTING|SECURITY"
+"""Files of the project's root, each with a page in ``reference`` that includes it."""
+
+
+def include_root_file(app: Any, name: str, source: list[str]) -> None:
+    """Puts a file of the root in the place of its ``include``, with links that hold from the page."""
+
+    def contents(match: re.Match[str]) -> str:
+        path = PROJECT / match[1]
+        app.env.note_dependency(str(path))
+        text = re.sub(r"\]\((?!#|[a-z]+:)", "](../../", path.read_text(encoding="utf-8"))
+        text = re.sub(rf"\.\./\.\./({ROOT_FILES})\.md", lambda file: f"{file[1].lower()}.md", text)
+        return text.replace("](../../docs/", "](../")
+
+    source[0] = re.sub(rf"^```{{include}} \.\./\.\./((?:{ROOT_FILES})\.md)\n```", contents, source[0])
+
+
 def setup(app: Any) -> None:
     """Called by Sphinx."""
+    app.connect("source-read", include_root_file)
     app.connect("build-finished", copy_page)
     app.tags.add("page" if PAGE.is_dir() else "no_page")

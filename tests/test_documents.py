@@ -59,6 +59,7 @@ WITH_EXAMPLES = sorted(
 """Every module with examples in its docstrings."""
 DIRECTIVES = ("{code-cell}", "{eval-rst}", "{include}", "{toctree}")
 """Blocks that the site fills; code cells run while it is built."""
+INCLUDE = re.compile(r"```{include} (\S+)\n```")
 FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^()\s]+)\)")
 PATH = re.compile(r"`((?:patchwork_env|training|research|benchmarks|tests|tools|docs|examples)/[\w./-]*)`")
@@ -76,7 +77,9 @@ def prose(page: str) -> str:
 
 
 def anchors(page: Path) -> set[str]:
-    """The anchors of the headings of a page, as GitHub derives them from their text."""
+    """The anchors of the headings of a page, as GitHub derives them, or of the file that it includes."""
+    if included := INCLUDE.match(page.read_text(encoding="utf-8")):
+        return anchors((page.parent / included[1]).resolve())
     headings = re.findall(r"^#+ +(.*?) *$", prose(page.relative_to(PROJECT).as_posix()), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
