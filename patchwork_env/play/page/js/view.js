@@ -12,7 +12,7 @@
  * @property {string} name the game: "patchwork" or "nmbr9"
  * @property {(root: HTMLElement, app: App) => void} mount builds the elements into the empty `root`.
  *   `app.components` is there. Offers, cells, hand, turn, flip, advance and scores carry the data-roles that
- *   docs/notebook/the_page.md lists
+ *   docs/play/from_inside.md lists
  * @property {() => void} unmount forgets listeners on anything outside `root`, which is then emptied
  * @property {(position: Position, options: {animate: boolean, before: ?Position}) => Promise<void>} show
  *   draws a position; with `animate`, moves there from `before` (the position one ply earlier) and resolves
