@@ -22,6 +22,20 @@ def game_of(page: Any) -> Game:
     return Game.from_notation(page.evaluate("window.game.notation()"))
 
 
+def reload(page: Any) -> None:
+    """Loads the page again."""
+    page.reload()
+    page.wait_for_selector("[data-ready]", state="attached")
+
+
+def drag(page: Any, *places: tuple[float, float]) -> None:
+    """Presses at the first place, and moves over the others; the caller releases."""
+    page.mouse.move(*places[0])
+    page.mouse.down()
+    for place in places[1:]:
+        page.mouse.move(*place)
+
+
 def wait_for_turn(page: Any, player: int) -> bool:
     """Waits until it is a player's turn; False if the game is over."""
     page.wait_for_function(

@@ -34,16 +34,8 @@ class Server:
 
     def start(self) -> None:
         """Starts it; if it ran before, on the same port."""
-        command = [
-            sys.executable,
-            "-m",
-            "patchwork_env.cli",
-            "play",
-            "--no-browser",
-            "--port",
-            str(self._port),
-            *self._words,
-        ]
+        command = [sys.executable, "-m", "patchwork_env.cli", "play", "--no-browser"]
+        command += ["--port", str(self._port), *self._words]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout is not None
         for line in self._process.stdout:

@@ -18,15 +18,12 @@ def against(agent: str) -> str:
     return f"?game=patchwork&opponent={agent}&seat=1&seed=7"
 
 
-@pytest.mark.parametrize(
-    ("agent", "words"), [("raises", "ZeroDivisionError"), ("illegal", "1945"), ("nonsense", "'advance'")]
-)
-def test_an_agent_that_fails_is_named_and_another_can_play(open_page: Any, agent: str, words: str) -> None:
-    with Server("--opponent", f"{ODD}:{agent}") as server:
-        page = open_page(against(f"{ODD}:{agent}"), at=server)
-        notice = page.wait_for_selector(".notice.error")
-        assert f"{ODD}:{agent}" in notice.inner_text()
-        assert words in notice.inner_text()
+def test_an_agent_that_fails_is_named_and_another_can_play(open_page: Any) -> None:
+    with Server("--opponent", f"{ODD}:raises") as server:
+        page = open_page(against(f"{ODD}:raises"), at=server)
+        notice = page.wait_for_selector(".notice.error").inner_text()
+        assert f"{ODD}:raises" in notice
+        assert "ZeroDivisionError" in notice
         assert game_of(page).num_moves == 0
         wait_for_move(open_page(against("greedy"), at=server), 0)
 

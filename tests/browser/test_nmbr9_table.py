@@ -9,7 +9,7 @@ import pytest
 
 from patchwork_env.nmbr9 import Game
 from patchwork_env.nmbr9.actions import FIRST_CHOICE, TABLE_SIZE, place_action, placement
-from tests.browser.playing import role
+from tests.browser.playing import drag, role
 
 pytestmark = pytest.mark.browser
 
@@ -116,10 +116,8 @@ def test_a_tile_is_dragged_to_the_table(open_page: Any) -> None:
     row, column = placement(int(Game(seed=7).legal_actions()[0]))[1:]
     hand = role(page, "hand").bounding_box()
     cell = role(page, "cell", player=0, row=row + 2, column=column + 1).bounding_box()
-    page.mouse.move(hand["x"] + hand["width"] / 2, hand["y"] + hand["height"] / 2)
-    page.mouse.down()
-    page.mouse.move(hand["x"], hand["y"])
-    page.mouse.move(cell["x"] + cell["width"] / 2, cell["y"])
+    middle = (hand["x"] + hand["width"] / 2, hand["y"] + hand["height"] / 2)
+    drag(page, middle, (hand["x"], hand["y"]), (cell["x"] + cell["width"] / 2, cell["y"]))
     page.mouse.up()
     wait_for(page, 1)
     assert game_of(page).num_moves == 1

@@ -9,9 +9,11 @@ import pytest
 
 from patchwork_env.patchwork import Game
 from tests.browser.playing import (
+    drag,
     game_of,
     play_with_keys,
     play_with_pointer,
+    reload,
     role,
     wait_for_move,
     wait_for_turn,
@@ -54,14 +56,10 @@ def test_a_whole_game(open_page: Any, by: str) -> None:
 
 def test_a_patch_is_dragged_to_the_quilt(open_page: Any) -> None:
     page = open_page(TWO_PEOPLE)
-    offer, cell = (
-        role(page, "offer", slot=0).bounding_box(),
-        role(page, "cell", player=0, row=4, column=4).bounding_box(),
-    )
-    page.mouse.move(offer["x"] + 40, offer["y"] + 30)
-    page.mouse.down()
-    page.mouse.move(offer["x"] + 60, offer["y"] + 50)
-    page.mouse.move(cell["x"], cell["y"])
+    offer = role(page, "offer", slot=0).bounding_box()
+    cell = role(page, "cell", player=0, row=4, column=4).bounding_box()
+    x, y = offer["x"], offer["y"]
+    drag(page, (x + 40, y + 30), (x + 60, y + 50), (cell["x"], cell["y"]))
     page.keyboard.press("r")
     page.mouse.up()
     wait_for_move(page, 0)
@@ -71,9 +69,7 @@ def test_a_patch_is_dragged_to_the_quilt(open_page: Any) -> None:
 def test_a_patch_dropped_beside_the_quilt_stays_in_hand(open_page: Any) -> None:
     page = open_page(TWO_PEOPLE)
     offer = role(page, "offer", slot=0).bounding_box()
-    page.mouse.move(offer["x"] + 40, offer["y"] + 30)
-    page.mouse.down()
-    page.mouse.move(offer["x"] + 60, offer["y"] - 200)
+    drag(page, (offer["x"] + 40, offer["y"] + 30), (offer["x"] + 60, offer["y"] - 200))
     page.mouse.up()
     assert role(page, "hand").get_attribute("data-patch") == "25"
     assert game_of(page).num_moves == 0
@@ -119,12 +115,10 @@ def test_a_reload_goes_on_where_one_was(open_page: Any) -> None:
     wait_for_move(page, 1)
     wait_for_turn(page, 0)
     before = page.evaluate("window.game.notation()")
-    page.reload()
-    page.wait_for_selector("[data-ready]", state="attached")
+    reload(page)
     assert page.evaluate("window.game.notation()") == before
     role(page, "undo").click()
-    page.reload()
-    page.wait_for_selector("[data-ready]", state="attached")
+    reload(page)
     assert game_of(page).num_moves == 0
     role(page, "redo").click()
     assert page.evaluate("window.game.notation()") == before
@@ -137,8 +131,7 @@ def test_two_pages_at_once_do_not_disturb_each_other(open_page: Any) -> None:
     second.wait_for_selector("[data-ready]", state="attached")
     role(first, "advance").click()
     wait_for_move(first, 0)
-    first.reload()
-    first.wait_for_selector("[data-ready]", state="attached")
+    reload(first)
     assert game_of(first).num_moves == 1
     assert game_of(second) == Game(seed=8)
 
@@ -247,8 +240,7 @@ def test_the_address_is_written_when_the_position_rests(open_page: Any) -> None:
     assert page.evaluate("window.written") == 1
     page.evaluate("window.game.page.session.goto(5)")
     page.evaluate("window.game.play('+')")
-    page.reload()  # before the address has the move
-    page.wait_for_selector("[data-ready]", state="attached")
+    reload(page)  # before the address has the move
     assert page.evaluate("window.game.page.session.ply") == 6
 
 
@@ -295,8 +287,7 @@ def test_keys_of_one_character_can_be_switched_off(open_page: Any) -> None:
     page.keyboard.press("?")
     role(page, "character-keys").uncheck()
     page.keyboard.press("Escape")
-    page.reload()
-    page.wait_for_selector("[data-ready]", state="attached")
+    reload(page)
     for key in ("n", "1", "?"):
         page.keyboard.press(key)
     assert not page.locator("dialog").count()
@@ -321,8 +312,7 @@ def test_moves_that_others_made_are_not_those_of_the_present_players(open_page: 
     page.evaluate("window.game.play(window.game.page.session.position.legal[0])")
     wait_for_move(page, before)
     assert page.evaluate(titles)[before].startswith("You")
-    page.reload()
-    page.wait_for_selector("[data-ready]", state="attached")
+    reload(page)
     after = page.evaluate(titles)
     assert after[:15] == opened
     assert after[before].startswith("You")

@@ -82,3 +82,12 @@ class Vague(Agent):
 endless = Endless()
 vague, numb = Vague(np.float32(0.25)), Vague(float("nan"))
 constant = 3
+FAILURES = {
+    "raises": "failed: ZeroDivisionError: as it likes",
+    "leaves": "SystemExit: 3",
+    "illegal": "failed: action 1945 is not legal",
+    "nonsense": "must be an integer, not 'advance'",
+    "constant": "is 3; it must be an Agent or a function",
+    "nothing": "has no 'nothing'",
+}
+"""What is said of those that fail at once."""

@@ -107,9 +107,11 @@ def test_where_the_usual_port_is_taken_another_is_found(
         ("--opponent tests.play.nowhere:agent", "No module named 'tests.play.nowhere'"),
         ("--opponent runs/none/final", "there is no checkpoint at 'runs/none/final'"),
         ("--game nmbr9 --opponent champion:fast", "plays patchwork, not nmbr9"),
+        ("--port=-1", "the port is -1; allowed are 0 to 65535"),
+        ("--port=65536", "the port is 65536"),
     ],
 )
-def test_opponents_that_cannot_play_are_errors(
+def test_what_cannot_be_served_is_an_error(
     words: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["play", "--no-browser", *words.split()]) == 2
@@ -124,12 +126,6 @@ def test_an_opponent_brings_its_game() -> None:
     ):
         options = command._parser().parse_args(words)
         assert command._game_of(options, Players([options.opponent])) == game
-
-
-@pytest.mark.parametrize("port", ["-1", "65536"])
-def test_what_is_no_port_is_an_error(port: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["play", f"--port={port}"]) == 2
-    assert f"the port is {port}; allowed are 0 to 65535" in capsys.readouterr().err
 
 
 def test_without_its_libraries_it_says_how_to_get_them(

@@ -102,24 +102,12 @@ def test_positions_are_set_up_in_every_way(fields: dict[str, Any], game: Any) ->
     told, legal = asked(
         {"id": "a", "method": "position", **fields}, {"id": "b", "method": "legal_moves", **fields}
     )
-    assert told == {
-        "id": "a",
-        "ply": ply,
-        "done": True,
-        "notation": told["notation"],
-        "state": game.to_bytes().hex(),
-        "position": json.loads(json.dumps(positions.positions_of(game)[-1])),
-    }
-    assert positions.read_game(told["notation"]) == game
+    assert positions.read_game(told.pop("notation")) == game
+    position = json.loads(json.dumps(positions.positions_of(game)[-1]))
+    assert told == {"id": "a", "ply": ply, "done": True, "state": game.to_bytes().hex(), "position": position}
     actions = game.legal_actions().tolist()
-    assert legal == {
-        "id": "b",
-        "ply": ply,
-        "done": True,
-        "player": game.current_player,
-        "legal_moves": [game.move_text(action) for action in actions],
-        "legal_actions": actions,
-    }
+    moves = {"legal_moves": list(map(game.move_text, actions)), "legal_actions": actions}
+    assert legal == {"id": "b", "ply": ply, "done": True, "player": game.current_player, **moves}
 
 
 def test_whole_games_are_asked_about_at_once() -> None:
@@ -159,11 +147,8 @@ def test_an_analysis_has_the_budget_of_the_query() -> None:
     assert answer["lines"][0]["action"] == best.action
     assert answer["depth"] < 400
     refused = only({**query, "nodes": 300, "level": "fast"})
-    assert refused == {
-        "id": "a",
-        "error": "the message has 'level' and 'nodes'; give one of these budgets",
-        "field": "nodes",
-    }
+    assert (refused["id"], refused["field"]) == ("a", "nodes")
+    assert "'level' and 'nodes'" in refused["error"]
     lacking = only({**query, "agent": "greedy", "seconds": 1})
     assert (lacking["ply"], lacking["field"]) == (0, "agent")
     assert "agent 'greedy' has no option 'seconds'" in lacking["error"]
@@ -193,11 +178,7 @@ def test_unknown_fields_are_warned_of_and_the_query_goes_on() -> None:
         ({"options": {"circle": [1, 2]}}, "options", "circle"),
         ({"notation": GAME.notation()}, "options", "'notation' and 'options'; give one"),
         ({"options": None, "notation": "patchwork/1"}, "notation", ""),
-        (
-            {"options": None, "notation": nmbr9.Game(1).notation()},
-            "game",
-            "a game of nmbr9, not of patchwork",
-        ),
+        ({"options": None, "notation": nmbr9.Game(1).notation()}, "game", "nmbr9, not of patchwork"),
         ({"options": None, "state": "00"}, "state", ""),
         ({"options": None, "state": "xyz"}, "state", ""),
         ({"moves": "+"}, "moves", "must be a list"),
@@ -273,16 +254,7 @@ def test_methods_that_are_documented_to_exist_do() -> None:
     assert set(Engine(Players(), answers)._methods) == set(NEEDED)
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("raises", "failed: ZeroDivisionError: as it likes"),
-        ("leaves", "SystemExit: 3"),
-        ("illegal", "failed: action 1945 is not legal"),
-        ("nonsense", "must be an integer, not 'advance'"),
-        ("nothing", "has no 'nothing'"),
-    ],
-)
+@pytest.mark.parametrize(("name", "words"), odd_agents.FAILURES.items())
 def test_an_agent_that_fails_harms_nothing(name: str, words: str) -> None:
     spec = f"{ODD}:{name}"
     query = {"id": "a", "method": "choose", **NEW}
@@ -369,13 +341,8 @@ def test_only_some_positions_are_terminated_and_those_that_wait_have_no_results(
     ask(engine, id="t", method="terminate", terminate_id="a", plies=[1, 2])
     gone = [{"id": "a", "ply": ply, "done": True, "terminated": True, "no_results": True} for ply in (1, 2)]
     assert sorted(answers.wait(3)[:2], key=lambda answer: answer["ply"]) == gone
-    assert answers[2] == {
-        "id": "t",
-        "method": "terminate",
-        "terminate_id": "a",
-        "plies": [1, 2],
-        "terminated": 2,
-    }
+    echoed = {"id": "t", "method": "terminate", "terminate_id": "a", "plies": [1, 2]}
+    assert answers[2] == {**echoed, "terminated": 2}
     ask(engine, id="u", method="terminate_all")
     assert answers.wait(6)[-1] == {"id": "u", "method": "terminate_all", "terminated": 2}
 
@@ -383,21 +350,13 @@ def test_only_some_positions_are_terminated_and_those_that_wait_have_no_results(
 def test_queries_do_not_wait_for_each_other_and_the_most_urgent_comes_first(new_engine: Make) -> None:
     engine, answers = new_engine(2, "endless")
     engine.handle(endless("a"))
-    for id, priority in (("b", 0), ("c", 5)):
-        ask(
-            engine,
-            id=id,
-            method="choose",
-            agent="greedy",
-            priority=priority,
-            moves=["+"],
-            plies=[0, 1],
-            **NEW,
-        )
+    query = {"method": "choose", "agent": "greedy", **NEW}
+    for id in "bc":
+        ask(engine, id=id, moves=["+"], plies=[0, 1], **query)
     assert {answer["id"] for answer in answers.wait(4)} == {"b", "c"}
     engine.handle(endless("d", priority=10))
     for id, priority in (("e", 0), ("f", 5)):
-        ask(engine, id=id, method="choose", agent="greedy", priority=priority, **NEW)
+        ask(engine, id=id, priority=priority, **query)
     ask(engine, id="g", method="legal_moves", **NEW)
     assert [answer["id"] for answer in answers.wait(5)[4:]] == ["g"]
     ask(engine, id="t", method="terminate", terminate_id="d")

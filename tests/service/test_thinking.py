@@ -72,17 +72,7 @@ def test_what_is_no_agent_here_is_an_error_of_the_stream(client: Client, spec: s
     assert words in event["error"]
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("raises", "failed: ZeroDivisionError: as it likes"),
-        ("leaves", "SystemExit: 3"),
-        ("illegal", "failed: action 1945 is not legal"),
-        ("nonsense", "must be an integer, not 'advance'"),
-        ("constant", "is 3; it must be an Agent or a function"),
-        ("nothing", "has no 'nothing'"),
-    ],
-)
+@pytest.mark.parametrize(("name", "words"), odd_agents.FAILURES.items())
 def test_an_agent_that_fails_harms_nothing(name: str, words: str) -> None:
     client = Client(f"{ODD}:{name}")
     for _ in range(2):
