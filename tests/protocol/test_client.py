@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import json
 import re
-import threading
 import time
 from collections import deque
 from contextlib import suppress

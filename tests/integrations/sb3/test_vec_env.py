@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from functools import partial
 
 import gymnasium
 import numpy as np
@@ -17,10 +18,7 @@ from patchwork_env.agents import Agent, GreedyAgent, RandomAgent
 from patchwork_env.errors import OpponentError, UnknownOptionError
 from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv
 from patchwork_env.learning.config import Reward
-from patchwork_env.patchwork import Game, IllegalActionError
-from patchwork_env.patchwork.engine import deal
-from patchwork_env.patchwork.rules import RULES
-from patchwork_env.patchwork.state import empty_states
+from patchwork_env.patchwork import IllegalActionError
 
 REWARD = Reward(outcome=0.5, margin=2.0, margin_scale=20.0)
 
@@ -59,81 +57,112 @@ def advance(game):
 class SingleGame:
     """One game of the batch, played by the rules of ``Game`` and what the environment says of itself."""
 
-    def __init__(self, game, seat, opponent, stream, special_patches):
-        self.game, self.seat, self.opponent, self.stream = game, seat, opponent, stream
-        options = {"special_patches": special_patches, "first_player": "random"}
-        self.set_up = RULES.set_up(options, {})
-        self.decisions = self.turns = 0
+    def __init__(self, game, seat, opponent, begin, rewards):
+        self.game, self.seat, self.opponent, self.begin, self.rewards = game, seat, opponent, begin, rewards
+        self.turns = 0
 
     def step(self, action):
-        """The end of a game that the step brought, as (last position, reward, decisions), or None."""
+        """The reward, and the last position of the game if it ended, or None; then another has begun."""
+        before, last = self.scores()[0], None
         self.play(action)
-        self.decisions += 1
-        end = None
         while True:
             if self.game.is_over:
-                end = (self.game, self.reward(), self.decisions)
-                self.begin()
+                last, reward = self.game, self.reward(before)
+                self.game = self.begin()
             legal = self.game.legal_actions()
             if len(legal) == 1:
                 self.play(legal[0])
             elif self.game.current_player != self.seat:
                 self.play(self.opponent(self.game))
             else:
-                return end
+                return (self.reward(before) if last is None else reward), last
 
     def play(self, action):
         self.game.play(action)
         self.turns += 1
 
-    def reward(self):
-        own, other = self.game.scores()[self.seat], self.game.scores()[1 - self.seat]
-        outcome = 0.5 if self.game.winner() == self.seat else -0.5
-        return outcome + 2.0 * np.clip((own - other) / 20, -1, 1)
+    def scores(self):
+        """Those of the learner, and of the others in their order."""
+        scores = self.game.scores()
+        return [*scores[self.seat :], *scores[: self.seat]]
 
-    def begin(self):
-        states = empty_states(1)
-        beginning, chance, _ = self.set_up
-        deal(states, 0, self.stream, beginning, chance)
-        self.game, self.decisions = Game.from_state(states), 0
+    def outcome(self, game):
+        share = (self.seat in game.winners()) / len(game.winners())
+        return (game.num_players * share - 1) / (game.num_players - 1)
+
+    def reward(self, before):
+        own, *others = self.scores()
+        if self.rewards == "score":
+            return own - before
+        if not self.game.is_over:
+            return 0
+        outcome, margin = self.outcome(self.game), own - max(others)
+        weighed = 0.5 * outcome + 2.0 * np.clip(margin / 20, -1, 1)
+        return {"outcome": outcome, "margin": margin / 100}.get(self.rewards, weighed)
 
 
-@pytest.mark.parametrize("special_patches", ["revised", "2014"])
-def test_it_plays_the_games_that_single_ones_are(special_patches):
-    opponents = ["greedy", advance]
-    env = SelfPlayVecEnv(6, opponents, seed=3, rewards=REWARD, special_patches=special_patches)
+KINDS = {
+    "weighed": {"rewards": REWARD},
+    "of 2014": {"rewards": REWARD, "special_patches": "2014"},
+    "margins": {"rewards": "margin"},
+    "scores": {"rewards": "score"},
+    "alone": {"game": "nmbr9", "reward_scale": 0.5},
+    "three": {"game": "nmbr9", "players": 3},
+}
+
+
+@pytest.mark.parametrize("options", KINDS.values(), ids=KINDS)
+def test_it_plays_the_games_that_single_ones_are(options):
+    is_alone = "reward_scale" in options
+    env = SelfPlayVecEnv(6, None if is_alone else ["greedy", advance], seed=3, **options)
     env.reset()
-    streams, players = env.save()["streams"], [GreedyAgent().act, advance]
+    streams, rules = env.save()["streams"], env.rules
+    variant = {name: value for name, value in options.items() if name in rules.options}
+    set_up = rules.set_up({**rules.options, **rules.batch_options, **variant}, {})
+
+    def begin(i):
+        states = rules.empty_states(1)
+        rules.kernels.deal(states, 0, streams[i : i + 1], set_up.beginning, set_up.chance)
+        return rules.game.from_state(states)
+
+    rewards = options.get("rewards", "score" if is_alone else "outcome")
+    players, numbers = [GreedyAgent().act, advance], env.opponent_numbers
     singles = [
-        SingleGame(game, seat, players[i // 2 % 2], streams[i : i + 1], special_patches)
+        SingleGame(game, seat, players[numbers[i]], partial(begin, i), rewards)
         for i, (game, seat) in enumerate(zip(env.games(), env.get_attr("seat"), strict=True))
     ]
-    rng, results, before = np.random.default_rng(0), [], env.turns
+    rng, turns, totals, lengths, results = np.random.default_rng(0), env.turns, [0.0] * 6, [0] * 6, []
     for _ in range(70):
         actions = random_actions(env, rng)
-        observations, rewards, ends, infos = env.step(actions)
+        observations, gained, ends, infos = env.step(actions)
         for i, single in enumerate(singles):
-            end = single.step(int(actions[i]))
+            reward, last = single.step(int(actions[i]))
             assert env.games()[i] == single.game
             assert single.game.current_player == single.seat
             assert (observations[i] == single.game.observation(single.seat)).all()
             assert (env.action_masks()[i] == single.game.action_mask()).all()
-            assert ends[i] == (end is not None)
-            if end is None:
-                assert (rewards[i], infos[i]) == (0, {})
+            assert gained[i] == pytest.approx(reward * options.get("reward_scale", 1))
+            assert ends[i] == (last is not None)
+            totals[i], lengths[i] = totals[i] + gained[i], lengths[i] + 1
+            if last is None:
+                assert infos[i] == {}
                 continue
-            last, reward, decisions = end
-            assert rewards[i] == pytest.approx(reward)
-            assert (infos[i]["terminal_observation"] == last.observation(single.seat)).all()
-            assert infos[i]["episode"]["r"] == pytest.approx(reward)
-            assert infos[i]["episode"]["l"] == decisions
-            assert infos[i]["is_success"] == (last.winner() == single.seat)
-            assert infos[i]["scores"].tolist() == [last.scores()[single.seat], last.scores()[1 - single.seat]]
-            assert (infos[i]["game"], infos[i]["opponent"]) == (last, i // 2 % 2)
-            results.append((single.seat, infos[i]["is_success"]))
-    assert env.turns - before == sum(single.turns for single in singles)
-    assert set(results) == {(0, False), (0, True), (1, False), (1, True)}
+            info, scores = infos[i], last.scores()
+            assert (info["terminal_observation"] == last.observation(single.seat)).all()
+            assert info["episode"]["r"] == pytest.approx(totals[i])
+            assert info["episode"]["l"] == lengths[i]
+            assert info["scores"].tolist() == [*scores[single.seat :], *scores[: single.seat]]
+            assert info["game"] == last
+            totals[i], lengths[i] = 0.0, 0
+            assert ("opponent" in info) == ("is_success" in info) == (not is_alone)
+            if not is_alone:
+                assert info["opponent"] == numbers[i]
+                assert info["is_success"] == (single.outcome(last) > 0)
+            results.append((single.seat, info.get("is_success")))
+    assert env.turns - turns == sum(single.turns for single in singles)
     assert len(results) >= 12
+    assert {seat for seat, _ in results} == set(range(env.num_players))
+    assert {won for _, won in results} == ({None} if is_alone else {False, True})
 
 
 def test_opponents_have_their_games():
@@ -260,8 +289,9 @@ def test_the_number_of_games_does_not_matter():
             assert (own == other[:2]).all()
 
 
-def test_saved_games_go_on_alike():
-    env, other = SelfPlayVecEnv(5, "greedy", seed=1), SelfPlayVecEnv(5, "greedy", seed=2)
+@pytest.mark.parametrize("options", [{"opponent": "greedy"}, {"game": "nmbr9"}])
+def test_saved_games_go_on_alike(options):
+    env, other = (SelfPlayVecEnv(5, seed=seed, **options) for seed in (1, 2))
     env.reset()
     list(play(env, 25))
     saved = env.save()
@@ -270,15 +300,17 @@ def test_saved_games_go_on_alike():
     again = list(play(other, 40, seed=8))
     for one, two in zip(first, again, strict=True):
         assert all((a == b).all() for a, b in zip(one[:3], two[:3], strict=True))
-        assert [i.get("episode", {}).get("l") for i in one[3]] == [
-            i.get("episode", {}).get("l") for i in two[3]
-        ]
+        episodes = [[info.get("episode", {}) for info in infos] for *_, infos in (one, two)]
+        assert all(a.get(name) == b.get(name) for a, b in zip(*episodes, strict=True) for name in "rl")
     with pytest.raises(ValueError, match="this environment needs"):
-        SelfPlayVecEnv(4).restore(saved)
+        SelfPlayVecEnv(4, **options).restore(saved)
 
 
 def test_only_decisions_of_the_learner_are_restored():
-    env = SelfPlayVecEnv(4, "greedy", seed=1)
+    env, of_three = SelfPlayVecEnv(4, "greedy", seed=1), SelfPlayVecEnv(4, game="nmbr9", players=3)
+    of_three.reset()
+    with pytest.raises(ValueError, match=r"the saved games have \[3\] players, not 2"):
+        SelfPlayVecEnv(4, game="nmbr9", players=2).restore(of_three.save())
     env.reset()
     before, saved = env.games(), env.save()
     states = saved["states"].view(env.states.dtype)
@@ -357,87 +389,11 @@ def test_numbers_of_opponents_that_do_not_exist():
 # --- other games --------------------------------------------------------------------------------------------
 
 
-def test_nmbr9_alone_is_rewarded_by_points():
-    env = SelfPlayVecEnv(3, game="nmbr9", seed=1, reward_scale=0.5)
-    single = gymnasium.make("patchwork_env:Nmbr9-v0")
-    assert (env.observation_space, env.action_space) == (single.observation_space, single.action_space)
-    observations = env.reset()
-    games, sums, lengths, ended = env.games(), np.zeros(3), np.zeros(3, int), 0
-    for _ in range(45):
-        actions = np.array([GreedyAgent().act(game) for game in games])
-        before = [game.scores()[0] for game in games]
-        for observation, game, action in zip(observations, games, actions, strict=True):
-            assert (observation == game.observation(0)).all()
-            game.play(int(action))
-        observations, rewards, ends, infos = env.step(actions)
-        sums, lengths = sums + rewards, lengths + 1
-        for i, game in enumerate(games):
-            assert rewards[i] == 0.5 * (game.scores()[0] - before[i])
-            assert ends[i] == game.is_over
-            if ends[i]:
-                assert infos[i]["episode"]["r"] == pytest.approx(sums[i])
-                assert sums[i] > 5
-                assert infos[i]["episode"]["l"] == lengths[i] == 20
-                assert infos[i]["scores"].tolist() == [*game.scores()]
-                assert (infos[i]["terminal_observation"] == game.observation(0)).all()
-                assert "is_success" not in infos[i]
-                sums[i], lengths[i], ended = 0, 0, ended + 1
-        games = env.games()
-    assert ended == 6
-
-
-def test_nmbr9_against_others():
-    env = SelfPlayVecEnv(6, "greedy", game="nmbr9", players=3, seed=1)
-    env.reset()
-    assert env.seats.tolist() == [0, 1, 2] * 2
-    ended = 0
-    for _, _, ends, infos in play(env, 20):
-        ended += ends.sum()
-        for info in (info for info, end in zip(infos, ends, strict=True) if end):
-            assert len(info["scores"]) == 3
-            assert info["is_success"] == (info["scores"][0] > info["scores"][1:].max())
-    assert ended == 6
-    saved, other = env.save(), SelfPlayVecEnv(6, "greedy", game="nmbr9", players=2)
-    with pytest.raises(ValueError, match=r"the saved games have \[3\] players, not 2"):
-        other.restore(saved)
-
-
 def test_the_choice_of_the_only_digit_left_is_no_decision():
     env = SelfPlayVecEnv(2, game="nmbr9", order="free", max_digit=0, copies=3)
     env.reset()
     ends = [env.step(env.action_masks().argmax(axis=1))[2].all() for _ in range(3)]
     assert ends == [False, False, True]
-
-
-def test_points_are_restored():
-    env, other = (SelfPlayVecEnv(2, game="nmbr9", seed=seed) for seed in (1, 2))
-    env.reset()
-    for _ in range(15):
-        env.step(np.array([GreedyAgent().act(game) for game in env.games()]))
-    other.restore(env.save())
-    for _ in range(5):
-        actions = np.array([GreedyAgent().act(game) for game in env.games()])
-        one, two = env.step(actions), other.step(actions)
-        assert (one[1] == two[1]).all()
-    assert one[2].all()
-    assert [info["episode"]["r"] for info in one[3]] == [info["episode"]["r"] for info in two[3]]
-
-
-@pytest.mark.parametrize("rewards", ["outcome", "margin", "score"])
-def test_kinds_of_rewards_are_those_of_all_environments(rewards):
-    env = SelfPlayVecEnv(4, "greedy", rewards=rewards, seed=1)
-    env.reset()
-    sums, ended = env._own_scores().astype(float) if rewards == "score" else np.zeros(4), 0
-    for _, gained, ends, infos in play(env, 40):
-        sums += gained
-        for i in np.flatnonzero(ends):
-            own, other = infos[i]["scores"].tolist()
-            outcome = 1 if infos[i]["is_success"] else -1
-            expected = {"outcome": outcome, "margin": (own - other) / 100, "score": own}
-            assert sums[i] == pytest.approx(expected[rewards])
-            sums[i] = env._own_scores()[i] if rewards == "score" else 0
-            ended += 1
-    assert ended > 4
 
 
 @pytest.mark.parametrize(
