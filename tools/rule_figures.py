@@ -34,6 +34,8 @@ from patchwork_env.patchwork.render.table import pieces
 
 _RIGHT, _WRONG = "#2e8b57", "#c0392b"
 _TEXT = 19
+_WIDTH = 520
+"""The width of a figure: texts are large enough on a phone, too."""
 _SPACE = 54
 """The width of a space of the time track."""
 _TABLE, _PAPER, _INK, _FADED = "#e7eaee", "#fafbfc", "#2b3138", "#616b75"
@@ -135,8 +137,8 @@ def _turn() -> Scene:
     game.play(game.parse_move("20/0@a1"))
     game.play(game.parse_move("5/0@a1"))
     assert (game.positions, game.current_player) == ((3, 2), 1)
-    scene = Scene(900, 408, cloth.PAPER)
-    left, tops, spaces = 36, (44, 182, 320), range(7)
+    scene = Scene(_WIDTH, 580, cloth.PAPER)
+    left, tops, spaces = 36, (40, 234, 428), range(8)
     position = game.clone()
     rows: list[tuple[str, str, str]] = [
         (
@@ -168,7 +170,7 @@ def _turn() -> Scene:
     moves = [None, (2, 4), (2, 3)]
     for top, texts, move in zip(tops, rows, moves, strict=True):
         _strip(scene, left, top, spaces)
-        _says(scene, 460, top + 8, *texts)
+        _says(scene, left, top + _SPACE + 30, *texts)
         start, end = move or (2, 2)
         if end == 3:
             _pile(scene, 1, left, top, end)
@@ -197,8 +199,8 @@ def _income() -> Scene:
     after = game.buttons[0]
     assert game.positions[0] == time == 6
     assert after == before - price + income
-    scene = Scene(900, 200, cloth.PAPER)
-    left, top = 36, 90
+    scene = Scene(_WIDTH, 248, cloth.PAPER)
+    left, top = 36, 44
     _strip(scene, left, top, range(8))
     _token(scene, 1, left, top, 0)
     _token(scene, 0, left, top, time)
@@ -208,14 +210,14 @@ def _income() -> Scene:
         (left + (time + 0.5) * _SPACE, top - 4),
         cloth.PLAYERS[0],
     )
-    _piece(scene, PATCHES[bought].cells, bought, (545, 62), 26)
+    _piece(scene, PATCHES[bought].cells, bought, (84, 158), 26)
     for number in range(income):
-        scene.add(*cloth.button(517 + 28 * number + 0, 49, 8))
-    cloth.price_tag(scene, price, time, (545, 128), 24)
+        scene.add(*cloth.button(58 + 26 * number, 145, 8))
+    cloth.price_tag(scene, price, time, (84, 218), 24)
     _says(
         scene,
-        630,
-        58,
+        170,
+        146,
         "The new patch counts.",
         f"{before} buttons − {price} for the patch",
         f"+ {income} income at the mark on 5",
@@ -252,11 +254,11 @@ def _end() -> Scene:
     patch = over.decode(landed.history[-1]).patch
     assert patch is not None
     assert landed.positions[mover] == LAST_SPACE
-    scene = Scene(900, 270, cloth.PAPER)
-    left, spaces = 36, range(47, LAST_SPACE + 1)
+    scene = Scene(_WIDTH, 386, cloth.PAPER)
+    left, spaces = 36, range(46, LAST_SPACE + 1)
     for top, position, who, texts in (
         (
-            44,
+            40,
             over,
             mover,
             (
@@ -266,7 +268,7 @@ def _end() -> Scene:
             ),
         ),
         (
-            182,
+            234,
             first,
             player,
             (
@@ -291,7 +293,7 @@ def _end() -> Scene:
             (left + (end + 0.5) * _SPACE, top - 4),
             cloth.PLAYERS[who],
         )
-        _says(scene, 460, top + 8, *texts)
+        _says(scene, left, top + _SPACE + 30, *texts)
     return scene
 
 
@@ -308,8 +310,8 @@ def _bonus() -> Scene:
         if covered[r : r + BONUS_SQUARE, c : c + BONUS_SQUARE].all()
     )
     assert not before.quilt(owner)[row : row + BONUS_SQUARE, column : column + BONUS_SQUARE].all()
-    scene = Scene(900, 372, cloth.PAPER)
-    cell, left, top = 36, 40, 24
+    scene = Scene(_WIDTH, 546, cloth.PAPER)
+    cell, left, top = 40, 80, 22
     _quilt(scene, after, owner, left, top, cell)
     side = BONUS_SQUARE * cell
     for color, width in (("#ffffff", 10.0), (cloth.GOLD, 6.0)):
@@ -317,8 +319,8 @@ def _bonus() -> Scene:
         scene.add(Rectangle(*box, stroke=color, stroke_width=width))
     _says(
         scene,
-        410,
-        60,
+        36,
+        420,
         "7×7 cells without a gap: 7 points.",
         "The square may lie anywhere on the quilt.",
         "The first player who has one gets the tile at",
@@ -330,57 +332,52 @@ def _bonus() -> Scene:
 
 def _track() -> Scene:
     """Both prints of the time track."""
-    scene = Scene(900, 250, cloth.PAPER)
-    size = 15.5
-    left = (900 - size * (LAST_SPACE + 1)) / 2
-    for top, (print_, specials) in zip((62, 170), SPECIAL_SPACES.items(), strict=True):
+    scene = Scene(_WIDTH, 372, cloth.PAPER)
+    size, half, left = 17.0, (LAST_SPACE + 1) // 2, 30.0
+    for top, (print_, specials) in zip((30, 212), SPECIAL_SPACES.items(), strict=True):
         listed = ", ".join(map(str, specials))
-        scene.add(Label(left, top - 24, f'"{print_}"', _TEXT, cloth.INK, bold=True))
-        scene.add(Label(left + 110, top - 24, f"special patches at {listed}", _TEXT, cloth.INK))
+        scene.add(Label(left, top, f'"{print_}"', _TEXT, cloth.INK, bold=True))
+        scene.add(Label(left + 104, top, f"special patches at {listed}", _TEXT, cloth.INK))
         for space in range(LAST_SPACE + 1):
+            x, y = left + space % half * size, top + 18 + 66 * (space // half)
             color = cloth.INCOME_SPACE if space in INCOME_SPACES else cloth.TRACK[0]
-            scene.add(Rectangle(left + space * size, top, size, 36, color, stroke=cloth.TRACK_WALL))
-        for space in INCOME_SPACES:
-            scene.add(*cloth.button(left + space * size, top + 18, 6.5))
-            x = left + (space + 0.5) * size
-            scene.add(Label(x, top + 54, str(space), 14, cloth.FADED_INK, "middle"))
-        for space in specials:
-            x = left + (space + 0.5) * size
-            scene.add(*cloth.special_patch(left + space * size, top + 18, 13))
-            scene.add(Label(x, top + 54, str(space), 14, cloth.INK, "middle", bold=True))
+            scene.add(Rectangle(x, y, size, 36, color, stroke=cloth.TRACK_WALL))
+        for space in (*INCOME_SPACES, *specials):
+            x, y = left + space % half * size, top + 18 + 66 * (space // half)
+            is_special = space in specials
+            scene.add(*(cloth.special_patch(x, y + 18, 14) if is_special else cloth.button(x, y + 18, 7)))
+            ink = cloth.INK if is_special else cloth.FADED_INK
+            scene.add(Label(x + size / 2, y + 54, str(space), 15, ink, "middle", bold=is_special))
     return scene
 
 
 def _offer() -> Scene:
     """What is offered before and after a patch is bought."""
-    shown, width = (2, 17, 12, 6, 15, 11, 4), 100
+    shown, width = (2, 17, 12, 6, 15, 11, 4), 67
     game = patchwork.Game(circle=_circle(*shown))
     after = game.clone()
     after.play(after.parse_move("12/0@a1"))
     assert game.offered == (2, 17, 12)
     assert after.offered == (6, 15, 11)
     assert after.circle[-2:] == (2, 17)
-    scene = Scene(900, 330, cloth.PAPER)
-    for top, position, text in (
-        (12, game, "Offered are the three patches in front of the neutral token."),
-        (
-            172,
-            after,
-            "Patch 12 is bought: the token moves to its place. 2 and 17 wait for the next round.",
-        ),
+    scene = Scene(_WIDTH, 334, cloth.PAPER)
+    for top, position, texts in (
+        (12, game, ("The three in front of the neutral token.",)),
+        (160, after, ("Patch 12 is bought: the token takes its place.", "2 and 17 wait for the next round.")),
     ):
-        scene.add(Label(36, top + 24, text, _TEXT, cloth.INK, bold=True))
+        _says(scene, 30, top + 22, *texts)
+        middle = top + 26 * len(texts) + 64
         for number, patch in enumerate(shown):
-            x, y = 120 + number * width, top + 92
+            x, y = 66 + number * width, middle
             if patch in position.offered:
-                box = x - width / 2 + 4, y - 48, width - 8, 96
+                box = x - width / 2 + 2, y - 42, width - 4, 86
                 scene.add(Rectangle(*box, "#ffffff", 8, cloth.PLAYERS[0], 2.5))
             if patch in position.circle:
-                _piece(scene, PATCHES[patch].cells, patch, (x, y - 6), 17)
-                scene.add(Label(x, y + 42, str(patch), 14, cloth.FADED_INK, "middle"))
+                _piece(scene, PATCHES[patch].cells, patch, (x, y - 8), 11.5)
+                scene.add(Label(x, y + 36, str(patch), 16, cloth.FADED_INK, "middle"))
         place = 0 if position is game else shown.index(12)
-        tip = 120 + place * width - (width / 2 if position is game else 0), top + 66
-        foot = (tip[0] - 9, top + 104), (tip[0] + 9, top + 104)
+        tip = 66 + place * width - (width / 2 + 8 if position is game else 0), middle - 18
+        foot = (tip[0] - 9, middle + 20), (tip[0] + 9, middle + 20)
         scene.add(Polygon((*foot, tip), cloth.GOLD, cloth.INK, 1.5))
     return scene
 
@@ -389,20 +386,20 @@ def _orientations() -> Scene:
     """The eight orientations of a patch."""
     patch = 14
     assert len({normalize(cells) for cells in ORIENTED[patch]}) == 8
-    scene = Scene(900, 190, cloth.PAPER)
+    scene = Scene(_WIDTH, 330, cloth.PAPER)
     for number, cells in enumerate(ORIENTED[patch]):
-        x = 60 + 111 * number
-        scene.add(Label(x, 34, str(number), 22, cloth.INK, "middle", bold=True))
-        _piece(scene, cells, patch, (x, 96), 22)
-    for x, text in ((226, "quarter turns clockwise"), (670, "flipped left to right, then turned")):
-        scene.add(Label(x, 172, text, _TEXT, cloth.FADED_INK, "middle"))
+        x, y = 70 + 127 * (number % 4), 165 * (number // 4)
+        scene.add(Label(x, y + 30, str(number), 22, cloth.INK, "middle", bold=True))
+        _piece(scene, cells, patch, (x, y + 86), 22)
+    for y, text in ((152, "quarter turns clockwise"), (317, "flipped left to right, then turned")):
+        scene.add(Label(_WIDTH / 2, y, text, _TEXT, cloth.FADED_INK, "middle"))
     return scene
 
 
 def _patches() -> Scene:
     """All patches with their indices, prices and income."""
-    columns, width, height = 11, 81, 150
-    scene = Scene(columns * width + 9, 3 * height + 8, cloth.LINEN)
+    columns, width, height = 6, 85, 140
+    scene = Scene(columns * width + 10, 6 * height + 10, cloth.LINEN)
     for patch, (cells, buttons, time, income) in enumerate(PATCHES):
         x, y = 5 + patch % columns * width, 5 + patch // columns * height
         scene.add(Rectangle(x + 2, y + 2, width - 4, height - 4, cloth.PAPER, 6, cloth.QUILT_GRID))
@@ -416,7 +413,7 @@ def _patches() -> Scene:
 
 # --- NMBR 9 -----------------------------------------------------------------------------------------------
 
-_PANEL_WIDTH, _PANEL_HEIGHT = 290.0, 250.0
+_PANEL_WIDTH, _PANEL_HEIGHT = 245.0, 220.0
 
 
 def _tile(digit: int, orientation: int, row: int, column: int, level: int = 0) -> nmbr9.Move:
@@ -456,7 +453,7 @@ class _Table(relief.View):
 
 def _judged(panels: Sequence[tuple[Sequence[nmbr9.Move], nmbr9.Move, bool, tuple[str, ...]]]) -> Scene:
     """Panels, each with tiles that lie there, a tile that is placed, whether it may be, and why."""
-    columns = min(3, len(panels))
+    columns = 2
     rows = -(-len(panels) // columns)
     height = _PANEL_HEIGHT + 18 + 23 * max(len(words) for *_, words in panels)
     scene = Scene(columns * (_PANEL_WIDTH + 10) + 10, rows * height + 10, _PAPER)
@@ -471,9 +468,9 @@ def _judged(panels: Sequence[tuple[Sequence[nmbr9.Move], nmbr9.Move, bool, tuple
         relief.add_table(scene, tiles, view)
         color = _RIGHT if allowed else _WRONG
         _outline(scene, move, view, color)
-        _mark(scene, left + 22, top + 24, allowed)
+        _mark(scene, left + _PANEL_WIDTH - 24, top + _PANEL_HEIGHT - 24, allowed)
         for line, text in enumerate(words):
-            scene.add(Label(left + 4, top + _PANEL_HEIGHT + 24 + 23 * line, text, 17, _INK, bold=not line))
+            scene.add(Label(left + 4, top + _PANEL_HEIGHT + 23 + 22 * line, text, 18, _INK, bold=not line))
     return scene
 
 
@@ -508,7 +505,8 @@ def _edges() -> Scene:
     return _judged(
         [
             ([first], _tile(1, 0, 0, 3), True, ("An edge in common.",)),
-            ([first], _tile(1, 3, 4, 3), False, ("A corner is not enough.",)),
+            ([first], _tile(1, 3, 3, 3), True, ("An edge of one cell.",)),
+            ([first], _tile(1, 3, 4, 3), False, ("A corner.",)),
             ([first], _tile(1, 0, 0, 5), False, ("Apart from all others.",)),
         ]
     )
@@ -523,8 +521,8 @@ def _two_tiles() -> Scene:
         [
             (ground, _tile(1, 3, 0, 1, 1), True, ("On two tiles.",)),
             (ground, _tile(1, 0, 0, 0, 1), False, ("On one tile alone.",)),
-            (twins, _tile(1, 3, 0, 1, 1), True, ("Two copies of a digit", "are two tiles.")),
-            (ring, _tile(1, 1, 2, 2, 1), True, ("A hole beside it is no harm.",)),
+            (twins, _tile(1, 3, 0, 1, 1), True, ("On two copies of a digit.",)),
+            (ring, _tile(1, 1, 2, 2, 1), True, ("Beside a hole.",)),
             (ring, _tile(1, 3, 0, 1, 1), False, ("Over a hole.",)),
             (ground, _tile(1, 1, -1, 2, 1), False, ("Over the edge.",)),
         ]
@@ -537,37 +535,39 @@ def _levels() -> Scene:
     while max(move.level or 0 for move in game.placements(0)) < 2 if game.placements(0) else True:
         game.play(agent.act(game))
     moves = game.placements(0)
-    scene = Scene(910, 370, _PAPER)
-    scene.add(Rectangle(10, 10, 470, 350, _TABLE, 8))
+    scene = Scene(_WIDTH, 640, _PAPER)
+    scene.add(Rectangle(10, 10, _WIDTH - 20, 350, _TABLE, 8))
     cells = [cell for move in moves for cell in move.cells]
-    relief.add_table(scene, moves, _Table(cells, 10 + 90, 10 + 54, 30))
-    y = 44.0
-    scene.add(Label(510, y, "A tile counts its digit times its level.", 19, _INK, bold=True))
+    relief.add_table(
+        scene, moves, _Table(cells, (_WIDTH - _PANEL_WIDTH) / 2, 10 + (350 - _PANEL_HEIGHT) / 2, 30)
+    )
+    y = 396.0
+    scene.add(Label(30, y, "A tile counts its digit times its level.", 19, _INK, bold=True))
     total = 0
     for level in range(3):
         digits = sorted(move.digit for move in moves if move.level == level)
         points = level * sum(digits)
         total += points
-        y += 40
+        y += 34
         listed = " + ".join(map(str, digits))
         product = f"{level} × ({listed})" if len(digits) > 1 else f"{level} × {listed}"
         where = "table, level 0" if level == 0 else f"level {level}"
-        scene.add(Label(510, y, where, 18, _INK, bold=True))
+        scene.add(Label(30, y, where, 18, _INK, bold=True))
         y += 26
-        scene.add(Label(510, y, f"{product} = {points}", 18, _INK))
+        scene.add(Label(30, y, f"{product} = {points}", 18, _INK))
     assert total == game.scores()[0]
-    scene.add(Label(510, y + 52, f"{total} points so far", 19, _INK, bold=True))
+    scene.add(Label(30, y + 44, f"{total} points so far", 19, _INK, bold=True))
     return scene
 
 
 def _tiles() -> Scene:
     """All tiles, upright."""
-    scene = Scene(910, 200, _PAPER)
+    scene = Scene(_WIDTH, 340, _PAPER)
     for digit in range(NUM_DIGITS):
-        cells = [(row, column) for row, column in TILES[digit]]
-        left = 10 + 89 * digit - (_PANEL_WIDTH - 89) / 2
-        relief.add_table(scene, (_tile(digit, 0, 0, 0),), _Table(cells, left, -28, 25))
-        scene.add(Label(10 + 89 * digit + 44, 184, f"{len(cells)} cells", 15, _FADED, "middle"))
+        cells, x, y = list(TILES[digit]), 56 + 102 * (digit % 5), 165 * (digit // 5)
+        table = _Table(cells, x - _PANEL_WIDTH / 2, y + 74 - _PANEL_HEIGHT / 2, 26)
+        relief.add_table(scene, (_tile(digit, 0, 0, 0),), table)
+        scene.add(Label(x, y + 156, f"{len(cells)} cells", 17, _FADED, "middle"))
     return scene
 
 
