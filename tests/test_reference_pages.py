@@ -73,9 +73,9 @@ def test_the_page_of_notation_says_where_the_fields_of_states_are() -> None:
         assert f"**{game.rules.title}**, {len(data)} bytes, `{data[:4].decode()}`" in text
 
 
-def test_the_page_of_formats_names_all_that_results_hold() -> None:
+def test_the_pages_of_files_name_all_that_these_hold() -> None:
     """Tests of each command compare the rest of what it writes."""
-    text = (REFERENCE / "formats.md").read_text(encoding="utf-8")
+    text = "".join((REFERENCE / page).read_text(encoding="utf-8") for page in ("formats.md", "run_files.md"))
     for kind in (FORMAT, EVALUATION_FORMAT, RUN_FORMAT, RESULT_FORMAT, REVIEW_FORMAT, "patchwork-env decks"):
         assert f'`"{kind}"`' in text
     documented = set(re.findall(r"`(\w+)`", text))
