@@ -12,7 +12,7 @@ import pytest
 
 from patchwork_env.envs.aec import GameAECEnv
 from patchwork_env.envs.parallel import GameParallelEnv
-from patchwork_env.errors import IllegalActionError, UnknownOptionError
+from patchwork_env.errors import IllegalActionError
 from tests.envs.cases import CASES, PATCHWORK, Case, cases, choose, flat, layouts, several_players
 
 Env = Any
@@ -180,21 +180,6 @@ def test_a_wrong_reset_changes_nothing(case: Case) -> None:
     for one in (env, twin):
         one.reset()
     assert everything(env) == everything(twin)
-
-
-@cases
-def test_misspelt_options_are_named_with_the_nearest(case: Case) -> None:
-    for make in (raw, wrapped):
-        with pytest.raises(
-            UnknownOptionError, match="unexpected keyword argument 'observations'; did you mean 'observation'"
-        ):
-            make(case, observations="flat")
-    name = next(iter(case.rules.options))
-    with pytest.raises(UnknownOptionError, match=f"did you mean '{name}'"):
-        raw(Case(case.rules, {name[:-1]: 1}, {}))
-    for option in ("observation", "rewards", "render_mode"):
-        with pytest.raises(ValueError, match=f"{option} is 'planes'; allowed are"):
-            raw(case, **{option: "planes"})
 
 
 @cases

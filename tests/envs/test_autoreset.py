@@ -249,12 +249,7 @@ def test_without_a_render_mode_nothing_is_drawn() -> None:
     assert envs.render() is None
 
 
-def test_modes_that_do_not_exist_are_refused_by_name() -> None:
-    for wrong in ("same", "NEXT_STEP", 1, None):
-        with pytest.raises(
-            ValueError, match=r"autoreset_mode is .*; allowed are 'NextStep', 'SameStep', 'Disabled'"
-        ):
-            batched(CASES[0], 2, wrong)  # type: ignore[arg-type]
+def test_a_batch_has_no_window() -> None:
     with pytest.raises(ValueError, match="render_mode is 'human'; allowed are None, 'ansi', 'rgb_array'"):
         GameVectorEnv(PATCHWORK, 2, LastAction(), render_mode="human")
     with pytest.raises(ResetNeeded):

@@ -15,7 +15,7 @@ from patchwork_env.core.batches import REWARDS
 from patchwork_env.core.game import BaseGame
 from patchwork_env.envs import self_play
 from patchwork_env.envs.self_play import SelfPlayBatch
-from patchwork_env.errors import IllegalActionError, UnknownOptionError
+from patchwork_env.errors import IllegalActionError
 from tests.envs.cases import Case, cases
 
 OUTPUTS = (
@@ -147,28 +147,6 @@ def test_what_is_left_out_does_not_change_the_games(case: Case) -> None:
     for one, other in zip(played(full, 40), played(bare, 40), strict=True):
         assert (one.states == other.states).all()
         assert (one.random_actions == other.random_actions).all()
-
-
-@cases
-def test_misspelt_and_wrong_options(case: Case) -> None:
-    with pytest.raises(
-        UnknownOptionError, match="unexpected keyword argument 'thread'; did you mean 'threads'"
-    ):
-        batch(case, 1, thread=2)
-    for options, message in (
-        ({"num_envs": 0}, "num_envs is 0; allowed are 1 to 2147483647"),
-        ({"num_envs": 2.0}, "num_envs must be an integer"),
-        ({"num_envs": 2**31}, "num_envs is 2147483648"),
-        ({"num_envs": 1, "masks": "no"}, "masks is 'no'; it must be True or False"),
-        ({"num_envs": 1, "threads": 0}, "threads is 0"),
-        ({"num_envs": 1, "seed": -1}, "seed is -1"),
-        (
-            {"num_envs": 1, "rewards": "points"},
-            "rewards is 'points'; allowed are 'outcome', 'margin', 'score'",
-        ),
-    ):
-        with pytest.raises(ValueError, match=message):
-            batch(case, **options)
 
 
 @cases

@@ -1,0 +1,72 @@
+"""Options of every environment: those that are misspelt or wrong are named."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+
+from patchwork_env.envs.aec import GameAECEnv
+from patchwork_env.envs.parallel import GameParallelEnv
+from patchwork_env.envs.self_play import SelfPlayBatch
+from patchwork_env.envs.single import GameEnv
+from patchwork_env.envs.vector import GameVectorEnv
+from patchwork_env.errors import UnknownOptionError
+from tests.envs.cases import CASES, Case, opponent_of
+
+KINDS = {kind.__name__: kind for kind in (GameAECEnv, GameParallelEnv, GameEnv, GameVectorEnv, SelfPlayBatch)}
+MAKERS = KINDS | {"wrapped": GameAECEnv.wrapped}
+kinds = pytest.mark.parametrize(
+    ("name", "case"),
+    [
+        pytest.param(name, case, id=f"{name}-{case}")
+        for name in MAKERS
+        for case in CASES
+        if name != "GameParallelEnv" or case.rules.is_simultaneous
+    ],
+)
+WRONG: dict[str, list[Any]] = {
+    "observation": ["planes"],
+    "rewards": ["planes"],
+    "illegal_action": ["planes"],
+    "render_mode": ["planes", "Human"],
+    "autoreset_mode": ["same", "NEXT_STEP", 1, None],
+    "opponent": ["random"],
+    "seat": ["left", 9],
+    "num_envs": [0, 2.0, 2**31],
+    "masks": ["no"],
+    "threads": [0],
+    "seed": [-1],
+}
+
+
+def options_of(name: str) -> list[str]:
+    """Those of a kind of environment, apart from those of its game."""
+    _, *named, _ = inspect.signature(KINDS.get(name, GameAECEnv)).parameters
+    return named
+
+
+def make(name: str, case: Case, **options: Any) -> Any:
+    needed: dict[str, Any] = {"num_envs": 1, "opponent": opponent_of(case)}
+    needed = {option: value for option, value in needed.items() if option in options_of(name)}
+    return MAKERS[name](case.rules, **{**needed, **options})
+
+
+@kinds
+def test_misspelt_options_are_named_with_the_nearest(name: str, case: Case) -> None:
+    for option in (*options_of(name), *case.rules.options):
+        wrong = option[:-1]
+        with pytest.raises(UnknownOptionError, match=f"'{wrong}'; did you mean '{option}'"):
+            make(name, case, **{wrong: 1})
+
+
+@kinds
+def test_wrong_values_are_named_with_their_options(name: str, case: Case) -> None:
+    for option in set(options_of(name)) & set(WRONG):
+        for value in WRONG[option]:
+            with pytest.raises(TypeError if option == "opponent" else ValueError, match=option):
+                make(name, case, **{option: value})
+    if "opponent" in options_of(name) and case.players > 1:
+        with pytest.raises(ValueError, match="opponent is None"):
+            make(name, case, **case.options, opponent=None)
