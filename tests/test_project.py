@@ -42,7 +42,7 @@ def test_nothing_sends_anyone_to_a_package_of_this_name_on_an_index() -> None:
     files += [*PROJECT.glob("*.md"), PROJECT / "pyproject.toml", PROJECT / "Makefile"]
     endings = {".py", ".md", ".yaml", ".yml", ".toml", ".sh", ".js", ".html", ".jinja", ".ipynb", ""}
     extra = r"patchwork[-_]env\[(?![\w,]+\] @ git\+)"
-    install = r"\b(?:pip|uv|uvx|pipx|conda)\b[^\n`]*[ '\"]patchwork[-_]env\b(?!\[[\w,]+\] @ git\+)"
+    install = r"\b(?:pip|uv|uvx|pipx|conda)\b[^\n`]*[ '\"]patchwork[-_]env\b(?!(?:\[[\w,]+\])? @ git\+)"
     for path in files:
         if path.suffix in endings and path.is_file() and "_build" not in path.parts:
             found = re.search(f"{extra}|{install}", path.read_text(encoding="utf-8"))

@@ -135,8 +135,10 @@ def check(line: str) -> None:
             variables = {f"{word.partition('=')[0]} ?=" for word in rest if "=" in word}
             assert variables <= set(re.findall(r"^\w+ \?=", text("Makefile"), re.MULTILINE))
             assert {word for word in rest if "=" not in word} <= targets()
+        case ["pip", "install", "torch", "--index-url", "https://download.pytorch.org/whl/cpu"]:
+            pass
         case ["pip", "install", what]:
-            extras = re.fullmatch(r"\.(\[[\w,]+\])?", what)
+            extras = re.fullmatch(r"(?:\.|patchwork-env)(\[[\w,]+\])?(?: @ git\+ADDRESS)?", what)
             assert extras
             assert set(re.findall(r"\w+", extras[1] or "")) <= METADATA["optional-dependencies"].keys()
         case ["curl", address, *_, "-d", message]:
