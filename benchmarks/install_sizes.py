@@ -18,7 +18,7 @@ import tempfile
 import tomllib
 from pathlib import Path
 
-from benchmarks.keeping import Figures, add_write_option, figure, write
+from benchmarks.keeping import add_write_option, figure, write
 
 PROJECT = Path(__file__).parents[1]
 NONE = "none"
@@ -31,8 +31,8 @@ def extras() -> list[str]:
     return [name for name in metadata["project"]["optional-dependencies"] if name != "dev"]
 
 
-def measure(extra: str, torch: Path | None) -> Figures:
-    """Installs one extra into an environment of its own: the size of its packages, and their number."""
+def measure(extra: str, torch: Path | None) -> int:
+    """The bytes of all packages of an environment of its own, into which one extra is installed."""
     with tempfile.TemporaryDirectory() as folder:
         environment, overrides = Path(folder, "environment"), Path(folder, "overrides.txt")
         overrides.write_text(f"torch @ {torch.resolve().as_uri()}\n" if torch else "", encoding="utf-8")
@@ -41,9 +41,7 @@ def measure(extra: str, torch: Path | None) -> Figures:
         uv("venv", "--python", sys.executable, str(environment))
         uv("pip", "install", "--python", str(environment), *build, what)
         packages = next(environment.rglob("site-packages"))
-        size = sum(path.stat().st_size for path in packages.rglob("*") if path.is_file())
-        number = len([*packages.glob("*.dist-info")])
-        return {extra: figure(size / 1e6, "MB"), f"{extra}, packages": figure(number, "packages")}
+        return sum(path.stat().st_size for path in packages.rglob("*") if path.is_file())
 
 
 def uv(*words: str) -> None:
@@ -66,12 +64,10 @@ def main() -> None:
         "command": "python benchmarks/install_sizes.py",
     }
     for extra in options.extras or names:
-        found = measure(extra, options.torch)
-        print(
-            f"{extra:12} {found[f'{extra}, packages']['value']:4.0f} packages {found[extra]['value']:6.0f} MB"
-        )
+        size = measure(extra, options.torch) / 1e6
+        print(f"{extra:12} {size:6,.0f} MB", flush=True)
         if options.write:
-            write("install_sizes", now, found, options.write)
+            write("install_sizes", now, {extra: figure(size, "MB")}, options.write)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from benchmarks import install_sizes
 from benchmarks.keeping import MEASURED, figure
 from tests.test_documents import PROJECT
 from tools import figures
@@ -24,6 +25,12 @@ def test_every_table_of_a_page_is_there_once() -> None:
     named = [name for page in figures.pages() for _, name, _ in figures.BLOCK.findall(page.read_text())]
     assert set(named) <= set(TABLES)
     assert sorted(named) == sorted(set(named)), "a table belongs to one page, others have a link"
+
+
+def test_every_extra_has_its_size() -> None:
+    template = (figures.FOLDER / "tables" / "install_sizes.md").read_text()
+    extras = {install_sizes.NONE, *install_sizes.extras()}
+    assert set(re.findall(r"{install_sizes/(\w+)}", template)) == extras
 
 
 @pytest.mark.parametrize("name", FILES)
