@@ -9,47 +9,32 @@ import contextlib
 import os
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 from numpy.random import Generator
 
 from tests.attack import kills
-from tests.attack.whole_runs import configurations, require_same, result_of
+from tests.attack.whole_runs import require_same
 
 _SIZE = 1 << 28
 _PAGE = 4096
+_JOBS = {name: kills.TRAININGS[name] for name in ("ppo", "td", "alphazero")} | kills.GAMES
 
 
-def fill_training(algorithm: str, random: Generator) -> int:
-    """Trains on a disk that gets full or read-only, and goes on when that is mended."""
-    expected, _ = kills.unharmed(algorithm)
+def fill(name: str, random: Generator) -> int:
+    """Trains or plays on a disk that gets full or read-only, and goes on when that is mended."""
+    (expected, _), job = kills.unharmed(name), _JOBS[name]
     with _disk() as disk:
         if disk is None:
             return 0
-        config, run = disk.parent / "config.yaml", disk / "run"
-        config.write_text(configurations()[algorithm])
-        start = partial(kills.start_training, config, run, False)
         with _spoiled(disk, random):
-            _require_told(start(), disk)
+            _require_told(job.start(disk), disk)
+            run = disk / "run"
             assert (run / "config.yaml").exists() or not run.exists(), "half a run is left"
-        assert kills.ends(start())
-        require_same(result_of(run), expected)
-    return 1
-
-
-def fill_games(command: str, random: Generator) -> int:
-    """Evaluates or plays a tournament on such a disk, and goes on when that is mended."""
-    expected, _ = kills.unharmed_games(command)
-    with _disk() as disk:
-        if disk is None:
-            return 0
-        start = partial(kills.start_games, command, disk, disk.parent / "output.txt")
-        with _spoiled(disk, random):
-            _require_told(start(), disk)
-        assert kills.ends(start())
-        assert kills.results_of(disk) == expected
+        assert kills.ends(job.start(disk))
+        require_same(job.result(disk), expected)
     return 1
 
 
@@ -98,12 +83,8 @@ def _spoiled(disk: Path, random: Generator) -> Iterator[None]:
 
 
 def _mount(*arguments: str) -> bool:
-    done = subprocess.run(["mount", *arguments], capture_output=True, check=False)
-    return done.returncode == 0
+    return subprocess.run(["mount", *arguments], capture_output=True, check=False).returncode == 0
 
 
-ATTACKS: dict[str, Callable[[Generator], int]] = {
-    **{f"full_disk_{name}": partial(fill_training, name) for name in ("ppo", "td", "alphazero")},
-    **{f"full_disk_{name}": partial(fill_games, name) for name in ("evaluate", "tournament")},
-}
+ATTACKS = {f"full_disk_{name}": partial(fill, name) for name in _JOBS}
 SLOW = set(ATTACKS)

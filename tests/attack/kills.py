@@ -18,14 +18,15 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from numpy.random import Generator
 
-from tests.attack.whole_runs import configurations, quiet, require_same, result_of, train, without_times
+from patchwork_env import agents, cli
+from tests.attack.whole_runs import ALGORITHMS, command, configuration, require_same, result_of, without_times
 
 KILLS = 8
 """Processes of one attempt that may be killed; the next one goes on to the end."""
@@ -60,7 +61,7 @@ _PRINTED = "9 2.25 14 [0 3 6]\n"
 class Forked:
     """A command in a process that is forked from this one, with its imports and compiled code."""
 
-    def __init__(self, command: str, arguments: Sequence[str], output: Path) -> None:
+    def __init__(self, arguments: list[str], output: Path) -> None:
         self.output = output
         self.process = os.fork()
         if self.process == 0:
@@ -69,7 +70,7 @@ class Forked:
                 handle = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
                 os.dup2(handle, 1)
                 os.dup2(handle, 2)
-                code = _main(command)(list(arguments))
+                code = cli.main(arguments)
             except BaseException:
                 traceback.print_exc()
             finally:
@@ -82,15 +83,14 @@ class Forked:
         return os.waitstatus_to_exitcode(status) if ended else None
 
     def kill(self) -> None:
-        """Ends it with SIGKILL."""
         os.kill(self.process, signal.SIGKILL)
         os.waitpid(self.process, 0)
 
 
 class Fresh:
-    """A Python program in a new interpreter."""
+    """A Python program in a new interpreter, with some variables more in its environment."""
 
-    def __init__(self, arguments: Sequence[str], output: Path, **environment: str) -> None:
+    def __init__(self, arguments: list[str], output: Path, **environment: str) -> None:
         self.output = output
         with output.open("ab") as file:
             self.process = subprocess.Popen(
@@ -99,29 +99,12 @@ class Fresh:
         self.poll = self.process.poll
 
     def kill(self) -> None:
-        """Ends it with SIGKILL."""
         self.process.kill()
         self.process.wait()
 
 
-def _main(command: str) -> Callable[[list[str]], int]:
-    from importlib import import_module
-
-    main: Callable[[list[str]], int] = import_module(f"patchwork_env.learning.commands.{command}").main
-    return main
-
-
 def ends(process: Forked | Fresh, seconds: float = float("inf"), waits: Callable[[], bool] = bool) -> bool:
-    """Lets a process end, or kills it after some seconds; returns whether it ended.
-
-    Args:
-        process: The process.
-        seconds: The time before it may be killed.
-        waits: Says, after that time, whether to wait on.
-
-    Raises:
-        AssertionError: It ended with an error.
-    """
+    """Whether a process ends well, or is killed: after so many seconds, once ``waits`` says no."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline or waits():
         code = process.poll()
@@ -138,90 +121,109 @@ def pause() -> None:
     time.sleep(0.0005)
 
 
-def _is_idle(folder: Path, until: float) -> bool:
-    """Whether no file or folder is being written; after a moment of the clock, False."""
-    return time.monotonic() < until and not any(folder.rglob("*.partial"))
+# --- jobs ---------------------------------------------------------------------------------------------------
+
+
+class Job(NamedTuple):
+    """A command that goes on where it was stopped.
+
+    Attributes:
+        arguments: ``(folder)`` says how it begins to write into a folder, or goes on; other files that it
+            needs are beside the folder.
+        result: ``(folder)`` is what it has left, without times.
+        environment: Variables; None for a process that is forked.
+    """
+
+    arguments: Callable[[Path], list[str]]
+    result: Callable[[Path], Any]
+    environment: dict[str, str] | None = None
+
+    def start(self, folder: Path) -> Forked | Fresh:
+        arguments, output = self.arguments(folder), folder.with_name("output.txt")
+        if self.environment is None:
+            return Forked(arguments, output)
+        return Fresh(["-m", "patchwork_env.cli", *arguments], output, **self.environment)
+
+
+def begin_or_resume(name: str, folder: Path, file: str, *begin: str) -> list[str]:
+    """The arguments that resume what is in a folder, if there is the file that says so, or else begin it."""
+    if (folder / file).exists():
+        return [name, "--resume", str(folder)]
+    shutil.rmtree(folder, ignore_errors=True)  # its first process was killed too early
+    return [name, *begin]
+
+
+def _train(text: str, folder: Path) -> list[str]:
+    config, run = folder.with_name("config.yaml"), folder / "run"
+    config.write_text(text)
+    return begin_or_resume("train", run, "config.yaml", "--config", str(config), "--run-dir", str(run))
+
+
+def training(text: str, environment: dict[str, str] | None = None) -> Job:
+    """A run of a configuration."""
+    return Job(partial(_train, text), lambda folder: result_of(folder / "run"), environment)
+
+
+def _results_of(folder: Path) -> Any:
+    """The results of games; None if there are none yet."""
+    path = folder / "results.json"
+    return without_times(json.loads(path.read_text())) if path.exists() else None
+
+
+_FEW = ["--games", "40", "--workers", "1"]
+TRAININGS = {name: training(configuration(name)) for name in ALGORITHMS}
+GAMES = {
+    "evaluate": Job(
+        lambda folder: [
+            *("evaluate", "random", "--against", "greedy", "--json", str(folder / "results.json")),
+            *_FEW,
+        ],
+        _results_of,
+    ),
+    "tournament": Job(
+        lambda folder: ["tournament", "random", "greedy", "--out", str(folder), *_FEW], _results_of
+    ),
+}
+
+
+@functools.cache
+def unharmed(name: str) -> tuple[Any, float]:
+    """What a training or games leave that nobody disturbs, and their seconds with everything imported."""
+    job = (TRAININGS | GAMES)[name]
+    for _ in range(2):
+        with tempfile.TemporaryDirectory() as parent:
+            folder, began = Path(parent, "work"), time.monotonic()
+            folder.mkdir()
+            command(*job.arguments(folder))
+            expected, seconds = job.result(folder), time.monotonic() - began
+    return expected, seconds
 
 
 def kill_and_go_on(
-    start: Callable[[], Forked | Fresh],
-    folder: Path,
-    seconds: float,
-    random: Generator,
-    check: Callable[[], object],
-    most: int = KILLS,
+    job: Job, folder: Path, seconds: float, random: Generator, check: Callable[[], object], most: int = KILLS
 ) -> int:
-    """Starts a command again and again until it ends, and returns how often it was killed before.
+    """Starts a job again and again until it ends, and returns how often it was killed before.
 
     Args:
-        start: Starts the command, which goes on where it was.
-        folder: The folder that it writes; about every other kill waits until something is being written.
-        seconds: The time that the command takes if nobody kills it.
+        job: The job.
+        folder: Its folder; about every other kill waits until something is being written there.
+        seconds: The time that the job takes if nobody kills it.
         random: The moments.
         check: Called after every kill.
         most: Processes that may be killed.
     """
+
+    def is_idle() -> bool:
+        return time.monotonic() < latest and not any(folder.rglob("*.partial"))
+
     for kills in range(most):
-        is_idle = partial(_is_idle, folder, time.monotonic() + 2 * seconds)
-        if ends(start(), random.uniform(0, 2 * seconds / most), is_idle if random.random() < 0.5 else bool):
+        latest = time.monotonic() + 2 * seconds
+        waits = is_idle if random.random() < 0.5 else bool
+        if ends(job.start(folder), random.uniform(0, 2 * seconds / most), waits):
             return kills
         check()
-    assert ends(start())
+    assert ends(job.start(folder))
     return most
-
-
-# --- trainings ----------------------------------------------------------------------------------------------
-
-
-def kill_training(algorithm: str, is_fresh: bool, random: Generator) -> int:
-    """Kills and resumes a run until it has ended like the unharmed one."""
-    expected, seconds = unharmed(algorithm)
-    with tempfile.TemporaryDirectory() as name:
-        run, witness = Path(name, "run"), Witness(Path(name, "run"))
-        config = Path(name, "config.yaml")
-        config.write_text(configurations()[algorithm])
-        kills = kill_and_go_on(
-            partial(start_training, config, run, is_fresh),
-            run,
-            seconds + 20 * is_fresh,
-            random,
-            witness.look,
-        )
-        witness.look()
-        require_same(result_of(run), expected)
-    return kills
-
-
-def start_training(config: Path, run: Path, is_fresh: bool, **environment: str) -> Forked | Fresh:
-    """Starts a run, or goes on with it; what it says goes to a file beside the configuration.
-
-    A fresh process has an environment with some variables more.
-    """
-    arguments = begin_or_resume(run, "config.yaml", "--config", str(config), "--run-dir", str(run))
-    output = config.with_name("output.txt")
-    if is_fresh:
-        return Fresh(["-m", "patchwork_env.cli", "train", *arguments], output, **environment)
-    return Forked("train", arguments, output)
-
-
-def begin_or_resume(folder: Path, file: str, *begin: str) -> list[str]:
-    """The arguments that resume what is in a folder, if there is the file that says so, or else begin it."""
-    if (folder / file).exists():
-        return ["--resume", str(folder)]
-    shutil.rmtree(folder, ignore_errors=True)  # its first process was killed too early
-    return list(begin)
-
-
-@functools.cache
-def unharmed(algorithm: str) -> tuple[dict[str, Any], float]:
-    """What a run leaves that nobody kills, and the seconds that it takes with everything imported."""
-    with tempfile.TemporaryDirectory() as name:
-        config = Path(name, "config.yaml")
-        config.write_text(configurations()[algorithm])
-        for run in (Path(name, "warm"), Path(name, "run")):
-            began = time.monotonic()
-            train("--config", str(config), "--run-dir", str(run))
-        return result_of(run), time.monotonic() - began
 
 
 class Witness:
@@ -232,9 +234,7 @@ class Witness:
         self._seen: dict[str, list[str]] = {}
 
     def look(self) -> None:
-        """Checks that no checkpoint is lost, changed or damaged; raises AssertionError if one is."""
-        from patchwork_env import agents
-
+        """Checks that no checkpoint is lost, changed or damaged."""
         if not (self._run / "config.yaml").exists():
             return  # no run yet: it begins anew
         present = {}
@@ -247,51 +247,21 @@ class Witness:
         self._seen = present
 
 
-# --- evaluations and tournaments ----------------------------------------------------------------------------
+# --- attacks ------------------------------------------------------------------------------------------------
 
 
-def kill_games(command: str, random: Generator) -> int:
-    """Kills an evaluation or a tournament until it has ended with the results of the unharmed one."""
-    expected, seconds = unharmed_games(command)
-    with tempfile.TemporaryDirectory() as name:
-        start = partial(start_games, command, Path(name), Path(name, "output.txt"))
-        kills = kill_and_go_on(start, Path(name), seconds, random, partial(results_of, Path(name)))
-        assert results_of(Path(name)) == expected
+def kill(name: str, is_fresh: bool, random: Generator) -> int:
+    """Kills and resumes a training or games until they have ended like those that nobody disturbed."""
+    expected, seconds = unharmed(name)
+    job = (TRAININGS | GAMES)[name]._replace(environment={} if is_fresh else None)
+    with tempfile.TemporaryDirectory() as parent:
+        folder = Path(parent, "work")
+        folder.mkdir()
+        look = Witness(folder / "run").look if name in TRAININGS else partial(job.result, folder)
+        kills = kill_and_go_on(job, folder, seconds + 20 * is_fresh, random, look)
+        look()
+        require_same(job.result(folder), expected)
     return kills
-
-
-def start_games(command: str, folder: Path, output: Path) -> Forked:
-    """Starts an evaluation or a tournament, whose results go to a folder."""
-    return Forked(command, _arguments(command, folder), output)
-
-
-def _arguments(command: str, folder: Path) -> list[str]:
-    own = {
-        "evaluate": ["random", "--against", "greedy", "--json", str(folder / "results.json")],
-        "tournament": ["random", "greedy", "--out", str(folder)],
-    }
-    return [*own[command], "--games", "40", "--workers", "1"]
-
-
-@functools.cache
-def unharmed_games(command: str) -> tuple[Any, float]:
-    """The results that nobody's kills disturb, and the seconds that they take with everything imported."""
-    for _ in range(2):
-        with tempfile.TemporaryDirectory() as name:
-            began = time.monotonic()
-            with quiet():
-                assert _main(command)(_arguments(command, Path(name))) == 0
-            expected = results_of(Path(name))
-    return expected, time.monotonic() - began
-
-
-def results_of(folder: Path) -> Any:
-    """The results, without times; None if there are none yet."""
-    path = folder / "results.json"
-    return without_times(json.loads(path.read_text())) if path.exists() else None
-
-
-# --- compiling ----------------------------------------------------------------------------------------------
 
 
 def kill_compiling(random: Generator) -> int:
@@ -314,11 +284,10 @@ def kill_compiling(random: Generator) -> int:
     return kills
 
 
-ATTACKS: dict[str, Callable[[Generator], int]] = {
-    **{f"kill_{name}": partial(kill_training, name, False) for name in configurations()},
-    "kill_fresh_training": partial(kill_training, "ppo", True),
-    "kill_evaluate": partial(kill_games, "evaluate"),
-    "kill_tournament": partial(kill_games, "tournament"),
+ATTACKS = {
+    **{f"kill_{name}": partial(kill, name, False) for name in TRAININGS | GAMES},
+    "kill_fresh_training": partial(kill, "ppo", True),
     "kill_compiling": kill_compiling,
 }
 SLOW = set(ATTACKS)
+NEEDS = {"kill_maskable_ppo": "sb3_contrib"}

@@ -13,7 +13,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -21,23 +21,22 @@ from typing import Any
 
 from numpy.random import Generator
 
-from tests.attack.kills import Fresh, Witness, begin_or_resume, ends, kill_and_go_on, start_training
-from tests.attack.whole_runs import EVERY_RUN, contents_of, require_same, result_of, without_times
+from tests.attack.kills import Job, Witness, begin_or_resume, ends, kill_and_go_on, training
+from tests.attack.whole_runs import configuration, contents_of, require_same, result_of, without_times
 
 KILLS = 2
 """Processes of one attempt that may be killed: half of the time of each, Ray starts."""
 _MARK = "PATCHWORK_ATTACK"
 _PATIENCE = 60.0
 """Seconds within which the processes of Ray have to end after that which started them."""
-_TRIALS = """
-total_steps: 640
-network: {width: 8, depth: 1, channels: 4}
-ppo: {num_envs: 4, rollout_steps: 8, minibatch_size: 16, epochs: 1}
-league: {fraction: 0.5, snapshot_every: 2, size: 2, opponents: 1}
-"""
 _RLLIB_PPO = """
 algorithm: rllib_ppo
 total_steps: 2048
+checkpoint_every: 1
+threads: 1
+seed: 5
+tracker: csv
+evaluation: {every: 2, games: 2, final_games: 2, opponents: [random]}
 network: {width: 8, depth: 1, channels: 4}
 rllib_ppo: {num_envs: 2, batch_size: 64, minibatch_size: 32, epochs: 1}
 league: {fraction: 0.5, snapshot_every: 2, size: 2, opponents: 1}
@@ -45,7 +44,7 @@ league: {fraction: 0.5, snapshot_every: 2, size: 2, opponents: 1}
 
 
 @contextmanager
-def leaving_no_process() -> Iterator[Path]:
+def _leaving_no_process() -> Iterator[Path]:
     """Gives a new folder; checks that all processes end that were started within the block."""
     with tempfile.TemporaryDirectory() as name:
         os.environ[_MARK] = name
@@ -71,12 +70,13 @@ def _started_by(mark: str) -> list[str]:
     return found
 
 
-def unharmed(start: Callable[[Path], Fresh], result: Callable[[Path], Any]) -> tuple[Any, float]:
-    """What a command leaves that nobody kills, and the seconds that it takes."""
-    with leaving_no_process() as parent:
-        began = time.monotonic()
-        assert ends(start(parent / "run"))
-        return result(parent / "run"), time.monotonic() - began
+@functools.cache
+def _unharmed(name: str) -> tuple[dict[str, Any], float]:
+    """What a job leaves that nobody kills, and the seconds that it takes."""
+    with _leaving_no_process() as parent:
+        job, began = _JOBS[name], time.monotonic()
+        assert ends(job.start(parent / "work"))
+        return job.result(parent / "work"), time.monotonic() - began
 
 
 # --- sweeps -------------------------------------------------------------------------------------------------
@@ -84,33 +84,23 @@ def unharmed(start: Callable[[Path], Fresh], result: Callable[[Path], Any]) -> t
 
 def kill_sweep(random: Generator) -> int:
     """Kills and resumes a sweep until it has ended like the unharmed one, and all of its runs, too."""
-    expected, seconds = unharmed_sweep()
-    with leaving_no_process() as parent:
-        sweep = parent / "run"
-        kills = kill_and_go_on(
-            partial(start_sweep, sweep), sweep, seconds, random, partial(_look_at, sweep), KILLS
-        )
-        require_same(result_of_sweep(sweep), expected)
+    (expected, seconds), job = _unharmed("sweep"), _JOBS["sweep"]
+    with _leaving_no_process() as parent:
+        sweep = parent / "work"
+        kills = kill_and_go_on(job, sweep, seconds, random, partial(_require_no_failure, sweep), KILLS)
+        require_same(job.result(sweep), expected)
     return kills
 
 
-@functools.cache
-def unharmed_sweep() -> tuple[dict[str, Any], float]:
-    """What a sweep leaves that nobody kills, and the seconds that it takes."""
-    return unharmed(start_sweep, result_of_sweep)
-
-
-def start_sweep(folder: Path) -> Fresh:
-    """Starts a sweep of three trials, two at a time, or goes on with it."""
+def _sweep(folder: Path) -> list[str]:
+    """The arguments of a sweep of three trials, two at a time."""
     config = folder.with_name("config.yaml")
-    config.write_text(_TRIALS + EVERY_RUN)
+    config.write_text(configuration("ppo"))
     begin = ("--config", str(config), "--out", str(folder), "--param", "seed=grid(1, 2, 3)")
-    arguments = begin_or_resume(folder, "study.jsonl", *begin)
-    command = ["-m", "patchwork_env.cli", "sweep", *arguments, "--workers", "2"]
-    return Fresh(command, folder.with_name("output.txt"))
+    return [*begin_or_resume("sweep", folder, "study.jsonl", *begin), "--workers", "2"]
 
 
-def _look_at(folder: Path) -> None:
+def _require_no_failure(folder: Path) -> None:
     """Checks that no trial of a sweep that was killed has failed."""
     if (folder / "study.jsonl").exists():
         from patchwork_env.learning.sweeps.sweep import Sweep
@@ -119,7 +109,7 @@ def _look_at(folder: Path) -> None:
         assert not errors, f"trials have failed: {errors}"
 
 
-def result_of_sweep(folder: Path) -> dict[str, Any]:
+def _result_of_sweep(folder: Path) -> dict[str, Any]:
     """All that a finished sweep leaves, except times, by the path."""
     found: dict[str, Any] = {}
     text = (folder / "winner.json").read_text().replace(str(folder), "SWEEP")
@@ -141,41 +131,26 @@ def kill_rllib_ppo(random: Generator) -> int:
     A resumed run begins new games, so that it does not end like the unharmed one. But until the first kill it
     is like it, and resumed twice from the same checkpoint it ends in the same way.
     """
-    expected, seconds = unharmed_rllib_ppo()
-    with leaving_no_process() as parent:
-        run, twin = parent / "run", parent / "twin"
-        witness = Witness(run)
+    (expected, seconds), job = _unharmed("rllib_ppo"), _JOBS["rllib_ppo"]
+    with _leaving_no_process() as parent:
+        folder, twin = parent / "work", parent / "twin"
+        witness = Witness(folder / "run")
 
         def look() -> None:
             witness.look()
             if not twin.exists():
-                _require_beginning(run, expected)
+                _require_beginning(folder / "run", expected)
             shutil.rmtree(twin, ignore_errors=True)
-            if run.exists():
-                shutil.copytree(run, twin)
+            if folder.exists():
+                shutil.copytree(folder, twin)
 
-        kills = kill_and_go_on(partial(start_rllib_ppo, run), run, seconds, random, look, KILLS)
+        kills = kill_and_go_on(job, folder, seconds, random, look, KILLS)
         witness.look()
         if twin.exists():
-            assert ends(start_rllib_ppo(twin))
-            expected = result_of(twin)
-        require_same(result_of(run), expected)
+            assert ends(job.start(twin))
+            expected = job.result(twin)
+        require_same(job.result(folder), expected)
     return kills
-
-
-@functools.cache
-def unharmed_rllib_ppo() -> tuple[dict[str, Any], float]:
-    """What a run leaves that nobody kills, and the seconds that it takes."""
-    return unharmed(start_rllib_ppo, result_of)
-
-
-def start_rllib_ppo(run: Path) -> Fresh:
-    """Starts a run, or goes on with it; the order of sets in RLlib follows Python's hashes."""
-    config = run.with_name("config.yaml")
-    config.write_text(_RLLIB_PPO + EVERY_RUN)
-    started = start_training(config, run, is_fresh=True, PYTHONHASHSEED="0")
-    assert isinstance(started, Fresh)
-    return started
 
 
 def _require_beginning(run: Path, expected: dict[str, Any]) -> None:
@@ -186,9 +161,11 @@ def _require_beginning(run: Path, expected: dict[str, Any]) -> None:
     assert not differing, f"these are not those of the unharmed run: {', '.join(differing)}"
 
 
-ATTACKS: dict[str, Callable[[Generator], int]] = {
-    "kill_sweep": kill_sweep,
-    "kill_rllib_ppo": kill_rllib_ppo,
+_JOBS = {
+    "sweep": Job(_sweep, _result_of_sweep, {}),
+    # The order of sets in RLlib follows Python's hashes.
+    "rllib_ppo": training(_RLLIB_PPO, {"PYTHONHASHSEED": "0"}),
 }
+ATTACKS = {"kill_sweep": kill_sweep, "kill_rllib_ppo": kill_rllib_ppo}
 SLOW = set(ATTACKS)
 NEEDS = {"kill_sweep": "optuna", "kill_rllib_ppo": "ray"}

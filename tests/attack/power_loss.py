@@ -17,7 +17,7 @@ from unittest import mock
 from numpy.random import Generator
 
 from tests.attack.disk_model import Recording, lose_power, recorded
-from tests.attack.whole_runs import configurations, quiet, require_same, result_of, train
+from tests.attack.whole_runs import command, configuration, quiet, require_same, result_of
 
 _RUN, _GAMES = Path("runs", "small"), Path("games", "small")
 _LOSSES = 4
@@ -68,13 +68,13 @@ def _trained() -> tuple[Recording, dict[str, Any]]:
 
     with tempfile.TemporaryDirectory() as name:
         config, run = Path(name, "small.yaml"), Path(name, "disk", _RUN)
-        config.write_text(configurations()["ppo"].replace("checkpoint_every: 1", "checkpoint_every: 2"))
+        config.write_text(configuration("ppo").replace("checkpoint_every: 1", "checkpoint_every: 2"))
         Path(name, "disk").mkdir()
         with recorded(Path(name, "disk")) as recording, _promises(Path(name, "disk"), recording):
             with quiet(), new_run(load_config(config), run) as begun:
                 begun.train(_begin)
             for _ in range(2):
-                train("--resume", str(run), "--set", "evaluation.games=2")
+                command("train", "--resume", str(run), "--set", "evaluation.games=2")
         return recording, result_of(run)
 
 

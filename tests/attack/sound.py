@@ -12,21 +12,14 @@ from patchwork_env.core.game import Rules
 from patchwork_env.testing import check_position
 
 _LONGEST_MESSAGE = 1000
+_LONGEST_LINE = 4000
+"""The most characters of a message that may name several files."""
 _FROM_INSIDE = re.compile(
     "invalid literal|to unpack|has no attribute|broadcast|index out of|out of range|'NoneType' object|"
     "Exceeds the limit|is not iterable|not supported between|unhashable|ambiguous|codec can't|zip\\(\\)|"
     "cannot be interpreted|expected str|must be real number|(min|max)\\(\\) |too large"
 )
 """Words of Python's and NumPy's own messages, which say nothing about the input."""
-
-
-def refused_or(make: Any, *given: Any, errors: Any = ValueError, **named: Any) -> Any:
-    """What ``make`` returns; None if it refuses what is given with one of ``errors`` and fitting words."""
-    try:
-        return make(*given, **named)
-    except errors as error:
-        require_message(error)
-        return None
 
 
 def require_message(error: BaseException) -> None:
@@ -36,6 +29,24 @@ def require_message(error: BaseException) -> None:
     named = getattr(error, "filename", None)  # by the system, as long as it is
     assert named or len(message) < _LONGEST_MESSAGE, f"a message of {len(message)} letters: {message[:200]}…"
     assert not _FROM_INSIDE.search(message), f"a message from inside: {message}"
+
+
+def require_line(error: BaseException) -> None:
+    """Checks that an error says something in one line, which may quote what was said inside."""
+    message = str(error)
+    is_line = message.strip() and "\n" not in message and len(message) < _LONGEST_LINE
+    assert is_line, f"a message of {len(message)} characters: {message[:300]}"
+
+
+def refused_or(
+    make: Any, *given: Any, errors: Any = ValueError, require: Any = require_message, **named: Any
+) -> Any:
+    """What ``make`` returns; None if it refuses what is given with one of ``errors`` and fitting words."""
+    try:
+        return make(*given, **named)
+    except errors as error:
+        require(error)
+        return None
 
 
 def play(rules: Rules, game: Any, random: Generator, moves: int | None = None) -> None:

@@ -20,8 +20,10 @@ from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.envs.single import GameEnv
 from patchwork_env.envs.vector import GameVectorEnv
 from patchwork_env.errors import DivergenceError
+from tests.attack.mutations import mutate_tree
 from tests.attack.records import odd_games
 from tests.attack.sound import pick, refused_or, require_message, require_sound
+from tests.attack.whole_runs import ALGORITHMS
 
 BATCH = 50
 NUM_ENVS = 6
@@ -92,9 +94,9 @@ def trainers(algorithm: str, random: Generator) -> int:
     from patchwork_env.learning.algorithms.common.trainer import make_trainer
 
     config, values, tensors = _saved_trainer(algorithm)
-    tensors, values = dict(tensors), copy.deepcopy(values)
+    tensors = dict(tensors)
     if random.random() < 0.3:
-        _mutate_values(values, random)
+        values = mutate_tree(values, random)
     else:
         for _ in range(random.integers(1, 4)):
             key = pick(random, tensors)
@@ -203,11 +205,11 @@ def _saved_trainer(algorithm: str) -> tuple[Any, dict[str, Any], dict[str, Any]]
     from patchwork_env.learning.algorithms.common.state import split
     from patchwork_env.learning.algorithms.common.trainer import make_trainer
     from patchwork_env.learning.config import load_config
-    from tests.attack.small_runs import RUNS
+    from tests.learning.tiny_runs import TINY_RUNS
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "config.yaml"
-        path.write_text(RUNS[algorithm])
+        path.write_text(TINY_RUNS[algorithm])
         config = load_config(path)
     trainer = make_trainer(config)
     for _ in range(3):
@@ -225,27 +227,10 @@ def _mutated_tensor(tensor: Any, random: Generator) -> Any:
     return torch.from_numpy(np.ascontiguousarray(array))
 
 
-def _mutate_values(values: Any, random: Generator) -> None:
-    """Changes one value of nested dictionaries and lists."""
-    inside, key = values, None
-    while isinstance(inside, dict | list) and len(inside):
-        parent, key = inside, pick(random, inside if isinstance(inside, dict) else range(len(inside)))
-        inside = parent[key]
-    if key is None:
-        return
-    others = (-1, 0, 1, 2, 7, 2**31, 2**63, 2**200, 0.5, float("nan"), float("inf"), None, True, "x", [], {})
-    parent[key] = pick(random, others)
-    if random.random() < 0.2:
-        del parent[key]
-
-
 ATTACKS = {
     f"{attack.__name__}_{name}": partial(attack, name)
     for attack in (odd_states, saves, pickles)
     for name in (games.PATCHWORK, games.NMBR9)
 }
-SLOW = {
-    f"trainers_{name}": partial(trainers, name)
-    for name in ("ppo", "td", "solo_td", "alphazero", "maskable_ppo")
-}
+SLOW = {f"trainers_{name}": partial(trainers, name) for name in ALGORITHMS}
 ATTACKS |= SLOW

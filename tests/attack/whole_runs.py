@@ -1,73 +1,27 @@
-"""Trainings of every algorithm that take seconds, and all that they leave, to compare with another run."""
+"""Commands that take seconds, and all that they leave, to compare with what others left."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import importlib.util
 import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-EVERY_RUN = """
-checkpoint_every: 1
-threads: 1
-seed: 5
-tracker: csv
-evaluation: {every: 2, games: 2, final_games: 2, opponents: [random]}
-"""
-"""What the configurations of all small runs have in common, as YAML."""
-_PPO = """
-algorithm: ppo
-total_steps: 192
-network: {width: 8, depth: 1, channels: 4}
-ppo: {num_envs: 4, rollout_steps: 8, minibatch_size: 16, epochs: 1}
-league: {fraction: 0.5, snapshot_every: 2, size: 2, opponents: 1}
-"""
-_TD = """
-algorithm: td
-total_steps: 600
-td: {games: 4, candidate_placements: 4, window: 3, gradient_steps: 2, minibatch_size: 32}
-"""
-_SOLO_TD = """
-game: nmbr9
-algorithm: solo_td
-total_steps: 320
-solo_td: {games: 4, candidate_placements: 4, window: 3, gradient_steps: 2, minibatch_size: 32}
-"""
-_ALPHAZERO = """
-algorithm: alphazero
-total_steps: 256
-network: {width: 8, depth: 1, channels: 4}
-alphazero:
-  {num_envs: 8, rollout_steps: 8, simulations: 4, max_considered: 4, window: 2, gradient_steps: 2,
-   minibatch_size: 16, evaluation_simulations: 4}
-"""
-_MASKABLE_PPO = """
-algorithm: maskable_ppo
-total_steps: 256
-maskable_ppo: {num_envs: 4, rollout_steps: 16, minibatch_size: 32, epochs: 1, net_arch: [8]}
-league: {fraction: 0.5, snapshot_every: 2, size: 2, opponents: 1}
-"""
-_NEEDED = {"maskable_ppo": "sb3_contrib"}
+from patchwork_env import cli
+from tests.learning.tiny_runs import TINY_RUNS
+
+ALGORITHMS = ("ppo", "td", "solo_td", "alphazero", "maskable_ppo")
+"""Those whose runs, if they were stopped, end like ones that never were: all but ``rllib_ppo``."""
 _FILES = ("*.safetensors", "checkpoint.json", "trainer.json")
 
 
-def configurations() -> dict[str, str]:
-    """A configuration as YAML for every algorithm whose packages are installed.
-
-    A run of ``rllib_ppo`` that was resumed does not end like one that never stopped, so that it is not among
-    them.
-    """
-    texts = {"ppo": _PPO, "td": _TD, "solo_td": _SOLO_TD, "alphazero": _ALPHAZERO}
-    texts["maskable_ppo"] = _MASKABLE_PPO
-    return {
-        name: text + EVERY_RUN
-        for name, text in texts.items()
-        if importlib.util.find_spec(_NEEDED.get(name, "json"))
-    }
+def configuration(algorithm: str) -> str:
+    """A run of seconds with a checkpoint after every iteration and evaluations after every other."""
+    text = TINY_RUNS[algorithm].replace("checkpoint_every: 2", "checkpoint_every: 1\ntracker: csv")
+    return text.replace("evaluation: {every: 3", "evaluation: {every: 2")
 
 
 @contextlib.contextmanager
@@ -78,16 +32,10 @@ def quiet() -> Iterator[io.StringIO]:
         yield said
 
 
-def train(*arguments: str) -> None:
-    """Trains in this process, quietly.
-
-    Raises:
-        AssertionError: The command failed; the message is what it said.
-    """
-    from patchwork_env.learning.commands import train
-
+def command(*arguments: str) -> None:
+    """Runs the command of the package in this process, quietly; what it says about a failure is an error."""
     with quiet() as said:
-        code = train.main(list(arguments))
+        code = cli.main(arguments)
     assert code == 0, said.getvalue()
 
 

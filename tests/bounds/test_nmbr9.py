@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from patchwork_env.nmbr9.rules import RULES
-from tests.attack.small_runs import RUNS
 from tests.bounds import everything
+from tests.learning.tiny_runs import TINY_RUNS
 
 pytestmark = pytest.mark.bounds
 
@@ -46,4 +46,4 @@ def test_matches() -> None:
 
 
 def test_trainers(tmp_path: Path) -> None:
-    everything.run_trainer(RUNS["solo_td"], tmp_path)
+    everything.run_trainer(TINY_RUNS["solo_td"], tmp_path)

@@ -10,8 +10,8 @@ import pytest
 from patchwork_env import agents
 from patchwork_env.patchwork.rules import RULES
 from tests.attack.records import odd_games
-from tests.attack.small_runs import RUNS
 from tests.bounds import everything
+from tests.learning.tiny_runs import TINY_RUNS
 
 pytestmark = pytest.mark.bounds
 
@@ -50,4 +50,4 @@ def test_matches() -> None:
 
 @pytest.mark.parametrize("name", TRAINERS)
 def test_trainers(name: str, tmp_path: Path) -> None:
-    everything.run_trainer(RUNS[name], tmp_path)
+    everything.run_trainer(TINY_RUNS[name], tmp_path)

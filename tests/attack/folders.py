@@ -1,0 +1,267 @@
+"""Folders in which a file changed: checkpoints, runs, tournaments and results are refused, or used."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from patchwork_env import agents, games
+from patchwork_env.errors import DivergenceError
+from tests.attack.mutations import mutate_bytes, mutate_text, mutate_tree
+from tests.attack.sound import pick, refused_or, require_line
+from tests.attack.whole_runs import ALGORITHMS
+from tests.learning.tiny_runs import TINY_RUNS
+
+BATCH = 5
+_MOVES = 12
+_ODD_NUMBERS = (0.0, -1.0, 1e-45, 1e30, 3e38, -3e38, np.nan, np.inf, -np.inf)
+_ODD_NAMES = ("step_zzz", "step_-1", "step_0000000001", "step_9999999999", "step_1", "step_", "é")
+_refused_or = partial(refused_or, errors=(ValueError, FileNotFoundError, ImportError), require=require_line)
+
+Files = dict[str, bytes]
+"""The contents of files by their paths within a folder."""
+
+
+def attack(make: Callable[[], Files], use: Callable[[Path, Generator], object], random: Generator) -> int:
+    """Changes one of the files of a folder, and uses it: both may be refused in one line."""
+    files = make()
+    for _ in range(BATCH):
+        with tempfile.TemporaryDirectory() as name:
+            for path, contents in files.items():
+                Path(name, path).parent.mkdir(parents=True, exist_ok=True)
+                Path(name, path).write_bytes(contents)
+            _change(Path(name, pick(random, files)), random, pick(random, files.values()))
+            use(Path(name), random)
+    return BATCH
+
+
+def _change(path: Path, random: Generator, other: bytes) -> None:
+    """Changes the name of a file, values in it, its text or its bytes."""
+    kind, data = random.integers(10), path.read_bytes()
+    if kind == 0:
+        path.unlink()
+    elif kind == 1:
+        path.rename(path.with_name(pick(random, _ODD_NAMES)))
+    elif kind == 2 and path.parent.name.startswith("step_"):
+        path.parent.rename(path.parent.with_name(pick(random, _ODD_NAMES)))
+    elif kind <= 7 and path.suffix == ".safetensors":
+        path.write_bytes((_with_odd_header if kind <= 4 else _with_odd_numbers)(data, random))
+    elif kind <= 5 and path.suffix in (".json", ".jsonl"):
+        lines = data.decode().splitlines() if path.suffix == ".jsonl" else [data.decode()]
+        path.write_text("\n".join(json.dumps(mutate_tree(json.loads(line), random)) for line in lines) + "\n")
+    elif kind <= 7 and path.suffix in (".json", ".jsonl", ".yaml"):
+        text = mutate_text(data.decode(), random, other.decode(errors="replace"))
+        path.write_text(text, encoding="utf-8", errors="replace")
+    else:
+        path.write_bytes(mutate_bytes(data, random, other))
+
+
+def _with_odd_header(weights: bytes, random: Generator) -> bytes:
+    """A file of weights whose header, which is JSON behind its length, changed."""
+    size = int.from_bytes(weights[:8], "little")
+    header = json.dumps(mutate_tree(json.loads(weights[8 : 8 + size]), random)).encode()
+    return len(header).to_bytes(8, "little") + header + weights[8 + size :]
+
+
+def _with_odd_numbers(weights: bytes, random: Generator) -> bytes:
+    from safetensors.numpy import load, save
+
+    arrays = load(weights)
+    array = pick(random, [array for array in arrays.values() if array.size]).reshape(-1)
+    places = random.integers(len(array), size=3)
+    is_real = array.dtype.kind == "f"
+    array[places] = pick(random, _ODD_NUMBERS) if is_real else random.integers(256, size=3)
+    return save(arrays)
+
+
+def _files_of(folder: Path) -> Files:
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+# --- checkpoints --------------------------------------------------------------------------------------------
+
+
+@cache
+def _checkpoint(kind: str) -> Files:
+    """A small checkpoint of a kind."""
+    from patchwork_env.agents.compiled import write_weights
+    from patchwork_env.agents.networks import NetworkConfig
+    from patchwork_env.agents.nmbr9.policy_network import Nmbr9Network
+    from patchwork_env.agents.nmbr9.value import new_weights as new_nmbr9_weights
+    from patchwork_env.agents.patchwork import mlp
+    from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+    from patchwork_env.agents.patchwork.value import new_weights
+    from patchwork_env.agents.policy import write_policy
+
+    write = {
+        "network": lambda folder: write_policy(folder, PatchworkNetwork(NetworkConfig(8, 1, 4))),
+        "mlp": lambda folder: mlp.write_policy(folder, mlp.MlpNetwork(mlp.MlpConfig((6, 4)))),
+        "value": lambda folder: write_weights(folder, games.PATCHWORK, new_weights(1)),
+        "nmbr9_network": lambda folder: write_policy(folder, Nmbr9Network(NetworkConfig(8, 1))),
+        "nmbr9_value": lambda folder: write_weights(folder, games.NMBR9, new_nmbr9_weights(1)),
+    }[kind]
+    with tempfile.TemporaryDirectory() as folder:
+        write(Path(folder))
+        return _files_of(Path(folder))
+
+
+CHECKPOINTS = ("network", "mlp", "value", "nmbr9_network", "nmbr9_value")
+
+
+def _play(folder: Path, random: Generator) -> None:
+    """Lets the agent of a checkpoint play legal moves."""
+    agent = _refused_or(agents.load, folder, seed=1)
+    if agent is None:
+        return
+    game = games.rules_of(agent.games[0]).game(seed=int(random.integers(2**63)))
+    for _ in range(_MOVES):
+        action = agent.act(game)
+        assert action in game.legal_actions(), f"an agent chose {action}, which is not legal"
+        game.play(action)
+
+
+# --- runs ---------------------------------------------------------------------------------------------------
+
+
+@cache
+def _config(algorithm: str) -> Any:
+    from patchwork_env.learning.config import load_config
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "config.yaml")
+        path.write_text(TINY_RUNS[algorithm])
+        return load_config(path, ["total_steps=100000"])
+
+
+@cache
+def _run(algorithm: str) -> Files:
+    """A run with checkpoints, an evaluation and metrics."""
+    from patchwork_env.learning.algorithms.common.trainer import make_trainer
+    from patchwork_env.learning.evaluation.matches import play_matches
+    from patchwork_env.learning.runs.checkpoints import begin_run, save_checkpoint
+    from patchwork_env.learning.runs.evaluations import record
+    from patchwork_env.learning.runs.loggers import Log
+
+    with tempfile.TemporaryDirectory() as name:
+        folder, trainer = Path(name), make_trainer(_config(algorithm))
+        begin_run(folder, trainer, trainer.config)
+        log = Log(folder, 0, trainer.config.model_copy(update={"tracker": ()}))
+        for _ in range(2):
+            log.add(trainer.step(), trainer.steps, trainer.seconds / 60)
+            save_checkpoint(folder, trainer)
+        result = play_matches(trainer.agent(), "random", 2, game=trainer.config.game, keep=1)
+        record(folder, trainer, [result], log)
+        log.close()
+        return _files_of(folder)
+
+
+def _go_on(algorithm: str, folder: Path, random: Generator) -> None:
+    """Reads the results of a run and the policies on the way, and trains on."""
+    from patchwork_env.learning.algorithms.common.trainer import make_trainer
+    from patchwork_env.learning.config import check_memory, load_config
+    from patchwork_env.learning.reports.run_results import read_result
+    from patchwork_env.learning.runs.checkpoints import load_checkpoint, save_checkpoint
+    from patchwork_env.learning.runs.folder import rungs
+    from patchwork_env.learning.runs.loggers import Log
+
+    def resumed() -> Any:
+        config = check_memory(load_config(folder / "config.yaml"))
+        is_large = sum(config.least_memory().values()) > 10**7  # it would take long
+        trainer = make_trainer(_config(algorithm) if is_large else config)
+        load_checkpoint(folder, trainer)
+        return trainer
+
+    _refused_or(read_result, folder)
+    _refused_or(rungs, folder, count=2)
+    trainer = _refused_or(resumed)
+    if trainer is None:
+        return
+    log = Log(folder, trainer.steps, trainer.config.model_copy(update={"tracker": ()}))
+    try:
+        log.add(trainer.step(), trainer.steps, trainer.seconds / 60)
+        save_checkpoint(folder, trainer)
+    except DivergenceError:
+        pass
+    finally:
+        log.close()
+
+
+# --- tournaments and results --------------------------------------------------------------------------------
+
+
+@cache
+def _tournament() -> Files:
+    """The settings of a small tournament."""
+    from patchwork_env.learning.evaluation import Tournament
+
+    with tempfile.TemporaryDirectory() as folder:
+        Tournament.enter(["random", "greedy"], 4).play(Path(folder))
+        return {"tournament.json": Path(folder, "tournament.json").read_bytes()}
+
+
+def _resume_tournament(folder: Path, random: Generator) -> None:
+    from patchwork_env.learning.evaluation import Tournament
+
+    _refused_or(Tournament.resume, folder)
+
+
+@cache
+def _results() -> Files:
+    """The results of three runs."""
+    from patchwork_env.learning.reports.run_results import RunResult, write_result
+
+    match = {"games": 10, "seed": 7, "special_patches": "revised", "sides": {"agent": {"score": 20.0}}}
+    start = {"steps": 0, "commit": "c" * 40, "patchwork_env": "0.1.0", "machine": "a machine"}
+    told = {"name": "ppo", "game": "patchwork", "algorithm": "ppo", "starts": (start,), "weights": "ab" * 32}
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(3):
+            evaluations = [
+                {
+                    "steps": 100 * k,
+                    "minutes": k / 2 + seed,
+                    "matches": [
+                        {**match, "opponent": name, "win_rate": k / 4, "score_difference": -k / 3}
+                        for name in ("random", "greedy")
+                    ],
+                }
+                for k in range(3)
+            ]
+            own = {"seed": seed, "configuration": {"seed": seed, "ppo": {"epochs": 2}}}
+            write_result(RunResult.model_validate({**told, **own, "evaluations": evaluations}), Path(folder))
+        return _files_of(Path(folder))
+
+
+def _compare(folder: Path, random: Generator) -> None:
+    """Compares results and makes tables of them, and now and then figures."""
+    from patchwork_env.learning.commands.compare import write_comparison
+    from patchwork_env.learning.evaluation.tables import FORMATS
+    from patchwork_env.learning.reports import comparison_tables
+    from patchwork_env.learning.reports.comparison import compare
+    from patchwork_env.learning.reports.run_results import read_result, write_result
+
+    read = _refused_or(lambda: [read_result(path) for path in sorted(folder.iterdir())])
+    comparison = read and _refused_or(compare, read)
+    if not comparison:
+        return
+    for form in FORMATS:
+        assert "ppo" in comparison_tables.as_text(comparison, form)
+    assert read_result(write_result(read[0], folder / "again")).evaluations == read[0].evaluations
+    if random.random() < 0.025:
+        write_comparison(comparison, folder / "out")
+
+
+ATTACKS = {
+    **{f"checkpoint_{kind}": partial(attack, partial(_checkpoint, kind), _play) for kind in CHECKPOINTS},
+    **{f"run_{name}": partial(attack, partial(_run, name), partial(_go_on, name)) for name in ALGORITHMS},
+    "tournament_files": partial(attack, _tournament, _resume_tournament),
+    "result_files": partial(attack, _results, _compare),
+}
+SLOW = {f"run_{name}" for name in ALGORITHMS}
