@@ -36,11 +36,8 @@ class Kind(NamedTuple):
 def plain(value: Any) -> Any:
     """Arrays, records and containers of them as values that can be compared."""
     if isinstance(value, np.ndarray):
-        return (
-            value.dtype.str,
-            value.shape,
-            [plain(one) for one in value] if value.dtype == object else value.tobytes(),
-        )
+        entries = plain(value.tolist()) if value.dtype == object else value.tobytes()
+        return value.dtype.str, value.shape, entries
     if isinstance(value, dict):
         return {key: plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
@@ -61,7 +58,7 @@ def chosen(mask: Any, turn: int) -> int:
     return int(legal[turn * 7919 % len(legal)]) if len(legal) else 0
 
 
-VARIANTS: list[tuple[Any, dict[str, Any]]] = [
+VARIANTS = [
     (patchwork_v0, {}),
     (patchwork_v0, {"rewards": "score"}),
     (nmbr9_v0, {"players": 1, "deck_size": 5}),
@@ -76,15 +73,9 @@ def variant(random: Generator) -> tuple[Any, dict[str, Any]]:
 
 
 class Last(agents.Agent):
-    """Takes the last legal action."""
+    """Takes the last legal action: what an opponent draws is no part of an environment."""
 
     name = "last"
 
     def act(self, game: Any) -> int:
-        """See :meth:`Agent.act`."""
         return int(game.legal_actions()[-1])
-
-
-def gymnasium_options(module: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """The same options with an opponent that draws nothing: what it draws is no part of an environment."""
-    return options if options.get("players") == 1 else options | {"opponent": Last()}

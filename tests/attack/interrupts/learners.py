@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import methodcaller
 from typing import Any
 
 import gymnasium
@@ -11,19 +12,25 @@ from gymnasium.vector import AutoresetMode
 from numpy.random import Generator
 
 from patchwork_env import patchwork_v0
-from tests.attack.interrupts.kinds import Kind, chosen, gymnasium_options, number, plain, variant
+from tests.attack.interrupts.kinds import Kind, Last, chosen, number, plain, variant
 from tests.attack.interrupts.stepper import Call
 from tests.attack.sound import pick
 
 
-def make_single(random: Generator) -> Any:
-    """An environment of one learner, at any moment."""
+def _given(random: Generator) -> tuple[str, dict[str, Any]]:
+    """The name of an environment, and options."""
     module, options = variant(random)
     name = "Patchwork-v0" if module is patchwork_v0 else "Nmbr9-v0"
-    given = gymnasium_options(module, options) | {"illegal_action": pick(random, ("raise", "terminate"))}
-    env = gymnasium.make(
-        f"patchwork_env:{name}", disable_env_checker=True, seat=pick(random, ("alternate", "random")), **given
-    )
+    opponent = {} if options.get("players") == 1 else {"opponent": Last()}
+    own = {"illegal_action": pick(random, ("raise", "terminate"))}
+    own["seat"] = pick(random, ("alternate", "random"))
+    return f"patchwork_env:{name}", options | opponent | own
+
+
+def make_single(random: Generator) -> Any:
+    """An environment of one learner, at any moment."""
+    name, options = _given(random)
+    env = gymnasium.make(name, disable_env_checker=True, **options)
     env.reset(seed=number(random))
     for turn in range(int(random.integers(30))):
         if step_single(env, turn)[2]:
@@ -38,11 +45,9 @@ def step_single(env: Any, turn: int) -> Any:
 
 
 def single_calls(env: Any, random: Generator) -> list[Call]:
-    """What can be done with it."""
     seed, action = number(random), int(random.integers(env.action_space.n))
-    steps: list[Call] = 4 * [lambda env: step_single(env, seed)]
-    resets: list[Call] = [lambda env: env.reset(), lambda env: env.reset(seed=seed)]
-    return [*steps, *resets, lambda env: env.step(action), lambda env: env.unwrapped.action_masks()]
+    calls = [methodcaller("reset"), methodcaller("reset", seed=seed), methodcaller("step", action)]
+    return [*calls, *(4 * [lambda env: step_single(env, seed)]), lambda env: env.unwrapped.action_masks()]
 
 
 def look_at_single(env: Any) -> tuple[Any, ...]:
@@ -70,22 +75,15 @@ def single_goes_on(env: Any) -> Iterator[Any]:
 
 def make_vector(random: Generator) -> Any:
     """A batch of games with a learner each."""
-    module, options = variant(random)
-    name = "Patchwork-v0" if module is patchwork_v0 else "Nmbr9-v0"
-    given = gymnasium_options(module, options) | {"illegal_action": pick(random, ("raise", "terminate"))}
-    given |= {"copy": bool(random.random() < 0.7), "seat": pick(random, ("alternate", "random"))}
-    given |= {"autoreset_mode": pick(random, ("SameStep", "NextStep", "Disabled"))}
-    envs = gymnasium.make_vec(
-        f"patchwork_env:{name}", int(random.integers(1, 9)), vectorization_mode="vector_entry_point", **given
-    )
+    name, options = _given(random)
+    options |= {"copy": bool(random.random() < 0.7)}
+    options |= {"autoreset_mode": pick(random, ("SameStep", "NextStep", "Disabled"))}
+    games = int(random.integers(1, 9))
+    envs = gymnasium.make_vec(name, games, vectorization_mode="vector_entry_point", **options)
     envs.reset(seed=number(random))
     for turn in range(int(random.integers(40))):
         step_vector(envs, turn)
     return envs
-
-
-def _vector_actions(envs: Any, turn: int) -> Any:
-    return np.array([chosen(mask, turn + k) for k, mask in enumerate(envs.action_masks())])
 
 
 def step_vector(envs: Any, turn: int) -> Any:
@@ -93,22 +91,19 @@ def step_vector(envs: Any, turn: int) -> Any:
     ended = envs.unwrapped._ended
     if ended.any() and envs.metadata["autoreset_mode"] is AutoresetMode.DISABLED:
         return plain(envs.reset(options={"reset_mask": ended.copy()}))
-    return plain(envs.step(_vector_actions(envs, turn)))
+    return plain(envs.step(np.array([chosen(mask, turn + k) for k, mask in enumerate(envs.action_masks())])))
 
 
 def vector_calls(envs: Any, random: Generator) -> list[Call]:
-    """What can be done with it."""
     seed = number(random) % 2**60
     wrong = random.integers(envs.single_action_space.n, size=envs.num_envs)
-    steps: list[Call] = 4 * [lambda envs: step_vector(envs, seed)]
-    resets: list[Call] = [lambda envs: envs.reset(), lambda envs: envs.reset(seed=seed)]
-    some = np.arange(envs.num_envs) % 2 == 0
-    resets.append(lambda envs: envs.reset(seed=seed, options={"reset_mask": some}))
-    return [*steps, *resets, lambda envs: envs.step(wrong), lambda envs: envs.action_masks()]
+    some = {"reset_mask": np.arange(envs.num_envs) % 2 == 0}
+    resets = [{}, {"seed": seed}, {"seed": seed, "options": some}]
+    calls = [*(methodcaller("reset", **given) for given in resets), methodcaller("step", wrong)]
+    return [*calls, *(4 * [lambda envs: step_vector(envs, seed)]), methodcaller("action_masks")]
 
 
 def look_at_vector(envs: Any) -> tuple[Any, ...]:
-    """All that can be seen of it."""
     envs = envs.unwrapped
     return plain(envs.action_masks()), plain(envs.games()), plain(envs._learners), plain(envs._ended)
 

@@ -29,31 +29,19 @@ def make_game(random: Generator) -> Any:
 
 
 def game_calls(game: Any, random: Generator) -> list[Call]:
-    """What can be done with it."""
-    legal, turn, wrong = game.legal_actions(), number(random), int(random.integers(2026))
-    action = int(legal[turn % len(legal)]) if len(legal) else 0
-    changes: list[Call] = [
-        *(3 * [lambda game: game.play(action)]),
-        *(3 * [lambda game: game.undo()]),
-        lambda game: game.play(wrong),
-    ]
-    names = ("clone", "notation", "to_bytes", "scores")
-    return [*changes, *(methodcaller(name) for name in names)]
+    action, wrong = chosen(game.action_mask(), number(random)), int(random.integers(2026))
+    calls = 3 * [methodcaller("play", action), methodcaller("undo")]
+    calls += [methodcaller(name) for name in ("clone", "notation", "to_bytes", "scores")]
+    return [*calls, methodcaller("play", wrong)]
 
 
 def look_at_game(game: Any) -> tuple[Any, ...]:
-    """All that can be seen of it."""
-    return (
-        *plain(game),
-        game.scores(),
-        plain(game.action_mask()),
-        plain(game.observation()),
-        str(game.clone()),
-    )
+    views = plain([game.action_mask(), game.observation()])
+    return *plain(game), game.scores(), views, str(game.clone())
 
 
 def game_goes_on(game: Any) -> Iterator[Any]:
-    """Takes all back and plays to the end."""
+    """Takes all back and plays on."""
     while game.history:
         yield game.undo(), game.to_bytes()
     for turn in range(MOVES):
@@ -63,18 +51,12 @@ def game_goes_on(game: Any) -> Iterator[Any]:
     yield plain(game)
 
 
-SPECS: list[tuple[str, dict[str, Any]]] = [
-    ("random", {}),
-    ("greedy", {}),
-    ("uct:simulations=20", {}),
-    ("mcts:simulations=40", {}),
-    ("champion:nodes=20", {}),
-    ("random", {"game": "nmbr9"}),
-    ("uct:simulations=16", {"game": "nmbr9"}),
-    ("nmbr9_champion:nodes=300", {"game": "nmbr9"}),
-    ("nmbr9_champion:instant", {"game": "nmbr9"}),
-    ("beam:width=3", {"game": "nmbr9", "order": "known"}),
-    ("beam:width=3", {"game": "nmbr9", "order": "free"}),
+SPECS = [
+    *(("patchwork", spec, {}) for spec in ("random", "greedy", "uct:simulations=20")),
+    *(("patchwork", spec, {}) for spec in ("mcts:simulations=40", "champion:nodes=20")),
+    *(("nmbr9", spec, {}) for spec in ("random", "uct:simulations=16", "nmbr9_champion:nodes=300")),
+    ("nmbr9", "nmbr9_champion:instant", {}),
+    *(("nmbr9", "beam:width=3", {"order": order}) for order in ("known", "free")),
 ]
 
 
@@ -92,35 +74,28 @@ class Player:
 
 def make_player(random: Generator) -> Player:
     """An agent that has met some positions of a game that goes on."""
-    spec, options = pick(random, SPECS)
-    kind, options = options.get("game", "patchwork"), {k: v for k, v in options.items() if k != "game"}
-    if kind == "nmbr9":
-        options["deck_size"] = 6
+    name, spec, options = pick(random, SPECS)
+    options = options | ({"deck_size": 6} if name == "nmbr9" else {})
     agent, games = agents.load(spec, number(random) % 1000), []
-    game = rules_of(kind).game(seed=number(random), **options)
-    for _ in range(int(random.integers(4 if kind == "nmbr9" else 40))):
-        if game.is_over:
-            break
-        game.play(
-            chosen(game.action_mask(), number(random) % 1000) if random.random() < 0.5 else agent.act(game)
-        )
+    game = rules_of(name).game(seed=number(random), **options)
+    for turn in range(int(random.integers(4 if name == "nmbr9" else 40))):
+        if not game.is_over:
+            game.play(chosen(game.action_mask(), turn) if random.random() < 0.5 else agent.act(game))
     while not game.is_over and len(games) < 4:
         games.append(game.clone())
         game.play(agent.act(game))
-    return Player(agent, games or [rules_of(kind).game(seed=1, **options)])
+    return Player(agent, games or [rules_of(name).game(seed=1, **options)])
 
 
 def player_calls(player: Player, random: Generator) -> list[Call]:
-    """What can be asked of it."""
     seed = number(random)
-    calls: list[Call] = [
-        *(2 * [lambda player: player.agent.act(player.games[0])]),
-        *(2 * [lambda player: player.agent.act_batch(player.states)]),
-        lambda player: player.agent.reseed(seed),
+    calls = 2 * [
+        lambda player: player.agent.act(player.games[0]),
+        lambda player: player.agent.act_batch(player.states),
     ]
     if hasattr(player.agent, "search"):
         calls += [lambda player: player.agent.search(player.games[0])]
-    return calls
+    return [*calls, lambda player: player.agent.reseed(seed)]
 
 
 def look_at_player(player: Player) -> tuple[Any, ...]:
@@ -130,7 +105,6 @@ def look_at_player(player: Player) -> tuple[Any, ...]:
 
 
 def player_goes_on(player: Player) -> Iterator[Any]:
-    """Its answers."""
     for game in player.games:
         yield player.agent.act(game)
     yield plain(player.agent.act_batch(player.states))

@@ -6,6 +6,7 @@ import contextlib
 import copy
 from collections.abc import Iterator
 from functools import partial
+from operator import methodcaller
 from typing import Any
 
 from numpy.random import Generator
@@ -13,6 +14,9 @@ from numpy.random import Generator
 from patchwork_env import nmbr9_v0
 from tests.attack.interrupts.kinds import MOVES, Kind, chosen, number, plain, variant
 from tests.attack.interrupts.stepper import Call
+
+_SEEN = ("agents", "agent_selection", "rewards", "_cumulative_rewards")
+_SEEN += ("terminations", "truncations", "infos")
 
 
 def make_turns(wrapped: bool, random: Generator) -> Any:
@@ -37,20 +41,15 @@ def step_turns(env: Any, turn: int) -> Any:
 
 
 def turn_calls(env: Any, random: Generator) -> list[Call]:
-    """What can be done with it."""
     seed, action = number(random), int(random.integers(env.action_space("player_0").n))
+    calls = [methodcaller("reset", seed=seed)]
     if not has_begun(env):
-        return [lambda env: env.reset(seed=seed)]
-    calls: list[Call] = [
-        lambda env: env.reset(),
-        lambda env: env.reset(seed=seed),
-        lambda env: env.observe("player_0"),
-        lambda env: env.state(),
-    ]
+        return calls
+    calls += [methodcaller("reset"), methodcaller("observe", "player_0"), methodcaller("state")]
+    calls += [lambda env: setattr(env.unwrapped, "game", env.unwrapped.game)]
     if env.agents:
         calls += 6 * [lambda env: step_turns(env, seed)]
-        calls += [lambda env: env.last(), lambda env: env.step(action), lambda env: env.step(None)]
-    calls += [lambda env: setattr(env.unwrapped, "game", env.unwrapped.game)]
+        calls += [methodcaller("last"), methodcaller("step", action), methodcaller("step", None)]
     return calls
 
 
@@ -65,20 +64,10 @@ def has_begun(env: Any) -> bool:
 
 
 def look_at_turns(env: Any) -> tuple[Any, ...]:
-    """All that can be seen of it."""
     if not has_begun(env):
         return ()
-    names = (
-        "agents",
-        "rewards",
-        "terminations",
-        "truncations",
-        "infos",
-        "agent_selection",
-        "_cumulative_rewards",
-    )
-    seen = tuple(copy.deepcopy(getattr(env, name)) for name in names)
-    views = tuple(plain(env.observe(agent)) for agent in env.possible_agents)
+    seen = [copy.deepcopy(getattr(env, name)) for name in _SEEN]
+    views = [plain(env.observe(agent)) for agent in env.possible_agents]
     return (*seen, views, plain(env.state()), plain(env.unwrapped.game))
 
 
@@ -86,8 +75,8 @@ def turns_go_on(env: Any) -> Iterator[Any]:
     """Plays this game to its end, and the beginning of the next."""
     if not has_begun(env):
         env.reset(seed=1)
-    for game in range(2):
-        for turn in range(10**6 if not game else MOVES):
+    for moves in (10**6, MOVES):
+        for turn in range(moves):
             if not env.agents:
                 break
             yield step_turns(env, turn)
@@ -107,19 +96,17 @@ def make_parallel(random: Generator) -> Any:
 
 
 def step_parallel(env: Any, turn: int) -> Any:
-    masks = {agent: env._observations()[agent]["action_mask"] for agent in env.agents}
+    masks = {agent: seen["action_mask"] for agent, seen in env._observations().items()}
     return plain(env.step({agent: chosen(masks[agent], turn) for agent in env.agents}))
 
 
 def parallel_calls(env: Any, random: Generator) -> list[Call]:
-    """What can be done with it."""
     seed = number(random)
-    steps: list[Call] = 4 * [lambda env: step_parallel(env, seed)] if env.agents else []
-    return [*steps, lambda env: env.reset(), lambda env: env.reset(seed=seed), lambda env: env.state()]
+    calls = [methodcaller("reset"), methodcaller("reset", seed=seed), methodcaller("state")]
+    return calls + (4 * [lambda env: step_parallel(env, seed)] if env.agents else [])
 
 
 def look_at_parallel(env: Any) -> tuple[Any, ...]:
-    """All that can be seen of it."""
     return list(env.agents), plain(env.game), plain(env._observations()), plain(env.state())
 
 
