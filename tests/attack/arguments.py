@@ -40,77 +40,24 @@ class Call(NamedTuple):
     errors: tuple[type[Exception], ...] = ()
 
 
-_NUMBERS = (0, 1, -1, 2, 5, 2**15, 2**31, 2**32 + 1, 2**63, -(2**63) - 1, 2**64, 10**400, 10**5000)
-_FLOATS = (0.0, 0.5, 1.0, -1.0, 1e300, float("nan"), float("inf"), 1j, Fraction(1, 2), Decimal("NaN"))
-_TEXTS = (
-    "",
-    "x",
-    "0",
-    "1",
-    "no",
-    "٣",
-    "\0",
-    "\ud800",
-    "a" * 5000,
-    b"",
-    b"1",
-    bytearray(b"x"),
-    memoryview(b"x"),
-)
-_SCALARS = (
-    np.int64(1),
-    np.int8(-1),
-    np.uint64(2**64 - 1),
-    np.float32(1),
-    np.float64("nan"),
-    np.bool_(True),
-    np.str_("x"),
-)
-_ARRAYS = (
-    *(np.array(1), np.array(1.5), np.array(True), np.array(None), np.array("x"), np.array([]), np.array([1])),
-    *(np.zeros((2, 2)), np.zeros(3, object), np.zeros(2, "V7"), np.array([1, 2.5]), np.zeros(0, np.int64)),
-    *(np.zeros(1, patchwork.Game(seed=1).state.dtype), np.zeros(2, nmbr9.Game(seed=1).state.dtype)),
-)
-_CONTAINERS = (
-    [],
-    [1],
-    [None],
-    [[1]],
-    ["a"],
-    (),
-    (1, 2),
-    {},
-    {"a": 1},
-    {1: 2},
-    set(),
-    {1},
-    frozenset(),
-    range(3),
-)
-_OBJECTS = (
-    None,
-    True,
-    False,
-    object(),
-    int,
-    len,
-    lambda *_: 1,
-    Path("x"),
-    Ellipsis,
-    NotImplemented,
-    slice(1),
-)
+_RECORDS = [game.state.dtype for game in (patchwork.Game(seed=1), nmbr9.Game(seed=1))]
 ODD = (
-    *_NUMBERS,
-    *_FLOATS,
-    *_TEXTS,
-    *_SCALARS,
-    *_ARRAYS,
-    *_CONTAINERS,
-    *_OBJECTS,
-    iter([1]),
+    *(0, 1, -1, 2, 5, 2**15, 2**31, 2**32 + 1, 2**63, -(2**63) - 1, 2**64, 10**400, 10**5000),
+    *(0.0, 0.5, 1.0, -1.0, 1e300, float("nan"), float("inf"), 1j, Fraction(1, 2), Decimal("NaN")),
+    *("", "x", "0", "1", "no", "٣", "\0", "\ud800", "a" * 5000),
+    *(b"", b"1", bytearray(b"x"), memoryview(b"x"), Path("x")),
+    *(np.int64(1), np.int8(-1), np.uint64(2**64 - 1), np.float32(1), np.float64("nan"), np.bool_(True)),
+    *(np.str_("x"), np.array("x"), np.array(1), np.array(1.5), np.array(True), np.array(None), np.array([])),
+    *(np.zeros((2, 2)), np.zeros(3, object), np.zeros(2, "V7"), np.array([1, 2.5]), np.array([1])),
+    *(np.zeros(0, np.int64), np.zeros(1, _RECORDS[0]), np.zeros(2, _RECORDS[1])),
+    *([], [1], [None], [[1]], ["a"], (), (1, 2), {}, {"a": 1}, {1: 2}, set(), {1}, frozenset(), range(3)),
+    *(None, True, False, object(), int, len, lambda *_: 1, Ellipsis, NotImplemented, slice(1), iter([1])),
 )
 """Values of all kinds."""
+
+
+_PACKAGES = {games.PATCHWORK: patchwork, games.NMBR9: nmbr9}
+_MODULES = {games.PATCHWORK: patchwork_v0, games.NMBR9: nmbr9_v0}
 
 
 def _game_calls(rules: Any, random: Generator) -> Iterator[Call]:
@@ -146,8 +93,8 @@ def _game_calls(rules: Any, random: Generator) -> Iterator[Call]:
 
 
 def _picture_calls(rules: Any, random: Generator) -> Iterator[Call]:
-    render = {games.PATCHWORK: patchwork, games.NMBR9: nmbr9}[rules.name].render
-    game = started(rules, random)
+    game, package = started(rules, random), _PACKAGES[rules.name]
+    render = package.render
     names = tuple("player" for _ in range(game.num_players))
     yield Call(render.text, {"game": game})
     yield Call(render.svg, {"game": game, "names": names})
@@ -155,7 +102,6 @@ def _picture_calls(rules: Any, random: Generator) -> Iterator[Call]:
     frame = np.zeros((4, 6, 3), np.uint8)
     yield Call(render.save_png, {"frame": frame, "path": "attack.png"}, (OSError,))
     yield Call(render.save_gif, {"frames": [frame], "path": "attack.gif"}, (OSError,))
-    package = {games.PATCHWORK: patchwork, games.NMBR9: nmbr9}[rules.name]
     yield Call(package.as_dict, {"vector": game.observation()})
 
 
@@ -178,34 +124,20 @@ def _agent_calls(rules: Any, random: Generator) -> Iterator[Call]:
     yield Call(agents.analyse, {"game": game, "agent": "greedy", "k": 1}, missing)
 
 
-def _aec_calls(rules: Any, random: Generator) -> Iterator[Call]:
-    module = {games.PATCHWORK: patchwork_v0, games.NMBR9: nmbr9_v0}[rules.name]
-    env = module.raw_env()
-    env.reset(seed=1)
-    agent = env.possible_agents[0]
-    yield Call(module.raw_env, {"render_mode": None, **_options(rules), "observation": "flat"})
-    yield Call(env.reset, {"seed": 1, "options": {}})
-    yield Call(env.reset, {"options": _reset_options(rules)})
-    for name in ("observe", "action_space", "observation_space"):
-        yield Call(getattr(env, name), {"agent": agent})
-    yield Call(lambda game: setattr(env, "game", game), {"game": env.game}, (TypeError,))
-    yield Call(env.step, {"action": 0})
-    yield Call(partial(_play_turns, env), {})
-
-
-def _wrapped_calls(rules: Any, random: Generator) -> Iterator[Call]:
-    module = _module_of(rules)
+def _turn_calls(rules: Any, random: Generator, name: str) -> Iterator[Call]:
+    make = getattr(_MODULES[rules.name], name)
     EnvLogger.suppress_output()  # of illegal moves
-    unused, env = module.env(), module.env()
+    unused, env = make(), make()
     env.reset(seed=1)
-    yield Call(module.env, {"render_mode": None, **_options(rules), "observation": "flat"})
-    yield Call(unused.step, {"action": 0}, (AssertionError,))  # PettingZoo's, whatever the action
-    yield Call(unused.observe, {"agent": "player_0"}, (AssertionError,))
+    yield Call(make, {"render_mode": None, **_options(rules), "observation": "flat"})
+    for method, arguments in ((unused.step, {"action": 0}), (unused.observe, {"agent": "player_0"})):
+        yield Call(method, arguments, (AssertionError, RuntimeError))  # whatever the argument
     yield Call(env.reset, {"seed": 1, "options": {}})
     yield Call(lambda **options: env.reset(options=options), _reset_options(rules))
-    for name in ("observe", "action_space", "observation_space"):
-        yield Call(getattr(env, name), {"agent": "player_0"})
+    for method in (env.observe, env.action_space, env.observation_space):
+        yield Call(method, {"agent": "player_0"})
     yield Call(env.agent_iter, {"max_iter": 2})
+    yield Call(lambda game: setattr(env.unwrapped, "game", game), {"game": env.unwrapped.game}, (TypeError,))
     yield Call(env.step, {"action": 0})
     yield Call(partial(_refuse_whole, env), {"action": -1})
     yield Call(partial(_play_turns, env), {})
@@ -241,35 +173,24 @@ def _reset_options(rules: Any) -> dict[str, Any]:
     return {"deck": nmbr9.Game(seed=1, max_digit=3).deck}
 
 
+def _learner_options(rules: Any) -> dict[str, Any]:
+    opponent = {"opponent": "random"} if rules.name == games.PATCHWORK else {}
+    own = {"seat": 0, "illegal_action": "raise", "observation": "dict"}
+    return {**opponent, **own, **_options(rules)}
+
+
 def _single_calls(rules: Any, random: Generator) -> Iterator[Call]:
-    module = _module_of(rules)
-    kind = module.PatchworkEnv if rules.name == games.PATCHWORK else module.Nmbr9Env
-    opponent = {"opponent": "random"} if rules.name == games.PATCHWORK else {}
-    env = kind()
-    env.reset(seed=1)
-    own = {"seat": 0, "illegal_action": "raise", "observation": "dict", "render_mode": "ansi"}
-    yield Call(kind, {**opponent, **own, **_options(rules)}, (FileNotFoundError,))
-    yield Call(env.reset, {"seed": 1, "options": {}})
-    yield Call(lambda **options: env.reset(options=options), _reset_options(rules))
-    yield Call(env.step, {"action": int(random.integers(3))}, (gymnasium.error.ResetNeeded,))
-    yield Call(partial(_play_alone, env), {})
-
-
-def _made_calls(rules: Any, random: Generator) -> Iterator[Call]:
-    name = {games.PATCHWORK: "patchwork_env:Patchwork-v0", games.NMBR9: "patchwork_env:Nmbr9-v0"}[rules.name]
-    opponent = {"opponent": "random"} if rules.name == games.PATCHWORK else {}
-    own = {**opponent, "seat": 0, "illegal_action": "raise", "observation": "dict", **_options(rules)}
-    env, envs = gymnasium.make(name), gymnasium.make_vec(name, 2)
-    env.reset(seed=1), envs.reset(seed=1)
-    yield Call(partial(gymnasium.make, name), own, (FileNotFoundError,))
-    yield Call(partial(gymnasium.make_vec, name, 2), own, (FileNotFoundError,))
-    for made in (env, envs):
-        yield Call(made.reset, {"seed": 1, "options": {}})
-        yield Call(lambda made=made, **options: made.reset(options=options), _reset_options(rules))
-    yield Call(env.step, {"action": int(random.integers(3))}, (gymnasium.error.ResetNeeded,))
-    yield Call(envs.step, {"actions": [0, 0]})
-    yield Call(partial(_play_alone, env), {})
-    yield Call(partial(_play_many, envs), {})
+    name = {games.PATCHWORK: "Patchwork", games.NMBR9: "Nmbr9"}[rules.name]
+    kind = getattr(_MODULES[rules.name], f"{name}Env")
+    made = partial(gymnasium.make, f"patchwork_env:{name}-v0")
+    for make, own in ((kind, {"render_mode": "ansi"}), (made, {})):
+        env = make()
+        env.reset(seed=1)
+        yield Call(make, {**own, **_learner_options(rules)}, (FileNotFoundError,))
+        yield Call(env.reset, {"seed": 1, "options": {}})
+        yield Call(lambda env=env, **options: env.reset(options=options), _reset_options(rules))
+        yield Call(env.step, {"action": int(random.integers(3))}, (gymnasium.error.ResetNeeded,))
+        yield Call(partial(_play_alone, env), {})
 
 
 def _play_alone(env: Any) -> None:
@@ -283,20 +204,19 @@ def _play_alone(env: Any) -> None:
 
 
 def _vector_calls(rules: Any, random: Generator) -> Iterator[Call]:
-    module = _module_of(rules)
-    kind = module.PatchworkVectorEnv if rules.name == games.PATCHWORK else module.Nmbr9VectorEnv
-    env = kind(2)
-    env.reset(seed=1)
-    own = {"num_envs": 2, "illegal_action": "raise", "observation": "dict", "seat": 0, "copy": True}
-    yield Call(kind, {**own, "render_mode": None, **_options(rules)}, (FileNotFoundError, MemoryError))
-    yield Call(env.reset, {"seed": 1, "options": {}})
-    yield Call(env.reset, {"seed": [1, 2]})
-    yield Call(
-        lambda **options: env.reset(options=options),
-        {**_reset_options(rules), "reset_mask": np.ones(2, bool)},
-    )
-    yield Call(env.step, {"actions": [0, 0]})
-    yield Call(partial(_play_many, env), {})
+    name = {games.PATCHWORK: "Patchwork", games.NMBR9: "Nmbr9"}[rules.name]
+    kind = getattr(_MODULES[rules.name], f"{name}VectorEnv")
+    made = partial(gymnasium.make_vec, f"patchwork_env:{name}-v0", 2)
+    for make, own in ((kind, {"num_envs": 2, "copy": True, "render_mode": None}), (made, {})):
+        env = make(**own)
+        env.reset(seed=1)
+        yield Call(make, {**own, **_learner_options(rules)}, (FileNotFoundError, MemoryError))
+        yield Call(env.reset, {"seed": 1, "options": {}})
+        yield Call(env.reset, {"seed": [1, 2]})
+        options = {**_reset_options(rules), "reset_mask": np.ones(2, bool)}
+        yield Call(lambda env=env, **options: env.reset(options=options), options)
+        yield Call(env.step, {"actions": [0, 0]})
+        yield Call(partial(_play_many, env), {})
 
 
 def _play_many(env: Any) -> None:
@@ -307,7 +227,7 @@ def _play_many(env: Any) -> None:
 
 
 def _self_play_calls(rules: Any, random: Generator) -> Iterator[Call]:
-    kind = _module_of(rules).SelfPlayVectorEnv
+    kind = _MODULES[rules.name].SelfPlayVectorEnv
     env = kind(2, seed=1)
     own = {"num_envs": 2, "seed": 1, "masks": True, "observations": False, "threads": 1}
     yield Call(kind, {**own, **_options(rules)}, (MemoryError,))
@@ -352,10 +272,6 @@ def _learning_calls(rules: Any, random: Generator) -> Iterator[Call]:
     yield Call(config.explain, {"names": ("ppo",)})
 
 
-def _module_of(rules: Any) -> Any:
-    return {games.PATCHWORK: patchwork_v0, games.NMBR9: nmbr9_v0}[rules.name]
-
-
 def _attack(calls: Callable[[Any, Generator], Iterator[Call]], name: str, random: Generator) -> int:
     rules = games.rules_of(name)
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):  # odd paths may be written to
@@ -385,10 +301,9 @@ _GROUPS = {
     "game": _game_calls,
     "picture": _picture_calls,
     "agent": _agent_calls,
-    "aec": _aec_calls,
-    "wrapped": _wrapped_calls,
+    "aec": partial(_turn_calls, name="raw_env"),
+    "wrapped": partial(_turn_calls, name="env"),
     "single": _single_calls,
-    "made": _made_calls,
     "vector": _vector_calls,
     "self_play": _self_play_calls,
     "learning": _learning_calls,
@@ -396,7 +311,6 @@ _GROUPS = {
 ATTACKS = {
     f"{group}_arguments_{name}": partial(_attack, calls, name)
     for group, calls in _GROUPS.items()
-    for name in (games.PATCHWORK, games.NMBR9)
-}
-SLOW = {f"learning_arguments_{name}" for name in (games.PATCHWORK, games.NMBR9)}
-ATTACKS |= {"parallel_arguments": partial(_attack, _parallel_calls, games.NMBR9)}
+    for name in games.GAMES
+} | {"parallel_arguments": partial(_attack, _parallel_calls, games.NMBR9)}
+SLOW = {f"learning_arguments_{name}" for name in games.GAMES}
