@@ -22,7 +22,7 @@ from pettingzoo.utils.env_logger import EnvLogger
 
 from patchwork_env import agents, games, nmbr9, nmbr9_v0, patchwork, patchwork_v0
 from patchwork_env.core.names import short_repr
-from patchwork_env.errors import UnknownOptionError
+from patchwork_env.errors import OpponentError, UnknownOptionError
 from tests.attack.interrupts.turns import look_at_turns
 from tests.attack.sound import pick, require_message, started
 
@@ -259,13 +259,14 @@ def _learning_calls(rules: Any, random: Generator) -> Iterator[Call]:
     from patchwork_env.learning import config, evaluation
 
     missing = (FileNotFoundError, ImportError)
+    failing = (*missing, OpponentError)  # a function that is no agent
     match = {"agent": "random", "opponent": "greedy", "games": 2, "seed": 1, "game": rules.name}
-    yield Call(evaluation.play_matches, {**match, "workers": 1, "keep": 1}, (*missing, TypeError))
+    yield Call(evaluation.play_matches, {**match, "workers": 1, "keep": 1}, failing)
     yield Call(evaluation.load_player, {"text": "greedy"}, missing)
     yield Call(evaluation.Tournament.enter, {"agents": ["random", "greedy"], "games": 2, "seed": 1}, missing)
     yield Call(evaluation.Tournament.enter, {"agents": ["a", "b"], "games": 2, "anchor": "a"}, missing)
     gauntlet = {"agent": "random", "version": 9, "games": 2, "skip": ("x",)}
-    yield Call(evaluation.play_gauntlet, gauntlet, missing)
+    yield Call(evaluation.play_gauntlet, gauntlet, failing)
     yield Call(config.load_config, {"source": "quick", "overrides": ["seed=1"]}, missing)
     yield Call(config.find_config, {"source": "quick"}, missing)
     yield Call(config.parse_yaml, {"text": "a: 1"})
