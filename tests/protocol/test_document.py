@@ -19,7 +19,11 @@ from tests.protocol.test_engine import Answers
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = ("use/engine.md", "reference/protocol.md")
 PAGE = "".join((DOCS / page).read_text(encoding="utf-8") for page in PAGES)
-BLOCKS = re.findall(r"^```text\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+BLOCKS = [
+    re.sub(r"\n +", " ", block)
+    for block in re.findall(r"^```text\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+]
+"""Exchanges, each message in one line, where the page breaks long ones."""
 GAP = "…"
 
 
@@ -70,5 +74,5 @@ def test_every_field_is_in_a_table() -> None:
 
 
 def test_programs_are_told_what_the_page_says() -> None:
-    (line,) = re.findall(r'^> (.*"time_limit": 30.*"seed".*)$', PAGE, re.MULTILINE)
+    (line,) = re.findall(r'^> (.*"time_limit": 30.*"seed".*)$', "".join(BLOCKS), re.MULTILINE)
     assert set(json.loads(line)) == {"id", "method", "time_limit", *query_of(Game(seed=1), 1)}
