@@ -100,15 +100,15 @@ def over_seeds(runs: list[dict[str, Any]]) -> Figures:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--steps", nargs="+", type=positive(int), default=STEPS, help="budgets, in decisions")
-    parser.add_argument("--mlp-steps", type=positive(int), default=MLP_STEPS, help="that of MlpPolicy")
+    parser.add_argument("--steps", nargs="*", type=positive(int), default=STEPS, help="budgets, in decisions")
+    parser.add_argument("--mlp-steps", type=int, default=MLP_STEPS, help="that of MlpPolicy; 0 for none")
     parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS, help="(default: 0 1 2)")
     parser.add_argument("--games", type=positive(int), default=1000, help="against greedy (default: 1000)")
     parser.add_argument("--page", type=Path, default=PAGE, metavar="FILE", help="with the script")
     add_write_option(parser)
     options = parser.parse_args()
-    budgets = [*(("network", steps) for steps in options.steps), ("mlp", options.mlp_steps)]
-    for policy, steps in budgets:
+    budgets = [("network", steps) for steps in options.steps] + [("mlp", options.mlp_steps)]
+    for policy, steps in filter(lambda budget: budget[1], budgets):
         runs = []
         for seed in options.seeds:
             runs.append(run := train(options.page, policy, steps, seed, options.games))

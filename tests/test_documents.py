@@ -36,7 +36,7 @@ NEEDS = {
     r"rllib": ("ray", pytest.mark.older),
 }
 """What code says if it needs a library that `make test` does without, and the mark of where that is."""
-SLOW = r"export_policy|MaskablePPO|beam:"
+SLOW = r"export_policy|MaskablePPO|beam:|STEPS"
 """What examples say that take seconds."""
 WRITTEN_BY_THE_BUILD = re.compile(r"docs/(_build|reference/(api|commands|configuration))/")
 PAGES = sorted(
@@ -133,7 +133,8 @@ def test_examples_run(
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
     if '"runs/' in code:
         prepare_runs(code)
-    code = code.replace("model.learn(100_000", "model.learn(100")
+    code = code.replace("model.learn(100_000", "model.learn(100").replace("games=1000", "games=4")
+    code = re.sub(r"^(STEPS\b.*? = )[\d_]+", r"\g<1>1", code, flags=re.MULTILINE)
     with contextlib.redirect_stdout(io.StringIO()):
         exec(compile("\n" * line + code, str(PROJECT / page), "exec"), {"__name__": "example"})
 
