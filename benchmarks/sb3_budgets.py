@@ -30,7 +30,7 @@ from patchwork_env.integrations.sb3 import evaluate
 
 PROJECT = Path(__file__).parents[1]
 PAGE = PROJECT / "docs" / "train" / "sb3.md"
-STEPS, SEEDS = (65_536, 196_608, 524_288), (0, 1, 2)
+STEPS, SEEDS = (65_536, 196_608, 655_360), (0, 1, 2)
 MLP_STEPS = 131_072
 POLICIES = {"network": "PatchworkPolicy", "mlp": "MlpPolicy"}
 
