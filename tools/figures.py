@@ -72,10 +72,7 @@ def shown(figure: Figure, part: str) -> str:
 @cache
 def figures_of(name: str) -> dict[str, Figure]:
     """The figures of a file, each with its machine, date and command, where they are known."""
-    path = FOLDER / f"{name}.json"
-    if not path.is_file():  # not measured yet
-        return {}
-    file: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    file: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
     return {key: file | one for key, one in file.pop("figures").items()}
 
 
