@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.slow
+from tests.scripts import run_benchmark
 
-ROOT = Path(__file__).parents[3]
+pytestmark = pytest.mark.slow
 
 
 def test_benchmark():
-    command = [sys.executable, str(ROOT / "benchmarks" / "maskable_ppo.py"), "--envs", "2", "--rounds", "1"]
-    command += ["--decisions", "128", "--json"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    few = ("--envs", "2", "--rounds", "1", "--decisions", "128")
+    done = run_benchmark("maskable_ppo.py", *few, "--json")
     assert done.returncode == 0, done.stderr
     figures = json.loads(done.stdout.splitlines()[-1])["2"]
     names = ["MaskablePPO, SubprocVecEnv", "MaskablePPO, batch", "algorithm: maskable_ppo"]
