@@ -113,7 +113,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         **options: Any,
     ) -> None:
         own = ("num_envs", "opponent", "opponent_shares", "seat", "illegal_action", "rewards", "observation")
-        own += ("copy", "autoreset_mode", "render_mode")
+        known = (*own, "copy", "autoreset_mode", "render_mode")
         self._rules = rules
         self.num_envs = check_num_envs(num_envs)
         self._named = check_layout(observation)
@@ -123,7 +123,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         self.render_mode = render_mode
         self._autoreset = check_autoreset_mode(autoreset_mode)
         self.metadata = {**self.metadata, "autoreset_mode": self._autoreset}
-        defaults = complete(options, rules.options, own, type(self).__name__)
+        defaults = complete(options, rules.options, known, type(self).__name__)
         self._dealer = Dealer(rules, self.num_envs, defaults, seat)
         self._players = self._dealer.players
         self._kind = check_rewards(rewards, self._players)

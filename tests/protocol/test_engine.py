@@ -16,7 +16,6 @@ from patchwork_env.core.messages import MOST_BYTES
 from patchwork_env.protocol import tasks
 from patchwork_env.protocol.command import serve
 from patchwork_env.protocol.engine import Engine
-from patchwork_env.protocol.queries import NEEDED
 from patchwork_env.service import positions
 from patchwork_env.service.components import components_of
 from patchwork_env.service.players import Players
@@ -247,11 +246,6 @@ def test_lines_that_are_no_queries_are_answered_and_forgotten(line: bytes, words
 def test_a_byte_order_mark_before_the_first_line_does_not_count() -> None:
     (answer,) = answers_to('\ufeff{"id": "a", "method": "query_version"}\r\n'.encode())
     assert answer["id"] == "a"
-
-
-def test_methods_that_are_documented_to_exist_do() -> None:
-    answers = Answers()
-    assert set(Engine(Players(), answers)._methods) == set(NEEDED)
 
 
 @pytest.mark.parametrize(("name", "words"), odd_agents.FAILURES.items())
