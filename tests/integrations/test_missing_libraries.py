@@ -10,7 +10,7 @@ STATEMENTS = {
     "pyspiel": "import patchwork_env.integrations.open_spiel",
     "openenv": "import patchwork_env.integrations.openenv",
     "torchrl": "import patchwork_env.integrations.torchrl",
-    "sb3_contrib": "from patchwork_env.integrations.sb3 import PatchworkPolicy",
+    "stable_baselines3": "from patchwork_env.integrations.sb3 import SelfPlayVecEnv",
     "mcp_types": "import patchwork_env.integrations.mcp.server",
 }
 """What needs a library, by its name."""

@@ -213,7 +213,7 @@ def test_league_games_are_played_to_their_ends_against_one_past_self(config):
         note_results,
     )
     began.update(enumerate(trainer.self_play.opponent_keys()))
-    for _ in range(12):
+    for _ in range(9):
         trainer.step()
     assert len(expected) > 2
     assert +heard == expected
