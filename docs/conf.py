@@ -15,6 +15,7 @@ project = "patchwork_env"
 author = "The patchwork-env authors"
 release = version = __version__
 language = "en"
+highlight_language = "none"  # of blocks that name none: what programs print
 
 extensions = [
     "generated",
