@@ -118,7 +118,7 @@ def test_the_session_of_the_page_can_be_replayed() -> None:
 
 
 def test_the_page_names_all_tools_and_arguments() -> None:
-    listed = re.findall(r"^\| `(\w+)\((.*?)\)` \|", PAGE.partition("## MCP")[2], re.MULTILINE)
+    listed = re.findall(r"^\| `(\w+)\((.*?)\)` \|", PAGE, re.MULTILINE)
     assert {name: tuple(arguments.split(", ")) for name, arguments in listed} == {
         name: (*tool.needed, *tool.allowed) for name, tool in TOOLS.items()
     }
