@@ -170,6 +170,7 @@ def test_agents(name: str) -> None:
         game.play(agent.act(game))
     player = players.Player(agent, [game, game.clone()])
     for call in (lambda one: one.agent.act_batch(one.states), lambda one: one.agent.reseed(8)):
+        call(copy.deepcopy(player))  # compiles, and fills what is kept
         after = copy.deepcopy(player)
         with counting(None, KeyboardInterrupt) as count:
             call(after)
