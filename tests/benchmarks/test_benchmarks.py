@@ -119,6 +119,17 @@ def test_engine_of_nmbr9() -> None:
     assert min(rates.values()) > 0
 
 
+def test_budgets_run_the_script_of_the_page(tmp_path: Path) -> None:
+    budgets = ("--steps", "1", "--mlp-steps", "1", "--seeds", "4", "5", "--games", "2")
+    done = run("sb3_budgets.py", *budgets, f"--write={tmp_path}")
+    assert done.returncode == 0, done.stderr
+    kept = json.loads((tmp_path / "sb3_budgets.json").read_text())["figures"]
+    rollout = 64 * 32
+    assert list(kept) == [f"{of}{name} {rollout}" for name in ("network", "mlp") for of in ("", "random, ")]
+    one = kept[f"mlp {rollout}"]
+    assert (one["policy"], one["decisions"], one["runs"], one["games"]) == ("MlpPolicy", rollout, 2, 2)
+
+
 def test_interfaces(tmp_path: Path) -> None:
     old = {"torchrl": {"value": 123456.0, "unit": "steps/s"}}
     before = {"machine": "another", "date": "2026-01-02", "command": "it"}
