@@ -29,11 +29,8 @@ def main() -> int:
         raise SystemExit(f"there is no attack {' '.join(options.names)}; there are {', '.join(attacks)}")
     if options.attempt is not None:
         for name in names:
-            print(
-                name,
-                frame.attempt(name, attacks[name], options.seed, options.attempt),
-                "inputs, nothing broke",
-            )
+            inputs = frame.attempt(name, attacks[name], options.seed, options.attempt)
+            print(name, inputs, "inputs, nothing broke")
         return 0
     seconds = None if options.attempts else 60 * options.minutes
     print(f"{len(names)} attacks with seed {options.seed}", flush=True)
@@ -44,7 +41,6 @@ def main() -> int:
         attempts=options.attempts,
         workers=options.workers,
         timeout=options.timeout,
-        messages=sys.stdout,
     )
     print(_table(results))
     if options.json:
@@ -74,23 +70,18 @@ def _options() -> argparse.Namespace:
 
 def _table(results: dict[str, frame.Result]) -> str:
     """The counts of every attack and of all together, as text."""
-    rows = [("attack", "attempts", "inputs", "failures", "seconds")]
-    counts = [
-        (name, result.attempts, result.inputs, len(result.failures), round(result.seconds))
+    counts = {
+        name: (result.attempts, result.inputs, len(result.failures), round(result.seconds))
         for name, result in results.items()
+    }
+    counts["all"] = tuple(map(sum, zip(*counts.values(), strict=True)))
+    width = max(map(len, ("attack", *counts)))
+    lines = [f"{'attack':<{width}}  attempts       inputs  failures  seconds"]
+    lines += [
+        f"{name:<{width}}  {attempts:>8,}  {inputs:>11,}  {failures:>8,}  {seconds:>7,}"
+        for name, (attempts, inputs, failures, seconds) in counts.items()
     ]
-    counts.append(("all", *(sum(column) for column in list(zip(*counts, strict=True))[1:])))
-    rows += [(row[0], *(f"{count:,}" for count in row[1:])) for row in counts]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return "\n".join(
-        "  ".join(
-            [
-                row[0].ljust(widths[0]),
-                *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)),
-            ]
-        )
-        for row in rows
-    )
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ import pkgutil
 import resource
 import signal
 import tempfile
+import threading
 import time
 import traceback
 import warnings
@@ -47,37 +48,30 @@ MOST_MEMORY = 8 * 2**30
 
 def find_attacks(package: str = PACKAGE) -> dict[str, Attack]:
     """All attacks of a package, or of a module, by name, but for those that :func:`left_out` tells of."""
-    attacks: dict[str, Attack] = {}
-    for module in _modules(package):
-        repeated = attacks.keys() & module.ATTACKS.keys()
-        if repeated:
-            raise ValueError(f"{module.__name__} repeats the names {sorted(repeated)}")
-        attacks |= module.ATTACKS
     missing = left_out(package)
-    return {name: attack for name, attack in attacks.items() if name not in missing}
+    return {name: attack for name, attack in _all(package, "ATTACKS").items() if name not in missing}
 
 
 def left_out(package: str = PACKAGE) -> dict[str, str]:
     """The names of the attacks that need a module which is not installed, and this module."""
-    needs = {
-        name: need for module in _modules(package) for name, need in getattr(module, "NEEDS", {}).items()
-    }
-    return {name: need for name, need in needs.items() if not importlib.util.find_spec(need)}
+    return {name: need for name, need in _all(package, "NEEDS").items() if not importlib.util.find_spec(need)}
 
 
 def slow_attacks() -> set[str]:
     """The names of the attacks that the test suite leaves out."""
-    return {name for module in _modules(PACKAGE) for name in getattr(module, "SLOW", ())}
+    return set(_all(PACKAGE, "SLOW"))
 
 
-def _modules(package: str) -> Iterator[Any]:
+def _all(package: str, variable: str) -> dict[str, Any]:
+    """What the modules of a package have in a variable, by the names of attacks; none is there twice."""
     folder = getattr(importlib.import_module(package), "__path__", ())
-    found = [module.name for module in pkgutil.walk_packages(folder, f"{package}.")]
-    for name in (package, *found):
+    found: dict[str, Any] = {}
+    for name in (package, *(module.name for module in pkgutil.walk_packages(folder, f"{package}."))):
         if not name.startswith((f"{package}.__main__", f"{package}.test_")):
-            module = importlib.import_module(name)
-            if hasattr(module, "ATTACKS"):
-                yield module
+            entries = getattr(importlib.import_module(name), variable, ())
+            assert not found.keys() & set(entries), f"{name} repeats the name of an attack"
+            found |= entries if isinstance(entries, dict) else dict.fromkeys(entries)
+    return found
 
 
 def attempt(name: str, attack: Attack, seed: int, number: int) -> int:
@@ -118,55 +112,45 @@ class Worker:
     """A process that runs one attempt after the other until it is ended, dies or takes too long.
 
     It leads a process group of its own, which ends with it: an attack may start processes. What
-    ``faulthandler`` says about a crash or a hang goes to ``log``.
+    ``faulthandler`` says about a crash or a hang goes to a file.
     """
 
     def __init__(self, package: str, timeout: float) -> None:
-        self.log = tempfile.NamedTemporaryFile(suffix=".log")  # noqa: SIM115  # closed by end()
-        self.running: tuple[str, int] | None = None
-        self.since = 0.0
+        self._timeout = timeout
+        self._log = tempfile.NamedTemporaryFile(suffix=".log")  # noqa: SIM115  # closed by end()
         context = multiprocessing.get_context("spawn")
-        self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=_work, args=(theirs, package, self.log.name, timeout))
+        self._connection, theirs = context.Pipe()
+        self.process = context.Process(target=_work, args=(theirs, package, self._log.name, timeout))
         self.process.start()
         theirs.close()
 
-    @property
-    def signs(self) -> set[connection.Connection | int]:
-        """What becomes ready when there is an answer or the process has ended."""
-        return {self.connection, self.process.sentinel}
-
-    def start(self, name: str, seed: int, number: int) -> None:
-        """Begins an attempt."""
-        self.running, self.since = (name, number), time.monotonic()
-        with contextlib.suppress(ConnectionError):  # answer() tells of a process that has ended
-            self.connection.send((name, seed, number))
-
-    def answer(self) -> tuple[int, str | None]:
-        """The number of inputs and what broke; waits for the attempt or for the end of the process."""
-        connection.wait(self.signs)
-        try:
-            if self.connection.poll():
-                return self.connection.recv()
-        except (EOFError, ConnectionError):
-            pass
+    def attempt(self, name: str, seed: int, number: int) -> tuple[int, str | None]:
+        """Runs one attempt; returns the number of inputs, and what broke."""
+        with contextlib.suppress(EOFError, ConnectionError):
+            self._connection.recv()  # it is ready
+            self._connection.send((name, seed, number))
+            signs = [self._connection, self.process.sentinel]
+            while not connection.wait(signs, self._timeout + _PATIENCE):
+                self.kill()  # it has ended itself; what it started keeps its signs open
+            if self._connection.poll():
+                return self._connection.recv()
         self.process.join()
         code = self.process.exitcode or 0
         how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-        return 1, f"the process ended with {how}\n{Path(self.log.name).read_text(errors='replace')}"
+        return 1, f"the process ended with {how}\n{Path(self._log.name).read_text(errors='replace')}"
 
-    def kill_group(self) -> None:
+    def kill(self) -> None:
         """Kills the process with all that it started."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.kill()
 
     def end(self) -> None:
         """Kills the process with all that it started, and forgets it."""
-        self.kill_group()
-        self.process.kill()
+        self.kill()
         self.process.join()
-        self.connection.close()
-        self.log.close()
+        self._connection.close()
+        self._log.close()
 
 
 def _work(parent: connection.Connection, package: str, log_path: str, timeout: float) -> None:
@@ -177,8 +161,9 @@ def _work(parent: connection.Connection, package: str, log_path: str, timeout: f
         faulthandler.enable(log)
         while True:
             try:
+                parent.send(None)
                 name, seed, number = parent.recv()
-            except EOFError:
+            except (EOFError, ConnectionError):
                 return
             faulthandler.dump_traceback_later(timeout, exit=True, file=log)
             try:
@@ -209,7 +194,7 @@ def run(
         attempts: Or the number of attempts of each attack.
         workers: The number of processes.
         timeout: Seconds after which an attempt counts as hanging.
-        messages: Where each failure is told at once.
+        messages: Where each failure is told at once; None for the standard output.
         package: The package of the attacks.
 
     Returns:
@@ -217,43 +202,69 @@ def run(
     """
     results = {name: Result() for name in names}
     ends_at = float("inf") if seconds is None else time.monotonic() + seconds
-    staff = [Worker(package, timeout) for _ in range(workers)]
     following = _next_attempts(results, attempts, ends_at)
-    try:
+    lock, stopped = threading.Lock(), threading.Event()
+    staff: list[Worker] = []
+
+    def work(place: int) -> None:
+        """Runs attempts with one worker after the other, until there are no more."""
         while True:
-            for worker in staff:
-                if worker.running is None and (job := next(following)):
-                    worker.start(job[0], seed, job[1])
-            busy = [worker for worker in staff if worker.running]
-            if not busy:
-                return results
-            ready = connection.wait([end for worker in busy for end in worker.signs], _PATIENCE)
-            for worker in busy:
-                if time.monotonic() - worker.since > timeout + _PATIENCE:
-                    worker.kill_group()  # the process has ended itself; what it started keeps its signs open
-            for worker in [worker for worker in busy if not worker.signs.isdisjoint(ready)]:
-                failure = _note(results, worker, seed)
-                if failure and messages:
-                    print(
-                        f"{failure.error.rstrip()}\nrepeat with: {failure.command}\n",
-                        file=messages,
-                        flush=True,
-                    )
-                if not worker.process.is_alive():
-                    worker.end()
-                    staff[staff.index(worker)] = Worker(package, timeout)
+            with lock:
+                job = next(following, None)
+                if job is None or stopped.is_set():
+                    return
+                if not staff[place].process.is_alive():
+                    staff[place].end()
+                    staff[place] = Worker(package, timeout)
+            name, number = job
+            began = time.monotonic()
+            inputs, error = staff[place].attempt(name, seed, number)
+            if stopped.is_set():
+                return
+            with lock:
+                result = results[name]
+                result.attempts += 1
+                result.inputs += inputs
+                result.seconds += time.monotonic() - began
+                if error is not None:
+                    failure = Failure(name, seed, number, error[-_MOST_ABOUT_A_FAILURE:])
+                    result.failures.append(failure)
+                    told = f"{failure.error.rstrip()}\nrepeat with: {failure.command}\n"
+                    print(told, file=messages, flush=True)
+
+    staff += [Worker(package, timeout) for _ in range(workers)]
+    threads = [threading.Thread(target=work, args=(place,)) for place in range(workers)]
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
     except KeyboardInterrupt:
-        return results
+        stopped.set()
     finally:
+        _end(staff, threads)
+    return results
+
+
+def _end(staff: list[Worker], threads: list[threading.Thread]) -> None:
+    while any(thread.is_alive() for thread in threads):
         for worker in staff:
-            worker.end()
+            worker.kill()
+        time.sleep(0.1)
+    for worker in staff:
+        worker.end()
 
 
 def _next_attempts(
     results: dict[str, Result], attempts: int | None, ends_at: float
-) -> Iterator[tuple[str, int] | None]:
-    """The next attempt whenever a worker is free: of the attack that had the least time; None for none."""
+) -> Iterator[tuple[str, int]]:
+    """The next attempt whenever a worker is free: of the attack that had the least time."""
     begun: Counter[str] = Counter()
+
+    def cost(name: str) -> tuple[float, int]:
+        """Seconds; an attempt that runs counts like the mean of those before it."""
+        return results[name].seconds / max(results[name].attempts, 1) * begun[name], begun[name]
+
     while True:
         waiting = [
             name
@@ -261,28 +272,8 @@ def _next_attempts(
             if len(result.failures) < MOST_FAILURES
             and (begun[name] < attempts if attempts else not begun[name] or time.monotonic() < ends_at)
         ]
-        # An attempt that runs counts like the mean of those before it.
-        costs = {
-            name: results[name].seconds / max(results[name].attempts, 1) * begun[name] for name in waiting
-        }
         if not waiting:
-            yield None
-            continue
-        name = min(waiting, key=lambda name: (costs[name], begun[name]))
-        yield name, begun[name]
+            return
+        name = min(waiting, key=cost)
         begun[name] += 1
-
-
-def _note(results: dict[str, Result], worker: Worker, seed: int) -> Failure | None:
-    assert worker.running is not None
-    name, number = worker.running
-    inputs, error = worker.answer()
-    worker.running = None
-    result = results[name]
-    result.attempts += 1
-    result.inputs += inputs
-    result.seconds += time.monotonic() - worker.since
-    if error is None:
-        return None
-    result.failures.append(Failure(name, seed, number, error[-_MOST_ABOUT_A_FAILURE:]))
-    return result.failures[-1]
+        yield name, begun[name] - 1
