@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from numpy.random import Generator
 
+from patchwork_env.errors import ConfigError
 from tests.attack.mutations import ODD_VALUES, mutate_text, mutate_tree
-from tests.attack.sound import pick, require_message
+from tests.attack.sound import pick, refused_or, require_line, require_message
 
 BATCH = 10
 _TAGS = (
@@ -69,30 +71,25 @@ def overrides(random: Generator) -> int:
 
 def parameters(random: Generator) -> int:
     """Parameters of sweeps, whose drawn values must be allowed or refused."""
-    from patchwork_env.errors import ConfigError
     from patchwork_env.learning.config import CONFIGS
     from patchwork_env.learning.sweeps.parameters import check_trials, draw_trials, parse_parameter
 
     good = ("ppo.epochs=grid(1, 2)", "ppo.clip_range=uniform(0.1, 0.3)", "seed=integer(0, 9)")
+    quick = CONFIGS / "quick.yaml"
     for _ in range(BATCH):
         text = mutate_text(pick(random, good), random, pick(random, good))
-        try:
-            parsed = [parse_parameter(text)]
-            check_trials(CONFIGS / "quick.yaml", [], parsed, draw_trials(parsed, None, 0))
-        except ConfigError as error:
-            _require_message(error)
+        parsed = _refused_or(parse_parameter, text)
+        if parsed:
+            _refused_or(lambda: check_trials(quick, [], [parsed], draw_trials([parsed], None, 0)))
     return BATCH
 
 
 def _try(path: Path, given: list[str] | tuple[str, ...]) -> None:
     """Loads a configuration, which is refused or survives being stored and loaded again."""
-    from patchwork_env.errors import ConfigError
     from patchwork_env.learning.config import check_memory, dump_config, load_config
 
-    try:
-        config = check_memory(load_config(path, given))
-    except ConfigError as error:
-        _require_message(error)
+    config = _refused_or(lambda: check_memory(load_config(path, given)))
+    if config is None:
         return
     with tempfile.TemporaryDirectory() as folder:
         stored = Path(folder) / "config.yaml"
@@ -101,11 +98,13 @@ def _try(path: Path, given: list[str] | tuple[str, ...]) -> None:
 
 
 def _require_message(error: BaseException) -> None:
-    message = _NOT_FROM_INSIDE.sub("", str(error))
-    assert len(str(error)) < 4000, f"a message of {len(str(error))} characters: {str(error)[:200]}…"
-    assert "\n" not in message, f"a message of several lines: {message}"
-    if message.strip():
-        require_message(ValueError(message[:900]))
+    require_line(error)
+    own = _NOT_FROM_INSIDE.sub("", str(error))[:900]
+    if own.strip():
+        require_message(ValueError(own))
+
+
+_refused_or = partial(refused_or, errors=ConfigError, require=_require_message)
 
 
 def _as_yaml(tree: object) -> str:

@@ -19,10 +19,9 @@ from patchwork_env.protocol.queries import NEEDED
 from patchwork_env.service.players import Players
 from patchwork_env.testing import check_position
 from tests.attack.mutations import mutate_bytes, mutate_text, mutate_tree
-from tests.attack.sound import pick, refused_or, require_message, started
+from tests.attack.sound import SPECS, pick, refused_or, require_message, started
 
 BATCH = 40
-_SPECS = ("random", "greedy", "champion:nodes=2", "nmbr9_champion:nodes=2", "os:getcwd", "program:false")
 
 
 def queries(random: Generator) -> int:
@@ -76,7 +75,7 @@ def _template(method: str, random: Generator) -> dict[str, Any]:
             {"game": rules.name, "options": {"seed": 3}, "moves": ["+"], "plies": [0]},
         ),
     )
-    asked = {"agent": pick(random, _SPECS), "priority": 2} if method in ("choose", "analyse") else {}
+    asked = {"agent": pick(random, SPECS), "priority": 2} if method in ("choose", "analyse") else {}
     more = {"choose": {"seed": 3}, "analyse": {"lines": 2, "report_every": 0.001}}.get(method, {})
     return {**query, **about, **asked, **more}
 

@@ -15,7 +15,7 @@ from patchwork_env.integrations.mcp.session import Session
 from patchwork_env.integrations.mcp.tools import TOOLS
 from patchwork_env.testing import check_position
 from tests.attack.mutations import mutate_text, mutate_tree
-from tests.attack.sound import pick, require_message, started
+from tests.attack.sound import SPECS, pick, require_message, started
 
 BATCH = 20
 _ANSWERS = (
@@ -26,8 +26,6 @@ _ANSWERS = (
     "<thinking>" * 50 + "answer: *d5",
 )
 _DOCUMENTED = (ValueError, OpponentError, OSError, ImportError)
-_SPECS = ("random", "greedy", "champion:nodes=2", "nmbr9_champion:nodes=2", "os:getcwd", "runs/none", None)
-"""Specs that are quick; their numbers are not changed, as larger ones would only take longer."""
 
 
 def answers(random: Generator) -> int:
@@ -69,7 +67,7 @@ async def _call_tools(random: Generator) -> int:
         if not isinstance(arguments, dict):  # which no message of the protocol can hold
             arguments = {}
         if tool == "analyse":  # which would think for longer otherwise
-            arguments |= {"agent": pick(random, _SPECS[2:4]), "seconds": 0.01}
+            arguments |= {"agent": pick(random, SPECS[2:4]), "seconds": 0.01}
         await _require_answer(session, tool, arguments, random)
     return BATCH
 
@@ -78,18 +76,11 @@ def _template(session: Session, random: Generator) -> tuple[str, dict[str, Any]]
     """A tool with arguments that are as they must be, or nearly."""
     game_id = pick(random, ("patchwork-1", "nmbr9-2", "patchwork-3"))
     own = {"game_id": game_id, "move": _word(session, game_id, random)}
-    new = {"game": pick(random, games.GAMES), "opponent": pick(random, _SPECS), "seat": 1, "seed": 7}
+    new = {"game": pick(random, games.GAMES), "opponent": pick(random, (*SPECS, None)), "seat": 1, "seed": 7}
     more = {"variant": "2014", "players": 2, "order": "free", "notation": "patchwork/1 state=00"}
-    where = {
-        "group": "patch 12",
-        "piece": "patch 12",
-        "orientation": 1,
-        "row": 3,
-        "column": "d",
-        "level": 0,
-        "page": 1,
-    }
-    values = own | new | more | where | {"agent": pick(random, _SPECS), "lines": 3, "seconds": 0.01}
+    where = {"group": "patch 12", "piece": "patch 12", "orientation": 1, "row": 3, "column": "d"}
+    where |= {"level": 0, "page": 1}
+    values = own | new | more | where | {"agent": pick(random, (*SPECS, None)), "lines": 3, "seconds": 0.01}
     tool = TOOLS[name := pick(random, TOOLS)]
     given = [key for key in tool.allowed if random.random() < 0.4]
     return name, {key: values[key] for key in (*tool.needed, *given)}

@@ -11,20 +11,10 @@ from numpy.random import Generator
 from patchwork_env import games
 from patchwork_env.testing import check_position
 from tests.attack.mutations import ODD_TEXTS, mutate_bytes, mutate_text, mutate_tree
-from tests.attack.sound import pick, require_message, started
+from tests.attack.sound import SPECS, pick, require_message, started
 
 BATCH = 60
 ROUTES = ("components", "open", "play", "agents", "choose", "analyse")
-_SPECS = (
-    "random",
-    "greedy",
-    "champion:nodes=2",
-    "nmbr9_champion:nodes=2",
-    "os:getcwd",
-    "program:false",
-    "runs/none",
-)
-"""Specs that are quick; their numbers are not changed, as larger ones would only take longer."""
 
 
 @cache
@@ -64,7 +54,7 @@ def _template(route: str, random: Generator) -> tuple[str, dict[str, Any]]:
     game = started(rules, random)
     legal = game.legal_actions().tolist()
     move = pick(random, legal or [0])
-    asked = {"notation": game.notation(), "agent": pick(random, _SPECS)}
+    asked = {"notation": game.notation(), "agent": pick(random, SPECS)}
     options = (
         {"seed": 3, "variant": "2014", "first_player": 1, "circle": None}
         if rules.name == games.PATCHWORK
@@ -74,14 +64,13 @@ def _template(route: str, random: Generator) -> tuple[str, dict[str, Any]]:
         "components": {"game": rules.name},
         "agents": {"game": rules.name},
         "open": pick(random, ({"game": rules.name, **options}, {"notation": game.notation()})),
-        "play": {"notation": game.notation(), "move": pick(random, (move, _word(game, move)))},
+        "play": {
+            "notation": game.notation(),
+            "move": pick(random, (move, "+" if game.is_over else game.move_text(move))),
+        },
         "choose": {**asked, "seed": 3},
         "analyse": {**asked, "lines": 3},
     }[route]
-
-
-def _word(game: Any, move: int) -> str:
-    return "+" if game.is_over else str(game.move_text(move))
 
 
 def _require_answer(route: str, answer: Any, random: Generator) -> None:

@@ -11,6 +11,11 @@ from numpy.random import Generator
 from patchwork_env.core.game import Rules
 from patchwork_env.testing import check_position
 
+SPECS = (
+    *("random", "greedy", "champion:nodes=2", "nmbr9_champion:nodes=2"),
+    *("os:getcwd", "program:false", "runs/none"),
+)
+"""Agents that are quick, and what is none; numbers are not changed, as larger ones would only take longer."""
 _LONGEST_MESSAGE = 1000
 _LONGEST_LINE = 4000
 """The most characters of a message that may name several files."""

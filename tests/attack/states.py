@@ -20,7 +20,7 @@ from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.envs.single import GameEnv
 from patchwork_env.envs.vector import GameVectorEnv
 from patchwork_env.errors import DivergenceError
-from tests.attack.mutations import mutate_tree
+from tests.attack.mutations import mutate_bytes, mutate_tree
 from tests.attack.records import odd_games
 from tests.attack.sound import pick, refused_or, require_message, require_sound
 from tests.attack.whole_runs import ALGORITHMS
@@ -81,7 +81,8 @@ def pickles(name: str, random: Generator) -> int:
     for env, play in plays:
         rebuild, arguments, *state = env.__reduce_ex__(4)
         if not state or state[0] is None:
-            arguments = (*arguments[:1], _mutated_bytes(arguments[1], random), arguments[2])
+            kind, data, actions = arguments
+            arguments = kind, mutate_bytes(data, random) if random.random() < 0.5 else data, actions
         twin = refused_or(_rebuilt, rebuild, arguments, _mutated_state(state[:1], random))
         if twin is not None:
             play(twin)
@@ -174,25 +175,16 @@ def _mutated_state(state: list[Any], random: Generator) -> Any:
     changed = copy.copy(state[0])
     for name in ("states", "_states", "_streams", "_sampled_from", "_learners"):
         if isinstance(changed.get(name), np.ndarray) and random.random() < 0.5:
-            raw = changed[name].copy()
-            flat = raw.reshape(-1).view(np.uint8)
-            flat[random.integers(len(flat), size=random.integers(1, 4))] = random.integers(256)
-            changed[name] = raw
+            changed[name] = changed[name].copy()
+            raw = changed[name].reshape(-1).view(np.uint8)
+            raw[random.integers(len(raw), size=random.integers(1, 4))] = random.integers(256)
     return changed
-
-
-def _mutated_bytes(data: bytes, random: Generator) -> bytes:
-    changed = bytearray(data)
-    changed[random.integers(len(data))] ^= 1 << int(random.integers(8))
-    return bytes(changed) if random.random() < 0.5 else data
 
 
 def _rebuilt(rebuild: Callable[..., Any], arguments: tuple[Any, ...], state: Any) -> Any:
     made = rebuild(*arguments)
-    if state is not None and hasattr(made, "__setstate__"):
-        made.__setstate__(copy.deepcopy(state))
-    elif state is not None:
-        made.__dict__.update(copy.deepcopy(state))
+    if state is not None:
+        getattr(made, "__setstate__", made.__dict__.update)(copy.deepcopy(state))
     return made
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from functools import partial
 
 from numpy.random import Generator
@@ -16,7 +15,7 @@ from patchwork_env.integrations import text as text_view
 from patchwork_env.integrations.text.episode import GAME_OPTIONS, Episode, Settings
 from patchwork_env.service.players import Players
 from patchwork_env.testing import check_position
-from tests.attack.mutations import mutate_text
+from tests.attack.mutations import ODD_VALUES, mutate_text
 from tests.attack.sound import pick, refused_or, require_sound, started
 
 BATCH = 100
@@ -104,25 +103,7 @@ def phrases(name: str, random: Generator) -> int:
     return BATCH // 10
 
 
-_ODD_VALUES = (
-    None,
-    -1,
-    0,
-    2,
-    10**30,
-    0.5,
-    math.nan,
-    math.inf,
-    "",
-    "2",
-    "loss",
-    "random",
-    "score",
-    [],
-    [7],
-    {},
-    True,
-)
+_WORDS = ("loss", "random", "score")
 
 
 def settings(name: str, random: Generator) -> int:
@@ -130,7 +111,10 @@ def settings(name: str, random: Generator) -> int:
     own = tuple(entry.name for entry in dataclasses.fields(Settings))
     names = (*own, *GAME_OPTIONS[name], "seed", "\0")
     for _ in range(BATCH // 10):
-        given = {pick(random, names): pick(random, _ODD_VALUES) for _ in range(random.integers(1, 4))}
+        given = {
+            pick(random, names): pick(random, (*ODD_VALUES, 2, "2", [7], *_WORDS))
+            for _ in range(random.integers(1, 4))
+        }
         changed = refused_or(Settings(name, opponent="random").changed, given)
         episode = changed and refused_or(Episode, changed, Players(), int(random.integers(2**32)))
         assert episode is None or episode.first.text
