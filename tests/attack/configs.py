@@ -15,14 +15,8 @@ from tests.attack.sound import pick, refused_or, require_line, require_message
 
 BATCH = 10
 _TAGS = (
-    "!!bool",
-    "!!int",
-    "!!float",
-    "!!timestamp",
-    "!!binary",
-    "!!set",
-    "!!omap",
-    "!!python/name:os.getpid",
+    *("!!bool", "!!int", "!!float", "!!timestamp"),
+    *("!!binary", "!!set", "!!omap", "!!python/name:os.getpid"),
 )
 _NOT_FROM_INSIDE = re.compile("a value cannot be read: .*")
 """What YAML's own readers say of a value, which comes after the words of the package."""
@@ -79,8 +73,9 @@ def parameters(random: Generator) -> int:
     for _ in range(BATCH):
         text = mutate_text(pick(random, good), random, pick(random, good))
         parsed = _refused_or(parse_parameter, text)
-        if parsed:
-            _refused_or(lambda: check_trials(quick, [], [parsed], draw_trials([parsed], None, 0)))
+        trials = parsed and _refused_or(draw_trials, [parsed], None, 0)
+        if trials:
+            _refused_or(check_trials, quick, [], [parsed], trials)
     return BATCH
 
 
