@@ -103,7 +103,8 @@ def test_agents_of_the_other_game_are_errors() -> None:
 
 
 def test_the_documents_show_what_the_benchmark_prints_and_writes() -> None:
-    text = (ROOT / "docs" / "nmbr9.md").read_text(encoding="utf-8")
+    pages = ("measure/nmbr9.md", "reference/formats.md")
+    text = "".join((ROOT / "docs" / page).read_text(encoding="utf-8") for page in pages)
     result = play_decks(agents.load("greedy"), dict(enumerate(read_decks(FILE))))
     assert "\n".join(result.table().splitlines()[:4]) in text
     assert set(result.as_dict()) <= set(re.findall(r"`(\w+)`", text))
