@@ -1,5 +1,6 @@
 """The site of documents, which `make docs` builds: Markdown by MyST, tutorials that run while it is built."""
 
+import os
 import re
 import shutil
 import sys
@@ -32,8 +33,12 @@ myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
 nb_execution_mode = "cache"
 nb_execution_raise_on_error = True
-nb_execution_timeout = 300
+nb_execution_timeout = 1200  # of a cell, on a machine with other work
+nb_execution_in_temp = True  # what tutorials write is gone afterwards
+nb_output_stderr = "remove"
 nb_merge_streams = True
+os.environ["MATPLOTLIBRC"] = str(PROJECT / "docs" / "matplotlibrc")  # the kernels of tutorials read these two
+os.environ["PATCHWORK_ENV_QUIET"] = "1"
 
 napoleon_use_ivar = True
 autodoc_typehints = "description"
