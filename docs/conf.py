@@ -36,7 +36,6 @@ nb_execution_raise_on_error = True
 nb_execution_timeout = 1200  # of a cell, on a machine with other work
 nb_execution_in_temp = True  # what tutorials write is gone afterwards
 nb_output_stderr = "remove"
-nb_merge_streams = True
 os.environ["MATPLOTLIBRC"] = str(PROJECT / "docs" / "matplotlibrc")  # the kernels of tutorials read these two
 os.environ["PATCHWORK_ENV_QUIET"] = "1"
 

@@ -90,7 +90,7 @@ def fenced(*languages: str) -> list[tuple[str, int, str]]:
         (page, text.count("\n", 0, match.start()) + 1, match[2])
         for page in PRESENT
         for text in [(PROJECT / page).read_text(encoding="utf-8")]
-        for match in re.finditer(r"^```(\w*|{[\w:-]+})[^\n]*\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+        for match in re.finditer(r"^```({[\w:-]+}|\w*)[^\n]*\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
         if not languages or match[1] in languages
     ]
 
@@ -231,7 +231,7 @@ def test_keys_of_configurations_exist(page: str) -> None:
     sections = "|".join({key.partition(".")[0] for key in known if "." in key})
     text = (PROJECT / page).read_text(encoding="utf-8")
     named = re.findall(rf"(?<![\w./-])((?:{sections})(?:\.[a-z_]+)+)(?![\w(/]|\.\w)", text)
-    files = (".py", ".md", ".png", ".yaml", ".json", ".jsonl")
+    files = (".py", ".md", ".png", ".yaml", ".json", ".jsonl", ".ipynb")
     assert [key for key in named if key not in known and not key.endswith(files)] == []
 
 
