@@ -26,7 +26,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
 ]
-exclude_patterns = ["images/*.md"]
+exclude_patterns = ["_build", "images/*.md"]
 suppress_warnings = ["mystnb.unknown_mime_type", "ref.python"]  # names that several modules show
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
