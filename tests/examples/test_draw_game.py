@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from pathlib import Path
 
@@ -10,20 +9,18 @@ import pytest
 
 pytest.importorskip("PIL")
 
-PATH = Path(__file__).parents[2] / "examples" / "draw_game.py"
+from examples import draw_game
+
 SMALL = ["--width", "200", "--gif-width", "100"]
 
 
 @pytest.fixture
 def run(monkeypatch, tmp_path):
     """Runs the example with arguments and returns the folder it was told to write to."""
-    spec = importlib.util.spec_from_file_location("draw_game", PATH)
-    example = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(example)
 
     def main(*arguments: str) -> Path:
         monkeypatch.setattr(sys, "argv", ["draw_game.py", "--out", str(tmp_path / "out"), *arguments])
-        example.main()
+        draw_game.main()
         return tmp_path / "out"
 
     return main
@@ -33,13 +30,8 @@ def test_writes_pictures_and_animation(run, capsys):
     from PIL import Image
 
     out = run("--seed", "3", "--players", "random", "random", *SMALL)
-    assert sorted(path.name for path in out.iterdir()) == [
-        "final.png",
-        "final.svg",
-        "game.gif",
-        "table.png",
-        "table.svg",
-    ]
+    names = {"final.png", "final.svg", "game.gif", "table.png", "table.svg"}
+    assert {path.name for path in out.iterdir()} == names
     with Image.open(out / "table.png") as picture, Image.open(out / "game.gif") as animation:
         assert picture.size == (200, 127)
         assert animation.n_frames > 20

@@ -40,7 +40,7 @@ def test_arrays_lie_one_after_the_other_in_lines_of_64_bytes() -> None:
     assert "@block = global [320 x i8] zeroinitializer" in memory.definition()
 
 
-def test_thefields_of_a_record_are_where_numpy_has_them() -> None:
+def test_the_fields_of_a_record_are_where_numpy_has_them() -> None:
     states = np.frombuffer(np.random.default_rng(0).bytes(STATE.itemsize), STATE)
     data = states.tobytes()
     for name, field in fields_of(STATE).items():
