@@ -23,8 +23,11 @@ from patchwork_env import agents, cli
 from patchwork_env.agents import specs
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
+from patchwork_env.protocol.engine import Engine
+from patchwork_env.service.players import Players
 from tests.learning.small_runs import small
 from tests.play.client import Client
+from tests.protocol.test_engine import Answers
 from tests.test_documents import PROJECT, fenced, marks, missing
 from tests.test_project import METADATA, targets, text
 
@@ -143,6 +146,10 @@ def check(line: str) -> None:
             assert set(re.findall(r"\w+", extras[1] or "")) <= METADATA["optional-dependencies"].keys()
         case ["curl", address, *_, "-d", message]:
             assert "choice" in Client().ask(urlsplit(address).path, json.loads(message)).events[-1]
+        case ["echo", query, "|", "patchwork-env", "engine"]:
+            answers = Answers()
+            Engine(Players(), answers, threads=1).handle(query.encode())
+            assert "move" in answers.wait(1)[0]
         case ["tensorboard" | "ray", *_] | ["python", "-m", "http.server", *_]:
             pass
         case ["patchwork-env", name, *arguments]:
