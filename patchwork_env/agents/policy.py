@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -97,13 +98,15 @@ class NetworkEvaluator:
 # --- files ------------------------------------------------------------------------------------------------
 
 
-def save_policy(folder: Path, network: PolicyNetwork, info: dict[str, Any] | None = None) -> None:
+def save_policy(
+    folder: str | os.PathLike[str], network: PolicyNetwork, info: dict[str, Any] | None = None
+) -> None:
     """Writes a policy as a new checkpoint folder, all of it or nothing; ``info``, JSON, is about its making.
 
     Raises:
         FileExistsError: The folder exists.
     """
-    write_folder(folder, lambda target: write_policy(target, network, info))
+    write_folder(Path(folder), lambda target: write_policy(target, network, info))
 
 
 def write_policy(folder: Path, network: PolicyNetwork, info: dict[str, Any] | None = None) -> None:

@@ -38,7 +38,7 @@ def network():
 @pytest.fixture
 def folder(tmp_path, network):
     """A good checkpoint, in a folder of its own."""
-    save_policy(tmp_path / "policies" / "good", network, {"steps": 5})
+    save_policy(str(tmp_path / "policies" / "good"), network, {"steps": 5})
     return tmp_path / "policies" / "good"
 
 
