@@ -192,11 +192,13 @@ def test_links_lead_somewhere(page: str) -> None:
         if re.match(r"[a-z]+:", link):
             continue
         path, _, anchor = link.partition("#")
-        target = (PROJECT / page).parent / path if path else PROJECT / page
+        target = ((PROJECT / page).parent / path if path else PROJECT / page).resolve()
+        assert target.is_relative_to(PROJECT), f"{page} links to {link}, outside the project"
+        if WRITTEN_BY_THE_BUILD.match(target.relative_to(PROJECT).as_posix()):
+            continue  # which fails where there is no such page
         assert target.exists(), f"{page} links to {link}, which does not exist"
-        assert target.resolve().is_relative_to(PROJECT), f"{page} links to {link}, outside the project"
         if anchor:
-            assert anchor in anchors(target.resolve()), f"{page} links to {link}; there is no such heading"
+            assert anchor in anchors(target), f"{page} links to {link}; there is no such heading"
 
 
 @pytest.mark.parametrize("page", PRESENT)
