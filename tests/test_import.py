@@ -162,6 +162,7 @@ def printed_without_a_cache(code: str, place: Path, cache: str) -> str:
     return printed
 
 
+@pytest.mark.slow
 def test_without_a_writable_cache(tmp_path: Path) -> None:
     place = copied(tmp_path)
     for cache in ("", "/dev/null/cache"):  # no folder, and an impossible one
