@@ -312,6 +312,6 @@ _GROUPS = {
 ATTACKS = {
     f"{group}_arguments_{name}": partial(_attack, calls, name)
     for group, calls in _GROUPS.items()
-    for name in games.GAMES
+    for name in _PACKAGES
 } | {"parallel_arguments": partial(_attack, _parallel_calls, games.NMBR9)}
-SLOW = {f"learning_arguments_{name}" for name in games.GAMES}
+SLOW = {f"learning_arguments_{name}" for name in _PACKAGES}
