@@ -28,11 +28,13 @@ from patchwork_env.patchwork.state import States
 
 
 def seconds(function: Callable[[], object], rounds: int = 5) -> float:
-    """Median time of a call."""
+    """Median time of a call, with all that it has a GPU do."""
     times = []
     for _ in range(rounds):
         began = time.perf_counter()
         function()
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
         times.append(time.perf_counter() - began)
     return statistics.median(times)
 
@@ -58,11 +60,13 @@ def parts(trainer: PpoTrainer) -> dict[str, float]:
     learning = decisions[: ppo.minibatch_size]
     per_rollout = len(decisions) / len(acting)
     per_update = ppo.epochs * len(decisions) / len(learning)
-    evaluator, inputs_learning = (
-        NetworkEvaluator(trainer.network, torch.float32),
-        trainer.network.encode(learning)[0],
-    )
-    outcomes = torch.zeros(len(learning), *trainer.network.outcomes_shape)
+    device = trainer.network.device
+    evaluator = NetworkEvaluator(trainer.network, torch.float32)
+    inputs_learning = trainer.network.encode(learning)[0].to(device)
+    outcomes = torch.zeros(len(learning), *trainer.network.outcomes_shape, device=device)
+
+    def encode() -> None:
+        trainer.network.encode(_shuffled(learning))[0].to(device)
 
     def learn() -> None:
         output = trainer.network(inputs_learning, outcomes)
@@ -72,7 +76,7 @@ def parts(trainer: PpoTrainer) -> dict[str, float]:
         "playing the games": ppo.rollout_steps
         * seconds(lambda: trainer.env.step(trainer.env.random_actions)),
         "acting": per_rollout * seconds(lambda: evaluator(acting)),
-        "inputs for learning": per_update * seconds(lambda: trainer.network.encode(_shuffled(learning))),
+        "inputs for learning": per_update * seconds(encode),
         "network, learning": per_update * seconds(learn),
         "optimizer": per_update * seconds(trainer.learner.optimizer.step),
     }

@@ -63,6 +63,16 @@ def test_training_speed(tmp_path: Path, text: str, settings: list[str], parts: i
     assert all(share > 0 for share in figures["shares"].values())
 
 
+def test_accelerator(tmp_path: Path) -> None:
+    config = tmp_path / "tiny.yaml"
+    config.write_text(TINY)
+    figures = figures_of("accelerator.py", "--config", str(config), "--seconds", "0", "--devices", "cpu")[
+        "cpu"
+    ]
+    assert sum(figures["shares"].values()) == pytest.approx(1)
+    assert 1 / figures["collecting"] + 1 / figures["learning"] == pytest.approx(1 / figures["whole"])
+
+
 def test_inference() -> None:
     rates = figures_of("inference.py", "--batches", "1", "3", "--rounds", "1", "--seconds", "0.01")
     assert len(rates) == 4

@@ -66,10 +66,11 @@ def memory_limit() -> int:
     return min(limits)
 
 
-def describe_setup(packages: Iterable[str] = ("numpy", "numba")) -> str:
-    """One line: the machine, its system, and the versions of Python and of ``packages``."""
+def describe_setup(packages: Iterable[str] = ("numpy", "numba"), device: str = "cpu") -> str:
+    """One line: the machine with its ``device``, its system, the versions of Python and of ``packages``."""
     versions = [f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in packages)]
-    return f"{describe_machine()}, {platform.system()} {platform.machine()}, {', '.join(versions)}"
+    system = f"{platform.system()} {platform.machine()}"
+    return ", ".join([describe_machine(device), system, *versions])
 
 
 def made_with(device: str = "cpu") -> dict[str, str]:
