@@ -48,7 +48,7 @@ Complete = Callable[[str], str]  # a language model: from a prompt to its answer
 _REPEATED = 300  # the characters at the end of an answer that later prompts repeat
 _TASK = """\
 Think first if you like. The last line of your answer is "answer:" with a move, such as "answer: {example}",
-or with one of these requests, after which you are asked again:
+and nothing else, or with one of these requests, after which you are asked again:
 {requests}"""
 
 

@@ -248,8 +248,8 @@ class Episode:
     def _introduction(self, others: tuple[tuple[int, str], ...]) -> str:
         requests = requests_text(self._game)
         how = (
-            "Answer with your move, on a line of its own behind 'Move:'. Instead you may ask, as often as "
-            f"{self.settings.requests} times before each move, and that takes no turn:\n{requests}\n"
+            "The last line of your answer is 'Move:' with a move and nothing else. Instead you may ask, as "
+            f"often as {self.settings.requests} times before each move, and that takes no turn:\n{requests}\n"
             f"After {counted(self.settings.mistakes, 'bad answer')} to one position {self._consequence()}."
         )
         return "\n\n".join([rules(self._game), how, *_others_text(others), self._position()])

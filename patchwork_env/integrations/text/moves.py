@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from contextlib import suppress
 from importlib import import_module
 from itertools import islice
 from typing import Any
@@ -135,13 +134,13 @@ def parse(game: BaseGame, text: str) -> int:
     """The legal action that an answer means.
 
     Moves are words of the notation, such as ``12/3@d5``, or phrases, such as ``buy patch 12 in orientation 3
-    at d5``. What stands behind the last label such as ``Move:`` counts, or else a last line that is nothing
-    but a move, or else the whole text. Behind a label a legal move that comes first is the answer; otherwise
-    one legal move must be named, and no other. Thoughts do not count.
+    at d5``. The last marked one counts, such as ``Move: 12/3@d5``; without a mark a line or sentence must be
+    nothing but a move, and no other be another one. :mod:`~patchwork_env.integrations.text.answers` has the
+    grammar.
 
     Raises:
-        IllegalActionError: It names no legal move, or several; the message says what was found, and names
-            moves that are legal.
+        IllegalActionError: It is no move, or several, or not a legal one; the message says what was found,
+            and names moves that are legal.
         ValueError: The game cannot be told in words.
     """
     view = view_of(game)
@@ -149,34 +148,25 @@ def parse(game: BaseGame, text: str) -> int:
         raise IllegalActionError(f"a move is a text, not {short_repr(text)}")
     if game.is_over:
         raise IllegalActionError("the game is over; there are no moves")
-    answer = read_answer(text)
-    if first := view.move.match(answer.labelled):
-        with suppress(IllegalActionError):
-            return game.parse_move(view.to_word(first))
-    last = answer.last if view.move.fullmatch(answer.last) else ""
-    for part in (answer.labelled, last, answer.whole):
-        if words := [view.to_word(found) for found in view.move.finditer(part)]:
-            return _only_legal(game, view, words)
-    raise IllegalActionError(
-        f"{short_repr(answer.final)} names no move; write {view.forms}. {_allowed(game)}"
-    )
-
-
-def _only_legal(game: BaseGame, view: View, words: Sequence[str]) -> int:
-    """The one legal action among words that look like moves."""
-    found = {}
-    for word in words:
-        with suppress(IllegalActionError):
-            found[game.parse_move(word)] = word
-    if len(found) == 1:
-        return next(iter(found))
-    if found:
-        named = listed(list(found.values())[:_SHOWN]) + ", …" * (len(found) > _SHOWN)
-        raise IllegalActionError(f"{len(found)} legal moves are named, {named}; name the one that you choose")
-    why = view.why_not(game, words[-1])
-    raise IllegalActionError(
-        f"{short_repr(words[-1])} is not legal: {why}. {_nearest(game, view, words[-1])}"
-    )
+    answer = read_answer(text, view.move, view.to_word)
+    if len(answer.words) > 1:
+        named = listed(answer.words[:_SHOWN]) + ", …" * (len(answer.words) > _SHOWN)
+        raise IllegalActionError(
+            f"{len(answer.words)} moves are given, {named}; end with the one that you choose, as "
+            f"'answer: {answer.words[0]}'"
+        )
+    if answer.word is None:
+        example = game.move_text(game.legal_actions()[0])
+        raise IllegalActionError(
+            f"{short_repr(answer.end)} is no answer; end with a line that holds nothing but a move, such as "
+            f"'answer: {example}'. Write {view.forms}. {_allowed(game)}"
+        )
+    try:
+        return game.parse_move(answer.word)
+    except IllegalActionError:
+        why = view.why_not(game, answer.word)
+        nearest = _nearest(game, view, answer.word)
+    raise IllegalActionError(f"{short_repr(answer.word)} is not legal: {why}. {nearest}")
 
 
 def view_of(game: BaseGame) -> View:

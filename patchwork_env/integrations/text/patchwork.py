@@ -41,7 +41,7 @@ _MOVE = re.compile(
     rf"(?<![\w/@]){_WORD.pattern}"
     rf"|(?:(?:buy|take|place) )?\bpatch ([0-9]+)[ ,]*(?:in )?orientation ([0-9]+)[ ,]*(?:at |on )?{_CELL}"
     r"|(?<![\w*])\*([a-i])([1-9])(?!\w)"
-    rf"|(?:(?:put|place) )?(?:a |the )?\bspecial(?: patch)?[ ,]*(?:at |on )?{_CELL}"
+    rf"|(?:(?:put|place) )?(?:a |the )?\bspecial(?: patch)?[ ,:]*(?:at |on )?\*?{_CELL}"
     r"|(?<![\w+])(?<![0-9] )\+(?![\w+])(?! [0-9])|(?<!in )\badvance\b"  # sums are no moves
 )
 

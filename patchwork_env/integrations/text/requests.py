@@ -30,11 +30,21 @@ _NUMBERS = ("orientation", "level", "page")
 _TEXTS = ("row", "column")
 _GROUPS = ("patch", "tile", "special")
 _FILLING = ("of", "in", "at", "on", "for", "and", "the", "all")
+_DETAIL = "|".join((*_NUMBERS, *_TEXTS, *_GROUPS, *_FILLING))
+_REQUEST = re.compile(rf"(?:{'|'.join(REQUESTS)})(?:[ ,]+(?:{_DETAIL})\b[^.!?:\"'()]*)?")
 
 
 def is_request(text: str) -> bool:
-    """Whether a text asks for something instead of moving."""
-    return isinstance(text, str) and read_answer(text).final.partition(" ")[0] in REQUESTS
+    """Whether a text asks for something instead of moving: behind a mark, or in its last sentence."""
+    return bool(_requested(text))
+
+
+def _requested(text: object) -> str:
+    """The request that a text makes, plain; empty if it makes none."""
+    if not isinstance(text, str):
+        return ""
+    answer = read_answer(text, _REQUEST, re.Match.group)
+    return answer.word or "" if answer.is_marked or answer.is_last else ""
 
 
 def requests_text(game: BaseGame) -> str:
@@ -49,7 +59,7 @@ def _phrase(game: BaseGame, name: str) -> str:
 
 def ask(game: BaseGame, text: str, player: int | None = None) -> str:
     """The answer to a request, which begins with one of :data:`REQUESTS`; ValueError says what there is."""
-    asked = read_answer(text).final if isinstance(text, str) else ""
+    asked = _requested(text) or " ".join(str(text).lower().split())
     kind, _, rest = asked.partition(" ")
     if kind not in REQUESTS:
         raise ValueError(f"there is no request {short_repr(text)}; {did_you_mean(kind, REQUESTS)}")

@@ -94,99 +94,18 @@ def test_words_and_phrases_are_read_as_the_moves_they_name(game: BaseGame) -> No
         assert [text.parse(game, phrase) for phrase in phrases] == [action] * len(phrases)
 
 
-ANSWERS = {
-    "alone": "{move}",
-    "with a period": "{move}.",
-    "labelled": "Move: {move}",
-    "on the line after the label": "**Move:**\n{move}",
-    "two lines after the label": "Final answer:\n\n{move}\n",
-    "in a fence after the label": "Answer:\n```text\n{move}\n```",
-    "as a sentence": "My move is {move}",
-    "as another sentence": "I have thought about {other}, but the best move is {move}.",
-    "boxed": r"The answer is $\boxed{{{move}}}$.",
-    "boxed as text": r"So {other} is worse.\n\[\boxed{{\text{{{move}}}}}\]",
-    "in a tag": "<answer>{move}</answer>",
-    "in a tag that a stop word has cut": "{other} is worse. <answer> {move}",
-    "in JSON": '{{"move": "{move}"}}',
-    "in JSON with a reason": '```json\n{{\n  "reason": "better than {other}",\n  "move": "{move}"\n}}\n```',
-    "in JSON before a reason": '{{"move": "{move}", "reason": "better than {other}"}}',
-    "with a reason": "Move: {move} because it leaves no gap",
-    "with brackets": "Move: {move} (it leaves no gap)",
-    "bold": "Move: **{move}**",
-    "in backticks": "I choose `{move}`.",
-    "before a sentence": "{move}\n\nThis leaves the corner free for later.",
-    "labelled before a sentence": "Move: {move}\n\nOtherwise I would play {other}.",
-    "with the sign of an end": "Move: {move}<|im_end|>",
-    "with the signs of an end": "{move}</s><|endoftext|>",
-    "labelled as in ReAct": "Thought: {other} is worse.\nAction: {move}",
-    "before what it is better than": "Move: {move} (instead of {other})",
-    "before a dash": "Move: {move} \N{EM DASH} better than {other}",
-    "after thoughts": "<think>\nMove: {other}\nHm.\n</think>\n\n{move}",
-    "after thoughts whose beginning is not shown": "Move: {other}? No.\n</think>\n{move}",
-    "before thoughts that do not end": "Move: {move}\n<think>\nMove: {other}",
-    "after a change of mind": "Answer: {other}\nNo, wait.\nAnswer: {move}",
-    "last, alone on its line": "{other} is possible.\nBut I take:\n- what is best\n{move}",
-    "in capitals and spaces": "MOVE :   {move}  ",
-    "labelled as in Chinese": "Move\N{FULLWIDTH COLON}{move}",
-    "twice": "I play {move}. Move: {move}",
-}
-"""The forms in which models give a move."""
-
-
-@pytest.mark.parametrize("form", ANSWERS.values(), ids=ANSWERS)
-@pytest.mark.parametrize("game", positions()[1:], ids=repr)
-def test_answers_are_read_in_the_forms_that_models_give(game: BaseGame, form: str) -> None:
-    other, *_, action = game.legal_actions()
-    word = game.move_text(action)
-    answer = form.format(move=word, other=game.move_text(other))
-    assert text.parse(game, answer) == action
-    assert text.parse(game, answer.replace("-", "\N{MINUS SIGN}")) == action
-    assert not text.is_request(answer)
-    request = form.format(move="placements", other=game.move_text(other))
-    if form not in (ANSWERS["before a sentence"], ANSWERS["with a reason"], ANSWERS["with brackets"]):
-        assert text.is_request(request) == ("I choose" not in form)
-
-
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        ("25/0@a1 or 12/0@a1", "2 legal moves are named, 25/0@a1, 12/0@a1; name the one"),
-        ("12/0@a1\n\nI would not advance.", r"2 legal moves are named, 12/0@a1, \+"),
-        ("Move: either 12/0@a1 or else +\n", r"2 legal moves are named, 12/0@a1, \+"),
+        ("12/0@a1\n+\n12/0@b1", r"3 moves are given, 12/0@a1, \+, 12/0@b1; end with the one that you choose"),
         ("I might advance.\nMove: 17/0@a1", "'17/0@a1' is not legal: patch 17 is too dear"),
-        ("<think>Move: +</think>", "'' names no move; write"),
-        ("<think>\nMove: +", "'' names no move; write"),
-        ("I have 5 + 3 buttons, in advance.", "names no move"),
+        ("I am lost.\nAnswer: not +", r"'answer: not \+' is no answer; end with a line .* 'answer: \+'"),
+        ("<think>\nMove: +", "'' is no answer"),
     ],
 )
 def test_answers_that_are_not_clear_are_told_what_was_found(answer: str, message: str) -> None:
     with pytest.raises(IllegalActionError, match=message):
         text.parse(Patchwork(seed=7), answer)
-
-
-@pytest.mark.parametrize(
-    ("begin", "end"),
-    [
-        *((f"<{name}>", f"</{name}>") for name in ("analysis", "thought", "thoughts", "reflection")),
-        *(("<scratchpad>", "</scratchpad>"), ("<seed:think>", "</seed:think>")),
-        *(("<think >", "</think >"), ('<Thinking effort="high">', "</Thinking>")),
-        *(("[THINK]", "[/THINK]"), ("◁think▷", "◁/think▷")),
-        ("<|START_THINKING|>", "<|END_THINKING|>"),
-        ("<|begin_of_thought|>", "<|end_of_thought|>"),
-    ],
-)
-def test_thoughts_of_all_models_are_left_out(begin: str, end: str) -> None:
-    game = Patchwork(seed=7)
-    for answer in (f"{begin}Move: +{end}12/0@a1", f"Move: +{end}12/0@a1", f"Move: 12/0@a1 {begin}Move: +"):
-        assert game.move_text(text.parse(game, answer)) == "12/0@a1"
-
-
-def test_moves_and_requests_in_json() -> None:
-    game = Patchwork(seed=7)
-    assert game.move_text(text.parse(game, r'{"move":"25\/0@a1"}')) == "25/0@a1"
-    request = '{"request": "shapes of patch 29"}'
-    assert text.is_request(request)
-    assert text.ask(game, request) == text.shapes_text(game, "29")
 
 
 @pytest.mark.parametrize(("game", "other"), [(Patchwork(seed=7), "tile"), (Nmbr9(seed=7), "patch")], ids=repr)
@@ -352,7 +271,6 @@ def test_requests_that_make_no_sense_are_refused(request_: str, message: str) ->
             "+1 +",
             "9" * 50 + "/0@a1",
             "25/" + "9" * 50 + "@a1",
-            "٢٥/٠@a1",
             "7/3@--2,5",
             "7/3@99,-99",
         ),
