@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from queue import PriorityQueue
@@ -93,28 +93,28 @@ class Pool:
         self._threads = threads
         self._started = 0
         self._changed = threading.Condition()
-        self._tasks: set[Task] = set()
-        self._ids: Counter[str] = Counter()
+        self._tasks: defaultdict[str, set[Task]] = defaultdict(set)  # by the id of their query
+        self._size = 0
         self._waiting: PriorityQueue[tuple[float, int, Task | None]] = PriorityQueue()
         self._count = 0
 
     def __contains__(self, id: str) -> bool:
         """Whether there are tasks of a query that have no last answer yet."""
-        return self._ids[id] > 0
+        return id in self._tasks
 
     def __len__(self) -> int:
-        return len(self._tasks)
+        return self._size
 
     def add(self, tasks: Collection[Task]) -> None:
         """Lets the threads work on tasks, in their order."""
         with self._changed:
-            if len(self._tasks) + len(tasks) > MOST_TASKS:
-                raise ValueError(f"there are {len(self._tasks):,} positions to think about; wait for answers")
+            if len(self) + len(tasks) > MOST_TASKS:
+                raise ValueError(f"there are {len(self):,} positions to think about; wait for answers")
             for task in tasks:
                 self._count += 1
                 task.when_done = self._forget
-                self._tasks.add(task)
-                self._ids[task.id] += 1
+                self._tasks[task.id].add(task)
+                self._size += 1
                 self._waiting.put((-task.priority, self._count, task))
             for _ in range(min(self._threads - self._started, len(tasks))):
                 self._started += 1
@@ -123,11 +123,8 @@ class Pool:
     def terminate(self, id: str | None = None, plies: Collection[int] | None = None) -> int:
         """Ends the tasks of a query, or only some ``plies`` of it, or all tasks; returns how many."""
         with self._changed:
-            found = [
-                task
-                for task in self._tasks
-                if (id is None or task.id == id) and (plies is None or task.ply in plies)
-            ]
+            queries = self._tasks.values() if id is None else [self._tasks.get(id, set())]
+            found = [task for tasks in queries for task in tasks if plies is None or task.ply in plies]
         return sum(task.terminate() for task in found)
 
     def wait(self, gone: Callable[[], bool]) -> None:
@@ -158,6 +155,8 @@ class Pool:
 
     def _forget(self, task: Task) -> None:
         with self._changed:
-            self._tasks.discard(task)
-            self._ids -= Counter([task.id])
+            self._tasks[task.id].discard(task)
+            if not self._tasks[task.id]:
+                del self._tasks[task.id]
+            self._size -= 1
             self._changed.notify_all()
