@@ -132,6 +132,17 @@ def set_up_of(params: Mapping[str, Any], name: str) -> tuple[list[int] | None, i
     return listed or None, None if seed < 0 else seed
 
 
+def _readable(value: Any) -> Any:
+    """A parameter such that OpenSpiel reads it in the text of a game as what it is.
+
+    It would read a text as a number that is nothing but one; with a space behind it, it does not.
+    """
+    if not isinstance(value, str):
+        return value
+    words = value.split()
+    return " ".join(words) + " " if len(words) == 1 and words[0].isdecimal() else " ".join(words)
+
+
 class RulesGame(pyspiel.Game):  # type: ignore[misc]
     """A game of OpenSpiel. A derived class says what chance decides, and what a player may know."""
 
@@ -153,8 +164,13 @@ class RulesGame(pyspiel.Game):  # type: ignore[misc]
             utility_sum=total,
             max_game_length=setting.turns,
         )
-        super().__init__(self.kind.type_of(setting), info, dict(params))
+        kept = {name: _readable(value) for name, value in params.items()}
+        super().__init__(self.kind.type_of(setting), info, kept)
         self.setting, self.first = setting, first
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickles and copies: OpenSpiel's own would know nothing of what is written in Python."""
+        return _loaded, (str(self),)
 
     # --- what OpenSpiel calls -----------------------------------------------------------------------------
 
@@ -244,6 +260,11 @@ class RulesGame(pyspiel.Game):  # type: ignore[misc]
     def struct(self, node: Node, player: int | None) -> dict[str, Any]:
         """What is on the table, for JSON, as a player knows it; None for all of it."""
         raise NotImplementedError
+
+
+def _loaded(text: str) -> Any:
+    """A game from its text; that this is a function here registers the games where it is unpickled."""
+    return pyspiel.load_game(text)
 
 
 def _text_of(start: Any) -> str:

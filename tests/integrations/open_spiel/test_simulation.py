@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 
 import numpy as np
@@ -28,6 +29,56 @@ def test_a_game_and_its_type_are_stored(name):
     assert str(pyspiel.load_game(str(game))) == str(game)
     assert str(pickle.loads(pickle.dumps(game))) == str(game)
     assert pickle.loads(pickle.dumps(game.get_type())) == game.get_type()
+
+
+BLANKS = [" ", "\t", "\n "]
+
+
+def random_parameters(name, rng):
+    """Parameters of a short game, texts of lists with whatever space between and around the numbers."""
+
+    def text(numbers):
+        return "".join(rng.choice(["", " ", "  "]) + str(number) + rng.choice(BLANKS) for number in numbers)
+
+    if name == "python_patchwork":
+        circle = text([*rng.permutation(range(1, 33)), 0]) if rng.random() < 0.5 else ""
+        choices = {
+            "first_player": [-1, 0, 1],
+            "special_patches": ["revised", "edition2014"],
+            "rewards": ["outcome", "margin", "score"],
+            "seed": [-1] if circle else [-1, 0, 2**31 - 1],
+        }
+        return {"circle": circle, **{key: rng.choice(some).item() for key, some in choices.items()}}
+    cards = rng.integers(0, 10, rng.integers(0, 4)).tolist()
+    deck = text(cards).strip() if rng.random() < 0.5 else text(cards)
+    players = int(rng.integers(1, 5))
+    return {
+        "deck": deck,
+        "deck_size": 0 if cards else int(rng.integers(1, 4)),
+        "players": players,
+        "order": rng.choice(["unknown", "known"]).item(),
+        "seed": -1 if cards else rng.choice([-1, 0, 2**31 - 1]).item(),
+        "rewards": rng.choice(["", "margin", "score"] if players > 1 else ["", "score"]).item(),
+    }
+
+
+@pytest.mark.parametrize("name", ["python_patchwork", "python_nmbr9"])
+def test_random_parameters_survive_being_written_and_copied(name):
+    """And so do the states of a random game, at each step of it in NMBR 9 and at some in Patchwork."""
+    rng = np.random.default_rng(5)
+    for number in range(60):
+        game = pyspiel.load_game(name, random_parameters(name, rng))
+        for twin in (pyspiel.load_game(str(game)), pickle.loads(pickle.dumps(game)), copy.deepcopy(game)):
+            assert str(twin) == str(game)
+            assert twin.get_parameters() == game.get_parameters()
+            assert str(twin.new_initial_state()) == str(game.new_initial_state())
+        if name == "python_patchwork" and number > 3:
+            continue
+        for step, state in enumerate(states_of_a_game(game, number)):
+            if name == "python_nmbr9" or step % 16 == 0:
+                assert same(pickle.loads(pickle.dumps(state)), state)
+                assert same(copy.deepcopy(state), state)
+                assert same(game.deserialize_state(state.serialize()), state)
 
 
 @pytest.mark.parametrize("name", GAMES)
