@@ -46,7 +46,7 @@ CACHE = ["check_cachable", "locator.get_cache_path", "rebuild", "reduce"]
 OPTIONS = ["_nrt", "boundscheck", "error_model", "forceinline", "nogil"]
 OPTIONS += ["no_cfunc_wrapper", "no_cpython_wrapper"]
 """Options of compilation, of which four are not documented."""
-HINT = "with this version of Numba kernels are compiled anew in every process"
+HINT = "with this version of Numba kernels take twice as long to compile"
 
 
 def imported_modules(path: Path) -> set[str]:

@@ -249,26 +249,70 @@ def test_machine_code_is_kept_until_a_value_it_uses_has_changed(package: Path) -
         assert printed(package, code) == f"{result}\n"
 
 
+NEWER = "import numba; numba.__version__ = '0.100.0rc1'\n"
+"""Makes Numba one of which nobody knows whether it still has what linking needs."""
+TWO_STEPS = (
+    "from patchwork_env.core import compile\n"
+    "from patchwork_env.rules import two_steps\n"
+    "print(compile.IS_LINKING, two_steps(0), sum(two_steps.stats.cache_hits.values()))"
+)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "links"),
     [
-        ("import numba.core.caching as caching; del caching.CacheImpl.locator", True),
-        ("import numba.core.typed_passes as passes; del passes.NativeLowering", False),
-        ("import numba; numba.__version__ = '0.100.0rc1'", False),
+        ("import numba.core.caching as caching; del caching.CacheImpl.locator\n", True),
+        (f"import os; os.environ['NUMBA_CACHE_DIR'] = {__file__!r}\n{NEWER}", False),  # this is no folder
+        (f"import os; os.environ['NUMBA_CACHE_LOCATOR_CLASSES'] = 'InTreeCacheLocator'\n{NEWER}", False),
     ],
 )
-def test_with_another_numba_kernels_are_compiled_all_the_same(
+def test_where_nothing_can_be_kept_kernels_are_compiled_all_the_same(
     package: Path, change: str, links: bool
 ) -> None:
-    code = (
-        f"{change}\n"
-        "from patchwork_env.core import compile\n"
-        "from patchwork_env.rules import two_steps\n"
-        "print(compile.IS_LINKING, two_steps(0))"
+    assert printed(package, change + TWO_STEPS) == f"{links} 2 0\n"
+    assert not list(package.rglob("*.nbi"))
+
+
+@pytest.mark.slow
+def test_with_another_numba_machine_code_is_kept_until_any_source_has_changed(package: Path) -> None:
+    """Of the package, or of that of a game; code for the sources of before is found again, within bounds."""
+    own = package.parent / "own_game"
+    own.mkdir()
+    (own / "__init__.py").touch()
+    (own / "constants.py").write_text("FACTOR = 3\n")
+    (own / "rules.py").write_text(
+        "from patchwork_env.core.compile import kernel\n"
+        "from patchwork_env.near import step\n"
+        "from own_game.constants import FACTOR\n"
+        "@kernel\ndef scaled(x):\n    return FACTOR * step(x)\n"
     )
-    assert printed(package, code) == f"{links} 2\n"
-    assert not list(package.rglob("*.nbc"))
+    (package / "loops.py").write_text(
+        "from types import ModuleType\n"
+        "from patchwork_env.core.compile import specialize, template\n"
+        "game = None\n"
+        "@template\ndef twice(x):\n    return game.step(game.step(x))\n"
+        "def twice_in(step):\n"
+        "    module = ModuleType('any')\n    module.step = step\n    return specialize(twice, module)\n"
+    )
+    gone = "import numba.core.typed_passes as passes; del passes.NativeLowering\n"
+    code = (
+        "from own_game.rules import scaled\n"
+        "from patchwork_env.loops import twice_in\n"
+        "for name, kernel in (('own', scaled), ('template', twice_in(scaled))):\n"
+        "    print(name, kernel(0), sum(kernel.stats.cache_hits.values()))\n"
+    )
+    for change, file, text, results in (
+        (NEWER, own, "FACTOR = 3\n", "own 3 0, template 12 0"),
+        (NEWER, own, "FACTOR = 3\n", "own 3 1, template 12 1"),
+        (NEWER, own, "FACTOR = 2\n", "own 2 0, template 6 0"),
+        (NEWER, package, "STEP = 5\n", "own 10 0, template 30 0"),
+        (NEWER, package, "STEP = 1\n", "own 2 1, template 6 1"),
+        (gone, package, "STEP = 1\n", "own 2 0, template 6 0"),
+    ):
+        (file / "constants.py").write_text(text)
+        assert ", ".join(printed(package, change + code).splitlines()) == results
+    assert len(list((package / "core" / "__pycache__").glob("numba-*"))) == 6
 
 
 @pytest.fixture
