@@ -47,7 +47,7 @@ class Analyst(Protocol):
     """An agent that can analyse a position."""
 
     def search(self, game: Any) -> Sequence[Line]:
-        """A line for every action that its search considers; the one that it would play comes first."""
+        """A line for every action that its search considers: the one to play, then the others, best first."""
 
     def evaluate_moves(self, game: Any) -> Sequence[Line]:
         """A line for every legal action by the learned value alone, without a search; the best first."""
@@ -61,7 +61,7 @@ class IncrementalAnalyst(Protocol):
     """An agent whose analysis goes on while somebody looks."""
 
     def deepen(self, game: Any) -> Iterator[Sequence[Any]]:
-        """The lines, :class:`Line` or :class:`ScoreLine`, of a search that goes on; the best come first."""
+        """The lines, :class:`Line` or :class:`ScoreLine`, of a search that goes on, in the same order."""
 
 
 @runtime_checkable
@@ -106,8 +106,9 @@ class Analysis:
         agent: The name of the agent.
         player: The player to move.
         num_legal: The number of legal moves.
-        moves: The moves, those that the search considered first, the best at the front; of moves that are
-            alike only one. The agent would play the first one.
+        moves: The moves; of moves that are alike only one. First comes the one that the agent would play,
+            then those that its search considered, the best of them first, then the others, the best first.
+            None looks better than the first: see :func:`without_luck`.
     """
 
     agent: str
@@ -179,8 +180,19 @@ def analyse(game: BaseGame, agent: Agent, k: int | None = None) -> Analysis:
     lines: dict[int, Line] = {}
     for line in (*agent.search(game), *agent.evaluate_moves(game)):
         lines.setdefault(groups[line.action][0], line)
-    moves = [_analysed(game, line, groups[line.action]) for line in list(lines.values())[:most]]
+    moves = [_analysed(game, line, groups[line.action]) for line in without_luck([*lines.values()])[:most]]
     return Analysis(agent.name, game.current_player, len(groups), tuple(moves))
+
+
+def without_luck(lines: Sequence[Line]) -> list[Line]:
+    """Lines of which none has a higher probability to win than the first, unless it is exact.
+
+    The first is what the agent would play, and its search has looked at it most. What a move that it looked
+    at less promises beyond that is mostly luck, of which a longer search keeps little: the move is told to be
+    as good as the first until it comes first itself.
+    """
+    most = lines[0].win if lines else 1.0
+    return [line if line.exact else line._replace(win=min(line.win, most)) for line in lines]
 
 
 def _analysed(game: BaseGame, line: Line, group: Sequence[int]) -> AnalysedMove:

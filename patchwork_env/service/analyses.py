@@ -6,7 +6,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from patchwork_env.agents import Agent
-from patchwork_env.agents.analysis import Analyst, IncrementalAnalyst, Line, ScoreLine, Scorer, words_of
+from patchwork_env.agents.analysis import (
+    Analyst,
+    IncrementalAnalyst,
+    Line,
+    ScoreLine,
+    Scorer,
+    without_luck,
+    words_of,
+)
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import short_repr
 
@@ -41,7 +49,7 @@ def analyses_of(game: BaseGame, agent: Agent, most: int) -> Iterator[Entry]:
 
 def _by_win(game: BaseGame, lines: Sequence[Line]) -> Entry:
     """What a search for two players found."""
-    shown = [_line(game, line) for line in lines]
+    shown = [_line(game, line) for line in without_luck(lines)]
     return {"win": shown[0]["win"], "margin": shown[0]["margin"], "scores": None, "lines": shown}
 
 

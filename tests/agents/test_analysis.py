@@ -7,6 +7,7 @@ import json
 import pytest
 
 from patchwork_env import agents
+from patchwork_env.agents.analysis import Line, without_luck
 from patchwork_env.agents.compiled import write_weights
 from patchwork_env.agents.patchwork.champion import ChampionAgent, ValueAgent
 from patchwork_env.agents.patchwork.expansion import TO_WIN
@@ -48,7 +49,8 @@ def test_figures_are_those_of_the_search_and_the_rest_those_of_the_value() -> No
     assert analysis.best.action == AGENT.act(game)
     assert any(line.visits for line in lines)
     for entry, line in zip(analysis.moves, lines, strict=False):
-        assert (entry.margin, entry.win, entry.visits) == (line.margin, line.win, line.visits)
+        win = min(line.win, lines[0].win)
+        assert (entry.margin, entry.win, entry.visits) == (line.margin, win, line.visits)
         assert entry.source == ("search" if line.visits else "value")
         after = game.clone()
         for word in entry.line:
@@ -58,10 +60,22 @@ def test_figures_are_those_of_the_search_and_the_rest_those_of_the_value() -> No
     assert len(rest) > 0
     for entry in rest:
         glance = glances[entry.action]
-        assert (entry.margin, entry.win, entry.visits) == (glance.margin, glance.win, 0)
+        win = min(glance.win, lines[0].win)
+        assert (entry.margin, entry.win, entry.visits) == (glance.margin, win, 0)
         assert (entry.source, entry.line) == ("value", (entry.move,))
-    worths = [TO_WIN.outcome * (2 * entry.win - 1) + TO_WIN.margin * entry.margin for entry in rest]
+    worths = [TO_WIN.outcome * (2 * glances[m.action].win - 1) + TO_WIN.margin * m.margin for m in rest]
     assert worths == sorted(worths, reverse=True)
+
+
+def test_no_move_looks_better_than_the_first_by_luck() -> None:
+    first = Line(7, 50, 1.0, 0.6, False, (7,))
+    lucky, proven, worse = (
+        first._replace(visits=3, win=0.9),
+        first._replace(win=1.0, exact=True),
+        first._replace(win=0.4),
+    )
+    assert without_luck([first, lucky, proven, worse]) == [first, lucky._replace(win=0.6), proven, worse]
+    assert without_luck([]) == []
 
 
 def test_a_glance_is_what_the_value_plays_by() -> None:

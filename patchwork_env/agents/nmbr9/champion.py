@@ -125,8 +125,9 @@ class ChampionAgent(_PlacingAgent, DrawingAgent):
     def deepen(self, game: Game) -> Iterator[list[ScoreLine]]:
         """Analyses a game: the best placements with the final scores to expect, the best first.
 
-        The lines come again and again until the budget is spent; placements that are not considered any more
-        keep theirs. Each analysis has a memory of its own, so that it may wait, and draws the same decks.
+        The first is the one that would be played. The lines come again and again until the budget is spent;
+        placements that are not considered any more keep their distance to it, over the decks that both met.
+        Each analysis has a memory of its own, so that it may wait, and draws the same decks.
 
         Raises:
             ValueError: The game is over, or players choose their tiles.
@@ -177,13 +178,19 @@ class ChampionAgent(_PlacingAgent, DrawingAgent):
         if _is_last_tile(work):
             yield _exact_lines(game, work.actions[:considered].tolist())
             return
-        found: dict[int, ScoreLine] = {}
+        visits: dict[int, int] = {}
+        means: dict[int, dict[int, float]] = {}  # of all that were considered then, by the number of rollouts
         for considered in search:
             rollouts = int(work.rollouts[0])
             totals = zip(work.actions[:considered].tolist(), work.sums[:considered].tolist(), strict=True)
-            for action, total in totals:
-                found[action] = ScoreLine(action, rollouts, total / rollouts, exact=False)
-            yield sorted(found.values(), key=lambda line: (-line.visits, -line.score))
+            means[rollouts] = {action: total / rollouts for action, total in totals}
+            visits.update(dict.fromkeys(means[rollouts], rollouts))
+            best = max(means[rollouts], key=means[rollouts].__getitem__)
+            lines = [
+                ScoreLine(action, met, means[rollouts][best] + (means[met][action] - means[met][best]), False)
+                for action, met in visits.items()
+            ]
+            yield sorted(lines, key=lambda line: (line.action != best, -line.score))
 
 
 def _is_last_tile(work: Workspace) -> bool:

@@ -22,6 +22,7 @@ from patchwork_env.agents.patchwork.search import (
     ensure_edge,
     grow,
     new_workspace,
+    rank_edges,
     reset_search,
     solve_root,
     solved_action,
@@ -61,7 +62,8 @@ class Search:
         self.settings, self.limits = settings, limits
         self.tree = new_tree(limits.simulations + 1, WIDTH, STATE)
         self.work, self.solver = new_workspace(), new_solver()
-        self._solved, self._tried, self._added = NO_ACTION, 0, 0
+        self._ranked = np.empty(WIDTH, np.int64)
+        self._solved, self._is_won, self._tried, self._added = NO_ACTION, False, 0, 0
 
     def compile(self) -> None:
         """Compiles, or loads, all that searches need, so that no search waits for it."""
@@ -71,6 +73,7 @@ class Search:
         self._begin(state, 0)
         self._grow(_BLOCK, NO_LIMIT)
         self._put_solved(self._best(), 0, is_exact=True)
+        rank_edges(self.tree, NO_ACTION, self._ranked)
 
     def choose(self, states: States, i: int) -> int:
         """The action to play."""
@@ -90,7 +93,7 @@ class Search:
         self._begin_with_root(game)
         self._solve(game, self.limits.to_solve)
         self._spend(self.limits.effort, began, may_stop=False)
-        return _lines_of(self.tree, game, self._solved)
+        return self._lines(game)
 
     def deepen(self, game: Game) -> Iterator[list[Line]]:
         """The lines of a game after ever more effort."""
@@ -143,7 +146,7 @@ class Search:
         return is_spent or is_late or bool(is_full(tree)) or bool(is_solved(tree, ROOT))
 
     def _begin_with_root(self, game: Game) -> None:
-        self._solved, self._tried = NO_ACTION, 0
+        self._solved, self._is_won, self._tried = NO_ACTION, False, 0
         self._restart(game)
 
     def _restart(self, game: Game) -> None:
@@ -164,7 +167,7 @@ class Search:
         solved, is_exact, _ = solved_ending(self.tree.states, ROOT, payoffs, quilts, self.solver)
         if solved == NO_ACTION or (solved == self._solved and not is_exact):
             return False
-        self._solved = solved
+        self._solved, self._is_won = solved, not is_exact
         self._restart(game)
         self._put_solved(solved, quilts, is_exact=is_exact)
         return True
@@ -178,26 +181,23 @@ class Search:
     def _lines_after(self, game: Game, effort: int) -> list[Line]:
         """The lines when the tree has grown up to an effort."""
         self._grow(self.limits.simulations - self._added, effort)
-        return _lines_of(self.tree, game, self._solved)
+        return self._lines(game)
+
+    def _lines(self, game: Game) -> list[Line]:
+        """The actions that the search considered, in the order of :func:`~.search.rank_edges`.
+
+        An action that the solver knows to win is shown to win, whatever the search has found below it.
+        """
+        if len(game.legal_actions()) == 1:
+            return [_line_of_forced(self.tree, game)]
+        edges = self._ranked[: rank_edges(self.tree, self._solved, self._ranked)].tolist()
+        lines = [_line_of(self.tree, game, edge) for edge in edges]
+        if self._is_won:
+            lines[0] = lines[0]._replace(win=1.0, margin=max(lines[0].margin, 0.0))
+        return lines
 
 
 # --- lines of play ------------------------------------------------------------------------------------------
-
-
-def _lines_of(tree: Tree, game: Game, solved: int) -> list[Line]:
-    """The actions that a search considered; the one to play, ``solved`` if there is one, comes first."""
-    if len(game.legal_actions()) == 1:
-        return [_line_of_forced(tree, game)]
-    begin, count = int(tree.nodes[ROOT]["begin"]), int(tree.nodes[ROOT]["count"])
-    by_value = bool(is_solved(tree, ROOT))
-    edges = sorted(range(begin, begin + count), key=lambda edge: _rank(tree.edges[edge], solved, by_value))
-    return [_line_of(tree, game, edge) for edge in edges]
-
-
-def _rank(edge: Any, solved: int, by_value: bool) -> tuple[bool, float, float]:
-    """The sort key of a line; see :func:`~patchwork_env.search.best_first.best_edge`."""
-    value, visits = float(edge["values"][0]), int(edge["visits"])
-    return edge["action"] != solved, *((-value, -visits) if by_value else (-visits, -value))
 
 
 def _line_of(tree: Tree, game: Game, edge: int) -> Line:

@@ -39,6 +39,7 @@ from patchwork_env.search.best_first import (
     add_edge,
     add_node,
     back_up,
+    best_edge,
     choose_edge,
     is_decided,
     is_solved,
@@ -249,6 +250,30 @@ def _is_known(work: Workspace, value: float, index: int, place: int, length: int
     return False
 
 
+@kernel
+def rank_edges(tree: Tree, solved: int, ranked: npt.NDArray[np.int64]) -> int:
+    """Lists the edges of the root in the order of an analysis; returns their number.
+
+    First comes the one to play: that of the action ``solved``, if the solver knows one, else the best edge.
+    The others follow by their values, which say better than their visits what a longer search will find.
+    """
+    begin, count, first = tree.nodes[ROOT]["begin"], tree.nodes[ROOT]["count"], best_edge(tree, ROOT)
+    for edge in range(begin, begin + count):
+        if tree.edges[edge]["action"] == solved:
+            first = edge
+    ranked[0], length = first, 1
+    for edge in range(begin, begin + count):
+        if edge == first:
+            continue
+        place = length
+        while place > 1 and tree.edges[edge]["values"][0] > tree.edges[ranked[place - 1]]["values"][0]:
+            ranked[place] = ranked[place - 1]
+            place -= 1
+        ranked[place] = edge
+        length += 1
+    return length
+
+
 # --- endings ------------------------------------------------------------------------------------------------
 
 _EDGE_BUDGETS = 3
@@ -295,12 +320,16 @@ def solved_action(
 
 @kernel
 def ensure_edge(tree: Tree, work: Workspace, settings: Settings, action: int) -> None:
-    """Replaces the last edge of the root, which is complete, by one for an action that has no edge yet."""
+    """Gives the solver's action an edge of the complete root, the last one if it has none yet.
+
+    The search looks at it as often as at an action whose prior is 1, whatever the value thinks of it.
+    """
     begin, end = tree.nodes[ROOT]["begin"], tree.nodes[ROOT]["begin"] + tree.nodes[ROOT]["count"]
     for edge in range(begin, end):
         if tree.edges[edge]["action"] == action:
+            tree.edges[edge]["prior"] = 1.0
             return
-    tree.edges[end - 1]["action"] = action
+    tree.edges[end - 1]["action"], tree.edges[end - 1]["prior"] = action, 1.0
     for k in range(expand(tree.states, ROOT, settings.weights, work.expansion)):
         if signed(work.expansion.actions[k]) == action:
             _write_expected(tree.edges[end - 1]["values"], work.expansion, k, settings.payoffs)

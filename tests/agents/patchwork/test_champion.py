@@ -115,18 +115,33 @@ def test_lines_begin_with_the_move_that_is_played() -> None:
         assert lines[0].action == agent.act(game)
         known, _, _ = solved_action(game.state, 0, PAYOFFS, agent.limits.to_solve, SOLVER)
         assert known in (NO_ACTION, lines[0].action)
-        searched = lines if known == NO_ACTION else lines[1:]
-        if all(line.exact for line in lines):
-            ranks = [(line.win, line.margin) for line in searched]
-        else:
-            ranks = [(line.visits,) for line in searched]
-        assert sorted(ranks, reverse=True) == ranks
+        if known == NO_ACTION and not lines[0].exact:
+            assert lines[0].visits == max(line.visits for line in lines)
+        worths = [PAYOFFS.outcome * (2 * line.win - 1) + PAYOFFS.margin * line.margin for line in lines[1:]]
+        assert worths == pytest.approx(sorted(worths, reverse=True))
         for line in lines:
             assert line.variation[0] == line.action
             assert 0 <= line.win <= 1
             after = game.clone()
             for action in line.variation:
                 after.play(action)
+
+
+def test_a_move_that_surely_wins_is_said_to_win() -> None:
+    """The value thinks little of it, and by how much it wins takes the solver too long to find out."""
+    game = Game.from_position(
+        "patchwork/1 variant=revised player=1 pending_special=0 positions=43,42 buttons=12,28 "
+        "incomes=13,13 bonus_owner=- first_finisher=- quilts=1#######1/####1###1/########1/#########/"
+        "########1/1########/#########/##1#3##/#########,#########/#########/########1/########1/"
+        "###1####1/5####/4####1/5#1#1/4###2 circle=14,9,16,8,1,12,0,2,3,18,29"
+    )
+    agent = agents.load("champion:fast")
+    for lines in (agent.search(game), list(agent.deepen(game))[-1]):
+        best = lines[0]
+        assert best.action == agent.act(game)
+        assert (best.win, best.exact) == (1.0, False)
+        assert best.margin > 5
+        assert best.visits > 100
 
 
 def test_a_position_considers_few_placements_of_a_patch_but_every_patch() -> None:

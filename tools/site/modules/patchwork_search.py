@@ -12,6 +12,7 @@ from patchwork_env.agents.patchwork.search import (
     WIN,
     ensure_edge,
     grow,
+    rank_edges,
     reset_search,
     solve_root,
     solved_action,
@@ -19,7 +20,7 @@ from patchwork_env.agents.patchwork.search import (
 from patchwork_env.core.compile import kernel
 from patchwork_env.patchwork import engine
 from patchwork_env.search.best_first import best_edge, is_solved
-from patchwork_env.search.tree import NOTHING, ROOT, Tree, is_full
+from patchwork_env.search.tree import NOTHING, ROOT, is_full
 from tools.site.modules.patchwork_room import Room, room
 
 
@@ -88,20 +89,13 @@ def is_root_solved() -> int:
 def list_lines(solved: int) -> int:
     """Lists what the search says of the actions of its root, the one to play first; returns their number.
 
-    ``solved`` is the action that goes before all others. The root is not the game itself if that has only
-    one legal action.
+    ``solved`` is the solver's action, if it knows one. The root is not the game itself if that has only one
+    legal action.
     """
     here = room()
-    tree, begin, count = here.tree, here.tree.nodes[ROOT]["begin"], here.tree.nodes[ROOT]["count"]
-    by_value = is_solved(tree, ROOT)
+    count = rank_edges(here.tree, solved, here.ranked)
     for k in range(count):
-        place = k
-        while place > 0 and _goes_before(tree, begin + k, here.ranked[place - 1], solved, by_value):
-            here.ranked[place] = here.ranked[place - 1]
-            place -= 1
-        here.ranked[place] = begin + k
-    for k in range(count):
-        edge, figures = tree.edges[here.ranked[k]], here.figures[k]
+        edge, figures = here.tree.edges[here.ranked[k]], here.figures[k]
         figures[0], figures[1], figures[4] = edge["action"], edge["visits"], edge["solved"]
         figures[2], figures[3] = edge["values"][SCORE] - edge["values"][SCORE + 1], edge["values"][WIN]
     return count
@@ -132,18 +126,6 @@ def appraise() -> int:
     """Judges all legal actions by the value alone; returns their number."""
     here = room()
     return expand(here.states, 0, here.settings.weights, here.expansion)
-
-
-@kernel
-def _goes_before(tree: Tree, edge: int, other: int, solved: int, by_value: bool) -> bool:
-    """Whether an edge goes before another one that has been listed; equal ones stay in their order."""
-    first, second = tree.edges[edge], tree.edges[other]
-    if (first["action"] == solved) != (second["action"] == solved):
-        return bool(first["action"] == solved)
-    more, better = first["visits"] - second["visits"], first["values"][0] - second["values"][0]
-    if by_value:
-        return bool(better > 0 or (better == 0 and more > 0))
-    return bool(more > 0 or (more == 0 and better > 0))
 
 
 @kernel

@@ -12,8 +12,6 @@ const MOST_SHOWN = 5;
 const MOST_WORDS = 8;
 /** How many moves of a line are drawn on the boards at once. */
 const MOST_DRAWN = 4;
-/** The share of the best line's visits from which on a line's own figure counts. */
-const ENOUGH_VISITS = 0.1;
 
 export class Lines {
   #app;
@@ -39,8 +37,7 @@ export class Lines {
 
   /** @param {?import("../backend.js").Analysis} analysis of the position that is shown */
   show(analysis) {
-    this.#shown =
-      analysis && !this.#app.session.position.over ? bestFirst(analysis).slice(0, MOST_SHOWN) : [];
+    this.#shown = analysis && !this.#app.session.position.over ? analysis.lines.slice(0, MOST_SHOWN) : [];
     this.element.hidden = this.#shown.length === 0;
     this.element.setAttribute("aria-label", t("analysis.lines"));
     this.#fit();
@@ -97,19 +94,6 @@ export class Lines {
       );
     else view.preview([]);
   }
-}
-
-/**
- * The lines by what they promise. One that promises more than the move that the search would play, but was
- * hardly looked at, is left out until it is.
- */
-function bestFirst({ player, lines }) {
-  const promise = ({ win, scores }) =>
-    win === null || win === undefined ? (scores?.[player] ?? 0) : player === 0 ? win : 1 - win;
-  const [best] = lines;
-  const isKnown = (line) =>
-    line.exact || line.visits >= ENOUGH_VISITS * best.visits || promise(line) <= promise(best);
-  return lines.filter(isKnown).sort((one, other) => promise(other) - promise(one));
 }
 
 /** The moves of a line with who plays them; null where the analysis does not tell. */

@@ -13,7 +13,8 @@ export class Deepening {
     this.game = game;
     this.functions = game.functions;
     this.budget = budget;
-    this.found = new Map();
+    this.visits = new Map();
+    this.means = new Map();
   }
 
   /** Analyses as the page draws them, from the side of player 0. */
@@ -54,14 +55,20 @@ export class Deepening {
     }
   }
 
-  /** What is known of all candidates by now; those that are considered come first. */
+  /** What is known of all candidates by now; those that are not considered keep their distance to the best. */
   lines(considered, rollouts) {
     const sums = this.game.module.first("work.sums", considered);
-    this.game.module.first("work.actions", considered).forEach((action, k) => {
-      this.found.set(action, { action, visits: rollouts, score: sums[k] / rollouts, exact: false });
+    const actions = [...this.game.module.first("work.actions", considered)];
+    const now = new Map(actions.map((action, k) => [action, sums[k] / rollouts]));
+    this.means.set(rollouts, now);
+    for (const action of actions) this.visits.set(action, rollouts);
+    const best = actions.reduce((one, other) => (now.get(other) > now.get(one) ? other : one));
+    const lines = [...this.visits].map(([action, visits]) => {
+      const then = this.means.get(visits);
+      return { action, visits, score: now.get(best) + (then.get(action) - then.get(best)), exact: false };
     });
-    const order = (one, other) => other.visits - one.visits || other.score - one.score;
-    return [...this.found.values()].sort(order);
+    const order = (one, other) => (other.action === best) - (one.action === best) || other.score - one.score;
+    return lines.sort(order);
   }
 
   /** The scores of the last tile, which are what they will be. */

@@ -15,6 +15,7 @@ export class Deepening {
     this.budget = budget;
     this.nothing = game.module.facts.numbers.nothing;
     this.solved = this.nothing;
+    this.isWon = false;
     this.added = this.tried = 0;
   }
 
@@ -72,6 +73,7 @@ export class Deepening {
     const [isExact] = this.game.module.first("exact", 1);
     if (solved === this.nothing || (solved === this.solved && !isExact)) return false;
     this.solved = solved;
+    this.isWon = !isExact;
     this.restart();
     this.functions.put_solved(solved, isExact ? quilts : 0);
     return true;
@@ -86,15 +88,20 @@ export class Deepening {
     return isSpent || this.functions.is_finished() !== 0;
   }
 
-  /** What the search says of each action for the player to move, the best first. */
+  /**
+   * What the search says of each action for the player to move, the best first. An action that the solver
+   * knows to win is shown to win.
+   */
   lines() {
     if (this.functions.legal_actions() === 1) return [this.forcedLine()];
     const count = this.functions.list_lines(this.solved);
     const figures = this.game.module.first("figures", FIGURES * count);
-    return Array.from({ length: count }, (_, k) => {
+    const lines = Array.from({ length: count }, (_, k) => {
       const [, visits, margin, win, exact] = figures.slice(FIGURES * k, FIGURES * (k + 1));
       return { visits, margin, win, exact: exact !== 0, actions: this.variation(k) };
     });
+    if (this.isWon) lines[0] = { ...lines[0], win: 1, margin: Math.max(lines[0].margin, 0) };
+    return withoutLuck(lines);
   }
 
   /** The line of the only legal action; the root of the search is the next position with a choice. */
@@ -129,3 +136,7 @@ export class Deepening {
     };
   }
 }
+
+/** Lines none of which looks better than the first, unless it is exact: see `without_luck` in Python. */
+const withoutLuck = (lines) =>
+  lines.map((line) => (line.exact ? line : { ...line, win: Math.min(line.win, lines[0].win) }));
