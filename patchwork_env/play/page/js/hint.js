@@ -26,7 +26,8 @@ export async function askHint(app) {
     const [best] = analysis.lines;
     if (signal.aborted || session.notation !== notation || !best) return;
     view.preview([best.word]);
-    app.notify({ text: hintText(view, position, best) });
+    const [picture] = view.drawMove(moveOf(best, position));
+    app.notify({ text: hintText(view, position, best), picture });
   } catch (error) {
     if (!isAbort(error) && !signal.aborted) app.fail(error);
   } finally {
@@ -34,8 +35,10 @@ export async function askHint(app) {
   }
 }
 
+const moveOf = ({ word, action }, position) => ({ ...position, word, action, mover: position.player });
+
 function hintText(view, position, best) {
-  const move = view.moveLabel({ ...position, word: best.word, action: best.action, mover: position.player });
+  const move = view.moveLabel(moveOf(best, position));
   if (best.win === null || best.win === undefined) return t("hint.best", { move });
   const win = percent(position.player === 0 ? best.win : 1 - best.win);
   return t("hint.withChance", { move, win });

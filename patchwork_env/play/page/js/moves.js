@@ -1,4 +1,4 @@
-/** The list of the moves so far; a click goes there. */
+/** The list of the moves so far, a click goes there; and how every list draws a move. */
 
 import { element, setAttribute } from "./elements.js";
 import { number, t } from "./language.js";
@@ -20,18 +20,31 @@ export function mountMoves(app) {
   });
 }
 
+/**
+ * A move for the eye as a picture and its place, for the ear in words, and in notation for who points at it.
+ * @param {import("./view.js").View} view
+ * @param {import("./backend.js").Position} position as for `view.moveLabel`
+ */
+export function moveDrawing(view, position, words = view.moveLabel(position)) {
+  const [picture, text] = view.drawMove(position);
+  return element(
+    "span",
+    { class: "move-drawing", title: `${words}\n${position.word}` },
+    element("span", { class: "move-picture", "aria-hidden": "true" }, picture),
+    element("span", { class: "move-text", dir: "auto", "aria-hidden": "true" }, text),
+    element("span", { class: "visually-hidden" }, words),
+  );
+}
+
 function moveItem(position, view) {
-  const label = position.word ? view.describe(position) : t("moves.start");
-  const text = position.word ? view.moveLabel(position) : t("moves.start");
   return element(
     "li",
     { class: position.mover === null ? "move" : `move player-${position.mover}` },
     element(
       "button",
-      { type: "button", "data-ply": position.ply, title: label },
+      { type: "button", "data-ply": position.ply },
       element("span", { class: "ply", "aria-hidden": "true" }, position.word ? number(position.ply) : ""),
-      element("span", { class: "move-text", dir: "auto", "aria-hidden": "true" }, text),
-      element("span", { class: "visually-hidden" }, label),
+      position.word ? moveDrawing(view, position, view.describe(position)) : t("moves.start"),
     ),
   );
 }

@@ -7,15 +7,17 @@ const SHOWN_MILLISECONDS = 4000;
 
 /**
  * Shows a notice. Errors and what one waits for stay until they are closed; others leave by themselves.
- * @param {{text: string, kind?: "info"|"error"|"wait", action?: {text: string, run: () => void}}} notice
+ * @param {{text: string, picture?: SVGElement, kind?: "info"|"error"|"wait", action?: {text: string, run: () =>
+ *   void}}} notice
  * @returns {{close: () => void, write: (text: string) => void}}
  */
-export function notify({ text, kind = "info", action = null }) {
+export function notify({ text, picture = null, kind = "info", action = null }) {
   const close = () => box.remove();
   const box = element(
     "div",
     { class: `notice ${kind}`, role: kind === "error" ? "alert" : "status", "data-role": "notice" },
     kind === "wait" && element("span", { class: "spinner", "aria-hidden": "true" }),
+    picture && element("span", { class: "move-picture" }, picture),
     element("span", { class: "notice-text", dir: "auto" }, text),
     action &&
       element(

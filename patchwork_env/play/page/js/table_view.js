@@ -6,9 +6,10 @@
  * @param {object} words
  * @param {(position: Position, app: App) => string} words.describe
  * @param {(position: Position, app: App) => string} words.moveLabel
+ * @param {(position: Position, app: App) => [SVGElement, string]} words.drawMove
  * @returns {Partial<import("./view.js").View>}
  */
-export function viewOf(Table, { describe, moveLabel }) {
+export function viewOf(Table, { describe, moveLabel, drawMove }) {
   let app = null;
   let table = null;
   return {
@@ -26,5 +27,6 @@ export function viewOf(Table, { describe, moveLabel }) {
     picture: () => table.picture(),
     describe: (position) => describe(position, app),
     moveLabel: (position) => moveLabel(position, app),
+    drawMove: (position) => drawMove(position, app),
   };
 }

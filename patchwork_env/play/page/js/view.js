@@ -25,7 +25,10 @@
  * @property {(event: KeyboardEvent) => boolean} key handles a key outside of text fields; true if it was used
  * @property {(position: Position) => string} describe what the move that led here was, in words, for the
  *   status and for screen readers ("Blue buys patch 12 and places it at d5.")
- * @property {(position: Position) => string} moveLabel the same, short, for the list of moves ("12 d5")
+ * @property {(position: Position) => string} moveLabel the same without who did it, also of a move that was not
+ *   played yet, in the position before it
+ * @property {(position: Position) => [SVGElement, string]} drawMove the same for lists: a tiny picture of the
+ *   piece as it lies, and where
  * @property {() => SVGSVGElement} picture the position as one drawing that needs no style sheet
  * @property {SetUpField[]} setUp what the dialog of a new game asks besides opponent and seat
  * @property {{key: string, text: string}[]} keys the keys of this view, with the names of their texts, for

@@ -4,7 +4,8 @@
  */
 
 import { element } from "../elements.js";
-import { t } from "../language.js";
+import { language, t } from "../language.js";
+import { moveDrawing } from "../moves.js";
 import { isAlone } from "../players.js";
 import { figureText, viewpoint } from "./wording.js";
 
@@ -57,8 +58,7 @@ export class Lines {
             "button",
             { type: "button", class: "line" },
             element("span", { class: "line-figure" }),
-            element("strong", { class: "line-move", dir: "ltr" }),
-            element("span", { class: "line-rest", dir: "ltr" }),
+            element("span", { class: "line-moves", dir: "ltr" }),
           ),
         ),
       );
@@ -68,20 +68,20 @@ export class Lines {
   #write(row, line) {
     const { session, view } = this.#app;
     const { position } = session;
-    const moves = moversOf(line, position)
-      .slice(0, MOST_WORDS)
-      .map(({ word, player }) => ({ player, text: labelOf(view, position, word, player) }));
-    const [figure, move, rest] = row.querySelectorAll("span, strong");
-    const [first, ...others] = moves;
+    const [figure, moves] = row.firstChild.children;
     figure.textContent = figureText(isAlone(session) ? viewpoint(session) : position.player, line);
-    move.textContent = first.text;
-    move.className = `line-move player-${position.player}`;
-    rest.replaceChildren(
-      ...others.map(({ text, player }) =>
-        element("span", { class: player === null ? "" : `player-${player}` }, text),
-      ),
+    figure.title = t("analysis.lineTitle", { count: line.visits });
+    const shown = moversOf(line, position).slice(0, MOST_WORDS);
+    const now = JSON.stringify([language(), session.notation, shown]);
+    if (moves.dataset.shown === now) return;
+    moves.dataset.shown = now;
+    moves.replaceChildren(
+      ...shown.map(({ word, player }) => {
+        const move = moveDrawing(view, notPlayed(position, word, player));
+        if (player !== null) move.classList.add(`player-${player}`);
+        return move;
+      }),
     );
-    row.firstChild.title = t("analysis.lineTitle", { count: line.visits });
   }
 
   #preview(line) {
@@ -104,6 +104,5 @@ export function moversOf({ word, line = [word], movers = [] }, position) {
   }));
 }
 
-/** A move that was not played yet, as short as it can be said. */
-export const labelOf = (view, position, word, player) =>
-  view.moveLabel({ ...position, word, mover: player, action: null });
+/** A position as views tell a move from it that was not played. */
+export const notPlayed = (position, word, player) => ({ ...position, word, mover: player, action: null });

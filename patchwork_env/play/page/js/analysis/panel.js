@@ -8,7 +8,7 @@ import { recall, remember } from "../storage.js";
 import { Bar } from "./bar.js";
 import { Graph } from "./graph.js";
 import { KeptAnalyses } from "./kept.js";
-import { Lines } from "./lines.js";
+import { Lines, notPlayed } from "./lines.js";
 import { reportHtml, reportText } from "./report.js";
 import { review } from "./review.js";
 import { ReviewPanel } from "./review_panel.js";
@@ -206,7 +206,8 @@ class Panel {
       .querySelector(`.player-${verdict.player} [data-role="cell"]`)
       ?.scrollIntoView({ block: "nearest", behavior: "smooth" });
     view.preview([verdict.best]);
-    this.#app.announce(t("review.betterMove", { move: verdict.best }));
+    const move = view.moveLabel(notPlayed(session.main[verdict.ply - 1], verdict.best, verdict.player));
+    this.#app.announce(t("review.betterMove", { move }));
   }
 
   /**

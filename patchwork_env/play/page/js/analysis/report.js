@@ -5,7 +5,7 @@ import { language, number, percent, t } from "../language.js";
 import { nameOf } from "../players.js";
 import { resultText } from "../status.js";
 import { drawingOf } from "./graph.js";
-import { labelOf } from "./lines.js";
+import { notPlayed } from "./lines.js";
 import { NAMES, worst } from "./review.js";
 import { evaluationText, lossText } from "./wording.js";
 
@@ -34,7 +34,7 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; }`;
 /** What a report says, in the words of the chosen language. */
 function contents(app, reviewed) {
   const { session, view } = app;
-  const move = (word, { ply, player }) => labelOf(view, session.main[ply - 1], word, player);
+  const move = (word, { ply, player }) => view.moveLabel(notPlayed(session.main[ply - 1], word, player));
   return {
     title: `${t(`games.${session.game}`)}: ${t("review.title")}`,
     result: session.main.at(-1).over

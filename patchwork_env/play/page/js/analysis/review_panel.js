@@ -2,8 +2,9 @@
 
 import { element, keepingFocus } from "../elements.js";
 import { language, number, percent, t } from "../language.js";
+import { moveDrawing } from "../moves.js";
 import { nameOf } from "../players.js";
-import { labelOf } from "./lines.js";
+import { notPlayed } from "./lines.js";
 import { NAMES, worst } from "./review.js";
 import { SIGNS, evaluationText, lossFigure, lossText } from "./wording.js";
 
@@ -161,7 +162,7 @@ export class ReviewPanel {
   #item(verdict) {
     const { session, view } = this.#app;
     const { ply, player, name } = verdict;
-    const move = (word) => element("b", { dir: "ltr" }, labelOf(view, session.main[ply - 1], word, player));
+    const move = (word) => moveDrawing(view, notPlayed(session.main[ply - 1], word, player));
     const told = [name && t(`review.names.${name}`), lossText(verdict)].filter(Boolean).join(", ");
     return element(
       "li",
@@ -209,7 +210,7 @@ export class ReviewPanel {
         {},
         element("td", {}, number(verdict.ply)),
         element("td", {}, nameOf(session, verdict.player, verdict.ply)),
-        element("td", { dir: "ltr" }, labelOf(view, session.main[verdict.ply], verdict.word, verdict.player)),
+        element("td", {}, moveDrawing(view, session.main[verdict.ply])),
         element("td", {}, evaluationText(session, evaluations[verdict.ply])),
         element("td", {}, verdict.name ? t(`review.names.${verdict.name}`) : ""),
       ),

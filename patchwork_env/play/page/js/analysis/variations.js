@@ -5,6 +5,7 @@
 
 import { element, keepingFocus, setAttribute } from "../elements.js";
 import { t } from "../language.js";
+import { moveDrawing } from "../moves.js";
 
 export class Variations {
   #app;
@@ -40,11 +41,10 @@ export class Variations {
         {
           type: "button",
           class: `variation-move player-${position.mover}`,
-          dir: "ltr",
           "data-variation": index,
           "data-ply": position.ply,
         },
-        view.moveLabel(position),
+        moveDrawing(view, position),
       );
       setAttribute(move, "aria-current", isShown && session.ply === position.ply && "step");
       return move;

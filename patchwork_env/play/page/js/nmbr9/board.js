@@ -4,7 +4,7 @@
  */
 
 import { element, reducedMotion, setAttribute, svg } from "../elements.js";
-import { t } from "../language.js";
+import { number, t } from "../language.js";
 import { anchorAt } from "../pointing.js";
 import { STRIDE } from "./actions.js";
 import { areaOf } from "./area.js";
@@ -17,6 +17,7 @@ export class Board {
   #ghosts = svg("g", { class: "ghosts" });
   #ground = svg("rect", { class: "table-ground", rx: 3 });
   #lines = svg("path", { class: "table-lines" });
+  #coordinates = svg("g", { class: "coordinates" });
   #cells = new Map();
   #first = [0, 0];
 
@@ -34,6 +35,7 @@ export class Board {
       { class: "table-drawing", "aria-hidden": "true" },
       this.#ground,
       this.#lines,
+      this.#coordinates,
       this.#tiles,
       this.#ghosts,
     );
@@ -84,6 +86,7 @@ export class Board {
     for (const [name, value] of Object.entries({ x, y, width, height }))
       this.#ground.setAttribute(name, value);
     this.#lines.setAttribute("d", gridLines(this.area));
+    this.#coordinates.replaceChildren(...coordinates(this.area, this.#first));
     const now = `${top} ${left} ${rows} ${columns}`;
     if (this.grid.dataset.area === now) return;
     this.grid.dataset.area = now;
@@ -193,6 +196,19 @@ export class Board {
   get box() {
     return this.grid.getBoundingClientRect();
   }
+}
+
+/** The numbers of columns at the upper edge and of rows at the left one, counted from the first tile. */
+function coordinates({ top, left, rows, columns }, [firstRow, firstColumn]) {
+  const name = (column, row, value) => {
+    const place = { x: (column + 0.5) * CELL, y: (row + 0.5) * CELL + 1.3, "text-anchor": "middle" };
+    return svg("text", place, number(value));
+  };
+  const steps = (length) => Array.from({ length: length - 1 }, (_, index) => index + 1);
+  return [
+    ...steps(columns).map((step) => name(left + step, top, left + step - firstColumn)),
+    ...steps(rows).map((step) => name(left, top + step, top + step - firstRow)),
+  ];
 }
 
 function gridLines({ top, left, rows, columns }) {

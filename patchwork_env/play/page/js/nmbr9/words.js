@@ -1,9 +1,9 @@
-/** Moves of NMBR 9 in words, for the status, the list of moves and screen readers. */
+/** Moves of NMBR 9 in words and small pictures, for the status, lists of moves and screen readers. */
 
 import { number, t } from "../language.js";
 import { isYou, nameOf } from "../players.js";
 import { parseWord, placementsOf } from "./actions.js";
-import { groundOf, movedTo, shapeOf, surfaceOf } from "./tiles.js";
+import { groundOf, movedTo, shapeOf, surfaceOf, tilePicture } from "./tiles.js";
 
 /**
  * What the move that led to a position was.
@@ -24,17 +24,21 @@ export function describe(position, { session, components }) {
   });
 }
 
-/**
- * The same as short as it can be said. For a move that was not played yet, in the position before it,
- * also the row and the column, counted from the first tile.
- */
+/** A move without who made it; row and column are counted from the first tile. */
 export function moveLabel(position, { components }) {
-  const move = parseWord(position.word);
-  const digit = number(move.digit);
-  if (move.kind === "choose") return `= ${digit}`;
+  const { kind, ...move } = parseWord(position.word);
+  if (kind === "choose") return t("nmbr9.tile", move);
+  return t("nmbr9.cell.tile", { ...move, level: levelOf(position, components) });
+}
+
+/** The tile of a move as it lies, its level, and for a move that was not played yet also its row and column. */
+export function drawMove(position, { components }) {
+  const { kind, digit, orientation = 0, row, column } = parseWord(position.word);
+  const picture = tilePicture(components, digit, orientation);
+  if (kind === "choose") return [picture, `= ${number(digit)}`];
   const level = levelOf(position, components);
-  const label = level ? `${digit}×${number(level)}` : digit;
-  return isPlayed(position) ? label : `${label} (${number(move.row)}, ${number(move.column)})`;
+  const label = level ? `${number(digit)}×${number(level)}` : number(digit);
+  return [picture, isPlayed(position) ? label : `${label} (${number(row)}, ${number(column)})`];
 }
 
 /** The level of the tile that a move places, in the position after it or before it. */

@@ -34,11 +34,11 @@ export class HandPanel {
   }
 
   /** What is in hand, or what to do with an empty one. */
-  #content(over) {
+  #content() {
     const hand = this.#hand;
     const note = (key) => element("span", { class: "hand-note" }, t(key));
     if (hand.isEmpty)
-      return [note(over ? "patchwork.reason.over" : `patchwork.hand.${hand.choices ? "empty" : "wait"}`)];
+      return [note(`patchwork.hand.${hand.choices ? "empty" : "wait"}`)];
     const drawing = patchDrawing(hand.patch, hand.shape, 2);
     return hand.isSpecial ? [drawing, note("patchwork.reason.special")] : [drawing];
   }
@@ -51,14 +51,13 @@ export class HandPanel {
   }
 
   /**
-   * @param {{gain: number, over: boolean}} context `gain`: the spaces, and so the buttons, that advancing
-   * brings
+   * @param {{gain: number}} context `gain`: the spaces, and so the buttons, that advancing brings
    */
-  show({ gain, over }) {
+  show({ gain }) {
     const hand = this.#hand;
     this.piece.dataset.orientation = hand.orientation;
     setAttribute(this.piece, "data-patch", hand.patch);
-    this.piece.replaceChildren(...this.#content(over));
+    this.piece.replaceChildren(...this.#content());
     this.piece.setAttribute("aria-label", this.#label());
     for (const [button, text] of [
       [this.turn, "turn"],

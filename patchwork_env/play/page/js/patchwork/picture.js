@@ -7,7 +7,7 @@ import { svg } from "../elements.js";
 import { number, t } from "../language.js";
 import { copyOf, pictureOf } from "../pictures.js";
 import { definitions } from "./fabric.js";
-import { WHOLE } from "./track.js";
+import { ring, WHOLE } from "./ring.js";
 
 const SIDE = 560;
 const TRACK = 520;
@@ -21,13 +21,20 @@ export function picture(table) {
     height,
     definitions(),
     side(table, 0, GAP),
-    part(table.track.drawing, 2 * GAP + SIDE, GAP + 60, TRACK, { viewBox: WHOLE }),
+    track(table, 2 * GAP + SIDE, GAP + 60),
     side(table, 1, 3 * GAP + SIDE + TRACK),
   );
 }
 
 const part = (drawing, x, y, side, attributes = {}) =>
   copyOf(drawing, { x, y, width: side, height: side, ...attributes });
+
+/** The track with the circle of patches around it. */
+function track({ position, starting, components, track: { drawing } }, x, y) {
+  const copy = part(drawing, x, y, TRACK, { viewBox: WHOLE });
+  copy.prepend(...ring(position.state, starting, components.patches).flat());
+  return copy;
+}
 
 /** A player's name, score, buttons and income above the quilt. */
 function side({ position, plates, quilts }, player, x) {

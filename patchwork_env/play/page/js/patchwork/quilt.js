@@ -9,7 +9,8 @@ import { cellName, SIZE } from "./actions.js";
 import { CELL, pieceOfCloth } from "./fabric.js";
 import { piecesOn } from "./pieces.js";
 
-const MARGIN = 4;
+/** The hem, which holds the names of columns and rows. */
+const MARGIN = 5.5;
 const SIDE = SIZE * CELL;
 const BONUS = 7;
 
@@ -43,14 +44,15 @@ export class Quilt {
       }),
       svg("rect", {
         class: "quilt-hem",
-        x: 1.3 - MARGIN,
-        y: 1.3 - MARGIN,
-        width: SIDE + 2 * MARGIN - 2.6,
-        height: SIDE + 2 * MARGIN - 2.6,
+        x: 0.9 - MARGIN,
+        y: 0.9 - MARGIN,
+        width: SIDE + 2 * MARGIN - 1.8,
+        height: SIDE + 2 * MARGIN - 1.8,
         rx: 2.4,
       }),
       svg("rect", { class: "quilt-ground", width: SIDE, height: SIDE, rx: 1 }),
       svg("path", { class: "quilt-lines", d: gridLines() }),
+      coordinates(),
       this.#pieces,
       this.#marks,
       this.#ghosts,
@@ -146,6 +148,21 @@ export class Quilt {
   get box() {
     return this.grid.getBoundingClientRect();
   }
+}
+
+/** The names of columns above the quilt and of rows beside it, which the names of cells are made of. */
+function coordinates() {
+  const steps = Array.from({ length: SIZE }, (_, index) => index);
+  const name = (x, y, text) => svg("text", { x, y: y + 1.2, "text-anchor": "middle" }, text);
+  return svg(
+    "g",
+    { class: "coordinates" },
+    steps.map((index) => {
+      const [column, row] = cellName(index * (SIZE + 1));
+      const middle = (index + 0.5) * CELL;
+      return [name(middle, -2.3, column), name(-2.3, middle, row)];
+    }),
+  );
 }
 
 function gridLines() {

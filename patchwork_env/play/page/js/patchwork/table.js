@@ -55,9 +55,9 @@ export class Table {
     root.append(
       svg("svg", { class: "definitions", width: 0, height: 0, "aria-hidden": "true" }, definitions()),
       ...this.sides,
-      this.track.element,
-      this.offers.element,
       this.panel.element,
+      this.offers.element,
+      this.track.element,
     );
     this.#listen();
   }
@@ -86,6 +86,15 @@ export class Table {
 
   get position() {
     return this.#position;
+  }
+
+  /** The circle of patches at the start of the game. */
+  get starting() {
+    return this.#app.session.line[0].state.circle;
+  }
+
+  get components() {
+    return this.#app.components;
   }
 
   /** The quilt of the player to move. */
@@ -123,7 +132,7 @@ export class Table {
             : null,
       });
     }
-    this.track.show(position, { names, starting: session.line[0].state.circle });
+    this.track.show(position, names);
     this.#arrange();
   }
 
@@ -143,7 +152,8 @@ export class Table {
     const position = this.#position;
     if (!position) return;
     this.offers.show(position, this.hand);
-    this.panel.show({ gain: this.#gain, over: position.over });
+    this.panel.show({ gain: this.#gain });
+    this.panel.element.hidden = position.over;
     this.#root.classList.toggle("holding", !this.hand.isEmpty);
     for (const quilt of this.quilts)
       quilt.element.classList.toggle("open", !this.hand.isEmpty && quilt === this.quilt);

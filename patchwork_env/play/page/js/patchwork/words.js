@@ -1,15 +1,18 @@
-/** Moves of Patchwork in words, for the status, the list of moves and screen readers. */
+/** Moves of Patchwork in words and small pictures, for the status, lists of moves and screen readers. */
 
+import { icon } from "../elements.js";
 import { t } from "../language.js";
 import { isYou, nameOf } from "../players.js";
-import { cellName, parseWord } from "./actions.js";
+import { cellName, parseWord, SPECIAL_PATCH } from "./actions.js";
+import { patchDrawing } from "./offers.js";
+import { oriented, SPECIAL } from "./pieces.js";
 
 /**
  * What the move that led to a position was.
  * @param {import("../backend.js").Position} position
  * @param {import("../view.js").App} app
  */
-export function describe(position, { session }) {
+export function describe(position, { session, components }) {
   const move = parseWord(position.word);
   const before = session.line[position.ply - 1];
   const person = isYou(session, position.mover, position.ply) ? "you" : "other";
@@ -23,16 +26,30 @@ export function describe(position, { session }) {
       spaces: t("patchwork.spaces", { count: spaces }),
     });
   }
-  return t(`patchwork.did.${person}.${move.kind}`, {
-    ...values,
-    patch: move.patch,
-    cell: cellName(move.anchor),
-  });
+  return t(`patchwork.did.${person}.${move.kind}`, { ...values, ...termsOf(move, components) });
 }
 
-/** The move that led to a position, as short as it can be said. */
-export function moveLabel(position) {
-  const move = parseWord(position.word);
+/** The price of the patch of a move, and its place. */
+function termsOf({ patch, anchor }, { patches }) {
+  const { buttons, time } = patches[patch] ?? {};
+  return {
+    buttons: t("patchwork.buttons", { count: buttons }),
+    time: t("patchwork.spaces", { count: time }),
+    cell: cellName(anchor),
+  };
+}
+
+/** A move without who made it. */
+export function moveLabel({ word }, { components }) {
+  const move = parseWord(word);
   if (move.kind === "advance") return t("patchwork.advance");
-  return move.kind === "special" ? `▪ ${cellName(move.anchor)}` : `${move.patch} ${cellName(move.anchor)}`;
+  return t(`patchwork.move.${move.kind}`, termsOf(move, components));
+}
+
+/** The patch of a move as it lies, and the cell of its upper left corner. */
+export function drawMove({ word }, { components }) {
+  const { kind, patch = SPECIAL_PATCH, orientation = 0, anchor } = parseWord(word);
+  if (kind === "advance") return [icon("advance"), t("patchwork.advance")];
+  const shape = oriented(components.patches[patch] ?? SPECIAL, orientation);
+  return [patchDrawing(patch, shape, 0.5), cellName(anchor)];
 }
