@@ -27,7 +27,7 @@ HEADERS = {
     "X-Frame-Options": "DENY",
     "Cache-Control": "no-cache",
 }
-"""The headers of every answer."""
+"""The headers of every answer; the page's own policy allows what stands in its HTML, too."""
 NAMES = ("127.0.0.1", "localhost")  # the names of the loopback interface under which the page may be opened
 JSON = "application/json"
 
@@ -47,7 +47,9 @@ class RequestGuard:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(HEADERS)
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
             await send(message)
 
         answer = self._why_refused(scope) or self._app

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import mimetypes
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from patchwork_env.core.messages import check_fields, encoded, error_of, read_message
 from patchwork_env.games import rules_of
-from patchwork_env.play.guard import JsonResponse, RequestGuard, refusal
+from patchwork_env.play.assembly import allowed_by, assembled
+from patchwork_env.play.guard import HEADERS, JsonResponse, RequestGuard, refusal
 from patchwork_env.service import fields, positions
 from patchwork_env.service.components import components_of
 from patchwork_env.service.streams import Event
@@ -47,27 +51,48 @@ def create_app(thinking: Thinking, port: int, page: Path = PAGE) -> ASGIApp:
     """The application, for a page that is opened under a port."""
     for ending, kind in TYPES.items():
         mimetypes.add_type(kind, ending)
+    zipped = [Middleware(GZipMiddleware)]  # not for streams, whose lines must not wait for each other
     answers: dict[str, Answer] = {**ANSWERS, "agents": thinking.agents}
     streams = {"choose": thinking.choose, "analyse": thinking.analyse}
     routes = [
-        *(_route(name, partial(_answer, answer)) for name, answer in answers.items()),
+        *(_route(name, partial(_answer, answer), zipped) for name, answer in answers.items()),
         *(_route(name, partial(_stream, stream)) for name, stream in streams.items()),
     ]
+    files = [
+        *(Route(path, partial(_index, page)) for path in ("/", "/index.html")),
+        Mount("/", StaticFiles(directory=page)),
+    ]
     app = Starlette(
-        routes=[Mount("/api", routes=routes), Mount("/", StaticFiles(directory=page, html=True))],
+        routes=[Mount("/api", routes=routes), Mount("/", routes=files, middleware=zipped)],
         exception_handlers={HTTPException: _refused, Exception: _failed},
     )
     return RequestGuard(app, port)
 
 
-def _route(name: str, endpoint: Callable[[Request], Awaitable[Response]]) -> Route:
+async def _index(page: Path, request: Request) -> Response:
+    """The page as one file, as its files are at this moment."""
+    html = await run_in_threadpool(assembled, page)
+    headers = {
+        "ETag": f'"{sha256(html.encode()).hexdigest()}"',
+        "Content-Security-Policy": allowed_by(HEADERS["Content-Security-Policy"], html),
+    }
+    if request.headers.get("if-none-match") == headers["ETag"]:
+        return Response(status_code=304, headers=headers)
+    return HTMLResponse(html, headers=headers)
+
+
+def _route(
+    name: str,
+    endpoint: Callable[[Request], Awaitable[Response]],
+    middleware: Sequence[Middleware] = (),
+) -> Route:
     async def guarded(request: Request) -> Response:
         try:
             return await endpoint(request)
         except ValueError as error:
             return refusal(400, str(error))
 
-    return Route(f"/{name}", guarded, methods=["POST"])
+    return Route(f"/{name}", guarded, methods=["POST"], middleware=middleware)
 
 
 async def _answer(answer: Answer, request: Request) -> Response:

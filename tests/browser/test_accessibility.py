@@ -15,7 +15,7 @@ from tests.browser.views import GAMES, LANGUAGES, query_of, views_of_game
 
 pytestmark = pytest.mark.browser
 
-HEIGHTS = {360: 740, 390: 844, 768: 1024, 1024: 768, 1440: 900}
+HEIGHTS = {320: 640, 360: 740, 390: 844, 768: 1024, 1024: 768, 1280: 800, 1440: 900}
 """The heights of screens by their widths."""
 SCANNED = (360, 1440)
 """The widths at which axe looks at the page."""

@@ -82,8 +82,7 @@ def test_an_analysis_goes_on(open_page: Any, site: StaticSite, game: str) -> Non
     page = open_page("", at=site)
     depths = page.evaluate(
         """async (game) => {
-          const { connect } = await import(new URL("js/backend.js", location.href));
-          const backend = await connect();
+          const { backend } = window.game.page;
           const { notation } = await backend.open({ game, seed: 1 });
           const depths = [];
           const control = new AbortController();
@@ -102,8 +101,7 @@ def test_what_is_wrong_is_said(open_page: Any, site: StaticSite) -> None:
     page = open_page("", at=site)
     messages = page.evaluate(
         """async () => {
-          const { connect } = await import(new URL("js/backend.js", location.href));
-          const backend = await connect();
+          const { backend } = window.game.page;
           const { notation } = await backend.open({ game: "patchwork", seed: 1 });
           const refusals = [
             backend.play(notation, "zz"),

@@ -10,15 +10,16 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from tools.site.lighten import lighten
+from patchwork_env.play.assembly import assembled, bundled, without_comments
 
 PAGE = Path(__file__).parents[2] / "patchwork_env" / "play" / "page"
 SERVICE_WORKER = Path(__file__).with_name("service_worker.js")
 MODULES = "wasm"
 """The folder of modules and weights within the site."""
-MOST_BYTES = 400 * 1024
-"""The most bytes of the page without modules and weights."""
-_SERVER, _STATIC = '<meta name="backend" content="server">', '<meta name="backend" content="wasm">'
+MOST_BYTES = 140 * 1024
+"""The most bytes of the page as gzip, without modules and weights."""
+_COPIED = ("icon.svg", "languages", "rules", "style/theme.css", "style/rules.css")
+_WORKER = "js/wasm_worker.js"
 
 
 class Size(NamedTuple):
@@ -30,24 +31,31 @@ class Size(NamedTuple):
 
 
 def assemble(site: Path, modules: Path) -> None:
-    """Writes the site anew: the page of the package, with the modules of a folder.
-
-    Raises:
-        ValueError: The page does not say that it asks a server, so that it cannot be told otherwise.
-    """
+    """Writes the site anew: the page as one file, its worker as another, rules, and a folder's modules."""
     shutil.rmtree(site, ignore_errors=True)
-    shutil.copytree(PAGE, site, ignore=shutil.ignore_patterns("__pycache__", "*.py"))
-    (site / MODULES).mkdir()
-    for path in sorted(modules.iterdir()):
-        shutil.copyfile(path, site / MODULES / path.name)
-    lighten(site)
-    index = site / "index.html"
-    text = index.read_text(encoding="utf-8")
-    if _SERVER not in text:
-        raise ValueError(f"{index.name} lacks {_SERVER}")
-    index.write_text(text.replace(_SERVER, _STATIC), encoding="utf-8")
+    for name in files_of(PAGE):
+        if name.startswith(_COPIED):
+            _write(site / name, _lightened(PAGE / name))
+    _write(site / "index.html", assembled(PAGE, "wasm"))
+    _write(site / _WORKER, bundled(PAGE / _WORKER))
+    shutil.copytree(modules, site / MODULES)
     (site / ".nojekyll").touch()  # GitHub Pages sends the folder as it is
     _write_service_worker(site)
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def _lightened(path: Path) -> str:
+    """The text of a file without what only its authors read."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".css":
+        return without_comments(text)
+    if path.suffix == ".json":
+        return json.dumps(json.loads(text), ensure_ascii=False, separators=(",", ":"))
+    return text
 
 
 def _write_service_worker(site: Path) -> None:
@@ -100,7 +108,7 @@ def check_sizes(sizes: Iterable[Size], most: int = MOST_BYTES) -> None:
         ValueError: It is larger than allowed.
     """
     for size in sizes:
-        if size.part == "page" and size.raw > most:
+        if size.part == "page" and size.zipped > most:
             raise ValueError(
-                f"the page has {size.raw:,} bytes; allowed are {most:,} without modules and weights"
+                f"the page has {size.zipped:,} bytes as gzip, without modules; allowed are {most:,}"
             )

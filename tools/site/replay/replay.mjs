@@ -7,10 +7,9 @@
 
 import { readFile } from "node:fs/promises";
 import { isDeepStrictEqual } from "node:util";
-import { pathToFileURL } from "node:url";
 
 const [site, samplesPath] = process.argv.slice(2);
-const { Engine } = await import(pathToFileURL(`${site}/js/wasm/engine.js`));
+const { Engine } = await import("../../../patchwork_env/play/page/js/wasm/engine.js");
 const engine = new Engine(async (name) => {
   const { buffer, byteOffset, byteLength } = await readFile(`${site}/wasm/${name}`);
   return buffer.slice(byteOffset, byteOffset + byteLength);

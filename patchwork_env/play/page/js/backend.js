@@ -38,7 +38,6 @@
 
 /**
  * @typedef {object} Backend
- * @property {(game: string) => Promise<object>} components static facts of a game
  * @property {(setup: object) => Promise<{notation: string, positions: Position[]}>} open
  *   `setup` is `{game, seed?, variant?, circle?, first_player?, players?, order?, deck?}` or `{notation}`;
  *   the positions are the start, then one after each move
@@ -70,14 +69,3 @@ export class BackendError extends Error {
 
 /** Whether an error only says that somebody no longer wanted the answer. */
 export const isAbort = (error) => error?.name === "AbortError";
-
-/**
- * The backend that this copy of the page was built for: `<meta name="backend" content="server">` in
- * index.html, which the static site replaces by `wasm`. The module `{name}_backend.js` exports `connect()`.
- * @returns {Promise<Backend>}
- */
-export async function connect() {
-  const name = document.querySelector('meta[name="backend"]')?.content ?? "server";
-  const module = await import(`./${name}_backend.js`);
-  return module.connect();
-}

@@ -1,5 +1,5 @@
 /**
- * The texts of the page in the chosen language, from `languages/CODE.json`.
+ * The texts of the page in the chosen language, from `languages/CODE.json`; the English ones come with the page.
  *
  * A text is found by its path: `t("status.yourTurn")`. `{name}` in it is replaced by a value; numbers are
  * written by `Intl.NumberFormat`. A text with plurals is an object with the categories of
@@ -33,21 +33,26 @@ export function preferredLanguage(...wishes) {
 /** Loads a language and, unless another one was wished for meanwhile, sets `lang` and `dir` of the document, and writes all marked elements anew. */
 export async function setLanguage(wish) {
   latest = wish;
-  if (!Object.keys(english).length) english = await load("en");
+  if (!Object.keys(english).length) english = JSON.parse(document.querySelector("#words").textContent);
   const loaded = wish === "en" ? english : await load(wish).catch(() => english);
   if (wish !== latest) return;
   texts = loaded;
   code = wish;
   plurals = new Intl.PluralRules(code);
   numbers = new Intl.NumberFormat(code);
-  document.documentElement.lang = code;
-  document.documentElement.dir = RIGHT_TO_LEFT.has(code) ? "rtl" : "ltr";
+  writeDirection(code);
   translate(document);
   languageEvents.dispatchEvent(new Event("change"));
 }
 
+/** Sets `lang` and `dir` of the document. */
+export function writeDirection(code) {
+  document.documentElement.lang = code;
+  document.documentElement.dir = RIGHT_TO_LEFT.has(code) ? "rtl" : "ltr";
+}
+
 async function load(wish) {
-  const response = await fetch(new URL(`../languages/${wish}.json`, import.meta.url));
+  const response = await fetch(`languages/${wish}.json`);
   if (!response.ok) throw new Error(`languages/${wish}.json: ${response.status}`);
   return response.json();
 }

@@ -2,20 +2,24 @@
 
 import { mountAnalysis } from "./analysis/panel.js";
 import { addressOf, readAddress, seatsOf, writeAddress } from "./address.js";
-import { connect } from "./backend.js";
 import { mountControls } from "./controls.js";
-import { LANGUAGES, language, languageEvents, preferredLanguage, setLanguage, t } from "./language.js";
+import { LANGUAGES, language, languageEvents, setLanguage, t } from "./language.js";
 import { element } from "./elements.js";
 import { mountMoves } from "./moves.js";
 import { gameOf } from "./notation.js";
 import { announce, notify } from "./notices.js";
 import { nameOf } from "./players.js";
+import { connect as connectToServer } from "./server_backend.js";
 import { Session } from "./session.js";
 import { mountStatus } from "./status.js";
 import { recall, remember } from "./storage.js";
 import { mountTheme } from "./theme.js";
 import { RETRY_MILLISECONDS, Turns, pause } from "./turns.js";
 import { gameNames, loadView } from "./view.js";
+import { connect as connectToWasm } from "./wasm_backend.js";
+
+/** Who knows the rules, by what index.html says of this copy of the page. */
+const BACKENDS = { server: connectToServer, wasm: connectToWasm };
 
 const FIRST_CHOICES = { game: "patchwork", opponent: "partner:level=1", seat: "0" };
 
@@ -109,9 +113,8 @@ class Page extends EventTarget {
     if (!gameNames.includes(game)) throw new Error(t("errors.game", { game }));
     const view = await loadView(game);
     if (this.view === view) return view;
-    const components = await this.backend.components(game);
     this.view?.unmount();
-    this.components = components;
+    this.components = JSON.parse(document.querySelector("#components").textContent)[game];
     this.view = view;
     const root = document.querySelector("#table");
     root.replaceChildren();
@@ -191,9 +194,9 @@ function keptGame({ lang, ...asked }, notation) {
 
 async function start() {
   mountTheme(document.querySelector('[data-role="theme"]'));
-  await setLanguage(preferredLanguage(readAddress().lang, recall("language")));
+  await setLanguage(document.documentElement.lang);
   mountLanguage();
-  const page = new Page(await connect());
+  const page = new Page(BACKENDS[document.querySelector('meta[name="backend"]').content]());
   mountStatus(page);
   mountMoves(page);
   mountControls(page);

@@ -5,7 +5,6 @@ import { BackendError, isAbort } from "./backend.js";
 /** @returns {import("./backend.js").Backend} */
 export function connect() {
   return {
-    components: (game) => ask("components", { game }),
     open: (setup) => ask("open", setup),
     play: (notation, move) => ask("play", { notation, move }),
     agents: (game) => ask("agents", { game }),

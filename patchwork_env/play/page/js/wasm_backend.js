@@ -6,11 +6,9 @@ const MOST_ANALYSTS = 3;
 
 /** @returns {import("./backend.js").Backend} */
 export function connect() {
-  keepForLater();
   const [rules, analysts] = [new Caller(), []]; // a search keeps neither moves nor hints waiting
   return {
-    components: (game) => rules.ask("components", [game]),
-    open: (setup) => rules.ask("open", [setup]),
+    open: (setup) => rules.ask("open", [setup]).finally(keepForLater),
     play: (notation, move) => rules.ask("play", [notation, move]),
     agents: (game) => rules.ask("agents", [game]),
     choose: (notation, agent, { seed, ...listeners } = {}) =>
@@ -28,10 +26,9 @@ function idle(callers) {
   return callers.at(-1);
 }
 
-/** Keeps all files of the site in the browser, where it may: then it needs no network any more. */
+/** Keeps all files of the site in the browser, where it may, once a game is there: then it needs no network any more. */
 function keepForLater() {
-  const name = new URL("../service_worker.js", import.meta.url);
-  navigator.serviceWorker?.register(name).catch(() => {}); // the page plays all the same
+  navigator.serviceWorker?.register("service_worker.js").catch(() => {}); // the page plays all the same
 }
 
 /** A worker, and the questions that it has not answered yet. */
@@ -44,7 +41,7 @@ class Caller {
   /** The worker, which begins with the first question. */
   get worker() {
     if (!this.running) {
-      this.running = new Worker(new URL("wasm_worker.js", import.meta.url), { type: "module" });
+      this.running = new Worker("js/wasm_worker.js", { type: "module" });
       this.running.onmessage = ({ data }) => this.hear(data);
       this.running.onerror = (event) => this.fail(event.message);
     }

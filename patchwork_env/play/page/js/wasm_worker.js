@@ -19,7 +19,7 @@ onmessage = ({ data: message }) => {
 };
 
 async function read(name) {
-  const response = await fetch(new URL(`../wasm/${name}`, import.meta.url));
+  const response = await fetch(`../wasm/${name}`);
   if (!response.ok) throw new Error(`${name}: ${response.status} ${response.statusText}`);
   return response.arrayBuffer();
 }

@@ -59,7 +59,7 @@ export class Board {
     const [from, first] = [this.area, this.#first];
     this.area = areaOf(position, this.player, mayGrow);
     this.#first = tiles[0] ? [tiles[0].row, tiles[0].column] : [this.area.top, this.area.left];
-    this.#layOut();
+    this.#layOut(tiles);
     this.grid.setAttribute("aria-label", t("nmbr9.tableOf", { player: name }));
     for (const [cell, each] of this.#cells)
       each.setAttribute("aria-label", this.#cellText(cell, surface.get(cell), tiles));
@@ -79,14 +79,14 @@ export class Board {
   }
 
   /** Puts as many cells upon the drawing as the area has. */
-  #layOut() {
+  #layOut(tiles) {
     const { top, left, rows, columns } = this.area;
     const [x, y, width, height] = [left, top, columns, rows].map((value) => value * CELL);
     this.drawing.setAttribute("viewBox", `${x} ${y} ${width} ${height}`);
     for (const [name, value] of Object.entries({ x, y, width, height }))
       this.#ground.setAttribute(name, value);
     this.#lines.setAttribute("d", gridLines(this.area));
-    this.#coordinates.replaceChildren(...coordinates(this.area, this.#first));
+    this.#coordinates.replaceChildren(...(tiles.length ? coordinates(this.area, this.#first) : []));
     const now = `${top} ${left} ${rows} ${columns}`;
     if (this.grid.dataset.area === now) return;
     this.grid.dataset.area = now;

@@ -24,10 +24,6 @@ export class Engine {
     return this.games[name];
   }
 
-  async components(name) {
-    return (await this.load(name)).components;
-  }
-
   async agents(name) {
     const { module } = await this.load(name);
     return module.facts.agents.map(({ spec, kind, level }) =>

@@ -1,0 +1,111 @@
+"""The page as one file: what it is made of, and that browsers may run it and nothing else."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from patchwork_env.play.assembly import allowed_by, assembled, bundled, without_comments
+from patchwork_env.play.guard import HEADERS
+from patchwork_env.play.server import PAGE
+from tests.play.client import Client
+
+
+def test_scripts_lose_comments_and_indentation_and_nothing_else() -> None:
+    script = """
+/** What it does. */
+/**
+ * More of it: `code`.
+ */
+export function half(x) {
+  // the shorter half
+  const text = "/* no comment */ // nor this";
+  /* in */ return x / 2; // after code
+}
+"""
+    assert without_comments(script).splitlines() == [
+        "export function half(x) {",
+        'const text = "/* no comment */ // nor this";',
+        "/* in */ return x / 2; // after code",
+        "}",
+    ]
+    template = "const text = `\n  indented\n`;\n"
+    assert without_comments(template) == template
+
+
+def written(folder: Path, **modules: str) -> Path:
+    """A folder with modules; returns the path of ``main``."""
+    for name, code in modules.items():
+        (folder / f"{name}.js").write_text(code, encoding="utf-8")
+    return folder / "main.js"
+
+
+def test_modules_become_one_script(tmp_path: Path) -> None:
+    main = written(
+        tmp_path,
+        main='import {\n  double as twice,\n  half,\n} from "./numbers.js";\n'
+        'import * as words from "./words.js";\n'
+        "console.log(twice(4), half(4), words.name, words.Word.name);\n"
+        'import("./words.js").then(console.log);\n',
+        numbers='import { name } from "./words.js";\nexport const double = (x) => x + x;\n'
+        "export function half(x) {\n  return `${name} ${x / 2}`;\n}\n",
+        words='export const name = "N";\nexport class Word {}\nexport async function* later() {}\n',
+    )
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("needs Node.js")
+    done = subprocess.run([node, "-e", bundled(main)], capture_output=True, text=True)
+    assert done.stdout.splitlines()[0] == "8 N 2 N Word", done.stderr
+    assert "later: [AsyncGeneratorFunction" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ('import "./other.js";\n', "main.js cannot become a part of one script: 'import \"./other.js\";'"),
+        ("export default 1;\n", "'export default 1;'"),
+        ("const here = import.meta.url;\n", "'import.meta'"),
+        ('const tag = "</script>";\n', "'</script'"),
+        ('import { a } from "./other.js";\n', "modules need each other: main.js > other.js > main.js"),
+    ],
+)
+def test_what_cannot_be_told_otherwise_is_refused(tmp_path: Path, code: str, words: str) -> None:
+    main = written(tmp_path, main=code, other='import { b } from "./main.js";\nexport const a = b;\n')
+    with pytest.raises(ValueError, match=re.escape(words)):
+        bundled(main)
+
+
+def test_the_page_needs_no_other_style_or_script() -> None:
+    html = assembled(PAGE, "wasm")
+    assert not re.search(r'<link rel="stylesheet"|<script[^>]* src=', html)
+    assert '<meta name="backend" content="wasm">' in html
+    assert html.index("در حال بارگذاری") < html.index('id="table"') < html.index("class Page")
+
+
+def test_its_own_code_is_allowed_and_no_other() -> None:
+    html = '<style>\na{}</style><script>\n1</script><script type="module">\n2</script>'
+    policy = allowed_by("default-src 'self'", html + '<script type="application/json" id="x">{}</script>')
+    assert policy == (
+        "default-src 'self'; style-src 'self' 'sha256-Wos276ClB3DtmPV7ggY3FkrD5vJJA1QcT7vVWXT1dNk='; "
+        "script-src 'self' 'sha256-790w0d2loaMp7p0L9hOH7n4lTsaUd+F84cQ3DSjists=' "
+        "'sha256-kCSv90ewvHGK5blxNkGWfoCgvxu6azHCPqUBonYwcFo='"
+    )
+
+
+def test_the_page_comes_small_and_once() -> None:
+    client = Client()
+    whole, zipped = client.get("/"), client.get("/", **{"accept-encoding": "gzip"})
+    assert zipped.headers["content-encoding"] == "gzip"
+    assert len(zipped.body) < len(whole.body) / 3
+    assert (
+        client.get("/languages/fa.json", **{"accept-encoding": "gzip"}).headers["content-encoding"] == "gzip"
+    )
+    again = client.get("/", **{"if-none-match": whole.headers["etag"]})
+    assert (again.status, again.body) == (304, b"")
+    assert whole.headers["content-security-policy"] == allowed_by(
+        HEADERS["Content-Security-Policy"], whole.body.decode()
+    )
