@@ -75,6 +75,7 @@ export class Engine {
   /** The game of a notation, not over, with all its moves played. */
   async at(notation) {
     const game = await this.load(nameOf(notation));
+    await game.module.weighed();
     replay(game, notation);
     return game.isOver() ? refuse("the game is over") : game;
   }

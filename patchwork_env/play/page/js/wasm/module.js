@@ -32,8 +32,10 @@ export class Module {
   /**
    * @param {object} facts what the build knows: places of arrays, fields of a record, components, agents
    * @param {WebAssembly.Exports} functions
+   * @param {(name: string) => Promise<ArrayBuffer>} read reads one of the module's files
    */
-  constructor(facts, functions) {
+  constructor(facts, functions, read) {
+    this.read = read;
     this.facts = facts;
     this.functions = functions;
     this.base = functions[facts.memory].value;
@@ -45,14 +47,20 @@ export class Module {
    */
   static async load(game, read) {
     const facts = JSON.parse(new TextDecoder().decode(await read(`${game}.json`)));
-    const weights = read(facts.weights.file);
     const instance = await instantiate(await read(facts.code));
-    const module = new Module(facts, instance.exports);
-    module.takeWeights(await weights);
+    const module = new Module(facts, instance.exports, read);
+    module.weighed().catch(() => {}); // whoever needs them asks again
     return module;
   }
 
-  takeWeights(stored) {
+  /** Resolves when the weights are there, which agents need and the rules do not. */
+  weighed() {
+    this.weights ??= this.read(this.facts.weights.file).then((stored) => this.#takeWeights(stored));
+    this.weights.catch(() => (this.weights = null)); // the next one tries again
+    return this.weights;
+  }
+
+  #takeWeights(stored) {
     const { offset, count, halves } = this.facts.weights;
     const target = new Float32Array(this.functions.memory.buffer, this.base + offset, count);
     if (halves) expandHalves(new Uint16Array(stored), target);
