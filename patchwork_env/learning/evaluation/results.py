@@ -184,6 +184,12 @@ class MatchResult:
         """What notebooks show."""
         return f"<pre>{escape(self.table())}</pre>"
 
+    def summary(self) -> str:
+        """The result in one line."""
+        (low, high), difference = self.interval, self.score_difference
+        rate = f"wins {self.win_rate:6.1%} (95%: {low:.1%} to {high:.1%})"
+        return f"against {self.opponent:<8} {rate}, score difference {difference:+.2f}"
+
     def table(self) -> str:
         """The result as lines of text."""
         (low, high), noninteractive = self.interval, self.runner.is_noninteractive

@@ -44,8 +44,12 @@ def forget_later(folder: Path, steps: int) -> None:
             shutil.rmtree(path)
     chosen = best_file(folder)
     if chosen.is_file() and read_evaluation(chosen).steps > steps:
-        shutil.rmtree(folder / BEST, ignore_errors=True)
-        chosen.unlink()
+        _forget_best(folder)
+
+
+def _forget_best(folder: Path) -> None:
+    shutil.rmtree(folder / BEST, ignore_errors=True)
+    best_file(folder).unlink(missing_ok=True)
 
 
 def record(
@@ -84,6 +88,8 @@ def record(
     if trainer.steps in best or weights is not None:
         best.append(trainer.steps)
         write_policy(folder / CANDIDATES / step_name(trainer.steps), trainer.write_policy)
+    if weights is not None:
+        _forget_best(folder)  # that of an earlier end, which was chosen without this policy
     path = folder / EVALUATIONS / f"{step_name(trainer.steps)}.json"
     make_folder(path.parent)
     write_evaluation(path, contents)

@@ -18,6 +18,7 @@ import torch
 
 from patchwork_env import agents
 from patchwork_env.agents import Agent
+from patchwork_env.agents.checkpoints import read_description
 from patchwork_env.core.checks import later_seed
 from patchwork_env.core.files import GrowingFile, remove_partial, storing_in, write_text
 from patchwork_env.core.progress import Bar
@@ -27,6 +28,7 @@ from patchwork_env.learning.algorithms.common.workers import RemoteTrainer, play
 from patchwork_env.learning.config import RunConfig, check_memory, dump_config, load_config
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.players import hash_of_weights
+from patchwork_env.learning.evaluation.records import read_evaluation
 from patchwork_env.learning.evaluation.results import MatchResult
 from patchwork_env.learning.runs.checkpoints import (
     begin_run,
@@ -43,6 +45,7 @@ from patchwork_env.learning.runs.folder import (
     CONFIG_FILE,
     FINAL,
     VERSIONS_FILE,
+    best_file,
     candidate_folders,
     evaluation_files,
 )
@@ -248,16 +251,23 @@ class Run:
         is_due = every is not None and trainer.iteration % every == 0
         if is_due or (every_steps is not None and trainer.steps // every_steps > newest // every_steps):
             for result in self._evaluate(settings.games):
-                low, high = result.interval
-                self._bar.print(
-                    f"step {trainer.steps:>10,}  {trainer.seconds / 60:5.1f} min  "
-                    f"against {result.opponent:<8} wins {result.win_rate:6.1%}  "
-                    f"(95%: {low:.1%} to {high:.1%})"
-                )
+                counts = f"step {trainer.steps:>10,}  {trainer.seconds / 60:5.1f} min"
+                self._bar.print(f"{counts}  {result.summary()}")
 
     def finish(self) -> None:
-        """Writes the last checkpoint and the final policy, evaluates it, and chooses the best one."""
+        """Writes the last checkpoint and the final policy, evaluates it, and chooses the best one.
+
+        Of a run that is finished, nothing is done again.
+        """
         trainer, minutes = self.trainer, self.trainer.seconds / 60
+        if self._is_finished():
+            self._bar.close()
+            print(
+                f"\n{self.folder} is finished: it has all {self.config.total_steps:,} steps\n"
+                f"go on with --resume {self.folder} --set total_steps={2 * trainer.steps}\n"
+                f"final policy: {self.folder / FINAL}"
+            )
+            return
         with signals_wait():
             self._save()
             final = write_policy(self.folder / FINAL, trainer.write_final)
@@ -273,6 +283,20 @@ class Run:
         if results:
             self._choose_best(results)
         print(f"final policy: {final}   (play it: patchwork-env evaluate {final} --against greedy)")
+
+    def _is_finished(self) -> bool:
+        """Whether :meth:`finish` has come to its end at these steps, with the matches that are asked for."""
+        final, settings = self.folder / FINAL, self.config.evaluation
+        if not final.is_dir() or read_description(final)["info"].get("steps") != self.trainer.steps:
+            return False
+        file = evaluation_files(self.folder).get(self.trainer.steps)
+        if not settings.opponents or file is None:
+            return not settings.opponents
+        evaluation = read_evaluation(file)
+        played = [(match.opponent, match.games, match.seed) for match in evaluation.matches]
+        asked = [(spec, settings.final_games, settings.seed) for spec in settings.opponents]
+        is_of_final = evaluation.weights == hash_of_weights(final)
+        return is_of_final and played == asked and best_file(self.folder).is_file()
 
     def _save(self) -> Path:
         """Writes a checkpoint, after the log, which a resumed run does not write again."""

@@ -259,6 +259,37 @@ def test_whatever_a_killed_process_left_the_run_ends_as_one_that_was_not_killed(
     assert [(interrupted / name).read_text() for name in strays] == ["mine"] * 3
 
 
+def without_a_choice_of_the_best(run):
+    (run / "evaluations" / "best.json").unlink()
+
+
+def with_a_final_policy_of_other_weights(run):
+    shutil.copy(checkpoint(run, 8) / "weights.safetensors", run / "final")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [None, without_a_choice_of_the_best, with_a_final_policy_of_other_weights, "evaluation.final_games=2"],
+)
+def test_only_of_a_finished_run_nothing_is_played_again(run, capsys, monkeypatch, change):
+    played, play_matches = [], run_module.play_matches
+
+    def watched(*arguments, **options):
+        played.append(arguments)
+        return play_matches(*arguments, **options)
+
+    monkeypatch.setattr(run_module, "play_matches", watched)
+    overrides = [change] if isinstance(change, str) else []
+    if callable(change):
+        change(run)
+    assert resume_run(run, *overrides) == 0
+    said = capsys.readouterr().out
+    assert (f"{run} is finished: it has all 600 steps" in said) == (change is None)
+    assert ("--set total_steps=1280" in said) == (change is None)
+    assert bool(played) == (change is not None)
+    assert (run / "evaluations" / "best.json").exists()
+
+
 def test_a_finished_run_adds_nothing_but_a_longer_one_takes_its_place(finished, run):
     assert resume_run(run) == 0
     assert_same_run(run, finished)
