@@ -49,7 +49,7 @@ def evaluate(
 
 
 class EvaluationCallback(BaseCallback):
-    """Evaluates a model every so many rollouts, as :func:`evaluate` does.
+    """Evaluates a model every so many rollouts, as :func:`evaluate` does, when it has learned from them.
 
     The logger gets ``evaluation/win_rate_against_...`` with the ends of its 95% interval, and the means of
     other figures of the games. After training, :meth:`write_training` writes a file for
@@ -60,13 +60,13 @@ class EvaluationCallback(BaseCallback):
         every: The number of rollouts between two evaluations.
         games: The number of games against each agent.
         seed: The seed of the circles or decks, the same in every evaluation.
-        verbose: 1 prints the results.
+        verbose: 1 prints a line about each match, 2 all of its figures.
         options: Further arguments of :func:`~patchwork_env.learning.evaluation.play_matches`.
 
     Attributes:
-        results: Of all evaluations the steps, the minutes of training, and the results against each opponent.
-            Steps are turns of all games in a ``SelfPlayVecEnv``, as in all trainings of this package; other
-            environments only count the decisions of the learner.
+        results: Of all evaluations the turns, the minutes of training, and the results against each opponent.
+            Turns are those of all games in a ``SelfPlayVecEnv``, the steps of all trainings of this package;
+            of other environments only the learner's decisions are known, ``num_timesteps`` of the model.
 
     Raises:
         ValueError: A number is not allowed.
@@ -88,8 +88,8 @@ class EvaluationCallback(BaseCallback):
         self._every = check_at_least_one(every, "every")
         self._games, self._seed, self._options = games, check_seed(seed), options
         self._rollouts = 0
-        self._steps, self._minutes = 0, 0.0
-        self._began = 0, 0.0
+        self._turns, self._minutes = 0, 0.0
+        self._began: tuple[int, float] | None = None  # while training goes on, since when it is not counted
 
     def write_training(self, folder: str | os.PathLike[str], name: str, **options: Any) -> Path:
         """Writes all evaluations, and one of the present weights, as a file for ``patchwork-env compare``.
@@ -108,7 +108,8 @@ class EvaluationCallback(BaseCallback):
         """
         if not hasattr(self, "model"):
             raise ValueError("the callback has seen no training yet: give it to learn")
-        if not self.results or self.results[-1][0] < self._steps:
+        self._count()
+        if not self.results or self.results[-1][0] < self._turns:
             self._evaluate()
         of_model: dict[str, Any] = {"seed": self.model.seed or 0, "algorithm": type(self.model).__name__}
         return write_training(folder, name, self.results, **(of_model | options))
@@ -119,35 +120,57 @@ class EvaluationCallback(BaseCallback):
     def _on_step(self) -> bool:
         return True
 
+    def _on_rollout_start(self) -> None:
+        self._evaluate_if_due()
+
     def _on_rollout_end(self) -> None:
-        self._rollouts += 1
-        if self._rollouts % self._every == 0:
-            self._count()
+        self._rollouts += 1  # the model has yet to learn from it
+
+    def _on_training_end(self) -> None:
+        self._evaluate_if_due()
+        self._count()
+        self._began = None
+
+    def _evaluate_if_due(self) -> None:
+        self._count()
+        is_new = self._turns > (self.results[-1][0] if self.results else 0)
+        if is_new and self._rollouts % self._every == 0:
             self._evaluate()
             self._began = self._played(), perf_counter()
 
-    def _on_training_end(self) -> None:
-        self._count()
-
     def _count(self) -> None:
-        """Adds the steps and the minutes since training began or went on."""
-        played, seconds = self._began
-        self._steps += self._played() - played
-        self._minutes += (perf_counter() - seconds) / 60
+        """Adds the turns and the minutes since training began or was counted."""
+        if self._began is not None:
+            (played, seconds), self._began = self._began, (self._played(), perf_counter())
+            self._turns += self._began[0] - played
+            self._minutes += (self._began[1] - seconds) / 60
 
     def _played(self) -> int:
-        """The steps since the environment was made."""
+        """The turns since the environment was made, or the decisions where it does not count turns."""
         env = self.training_env.unwrapped
         return env.turns if isinstance(env, SelfPlayVecEnv) else self.model.num_timesteps
+
+    @property
+    def _counts_turns(self) -> bool:
+        return isinstance(self.training_env.unwrapped, SelfPlayVecEnv)
 
     def _evaluate(self) -> None:
         played = [
             evaluate(self.model, opponent, self._games, seed=self._seed, **self._options)
             for opponent in self._against
         ]
-        self.results.append((self._steps, self._minutes, played))
+        self.results.append((self._turns, self._minutes, played))
         for result in played:
             for name, value in metrics(result).items():
                 self.logger.record(name, value)
             if self.verbose:
-                print(f"after {self._steps} steps: {result.table()}")
+                self._print(result)
+        self.logger.dump(self.model.num_timesteps)  # else they are noted where the next rollout ends
+
+    def _print(self, result: MatchResult) -> None:
+        counts = f"{self.model.num_timesteps:,} decisions"
+        if self._counts_turns:
+            counts += f" ({self._turns:,} turns)"
+        details = result.table().splitlines() if self.verbose > 1 else []
+        for line in [f"after {counts}, {result.summary()}", *details]:
+            print(line)  # one by one: in a notebook, the progress bar fails at a print of several lines

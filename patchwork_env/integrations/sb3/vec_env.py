@@ -105,7 +105,8 @@ class SelfPlayVecEnv(MaskedVecEnv):
         seed: The seed of the games, ``0 ... 2**64 - 1``; None for fresh random games.
         rewards: The learner's rewards: ``"outcome"``, ``"margin"`` or ``"score"`` as in all environments
             here, or the weights of outcome and margin at the end of a game; None for the outcome, or the
-            score of a single player.
+            score of a single player. ``"margin"`` divides points by 100, ``Reward`` by its ``margin_scale``
+            of 40, up to 1.
         reward_scale: What rewards are multiplied by, above 0. Points are large for a value to learn: 0.02 is
             good for ``"score"``.
         options: Options of the game, such as ``special_patches="2014"`` or ``players=2``.

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import pickle
+import sys
 
 import gymnasium
 import numpy as np
 import pytest
 import torch
+from rich.file_proxy import FileProxy
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.utils import get_action_masks
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import KVWriter, Logger
 from stable_baselines3.common.vec_env import DummyVecEnv, VecCheckNan, VecFrameStack, VecNormalize
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvWrapper
 
@@ -32,6 +37,7 @@ from patchwork_env.patchwork.rules import RULES
 
 SIZES = {"width": 16, "depth": 1, "channels": 4}
 NMBR9_SIZES = {"width": 16, "depth": 1}
+RATE = "evaluation/win_rate_against_random"
 
 
 def make_model(env, policy=PatchworkPolicy, **kwargs):
@@ -72,9 +78,81 @@ def test_a_model_learns_from_itself_plays_from_its_file_and_is_evaluated(tmp_pat
     assert [match.opponent for match in last.matches] == ["random"]
     *_, (_, _, (evaluated,)) = evaluations.results
     assert len(evaluated.games) == 2
-    assert model.logger.name_to_value["evaluation/win_rate_against_random"] == evaluated.win_rate
     env = SelfPlayVecEnv(2, opponent=str(tmp_path / "model.zip"))
     assert type(env.opponents[0]) is PolicyAgent
+
+
+class Curves(KVWriter):
+    """What a logger was given, by the number of decisions."""
+
+    def __init__(self):
+        self.points = []
+
+    def write(self, key_values, key_excluded, step=0):
+        self.points += [(step, value) for name, value in key_values.items() if name == RATE]
+
+
+@pytest.mark.parametrize("every", [1, 2, 3])
+def test_evaluations_are_of_the_weights_that_learned_from_all_that_was_counted(tmp_path, every):
+    """Whose figures stand in a file next to the digest of the weights at the end, too."""
+    model, curves = make_model(SelfPlayVecEnv(8, seed=1)), Curves()
+    model.set_logger(Logger(None, [curves]))
+    callback = EvaluationCallback(["random"], every=every, games=2)
+    model.learn(256, callback)  # two rollouts
+    callback.write_training(tmp_path, "mine")
+    assert_last_is_of(callback, model)
+    decisions = {1: [128, 256], 2: [256], 3: [256]}[every]
+    assert curves.points == [
+        (step, match.win_rate) for step, (_, _, (match,)) in zip(decisions, callback.results, strict=True)
+    ]
+    model.learn(128, callback, reset_num_timesteps=False)
+    callback.write_training(tmp_path, "mine")
+    assert_last_is_of(callback, model)
+
+
+def assert_last_is_of(callback, model):
+    turns, _, (last,) = callback.results[-1]
+    again = evaluate(model, "random", games=2)
+    np.testing.assert_array_equal(last.games.figures["score"], again.games.figures["score"])
+    assert 0 <= model.get_env().turns - turns < 16  # before the first decisions there may have been some
+
+
+def test_a_training_that_is_cut_off_is_written_with_the_weights_that_it_has(tmp_path):
+    class CutOff(BaseCallback):
+        def _on_step(self):
+            if self.n_calls > 20:
+                raise KeyboardInterrupt
+            return True
+
+    model = make_model(SelfPlayVecEnv(8, seed=1))
+    callback = EvaluationCallback(["random"], every=1, games=2)
+    with pytest.raises(KeyboardInterrupt):
+        model.learn(256, [callback, CutOff()])
+    assert len(callback.results) == 1
+    callback.write_training(tmp_path, "mine")
+    assert len(callback.results) == 2
+    assert_last_is_of(callback, model)
+
+
+@pytest.mark.parametrize("verbose", [0, 1, 2])
+def test_evaluations_are_printed_under_a_progress_bar_in_a_notebook(monkeypatch, verbose):
+    """There, displaying a line flushes the stream that the bar has taken: nothing may wait in it."""
+    printed = []
+
+    class Notebook(contextlib.nullcontext):
+        def print(self, text):
+            printed.append(str(text))
+            sys.stdout.flush()
+
+    model = make_model(SelfPlayVecEnv(8, seed=1))
+    callback = EvaluationCallback(["random", "greedy"], games=2, every=1, verbose=verbose)
+    monkeypatch.setattr(sys, "stdout", FileProxy(Notebook(), sys.stdout))
+    model.learn(128, callback)
+    ((turns, _, results),) = callback.results
+    starts = [f"after 128 decisions ({turns:,} turns), {result.summary()}" for result in results]
+    tables = [result.table().splitlines() if verbose > 1 else [] for result in results]
+    lines = [line for start, table in zip(starts, tables, strict=True) for line in [start, *table]]
+    assert printed == (lines if verbose else [])
 
 
 # --- opponents ----------------------------------------------------------------------------------------------
