@@ -16,7 +16,7 @@ from patchwork_env.learning.evaluation.statistics import Band
 from patchwork_env.learning.reports.charts import number, percentage
 from patchwork_env.learning.reports.comparison import AXES, Comparison, Curve, Group
 from patchwork_env.learning.reports.comparison_tables import TITLES, provenance_lines
-from patchwork_env.learning.reports.plots import SERIES, new_figure, save
+from patchwork_env.learning.reports.plots import SERIES, TRAINING, new_figure, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,7 +70,7 @@ def curves(comparison: Comparison) -> Figure:
     for opponent, row in zip(comparison.opponents, panels, strict=True):
         for axis, axes in zip(AXES, row, strict=True):
             _draw(axes, comparison, partial(comparison.learning_curve, opponent=opponent, axis=axis))
-            axes.set(xlabel=f"{axis} of training", ylabel=f"{TITLES[comparison.metric]} against {opponent}")
+            axes.set(xlabel=TRAINING[axis], ylabel=f"{TITLES[comparison.metric]} against {opponent}")
             lengths = [max(getattr(run.last, axis) for run in group.runs) for group in comparison.groups]
             if max(lengths) >= _LOGARITHMIC * min(lengths) > 0:
                 axes.set_xscale("log")

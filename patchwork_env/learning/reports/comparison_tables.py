@@ -54,7 +54,8 @@ def _explanation(comparison: Comparison) -> str:
     of_seeds = f"seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}"
     return (
         f"{comparison.game}: {TITLES[comparison.metric]} over {of_games} games of every run, "
-        f"evaluation {of_seeds}. {comparison.statistics.description}; steps and minutes are means."
+        f"evaluation {of_seeds}. {comparison.statistics.description}; steps, turns of all games, and minutes "
+        "are means."
     )
 
 

@@ -19,6 +19,9 @@ SERIES = ("#23777b", "#c4552f", "#3f6fb5", "#b58312", "#7d5ba6", "#5a8f3c", "#b9
 SERIES_ON_DARK = tuple(mix(color, "#ffffff", 0.35) for color in SERIES)
 """The colors of the same lines on a dark background."""
 
+TRAINING = {"steps": "steps of training (turns of all games)", "minutes": "minutes of training"}
+"""The titles of axes by what of a training they show."""
+
 _DPI = 120
 _PNG = "png"
 _METADATA: dict[str, tuple[str, dict[str, None]]] = {

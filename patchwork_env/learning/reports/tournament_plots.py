@@ -14,7 +14,7 @@ from patchwork_env.core.files import write_text
 from patchwork_env.learning.evaluation.ratings import Bounds
 from patchwork_env.learning.evaluation.tournament import Rung, Standings, Tournament
 from patchwork_env.learning.reports.charts import number
-from patchwork_env.learning.reports.plots import SERIES, new_figure, save
+from patchwork_env.learning.reports.plots import SERIES, TRAINING, new_figure, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -110,20 +110,20 @@ def ladder(standings: Standings, rungs: Sequence[Rung], path: Path) -> None:
 
     The rungs are the first agents of the standings; the other agents become horizontal lines.
     """
-    scales = {"steps of training": [float(rung.steps) for rung in rungs]}
+    scales = {"steps": [float(rung.steps) for rung in rungs]}
     minutes = [rung.minutes for rung in rungs if rung.minutes is not None]
     if len(minutes) == len(rungs):
-        scales["minutes of training"] = minutes
+        scales["minutes"] = minutes
     figure = new_figure(4.4 * len(scales) + 0.6, 4.0)
     panels = np.atleast_1d(figure.subplots(1, len(scales), sharey=True))
     values, intervals = standings.ratings.values, standings.ratings.intervals
-    for axes, (title, places) in zip(panels, scales.items(), strict=True):
+    for axes, (axis, places) in zip(panels, scales.items(), strict=True):
         axes.plot(places, values[: len(rungs)], color=SERIES[0], linewidth=1.2)
         _error_bars(axes, values[: len(rungs)], np.array(places), intervals[: len(rungs)], horizontal=False)
         for k in range(len(rungs), len(values)):
             color = SERIES[1 + (k - len(rungs)) % (len(SERIES) - 1)]
             axes.axhline(values[k], color=color, linestyle="--", linewidth=1.2, label=standings.names[k])
-        axes.set_xlabel(title)
+        axes.set_xlabel(TRAINING[axis])
         axes.xaxis.set_major_formatter(lambda value, _: number(value))
         axes.grid(alpha=0.3)
     panels[0].set_ylabel("rating, Elo points, with 95% interval")
