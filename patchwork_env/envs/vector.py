@@ -270,6 +270,15 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         return [self._rules.game.unchecked(states, i) for i in range(self.num_envs)]
 
     @property
+    def states(self) -> States:
+        """The records of all games, a copy ``(num_envs,)``: what ``encode`` of a network and agents read.
+
+        In a game that goes on it is the learner's turn. One that has ended and is followed by no other yet,
+        which there is without ``SAME_STEP``, must be left out by those who ask for legal actions.
+        """
+        return self._require_states().copy()
+
+    @property
     def opponent(self) -> Opponent | None:
         """Who plays against the learner, unless nobody does, or several do."""
         return self.opponents[0] if len(self.opponents) == 1 else None

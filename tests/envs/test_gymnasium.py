@@ -14,6 +14,7 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env, data_equivalence
 
 from patchwork_env.agents import BatchAgent, load
+from patchwork_env.agents.ragged import legal_lists, observations_of
 from patchwork_env.core.game import BaseGame
 from patchwork_env.envs.single import GameEnv
 from patchwork_env.envs.vector import GameVectorEnv
@@ -228,6 +229,7 @@ def test_before_the_first_reset(case: Case) -> None:
         lambda: envs.step([0, 0]),
         envs.action_masks,
         envs.games,
+        lambda: envs.states,
     ):
         with pytest.raises(ResetNeeded, match=r"call reset\(\)"):
             call()
@@ -249,6 +251,23 @@ def test_neither_the_number_of_games_nor_a_copy_matters(case: Case) -> None:
         results = [few.step(actions[:2]), many.step(actions)]
         assert (results[0][1] == results[1][1][:2]).all()
         assert_same(results[1], twin.step(actions))
+
+
+@cases
+def test_states_hold_what_the_learner_sees_and_are_the_readers_own(case: Case) -> None:
+    envs = batched(case, 5)
+    observations, infos = envs.reset(seed=4)
+    for _ in range(30):
+        states = envs.states
+        legal, masks = legal_lists(states), np.zeros_like(infos["action_mask"])
+        masks[legal.rows, legal.actions] = 1
+        np.testing.assert_array_equal(masks, infos["action_mask"])
+        np.testing.assert_array_equal(observations_of(states), observations)
+        kept = states.tobytes()
+        observations, *_, infos = envs.step(masks.argmax(axis=1))
+        assert states.tobytes() == kept
+    states.view(np.uint8)[:] = 255
+    assert all(game.legal_actions().size for game in envs.games())
 
 
 @layouts
