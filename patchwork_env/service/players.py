@@ -74,6 +74,14 @@ class Players:
             )
         return spec
 
+    def try_out(self, spec: str, game: str) -> None:
+        """Loads an agent, which is kept; ValueError if that fails or it does not play the game."""
+        try:
+            with self.borrow(spec) as agent:
+                agent.check_game(known_game(game))
+        except Exception as error:
+            raise ValueError(reason_of(error)) from error
+
     @contextmanager
     def borrow(self, spec: str) -> Iterator[Agent]:
         """An agent that nobody else uses within the block. It is kept for later if the block ends well."""

@@ -48,8 +48,11 @@ class Thinking:
                 next(analyses_of(_ending_of(beginning), agent, 1))
 
     def agents(self, message: Message) -> list[dict[str, Any]]:
-        """The agents that the page offers for the game ``game``."""
-        return self._players.listed(check_fields(message, {"game": fields.text})["game"])
+        """The agents that the page offers for the game ``game``; ValueError if ``agent`` cannot play it."""
+        given = check_fields(message, {"game": fields.text}, {"agent": fields.spec})
+        if "agent" in given:
+            self._players.try_out(given["agent"], given["game"])
+        return self._players.listed(given["game"])
 
     def choose(self, message: Message) -> AsyncIterator[Event]:
         """The move of the agent ``agent`` in the game of ``notation``; the stream ends with ``choice``."""

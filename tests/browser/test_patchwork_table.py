@@ -148,13 +148,6 @@ def test_moves_wait_for_a_server_that_died(open_page: Any) -> None:
         page.wait_for_selector(".notice.error", state="detached")
 
 
-def test_an_agent_that_cannot_be_loaded_is_named(open_page: Any) -> None:
-    page = open_page("?game=patchwork&opponent=nobody&seat=1&seed=7")
-    notice = page.wait_for_selector(".notice.error")
-    assert "nobody" in notice.inner_text()
-    assert game_of(page).num_moves == 0
-
-
 def test_two_agents_are_watched_and_paused(open_page: Any) -> None:
     page = open_page("?game=patchwork&opponent=random&second=greedy&seat=none&seed=7")
     role(page, "pause").click()

@@ -4,7 +4,12 @@
  * of the person's seat, or "both" or "none"; with "none", `opponent` plays against `second`.
  */
 
+import { PageError } from "./errors.js";
+import { LANGUAGES, knownLanguage } from "./language.js";
 import { PERSON, agentSeat } from "./session.js";
+import { gameNames, loadView } from "./view.js";
+
+const FIRST_CHOICES = { opponent: "partner:level=1", seat: "0" };
 
 /** What the address asks for. */
 export function readAddress() {
@@ -21,19 +26,78 @@ function unescaped(text) {
   }
 }
 
+/**
+ * What an address asks for as choices of a game, with what it leaves open. What cannot be had is left out, and
+ * `complaints` say so.
+ * @returns {Promise<{choices: object, complaints: Error[]}>}
+ */
+export async function checkedChoices(app, { lang, ...asked }) {
+  const complaints = [];
+  const check = (name, value, allowed, isAllowed = allowed.includes(value)) => {
+    if (value === undefined || isAllowed) return;
+    complaints.push(new PageError("choice", { name, value, allowed: allowed.join(", ") }));
+    delete asked[name];
+  };
+  check("lang", lang, Object.keys(LANGUAGES), knownLanguage(lang) !== undefined);
+  check("game", asked.game, gameNames);
+  const { game = gameNames[0] } = asked;
+  const { setUp, numPlayers } = await loadView(game);
+  for (const { name, options } of setUp)
+    if (options) check(name, asked[name], options.map(({ value }) => value));
+  if (asked.opponent && numPlayers({}) === 1) asked.players ??= "2";
+  const seats = Array.from({ length: numPlayers(asked) }, (_, seat) => String(seat));
+  check("seat", asked.seat, [...seats, "random", "both", "none"]);
+  check("seed", asked.seed, [`0 … ${Number.MAX_SAFE_INTEGER}`], isSeed(asked.seed));
+  for (const name of ["opponent", "second"]) {
+    try {
+      if (asked[name]) await app.checkAgent(game, asked[name]);
+    } catch (error) {
+      if (error.lost) throw error;
+      complaints.push(error);
+      delete asked[name];
+    }
+  }
+  return { choices: { ...FIRST_CHOICES, ...asked, game }, complaints };
+}
+
+/** Whether a text is a seed that the page can tell from all others. */
+export const isSeed = (text) => /^[0-9]+$/.test(text) && Number.isSafeInteger(Number(text));
+
+/** The id of the game that this entry of the browser's history belongs to; null if it is of no game yet. */
+export const idOfEntry = () => history.state?.id ?? null;
+
 /** Browsers refuse to write addresses more often: Safari after 100 within 30 seconds. */
 const REST_MILLISECONDS = 400;
 
 let timer = 0;
+let write = () => {};
 
 /**
- * Writes the game into the address without a new entry of the history, as soon as it rests for a moment.
+ * Writes a game into the address, as soon as it rests for a moment. Another game gets an entry of its own in
+ * the history of the browser at once, so that Back leads to the one before.
+ * @param {string} id of the game
  * @param {object} choices the answers of the new-game dialog
  * @param {string} notation
  */
-export function writeAddress(choices, notation) {
+export function writeAddress(id, choices, notation) {
+  const before = idOfEntry();
+  if (before !== null && before !== id) {
+    write();
+    history.pushState({ id }, "");
+  }
+  leaveEntry();
+  write = () => {
+    leaveEntry();
+    history.replaceState({ id }, "", addressOf(choices, notation));
+  };
+  if (before === id) timer = setTimeout(write, REST_MILLISECONDS);
+  else write();
+}
+
+/** Forgets what is still to be written, since the browser shows another entry. */
+export function leaveEntry() {
   clearTimeout(timer);
-  timer = setTimeout(() => history.replaceState(null, "", addressOf(choices, notation)), REST_MILLISECONDS);
+  write = () => {};
 }
 
 /** The address of a game, absolute. */

@@ -4,7 +4,8 @@
  *
  * A backend is stateless: the page holds the game as a notation and sends it along, so that a reload, a
  * server that dies and comes back, or two pages at once lose nothing. All functions return promises and
- * reject with a `BackendError`, whose message is meant for people.
+ * reject with a `BackendError`. Its message is English; its `kind` names a text of the page, and so says in
+ * every language what could not be done.
  */
 
 /**
@@ -49,15 +50,17 @@
  * @property {(notation: string, options: {agent?: string, lines?: number, signal?: AbortSignal,
  *   onprogress?: function, onanalysis?: (analysis: Analysis) => void}) => Promise<Analysis>} analyse
  *   calls `onanalysis` with ever deeper ones until it is done or aborted; resolves to the last
- * @property {(game: string) => Promise<{spec: string, kind: "partner"|"champion"|"other", level?:
- *   (number|string)}[]>} agents what can be chosen as an opponent
+ * @property {(game: string, spec?: string) => Promise<{spec: string, kind: "partner"|"champion"|"other", level?:
+ *   (number|string)}[]>} agents what can be chosen as an opponent;
+ *   rejects where it cannot load `spec`, which need not be among them, or where that does not play the game
  */
 
-/** An error of a backend or of an agent, with a message for people. */
+/** An error of a backend or of an agent. */
 export class BackendError extends Error {
   /**
    * @param {string} message
-   * @param {{lost?: boolean, status?: number}} details `lost` if the backend did not answer at all
+   * @param {{lost?: boolean, status?: number}} details `lost` if the backend did not answer at all; `status`
+   *   is that of HTTP
    */
   constructor(message, { lost = false, status = 0 } = {}) {
     super(message);
@@ -69,3 +72,29 @@ export class BackendError extends Error {
 
 /** Whether an error only says that somebody no longer wanted the answer. */
 export const isAbort = (error) => error?.name === "AbortError";
+
+/** A backend whose errors say what was asked for. */
+export function tellingKinds(backend) {
+  const asked = Object.entries(backend);
+  return Object.fromEntries(asked.map(([question, ask]) => [question, tellingKind(question, ask)]));
+}
+
+function tellingKind(question, ask) {
+  return async (...given) => {
+    try {
+      return await ask(...given);
+    } catch (error) {
+      const kind = error.status >= 500 ? "server" : KINDS[question];
+      throw Object.assign(error, typeof kind === "function" ? kind(...given) : { kind });
+    }
+  };
+}
+
+/** What each function of a backend could not do, as the names of texts. */
+const KINDS = {
+  open: ({ notation }) => ({ kind: notation === undefined ? "setUp" : "text" }),
+  play: "move",
+  choose: (notation, agent) => ({ kind: "agent", agent }),
+  analyse: "analysis",
+  agents: (game, agent) => (agent ? { kind: "agent", agent } : { kind: "server" }),
+};

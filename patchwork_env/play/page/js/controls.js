@@ -4,6 +4,7 @@ import { setAttribute } from "./elements.js";
 import { language, languageEvents } from "./language.js";
 import { askHint } from "./hint.js";
 import { mountKeys } from "./keys.js";
+import { showMyGames } from "./my_games.js";
 import { mountNewGame } from "./new_game.js";
 import { mountShare } from "./share.js";
 
@@ -16,6 +17,8 @@ export function mountControls(app) {
   button("redo").addEventListener("click", () => session.redo());
   button("hint").addEventListener("click", () => askHint(app));
   button("leave").addEventListener("click", () => session.leave());
+  button("adopt").addEventListener("click", () => session.adopt());
+  button("games").addEventListener("click", () => showMyGames(app));
   const newGame = mountNewGame(app);
   const share = mountShare(app);
   mountKeys(app, { newGame, share });
@@ -24,7 +27,7 @@ export function mountControls(app) {
     button("undo").disabled = session.undoPly === null;
     button("redo").disabled = session.redoPly === null;
     button("hint").disabled = !session.mayMove;
-    button("leave").hidden = !session.exploring;
+    button("leave").hidden = button("adopt").hidden = !session.exploring;
   });
   const linkRules = () => {
     button("rules").href = `rules/${language()}.html#${session.game ?? ""}`;

@@ -21,20 +21,28 @@ let numbers = new Intl.NumberFormat("en");
 /** Tells of a new language by the event "change". */
 export const languageEvents = new EventTarget();
 
+/** The code of a language of the page, such as "pl" for "pl-PL"; undefined if it is none. */
+export function knownLanguage(wish) {
+  const found = wish?.toLowerCase().split("-")[0];
+  return Object.keys(LANGUAGES).find((known) => known === found);
+}
+
 /** The code of the chosen language. */
 export const language = () => code;
 
 /** The language to begin with: one that was asked for, else one that the browser prefers. */
 export function preferredLanguage(...wishes) {
-  const known = [...wishes, ...navigator.languages].map((wish) => wish?.toLowerCase().split("-")[0]);
-  return known.find((wish) => wish in LANGUAGES) ?? "en";
+  return [...wishes, ...navigator.languages].map(knownLanguage).find(Boolean) ?? "en";
 }
 
-/** Loads a language and, unless another one was wished for meanwhile, sets `lang` and `dir` of the document, and writes all marked elements anew. */
+/**
+ * Loads a language and, unless another one was wished for meanwhile, sets `lang` and `dir` of the document,
+ * and writes all marked elements anew. An error if it cannot be loaded: then nothing changes.
+ */
 export async function setLanguage(wish) {
   latest = wish;
   if (!Object.keys(english).length) english = JSON.parse(document.querySelector("#words").textContent);
-  const loaded = wish === "en" ? english : await load(wish).catch(() => english);
+  const loaded = wish === "en" ? english : await load(wish);
   if (wish !== latest) return;
   texts = loaded;
   code = wish;
@@ -52,9 +60,11 @@ export function writeDirection(code) {
 }
 
 async function load(wish) {
-  const response = await fetch(`languages/${wish}.json`);
-  if (!response.ok) throw new Error(`languages/${wish}.json: ${response.status}`);
-  return response.json();
+  try {
+    return await (await fetch(`languages/${wish}.json`)).json();
+  } catch (error) {
+    throw Object.assign(error, { lost: true });
+  }
 }
 
 /**

@@ -1,18 +1,20 @@
 /** Puts the page together: backend, session, the view of the game, and everything around it. */
 
 import { mountAnalysis } from "./analysis/panel.js";
-import { addressOf, readAddress, seatsOf, writeAddress } from "./address.js";
+import { checkedChoices, idOfEntry, leaveEntry, readAddress, seatsOf, writeAddress } from "./address.js";
+import { tellingKinds } from "./backend.js";
 import { mountControls } from "./controls.js";
-import { LANGUAGES, language, languageEvents, setLanguage, t } from "./language.js";
 import { element } from "./elements.js";
+import { PageError, errorNodes } from "./errors.js";
+import { flat, keepGame, keptGame, keptGames, nameOfGame, newId } from "./games.js";
+import { LANGUAGES, language, languageEvents, setLanguage, t } from "./language.js";
 import { mountMoves } from "./moves.js";
-import { gameOf } from "./notation.js";
 import { announce, notify } from "./notices.js";
 import { nameOf } from "./players.js";
 import { connect as connectToServer } from "./server_backend.js";
 import { Session } from "./session.js";
 import { mountStatus } from "./status.js";
-import { recall, remember } from "./storage.js";
+import { onOtherPages, recall, remember } from "./storage.js";
 import { mountTheme } from "./theme.js";
 import { RETRY_MILLISECONDS, Turns, pause } from "./turns.js";
 import { gameNames, loadView } from "./view.js";
@@ -21,14 +23,16 @@ import { connect as connectToWasm } from "./wasm_backend.js";
 /** Who knows the rules, by what index.html says of this copy of the page. */
 const BACKENDS = { server: connectToServer, wasm: connectToWasm };
 
-const FIRST_CHOICES = { game: "patchwork", opponent: "partner:level=1", seat: "0" };
-
 /**
  * What views and panels are given; see view.js for its members. Tells by the event "shown" that another
  * position, other players or another language is on the screen.
  */
 class Page extends EventTarget {
   #rest = Promise.resolve();
+  #opening = 0;
+  #agents = {};
+  #isSafe = true;
+  #offer = null;
 
   constructor(backend) {
     super();
@@ -38,12 +42,16 @@ class Page extends EventTarget {
     this.announce = announce;
     this.components = null;
     this.view = null;
+    /** Which of one's own games is on the table. */
+    this.id = null;
     /** The answers of the new-game dialog that led to this game. */
-    this.choices = { ...FIRST_CHOICES };
-    this.session.addEventListener("open", () => this.#opened());
+    this.choices = {};
+    /** Whether the browser goes to another entry of its history, whose game is not on the table yet. */
+    this.isReturning = false;
+    this.session.addEventListener("open", () => this.#show({}));
     this.session.addEventListener("change", ({ detail }) => this.#show(detail));
-    this.session.addEventListener("seats", () => this.#show({}));
     languageEvents.addEventListener("change", () => this.view && this.#show({}));
+    onOtherPages((name) => name === nameOfGame(this.id) && this.#keep());
     // After the listeners above, since agents wait until what is shown has come to rest.
     this.turns = new Turns(this);
   }
@@ -68,51 +76,122 @@ class Page extends EventTarget {
 
   async play(move) {
     const { notation } = this.session;
+    try {
+      const isWanted = () => this.session.notation === notation;
+      return Boolean(await this.patiently(() => this.session.play(move), isWanted));
+    } catch (error) {
+      this.fail(error);
+      return false;
+    }
+  }
+
+  /** Runs something again and again while the backend does not answer and it is still wanted. */
+  async patiently(run, isWanted = () => true) {
     let waiting = null;
     try {
-      while (this.session.notation === notation) {
+      while (isWanted()) {
         try {
-          return await this.session.play(move);
+          return await run();
         } catch (error) {
           if (!error.lost) throw error;
-          waiting ??= this.notify({ text: t("errors.lost"), kind: "error" });
+          waiting ??= this.notify({ text: errorNodes(error), kind: "error" });
           await pause(RETRY_MILLISECONDS);
         }
       }
-    } catch (error) {
-      this.fail(error);
+      return undefined;
     } finally {
       waiting?.close();
     }
-    return false;
   }
 
   /** Shows what went wrong. */
   fail(error) {
-    this.notify({ text: error.lost ? t("errors.lost") : error.message, kind: "error" });
+    this.notify({ text: errorNodes(error), kind: "error" });
+  }
+
+  /** The agents that can be chosen in a game: where the backend does not answer, those that it named before. */
+  async agents(game) {
+    try {
+      this.#agents[game] = await this.backend.agents(game);
+    } catch (error) {
+      if (!this.#agents[game]) throw error;
+    }
+    return this.#agents[game];
   }
 
   /**
-   * Puts a game on the table.
+   * Puts a game on the table, a new one or one to go on with. Nothing changes if it cannot be opened, or if
+   * another one is asked for meanwhile.
    * @param {object} choices the answers of the new-game dialog, or of the address
-   * @param {{notation?: ?string, ply?: number, foreign?: number}} options a game to go on with; `foreign`: how
-   *   many of its moves were not made by those who play now, all if left out
+   * @param {{id?: string, lines?: string[], ply?: number, foreign?: number}} kept a game to go on with:
+   *   notations of the game and of lines beside it; `foreign`: how many of its moves were not made by those
+   *   who play now, all if left out
    */
-  async open(choices, { notation = null, ply = Infinity, foreign = Infinity } = {}) {
-    const game = notation ? gameOf(notation) : (choices.game ?? "patchwork");
-    const view = await this.#viewOf(game);
-    this.choices = { ...choices, game };
-    if (!notation && !choices.seed)
-      this.choices.seed = String(crypto.getRandomValues(new Uint32Array(1))[0] >>> 1);
-    const setup = notation ? { notation } : { game, ...setUpOf(view, this.choices) };
-    await this.session.open(setup, { seats: seatsOf(this.choices), ply, foreign });
-    if (notation && choices.seed) this.session.seed = Number(choices.seed);
+  async open(choices, { id = newId(), lines = [], ply, foreign } = {}) {
+    const turn = ++this.#opening;
+    const chosen = { ...choices };
+    const [opened, ...beside] = lines.length ? await this.#read(lines) : [await this.#begin(chosen)];
+    const { game } = opened.positions[0];
+    const view = await loadView(game);
+    if (turn !== this.#opening) return;
+    this.#mount(game, view);
+    if (chosen.seat === "random") chosen.seat = String(Math.floor(Math.random() * opened.positions[0].scores.length));
+    Object.assign(this, { id, choices: { ...chosen, game }, isReturning: false });
+    this.#offer?.close();
+    this.session.put(opened, {
+      beside: beside.filter(Boolean).map(({ positions }) => positions),
+      seats: seatsOf(chosen),
+      seed: chosen.seed ? Number(chosen.seed) : null,
+      ply,
+      foreign,
+    });
   }
 
-  async #viewOf(game) {
-    if (!gameNames.includes(game)) throw new Error(t("errors.game", { game }));
+  /** Opens one of one's own games. */
+  openKept({ id, choices, lines, ply, foreign }) {
+    return this.open(choices, { id, lines, ply, foreign });
+  }
+
+  /** Opens a game of others, which whoever plays now goes on with. */
+  openText(text) {
+    if (!text.trim()) throw new PageError("empty");
+    const { opponent, second, seat } = this.choices;
+    return this.open({ opponent, second, seat }, { lines: [text.trim()] });
+  }
+
+  /** Shows the same game again, where another one could not be opened. */
+  stay() {
+    this.isReturning = false;
+    this.#show({});
+  }
+
+  #read([main, ...others]) {
+    const unlessDamaged = (error) => {
+      if (error.lost) throw error;
+      return null;
+    };
+    const reads = others.map((notation) => this.backend.open({ notation }).catch(unlessDamaged));
+    return Promise.all([this.backend.open({ notation: main }), ...reads]);
+  }
+
+  /** A new game as chosen; a seed that nobody chose is drawn. */
+  async #begin(choices) {
+    const { game, opponent, second, seat } = choices;
     const view = await loadView(game);
-    if (this.view === view) return view;
+    if (opponent && seat !== "both") await this.checkAgent(game, opponent);
+    if (second && seat === "none") await this.checkAgent(game, second);
+    if (!choices.seed) choices.seed = String(crypto.getRandomValues(new Uint32Array(1))[0] >>> 1);
+    return this.backend.open({ game, ...setUpOf(view, choices) });
+  }
+
+  /** Stops with an error if there is no such agent. */
+  async checkAgent(game, spec) {
+    const agents = await this.agents(game);
+    if (!agents.some((agent) => agent.spec === spec)) await this.backend.agents(game, spec);
+  }
+
+  #mount(game, view) {
+    if (view === this.view) return;
     this.view?.unmount();
     this.components = JSON.parse(document.querySelector("#components").textContent)[game];
     this.view = view;
@@ -120,24 +199,41 @@ class Page extends EventTarget {
     root.replaceChildren();
     root.dataset.game = document.documentElement.dataset.game = game;
     view.mount(root, this);
-    return view;
   }
 
-  #opened() {
-    this.#show({});
-  }
-
-  #show({ animate = false, before = null }) {
+  #show({ animate = false, before = null, left = null }) {
+    this.#keep();
+    if (left) this.#offerBack(left);
     document.title = document.querySelector('[data-role="title"]').textContent = t(
       `games.${this.session.game}`,
     );
-    const { mainNotation: notation, ply, foreign } = this.session;
-    writeAddress({ ...this.choices, lang: language() }, notation);
-    remember("game", { choices: this.choices, notation, ply, foreign, address: location.href });
     this.#rest = this.view
       .show(this.session.position, { animate, before })
       .catch((error) => console.error(error));
     this.dispatchEvent(new Event("shown"));
+  }
+
+  /** Keeps the game in the browser and in the address. */
+  #keep() {
+    const { session } = this;
+    const { game, lines, ply, foreign } = session;
+    const { over, scores, winners } = session.main.at(-1);
+    const kept = { id: this.id, game, choices: this.choices, lines, ply, foreign, over, scores, winners };
+    if (session.main.length > 1 || lines.length > 1) {
+      const { id, safe } = keepGame(kept);
+      this.id = id;
+      if (this.#isSafe && !safe) this.fail(new PageError("storage"));
+      this.#isSafe = safe;
+      remember("last-game", id);
+    }
+    if (!this.isReturning) writeAddress(this.id, { ...this.choices, lang: language() }, session.mainNotation);
+  }
+
+  /** Offers to go back to the line that was the game before a move left it. */
+  #offerBack(left) {
+    const run = () => this.session.adopt(left);
+    this.#offer?.close();
+    this.#offer = this.notify({ text: t("moves.kept"), action: { text: t("moves.back"), run } });
   }
 }
 
@@ -161,42 +257,60 @@ function mountLanguage() {
   );
   choice.value = language();
   choice.addEventListener("change", async () => {
-    await setLanguage(choice.value);
-    remember("language", choice.value);
+    try {
+      await setLanguage(choice.value);
+      remember("language", choice.value);
+    } catch (error) {
+      notify({ text: errorNodes(error), kind: "error" });
+      choice.value = language();
+    }
   });
 }
 
-/** The game to begin with: that of the address, else the one of the last visit, else a new one. */
+let visits = 0;
+
+/** The game of this entry of the browser's history or of its address, else that of the last visit, else a new one. */
 async function openFirst(page) {
+  const visit = ++visits;
+  const opens = async (open) => {
+    try {
+      await page.patiently(open, () => visit === visits);
+      return true;
+    } catch (error) {
+      page.fail(error);
+      return false;
+    }
+  };
   const { notation, ...asked } = readAddress();
-  const kept = keptGame(asked, notation);
-  const choices = kept
-    ? kept.choices
-    : { ...FIRST_CHOICES, ...asked, game: asked.game ?? FIRST_CHOICES.game };
-  delete choices.lang;
-  try {
-    await page.open(choices, kept ?? { notation });
-  } catch (error) {
-    page.fail(error);
-    if (!page.session.position)
-      await page.open({ ...FIRST_CHOICES, game: gameNames.includes(asked.game) ? asked.game : "patchwork" });
+  const kept = keptGame(idOfEntry()) ?? sameGame(asked, notation);
+  if (kept && (await opens(() => page.openKept(kept)))) return;
+  let checked = null;
+  if (!(await opens(async () => (checked = await checkedChoices(page, asked)))) || !checked) return;
+  const { choices, complaints } = checked;
+  for (const complaint of complaints) page.fail(complaint);
+  const id = kept ? newId() : (idOfEntry() ?? newId());
+  if (notation !== null && (await opens(() => page.open(choices, { id, lines: [notation] })))) return;
+  if (page.session.position) page.stay();
+  else if (!(await opens(() => page.open(choices, { id })))) {
+    const { game, opponent, seat } = choices; // without the order of patches or cards that was refused
+    await opens(() => page.open({ game, opponent, seat }, { id }));
   }
 }
 
-/** The game of the last visit, if the address is the one that it had or asks for nothing; else null. */
-function keptGame({ lang, ...asked }, notation) {
-  const last = recall("game");
-  if (!last) return null;
-  const asksNothing = !Object.keys(asked).length && !notation;
-  const addresses = [last.address, addressOf({ ...last.choices, lang }, last.notation)];
-  return asksNothing || addresses.includes(location.href) ? { foreign: 0, ...last } : null;
+/** One's own game with the moves of the address, or the last one if the address asks for nothing; else null. */
+function sameGame({ lang, ...asked }, notation) {
+  if (notation === null) return Object.keys(asked).length ? null : keptGame(recall("last-game"));
+  const isAsked = ({ lines, choices }) =>
+    flat(lines[0]) === flat(notation) &&
+    Object.entries(asked).every(([name, value]) => choices[name] === value);
+  return keptGames().find(isAsked) ?? null;
 }
 
 async function start() {
   mountTheme(document.querySelector('[data-role="theme"]'));
-  await setLanguage(document.documentElement.lang);
+  await setLanguage(document.documentElement.lang).catch(() => setLanguage("en"));
   mountLanguage();
-  const page = new Page(BACKENDS[document.querySelector('meta[name="backend"]').content]());
+  const page = new Page(tellingKinds(BACKENDS[document.querySelector('meta[name="backend"]').content]()));
   mountStatus(page);
   mountMoves(page);
   mountControls(page);
@@ -210,8 +324,13 @@ async function start() {
     page,
   };
   await openFirst(page);
-  addEventListener("hashchange", () => openFirst(page));
+  addEventListener("popstate", () => {
+    leaveEntry();
+    page.isReturning = true;
+    openFirst(page);
+  });
   document.documentElement.dataset.ready = "true";
+  for (const game of gameNames) loadView(game).then(() => page.agents(game)).catch(() => {}); // while the server is there
 }
 
 start();

@@ -2,7 +2,9 @@
 
 import { openDialog } from "./dialogs.js";
 import { element } from "./elements.js";
+import { errorNodes } from "./errors.js";
 import { t } from "./language.js";
+import { showMyGames } from "./my_games.js";
 import { agentName } from "./players.js";
 import { recall, remember } from "./storage.js";
 import { gameNames, loadView } from "./view.js";
@@ -15,16 +17,20 @@ const NOBODY = "";
  * @returns {() => void} opens the dialog
  */
 export function mountNewGame(app) {
-  const open = () => showNewGame(app, app.session.game ?? "patchwork");
+  const open = () => showNewGame(app, app.session.game ?? gameNames[0]).catch((error) => app.fail(error));
   document.querySelector('[data-role="new-game"]').addEventListener("click", open);
   return open;
 }
 
 async function showNewGame(app, game) {
-  const [agents, view] = await Promise.all([app.backend.agents(game).catch(() => []), loadView(game)]);
+  const [agents, view] = await Promise.all([app.agents(game), loadView(game)]);
   const before = {
     ...(game === app.session.game ? app.choices : { opponent: agents[0]?.spec }),
     ...recall(`new-game.${game}`),
+  };
+  const showOthers = () => {
+    dialog.close();
+    showMyGames(app);
   };
   const form = element(
     "form",
@@ -45,6 +51,7 @@ async function showNewGame(app, game) {
         [
           ["0", t("newGame.first")],
           ["1", t("newGame.second")],
+          ["random", t("newGame.random")],
           ["none", t("newGame.watch")],
         ],
         before.seat,
@@ -77,14 +84,20 @@ async function showNewGame(app, game) {
       "div",
       { class: "dialog-actions" },
       element("button", { type: "submit", class: "primary", "data-role": "start" }, t("newGame.start")),
+      element("button", { type: "button", "data-role": "my-games", onclick: showOthers }, t("myGames.title")),
     ),
   );
   const dialog = openDialog("newGame.title", form, { className: "narrow" });
   const relate = () => showRelated(form);
-  form.addEventListener("change", (event) => {
+  form.addEventListener("change", async (event) => {
     if (event.target.name !== "game") return relate();
-    dialog.close();
-    showNewGame(app, event.target.value);
+    try {
+      await showNewGame(app, event.target.value);
+      dialog.close();
+    } catch (error) {
+      event.target.value = game;
+      tell(form, error);
+    }
   });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -101,9 +114,11 @@ async function begin(app, form, dialog) {
     remember(`new-game.${game}`, { ...choices, seed: "", circle: "", deck: "" });
     dialog.close();
   } catch (error) {
-    form.querySelector(".field-error").textContent = error.message;
+    tell(form, error);
   }
 }
+
+const tell = (form, error) => form.querySelector(".field-error").replaceChildren(...errorNodes(error));
 
 function choicesOf(form) {
   const choices = Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, value.trim()]));
@@ -111,7 +126,7 @@ function choicesOf(form) {
     if (choices[name] === OTHER) choices[name] = choices[`${name}-spec`];
     delete choices[`${name}-spec`];
   }
-  if (isSolo(form) && choices.seat === "1") choices.seat = "0";
+  if (isSolo(form) && choices.seat !== "none") choices.seat = "0";
   if (choices.opponent === NOBODY) choices.seat = "both";
   if (choices.seat !== "none") delete choices.second;
   return choices;
@@ -131,7 +146,7 @@ function showRelated(form) {
   show("opponent", meeting || opponent.value === NOBODY);
   show("opponent-spec", meeting && opponent.value === OTHER);
   show("seat", opponent.value !== NOBODY);
-  seat.querySelector('[value="1"]').hidden = isSolo(form);
+  for (const option of seat.options) if (["1", "random"].includes(option.value)) option.hidden = isSolo(form);
   show("second", watching && !isSolo(form));
   show("second-spec", watching && !isSolo(form) && second.value === OTHER);
 }

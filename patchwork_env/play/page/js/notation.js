@@ -1,8 +1,5 @@
 /** The text of a game: its first line is the set-up, its second holds one word for each move. */
 
-/** The game of a notation: what stands before the first slash. */
-export const gameOf = (notation) => notation.trim().split("/", 1)[0];
-
 /** The first line of a notation. */
 export const headerOf = (notation) => notation.trim().split("\n", 1)[0].trim();
 

@@ -4,11 +4,12 @@ import { element } from "./elements.js";
 import { t } from "./language.js";
 
 const SHOWN_MILLISECONDS = 4000;
+const OFFERED_MILLISECONDS = 15000;
 
 /**
  * Shows a notice. Errors and what one waits for stay until they are closed; others leave by themselves.
- * @param {{text: string, picture?: SVGElement, kind?: "info"|"error"|"wait", action?: {text: string, run: () =>
- *   void}}} notice
+ * @param {{text: string|(string|Node)[], picture?: SVGElement, kind?: "info"|"error"|"wait", action?: {text:
+ *   string, run: () => void}}} notice
  * @returns {{close: () => void, write: (text: string) => void}}
  */
 export function notify({ text, picture = null, kind = "info", action = null }) {
@@ -40,7 +41,7 @@ export function notify({ text, picture = null, kind = "info", action = null }) {
       ),
   );
   document.querySelector("#notices").append(box);
-  if (kind === "info" && !action) setTimeout(close, SHOWN_MILLISECONDS);
+  if (kind === "info") setTimeout(close, action ? OFFERED_MILLISECONDS : SHOWN_MILLISECONDS);
   return {
     close,
     write: (now) => {

@@ -7,7 +7,7 @@ export function connect() {
   return {
     open: (setup) => ask("open", setup),
     play: (notation, move) => ask("play", { notation, move }),
-    agents: (game) => ask("agents", { game }),
+    agents: (game, agent) => ask("agents", { game, agent }),
     choose,
     analyse,
   };

@@ -1,17 +1,21 @@
 /**
  * The game on the table: every position so far, where the page looks, and who sits at which seat.
  *
- * There is one line of positions. Undo, redo and clicks on a move only change where the page looks (`ply`);
- * a move played there replaces what came after, unless it is the same move. While one explores, the line
- * may leave the game, which is kept and comes back with `leave()`; what was explored stays among
- * `variations`.
+ * A game is a line of positions. Undo, redo and clicks on a move only change where the page looks (`ply`).
+ * Another move played there begins a new line, which is the game from then on; the old one stays beside it,
+ * among the `variations`. While one explores, the new line is the one that stays beside the game, which comes
+ * back with `leave()`. `adopt()` makes a line the game, so that no move is ever lost.
  *
  * Events: `open` (another game is on the table; its view may have to change), and `change` (another
- * position is shown; `detail` is `{animate, before}`: with `animate`, one move led here from the position
- * `before`). Both tell of a state that is already complete. `seats` tells of new players at the same table.
+ * position is shown; `detail` is `{animate, before, left}`: with `animate`, one move led here from the
+ * position `before`; `left` is the line that was the game until now, if this move left it). Both tell of a
+ * state that is already complete.
  */
 
 import { compose, hash, headerOf } from "./notation.js";
+
+/** How many lines stay beside a game: of more, the oldest leave it. */
+const MOST_VARIATIONS = 15;
 
 /** @typedef {{kind: "person"}|{kind: "agent", spec: string}} Seat */
 
@@ -24,7 +28,7 @@ export class Session extends EventTarget {
   #backend;
   #main = [];
   #left = 0;
-  #explored = [];
+  #beside = [];
   #busy = false;
 
   /** @param {import("./backend.js").Backend} backend */
@@ -89,6 +93,11 @@ export class Session extends EventTarget {
     return compose(this.header, wordsOf(this.#main));
   }
 
+  /** Every line as a notation: first the game, then those beside it. */
+  get lines() {
+    return [this.#main, ...this.#beside].map((line) => compose(this.header, wordsOf(line)));
+  }
+
   /** The game itself up to a ply. */
   mainNotationAt(ply) {
     return compose(this.header, wordsOf(this.#main.slice(0, ply + 1)));
@@ -104,32 +113,33 @@ export class Session extends EventTarget {
 
   /**
    * Puts a game on the table.
-   * @param {object} setup what `backend.open` takes
-   * @param {{seats?: (numPlayers: number) => Seat[], ply?: number, foreign?: number}} options `ply`: where to
-   *   look; the end if left out. `foreign`: how many moves others have made; all if left out
+   * @param {{notation: string, positions: import("./backend.js").Position[]}} opened
+   * @param {object} options
+   * @param {import("./backend.js").Position[][]} [options.beside] other lines of the game
+   * @param {(numPlayers: number) => Seat[]} [options.seats]
+   * @param {?number} [options.seed] the one that the game was made with
+   * @param {number} [options.ply] where to look; the end if left out
+   * @param {number} [options.foreign] how many moves others have made; all if left out
    */
-  async open(setup, { seats = null, ply = Infinity, foreign = Infinity } = {}) {
-    const { notation, positions } = await this.#backend.open(setup);
+  put(
+    { notation, positions },
+    { beside = [], seats = () => [], seed = null, ply = Infinity, foreign = Infinity },
+  ) {
     this.header = headerOf(notation);
     this.line = this.#main = positions;
+    this.#beside = [];
+    this.#keepBeside(...beside);
     this.ply = Math.min(ply, positions.length - 1);
-    this.seed = setup.seed ?? null;
+    this.seed = seed;
     this.foreign = Math.min(foreign, positions.length - 1);
     this.exploring = false;
-    this.#explored = [];
-    this.seats = (seats ?? (() => []))(this.numPlayers);
+    this.seats = seats(this.numPlayers);
     while (this.seats.length < this.numPlayers) this.seats.push(PERSON);
     this.#tell("open");
   }
 
-  /** Seats other players at the same table. @param {Seat[]} seats */
-  seat(seats) {
-    this.seats = seats;
-    this.#tell("seats");
-  }
-
   /**
-   * Plays a move where the page looks. What came after is replaced, unless it began with the same move.
+   * Plays a move where the page looks. What came after stays beside it, unless it began with the same move.
    * @param {number|string} move an action or a word
    * @returns {Promise<boolean>} false if the page looked elsewhere before the answer came
    */
@@ -150,20 +160,37 @@ export class Session extends EventTarget {
 
   #append(position) {
     const before = this.position;
+    let left = null;
     if (this.line[this.ply + 1]?.word !== position.word) {
       const extended = [...this.line.slice(0, this.ply + 1), position];
-      if (this.exploring)
-        this.#explored = [...this.#explored.filter((line) => !beginsWith(extended, line)), extended].slice(
-          -MOST_VARIATIONS,
-        );
-      else {
-        this.#main = extended;
-        this.foreign = Math.min(this.foreign, this.ply);
+      if (this.exploring) {
+        this.line = this.#beside.find((line) => beginsWith(line, extended)) ?? extended;
+        this.#keepBeside(extended);
+      } else {
+        if (this.ply < this.#main.length - 1) left = this.#main;
+        this.#become(extended);
       }
-      this.line = extended;
     }
     this.ply += 1;
-    this.#tell("change", { animate: true, before });
+    this.#tell("change", { animate: true, before, left });
+  }
+
+  /** Makes a line the game; the one before stays beside it. */
+  #become(line) {
+    const left = this.#main;
+    const same = line.findIndex(({ word }, ply) => word !== left[ply]?.word);
+    if (same > 0) this.foreign = Math.min(this.foreign, same - 1);
+    this.line = this.#main = line;
+    this.#keepBeside(left);
+  }
+
+  /** Keeps lines beside the game, without those that are only the beginning of another one. */
+  #keepBeside(...lines) {
+    const all = [...this.#beside, ...lines];
+    const isContained = (line, at) =>
+      beginsWith(this.#main, line) ||
+      all.some((other, k) => k !== at && beginsWith(other, line) && (other.length > line.length || k > at));
+    this.#beside = all.filter((line, at) => !isContained(line, at)).slice(-MOST_VARIATIONS);
   }
 
   /** Whether a move that is played now has to leave the game, because somebody only looks back at it. */
@@ -247,14 +274,22 @@ export class Session extends EventTarget {
     this.#tell("change", { animate: false, before: null });
   }
 
-  /** The lines that were explored, each with the first ply at which it is not the game. */
+  /** The lines beside the game, each with the first ply at which it is not the game. */
   get variations() {
-    return this.#explored
+    return this.#beside
       .map((line) => ({ line, from: line.findIndex(({ word }, ply) => word !== this.#main[ply]?.word) }))
       .filter(({ from }) => from > 0);
   }
 
-  /** Goes back to a line that was explored. */
+  /** Makes a line the game, which goes on at its end; without one, that which is explored, where one looks. */
+  adopt(line = this.line, ply = line === this.line ? this.ply : line.length - 1) {
+    this.exploring = false;
+    this.#become(line);
+    this.ply = ply;
+    this.#tell("change", { animate: false, before: null });
+  }
+
+  /** Goes to a line beside the game. */
   revisit({ line }, ply) {
     if (!this.exploring) this.#left = this.ply;
     this.exploring = true;
@@ -267,8 +302,6 @@ export class Session extends EventTarget {
     this.dispatchEvent(new CustomEvent(type, { detail }));
   }
 }
-
-const MOST_VARIATIONS = 8;
 
 /** Whether a line is the beginning of another one. */
 const beginsWith = (line, beginning) => beginning.every((position, ply) => position.word === line[ply]?.word);

@@ -3,6 +3,7 @@
 import { addressOf } from "./address.js";
 import { openDialog } from "./dialogs.js";
 import { element } from "./elements.js";
+import { errorNodes } from "./errors.js";
 import { language, t } from "./language.js";
 
 const PICTURE_WIDTH = 1600;
@@ -62,13 +63,12 @@ async function copy(app, text) {
   }
 }
 
-async function openGame(app, notation, dialog) {
-  const { seed, ...choices } = app.choices;
+async function openGame(app, text, dialog) {
   try {
-    await app.open(choices, { notation: notation.trim() });
+    await app.openText(text);
     dialog.close();
   } catch (error) {
-    dialog.querySelector(".field-error").textContent = error.message;
+    dialog.querySelector(".field-error").replaceChildren(...errorNodes(error));
   }
 }
 

@@ -1,20 +1,53 @@
-/** What the page remembers between visits; where the browser keeps nothing, it forgets. */
+/** What the page remembers between visits; where the browser keeps nothing, until the page is closed. */
 
 const PREFIX = "patchwork-env.";
+/** What the browser would not keep, as texts. */
+const here = new Map();
 
-/** @returns {any} what was kept under a name; null if nothing was */
+/** @returns {any} what was kept under a name; null if nothing was, or if it is damaged */
 export function recall(name) {
   try {
-    return JSON.parse(localStorage.getItem(PREFIX + name));
+    return JSON.parse(here.get(name) ?? localStorage.getItem(PREFIX + name));
   } catch {
     return null;
   }
 }
 
+/** @returns {boolean} whether it will be there on the next visit, too */
 export function remember(name, value) {
+  const text = JSON.stringify(value);
   try {
-    localStorage.setItem(PREFIX + name, JSON.stringify(value));
+    localStorage.setItem(PREFIX + name, text);
+    here.delete(name);
+    return true;
   } catch {
-    // A browser that keeps nothing, or is full: the game goes on without.
+    here.set(name, text);
+    return false;
   }
+}
+
+export function forget(name) {
+  here.delete(name);
+  try {
+    localStorage.removeItem(PREFIX + name);
+  } catch {
+    // A browser that keeps nothing has nothing to forget.
+  }
+}
+
+/** All names that begin in a way and have something kept. */
+export function remembered(beginning) {
+  let kept = [];
+  try {
+    kept = Object.keys(localStorage).filter((name) => name.startsWith(PREFIX));
+  } catch {
+    // A browser that keeps nothing.
+  }
+  const names = new Set([...kept.map((name) => name.slice(PREFIX.length)), ...here.keys()]);
+  return [...names].filter((name) => name.startsWith(beginning));
+}
+
+/** Tells when another page of the same browser has kept something else under a name, or forgotten it. */
+export function onOtherPages(tell) {
+  addEventListener("storage", ({ key }) => key?.startsWith(PREFIX) && tell(key.slice(PREFIX.length)));
 }

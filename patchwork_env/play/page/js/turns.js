@@ -2,6 +2,7 @@
 
 import { isAbort } from "./backend.js";
 import { reducedMotion } from "./elements.js";
+import { errorNodes } from "./errors.js";
 import { hasText, percent, t } from "./language.js";
 
 /** How long to wait before a server that does not answer is asked again. */
@@ -20,7 +21,7 @@ export class Turns extends EventTarget {
     /** How fast two agents play each other: "slow", "medium" or "fast". */
     this.speed = "medium";
     this.paused = false;
-    for (const event of ["open", "change", "seats"]) app.session.addEventListener(event, () => this.next());
+    for (const event of ["open", "change"]) app.session.addEventListener(event, () => this.next());
   }
 
   /** Whether an agent is being asked. */
@@ -83,7 +84,7 @@ export class Turns extends EventTarget {
     const retry = () => this.next();
     if (error.lost) setTimeout(() => this.#asking === null && this.next(), RETRY_MILLISECONDS);
     this.#notice = this.#app.notify({
-      text: error.lost ? t("errors.lost") : t("errors.agent", { message: error.message }),
+      text: errorNodes(error),
       kind: "error",
       action: { text: t("errors.retry"), run: retry },
     });

@@ -10,6 +10,7 @@
 /**
  * @typedef {object} View
  * @property {string} name the game: "patchwork" or "nmbr9"
+ * @property {(choices: object) => number} numPlayers how many play, as chosen
  * @property {(root: HTMLElement, app: App) => void} mount builds the elements into the empty `root`.
  *   `app.components` is there. Offers, cells, hand, turn, flip, advance and scores carry the data-roles that
  *   docs/play/from_inside.md lists
@@ -59,8 +60,9 @@
  * @property {(player: number) => string} nameOf the name of a player: "You", that of an agent's level, or a
  *   colour
  * @property {() => number} perspective the player whose board is drawn large
- * @property {(notice: {text: string, kind?: "info"|"error", action?: {text: string, run: () => void}}) =>
+ * @property {(notice: {text: string|(string|Node)[], kind?: "info"|"error", action?: {text: string, run: () => void}}) =>
  *   {close: () => void, write: (text: string) => void}} notify a calm notice below the header
+ * @property {() => void} review reviews the game on the table
  * @property {(text: string) => void} announce says something to screen readers
  */
 

@@ -10,7 +10,7 @@ export function connect() {
   return {
     open: (setup) => rules.ask("open", [setup]).finally(keepForLater),
     play: (notation, move) => rules.ask("play", [notation, move]),
-    agents: (game) => rules.ask("agents", [game]),
+    agents: (game, agent) => rules.ask("agents", [game, agent]),
     choose: (notation, agent, { seed, ...listeners } = {}) =>
       rules.ask("choose", [notation, agent, { seed }], listeners),
     analyse: (notation, { agent, lines, ...listeners } = {}) =>
@@ -65,12 +65,12 @@ class Caller {
     this.take(id).reject(reason);
   }
 
-  hear({ id, progress, analysis, error, result }) {
+  hear({ id, progress, analysis, error, lost, result }) {
     const question = this.open.get(id);
     if (!question) return;
     if (progress) question.onprogress?.(progress);
     else if (analysis) question.onanalysis?.(analysis);
-    else if (error) this.take(id).reject(new BackendError(error));
+    else if (error) this.take(id).reject(new BackendError(error, { lost }));
     else this.take(id).resolve(result);
   }
 

@@ -3,7 +3,7 @@
  * an analysis it hears whether the answer is still wanted.
  *
  * A message is `{id, method, parameters}` or `{id, cancel: true}`; answers are `{id, progress}`,
- * `{id, analysis}` and at last `{id, result}`, `{id, error}` or `{id, cancelled: true}`.
+ * `{id, analysis}` and at last `{id, result}`, `{id, error, lost}` or `{id, cancelled: true}`.
  */
 
 import { Engine } from "./wasm/engine.js";
@@ -19,9 +19,13 @@ onmessage = ({ data: message }) => {
 };
 
 async function read(name) {
-  const response = await fetch(`../wasm/${name}`);
-  if (!response.ok) throw new Error(`${name}: ${response.status} ${response.statusText}`);
-  return response.arrayBuffer();
+  try {
+    const response = await fetch(`../wasm/${name}`);
+    if (!response.ok) throw new Error(`${name}: ${response.status} ${response.statusText}`);
+    return await response.arrayBuffer();
+  } catch (error) {
+    throw Object.assign(error, { lost: true });
+  }
 }
 
 async function serve({ id, method, parameters }) {
@@ -30,7 +34,7 @@ async function serve({ id, method, parameters }) {
     const result = method === "analyse" ? await analyse(id, parameters) : await engine[method](...parameters);
     postMessage(cancelled.has(id) ? { id, cancelled: true } : { id, result });
   } catch (error) {
-    postMessage({ id, error: error.message });
+    postMessage({ id, error: error.message, lost: error.lost });
   } finally {
     clearTimeout(notice);
     cancelled.delete(id);

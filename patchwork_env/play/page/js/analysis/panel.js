@@ -1,6 +1,7 @@
 /** The panel of analysis: bar, graph, lines, variations and review, all told from the same analyses. */
 
 import { element, setAttribute } from "../elements.js";
+import { keptGame } from "../games.js";
 import { t } from "../language.js";
 import { isAlone } from "../players.js";
 import { save } from "../share.js";
@@ -40,6 +41,7 @@ class Panel {
     this.#app = app;
     this.#root = root;
     this.#kept = app.analyses = new KeptAnalyses();
+    app.review = () => this.#review(true);
     this.search = new Search(app, this.#kept);
     this.reviewing = new Reviewing(app, this.#kept);
     this.bar = new Bar(app);
@@ -215,27 +217,22 @@ class Panel {
    * come back.
    */
   async #retry({ ply }) {
-    const { session } = this.#app;
-    const { mainNotation, seed, seats } = session;
-    const open = async (notation, at) => {
-      await session.open({ notation }, { seats: () => seats, ply: at });
-      session.seed = seed;
-    };
+    const app = this.#app;
+    const { session, id, choices } = app;
+    const { foreign } = session;
     try {
-      await open(session.mainNotationAt(ply - 1));
+      await app.open(choices, { lines: [session.mainNotationAt(ply - 1)], foreign });
     } catch (error) {
-      this.#app.fail(error);
+      app.fail(error);
       return;
     }
     const goBack = async () => {
-      await open(mainNotation, ply);
+      await app.openKept({ ...keptGame(id), ply });
       this.#review(true);
     };
     const text = t(isAlone(session) ? "review.retrying" : "review.playingOn");
-    this.#app.notify({
-      text,
-      action: { text: t("review.oldGame"), run: () => goBack().catch((error) => this.#app.fail(error)) },
-    });
+    const run = () => goBack().catch((error) => app.fail(error));
+    app.notify({ text, action: { text: t("review.oldGame"), run } });
   }
 
   #save(report, ending, type) {

@@ -1,6 +1,7 @@
 /** The review of a game: accuracy and counts of the players, and the moves that lost most. */
 
 import { element, keepingFocus } from "../elements.js";
+import { errorText } from "../errors.js";
 import { language, number, percent, t } from "../language.js";
 import { moveDrawing } from "../moves.js";
 import { nameOf } from "../players.js";
@@ -78,11 +79,7 @@ export class ReviewPanel {
     if (this.waiting.hidden) return;
     this.progress.max = Math.max(1, total);
     this.progress.value = done;
-    const text = error
-      ? error.lost
-        ? t("errors.lost")
-        : error.message
-      : t("review.progress", { done, total });
+    const text = error ? errorText(error) : t("review.progress", { done, total });
     this.progress.setAttribute("aria-label", text);
     const stop =
       running &&

@@ -4,7 +4,7 @@
  */
 
 import { isAbort } from "../backend.js";
-import { t } from "../language.js";
+import { errorText } from "../errors.js";
 import { progressText } from "../turns.js";
 
 /** Searches of a moment, whose figures are the same each time. */
@@ -108,7 +108,7 @@ export class Search extends EventTarget {
       });
       if (!signal.aborted && !isQuick) this.#finished.add(notation);
     } catch (error) {
-      if (!isAbort(error)) this.#say(error.lost ? t("errors.lost") : error.message, signal);
+      if (!isAbort(error)) this.#say(errorText(error), signal);
     }
     if (this.#running === running) this.#running = null;
     this.#tell();

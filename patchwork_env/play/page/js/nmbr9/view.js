@@ -10,6 +10,7 @@ const PLAYERS = ["1", "2", "3", "4"];
 /** @type {import("../view.js").View} */
 export const view = {
   name: "nmbr9",
+  numPlayers: ({ players = "1" }) => Number(players),
   setUp: [
     {
       name: "players",

@@ -7,6 +7,7 @@ import * as words from "./words.js";
 /** @type {import("../view.js").View} */
 export const view = {
   name: "patchwork",
+  numPlayers: () => 2,
   setUp: [
     {
       name: "variant",

@@ -24,8 +24,10 @@ export class Engine {
     return this.games[name];
   }
 
-  async agents(name) {
-    const { module } = await this.load(name);
+  async agents(name, spec) {
+    const game = await this.load(name);
+    const { module } = game;
+    if (spec) agentOf(game, spec);
     return module.facts.agents.map(({ spec, kind, level }) =>
       level === null ? { spec, kind } : { spec, kind, level },
     );

@@ -1,0 +1,94 @@
+/**
+ * One's own games, kept in the browser: all their lines, who played, and where one looked. Each has a name of
+ * its own in the storage, so that two pages at once keep two games; where both go on with the same one, it
+ * becomes two.
+ */
+
+import { forget, recall, remember, remembered } from "./storage.js";
+
+const VERSION = 1;
+const MOST_GAMES = 500;
+const PREFIX = "games.";
+
+/**
+ * @typedef {object} KeptGame
+ * @property {string} id
+ * @property {string} game
+ * @property {string[]} lines notations: the game, then the lines beside it
+ * @property {number} ply where one looked
+ * @property {number} foreign how many moves were there when the game was opened
+ * @property {object} choices the answers of the new-game dialog that led to it
+ * @property {boolean} over
+ * @property {number[]} scores
+ * @property {number[]} winners
+ * @property {number} changed when it was changed last, in milliseconds as `Date.now()` counts them
+ */
+
+/** The name of another game, unlike any before. */
+export const newId = () => crypto.getRandomValues(new Uint32Array(3)).join("-");
+
+/** The name in the storage of a game. */
+export const nameOfGame = (id) => PREFIX + id;
+
+/** @returns {?KeptGame} null if there is none, or none that this page can read */
+export function keptGame(id) {
+  const found = recall(nameOfGame(id));
+  return isSound(found) && found.id === id ? found : null;
+}
+
+/** @returns {KeptGame[]} all of them, the last one that was played first */
+export function keptGames() {
+  return remembered(PREFIX)
+    .map((name) => keptGame(name.slice(PREFIX.length)))
+    .filter(Boolean)
+    .sort((a, b) => b.changed - a.changed);
+}
+
+/**
+ * Keeps a game as it is now. It gets another id where keeping it under its own would lose moves: if another
+ * page has gone on differently with it, and if it was over, but is played on from an earlier position.
+ * @param {Omit<KeptGame, "changed">} game
+ * @returns {{id: string, safe: boolean}} its id from now on, and whether it will be there on the next visit
+ */
+export function keepGame(game) {
+  let { id } = game;
+  const kept = keptGame(id);
+  const isPlayedAgain = kept?.over && !game.over && contains(game.lines, kept.lines);
+  if (kept && (isPlayedAgain || !contains(game.lines, kept.lines))) {
+    if (contains(kept.lines, game.lines)) return { id, safe: true }; // another page is ahead
+    id = newId();
+  }
+  const safe = remember(nameOfGame(id), { ...game, id, version: VERSION, changed: Date.now() });
+  if (id !== kept?.id) for (const { id: old } of keptGames().slice(MOST_GAMES)) forget(nameOfGame(old));
+  return { id, safe };
+}
+
+export const forgetGame = (id) => forget(nameOfGame(id));
+
+/** Keeps a game that was forgotten again, just as it was. */
+export const bringBack = (kept) => remember(nameOfGame(kept.id), kept);
+
+/** Whether every line of `others` is the beginning of one of `lines`, or the same. */
+const contains = (lines, others) =>
+  others.every((other) => lines.some((line) => `${flat(line)} `.startsWith(`${flat(other)} `)));
+
+/** A notation on one line. */
+export const flat = (notation) => notation.trim().split(/\s+/).join(" ");
+
+const isText = (value) => typeof value === "string";
+const areNumbers = (values) => Array.isArray(values) && values.every(Number.isFinite);
+
+/** Whether something from the storage is a game of this version, undamaged as far as one can see. */
+function isSound(kept) {
+  return (
+    kept?.version === VERSION &&
+    [kept.id, kept.game].every(isText) &&
+    Array.isArray(kept.lines) &&
+    kept.lines.length > 0 &&
+    kept.lines.every(isText) &&
+    [kept.ply, kept.foreign, kept.changed].every(Number.isFinite) &&
+    Object.values(kept.choices ?? [null]).every(isText) &&
+    areNumbers(kept.scores) &&
+    areNumbers(kept.winners)
+  );
+}

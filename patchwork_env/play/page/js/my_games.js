@@ -1,0 +1,90 @@
+/** One's own games: who played, when, and how it ended; each can be gone on with and reviewed. */
+
+import { seatsOf } from "./address.js";
+import { openDialog } from "./dialogs.js";
+import { element } from "./elements.js";
+import { errorNodes } from "./errors.js";
+import { bringBack, forgetGame, keptGames } from "./games.js";
+import { language, t } from "./language.js";
+import { nameOf } from "./players.js";
+import { resultText } from "./status.js";
+
+/** @param {import("./view.js").App} app */
+export function showMyGames(app) {
+  const games = keptGames();
+  const problem = element("p", { class: "field-error", role: "alert" });
+  const list = element("ul", { class: "games", "data-role": "games-list" });
+  const dialog = openDialog("myGames.title", [
+    games.length === 0 && element("p", { class: "hint-text" }, t("myGames.none")),
+    problem,
+    list,
+  ]);
+  const open = async (kept, then = () => {}) => {
+    try {
+      await app.openKept(kept);
+      dialog.close();
+      then();
+    } catch (error) {
+      problem.replaceChildren(...errorNodes(error));
+    }
+  };
+  list.append(...games.map((kept) => row(app, kept, open)));
+}
+
+function row(app, kept, open) {
+  const when = new Intl.DateTimeFormat(language(), { dateStyle: "medium", timeStyle: "short" });
+  const [players, state] = toldOf(kept);
+  const isHere = kept.id === app.id;
+  const item = element(
+    "li",
+    { "data-id": kept.id, "aria-current": isHere && "true" },
+    element(
+      "button",
+      { type: "button", class: "game-open quiet", "data-role": "open-game", onclick: () => open(kept) },
+      element("strong", {}, `${t(`games.${kept.game}`)} · ${players}`),
+      element("span", {}, state),
+      element("time", { datetime: new Date(kept.changed).toISOString() }, when.format(kept.changed)),
+    ),
+    element(
+      "button",
+      { type: "button", "data-role": "review-game", onclick: () => open(kept, () => app.review()) },
+      t("controls.review"),
+    ),
+    element(
+      "button",
+      {
+        type: "button",
+        class: "quiet close",
+        "data-role": "remove-game",
+        disabled: isHere,
+        "aria-label": t("myGames.remove"),
+        title: t("myGames.remove"),
+        onclick: () => remove(item, kept),
+      },
+      "×",
+    ),
+  );
+  return item;
+}
+
+/** Takes a game away, as long as one does not want it back. */
+function remove(item, kept) {
+  forgetGame(kept.id);
+  const back = element("button", { type: "button", class: "quiet" }, t("myGames.back"));
+  const removed = element("li", { class: "removed" }, element("span", {}, t("myGames.removed")), back);
+  back.addEventListener("click", () => {
+    bringBack(kept);
+    removed.replaceWith(item);
+  });
+  item.replaceWith(removed);
+  back.focus();
+}
+
+/** Who played a kept game, and how far it is or how it ended. */
+function toldOf({ choices, lines, scores, winners, over, foreign }) {
+  const [, words = ""] = lines[0].split("\n");
+  const ply = words.split(" ").filter(Boolean).length;
+  const session = { seats: seatsOf(choices)(scores.length), foreign, position: { scores, winners, ply } };
+  const players = scores.map((_, player) => nameOf(session, player, ply));
+  return [players.join(" – "), over ? resultText(session) : t("myGames.move", { ply })];
+}
