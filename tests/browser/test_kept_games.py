@@ -21,7 +21,8 @@ QUERIES = {
 ACTIONS = 50
 LINES = "window.game.page.session.lines"
 KEPT = """
-Object.entries(localStorage).filter(([name]) => name.startsWith("patchwork-env.games.")).map(([, text]) => text)
+Object.keys(localStorage).filter((name) => name.startsWith("patchwork-env.games."))
+  .map((name) => localStorage[name])
 """
 
 

@@ -17,7 +17,7 @@ import { mountStatus } from "./status.js";
 import { onOtherPages, recall, remember } from "./storage.js";
 import { mountTheme } from "./theme.js";
 import { RETRY_MILLISECONDS, Turns, pause } from "./turns.js";
-import { gameNames, loadView } from "./view.js";
+import { loadView } from "./view.js";
 import { connect as connectToWasm } from "./wasm_backend.js";
 
 /** Who knows the rules, by what index.html says of this copy of the page. */
@@ -178,15 +178,18 @@ class Page extends EventTarget {
   async #begin(choices) {
     const { game, opponent, second, seat } = choices;
     const view = await loadView(game);
-    if (opponent && seat !== "both") await this.checkAgent(game, opponent);
-    if (second && seat === "none") await this.checkAgent(game, second);
     if (!choices.seed) choices.seed = String(crypto.getRandomValues(new Uint32Array(1))[0] >>> 1);
-    return this.backend.open({ game, ...setUpOf(view, choices) });
+    const [opened] = await Promise.all([
+      this.backend.open({ game, ...setUpOf(view, choices) }),
+      opponent && seat !== "both" && this.checkAgent(game, opponent),
+      second && seat === "none" && this.checkAgent(game, second),
+    ]);
+    return opened;
   }
 
   /** Stops with an error if there is no such agent. */
   async checkAgent(game, spec) {
-    const agents = await this.agents(game);
+    const agents = this.#agents[game] ?? (await this.agents(game));
     if (!agents.some((agent) => agent.spec === spec)) await this.backend.agents(game, spec);
   }
 
@@ -330,7 +333,7 @@ async function start() {
     openFirst(page);
   });
   document.documentElement.dataset.ready = "true";
-  for (const game of gameNames) loadView(game).then(() => page.agents(game)).catch(() => {}); // while the server is there
+  page.agents(page.session.game).catch(() => {}); // for the dialog of a new game, while the server is there
 }
 
 start();
