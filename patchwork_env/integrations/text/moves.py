@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from itertools import islice
 from typing import Any
@@ -14,7 +14,7 @@ from patchwork_env.core.names import counted, did_you_mean, short_repr
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import rules_of
 from patchwork_env.integrations.text.answers import read_answer
-from patchwork_env.integrations.text.view import Choice, Group, View, draw, listed
+from patchwork_env.integrations.text.view import Choice, Group, View, draw, listed, lowest
 
 PAGE = 60  # the placements on a page
 _VIEWS = ("patchwork", "nmbr9")
@@ -40,7 +40,7 @@ def describe(game: BaseGame, player: int | None = None) -> str:
     lines += ["", view.picture(game, reader).rstrip()]
     if not game.is_over:
         for group in view.groups(game):
-            if shapes := view.shapes(group.name):
+            if shapes := view.orientations(group.name):
                 lines += ["", f"{group.name}:", *draw(shapes)]
     return "\n".join(lines)
 
@@ -86,22 +86,44 @@ def placements(
     Args:
         game: The game; it is only read.
         group: The name of a group of :func:`moves` or its number alone, such as ``"patch 17"`` or ``"17"``.
-        orientation: The orientation of the piece.
+        orientation: The orientation of the piece, or another one that looks the same.
         row: The row of the top-left corner of its bounding box, as the notation writes it.
         column: The column of that corner, as the notation writes it.
         level: The level of a tile of NMBR 9.
 
     Raises:
-        ValueError: There is no such group now, or the game cannot be told in words.
+        ValueError: There is no such group now, a value is outside the board, or the game cannot be told in
+            words.
     """
+    view = view_of(game)
     wanted = {"orientation": orientation, "row": row, "column": column, "level": level}
-    given = {name: str(value).lower() for name, value in wanted.items() if value is not None}
-    return tuple(
-        choice
-        for of_it in ([_group(game, group)] if group is not None else moves(game))
-        for choice in of_it.choices
-        if choice.orientation is not None
-        and all(str(getattr(choice, name)) == value for name, value in given.items())
+    given = {name: _on_board(game, name, value) for name, value in wanted.items() if value is not None}
+    found: list[Choice] = []
+    for of_it in [_group(game, group)] if group is not None else moves(game):
+        fitting = dict(given)
+        if orientation is not None:
+            fitting["orientation"] = lowest(view.orientations(of_it.name), given["orientation"])
+        found += (choice for choice in of_it.choices if _fits(choice, fitting))
+    return tuple(found)
+
+
+def _on_board(game: BaseGame, name: str, value: Any) -> str:
+    """The text of a value by which placements are filtered; ValueError if none can have it."""
+    filters = view_of(game).filters(game)
+    if name not in filters:
+        raise ValueError(
+            f"{name} is {short_repr(value)}; placements of this game are told by {listed(filters)}"
+        )
+    allowed = tuple(map(str, filters[name]))
+    if (given := str(value).lower().removeprefix("+")) not in allowed:
+        raise ValueError(f"{name} is {short_repr(value)}; allowed are {allowed[0]} to {allowed[-1]}")
+    return given
+
+
+def _fits(choice: Choice, wanted: Mapping[str, str]) -> bool:
+    """Whether a move places a piece as is wanted."""
+    return choice.orientation is not None and all(
+        str(getattr(choice, name)) == value for name, value in wanted.items()
     )
 
 
@@ -124,7 +146,7 @@ def shapes_text(game: BaseGame, piece: str) -> str:
     """The shape of a piece, such as ``"patch 17"`` or ``"7"``, in all its orientations."""
     view, name = view_of(game), " ".join(str(piece).lower().split())
     name = f"{view.piece} {name}" if name.isdecimal() else name
-    shapes = view.shapes(name)
+    shapes = view.orientations(name)
     if not shapes:
         raise ValueError(f"there is no piece {short_repr(name)}; pieces are {view.pieces}")
     return "\n".join([f"{name}:", *draw(shapes)])

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from patchwork_env.core.polyomino import Cell, Cells
-from patchwork_env.integrations.text.view import TURNED, Choice, Group, View, listed
+from patchwork_env.integrations.text.view import TURNED, Choice, Group, View, listed, lowest
 from patchwork_env.nmbr9.actions import DISTINCT, MAX_SPREAD, NUM_TURNS, ORIENTED, Move
 from patchwork_env.nmbr9.game import Game
 from patchwork_env.nmbr9.notation import move_text, parse_tile
@@ -121,11 +121,16 @@ def _choice(action: int, move: Move, word: str, group: str) -> Choice:
     return Choice(action, word, group, piece % NUM_TURNS, str(down), str(right), move.level)
 
 
-def _shapes(piece: str) -> dict[int, Cells]:
-    if not re.fullmatch("tile [0-9]", piece):
-        return {}
-    digit = int(piece[-1])
-    return {orientation: ORIENTED[digit][orientation] for orientation in DISTINCT[digit]}
+def _filters(game: Game) -> dict[str, range | str]:
+    lying = game.placements(game.current_player)
+    reach = MAX_SPREAD if lying else 1
+    places = range(1 - reach, reach)
+    levels = range(1 + max((1 + (move.level or 0) for move in lying), default=0))
+    return {"orientation": range(NUM_TURNS), "row": places, "column": places, "level": levels}
+
+
+def _orientations(piece: str) -> tuple[Cells, ...]:
+    return ORIENTED[int(piece[-1])] if re.fullmatch("tile [0-9]", piece) else ()
 
 
 def _to_word(found: re.Match[str]) -> str:
@@ -133,10 +138,7 @@ def _to_word(found: re.Match[str]) -> str:
     if not place:
         return f"={digit}"
     orientation, row, column = place
-    if orientation in "0123":
-        shapes = ORIENTED[int(digit)]
-        orientation = str(shapes.index(shapes[int(orientation)]))
-    return f"{digit}/{orientation}@{int(row)},{int(column)}"
+    return f"{digit}/{lowest(ORIENTED[int(digit)], orientation)}@{int(row)},{int(column)}"
 
 
 def _why_not(game: Game, word: str) -> str:
@@ -200,7 +202,8 @@ VIEW = View(
     "tile",
     _PIECES,
     _DETAILS,
-    _shapes,
+    _filters,
+    _orientations,
     _MOVE,
     _to_word,
     _why_not,

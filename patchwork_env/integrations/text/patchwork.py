@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from patchwork_env.core.names import counted
 from patchwork_env.core.polyomino import Cells, extent
-from patchwork_env.integrations.text.view import TURNED, Choice, Group, View, listed
+from patchwork_env.integrations.text.view import TURNED, Choice, Group, View, listed, lowest
 from patchwork_env.patchwork.actions import (
     ADVANCE,
     DISTINCT,
@@ -134,26 +134,23 @@ def _name(patch: int) -> str:
     return f"patch {patch}"
 
 
-def _shapes(piece: str) -> dict[int, Cells]:
+def _filters(game: Game) -> dict[str, range | str]:
+    turns = range(1 if game.pending_special else len(ORIENTED[0]))
+    return {"orientation": turns, "row": range(1, QUILT_SIZE + 1), "column": COLUMNS}
+
+
+def _orientations(piece: str) -> tuple[Cells, ...]:
     found = re.fullmatch("patch ([0-9]{1,2})", piece)
-    return DISTINCT[int(found[1])] if found and int(found[1]) < len(PATCHES) else {}
+    return ORIENTED[int(found[1])] if found and int(found[1]) < len(PATCHES) else ()
 
 
 def _to_word(found: re.Match[str]) -> str:
     match [group for group in found.groups() if group]:
         case patch, orientation, column, row:
-            return f"{patch}/{_canonical(patch, orientation)}@{column}{row}"
+            return f"{patch}/{lowest(_orientations(f'patch {patch}'), orientation)}@{column}{row}"
         case column, row:
             return f"*{column}{row}"
     return "+"
-
-
-def _canonical(patch: str, orientation: str) -> str:
-    """The lowest orientation that looks the same, which is the one that is legal."""
-    if len(patch) > 2 or int(patch) >= len(PATCHES) or orientation not in tuple("01234567"):
-        return orientation
-    shapes = ORIENTED[int(patch)]
-    return str(shapes.index(shapes[int(orientation)]))
 
 
 def _why_not(game: Game, word: str) -> str:
@@ -204,7 +201,8 @@ VIEW = View(
     "patch",
     _PIECES,
     _DETAILS,
-    _shapes,
+    _filters,
+    _orientations,
     _MOVE,
     _to_word,
     _why_not,

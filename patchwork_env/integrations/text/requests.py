@@ -26,11 +26,10 @@ REQUESTS = {
 }
 """The first words of requests, each with a phrase about what it gives, for a game's own words to fill."""
 
-_NUMBERS = ("orientation", "level", "page")
-_TEXTS = ("row", "column")
+_FILTERS = ("orientation", "level", "row", "column")
 _GROUPS = ("patch", "tile", "special")
 _FILLING = ("of", "in", "at", "on", "for", "and", "the", "all")
-_DETAIL = "|".join((*_NUMBERS, *_TEXTS, *_GROUPS, *_FILLING))
+_DETAIL = "|".join((*_FILTERS, "page", *_GROUPS, *_FILLING))
 _REQUEST = re.compile(rf"(?:{'|'.join(REQUESTS)})(?:[ ,]+(?:{_DETAIL})\b[^.!?:\"'()]*)?")
 
 
@@ -83,10 +82,10 @@ def _details(text: str) -> dict[str, Any]:
         name, value = words.pop(0), words.pop(0) if words else ""
         if name in _GROUPS:
             details["group"] = f"{name} {value or 'patch'}"
-        elif name in _NUMBERS and re.fullmatch("[0-9]{1,6}", value):
+        elif name in _FILTERS and value:
+            details[name] = value
+        elif name == "page" and re.fullmatch("[0-9]{1,6}", value):
             details[name] = int(value)
-        elif name in _TEXTS and re.fullmatch("[a-i]|[+-]?[0-9]{1,6}", value):
-            details[name] = value.removeprefix("+")
         else:
             raise ValueError(
                 f"{short_repr(f'{name} {value}'.strip())} is not understood; after 'placements' may come "

@@ -51,7 +51,8 @@ class View:
     piece: str  # what a piece is called before its number
     pieces: str  # the names of the pieces
     details: str  # what may be asked for of placements
-    shapes: Callable[[str], dict[int, Cells]]  # of a piece by orientation; empty if there is none
+    filters: Callable[[Any], dict[str, range | str]]  # the values of these details that a position allows
+    orientations: Callable[[str], tuple[Cells, ...]]  # of a piece, all of them; empty if there is none
     move: re.Pattern[str]  # finds moves, as words and as phrases, in lower case with single spaces
     to_word: Callable[[re.Match[str]], str]  # the word that a match means
     why_not: Callable[[Any, str], str]  # why a word of the right form is no legal move
@@ -59,9 +60,18 @@ class View:
     forms: str  # examples of how moves may be written
 
 
-def draw(shapes: dict[int, Cells]) -> list[str]:
-    """Shapes side by side, each below the name of its orientation: ``#`` for a cell, ``.`` beside it."""
-    columns = [[f"orientation {orientation}", *_rows(cells)] for orientation, cells in shapes.items()]
+def lowest(shapes: tuple[Cells, ...], orientation: str) -> str:
+    """The lowest orientation that looks the same, which is the one that is legal; as given if it is none."""
+    if not orientation.isdecimal() or int(orientation) >= len(shapes):
+        return orientation
+    return str(shapes.index(shapes[int(orientation)]))
+
+
+def draw(shapes: tuple[Cells, ...]) -> list[str]:
+    """Different shapes side by side, each below its orientation: ``#`` for a cell, ``.`` beside it."""
+    columns = [
+        [f"orientation {o}", *_rows(shapes[o])] for o in range(len(shapes)) if shapes[o] not in shapes[:o]
+    ]
     width = max((len(column[0]) for column in columns), default=0) + _BETWEEN_SHAPES
     lines = zip_longest(*columns, fillvalue="")
     return ["".join(part.ljust(width) for part in line).rstrip() for line in lines]

@@ -140,7 +140,7 @@ def test_bad_answers(address: str) -> None:
     assert [result.reward for result in results] == [-0.5, -0.5, -1.5]
     assert [result.done for result in results] == [False, False, True]
     assert [result.observation.mistakes_left for result in results] == [2, 1, 0]
-    assert "is no answer; write " in results[0].observation.text
+    assert "is no answer; end with a line " in results[0].observation.text
     assert "the game is lost" in results[2].observation.text
 
 

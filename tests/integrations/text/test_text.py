@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import re
 from typing import Any
@@ -12,6 +13,7 @@ from patchwork_env import games
 from patchwork_env.core.game import BaseGame
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.integrations import text
+from patchwork_env.integrations.mcp.session import Session, Table
 from patchwork_env.nmbr9 import Game as Nmbr9
 from patchwork_env.patchwork import Game as Patchwork
 from tests.toy import Game as Toy
@@ -239,6 +241,50 @@ def test_filters_of_placements() -> None:
     on_table = text.placements(tower, level=0)
     assert {choice.level for choice in on_table} == {0}
     assert len(on_table) + len(text.placements(tower, level=1)) == len(tower.legal_actions())
+
+
+def test_orientations_that_look_the_same_give_the_same_placements() -> None:
+    game = Patchwork(seed=7)
+    for given, legal in ((7, 5), (2, 0)):
+        wanted = text.placements(game, "25", orientation=legal)
+        assert text.placements(game, "25", orientation=given) == wanted != ()
+        assert game.move_text(text.parse(game, f"25/{given}@a1")) == f"25/{legal}@a1"
+    asked = text.ask(game, "placements of patch 25 orientation 7 row 1 column a")
+    assert asked.endswith("patch 25 in orientation 5: 25/5@a1")
+
+
+@pytest.mark.parametrize(
+    ("game", "name", "value", "allowed"),
+    [
+        (Patchwork(seed=7), "column", "z", "allowed are a to i"),
+        (Patchwork(seed=7), "column", "4", "allowed are a to i"),
+        (Patchwork(seed=7), "row", 10, "allowed are 1 to 9"),
+        (Patchwork(seed=7), "row", "d", "allowed are 1 to 9"),
+        (Patchwork(seed=7), "row", 0, "allowed are 1 to 9"),
+        (Patchwork(seed=7), "orientation", 9, "allowed are 0 to 7"),
+        (Patchwork(seed=7), "orientation", -1, "allowed are 0 to 7"),
+        (Patchwork(seed=7), "level", 0, "placements of this game are told by orientation, row, column"),
+        (after(Patchwork(seed=7), 25), "orientation", 1, "allowed are 0 to 0"),
+        (Nmbr9(seed=7), "row", 1, "allowed are 0 to 0"),
+        (after(Nmbr9(seed=7), 1), "level", 2, "allowed are 0 to 1"),
+        (after(Nmbr9(seed=7), 1), "orientation", 4, "allowed are 0 to 3"),
+        (after(Nmbr9(seed=7), 1), "column", 63, "allowed are -62 to 62"),
+        (after(Nmbr9(seed=7), 1), "column", "a", "allowed are -62 to 62"),
+    ],
+)
+def test_filters_outside_the_board_are_errors_at_every_door(
+    game: BaseGame, name: str, value: int | str, allowed: str
+) -> None:
+    session = Session()
+    session._tables["game"] = Table(game)
+    doors = (
+        lambda: text.placements(game, **{name: value}),
+        lambda: text.ask(game, f"placements {name} {value}"),
+        lambda: asyncio.run(session.call("legal_moves", {"game_id": "game", name: value})),
+    )
+    for door in doors:
+        with pytest.raises(ValueError, match=f"{name} is '?{value}'?; {allowed}"):
+            door()
 
 
 @pytest.mark.parametrize(
