@@ -118,6 +118,17 @@ class Agent(ABC):
         """
         check_seed(seed)
 
+    def take_counts(self) -> Any:
+        """What the agent has counted since the last call, which it then forgets; None if it counts nothing.
+
+        What copies in other processes count is given to the agent by :meth:`add_counts` in this way.
+        """
+        return None
+
+    def add_counts(self, counts: Any) -> None:
+        """Adds what :meth:`take_counts` of the agent or of a copy has given."""
+        assert counts is None, "an agent that counts must add counts"
+
     def workspace(self) -> Any:
         """The memory that the agent searches in, made when it is first needed."""
         if self._workspace is None:

@@ -14,7 +14,7 @@ from patchwork_env import agents
 from patchwork_env.agents.specs import import_agent
 from patchwork_env.errors import IllegalActionError, StorageError
 from patchwork_env.integrations.language_models import TextAgent, Usage, rate
-from patchwork_env.learning.evaluation import play_matches
+from patchwork_env.learning.evaluation import matches, play_matches
 from patchwork_env.nmbr9 import Game as Nmbr9
 from patchwork_env.patchwork import Game
 
@@ -164,6 +164,22 @@ def test_a_rating_comes_with_its_interval_and_what_it_took() -> None:
     assert f"rating {result.rating:.0f}" in result.table()
     assert "moves by the fallback" in result.table()
     assert json.loads(json.dumps(result.as_dict()))["usage"]["decisions"] == turns
+
+
+def test_the_usage_counts_what_copies_in_other_processes_were_asked(monkeypatch) -> None:
+    def in_a_copy(function, shared, jobs, workers):
+        copied = pickle.loads(pickle.dumps(shared))
+        return enumerate(function(copied, job) for job in jobs)
+
+    usages = []
+    for _ in range(2):
+        agent = TextAgent(first_offer, "model")
+        agent.usage.add(Usage(decisions=5))
+        result = rate(agent, games=2, against=["random", "greedy"])
+        assert result.usage.decisions == agent.usage.decisions - 5 > 0
+        usages.append(agent.usage.as_dict() | {"seconds": 0})
+        monkeypatch.setattr(matches, "do_jobs", in_a_copy)
+    assert usages[0] == usages[1]
 
 
 def test_only_members_of_the_pool_give_a_rating() -> None:

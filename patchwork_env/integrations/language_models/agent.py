@@ -96,6 +96,15 @@ class TextAgent(BatchAgent):
         if self._fallback is not None:
             self._fallback.reseed(seed)
 
+    def take_counts(self) -> Usage:
+        """The usage since the last call, which is then none."""
+        taken, self.usage = self.usage, Usage()
+        return taken
+
+    def add_counts(self, counts: Usage) -> None:
+        """Adds a usage."""
+        self.usage.add(counts)
+
     def _decisions(self, games: list[BaseGame]) -> Iterator[Decision]:
         count = min(self._threads, len(games))
         if count == 1:

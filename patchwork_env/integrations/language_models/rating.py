@@ -60,7 +60,8 @@ def rate(
             stopped.
 
     Returns:
-        The rating with its interval, the matches, and the usage in these games.
+        The rating with its interval, the matches, and the usage in the games that were played now, by
+        whichever workers.
 
     Raises:
         ValueError, FileNotFoundError, ModuleNotFoundError, IllegalActionError: See
@@ -71,10 +72,11 @@ def rate(
     if against is not None:
         met = [pool.member(spec).agent for spec in as_texts(against, "against")]
         options["skip"] = [spec for spec in pool.specs if spec not in met]
-    before, player.usage = player.usage, Usage()
+    before = player.take_counts()
     try:
         result = play_gauntlet(player, version=version, games=games, **options)
     finally:
-        spent, player.usage = player.usage, before
-        player.usage.add(spent)
+        spent = player.take_counts()
+        for usage in (before, spent):
+            player.add_counts(usage)
     return ModelRating(result, spent)

@@ -134,8 +134,10 @@ def _parts(
     if store:
         report(games_kept)
     failures: list[IllegalActionError | OpponentError] = []
-    for index, outcome in do_jobs(_try_block, players, [block for *_, block in left], workers):
+    for index, (outcome, counts) in do_jobs(_try_block, players, [block for *_, block in left], workers):
         match, place, block = left[index]
+        for side, counted in zip(block.match.sides, counts, strict=True):
+            players[side].add_counts(counted)
         if not isinstance(outcome, MatchResult):
             if not store:
                 raise outcome
@@ -152,10 +154,24 @@ def _parts(
         ) from failures[0]
 
 
-def _try_block(players: Sequence[Agent], block: Block) -> MatchResult | IllegalActionError | OpponentError:
+_Outcome = MatchResult | IllegalActionError | OpponentError
+
+
+def _try_block(players: Sequence[Agent], block: Block) -> tuple[_Outcome, list[Any]]:
+    """The outcome of a block, and what each side has counted in it, which is then left to the caller."""
+    sides = [players[side] for side in block.match.sides]
+    earlier = [player.take_counts() for player in sides]
+    try:
+        return _play_block(sides, block), [player.take_counts() for player in sides]
+    finally:
+        for player, counts in zip(sides, earlier, strict=True):
+            player.add_counts(counts)
+
+
+def _play_block(sides: Sequence[Agent], block: Block) -> _Outcome:
     """Plays a block; the result, or the error of an agent that fails."""
     match = block.match
-    agent, opponent = (players[side] for side in match.sides)
+    agent, opponent = sides
     try:
         runner = runner_of(match.game)((agent, opponent), block)
         games = runner.run()
