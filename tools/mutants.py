@@ -1,11 +1,12 @@
-"""Whether the tests find small faults: a hundred seeded mutants of the code that results rest on.
+"""Whether the tests find small faults: seeded mutants of all that is compiled, learns, judges or answers.
 
-python -m tools.mutants                              # or: make mutants
-python -m tools.mutants --count 20 --seed 3 --json mutants.json
-python -m tools.mutants --again mutants.json         # fails if a mutant survives that was caught before
+python -m tools.mutants                                       # or: make mutants
+python -m tools.mutants --folder patchwork_env/search --count 20 --seed 3 --json mutants.json
+python -m tools.mutants --again mutants.json                  # fails if one survives that was caught
 
-A mutant is the package with one operator, constant or condition changed. It is caught if a test of its part
-fails, or takes too long. Those that survive are printed: most point at a test that is missing, some change
+A mutant is the package with one expression or statement changed. The tests of its module run first, then
+those of its folder, then all others that import the module, up to the first that fails: then it is caught, as
+it is if they take too long. Those that survive are printed: most point at a test that is missing, some change
 nothing that can be seen.
 """
 
@@ -17,26 +18,47 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 PROJECT = Path(__file__).parents[1]
-TESTS = {
-    "patchwork_env/patchwork/engine.py": "tests/patchwork",
-    "patchwork_env/nmbr9/engine.py": "tests/nmbr9",
-    "patchwork_env/envs": "tests/envs",
-    "patchwork_env/learning/algorithms/common/advantages.py": "tests/learning/algorithms/common",
-    "patchwork_env/learning/evaluation": "tests/learning/evaluation",
-}
-"""What is mutated, a file or a folder, and the tests that should notice. Each has an even share."""
-_COPIED = ("patchwork_env", "tests", "configs", "training", "pyproject.toml", "README.md")
-_SECONDS = 600
+FOLDERS = (
+    "patchwork_env/core",
+    "patchwork_env/patchwork",
+    "patchwork_env/nmbr9",
+    "patchwork_env/envs",
+    "patchwork_env/search",
+    "patchwork_env/agents",
+    "patchwork_env/agents/patchwork",
+    "patchwork_env/agents/nmbr9",
+    "patchwork_env/learning/algorithms",
+    "patchwork_env/learning/evaluation",
+    "patchwork_env/integrations/text",
+    "patchwork_env/protocol",
+    "patchwork_env/service",
+)
+"""What is mutated; each folder has an even share. Pictures are left out: people look at them."""
+_ALWAYS = ("tests/test_same_seeds.py", "tests/test_hidden_information.py")
+"""Tests that all modules have, last of all."""
+_COPIED = (
+    "patchwork_env",
+    "tests",
+    "configs",
+    "training",
+    "tools",
+    "examples",
+    "pyproject.toml",
+    "README.md",
+)
+_SECONDS = 300
 """How long the tests of a mutant may take."""
 
 _PAIRS = (
@@ -44,135 +66,221 @@ _PAIRS = (
     *((ast.And, ast.Or), (ast.Add, ast.Sub), (ast.Mult, ast.FloorDiv), (ast.LShift, ast.RShift)),
     (ast.BitAnd, ast.BitOr),
 )
-_OTHER: dict[type[ast.AST], type[Any]] = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
+_OPERATORS: dict[type[ast.AST], type[Any]] = {
+    one: other for pair in _PAIRS for one, other in (pair, pair[::-1])
+} | {ast.Div: ast.Mult}
 """The operator that stands in a mutant instead of another one."""
+_NAMES = {"min": "max", "minimum": "maximum", "argmin": "argmax", "any": "all", "floor": "ceil"}
+_NAMES |= {other: one for one, other in _NAMES.items()}
+"""The function that is called in a mutant instead of another one."""
 
 
 class Mutant(NamedTuple):
-    """A change: the file, the line of the expression, and the expression before and after."""
+    """A change: the folder that it was drawn for, file and line, and the expression before and after."""
 
+    folder: str
     file: str
     line: int
     before: str
     after: str
-    tests: str
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}: {self.before}  ->  {self.after}"
 
 
-def mutants_of(file: Path, tests: str) -> Iterator[tuple[Mutant, str]]:
-    """All mutants of a file, each with the text of the whole module."""
+# --- how code is changed ------------------------------------------------------------------------------------
+
+
+def mutants_of(file: Path, folder: str) -> Iterator[tuple[Mutant, ast.Module]]:
+    """All mutants of a file, each with its module, which is that mutant until the next one is asked for."""
     name, tree = file.relative_to(PROJECT).as_posix(), ast.parse(file.read_text(encoding="utf-8"))
-    for function in [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]:
-        for node in [node for statement in function.body for node in ast.walk(statement)]:
-            unchanged, before = vars(node).copy(), _text(node)
-            if _mutate(node):
-                yield Mutant(name, node.lineno, before, _text(node), tests), ast.unparse(tree)  # type: ignore[attr-defined]
-                vars(node).update(unchanged)
+    for node in _nodes(tree):
+        text = _text(node)
+        for change in _changes(node):
+            before = {attribute: getattr(node, attribute, None) for attribute in change}
+            _update(node, change)
+            yield Mutant(folder, name, node.lineno, text, _text(node)), tree
+            _update(node, before)
+
+
+def module_of(mutant: Mutant) -> str:
+    """The text of the module that a mutant has."""
+    for same, tree in mutants_of(PROJECT / mutant.file, mutant.folder):
+        if same == mutant:
+            return ast.unparse(tree)
+    raise ValueError(f"there is no mutant {mutant}")
+
+
+def _update(node: Any, attributes: dict[str, Any]) -> None:
+    for name, value in attributes.items():
+        setattr(node, name, value)
+
+
+def _nodes(tree: ast.Module) -> Iterator[Any]:
+    """The expressions and statements within functions; what only words an error is left alone."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    waiting: list[ast.AST] = [statement for function in functions for statement in function.body]
+    seen = set()
+    while waiting:
+        node = waiting.pop(0)
+        if node not in seen and not isinstance(node, ast.Raise | ast.JoinedStr | ast.FunctionDef):
+            seen.add(node)
+            yield node
+            waiting += [each for each in ast.iter_child_nodes(node) if hasattr(each, "lineno")]
 
 
 def _text(node: Any) -> str:
-    return ast.unparse(getattr(node, "test", node))
+    return ast.unparse(getattr(node, "test", node)).partition("\n")[0]
 
 
-def _mutate(node: Any) -> bool:
-    """Changes a node in place; returns whether there is a way to change it."""
-    if isinstance(node, ast.Compare) and type(node.ops[0]) in _OTHER:
-        node.ops = [_OTHER[type(node.ops[0])](), *node.ops[1:]]
-    elif isinstance(node, ast.BinOp | ast.AugAssign | ast.BoolOp) and type(node.op) in _OTHER:
-        node.op = _OTHER[type(node.op)]()
-    elif isinstance(node, ast.If | ast.While | ast.IfExp):
-        node.test = ast.UnaryOp(ast.Not(), node.test)
-    elif isinstance(node, ast.Constant) and isinstance(node.value, int):
-        node.value = not node.value if isinstance(node.value, bool) else node.value + 1
-    else:
-        return False
-    return True
+def _changes(node: Any) -> Iterator[dict[str, Any]]:
+    """The attributes of a node that stand in its mutants instead of its own."""
+    match node:
+        case ast.Compare(ops=[first, *others]) if type(first) in _OPERATORS:
+            yield {"ops": [_OPERATORS[type(first)](), *others]}
+        case ast.BinOp(left=left, op=op) if type(op) in _OPERATORS and not isinstance(left, ast.Constant):
+            yield {"op": _OPERATORS[type(op)]()}
+            if isinstance(op, ast.Add | ast.Sub):  # drops the second term
+                yield {"right": ast.Constant(0)}
+        case ast.AugAssign(target=target, op=op) if type(op) in _OPERATORS:
+            yield {"op": _OPERATORS[type(op)]()}
+            yield {"__class__": ast.Assign, "targets": [target]}  # overwrites the sum
+        case ast.BoolOp(op=op):
+            yield {"op": _OPERATORS[type(op)]()}
+        case ast.UnaryOp(op=ast.USub()):
+            yield {"op": ast.UAdd()}
+        case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
+            yield {"test": ast.UnaryOp(ast.Not(), test)}
+        case ast.Constant(value=bool(value)):
+            yield {"value": not value}
+        case ast.Constant(value=int(value) | float(value)):
+            yield {"value": value + 1}
+            yield {"value": value - 1}
+        case ast.Expr(value=ast.Call()):  # skips the call
+            yield {"value": ast.Constant(None)}
+        case ast.Call(func=func, args=arguments, keywords=keywords):
+            yield from _changed_call(func, arguments, keywords)
 
 
-def draw(count: int, seed: int) -> list[tuple[Mutant, str]]:
-    """Mutants from all parts by turns, with the texts of their modules."""
+def _changed_call(func: Any, arguments: list[Any], keywords: list[Any]) -> Iterator[dict[str, Any]]:
+    if isinstance(func, ast.Name) and func.id in _NAMES:
+        yield {"func": ast.Name(_NAMES[func.id])}
+    if isinstance(func, ast.Attribute) and func.attr in _NAMES:
+        yield {"func": ast.Attribute(func.value, _NAMES[func.attr])}
+    if len(arguments) > 1 and not any(isinstance(argument, ast.Starred) for argument in arguments):
+        *others, one, other = arguments
+        yield {"args": [*others, other, one]}
+    if keywords and keywords[-1].arg != "strict":  # ignores what is said
+        yield {"keywords": keywords[:-1]}
+
+
+def draw(folders: tuple[str, ...], count: int, seed: int) -> list[Mutant]:
+    """Mutants from all folders by turns."""
     pools = []
-    for place, tests in TESTS.items():
-        path = PROJECT / place
-        files = sorted(path.rglob("*.py")) if path.is_dir() else [path]
-        pools.append([mutant for file in files for mutant in mutants_of(file, tests)])
-        random.Random(f"{seed} {place}").shuffle(pools[-1])
-    return [pool[number] for number in range(max(map(len, pools))) for pool in pools if number < len(pool)][
-        :count
-    ]
+    for folder in folders:
+        files = [file for file in sorted((PROJECT / folder).rglob("*.py")) if file.parent.name != "render"]
+        pools.append([mutant for file in files for mutant, _ in mutants_of(file, folder)])
+        random.Random(f"{seed} {folder}").shuffle(pools[-1])
+    turns = range(max(map(len, pools)))
+    return [pool[number] for number in turns for pool in pools if number < len(pool)][:count]
 
 
-def found_again(before: dict[Mutant, bool]) -> tuple[list[tuple[Mutant, str]], dict[Mutant, bool]]:
-    """Earlier mutants where they stand now, with their modules, and whether they were caught."""
-    now, drawn, results = draw(10**9, 0), [], {}
+def found_again(before: dict[Mutant, bool]) -> dict[Mutant, bool]:
+    """Earlier mutants where they stand now, and whether they were caught."""
+    now = draw(tuple({mutant.folder: None for mutant in before}), 10**9, 0)
+    results = {}
     for mutant, caught in before.items():
-        same = [entry for entry in now if entry[0]._replace(line=mutant.line) == mutant]
+        same = [other for other in now if other._replace(line=mutant.line) == mutant]
         if same:
-            nearest = min(same, key=lambda entry: abs(entry[0].line - mutant.line))
-            drawn.append(nearest)
-            results[nearest[0]] = caught
+            results[min(same, key=lambda other: abs(other.line - mutant.line))] = caught
         else:
             print(f"is gone: {mutant}")
-    return drawn, results
+    return results
 
 
-def is_caught(mutant: Mutant, module: str, folder: Path) -> bool:
+# --- which tests should notice ------------------------------------------------------------------------------
+
+
+def tests_of(file: str) -> list[str]:
+    """The files with tests of a module, the nearest first: its own, its folder's, its users', those above."""
+    module = Path(file).with_suffix("")
+    name = ".".join(module.parts).removesuffix(".__init__")
+    folder = Path("tests", *module.parts[1:-1])
+
+    def distance(test: Path) -> int:
+        if test.parent == folder and test.stem.startswith(f"test_{module.name}"):
+            return 0
+        imports = name in _imports(test)
+        if folder in test.parents:
+            return 1 if imports else 2
+        return 3 if imports else 4 if test.parent in folder.parents and test.parent != Path("tests") else 5
+
+    tests = [test.relative_to(PROJECT) for test in sorted((PROJECT / "tests").rglob("test_*.py"))]
+    near = sorted((test for test in tests if distance(test) < 5), key=distance)
+    return [*(str(test) for test in near if str(test) not in _ALWAYS), *_ALWAYS]
+
+
+@cache
+def _imports(test: Path) -> frozenset[str]:
+    """The names of the modules that a file imports, and of what it takes from them."""
+    names = set()
+    for node in ast.walk(ast.parse((PROJECT / test).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            names |= {str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+    return frozenset(names)
+
+
+def is_caught(mutant: Mutant, clean: Path) -> bool:
     """Whether a test fails in a copy of the project in which the mutant stands for its module."""
-    file = folder / mutant.file
-    original = file.read_text(encoding="utf-8")
-    file.write_text(module, encoding="utf-8")
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-x",
-        "-q",
-        "-m",
-        "not slow",
-        "-p",
-        "no:cacheprovider",
-        mutant.tests,
-    ]
-    environment = os.environ | {"PYTHONPATH": str(folder), "PATCHWORK_ENV_QUIET": "1"}
-    try:
-        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, timeout=_SECONDS)
-    except subprocess.TimeoutExpired:
-        return True
-    finally:
-        file.write_text(original, encoding="utf-8")
-    return done.returncode != 0
-
-
-def run(drawn: list[tuple[Mutant, str]], workers: int) -> dict[Mutant, bool]:
-    """Which mutants are caught; each worker has a copy of the project of its own."""
-    with tempfile.TemporaryDirectory() as base, ThreadPoolExecutor(workers) as threads:
-        free: SimpleQueue[Path] = SimpleQueue()
-        for number in range(workers):
-            folder = Path(base, str(number))
-            folder.mkdir()
-            for name in _COPIED:
-                source = PROJECT / name
-                (shutil.copytree if source.is_dir() else shutil.copy)(source, folder / name)
-            free.put(folder)
-
-        def judge(entry: tuple[Mutant, str]) -> tuple[Mutant, bool]:
-            folder = free.get()
+    options = ["-x", "-q", "-m", "not slow", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", *options, *tests_of(mutant.file)]
+    with tempfile.TemporaryDirectory(dir=clean.parent, ignore_cleanup_errors=True) as base:
+        # Files are shared until they are replaced, machine code too, so that only what changes is compiled.
+        folder = Path(shutil.copytree(clean, Path(base, "copy"), copy_function=os.link))
+        (folder / mutant.file).unlink()
+        (folder / mutant.file).write_text(module_of(mutant), encoding="utf-8")
+        environment = os.environ | {"PYTHONPATH": str(folder), "PATCHWORK_ENV_QUIET": "1"}
+        with subprocess.Popen(
+            command,
+            cwd=folder,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        ) as tests:
             try:
-                caught = is_caught(*entry, folder)
-            finally:
-                free.put(folder)
-            print("caught  " if caught else "SURVIVED", entry[0], flush=True)
-            return entry[0], caught
+                return tests.wait(_SECONDS) != 0
+            except subprocess.TimeoutExpired:
+                os.killpg(tests.pid, signal.SIGKILL)  # with the processes that tests have started
+                return True
 
-        return dict(threads.map(judge, drawn))
+
+def run(mutants: list[Mutant], workers: int) -> dict[Mutant, bool]:
+    """Which mutants are caught."""
+    with tempfile.TemporaryDirectory() as base, ThreadPoolExecutor(workers) as threads:
+        clean = Path(base, "clean")
+        clean.mkdir()
+        for name in _COPIED:
+            source = PROJECT / name
+            (shutil.copytree if source.is_dir() else shutil.copy)(source, clean / name)
+
+        def judge(mutant: Mutant) -> bool:
+            caught = is_caught(mutant, clean)
+            print("caught  " if caught else "SURVIVED", mutant, flush=True)
+            return caught
+
+        return dict(zip(mutants, threads.map(judge, mutants), strict=True))
 
 
 def main() -> int:
     """The command; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--count", type=int, default=100, help="how many mutants")
+    parser.add_argument(
+        "--folder", nargs="+", default=FOLDERS, help="what is mutated (default: all that counts)"
+    )
+    parser.add_argument("--count", type=int, default=300, help="how many mutants")
     parser.add_argument("--seed", type=int, default=0, help="the seed by which they are drawn")
     parser.add_argument("--workers", type=int, default=2, help="how many are tested side by side")
     parser.add_argument("--json", type=Path, help="where to write which were caught")
@@ -180,14 +288,15 @@ def main() -> int:
     options = parser.parse_args()
     before: dict[Mutant, bool] = {}
     if options.again:
-        before = {Mutant(*words): caught for words, caught in json.loads(options.again.read_text())}
-        drawn, before = found_again(before)
-    else:
-        drawn = draw(options.count, options.seed)
-    caught = run(drawn, options.workers)
+        known = json.loads(options.again.read_text())
+        before = found_again({Mutant(*words): caught for words, caught in known})
+    caught = run(list(before) or draw(tuple(options.folder), options.count, options.seed), options.workers)
     if options.json:
         options.json.write_text(json.dumps(list(caught.items()), indent=1))
-    print(f"{sum(caught.values())} of {len(caught)} mutants were caught")
+    for folder, number in Counter(mutant.folder for mutant in caught).items():
+        found = sum(was for mutant, was in caught.items() if mutant.folder == folder)
+        print(f"{folder}: {found} of {number} mutants were caught")
+    print(*(f"SURVIVED {mutant}" for mutant, was in caught.items() if not was), sep="\n")
     lost = [mutant for mutant, was_caught in before.items() if was_caught and not caught[mutant]]
     for mutant in lost:
         print(f"was caught before, and is not any more: {mutant}")

@@ -1,0 +1,194 @@
+"""An update of PPO against a plain one: decision by decision, by the formulas of the papers, with Adam."""
+
+from __future__ import annotations
+
+import copy
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from patchwork_env.agents.networks import NetworkConfig
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.envs.self_play import SelfPlayBatch
+from patchwork_env.learning.algorithms.common.gradients import ThreadPool
+from patchwork_env.learning.algorithms.ppo.config import Ppo
+from patchwork_env.learning.algorithms.ppo.learner import PpoLearner
+from patchwork_env.learning.algorithms.ppo.rollout import SelfPlay
+from patchwork_env.learning.config import Reward
+from patchwork_env.patchwork.rules import RULES
+
+PROGRESS = 0.5
+PLAIN = {"num_envs": 6, "rollout_steps": 12, "epochs": 2, "minibatch_size": 20, "max_gradient_norm": 1e6}
+CASES = {
+    "clipped": {},
+    "hardly clipped": {"clip_range": 0.9},
+    "wide": {"clip_range": 1e-6},
+    "three epochs of whole batches": {"epochs": 3, "minibatch_size": 4096},
+    "entropy": {"entropy_coefficient": {"start": 2.0, "end": 1.0}},
+    "value": {"value_coefficient": 3.0},
+    "short gradients": {"max_gradient_norm": 0.05},
+    "learning rate": {"learning_rate": {"start": 0.02, "end": 0.004, "curve": "geometric"}},
+    "close to the old policy": {"kl_coefficient": {"start": 3.0, "end": 1.0}},
+    "discounted": {"gamma": 0.8, "gae_lambda": 0.5},
+    "ends early": {"target_kl": 0.1, "learning_rate": {"start": 0.02, "end": 0.02}},
+}
+
+
+@pytest.fixture(scope="module")
+def played():
+    """A small network, and games that it and past selves played; it was another policy when it played."""
+    torch.manual_seed(0)
+    network = PatchworkNetwork(NetworkConfig(width=8, depth=1))
+    for parameter in network.parameters():
+        torch.nn.init.normal_(parameter, std=0.2)
+    env = SelfPlayBatch(RULES, 6, seed=0, masks=False, observations=False)
+    for _ in range(30):  # some games end in the rollout
+        env.step(env.random_actions)
+    past_selves = {0: copy.deepcopy(network)}
+    rollout = SelfPlay(env, Reward(margin=1.0), 0.5).collect(
+        network, past_selves, 12, np.random.default_rng(0)
+    )
+    rollout.log_probabilities += (
+        np.random.default_rng(1).normal(0, 0.3, rollout.actions.shape).astype(np.float32)
+    )
+    assert rollout.decisions.ends.any()
+    assert (rollout.decisions.learning.mean(axis=0) < 1).any()
+    return network, rollout
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("changed", CASES.values(), ids=CASES)
+def test_weights_and_losses_are_those_of_a_plain_update(played, changed, threads):
+    network, rollout = copy.deepcopy(played[0]), played[1]
+    config = Ppo(**PLAIN | changed)
+    expected, losses = naive_update(copy.deepcopy(network), rollout, config, np.random.default_rng(2))
+    metrics = PpoLearner(network, config, ThreadPool(threads)).update(
+        rollout, PROGRESS, np.random.default_rng(2)
+    )
+    assert {name: metrics[name] for name in losses} == pytest.approx(losses, rel=1e-3, abs=1e-5)
+    for name, weights in network.state_dict().items():
+        moved = (weights - played[0].state_dict()[name]).abs().max()
+        torch.testing.assert_close(weights, expected[name], rtol=0, atol=1e-2 * float(moved))
+
+
+def naive_update(network, rollout, config, random):
+    """The weights after an update, and the means over minibatches of what is measured in it."""
+    batch = naive_batch(rollout, config)
+    optimizer = NaiveAdam(network, naive_schedule(config.learning_rate))
+    seen, updates = [], 0
+    for minibatch in naive_minibatches(len(batch), config, random):
+        seen.append(naive_step_losses(network, [batch[i] for i in minibatch], config))
+        gradients = torch.autograd.grad(seen[-1]["loss"], list(network.parameters()), allow_unused=True)
+        gradients = [torch.zeros(()) if gradient is None else gradient for gradient in gradients]
+        norm = math.sqrt(sum(float((gradient**2).sum()) for gradient in gradients))
+        seen[-1]["gradient_norm"] = norm
+        seen[-1] = {name: float(torch.as_tensor(value).detach()) for name, value in seen[-1].items()}
+        if config.target_kl is not None and seen[-1]["kl"] > 1.5 * config.target_kl:
+            break
+        optimizer.step([gradient * min(1, config.max_gradient_norm / norm) for gradient in gradients])
+        updates += 1
+    losses = {name: np.mean([each[name] for each in seen]) for name in seen[0]}
+    if config.target_kl is not None:
+        assert 0 < updates == len(seen) - 1
+        losses["updates"] = updates
+    return network.state_dict(), losses
+
+
+def naive_schedule(schedule):
+    """The value of a schedule half of the way."""
+    if schedule.curve == "geometric":
+        return math.sqrt(schedule.start * schedule.end)
+    return (schedule.start + schedule.end) / 2
+
+
+def naive_minibatches(size, config, random):
+    """In every epoch all decisions in a new order, in as many even parts as the size asks for."""
+    for _ in range(config.epochs):
+        yield from np.array_split(random.permutation(size), math.ceil(size / config.minibatch_size))
+
+
+def naive_batch(rollout, config):
+    """The learner's decisions: state, action, old log probability, normalized advantage, return."""
+    decisions = rollout.decisions
+    turns, games = decisions.players.shape
+    found = []
+    for turn in range(turns):
+        for game in range(games):
+            if decisions.learning[turn, game]:
+                advantage = naive_advantage(decisions, turn, game, config)
+                found.append((turn, game, advantage, advantage + float(decisions.values[turn, game])))
+    estimates = [advantage for _, _, advantage, _ in found]
+    mean, deviation = np.mean(estimates), np.std(estimates)
+    return [
+        (
+            rollout.states[turn, game : game + 1],
+            int(rollout.actions[turn, game]),
+            float(rollout.log_probabilities[turn, game]),
+            (advantage - mean) / (deviation + 1e-8),
+            returned,
+        )
+        for turn, game, advantage, returned in found
+    ]
+
+
+def naive_advantage(decisions, turn, game, config):
+    """The recursion of generalized advantage estimation along the decisions of whoever moves."""
+    player, got = decisions.players[turn, game], 0.0
+    for later in range(turn, len(decisions.players)):
+        if later > turn and decisions.learning[later, game] and decisions.players[later, game] == player:
+            following, more = (
+                float(decisions.values[later, game]),
+                naive_advantage(decisions, later, game, config),
+            )
+            break
+        got += float(decisions.rewards[later, game, player])
+        if decisions.ends[later, game]:
+            following, more = 0.0, 0.0
+            break
+    else:
+        sign = 1 if decisions.last_players[game] == player else -1
+        following, more = sign * float(decisions.last_values[game]), 0.0
+    error = got + config.gamma * following - float(decisions.values[turn, game])
+    return error + config.gamma * config.gae_lambda * more
+
+
+def naive_step_losses(network, samples, config):
+    """The objective of Schulman et al. (2017), equations 7 and 9, and its terms, as means over samples."""
+    policy = value = entropies = divergence = clipped = torch.zeros(())
+    for state, action, old, advantage, returned in samples:
+        inputs, _ = network.encode(state)
+        output = network(inputs)
+        log_probability = output.log_probabilities[inputs.actions.tolist().index(action)]
+        ratio = torch.exp(log_probability - old)
+        low, high = 1 - config.clip_range, 1 + config.clip_range
+        within = torch.clip(ratio, low, high)
+        policy = policy - torch.minimum(ratio * advantage, within * advantage)
+        value = value + (output.values[0] - returned) ** 2
+        entropies = entropies - (torch.exp(output.log_probabilities) * output.log_probabilities).sum()
+        divergence = divergence + (ratio - 1) - (log_probability - old)
+        clipped = clipped + float(not low <= float(ratio.detach()) <= high)
+    size = len(samples)
+    loss = policy + config.value_coefficient * value - naive_schedule(config.entropy_coefficient) * entropies
+    loss = loss + naive_schedule(config.kl_coefficient) * divergence
+    terms = {"loss": loss, "policy_loss": policy, "value_loss": value, "entropy": entropies, "kl": divergence}
+    return {name: term / size for name, term in (terms | {"clip_fraction": clipped}).items()}
+
+
+class NaiveAdam:
+    """Algorithm 1 of Kingma and Ba (2015), with the epsilon of PPO's first implementation."""
+
+    def __init__(self, network, rate):
+        self.parameters, self.rate, self.steps = list(network.parameters()), rate, 0
+        self.first = [torch.zeros_like(parameter) for parameter in self.parameters]
+        self.second = [torch.zeros_like(parameter) for parameter in self.parameters]
+
+    def step(self, gradients):
+        self.steps += 1
+        for k, (parameter, gradient) in enumerate(zip(self.parameters, gradients, strict=True)):
+            self.first[k] = 0.9 * self.first[k] + 0.1 * gradient
+            self.second[k] = 0.999 * self.second[k] + 0.001 * gradient**2
+            first, second = self.first[k] / (1 - 0.9**self.steps), self.second[k] / (1 - 0.999**self.steps)
+            with torch.no_grad():
+                parameter -= self.rate * first / (second.sqrt() + 1e-5)
