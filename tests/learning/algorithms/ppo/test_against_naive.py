@@ -18,6 +18,7 @@ from patchwork_env.learning.algorithms.ppo.learner import PpoLearner
 from patchwork_env.learning.algorithms.ppo.rollout import SelfPlay
 from patchwork_env.learning.config import Reward
 from patchwork_env.patchwork.rules import RULES
+from tests.learning.algorithms.naive import NaiveAdam, means, naive_gradients, naive_schedule
 
 PROGRESS = 0.5
 PLAIN = {"num_envs": 6, "rollout_steps": 12, "epochs": 2, "minibatch_size": 20, "max_gradient_norm": 1e6}
@@ -75,32 +76,22 @@ def test_weights_and_losses_are_those_of_a_plain_update(played, changed, threads
 
 def naive_update(network, rollout, config, random):
     """The weights after an update, and the means over minibatches of what is measured in it."""
-    batch = naive_batch(rollout, config)
-    optimizer = NaiveAdam(network, naive_schedule(config.learning_rate))
+    batch, parameters = naive_batch(rollout, config), list(network.parameters())
+    optimizer, rate = NaiveAdam(parameters, epsilon=1e-5), naive_schedule(config.learning_rate, PROGRESS)
     seen, updates = [], 0
     for minibatch in naive_minibatches(len(batch), config, random):
-        seen.append(naive_step_losses(network, [batch[i] for i in minibatch], config))
-        gradients = torch.autograd.grad(seen[-1]["loss"], list(network.parameters()), allow_unused=True)
-        gradients = [torch.zeros(()) if gradient is None else gradient for gradient in gradients]
-        norm = math.sqrt(sum(float((gradient**2).sum()) for gradient in gradients))
-        seen[-1]["gradient_norm"] = norm
-        seen[-1] = {name: float(torch.as_tensor(value).detach()) for name, value in seen[-1].items()}
-        if config.target_kl is not None and seen[-1]["kl"] > 1.5 * config.target_kl:
+        losses = naive_losses(network, [batch[i] for i in minibatch], config)
+        gradients, norm = naive_gradients(losses["loss"], parameters, config.max_gradient_norm)
+        seen.append(losses | {"gradient_norm": norm})
+        if config.target_kl is not None and losses["kl"] > 1.5 * config.target_kl:
             break
-        optimizer.step([gradient * min(1, config.max_gradient_norm / norm) for gradient in gradients])
+        optimizer.step(gradients, [rate] * len(parameters))
         updates += 1
-    losses = {name: np.mean([each[name] for each in seen]) for name in seen[0]}
+    losses = means(seen)
     if config.target_kl is not None:
         assert 0 < updates == len(seen) - 1
         losses["updates"] = updates
     return network.state_dict(), losses
-
-
-def naive_schedule(schedule):
-    """The value of a schedule half of the way."""
-    if schedule.curve == "geometric":
-        return math.sqrt(schedule.start * schedule.end)
-    return (schedule.start + schedule.end) / 2
 
 
 def naive_minibatches(size, config, random):
@@ -154,7 +145,7 @@ def naive_advantage(decisions, turn, game, config):
     return error + config.gamma * config.gae_lambda * more
 
 
-def naive_step_losses(network, samples, config):
+def naive_losses(network, samples, config):
     """The objective of Schulman et al. (2017), equations 7 and 9, and its terms, as means over samples."""
     policy = value = entropies = divergence = clipped = torch.zeros(())
     for state, action, old, advantage, returned in samples:
@@ -170,25 +161,11 @@ def naive_step_losses(network, samples, config):
         divergence = divergence + (ratio - 1) - (log_probability - old)
         clipped = clipped + float(not low <= float(ratio.detach()) <= high)
     size = len(samples)
-    loss = policy + config.value_coefficient * value - naive_schedule(config.entropy_coefficient) * entropies
-    loss = loss + naive_schedule(config.kl_coefficient) * divergence
+    loss = (
+        policy
+        + config.value_coefficient * value
+        - naive_schedule(config.entropy_coefficient, PROGRESS) * entropies
+    )
+    loss = loss + naive_schedule(config.kl_coefficient, PROGRESS) * divergence
     terms = {"loss": loss, "policy_loss": policy, "value_loss": value, "entropy": entropies, "kl": divergence}
     return {name: term / size for name, term in (terms | {"clip_fraction": clipped}).items()}
-
-
-class NaiveAdam:
-    """Algorithm 1 of Kingma and Ba (2015), with the epsilon of PPO's first implementation."""
-
-    def __init__(self, network, rate):
-        self.parameters, self.rate, self.steps = list(network.parameters()), rate, 0
-        self.first = [torch.zeros_like(parameter) for parameter in self.parameters]
-        self.second = [torch.zeros_like(parameter) for parameter in self.parameters]
-
-    def step(self, gradients):
-        self.steps += 1
-        for k, (parameter, gradient) in enumerate(zip(self.parameters, gradients, strict=True)):
-            self.first[k] = 0.9 * self.first[k] + 0.1 * gradient
-            self.second[k] = 0.999 * self.second[k] + 0.001 * gradient**2
-            first, second = self.first[k] / (1 - 0.9**self.steps), self.second[k] / (1 - 0.999**self.steps)
-            with torch.no_grad():
-                parameter -= self.rate * first / (second.sqrt() + 1e-5)

@@ -1,0 +1,49 @@
+"""Plain steps of optimizers, written from the papers, for the twins of learners."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+
+class NaiveAdam:
+    """Algorithm 1 of Kingma and Ba (2015), with the decoupled decay of Loshchilov and Hutter (2019)."""
+
+    def __init__(self, parameters, epsilon=1e-8, weight_decay=0.0):
+        self.parameters, self.epsilon, self.weight_decay, self.steps = parameters, epsilon, weight_decay, 0
+        self.first = [torch.zeros_like(parameter) for parameter in parameters]
+        self.second = [torch.zeros_like(parameter) for parameter in parameters]
+
+    def step(self, gradients, rates):
+        self.steps += 1
+        for k, (parameter, gradient, rate) in enumerate(zip(self.parameters, gradients, rates, strict=True)):
+            self.first[k] = 0.9 * self.first[k] + 0.1 * gradient
+            self.second[k] = 0.999 * self.second[k] + 0.001 * gradient**2
+            first, second = self.first[k] / (1 - 0.9**self.steps), self.second[k] / (1 - 0.999**self.steps)
+            with torch.no_grad():
+                parameter -= rate * self.weight_decay * parameter
+                parameter -= rate * first / (second.sqrt() + self.epsilon)
+
+
+def naive_gradients(loss, parameters, max_norm):
+    """The gradients, shortened to a norm, and their norm before."""
+    gradients = torch.autograd.grad(loss, parameters, allow_unused=True)
+    gradients = [torch.zeros(()) if gradient is None else gradient for gradient in gradients]
+    norm = math.sqrt(sum(float((gradient**2).sum()) for gradient in gradients))
+    return [gradient * min(1, max_norm / norm) for gradient in gradients], norm
+
+
+def naive_schedule(schedule, progress):
+    """The value of a schedule when a share of the run is over."""
+    if schedule.curve == "geometric":
+        return math.exp((1 - progress) * math.log(schedule.start) + progress * math.log(schedule.end))
+    return (1 - progress) * schedule.start + progress * schedule.end
+
+
+def means(measured):
+    """The means of what was measured in several steps, by name."""
+    plain = [
+        {name: float(torch.as_tensor(value).detach()) for name, value in each.items()} for each in measured
+    ]
+    return {name: sum(each[name] for each in plain) / len(plain) for name in plain[0]}
