@@ -57,6 +57,11 @@ MAX_LEVELS = MAX_CARDS // 2
 NUM_ROWS = TABLE_SIZE + LONGEST_SIDE
 """The number of rows of a painted level: those of all cells that a tile may cover, and one more."""
 
+MAX_LEGAL_ACTIONS = 5343
+"""No state has more legal actions. A placement on the table itself overlaps no tile there and shares an edge
+with one; any other has its first cell above a cell of one. Of all tiles, a 5 has the most places of both
+kinds at one of them, 137 at another 5, and at most 39 lie on the table."""
+
 SHUFFLED = 1
 """The bit of ``chance`` that says that the deck is shuffled."""
 

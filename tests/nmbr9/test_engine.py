@@ -7,7 +7,9 @@ import pytest
 
 from patchwork_env.core.kernels import nth_legal
 from patchwork_env.nmbr9 import Game, IllegalActionError, engine
-from patchwork_env.nmbr9.actions import NUM_ACTIONS
+from patchwork_env.nmbr9.actions import DISTINCT, NUM_ACTIONS, ORIENTED
+from patchwork_env.nmbr9.components import MAX_CARDS
+from patchwork_env.nmbr9.rules import RULES
 
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
 
@@ -39,6 +41,24 @@ def test_the_first_tile_lies_in_the_middle() -> None:
     assert len(game.legal_actions()) == 4
     assert is_legal(game, "1/3@0,0")
     assert not is_legal(game, "1/3@0,1")
+
+
+def test_the_bound_on_legal_actions_is_that_of_its_proof() -> None:
+    """The places at one tile that share an edge and do not overlap it, and those of a first cell above it."""
+
+    def places(digit: int, below: set[tuple[int, int]]) -> int:
+        beside = {(r + i, c + j) for r, c in below for i, j in ((0, 1), (1, 0), (0, -1), (-1, 0))} - below
+        found = len(DISTINCT[digit]) * len(below)
+        for orientation in DISTINCT[digit]:
+            cells = ORIENTED[digit][orientation]
+            touching, overlapping = (
+                {(r - i, c - j) for r, c in among for i, j in cells} for among in (beside, below)
+            )
+            found += len(touching - overlapping)
+        return found
+
+    most = max(places(digit, set(cells)) for digit in range(10) for tile in ORIENTED for cells in tile)
+    assert (MAX_CARDS - 1) * most == engine.MAX_LEGAL_ACTIONS == RULES.max_legal_actions < NUM_ACTIONS
 
 
 @pytest.mark.parametrize(

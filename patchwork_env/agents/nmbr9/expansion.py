@@ -15,7 +15,7 @@ import numpy.typing as npt
 from patchwork_env.agents.compiled import copy
 from patchwork_env.agents.nmbr9 import features, fits
 from patchwork_env.agents.nmbr9.fits import Record, Tile
-from patchwork_env.agents.nmbr9.greedy import MOST_PLACEMENTS, list_placements
+from patchwork_env.agents.nmbr9.greedy import list_placements
 from patchwork_env.agents.nmbr9.value import (
     Buffer,
     Weights,
@@ -29,6 +29,7 @@ from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import Floats
 from patchwork_env.nmbr9.actions import NUM_TURNS, TABLE_SIZE
 from patchwork_env.nmbr9.engine import (
+    MAX_LEGAL_ACTIONS,
     MAX_LEVELS,
     NUM_MAPS,
     LegalSet,
@@ -64,10 +65,10 @@ class Expansion(NamedTuple):
 def new_expansion() -> Expansion:
     """The successors of no position."""
     return Expansion(
-        np.empty(MOST_PLACEMENTS, np.int64),
-        np.empty(MOST_PLACEMENTS, np.float32),
-        np.empty(MOST_PLACEMENTS, np.int64),
-        np.empty(MOST_PLACEMENTS, np.int64),
+        np.empty(MAX_LEGAL_ACTIONS, np.int64),
+        np.empty(MAX_LEGAL_ACTIONS, np.float32),
+        np.empty(MAX_LEGAL_ACTIONS, np.int64),
+        np.empty(MAX_LEGAL_ACTIONS, np.int64),
         np.empty((MAX_LEVELS + 1, MOST_CONTACT + 1), np.int64),
         np.empty((NUM_MAPS, TABLE_SIZE), np.uint64),
         new_buffer(),

@@ -15,6 +15,7 @@ from patchwork_env.nmbr9.actions import FIRST_CHOICE, NUM_ANCHORS, NUM_TURNS, TA
 from patchwork_env.nmbr9.components import NUM_DIGITS
 from patchwork_env.nmbr9.engine import (
     CHOICE_MAP,
+    MAX_LEGAL_ACTIONS,
     MAX_LEVELS,
     NUM_MAPS,
     NUM_ROWS,
@@ -28,8 +29,6 @@ from patchwork_env.nmbr9.engine import (
 from patchwork_env.nmbr9.state import NO_DIGIT, States
 from patchwork_env.nmbr9.tables import FOOTPRINTS, HEIGHTS
 
-MOST_PLACEMENTS = 4096
-"""The most placements of a tile; a table of 40 tiles in a line has fewer."""
 _U = np.uint64
 
 Integers = npt.NDArray[np.int64]
@@ -52,8 +51,8 @@ def choose_action(states: States, i: int) -> int:
         return highest_digit(maps)
     painted = np.empty((MAX_LEVELS + 1, NUM_ROWS), np.uint64)
     number = paint(states, i, states[i]["current_player"], painted)
-    actions = np.empty(MOST_PLACEMENTS, np.int64)
-    levels, contacts = np.empty(MOST_PLACEMENTS, np.int64), np.empty(MOST_PLACEMENTS, np.int64)
+    actions = np.empty(MAX_LEGAL_ACTIONS, np.int64)
+    levels, contacts = np.empty(MAX_LEGAL_ACTIONS, np.int64), np.empty(MAX_LEGAL_ACTIONS, np.int64)
     best = 0
     for k in range(1, list_placements(painted, number, digit, maps, actions, levels, contacts)):
         higher = levels[k] - levels[best]

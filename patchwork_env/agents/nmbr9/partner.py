@@ -8,14 +8,14 @@ from patchwork_env.agents.base import Actions
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
 from patchwork_env.agents.nmbr9.champion import load
 from patchwork_env.agents.nmbr9.expansion import LIKELY, Expansion, expand, list_all, new_expansion
-from patchwork_env.agents.nmbr9.greedy import MOST_PLACEMENTS, highest_digit
+from patchwork_env.agents.nmbr9.greedy import highest_digit
 from patchwork_env.agents.nmbr9.value import Weights, read_value
 from patchwork_env.agents.partner import Candidates, Habits, Player, decide
 from patchwork_env.agents.partner import new_candidates as new_candidates_of
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.random import Streams, random_below
 from patchwork_env.nmbr9.actions import NUM_ANCHORS, NUM_TURNS
-from patchwork_env.nmbr9.engine import MAX_LEVELS, digit_to_place, legal
+from patchwork_env.nmbr9.engine import MAX_LEGAL_ACTIONS, MAX_LEVELS, digit_to_place, legal
 from patchwork_env.nmbr9.state import NO_DIGIT, States
 
 _VALUE = SHIPPED_FOLDER / "nmbr9_champion"
@@ -53,7 +53,7 @@ def new_player(level: int) -> Player:
 
 def new_candidates() -> Candidates:
     """Room for the placements of a tile in one thread; those on one level are misjudged together."""
-    return new_candidates_of(MOST_PLACEMENTS, MAX_LEVELS + 1, NUM_TURNS)
+    return new_candidates_of(MAX_LEGAL_ACTIONS, MAX_LEVELS + 1, NUM_TURNS)
 
 
 @kernel
