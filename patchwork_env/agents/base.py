@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core.batches import first_finished, loop
-from patchwork_env.core.checks import check_action, check_answer, check_seed, seed_streams
+from patchwork_env.core.checks import check_action, check_actions, check_seed, seed_streams
 from patchwork_env.core.game import BaseGame, Rules
 from patchwork_env.core.kernels import States
 from patchwork_env.core.names import short_repr
@@ -163,7 +163,7 @@ class BatchAgent(Agent):
     """An agent that handles many games in one call, and a single one as a batch of one."""
 
     def act(self, game: BaseGame) -> int:
-        return int(check_answer(self.act_batch(record_of(game)), 1)[0])
+        return int(check_actions(self.act_batch(record_of(game)), 1)[0])
 
     @abstractmethod
     def act_batch(self, states: States) -> Actions: ...

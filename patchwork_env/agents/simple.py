@@ -11,13 +11,12 @@ import numpy.typing as npt
 
 from patchwork_env.agents.base import Actions, Agent, BatchAgent, DrawingAgent, check_running, record_of
 from patchwork_env.core.batches import loop, sample_actions, write_views
-from patchwork_env.core.checks import as_integer, check_answer
+from patchwork_env.core.checks import as_action, check_actions
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.kernels import States
 from patchwork_env.core.names import short_repr
 from patchwork_env.core.random import Streams
 from patchwork_env.core.tensors import Observation
-from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import NMBR9, PATCHWORK, rules_of
 
 Masks = npt.NDArray[np.int8]
@@ -64,11 +63,7 @@ class CallableAgent(Agent):
     def act(self, game: BaseGame) -> int:
         """The function's action; whether it is legal is for the game to check."""
         check_running(record_of(game))
-        answer = self._function(game.clone())
-        try:
-            return as_integer(answer, f"the action of agent {self.name!r}")
-        except ValueError as error:
-            raise IllegalActionError(str(error)) from None
+        return as_action(self._function(game.clone()), f"the action of agent {self.name!r}")
 
 
 class ObservingAgent(BatchAgent):
@@ -102,7 +97,7 @@ class ObservingAgent(BatchAgent):
     def act_batch(self, states: States) -> Actions:
         """The function's actions, int64 ``(n,)``; whether they are legal is for the games to check."""
         self.check_states(states)
-        return np.array(check_answer(self._choose(*views_of(states)), len(states)), np.int64)
+        return check_actions(self._choose(*views_of(states)), len(states))
 
 
 def views_of(states: States) -> tuple[Observation, Masks]:

@@ -9,7 +9,7 @@ import math
 import operator
 import os
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from numbers import Real
 from pathlib import Path
@@ -19,11 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core import random
-from patchwork_env.core.names import did_you_mean, short_repr
+from patchwork_env.core.names import counted, did_you_mean, short_repr
 from patchwork_env.core.random import Streams
 from patchwork_env.errors import IllegalActionError
 
-_NUM_SEEDS = 2**64
+NUM_SEEDS = 2**64
 
 
 def as_integer(value: Any, what: str) -> int:
@@ -103,33 +103,66 @@ def check_between(number: Any, lowest: int, highest: int, what: str) -> int:
     return value
 
 
+def as_action(action: Any, what: str = "an action") -> int:
+    """An action, which may not exist, as an int; else IllegalActionError.
+
+    It is an integer of any type, bool excepted, or an array or tensor that holds just one.
+    """
+    if isinstance(action, np.integer):
+        return int(action)
+    if hasattr(action, "dtype"):
+        array = _as_array(action)
+        if array is not None and array.size == 1 and array.dtype.kind in "iu":
+            return int(array.item())
+    elif not isinstance(action, bool):
+        with suppress(TypeError):
+            return operator.index(action)
+    raise IllegalActionError(f"{what} must be an integer, not {described(action)}")
+
+
 def check_action(action: Any, num_actions: int) -> int:
-    """``action`` as an int of ``0 ... num_actions - 1``, else IllegalActionError."""
-    if type(action) is int:
-        index = action
-    else:
-        try:
-            index = as_integer(action, "an action")
-        except ValueError as error:
-            raise IllegalActionError(str(error)) from None
+    """:func:`as_action` of ``0 ... num_actions - 1``, else IllegalActionError."""
+    index = action if type(action) is int else as_action(action)
     if not 0 <= index < num_actions:
         name = short_repr(index)
         raise IllegalActionError(f"action {name} does not exist; actions are 0 to {num_actions - 1}")
     return index
 
 
-def check_answer(answer: Any, number: int) -> npt.NDArray[np.integer[Any]]:
-    """An agent's actions in a batch as an array ``(number,)`` of integers, else IllegalActionError."""
+def check_actions(actions: Any, number: int, what: str = "actions") -> npt.NDArray[np.int64]:
+    """The actions of ``number`` games, which may not exist, as int64 ``(number,)``; else IllegalActionError.
+
+    They are an array or tensor of integers of this shape, or a sequence of such actions as :func:`as_action`
+    takes.
+    """
+    array = _as_array(actions)
+    if array is None or array.shape != (number,) or array.dtype.kind not in "iu":
+        needed = f"they must be {counted(number, 'integer')}, of shape ({number},)"
+        raise IllegalActionError(f"{what} are {described(actions, array)}; {needed}")
+    if array.dtype == np.uint64 and (array >> np.uint64(63)).any():
+        game = int(array.argmax())
+        raise IllegalActionError(f"action {array[game]} of game {game} is not legal; no game was changed")
+    return array.astype(np.int64)
+
+
+def _as_array(values: Any) -> npt.NDArray[Any] | None:
+    """An array of any array or tensor, also on another device, or of a sequence of actions; else None."""
     try:
-        actions = np.asarray(answer)
-    except (TypeError, ValueError) as error:  # such as lists of unequal lengths
-        raise IllegalActionError(f"the answer {short_repr(answer)} is no array: {error}") from None
-    if actions.shape != (number,) or actions.dtype.kind not in "iu":
-        raise IllegalActionError(
-            f"the answer has the shape {actions.shape} and the type {actions.dtype}; {number} "
-            f"{'games need integers' if number > 1 else 'game needs an integer'} of shape ({number},)"
-        )
-    return actions
+        if hasattr(values, "dtype"):
+            return np.asarray(values.cpu() if hasattr(values, "cpu") else values)
+        if isinstance(values, Sequence) and not isinstance(values, str | bytes):
+            return np.array([as_action(value) for value in values], np.int64)
+    except Exception:  # whatever a foreign array or sequence raises
+        pass
+    return None
+
+
+def described(value: Any, array: npt.NDArray[Any] | None = None) -> str:
+    """A value with its type and, as far as it has them or those of its ``array``, its dtype and shape."""
+    text, shaped = f"{short_repr(value)} of type {type(value).__name__}", array
+    if hasattr(value, "dtype"):
+        shaped = value
+    return text if shaped is None else f"{text}, dtype {shaped.dtype} and shape {tuple(shaped.shape)}"
 
 
 def as_cells(cells: Any) -> frozenset[tuple[int, int]]:
@@ -158,14 +191,14 @@ def check_seed(seed: Any) -> int:
     if seed is None:
         return secrets.randbits(64)
     number = as_integer(seed, "seed")
-    if not 0 <= number < _NUM_SEEDS:
+    if not 0 <= number < NUM_SEEDS:
         raise ValueError(f"seed is {short_repr(number)}; allowed are 0 to 2**64 - 1")
     return number
 
 
 def later_seed(seed: int, steps: int) -> int:
     """The seed that comes ``steps`` behind another one; behind the last one comes 0."""
-    return (seed + steps) % _NUM_SEEDS
+    return (seed + steps) % NUM_SEEDS
 
 
 def seed_streams(seed: Any, n: int = 1) -> Streams:
@@ -173,3 +206,8 @@ def seed_streams(seed: Any, n: int = 1) -> Streams:
     streams = np.empty(n, np.uint64)
     random.start_streams(streams, np.uint64(check_seed(seed)))
     return streams
+
+
+def redraw_streams(seed: Any, n: int = 1) -> Streams:
+    """``n`` streams for what is drawn anew as it is hidden; no seed starts games or agents with these."""
+    return ~seed_streams(seed, n)

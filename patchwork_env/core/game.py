@@ -374,7 +374,7 @@ class BaseGame(Generic[M]):
         if not self.rules.hides:
             return self.clone()
         states = copy_of(self.state)
-        self._kernels.redraw(states, 0, checks.seed_streams(seed))
+        self._kernels.redraw(states, 0, checks.redraw_streams(seed))
         return self.unchecked(states)
 
     def public(self) -> Self:

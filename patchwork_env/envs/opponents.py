@@ -9,7 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core.batches import first_illegal, imagined, list_games, list_waiting, loop, play_listed
-from patchwork_env.core.checks import check_action, check_answer, check_at_least_one, later_seed, seed_streams
+from patchwork_env.core.checks import (
+    check_action,
+    check_actions,
+    check_at_least_one,
+    later_seed,
+    redraw_streams,
+)
 from patchwork_env.core.game import BaseGame, Rules
 from patchwork_env.core.kernels import States, copy_of
 from patchwork_env.core.names import short_repr
@@ -93,7 +99,7 @@ class Opponents:
         players: int = 2,
     ) -> None:
         self._players = players
-        self._streams = seed_streams(None, num_envs)
+        self._streams = redraw_streams(None, num_envs)
         self.agents: list[Opponent] = []
         self.numbers = self._next_numbers = np.zeros(num_envs, np.int64)
         self.change(agents, numbers, shares=shares, at_once=True)
@@ -168,14 +174,14 @@ class Opponents:
 
     def reseed(self, seed: int) -> None:
         """Starts the opponents' random numbers anew, from the seed of the games, each with others."""
-        self._streams[:] = seed_streams(opponent_seed(seed), len(self._streams))
+        self._streams[:] = redraw_streams(opponent_seed(seed), len(self._streams))
         for number, agent in enumerate(self.agents):
             agent.reseed(opponent_seed(later_seed(seed, number)))
 
     def copy(self) -> Opponents:
         """A copy that shares the agents: to begin games with, and to keep if all goes well."""
         twin = object.__new__(Opponents)
-        twin.__dict__.update(self.__dict__, numbers=self.numbers.copy())
+        twin.__dict__.update(self.__dict__, numbers=self.numbers.copy(), _streams=self._streams.copy())
         return twin
 
 
@@ -218,7 +224,7 @@ def answers(
 ) -> npt.NDArray[np.int64]:
     """The opponent's actions in some games of a batch, int64 ``(k,)``, all legal."""
     try:
-        actions = np.array(check_answer(opponent.act_batch(copy_of(states)), len(states)), np.int64)
+        actions = check_actions(opponent.act_batch(copy_of(states)), len(states))
     except IllegalActionError as error:
         raise OpponentError(f"opponent {opponent.name!r}: {error}") from error
     illegal = loop(first_illegal, rules)(states, actions)

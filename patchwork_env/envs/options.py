@@ -11,7 +11,7 @@ from gymnasium import logger
 from gymnasium.vector import AutoresetMode
 
 from patchwork_env.core.batches import OUTCOME, REWARDS, SCORE
-from patchwork_env.core.checks import check_between, check_one_of, check_seed
+from patchwork_env.core.checks import NUM_SEEDS, check_between, check_one_of, check_seed
 from patchwork_env.core.names import short_repr, unknown_option
 
 ILLEGAL_ACTION = ("terminate", "raise")
@@ -84,7 +84,10 @@ def check_seeds(seed: int | Sequence[int | None] | None, num_envs: int) -> list[
         return [None] * num_envs
     if not isinstance(seed, Sequence | np.ndarray) or np.ndim(seed) == 0:  # type: ignore[arg-type]
         first = check_seed(seed)
-        return [check_seed(first + i) for i in range(num_envs)]
+        if first + num_envs > NUM_SEEDS:
+            most = f"2**64 - {num_envs}, since game i has the seed behind it by i"
+            raise ValueError(f"seed is {first}; of {num_envs} games it may be 0 to {most}")
+        return [first + i for i in range(num_envs)]
     if len(seed) != num_envs:
         raise ValueError(f"there are {len(seed)} seeds for {num_envs} games")
     return [None if value is None else check_seed(value) for value in seed]
@@ -105,19 +108,6 @@ def take_reset_mask(
             f"reset_mask is {short_repr(mask)}; it must be an array ({num_envs},) of bools, one of them True"
         )
     return others, mask.copy()
-
-
-def check_batch(actions: npt.ArrayLike, num_envs: int) -> npt.NDArray[np.int64]:
-    """The actions of a batch as int64 ``(num_envs,)``."""
-    try:
-        array = np.asarray(actions)
-    except Exception:  # of rows of several lengths, or whatever a foreign sequence raises
-        raise ValueError(f"actions are {short_repr(actions)}; they must be {num_envs} integers") from None
-    if array.shape != (num_envs,) or array.dtype.kind not in "iu":
-        raise ValueError(
-            f"actions have shape {array.shape} and type {array.dtype}; they must be {num_envs} integers"
-        )
-    return array.astype(np.int64)
 
 
 def check_saved(saved: Any, like: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:

@@ -17,7 +17,7 @@ from patchwork_env.core.batches import (
     first_illegal,
     loop,
 )
-from patchwork_env.core.checks import check_at_least_one, check_flag, check_seed, seed_streams
+from patchwork_env.core.checks import check_actions, check_at_least_one, check_flag, check_seed, seed_streams
 from patchwork_env.core.compile import kernel, template
 from patchwork_env.core.game import BaseGame, Rules
 from patchwork_env.core.intrinsics import Counters
@@ -34,7 +34,7 @@ from patchwork_env.core.threads import (
     usable_cores,
     wait_for_members,
 )
-from patchwork_env.envs.options import check_batch, check_num_envs, check_rewards, check_saved, complete
+from patchwork_env.envs.options import check_num_envs, check_rewards, check_saved, complete
 from patchwork_env.errors import IllegalActionError
 
 _CHUNK = 32  # how many games a thread of several claims at a time
@@ -178,7 +178,7 @@ class SelfPlayBatch:
                 changed.
             ValueError: The actions have another shape or type.
         """
-        self._arrays.actions[:] = check_batch(actions, self.num_envs)
+        self._arrays.actions[:] = check_actions(actions, self.num_envs)
         if self._team is None:
             self._team = self._new_team()
         illegal = int(self._team.work())

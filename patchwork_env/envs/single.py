@@ -12,8 +12,9 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils import seeding
 
 from patchwork_env.core.batches import SCORE, final_reward, loop, write_view
-from patchwork_env.core.checks import check_action, check_one_of, check_seed, seed_streams
+from patchwork_env.core.checks import check_action, check_one_of, check_seed, redraw_streams
 from patchwork_env.core.game import RENDER_MODES, BaseGame, Rules, SetUp
+from patchwork_env.core.random import Streams
 from patchwork_env.envs.dealing import Dealer
 from patchwork_env.envs.display import FRAMES_PER_SECOND, Display, names_of
 from patchwork_env.envs.opponents import Opponent, opponent_seed, play_answer, require_opponent
@@ -102,7 +103,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         self._players = self._dealer.players
         self._kind = check_rewards(rewards, self._players)
         self._opponent = require_opponent(opponent, self._players)
-        self._streams = seed_streams(None)  # of what opponents are shown in place of what is hidden
+        self._streams = redraw_streams(None)  # of what opponents are shown in place of what is hidden
         self._episode: _Episode | None = None
         self._illegal_ends = 0
         self.render_mode = render_mode
@@ -130,14 +131,14 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         """
         set_up = self._dealer.set_up(options)
         number = None if seed is None else check_seed(seed)
-        dealer = self._dealer.copy()
+        dealer, streams = self._dealer.copy(), self._streams.copy()
         if number is not None:
             dealer.reseed(0, number)
+            streams = redraw_streams(opponent_seed(number))
             if self._opponent is not None:
                 self._opponent.reseed(opponent_seed(number))
-                self._streams[:] = seed_streams(opponent_seed(number))
-        game, seat = self._begin(dealer, set_up)
-        after = {"_dealer": dealer, "_episode": (game, seat, False)}
+        game, seat = self._begin(dealer, streams, set_up)
+        after = {"_dealer": dealer, "_streams": streams, "_episode": (game, seat, False)}
         if number is not None:
             # For wrappers and tools that look at np_random; the games use streams of their own.
             after["_np_random"], after["_np_random_seed"] = seeding.np_random(number)
@@ -172,8 +173,9 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
             observation, info = self._observe(before, seat)
             info["illegal_action"] = index
             return observation, ILLEGAL_REWARD, True, False, info
-        is_over = self._let_opponent_play(game, seat)
-        self._episode = (game, seat, is_over)
+        streams = self._streams.copy()
+        is_over = self._let_opponent_play(game, seat, streams)
+        self.__dict__.update(_streams=streams, _episode=(game, seat, is_over))
         observation, info = self._observe(game, seat)
         if is_over:
             self._illegal_ends = 0
@@ -212,21 +214,21 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         """Closes the window if there is one."""
         self._display.close()
 
-    def _let_opponent_play(self, game: BaseGame, seat: int) -> bool:
+    def _let_opponent_play(self, game: BaseGame, seat: int, streams: Streams) -> bool:
         """Plays the opponent's moves up to the learner's turn; returns whether the game is over."""
         while not (is_over := game.is_over) and game.current_player != seat:
             assert self._opponent is not None
-            play_answer(self._opponent, self._rules, game, self._streams)
+            play_answer(self._opponent, self._rules, game, streams)
         return is_over
 
-    def _begin(self, dealer: Dealer, set_up: SetUp) -> tuple[BaseGame, int]:
+    def _begin(self, dealer: Dealer, streams: Streams, set_up: SetUp) -> tuple[BaseGame, int]:
         """The next game in which the learner has a turn, at that turn, and the learner's player number."""
         states, seats = self._rules.empty_states(1), np.zeros(1, np.int64)
         for _ in range(MOST_DEALS):
             dealer.deal(states, _ALL_GAMES, set_up)
             dealer.assign_seats(seats, _ALL_GAMES)
             game, seat = self._rules.game.unchecked(states), int(seats[0])
-            if not self._let_opponent_play(game, seat):
+            if not self._let_opponent_play(game, seat, streams):
                 return game, seat
         raise OpponentError(NO_TURN)
 

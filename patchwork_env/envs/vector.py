@@ -14,7 +14,7 @@ from gymnasium.vector.utils import batch_space
 
 from patchwork_env.core import batches
 from patchwork_env.core.batches import SCORE, Games, list_games, loop
-from patchwork_env.core.checks import check_flag, check_one_of
+from patchwork_env.core.checks import check_actions, check_flag, check_one_of
 from patchwork_env.core.game import BaseGame, Rules, SetUp
 from patchwork_env.core.kernels import States, copy_of
 from patchwork_env.core.names import short_repr
@@ -28,7 +28,6 @@ from patchwork_env.envs.options import (
     NO_ACTION,
     NO_TURN,
     check_autoreset_mode,
-    check_batch,
     check_layout,
     check_num_envs,
     check_rewards,
@@ -177,7 +176,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             states, games = self._copy_of_states(), np.flatnonzero(chosen)
         learners, dealer = self._learners.copy(), self._dealer.copy()
         opponents = self._opponents and self._opponents.copy()
-        self._reseed(dealer, {game: seeds[game] for game in games.tolist()})
+        self._reseed(dealer, opponents, {game: seeds[game] for game in games.tolist()})
         self._deal(dealer, opponents, states, learners, games, set_up)
         ended = self._ended.copy()
         ended[games] = False
@@ -201,12 +200,22 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             OpponentError: The opponent's action is not legal. No game has changed.
             ResetNeeded: There was no :meth:`reset` yet, or none of a game that has ended.
         """
+        return self._step(actions, self._ended)
+
+    def _step(
+        self, actions: npt.ArrayLike, idle: Flags
+    ) -> tuple[Any, npt.NDArray[np.float64], Flags, Flags, Infos]:
+        """:meth:`step`, in which actions of ``idle`` games do not count: those that have ended, and others.
+
+        The others stay as they are.
+        """
         states, learners = self._copy_of_states(), self._learners.copy()
-        checked, legal = self._check_actions(states, actions)
-        illegal, dealer, opponents = ~legal, self._dealer, self._opponents
+        checked, legal = self._check_actions(states, actions, idle)
+        illegal, dealer, opponents = ~legal, self._dealer, self._opponents and self._opponents.copy()
+        if np.count_nonzero(idle):
+            illegal[idle] = legal[idle] = False
         if np.count_nonzero(self._ended):  # without an autoreset, _check_actions has refused
-            illegal[self._ended] = legal[self._ended] = False
-            dealer, opponents = dealer.copy(), opponents and opponents.copy()
+            dealer = dealer.copy()
             self._deal(dealer, opponents, states, learners, np.flatnonzero(self._ended))
         played = np.flatnonzero(legal)
         rewards = np.zeros(self.num_envs)
@@ -231,7 +240,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             results = self._results(states, learners, ended, illegal, checked)
             if self._autoreset is AutoresetMode.SAME_STEP:
                 infos, results = self._final_infos(states, learners, ended, results), {}
-                dealer, opponents = dealer.copy(), opponents and opponents.copy()
+                dealer = dealer.copy()
                 self._deal(dealer, opponents, states, learners, np.flatnonzero(ended))
                 ended = np.zeros_like(ended)
         observations, infos = self._commit(states, learners, dealer, opponents, ended, infos, results)
@@ -428,9 +437,11 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
 
     # --- checks -------------------------------------------------------------------------------------------
 
-    def _check_actions(self, states: States, actions: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], Flags]:
+    def _check_actions(
+        self, states: States, actions: npt.ArrayLike, idle: Flags
+    ) -> tuple[npt.NDArray[np.int64], Flags]:
         """The actions, int64, and which of them are legal, bool; both ``(num_envs,)``."""
-        checked = check_batch(actions, self.num_envs)
+        checked = check_actions(actions, self.num_envs)
         if self._autoreset is AutoresetMode.DISABLED and np.count_nonzero(self._ended):
             games = short_repr(np.flatnonzero(self._ended).tolist())
             raise ResetNeeded(f"games {games} have ended: call reset() with options={{'reset_mask': …}}")
@@ -439,7 +450,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         if np.count_nonzero(legal) == self.num_envs:
             return checked, legal
         wrong = ~legal if self._raises else (checked < 0) | (checked >= self._rules.num_actions)
-        wrong &= ~self._ended
+        wrong &= ~idle
         if np.count_nonzero(wrong):
             game = int(wrong.argmax())
             raise IllegalActionError(
@@ -447,12 +458,12 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             )
         return checked, legal
 
-    def _reseed(self, dealer: Dealer, seeds: Mapping[int, int | None]) -> None:
+    def _reseed(self, dealer: Dealer, opponents: Opponents | None, seeds: Mapping[int, int | None]) -> None:
         given = {game: seed for game, seed in seeds.items() if seed is not None}
         for game, seed in given.items():
             dealer.reseed(game, seed)
-        if given and len(seeds) == self.num_envs and self._opponents is not None:
-            self._opponents.reseed(next(iter(given.values())))  # else games that go on share the opponents
+        if given and len(seeds) == self.num_envs and opponents is not None:
+            opponents.reseed(next(iter(given.values())))  # else games that go on share the opponents
 
     def _copy_of_states(self) -> States:
         """A copy of the states to play on; they stay as they are until all has gone well."""

@@ -12,7 +12,7 @@ from patchwork_env import agents
 from patchwork_env.agents import Agent
 from patchwork_env.agents.partner import BEGINNER, CHAMPION
 from patchwork_env.agents.specs import LEVELS, import_agent, is_import, is_remote, runs_code
-from patchwork_env.core.checks import as_integer
+from patchwork_env.core.checks import as_action
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.messages import reason_of
 from patchwork_env.core.names import short_repr
@@ -100,7 +100,7 @@ class Players:
             try:
                 if seed is not None:
                     agent.reseed(seed)
-                action = action_of(game, as_integer(agent.act(game.imagine(seed)), "its action"))
+                action = action_of(game, as_action(agent.act(game.imagine(seed)), "its action"))
             except Exception as error:
                 raise OpponentError(f"agent {short_repr(spec)} failed: {reason_of(error)}") from error
         return {"action": action, "word": game.move_text(action)}

@@ -16,12 +16,12 @@ from stable_baselines3.common.vec_env import VecEnv
 from patchwork_env.agents import Agent, as_agents
 from patchwork_env.core import batches
 from patchwork_env.core.batches import MARGIN_SCALE, OUTCOME, SCORE, Games, list_games, loop
-from patchwork_env.core.checks import check_seed, seed_streams
+from patchwork_env.core.checks import check_actions, check_seed, seed_streams
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import short_repr
 from patchwork_env.core.tensors import Observation
 from patchwork_env.envs.opponents import Opponents
-from patchwork_env.envs.options import check_batch, check_num_envs, check_rewards, check_saved, complete
+from patchwork_env.envs.options import check_num_envs, check_rewards, check_saved, check_seeds, complete
 from patchwork_env.envs.spaces import GameSpaces
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import PATCHWORK, rules_of
@@ -212,7 +212,7 @@ class SelfPlayVecEnv(MaskedVecEnv):
             raise ValueError(f"the options of the games are {self._options}; they take none")
         with self._undone_by_errors():
             if self._seeds[0] is not None:
-                for game, seed in enumerate(self._seeds):
+                for game, seed in enumerate(check_seeds(self._seeds[0], self.num_envs)):
                     self._streams[game : game + 1] = seed_streams(seed)
                 self._reseed_opponents(self._seeds[0])
             self._begin(self._all_games)
@@ -228,7 +228,7 @@ class SelfPlayVecEnv(MaskedVecEnv):
             IllegalActionError: An action is not legal; the message names the first such game.
             ValueError: The actions have another shape or type.
         """
-        self._actions[:] = check_batch(actions, self.num_envs)
+        self._actions[:] = check_actions(actions, self.num_envs)
         illegal = loop(batches.first_illegal, self.rules)(self.states, self._actions)
         if illegal >= 0:
             raise IllegalActionError(
@@ -310,14 +310,15 @@ class SelfPlayVecEnv(MaskedVecEnv):
     @contextmanager
     def _undone_by_errors(self) -> Iterator[None]:
         """Brings the games back to where they were if the block raises an error."""
-        arrays = (self.states, self._streams, self._lengths, self._returns, self.opponent_numbers)
+        arrays = (self.states, self._streams, self._lengths, self._returns)
         before, turns = [array.copy() for array in arrays], self.turns
+        opponents = self._opponents and self._opponents.copy()
         try:
             yield
         except BaseException:
             for array, values in zip(arrays, before, strict=True):
                 array[:] = values
-            self.turns = turns
+            self.turns, self._opponents = turns, opponents
             if self._has_begun:
                 self._observe()
             raise

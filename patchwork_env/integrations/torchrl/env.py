@@ -13,9 +13,10 @@ from torchrl.data import Binary, Bounded, Categorical, Composite, OneHot, Unboun
 from torchrl.envs import EnvBase
 
 from patchwork_env.agents import as_agents
-from patchwork_env.core.checks import check_flag
+from patchwork_env.core.checks import check_actions, check_flag, described
 from patchwork_env.core.names import short_repr
 from patchwork_env.envs.options import check_num_envs, complete
+from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import PATCHWORK, rules_of
 from patchwork_env.integrations.torchrl.games import Batch, OpponentGames, SelfPlayGames, Turn
 
@@ -201,7 +202,7 @@ class GamesEnv(EnvBase):
     def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
         """Plays one action in every game; if one is not legal, no game is changed."""
         staying = ~_flags(tensordict, "_step", self.batch.num_envs)
-        turn = self.batch.turn(self._actions(tensordict), staying)
+        turn = self.batch.turn(self._actions(tensordict.get("action"), staying), staying)
         self._is_new[~staying] = False
         self._is_new[turn.ended] = True
         return TensorDict(
@@ -222,12 +223,23 @@ class GamesEnv(EnvBase):
         self.batch.seed(seed)
         self._is_new[:] = True
 
-    def _actions(self, tensordict: TensorDictBase) -> npt.NDArray[np.int64]:
-        actions = tensordict.get("action")
-        if not self._categorical:
-            actions = actions.to(torch.uint8).argmax(-1)
-        numbers: npt.NDArray[np.int64] = actions.cpu().numpy()
-        return numbers
+    def _actions(self, given: Any, staying: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+        """The numbers of the actions; those of games that are ``staying`` as they are do not count."""
+        if self._categorical:
+            return check_actions(given, self.batch.num_envs)
+        shape = (self.batch.num_envs, self.batch.rules.num_actions)
+        if not isinstance(given, Tensor) or given.shape != shape or given.is_floating_point():
+            needed = f"they must be one-hot rows of bools or integers, of shape {shape}"
+            raise IllegalActionError(f"actions are {described(given)}; {needed}")
+        rows = given.cpu().numpy()
+        wrong = ~staying & (((rows != 0).sum(1) != 1) | (rows.max(1) != 1))
+        if wrong.any():
+            game = int(wrong.argmax())
+            others = rows[game][rows[game] != 0].tolist()
+            raise IllegalActionError(
+                f"the action of game {game} is no one-hot row: beside zeros it has {short_repr(others)}"
+            )
+        return rows.argmax(1)
 
     def _seen(self, turn: Turn | None = None) -> dict[str, Tensor]:
         """What the players to move see and may do, and at the ends of games what was seen there."""

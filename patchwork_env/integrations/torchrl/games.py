@@ -18,6 +18,7 @@ from patchwork_env.core.batches import (
     Games,
     Masks,
     deal_listed,
+    first_illegal,
     loop,
     play_listed,
     write_current_observations,
@@ -27,10 +28,15 @@ from patchwork_env.core.game import Rules
 from patchwork_env.core.kernels import States
 from patchwork_env.core.tensors import Observation
 from patchwork_env.envs.opponents import Opponent
-from patchwork_env.envs.self_play import SelfPlayBatch, write_outputs
+from patchwork_env.envs.self_play import BatchArrays, SelfPlayBatch, play_games, write_outputs
 from patchwork_env.envs.vector import GameVectorEnv
+from patchwork_env.errors import IllegalActionError
 
 Flags = npt.NDArray[np.bool_]
+
+_SHARED = ("beginning", "chance", "reward_kind", "legal_sets")
+_OF_GAMES = [name for name in BatchArrays._fields if name not in _SHARED]
+"""The arrays of a batch that have an entry for each game."""
 
 
 class Turn(NamedTuple):
@@ -67,18 +73,18 @@ class SelfPlayGames(SelfPlayBatch):
         """Begins some games anew, with the random numbers that come next."""
         arrays = self._arrays
         loop(deal_listed, self.rules)(self.states, games, arrays.streams, arrays.beginning, arrays.chance)
-        self._show()
+        part = self._part(games)
+        loop(write_outputs, self.rules)(part)
+        self._take_back(games, part)
 
     def turn(self, actions: Actions, staying: Flags) -> Turn:
         """Plays ``actions``, ``(n,)``, in all games but those that are ``staying`` as they are."""
-        movers, stay = self.current_players.astype(np.int64), np.flatnonzero(staying)
+        movers = self.current_players.astype(np.int64)
         np.copyto(self._before.view(np.uint8), self.states.view(np.uint8))
-        streams = self._arrays.streams[stay]
-        self.step(np.where(staying, self.random_actions, actions))
-        if len(stay):
-            self.states[stay], self._arrays.streams[stay] = self._before[stay], streams
-            self.rewards[stay], self.terminations[stay] = 0, False
-            self._show()
+        if staying.any():
+            self._step_listed(np.flatnonzero(~staying), actions)
+        else:
+            self.step(actions)
         ended = np.flatnonzero(self.terminations)
         last = self._ends(ended, actions)
         rewards = self.rewards.copy()
@@ -93,8 +99,29 @@ class SelfPlayGames(SelfPlayBatch):
         loop(write_current_observations, self.rules)(states, observations)
         return observations, states["current_player"].astype(np.int64)
 
-    def _show(self) -> None:
-        loop(write_outputs, self.rules)(self._arrays)
+    def _step_listed(self, games: Games, actions: Actions) -> None:
+        """:meth:`step` for some games; to all others nothing happens."""
+        part = self._part(games)
+        part.actions[:] = actions[games]
+        illegal = loop(first_illegal, self.rules)(part.states, part.actions)
+        if illegal >= 0:
+            raise IllegalActionError(
+                f"action {part.actions[illegal]} of game {games[illegal]} is not legal; no game was changed"
+            )
+        loop(play_games, self.rules)(part)
+        loop(write_outputs, self.rules)(part)
+        self.rewards[:], self.terminations[:] = 0, False
+        self._take_back(games, part)
+
+    def _part(self, games: Games) -> BatchArrays:
+        """A batch of copies of some games."""
+        arrays = {name: getattr(self._arrays, name)[games] for name in _OF_GAMES}
+        return self._arrays._replace(**arrays)
+
+    def _take_back(self, games: Games, part: BatchArrays) -> None:
+        """Replaces some games by those of a part."""
+        for name in _OF_GAMES:
+            getattr(self._arrays, name)[games] = getattr(part, name)
 
 
 class OpponentGames(GameVectorEnv):
@@ -146,15 +173,8 @@ class OpponentGames(GameVectorEnv):
 
     def turn(self, actions: Actions, staying: Flags) -> Turn:
         """Plays ``actions``, ``(n,)``, in all games but those that are ``staying`` as they are."""
-        stay, learners = np.flatnonzero(staying), self._learners.copy()
-        states = self.states[stay]
-        chosen = np.where(staying, self._masks.argmax(1), actions) if len(stay) else actions
-        _, rewards, terminations, _, infos = self.step(chosen)
-        if len(stay):
-            self.states[stay], self._learners[stay] = states, learners[stay]
-            rewards[stay], terminations[stay] = 0, False
-            self._is_shown = False
-            self._write_views()
+        learners = self._learners.copy()
+        _, rewards, terminations, _, infos = self._step(actions, idle=staying)
         ended = np.flatnonzero(terminations)
         observations = np.empty((len(ended), self.rules.layout.size), np.float32)
         for k, game in enumerate(ended):

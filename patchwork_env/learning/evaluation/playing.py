@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from patchwork_env.agents import Agent
 from patchwork_env.core.batches import first_illegal, imagined, loop, play_listed, write_over
-from patchwork_env.core.checks import as_integer
+from patchwork_env.core.checks import as_action, check_actions
 from patchwork_env.core.documents import one_line
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.kernels import States
@@ -92,8 +92,8 @@ class Games:
         agent = self.agents[number]
         if not (forfeits and len(games) > 1 and _takes_games(agent)):
             try:
-                answers, seconds = self.ask(agent, games)
-                actions = _check_actions(answers, agent, self.states.take(games))
+                actions, seconds = self.ask(agent, games)
+                _check_legal(actions, agent, self.states.take(games))
             except (IllegalActionError, OpponentError):
                 if not forfeits:
                     raise
@@ -115,18 +115,19 @@ class Games:
         """Plays actions of an agent on the records of the listed games."""
         loop(play_listed, self.rules)(self.states, games, actions)
 
-    def ask(self, agent: Agent, games: Integers) -> tuple[npt.NDArray[Any], float]:
-        """An agent's answers to copies of the listed games without what is hidden, and the seconds it took.
+    def ask(self, agent: Agent, games: Integers) -> tuple[Integers, float]:
+        """An agent's actions in copies of the listed games without what is hidden, and the seconds it took.
 
         One that chooses for one game at a time gets games, with all of their moves if nothing is hidden.
         """
         records = imagined(self.rules, self.states.take(games), self._streams, games)
+        what = f"the actions of agent {agent.name!r}"
         if not _takes_games(agent):
             with blamed(agent):
                 began = perf_counter()
                 answers = agent.act_batch(records)
                 seconds = perf_counter() - began
-                return np.asarray(answers), seconds
+            return check_actions(answers, len(games), what), seconds
         of_record = self.rules.game.unchecked
         copies = [
             of_record(records, k) if self.rules.hides else self._tracked[i].clone()
@@ -136,11 +137,8 @@ class Games:
             began = perf_counter()
             listed = [agent.act(game) for game in copies]
             seconds = perf_counter() - began
-        what = f"the action of agent {agent.name!r}"
-        try:
-            return np.array([as_integer(action, what) for action in listed]), seconds
-        except ValueError as error:
-            raise IllegalActionError(str(error)) from None
+        checked = [as_action(action, f"the action of agent {agent.name!r}") for action in listed]
+        return check_actions(checked, len(games), what), seconds
 
 
 def derived_seed(*words: int) -> int:
@@ -180,18 +178,12 @@ def _in_library(file: Path) -> bool:
     return any(file.is_relative_to(folder) for folder in _LIBRARIES)
 
 
-def _check_actions(answers: Any, agent: Agent, states: States) -> Integers:
-    """An agent's answers to ``(n,)`` records as int64 ``(n,)``, which must be legal."""
-    answer = np.asarray(answers)
-    if answer.shape != states.shape or answer.dtype.kind not in "iu":
-        raise IllegalActionError(
-            f"agent {agent.name!r} gave {answer.dtype} of shape {answer.shape} as actions; "
-            f"{len(states)} games need integers of shape {states.shape}"
-        )
-    rules, actions = rules_of(states), np.ascontiguousarray(answer, np.int64)
+def _check_legal(actions: Integers, agent: Agent, states: States) -> None:
+    """Raises IllegalActionError unless all of an agent's actions in ``(n,)`` records are legal."""
+    rules = rules_of(states)
     illegal = int(loop(first_illegal, rules)(states, actions))
     if illegal >= 0:
-        game, action = rules.game.unchecked(states, illegal), int(answer[illegal])
+        game, action = rules.game.unchecked(states, illegal), int(actions[illegal])
         before = repr(game)
         try:
             game.play(action)
@@ -199,4 +191,3 @@ def _check_actions(answers: Any, agent: Agent, states: States) -> Integers:
             raise IllegalActionError(
                 f"agent {agent.name!r} chose action {action}, not legal in {before}: {error}"
             ) from None
-    return actions

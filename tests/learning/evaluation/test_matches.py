@@ -198,7 +198,7 @@ def test_actions_of_a_wrong_shape_are_an_error() -> None:
         def act_batch(self, states):
             return np.zeros(len(states) + 1, np.int64)
 
-    with pytest.raises(ValueError, match="agent 'lazy' gave"):
+    with pytest.raises(ValueError, match="the actions of agent 'lazy' are"):
         play_matches(Lazy(), "random", 4)
 
 
@@ -210,7 +210,7 @@ def test_answers_that_are_no_integers_are_an_error(answers) -> None:
         def act_batch(self, states):
             return np.array(answers)[: len(states)]
 
-    with pytest.raises(ValueError, match=r"agent 'vague' gave .* as actions; 2 games need integers"):
+    with pytest.raises(ValueError, match=r"the actions of agent 'vague' are .*; they must be 2 integers"):
         play_matches(Vague(), Vague(), 4)
     with pytest.raises(ValueError, match="the action of agent '<lambda>' must be an integer"):
         play_matches(lambda game: answers[0], "random", 2)
