@@ -56,6 +56,8 @@ def _register() -> None:
             pettingzoo.register(
                 "aec", f"{package}/{package}_v0", entry_point=f"patchwork_env.{package}_v0:env"
             )
+    if "nmbr9/nmbr9-v0" not in pettingzoo.parallel_registry:  # the players of Patchwork take turns
+        pettingzoo.register("parallel", "nmbr9/nmbr9_v0", entry_point="patchwork_env.nmbr9_v0:parallel_env")
 
 
 _register()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -69,7 +69,7 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         self._rules = rules
         self._display = Display(render_mode, rules)
         self._named = check_layout(observation)
-        self._raises = check_one_of(illegal_action, ILLEGAL_ACTION, "illegal_action") == "raise"
+        self.raises = check_one_of(illegal_action, ILLEGAL_ACTION, "illegal_action") == "raise"
         self._dealer = Dealer(rules, 1, complete(options, defaults, own, type(self).__name__))
         self._kind = check_rewards(rewards, self._dealer.players)
         self._game: BaseGame | None = None
@@ -116,8 +116,8 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         """Plays an action of ``agent_selection``; None removes an agent whose game is over.
 
         Raises:
-            IllegalActionError: The action is outside its space, or is not legal and that raises, or the
-                agent's game is over; nothing has changed.
+            IllegalActionError: There is no such action, or it is not legal and that raises, or the agent's
+                game is over; nothing has changed.
             RuntimeError: No agent is left, or there was no :meth:`reset` yet.
         """
         if not self.agents:
@@ -126,13 +126,13 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         if self.terminations[agent]:
             self._was_dead_step(action)
             return
-        game = self._require_game().clone()
+        index, game = self.require_action(action), self._require_game().clone()
         try:
-            gained = self.play(game, action)
+            gained = self.play(game, index)
         except IllegalActionError:
-            if self._raises:
+            if self.raises:
                 raise
-            self._forfeit(action)
+            self.forfeit([agent])
             return
         after: dict[str, Any] = {"_game": game}
         if gained or self._has_rewards:
@@ -156,23 +156,24 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         """Whether there was a :meth:`reset`, or a game was set."""
         return self._game is not None
 
-    def _forfeit(self, action: Any) -> None:
-        """Ends the game for all because ``agent_selection`` chose an illegal action, and gets -1 for it."""
-        agent = self.agent_selection
-        if not self.action_spaces[agent].contains(action):
-            most = self._rules.num_actions - 1
-            raise _OutOfSpaceError(
-                f"{short_repr(action)} is not in action space: an action of {agent} is one of 0 to {most}"
-            )
+    def require_action(self, action: Any) -> int:
+        """The index of an action that exists, else an error."""
+        try:
+            return check_action(action, self._rules.num_actions)
+        except IllegalActionError as error:
+            raise _OutOfSpaceError(str(error)) from None
+
+    def forfeit(self, agents: Iterable[str]) -> None:
+        """Ends the game for all because some agents chose an illegal action, and get -1 for it."""
         EnvLogger.warn_on_illegal_move()
-        penalty = {agent: ILLEGAL_REWARD}
+        penalty = dict.fromkeys(agents, ILLEGAL_REWARD)
         after = {
             "rewards": dict.fromkeys(self.agents, 0) | penalty,
             "_cumulative_rewards": self._cumulative_rewards | penalty,
             "terminations": dict.fromkeys(self.agents, True),
             "truncations": dict.fromkeys(self.agents, True),
             "agent_selection": self.agents[0],
-            "_skip_agent_selection": agent,
+            "_skip_agent_selection": self.agent_selection,
         }
         self._change(after)
 
@@ -281,15 +282,14 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         """Changes attributes all at once, so that an interrupt finds either the old or the new ones."""
         self.__dict__.update(after)
 
-    def play(self, game: BaseGame, action: Any) -> Mapping[int, float]:
+    def play(self, game: BaseGame, action: int) -> Mapping[int, float]:
         """Plays an action in any game of these rules; returns the rewards other than 0 by player."""
-        index = check_action(action, self._rules.num_actions)
         if self._kind != SCORE:
-            game.play(index)
+            game.play(action)
             return self._final_rewards(game) if game.is_over else {}
         player = game.current_player
         before = self._rules.kernels.score(game.state, 0, player)
-        game.play(index)
+        game.play(action)
         return {player: float(self._rules.kernels.score(game.state, 0, player) - before)}
 
     def _final_rewards(self, game: BaseGame) -> Mapping[int, float]:
@@ -326,7 +326,7 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
 
 
 class _OutOfSpaceError(IllegalActionError, AssertionError):
-    """An action outside its space: the documented error, and that of PettingZoo's own wrapper."""
+    """What is no action: the documented error, and that of PettingZoo's own wrapper."""
 
 
 _OF_A_GAME = frozenset(

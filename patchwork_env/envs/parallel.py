@@ -8,11 +8,11 @@ from typing import Any
 from gymnasium.spaces import Space
 from pettingzoo.utils.env import ParallelEnv
 
-from patchwork_env.core.checks import check_action
 from patchwork_env.core.game import BaseGame, Rules
 from patchwork_env.core.kernels import copy_of
 from patchwork_env.core.names import short_repr
 from patchwork_env.envs.aec import GameAECEnv
+from patchwork_env.envs.options import ILLEGAL_REWARD
 from patchwork_env.envs.spaces import MaskedObservation
 from patchwork_env.errors import IllegalActionError
 
@@ -47,6 +47,7 @@ class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
         self.possible_agents = list(self._aec.possible_agents)
         self.observation_spaces = self._aec.observation_spaces
         self.action_spaces = self._aec.action_spaces
+        self.state_space = self._aec.state_space
 
     @property
     def agents(self) -> list[str]:  # type: ignore[override]  # which follow from the game
@@ -74,28 +75,33 @@ class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
     ) -> tuple[dict[str, MaskedObservation], Rewards, Flags, Flags, dict[str, dict[str, Any]]]:
         """Plays one action of every agent.
 
-        Returns observations, rewards, terminations, truncations and infos of all agents. If an action is
-        missing or not legal, IllegalActionError is raised and nothing has changed.
+        Returns observations, rewards, terminations, truncations and infos of all agents. If there is no such
+        action of one of them, or if it is not legal and that raises, IllegalActionError is raised and nothing
+        has changed.
         """
-        agents = self.agents
+        agents, aec = self.agents, self._aec
         if not agents:
             raise RuntimeError("no game is on: call reset()")
-        rewards, game = dict.fromkeys(agents, 0.0), self._aec.game
-        chosen = [self._check(game, player, agent, actions) for player, agent in enumerate(agents)]
-        for action in chosen:
-            for player, reward in self._aec.play(game, action).items():
-                rewards[agents[player]] += reward
-        self._aec.begin(game)
-        return (
-            self._observations(),
-            rewards,
-            dict.fromkeys(agents, game.is_over),
-            dict.fromkeys(agents, False),
-            {agent: {} for agent in agents},
-        )
+        rewards, game = dict.fromkeys(agents, 0.0), aec.game
+        chosen = {agent: self._require_action(agent, actions) for agent in agents}
+        illegal = [agent for agent, action in chosen.items() if not self._is_legal(game, agent, action)]
+        if illegal and aec.raises:
+            raise IllegalActionError(
+                f"action {chosen[illegal[0]]} of {illegal[0]} is not legal; nothing was changed"
+            )
+        if illegal:
+            aec.forfeit(illegal)
+            rewards |= dict.fromkeys(illegal, ILLEGAL_REWARD)
+        else:
+            for action in chosen.values():
+                for player, reward in aec.play(game, action).items():
+                    rewards[agents[player]] += reward
+            aec.begin(game)
+        infos: dict[str, dict[str, Any]] = {agent: {} for agent in agents}
+        return self._observations(), rewards, dict(aec.terminations), dict(aec.truncations), infos
 
     def state(self) -> Any:
-        """What ``player_0`` sees: float32 ``(OBSERVATION_SIZE,)``."""
+        """What ``player_0`` sees: float32 ``(OBSERVATION_SIZE,)``, within ``state_space``."""
         return self._aec.state()
 
     @property
@@ -118,14 +124,14 @@ class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
             for player, agent in enumerate(self.possible_agents)
         }
 
-    def _check(self, game: BaseGame, player: int, agent: str, actions: Mapping[str, Any]) -> int:
-        """The agent's action, after checking that it is legal."""
+    def _require_action(self, agent: str, actions: Mapping[str, Any]) -> int:
         if not isinstance(actions, Mapping) or agent not in actions:
             raise IllegalActionError(f"there is no action of {agent} in {short_repr(actions)}")
-        action = check_action(actions[agent], self._rules.num_actions)
-        if not self._rules.kernels.is_legal(_turn_of(game, player).state, 0, action):
-            raise IllegalActionError(f"action {action} of {agent} is not legal; nothing was changed")
-        return action
+        return self._aec.require_action(actions[agent])
+
+    def _is_legal(self, game: BaseGame, agent: str, action: int) -> bool:
+        state = _turn_of(game, self.possible_agents.index(agent)).state
+        return self._rules.kernels.is_legal(state, 0, action)
 
 
 def _turn_of(game: BaseGame, player: int) -> BaseGame:

@@ -137,24 +137,6 @@ def test_what_is_no_position(kind: Any, text: Any) -> None:
 # --- moves ------------------------------------------------------------------------------------------------
 
 
-NO_ACTIONS = (
-    *(-1, 16394, 2**63, -(2**80), 0.0, 1.5, np.float64(0), True, np.bool_(False)),
-    *(None, "0", b"\0", [0], ()),
-)
-
-
-@ALL
-@pytest.mark.parametrize("action", NO_ACTIONS, ids=repr)
-def test_what_is_no_action(kind: Any, action: Any) -> None:
-    game = kind(seed=1)
-    before, legal = game.clone(), int(game.legal_actions()[0])
-    for method in (game.play, game.decode, game.move_text, lambda action: game.decode_all([legal, action])):
-        with pytest.raises(IllegalActionError) as caught:
-            method(action)
-        assert str(action) in str(caught.value) or repr(action) in str(caught.value)
-        assert (game, game.history) == (before, before.history)
-
-
 @ALL
 def test_many_actions_are_decoded_as_one(kind: Any) -> None:
     game = kind(seed=1)
@@ -164,14 +146,6 @@ def test_many_actions_are_decoded_as_one(kind: Any) -> None:
     for no_list in (0, 1.5, object(), np.array(1), [int(game.action_mask().argmin())]):
         with pytest.raises(IllegalActionError):
             game.decode_all(no_list)
-
-
-@pytest.mark.parametrize("integer", [int, np.int8, np.uint8, np.int16, np.int64, np.uint64])
-def test_any_integer_type_is_an_action(integer: Callable[[int], Any]) -> None:
-    game = toy.Game(free=[1, 2])
-    game.play(integer(1))
-    assert game.history == (1,)
-    assert type(game.history[0]) is int
 
 
 @ALL

@@ -81,7 +81,7 @@ def stepping(action: Any) -> Call:
 def anything() -> Iterator[Call]:
     """Calls that hardly depend on the game."""
     yield from map(attribute, (*OF_A_GAME, "_game", "_cumulative", "nothing", "max_num_agents"))
-    yield from map(stepping, (-1, 10**9, np.int64(10**9), 0.5, "advance", np.zeros(1, np.int64), None))
+    yield from map(stepping, (-1, 10**9, np.int64(10**9), 0.5, "advance", np.zeros(2, np.int64), None))
     yield lambda env: env.observe("player_0")
     yield lambda env: env.observe("player_9")
     yield lambda env: env.last(False)

@@ -117,9 +117,6 @@ def test_wrong_actions_change_nothing(case: Case) -> None:
         actions[4] = wrong
         with pytest.raises(IllegalActionError, match=f"action {wrong} of game 4 is not legal"):
             env.step(actions)
-    for actions in (np.zeros(5, int), np.zeros((6, 1), int), np.zeros(6), [None] * 6, 0):
-        with pytest.raises(ValueError, match="they must be 6 integers"):
-            env.step(actions)
     assert snapshot(env, 6) == before
     assert all((saved[name] == array).all() for name, array in env.save().items())
 

@@ -10,7 +10,7 @@ import pyspiel
 
 from patchwork_env.core import storage
 from patchwork_env.core.batches import MARGIN, MARGIN_SCALE, OUTCOME, SCORE, loop, write_final_rewards
-from patchwork_env.core.checks import check_between
+from patchwork_env.core.checks import as_action, check_action, check_between
 from patchwork_env.core.game import BaseGame, Rules
 from patchwork_env.core.names import short_repr
 from patchwork_env.core.tensors import Observation
@@ -317,6 +317,20 @@ class State(pyspiel.State):  # type: ignore[misc]
         """The outcomes of a node of chance, ascending, with their probabilities."""
         outcomes: list[tuple[int, float]] = self.get_game().chance_outcomes(self._node)
         return outcomes
+
+    def apply_action(self, action: Any) -> None:
+        """Plays a legal action, or an outcome of chance: an integer, as in all environments here."""
+        is_outcome = self._node.player == CHANCE
+        rules: Rules = self.get_game().rules
+        super().apply_action(as_action(action) if is_outcome else check_action(action, rules.num_actions))
+
+    apply_action_with_legality_check = apply_action
+
+    def child(self, action: Any) -> State:
+        """The state that :meth:`apply_action` would lead to; this one stays as it is."""
+        child: State = self.clone()
+        child.apply_action(action)
+        return child
 
     def _apply_action(self, action: int) -> None:
         table: RulesGame = self.get_game()

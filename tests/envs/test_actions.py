@@ -1,0 +1,373 @@
+"""What an action may be: the same in every interface, as a table of kinds of values and of interfaces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+from pettingzoo.utils.env_logger import EnvLogger
+
+from patchwork_env import nmbr9_v0
+from patchwork_env.envs.self_play import SelfPlayBatch
+from patchwork_env.envs.single import GameEnv
+from patchwork_env.envs.vector import GameVectorEnv
+from patchwork_env.errors import IllegalActionError, OpponentError
+from tests.envs.cases import NMBR9, BatchCheat, Cheat, LastAction
+
+GAMES = 3
+OPTIONS = {"players": 2, "deck": [3, 1, 4]}
+ACTION = int(NMBR9.game(**OPTIONS).legal_actions()[0])  # a beginning of both players
+ILLEGAL = 1
+libraries = pytest.mark.libraries
+
+
+class Door(NamedTuple):
+    """A way into a new game: what plays an action there, and what shows the games."""
+
+    play: Callable[[Any], Any]
+    look: Callable[[], Any]
+    error: type[Exception] = IllegalActionError
+
+
+@pytest.fixture(autouse=True)
+def no_printing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(EnvLogger, "_output", False)
+
+
+# --- interfaces that take one action ------------------------------------------------------------------------
+
+
+def game(method: str = "play") -> Door:
+    one = NMBR9.game(**OPTIONS)
+    return Door(getattr(one, method), one.to_bytes)
+
+
+def decode_all() -> Door:
+    one = NMBR9.game(**OPTIONS)
+    return Door(lambda action: one.decode_all([ACTION, action]), one.to_bytes)
+
+
+def turns(make: Callable[..., Any]) -> Door:
+    env = make(**OPTIONS)
+    env.reset(seed=1)
+    return Door(env.step, lambda: (env.unwrapped.game.to_bytes(), env.terminations))
+
+
+def parallel(**options: Any) -> Door:
+    env = nmbr9_v0.parallel_env(**OPTIONS, **options)
+    env.reset(seed=1)
+    actions = {"player_0": ACTION, "player_1": ACTION}
+    return Door(lambda action: env.step(actions | {"player_1": action}), lambda: (env.game, env.agents))
+
+
+def single() -> Door:
+    env = gymnasium.make("patchwork_env:Nmbr9-v0", opponent=LastAction(), seat=0, **OPTIONS)
+    env.reset(seed=1)
+    return Door(env.step, lambda: env.unwrapped.game)
+
+
+def answer() -> Door:
+    cheat = Cheat()
+    env = GameEnv(NMBR9, cheat, seat=0, **OPTIONS)
+    env.reset(seed=1)
+    return Door(lambda action: answered(cheat, action, env, ACTION), lambda: env.game, OpponentError)
+
+
+def answered(cheat: Cheat, action: Any, env: Any, own: Any) -> None:
+    cheat.answer = lambda game: action
+    if isinstance(cheat, BatchCheat):
+        cheat.answer = action
+    env.step(own)
+
+
+def open_spiel(method: str) -> Door:
+    pyspiel = pytest.importorskip("pyspiel")
+    pytest.importorskip("patchwork_env.integrations.open_spiel")
+    state = pyspiel.load_game("python_nmbr9(players=2,deck=3 1 4)").new_initial_state()
+    while state.is_chance_node():
+        state.apply_action(state.legal_actions()[0])
+    return Door(getattr(state, method), lambda: str(state))
+
+
+ONE = {
+    "game.play": game,
+    "game.decode": partial(game, "decode"),
+    "game.move_text": partial(game, "move_text"),
+    "game.decode_all": decode_all,
+    "env": partial(turns, nmbr9_v0.env),
+    "raw_env": partial(turns, nmbr9_v0.raw_env),
+    "parallel_env": parallel,
+    "parallel_env that ends": partial(parallel, illegal_action="terminate"),
+    "Gymnasium": single,
+    "answer of an opponent": answer,
+    "OpenSpiel": partial(open_spiel, "apply_action"),
+    "OpenSpiel, child": partial(open_spiel, "child"),
+    "OpenSpiel, checked": partial(open_spiel, "apply_action_with_legality_check"),
+}
+ONE_ALLOWED: dict[str, Callable[[int], Any]] = {
+    "int16": np.int16,
+    "uint64": np.uint64,
+    "array ()": np.array,
+    "array (1,)": lambda action: np.array([action], np.int32),
+    "array (1, 1)": lambda action: np.array([[action]]),
+    "tensor ()": torch.tensor,
+    "tensor (1,)": lambda action: torch.tensor([action], dtype=torch.int32),
+}
+ONE_REFUSED = [True, False, np.True_, np.array(True), np.array([False]), torch.tensor(True)]
+ONE_REFUSED += [float(ACTION), np.float64(ACTION), np.array(1.0), np.array([1.5]), torch.tensor([1.0])]
+ONE_REFUSED += [torch.tensor(float(ACTION), requires_grad=True), float("nan"), 1j, np.array([None])]
+ONE_REFUSED += [np.zeros(0, int), np.array([ACTION, ACTION]), torch.tensor([ACTION, ACTION])]
+ONE_REFUSED += [np.eye(1, NMBR9.num_actions, ACTION, bool), np.eye(1, NMBR9.num_actions, ACTION, int)[0]]
+ONE_REFUSED += ["0", b"\0", [ACTION], (), {}, object()]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(make, id=name, marks=libraries if "OpenSpiel" in name else ())
+        for name, make in ONE.items()
+    ],
+)
+def test_where_one_action_is_expected(make: Callable[[], Door]) -> None:
+    plain = make()
+    result = plain.play(ACTION)
+    for kind, allowed in ONE_ALLOWED.items():
+        door = make()
+        assert str(door.play(allowed(ACTION))) == str(result), kind
+        assert door.look() == plain.look(), kind
+    door = make()
+    assert_refused(door, ONE_REFUSED)
+    for none in (-1, NMBR9.num_actions, 2**70, np.uint64(2**64 - 1), np.array([-1])):
+        with pytest.raises(door.error, match=r"action .* does not exist; actions are 0 to 16393"):
+            door.play(none)
+
+
+def assert_refused(door: Door, values: list[Any]) -> None:
+    """All values are errors that name them with their type, dtype and shape, and change nothing."""
+    before = door.look()
+    for value in values:
+        with pytest.raises(door.error, match=r"must be (an integer|3 integers|one-hot rows)") as caught:
+            door.play(value)
+        told = [type(value).__name__]
+        if hasattr(value, "dtype"):
+            told += [f"dtype {value.dtype}", f"shape {tuple(value.shape)}"]
+        assert all(part in str(caught.value) for part in told), (value, str(caught.value))
+        assert door.look() == before
+
+
+# --- interfaces that take many ------------------------------------------------------------------------------
+
+
+def vector(make: Callable[..., Any] = GameVectorEnv, wrap: Callable[[Any], Any] = lambda envs: envs) -> Door:
+    envs = GameVectorEnv(NMBR9, GAMES, LastAction(), seat=0, **OPTIONS)
+    wrapped = wrap(envs)
+    envs.reset(seed=1)
+    return Door(wrapped.step, envs.games)
+
+
+def made() -> Door:
+    options = {"opponent": LastAction(), "seat": 0, **OPTIONS}
+    envs = gymnasium.make_vec("patchwork_env:Nmbr9-v0", GAMES, **options)
+    envs.reset(seed=1)
+    return Door(envs.step, envs.unwrapped.games)
+
+
+def answers() -> Door:
+    cheat, own = BatchCheat(), [ACTION] * GAMES
+    envs = GameVectorEnv(NMBR9, GAMES, cheat, seat=0, **OPTIONS)
+    envs.reset(seed=1)
+    return Door(lambda actions: answered(cheat, actions, envs, own), envs.games, OpponentError)
+
+
+def self_play() -> Door:
+    batch = SelfPlayBatch(NMBR9, GAMES, seed=1, **OPTIONS)
+    return Door(batch.step, batch.games)
+
+
+def sb3() -> Door:
+    from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv
+
+    env = SelfPlayVecEnv(GAMES, LastAction(), game="nmbr9", seed=1, **OPTIONS)
+    env.seats[:] = 0
+    env.reset()
+    return Door(env.step, env.games)
+
+
+def as_sb3() -> Door:
+    from patchwork_env.integrations.sb3.vec_env import as_vec_env
+
+    return vector(wrap=as_vec_env)
+
+
+def torchrl(**options: Any) -> Door:
+    module = pytest.importorskip("patchwork_env.integrations.torchrl")
+    env = module.make_env("nmbr9", GAMES, seed=1, **OPTIONS, **options)
+    before = env.reset()
+
+    def play(actions: Any) -> None:
+        tensordict = before.clone()
+        tensordict["action"] = actions
+        env.step(tensordict)
+
+    return Door(play, env.batch.games)
+
+
+MANY = {
+    "vector": vector,
+    "make_vec": made,
+    "answers of an opponent": answers,
+    "self-play": self_play,
+    "Stable-Baselines3": sb3,
+    "as_vec_env": as_sb3,
+}
+OF_TORCHRL = {"self-play": {}, "against an opponent": {"opponent": LastAction(), "seat": 0}}
+ALL = np.full(GAMES, ACTION)
+MANY_ALLOWED = [
+    ALL.tolist(),
+    tuple(ALL),
+    ALL.astype(np.int16),
+    ALL.astype(np.uint64),
+    [np.array([ACTION])] * GAMES,
+]
+TENSORS_ALLOWED = [torch.tensor(ALL), torch.tensor(ALL, dtype=torch.int32)]
+ROWS = torch.zeros(GAMES, NMBR9.num_actions, dtype=torch.bool)
+ROWS[:, ACTION] = True
+TENSORS_REFUSED = [torch.ones(GAMES, dtype=torch.bool), torch.tensor(ALL) * 1.0, torch.tensor(ALL)[:, None]]
+TENSORS_REFUSED += [torch.tensor(ALL)[:, None, None], ROWS, ROWS.long()]
+MANY_REFUSED = [
+    *(np.asarray(tensor) for tensor in TENSORS_REFUSED),
+    ALL[None],
+    ALL[:2],
+    ALL[0],
+    ALL.astype(object),
+]
+MANY_REFUSED += [[ACTION, True, ACTION], [ACTION, ACTION, np.True_], [ACTION, 1.0, ACTION], [ACTION] * 2]
+MANY_REFUSED += [
+    ALL[:, None].tolist(),
+    [2**70] * GAMES,
+    "abc",
+    b"abc",
+    [None] * GAMES,
+    {},
+    set(range(GAMES)),
+    ACTION,
+]
+
+
+@pytest.mark.parametrize("make", MANY.values(), ids=MANY)
+def test_where_many_actions_are_expected(make: Callable[[], Door]) -> None:
+    check_many(make, [*MANY_ALLOWED, *TENSORS_ALLOWED], [*MANY_REFUSED, *TENSORS_REFUSED])
+
+
+@libraries
+@pytest.mark.parametrize("options", OF_TORCHRL.values(), ids=OF_TORCHRL)
+def test_where_torchrl_has_many(options: dict[str, Any]) -> None:
+    check_many(partial(torchrl, **options), TENSORS_ALLOWED, TENSORS_REFUSED)
+
+
+@libraries
+@pytest.mark.parametrize("options", OF_TORCHRL.values(), ids=OF_TORCHRL)
+def test_where_torchrl_has_one_hot_rows(options: dict[str, Any]) -> None:
+    make = partial(torchrl, categorical_actions=False, **options)
+    refused = [ROWS * 1.0, torch.tensor(ALL), ROWS[:, :-1], ROWS[..., None]]
+    check_many(make, [ROWS, ROWS.long(), ROWS.to(torch.uint8)], refused, ROWS)
+    door = make()
+    before = door.look()
+    for value, told in ((False, "[]"), (True, "[True, True, True"), (2, "[2]")):
+        rows = ROWS.clone() if isinstance(value, bool) else ROWS.long()
+        rows[1, ACTION if value == 2 else slice(None)] = value
+        with pytest.raises(IllegalActionError) as caught:
+            door.play(rows)
+        assert f"the action of game 1 is no one-hot row: beside zeros it has {told}" in str(caught.value)
+        assert door.look() == before
+
+
+def check_many(make: Callable[[], Door], allowed: list[Any], refused: list[Any], plain: Any = None) -> None:
+    first = make()
+    first.play(torch.tensor(ALL) if plain is None else plain)
+    for value in allowed:
+        door = make()
+        door.play(value)
+        assert door.look() == first.look(), value
+    door = make()
+    assert_refused(door, refused)
+    if plain is None:
+        for none in (-1, NMBR9.num_actions, 2**40):
+            with pytest.raises(door.error, match=f"action {none} .*not legal"):
+                door.play(torch.tensor([ACTION, none, ACTION]))
+
+
+# --- actions that exist and are not legal -------------------------------------------------------------------
+
+
+def step_in_turn(env: Any, action: int) -> tuple[list[float], bool]:
+    env.step(action)
+    assert env.terminations == env.truncations
+    return [*env.rewards.values()], all(env.terminations.values())
+
+
+def step_at_once(env: Any, action: int) -> tuple[list[float], bool]:
+    _, rewards, terminations, truncations, _ = env.step({"player_0": action, "player_1": ACTION})
+    assert terminations == truncations
+    return [*rewards.values()], all(terminations.values()) and not env.agents
+
+
+def step_alone(env: Any, action: int) -> tuple[list[float], bool]:
+    _, reward, terminated, truncated, info = env.step(action)
+    assert (truncated, info["illegal_action"]) == (False, action)
+    return [reward, 0.0], terminated
+
+
+def step_many(envs: Any, action: int) -> tuple[list[float], bool]:
+    _, rewards, terminations, truncations, infos = envs.step([ACTION, action])
+    assert (terminations.tolist(), truncations.any()) == ([False, True], False)
+    assert infos["illegal_action"].tolist() == [-1, action]
+    return [*rewards[::-1]], True
+
+
+LEARNER = {"opponent": LastAction(), "seat": 0}
+OFFERING = {
+    "env": (nmbr9_v0.env, step_in_turn),
+    "raw_env": (nmbr9_v0.raw_env, step_in_turn),
+    "parallel_env": (nmbr9_v0.parallel_env, step_at_once),
+    "Gymnasium": (partial(nmbr9_v0.Nmbr9Env, **LEARNER), step_alone),
+    "vector": (partial(nmbr9_v0.Nmbr9VectorEnv, 2, autoreset_mode="Disabled", **LEARNER), step_many),
+}
+
+
+@pytest.mark.parametrize(("make", "step"), OFFERING.values(), ids=OFFERING)
+def test_an_illegal_action_ends_the_game_or_raises(
+    make: Callable[..., Any], step: Callable[..., Any]
+) -> None:
+    def new(illegal_action: str) -> tuple[Any, Callable[[], Any]]:
+        env = make(illegal_action=illegal_action, **OPTIONS)
+        env.reset(seed=1)
+        return env, (lambda: env.games()[1]) if step is step_many else (lambda: env.unwrapped.game)
+
+    env, look = new("terminate")
+    before = look()
+    assert step(env, ILLEGAL) == ([-1.0, 0.0], True)
+    assert look() == before
+    strict, look = new("raise")
+    for _ in range(2):
+        with pytest.raises(IllegalActionError, match=f"action {ILLEGAL} .*is not legal"):
+            step(strict, ILLEGAL)
+        assert look() == before
+
+
+def test_where_all_act_at_once_each_is_answerable_for_its_own_action() -> None:
+    env = nmbr9_v0.parallel_env(players=3, illegal_action="terminate")
+    env.reset(seed=1)
+    _, rewards, *_ = env.step({"player_0": ILLEGAL, "player_1": first_of(env), "player_2": ILLEGAL})
+    assert rewards == {"player_0": -1.0, "player_1": 0.0, "player_2": -1.0}
+    with pytest.raises(RuntimeError, match=r"call reset\(\)"):
+        env.step({})
+
+
+def first_of(env: Any) -> int:
+    return int(env.game.legal_actions()[0])
