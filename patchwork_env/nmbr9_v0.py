@@ -18,15 +18,16 @@ for each of the others; winners with equal scores share their gain, so that all 
 
 **Options** are keyword arguments of all environments, except where a class says otherwise:
 
-================  ============================================================================================
-``players``       1-4; by default 2 in PettingZoo's environments, 1 elsewhere
-``observation``   ``"flat"`` (default), one vector, or ``"dict"``
-``rewards``       by default ``"score"`` with one player and ``"outcome"`` with several
-``order``         ``"unknown"`` (default), ``"known"`` or ``"free"``, see :class:`~patchwork_env.nmbr9.Game`;
-                  so are ``max_digit``, ``copies`` and ``deck_size``
-``deck``          the digits in the order in which they come, for all games; ``reset`` takes it for one
-``render_mode``   ``"human"``, ``"ansi"``, ``"rgb_array"`` or None (default)
-================  ============================================================================================
+==================  ==========================================================================================
+``players``         1-4; by default 2 in PettingZoo's environments, 1 elsewhere
+``observation``     ``"flat"`` (default), one vector, or ``"dict"``
+``rewards``         by default ``"score"`` with one player and ``"outcome"`` with several
+``order``           ``"unknown"`` (default), ``"known"`` or ``"free"``: see :class:`~patchwork_env.nmbr9.Game`
+                    for these, ``max_digit``, ``copies`` and ``deck_size``
+``deck``            the digits in the order in which they come, for all games; ``reset`` takes it for one
+``illegal_action``  ``"terminate"`` the game with -1, or ``"raise"`` an error; self-play always does that
+``render_mode``     ``"human"``, ``"ansi"``, ``"rgb_array"`` or None (default)
+==================  ==========================================================================================
 
 An unknown option is a TypeError, and a value that is not allowed a ValueError, which name what there is.
 

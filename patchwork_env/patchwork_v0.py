@@ -20,6 +20,7 @@ of the own score by every move, at once. Episodes are never truncated.
 ``rewards``          ``"outcome"`` (default), ``"margin"`` or ``"score"``
 ``special_patches``  the print of the time track: ``"revised"`` (default) or ``"2014"``
 ``first_player``     who starts: 0 (default), 1 or ``"random"``
+``illegal_action``   ``"terminate"`` the game with -1, or ``"raise"`` an error; self-play always does that
 ``render_mode``      ``"human"``, ``"ansi"``, ``"rgb_array"`` or None (default)
 ===================  =========================================================================================
 

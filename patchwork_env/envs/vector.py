@@ -37,7 +37,7 @@ from patchwork_env.envs.options import (
     take_reset_mask,
 )
 from patchwork_env.envs.spaces import GameSpaces
-from patchwork_env.errors import IllegalActionError, OpponentError
+from patchwork_env.errors import IllegalActionError, OpponentError, UnknownOptionError
 
 Flags = npt.NDArray[np.bool_]
 Infos = dict[str, Any]
@@ -111,6 +111,11 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         render_mode: str | None = None,
         **options: Any,
     ) -> None:
+        if "max_episode_steps" in options:
+            raise UnknownOptionError(
+                f"{type(self).__name__} has no max_episode_steps; gymnasium.make has it, and "
+                "make_vec(…, vectorization_mode='sync')"
+            )
         own = ("num_envs", "opponent", "opponent_shares", "seat", "illegal_action", "rewards", "observation")
         known = (*own, "copy", "autoreset_mode", "render_mode")
         self._rules = rules

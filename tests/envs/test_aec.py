@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import copy
-import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,13 +11,12 @@ import pytest
 
 from patchwork_env.envs.aec import GameAECEnv
 from patchwork_env.envs.parallel import GameParallelEnv
-from tests.envs.cases import CASES, PATCHWORK, Case, cases, choose, flat, layouts, several_players
+from tests.envs.cases import CASES, PATCHWORK, Case, cases, choose, flat, several_players
 
 Env = Any
 simultaneous = pytest.mark.parametrize(
     "case", [case for case in CASES if case.rules.is_simultaneous], ids=repr
 )
-copied = pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
 
 
 def raw(case: Case, **options: Any) -> GameAECEnv:
@@ -46,24 +44,6 @@ def everything(env: Env) -> tuple[Any, ...]:
     game = env.unwrapped.game
     facts = (env.agents, env.terminations, env.truncations, env.rewards, env.unwrapped._cumulative_rewards)
     return (views, game.to_bytes(), game.history, copy.deepcopy(facts), env.agent_selection)
-
-
-@layouts
-@cases
-@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
-def test_pettingzoo_finds_nothing(case: Case, layout: str) -> None:
-    from pettingzoo.test import api_test, seed_test
-
-    api_test(wrapped(case, observation=layout), num_cycles=60)
-    seed_test(lambda: wrapped(case, observation=layout), num_cycles=20)
-
-
-@simultaneous
-@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
-def test_pettingzoo_finds_nothing_where_all_act_at_once(case: Case) -> None:
-    from pettingzoo.test import parallel_api_test
-
-    parallel_api_test(GameParallelEnv(case.rules, **case.options), num_cycles=40)
 
 
 @cases
@@ -174,26 +154,6 @@ def test_the_order_of_calls(case: Case) -> None:
     *_, _ = play_on(env, 0)
     with pytest.raises(RuntimeError, match=r"call reset\(\)"):
         env.step(None)
-
-
-@copied
-@pytest.mark.parametrize("moves", [0, 7, 10**6])
-@cases
-def test_copies_go_on_like_the_original(case: Case, moves: int, duplicate: Callable[[Env], Env]) -> None:
-    env = wrapped(case, render_mode="ansi")
-    env.reset(seed=12)
-    for count, _ in enumerate(play_on(env, 12), 1):
-        if count == moves or len(env.agents) == 1:
-            break
-    twin = duplicate(env)
-    for seed in (3, 4):
-        for one, other in zip(play_on(env, seed), play_on(twin, seed), strict=True):
-            assert one == other
-            assert not env.agents or everything(env) == everything(twin)
-        assert env.render() == twin.render() == str(env.unwrapped.game)
-        env.reset()
-        twin.reset()
-        assert everything(env) == everything(twin)
 
 
 @cases

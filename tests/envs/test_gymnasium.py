@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import copy
-import pickle
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
-from gymnasium.utils.env_checker import check_env, data_equivalence
+from gymnasium.utils.env_checker import data_equivalence
 
 from patchwork_env.agents import BatchAgent, load
 from patchwork_env.agents.ragged import legal_lists, observations_of
@@ -33,7 +31,6 @@ from tests.envs.cases import (
     several_players,
 )
 
-copied = pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
 SEATS = ["alternate", "random"]
 
 
@@ -58,12 +55,6 @@ def all_of(env: GameEnv | GameVectorEnv) -> tuple[Any, ...]:
 
 
 # --- one game -----------------------------------------------------------------------------------------------
-
-
-@layouts
-@cases
-def test_gymnasium_finds_nothing(case: Case, layout: str) -> None:
-    check_env(single(case, observation=layout), skip_render_check=True)
 
 
 @pytest.mark.parametrize("seat", SEATS)
@@ -183,21 +174,6 @@ def test_a_seed_fixes_games_seats_and_opponents(case: Case) -> None:
         return [*found, [step[0].tobytes() for step in play(env, info, 0)]]
 
     assert episodes(7) == episodes(7) == episodes(np.int64(7)) != episodes(8)
-
-
-@copied
-@cases
-def test_copies_go_on_like_the_original(case: Case, duplicate: Callable[[Any], Any]) -> None:
-    opponent = load("random") if case.players > 1 else None
-    env = single(case, opponent=opponent, seat="random", render_mode="ansi")
-    _, info = env.reset(seed=3)
-    twin = duplicate(env)
-    for _ in range(2):
-        for one, other in zip(play(env, info, 1), play(twin, info, 1), strict=True):
-            assert_same(one, other)
-        assert env.render() == twin.render() == str(env.game)
-        (_, info), _ = env.reset(), twin.reset()
-        assert all_of(env) == all_of(twin)
 
 
 @cases

@@ -6,14 +6,12 @@ import pickle
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.utils.env_checker import check_env
 
-from patchwork_env import games, nmbr9_v0, patchwork_v0
+from patchwork_env import games
 from patchwork_env.agents import load
 from patchwork_env.envs.single import GameEnv
 from patchwork_env.errors import UnknownOptionError
@@ -35,26 +33,12 @@ def test_misspelt_options_are_named_with_the_nearest(name: str) -> None:
     for make in (gymnasium.make, gymnasium.make_vec):
         with pytest.raises(UnknownOptionError, match="'oponent'; did you mean 'opponent'"):
             make(name, oponent=1)
+    with pytest.raises(UnknownOptionError, match="vectorization_mode='sync'"):
+        gymnasium.make_vec(name, max_episode_steps=3)
+    envs = gymnasium.make_vec(name, vectorization_mode="sync", max_episode_steps=1)
+    _, infos = envs.reset(seed=1)
+    assert envs.step(infos["action_mask"].argmax(axis=1))[3].all()
     gymnasium.make_vec(name, num_envs=2, autoreset_mode="SameStep", render_mode=None).reset(seed=np.int64(3))
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")  # both say what could be otherwise
-@pytest.mark.parametrize("name", IDS)
-def test_the_checkers_of_gymnasium_and_stable_baselines3_find_nothing_by_name(name: str) -> None:
-    sb3 = pytest.importorskip("stable_baselines3.common.env_checker")
-    check_env(gymnasium.make(name, disable_env_checker=True).unwrapped, skip_render_check=True)
-    sb3.check_env(gymnasium.make(name))
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
-@pytest.mark.parametrize("module", [patchwork_v0, nmbr9_v0], ids=["patchwork", "nmbr9"])
-def test_pettingzoo_finds_nothing_in_the_public_modules(module: ModuleType) -> None:
-    from pettingzoo.test import api_test, parallel_api_test, seed_test
-
-    api_test(module.env(), num_cycles=40)
-    seed_test(module.env, num_cycles=10)
-    if hasattr(module, "parallel_env"):
-        parallel_api_test(module.parallel_env(), num_cycles=20)
 
 
 def test_a_game_of_ones_own_is_registered_in_one_call() -> None:

@@ -21,10 +21,13 @@ from torchrl.envs import (
     TransformedEnv,
     check_env_specs,
 )
+from torchrl.envs.utils import step_mdp
 
 from patchwork_env import nmbr9_v0, patchwork_v0
 from patchwork_env.errors import IllegalActionError, UnknownOptionError
 from patchwork_env.integrations import torchrl
+from tests.envs.cases import LastAction
+from tests.envs.test_streams import streams_of
 
 pytestmark = pytest.mark.libraries
 
@@ -157,20 +160,51 @@ def test_games_are_reset_one_by_one(opponent):
     np.testing.assert_array_equal(after["action_mask"], env.batch.masks == 1)
 
 
-@pytest.mark.parametrize("opponent", [None, "greedy"])
-def test_games_that_take_no_step_stay_as_they_are(opponent):
-    env = torchrl.make_env(num_envs=3, seed=5, opponent=opponent)
-    tensordict = play(env, 8)["next"][:, -1].exclude("reward", "rewards").clone()
-    before = env.batch.states.copy()
-    tensordict = env.rand_action(tensordict)
-    tensordict["action"][1] = -1
-    tensordict["_step"] = torch.tensor([True, False, True])
-    step = env.step(tensordict)
-    changed = [bytes(a) != bytes(b) for a, b in zip(before, env.batch.states, strict=True)]
-    assert changed == [True, False, True]
-    np.testing.assert_array_equal(step["next", "observation"], env.batch.observations)
-    np.testing.assert_array_equal(step["next", "action_mask"], env.batch.masks == 1)
-    assert step["next", "reward"][1] == 0
+class Counting(LastAction):
+    """Counts the games that it is asked about."""
+
+    asked = 0
+
+    def act_batch(self, states):
+        self.asked += len(states)
+        return super().act_batch(states)
+
+
+@pytest.mark.parametrize("opponent", [None, Counting()], ids=["self-play", "opponent"])
+@pytest.mark.parametrize("options", [{}, {"game": "nmbr9", "players": 2, "deck_size": 4}], ids=str)
+def test_games_that_take_no_step_stay_as_they_are(options, opponent):
+    """Their states and random numbers, whether other games end or not; opponents are not asked about them."""
+
+    def of_the_game():
+        streams = [word for name, word in streams_of(env.batch) if name.endswith("treams[1]")]
+        return bytes(env.batch.states[1]), streams
+
+    env = torchrl.make_env(num_envs=3, seed=5, opponent=opponent, **options)
+    tensordict, before, ends = env.reset(), of_the_game(), 0
+    assert before[1]
+    torch.manual_seed(3)
+    for _ in range(60):
+        tensordict = env.rand_action(tensordict)
+        tensordict["action"][1] = -1
+        tensordict["_step"] = torch.tensor([True, False, True])
+        step = env.step(tensordict)
+        assert of_the_game() == before
+        assert (step["next", "reward"][1], step["next", "done"][1]) == (0, False)
+        np.testing.assert_array_equal(step["next", "observation"][1], env.batch.observations[1])
+        np.testing.assert_array_equal(step["next", "action_mask"][1], env.batch.masks[1] == 1)
+        tensordict = step_mdp(step)
+        if tensordict["done"].any():
+            ends += 1
+            tensordict["_reset"] = tensordict["done"]
+            tensordict = env.reset(tensordict)
+            assert of_the_game() == before
+    assert ends
+    if opponent is not None:
+        opponent.asked = 0
+        tensordict = env.rand_action(tensordict)
+        tensordict["_step"] = torch.zeros(3, dtype=torch.bool)
+        env.step(tensordict)
+        assert opponent.asked == 0
 
 
 @kinds
