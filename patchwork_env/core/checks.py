@@ -135,7 +135,7 @@ def check_actions(actions: Any, number: int, what: str = "actions") -> npt.NDArr
     They are an array or tensor of integers of this shape, or a sequence of such actions as :func:`as_action`
     takes.
     """
-    array = _as_array(actions)
+    array = actions if isinstance(actions, np.ndarray) else _as_array(actions)
     if array is None or array.shape != (number,) or array.dtype.kind not in "iu":
         needed = f"they must be {counted(number, 'integer')}, of shape ({number},)"
         raise IllegalActionError(f"{what} are {described(actions, array)}; {needed}")

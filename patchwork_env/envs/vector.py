@@ -216,11 +216,13 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         """
         states, learners = self._copy_of_states(), self._learners.copy()
         checked, legal = self._check_actions(states, actions, idle)
-        illegal, dealer, opponents = ~legal, self._dealer, self._opponents and self._opponents.copy()
+        illegal, dealer, opponents = ~legal, self._dealer, self._opponents
+        if opponents is not None and self._rules.hides:  # what is hidden is drawn from streams of theirs
+            opponents = opponents.copy()
         if np.count_nonzero(idle):
             illegal[idle] = legal[idle] = False
         if np.count_nonzero(self._ended):  # without an autoreset, _check_actions has refused
-            dealer = dealer.copy()
+            dealer, opponents = dealer.copy(), opponents and opponents.copy()
             self._deal(dealer, opponents, states, learners, np.flatnonzero(self._ended))
         played = np.flatnonzero(legal)
         rewards = np.zeros(self.num_envs)
@@ -245,7 +247,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             results = self._results(states, learners, ended, illegal, checked)
             if self._autoreset is AutoresetMode.SAME_STEP:
                 infos, results = self._final_infos(states, learners, ended, results), {}
-                dealer = dealer.copy()
+                dealer, opponents = dealer.copy(), opponents and opponents.copy()
                 self._deal(dealer, opponents, states, learners, np.flatnonzero(ended))
                 ended = np.zeros_like(ended)
         observations, infos = self._commit(states, learners, dealer, opponents, ended, infos, results)
