@@ -28,7 +28,7 @@ _ENTRY = re.compile(r"""["']\w+["']\s*:""")  # a line with another entry of JSON
 _ITEM = re.compile(r"\s*(?:[-*•–]|[0-9]+[.)]|\(?[a-z]\))\s+")
 _ENDS_SENTENCE = re.compile(rf"(?<=[.!?])\s+|;\s|,\s+(?={words.one_of(words.CLAUSES)})")
 _ABBREVIATION = re.compile(rf"\b({'|'.join(map(re.escape, words.ABBREVIATIONS))})\.")
-_OPENING = re.compile(rf"{words.one_of(words.OPENINGS)}[^,.]*,\s+")
+_OPENING = re.compile(rf"{words.one_of(words.OPENINGS + words.REASONS)}[^,.]*,\s+")
 _SKIPPED = re.compile(rf"(?:[^\w?/@+*=~%&|.{words.COMBINING}]|\.(?!\.)|=(?=[\s>]))+")
 _MARK = re.compile(words.one_of(words.MARKS))
 _LABEL = re.compile(rf"{_MARK.pattern}\s*:")

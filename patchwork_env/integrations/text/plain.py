@@ -6,6 +6,8 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from patchwork_env.integrations.text import words
+
 MOST_CHARACTERS = 4000  # the number of characters at the end of an answer that are read
 _THOUGHT = r"(?:\w+:)?(?:think|thinking|thoughts?|reasoning|analysis|reflection|scratchpad)"
 _THINKS = re.compile(
@@ -23,7 +25,8 @@ _ENDS_TURN = re.compile(
 )
 _QUOTED = re.compile(r"^\s*>.*$|~~.*?~~", re.MULTILINE)
 _ENCLOSED = re.compile(
-    r"<(?:answer|move|action|parameter(?:=| name=[\"'])move[\"']?)>()"
+    rf"\b{words.one_of(words.NEGATIONS)}\W*\\boxed"  # stays as it is
+    r"|<(?:answer|move|action|parameter(?:=| name=[\"'])move[\"']?)>()"
     r"|\\boxed\s*\{((?:[^{}]|\{[^{}]*\})*)\}"
     r"""|(?:(?P<q>["'])(?:answer|move|action|request)(?P=q)\s*:|\bmove=)\s*(?:"([^"\n]*)"|'([^'\n]*)')"""
 )
@@ -45,12 +48,16 @@ def _plain(text: str) -> str:
     return digits.lower().translate(_ALIKE)
 
 
+def _labelled(enclosed: re.Match[str]) -> str:
+    return f"\nanswer: {enclosed[enclosed.lastindex]}\n" if enclosed.lastindex else enclosed[0]
+
+
 def plain_lines(text: str) -> Iterator[str]:
     """The lines that count, plain, with marks and entries of JSON as ``answer: …`` on a line of their own."""
     said = _ENDS_TURN.split(_THINKS.split(_HAS_THOUGHT.split(text)[-1])[0].strip())[0]
     if len(said) > MOST_CHARACTERS:  # what is left of a sentence may mean the contrary
         said = re.sub(r"\A.*(?:\n|\Z)", "", said[-MOST_CHARACTERS:])
     said = re.sub(r"\\([^\w\s])", r"\1", _plain(said))  # as JSON and Markdown may write signs
-    said = _ENCLOSED.sub(lambda found: f"\nanswer: {found[found.lastindex or 0]}\n", _QUOTED.sub("", said))
+    said = _ENCLOSED.sub(_labelled, _QUOTED.sub("", said))
     for line in _MARKUP.sub(" ", said).splitlines():
         yield re.sub(r" ?([/@]) ?", r"\1", " ".join(line.split()))
