@@ -19,7 +19,7 @@ from functools import partial
 import numpy as np
 
 from benchmarks.keeping import Figures, add_write_option, figure, keep
-from patchwork_env.core.threads import usable_cores
+from patchwork_env.core.cores import usable_cores
 from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.games import GAMES, PATCHWORK, rules_of
 from patchwork_env.learning.system.machine import describe_setup

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from patchwork_env import __version__
+from patchwork_env.core.cores import usable_cores
 from patchwork_env.core.files import write_text
 from patchwork_env.core.names import aligned
 from patchwork_env.core.progress import Bar
-from patchwork_env.core.threads import usable_cores
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.distributed.jobs import Workers, add_worker_options, workers_of
 from patchwork_env.learning.evaluation.gauntlet import LATEST, VERSIONS, GauntletPool, pool_file, read_pool

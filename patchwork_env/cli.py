@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from patchwork_env import __version__
-from patchwork_env.core.extras import how_to_install
 from patchwork_env.core.names import did_you_mean, short_repr
 
 PROGRAM = "patchwork-env"
@@ -40,18 +39,8 @@ _MODULES = {
     "play": "patchwork_env.play.command",
     "engine": "patchwork_env.protocol.command",
     "mcp": "patchwork_env.integrations.mcp.command",
-    "openenv": "patchwork_env.integrations.openenv.command",
 }
 """The modules of subcommands that are not in ``patchwork_env/learning/commands``."""
-_EXTRAS = {
-    "play": "play",
-    "dataset": "minari",
-    "publish": "train,hub",
-    "sweep": "train,sweep",
-    "mcp": "mcp",
-    "openenv": "openenv",
-}
-"""The extras that a subcommand needs, if not ``train`` alone."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -66,16 +55,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     name, *rest = words
     if name not in COMMANDS:
         return _fail(PROGRAM, f"there is no command {short_repr(name)}; {did_you_mean(name, COMMANDS)}")
-    program = f"{PROGRAM} {name}"
-    module = _MODULES.get(name, f"{_COMMANDS}.{name}")
-    try:
-        command: Callable[[list[str], str], int] = import_module(module).main
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith("patchwork_env"):
-            raise
-        extra = _EXTRAS.get(name, "train")
-        return _fail(program, f"it needs {error.name}: {how_to_install(str(error.name), extra)}")
-    return command(rest, program)
+    command: Callable[[list[str], str], int]
+    command = import_module(_MODULES.get(name, f"{_COMMANDS}.{name}")).main
+    return command(rest, f"{PROGRAM} {name}")
 
 
 def _usage() -> str:

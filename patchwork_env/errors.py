@@ -37,7 +37,7 @@ class UnknownOptionError(TypeError):
     """An argument that a function or class does not have; the message names the nearest one it has."""
 
 
-class MissingExtraError(ImportError):
+class MissingExtraError(ModuleNotFoundError):
     """A library of an optional extra is not installed; the message says how to install it."""
 
 

@@ -11,13 +11,15 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patchwork_env.core.game import Rules, load
-from patchwork_env.core.kernels import States
 from patchwork_env.core.names import nearest, short_repr
+
+if TYPE_CHECKING:
+    from patchwork_env.core.game import Rules
+    from patchwork_env.core.kernels import States
 
 __all__ = ["GAMES", "NMBR9", "PATCHWORK", "register", "rules_of"]
 
@@ -88,6 +90,8 @@ def _of_records(dtype: np.dtype[Any]) -> Rules:
 
 @cache
 def _load(name: str) -> Rules:
+    from patchwork_env.core.game import load  # it loads Numba, which names alone do not need
+
     module = _modules()[name]
     try:
         rules = load(module)

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from patchwork_env import cli
 from patchwork_env.patchwork import Game
 
 PROJECT = Path(__file__).parents[1]
@@ -20,17 +19,40 @@ PACKAGE = PROJECT / "patchwork_env"
 
 NUMBA = {"numba", "llvmlite"}
 HEAVY = {"torch", "matplotlib", "pygame", "PIL", "stable_baselines3", "ray", "tensorboard", "pydantic"}
-STAGES = [
+LIBRARY = [
     ("import patchwork_env as p", HEAVY | NUMBA | {"yaml"}),
-    ("from patchwork_env import cli; assert cli.main(['--help']) == 0", HEAVY | NUMBA | {"yaml"}),
     # Numba reads YAML where that is installed.
     ("game = p.patchwork.Game(seed=1); assert str(game) and p.patchwork.render.svg(game)", HEAVY),
     ("p.nmbr9_v0.env; p.errors.ConfigError", HEAVY),
-    ("from patchwork_env.play import command", HEAVY),
+    ("from patchwork_env.play import command", HEAVY | {"uvicorn"}),
     ("from patchwork_env.service.players import Players; Players().listed('patchwork')", HEAVY),
     ("with Players().borrow('champion:instant'): pass", HEAVY),
+    ("from patchwork_env.play import serving", HEAVY),
 ]
 """What one process does, step by step, and the libraries that it has not imported then."""
+CONFIGURATIONS = (
+    "train --list",
+    "train --explain ppo.epochs",
+    "train nothere.yaml",
+    "train broken.yaml",
+    "train quick --set no_such_key=1",
+    "train ppo --set algorithm=td",
+)
+"""Commands that read configurations alone; the last four are wrong."""
+COMMANDS = [
+    ("from patchwork_env import cli", HEAVY | NUMBA | {"yaml"}),
+    *(
+        (f"call({words!r})", HEAVY | NUMBA | {"yaml"})
+        for words in ("", "train --help", "train", "evaluate -h")
+    ),
+    *((f"call({words!r})", (HEAVY | NUMBA) - {"pydantic"}) for words in CONFIGURATIONS),
+]
+"""The same, of a process that calls commands."""
+CALL = """
+def call(words):
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+        cli.main(words.split())
+"""
 BASE = {"numpy", "numba", "llvmlite", "gymnasium", "pettingzoo", "safetensors", "patchwork_env"}
 BASE |= {"cloudpickle", "typing_extensions", "farama_notifications"}
 
@@ -48,15 +70,17 @@ def python(code: str, cwd: Path, **environment: str) -> subprocess.CompletedProc
 
 
 def test_every_step_imports_only_what_it_needs(tmp_path: Path) -> None:
-    told = "print(json.dumps(sorted(sys.modules)))"
-    done = python("\n".join(["import json, sys", *(f"{code}\n{told}" for code, _ in STAGES)]), tmp_path)
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
-    imported = [set(json.loads(line)) for line in lines if line.startswith("[")]
-    for (code, absent), modules in zip(STAGES, imported, strict=True):
-        assert not absent & modules, code
-    assert {"numba", "starlette", "uvicorn"} <= imported[-1]
-    assert [line.split()[0] for line in lines if line.startswith("  ")] == list(cli.COMMANDS)
+    (tmp_path / "broken.yaml").write_text("ppo: [", encoding="utf-8")
+    for steps in (LIBRARY, COMMANDS):
+        told = (f"{code}\nprint(json.dumps(sorted(sys.modules)))" for code, _ in steps)
+        done = python("\n".join(["import contextlib, io, json, sys", CALL, *told]), tmp_path)
+        assert done.returncode == 0, done.stderr
+        imported = [set(json.loads(line)) for line in done.stdout.splitlines()]
+        for (code, absent), modules in zip(steps, imported, strict=True):
+            assert not absent & modules, code
+        if steps is LIBRARY:
+            assert {"numba", "starlette", "uvicorn"} <= imported[-1]
+    assert done.stderr.count("patchwork-env train: ") == 4 + 1
 
 
 # --- without the extras -----------------------------------------------------------------------------------
@@ -89,7 +113,7 @@ play_matches(lambda game: game.legal_actions()[0], "random", games=2)
 text.describe(game)
 assert language_models.TextAgent(lambda prompt: "+").act(game) == text.parse(game, "advance") == 0
 assert cli.main(["evaluate", "greedy", "--against", "random", "--games", "2"]) == 0
-for name in ("compile", "engine", "gauntlet"):
+for name in cli.COMMANDS:
     try:
         cli.main([name, "--help"])
     except SystemExit as end:
@@ -98,6 +122,8 @@ for name in ("compile", "engine", "gauntlet"):
         raise AssertionError(name)
 for spec in ("random", "greedy", "champion:nodes=4", agents.path_of("champion")):
     assert agents.load(spec, seed=1).act(game) in game.legal_actions()
+for words in ("train quick", "sweep quick", "report x", "publish x a/b", "play --no-browser", "openenv"):
+    cli.main(words.split())
 onnx = Path(tempfile.mkdtemp(), "policy.onnx")
 onnx.write_bytes(b"")
 for spec in ("ppo", onnx):
@@ -112,6 +138,7 @@ def test_what_documents_call_free_of_extras_runs_without_any(tmp_path: Path) -> 
     done = python(f"BASE = {BASE}\n{FREE_OF_EXTRAS}", tmp_path, PYTHONPATH=str(PROJECT))
     assert done.returncode == 0, done.stderr
     assert "greedy against random: 2 games" in done.stdout
+    print(done.stderr)
     assert done.stdout.splitlines()[-2:] == [
         "agents from checkpoints need torch: pip install torch",
         "agents from ONNX files need onnxruntime: pip install onnxruntime",

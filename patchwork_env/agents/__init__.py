@@ -15,8 +15,6 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from patchwork_env.agents.base import Agent, BatchAgent
-from patchwork_env.agents.simple import CallableAgent, GreedyAgent, ObservingAgent, RandomAgent
 from patchwork_env.agents.specs import (
     boolean,
     integer,
@@ -27,11 +25,14 @@ from patchwork_env.agents.specs import (
     register_checkpoint,
     seconds,
 )
+from patchwork_env.core.lazy import lazy_names
 from patchwork_env.core.names import short_repr
 from patchwork_env.games import NMBR9, PATCHWORK
 
 if TYPE_CHECKING:
     from patchwork_env.agents.analysis import Analysis
+    from patchwork_env.agents.base import Agent, BatchAgent
+    from patchwork_env.agents.simple import CallableAgent, GreedyAgent, ObservingAgent, RandomAgent
 
 __all__ = [
     "ANALYST",
@@ -54,8 +55,12 @@ __all__ = [
 ANALYST = "champion:seconds=1"
 """The spec of the agent that analyses unless another one is named."""
 
-register("random", RandomAgent)
-register("greedy", lambda seed: GreedyAgent(), games=GreedyAgent.games)
+_SIMPLE = ("CallableAgent", "GreedyAgent", "ObservingAgent", "RandomAgent")
+__getattr__ = lazy_names(__name__, {"Agent": "base", "BatchAgent": "base"} | dict.fromkeys(_SIMPLE, "simple"))
+
+
+register("random", "patchwork_env.agents.simple:RandomAgent")
+register("greedy", "patchwork_env.agents.simple:GreedyAgent", games=(PATCHWORK, NMBR9))
 register(
     "partner",
     "patchwork_env.agents.partner:PartnerAgent",
@@ -91,6 +96,9 @@ def as_agent(
     Raises:
         ValueError: ``agent`` is none of these, or does not play the game; for other errors see :func:`load`.
     """
+    from patchwork_env.agents.base import Agent
+    from patchwork_env.agents.simple import CallableAgent
+
     if isinstance(agent, str | os.PathLike):
         agent = load(agent, seed)
     elif isinstance(agent, type):

@@ -37,6 +37,9 @@ class GreedyAgent(BatchAgent):
     name = "greedy"
     games = (PATCHWORK, NMBR9)
 
+    def __init__(self, seed: int | None = None) -> None:
+        """Its choices need no random numbers; the seed is that of all agents."""
+
     def act_batch(self, states: States) -> Actions:
         game = self.check_states(states)
         actions = np.empty(len(states), np.int64)

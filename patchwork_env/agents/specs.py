@@ -23,16 +23,17 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchwork_env.agents import checkpoints, hub
-from patchwork_env.agents.base import Agent
 from patchwork_env.agents.checkpoints import CHECKPOINT_FILE
-from patchwork_env.agents.simple import CallableAgent
 from patchwork_env.core.checks import check_between, check_one_of, check_seed
 from patchwork_env.core.extras import from_extra
 from patchwork_env.core.names import nearest, short_repr
 from patchwork_env.games import GAMES
+
+if TYPE_CHECKING:
+    from patchwork_env.agents.base import Agent
 
 LEVELS = ("instant", "fast", "strong", "analysis")
 """The budgets of searches with a learned value that have a name, from the smallest to the largest."""
@@ -48,7 +49,7 @@ ENTRY_POINT_GROUP = "patchwork_env.agents"
 _PROVIDERS = ("patchwork_env.agents.patchwork", "patchwork_env.agents.nmbr9")
 """Packages of this library that register agents when they are imported."""
 
-Factory = str | Callable[..., Agent]
+Factory = str | Callable[..., "Agent"]
 """Makes an agent, or ``"module:function"`` for a function to import."""
 Reader = Callable[[str], Any]
 """Makes the value of an option from its text; the ValueError that it raises says what is allowed."""
@@ -117,6 +118,8 @@ class Entry(NamedTuple):
 
     def make(self, *arguments: Any, **options: Any) -> Agent:
         """The agent from the factory."""
+        from patchwork_env.agents.base import Agent
+
         factory = self.factory
         if isinstance(factory, str):
             module, _, name = factory.partition(":")
@@ -156,9 +159,9 @@ def register(
         factory: A function, called as ``factory(seed, **options)``, that returns an
             :class:`~patchwork_env.agents.Agent`; or ``"module:function"``, imported for the first agent. The
             text behind the colon, or the path of the file, comes before the seed.
-        games: The games that the agents play; None for all.
+        games: The games that the agents play; None for the attribute ``games`` of a class, or else all.
         options: The options of such specs, each with a reader of its text: a function whose ValueError says
-            what is allowed.
+            what is allowed. None for the attribute ``options`` of the factory, or else none.
         listed: Whether :func:`names` lists the name: not if the agents play only some set-ups of their games.
         extra: The extra of this package that installs what the factory imports.
         needs_trust: Whether such specs may come from the user alone: see :func:`runs_code`.
@@ -172,7 +175,20 @@ def register(
         )
     made_from = f"{name[1:].upper()} files" if name.startswith(".") else f"specs {name}"
     listed = listed and bool(_NAME.fullmatch(name))
-    _add(name, Entry(factory, options or {}, games, extra, made_from, listed, needs_trust))
+    games = getattr(factory, "games", None) if games is None else games
+    readers = _options_of(factory) if options is None else options
+    _add(name, Entry(factory, readers, games, extra, made_from, listed, needs_trust))
+
+
+def _options_of(factory: Any) -> Mapping[str, Reader]:
+    """The options that a class or a function says itself that it has, in its attribute ``options``."""
+    options = getattr(factory, "options", {})
+    if not isinstance(options, Mapping) or not all(map(callable, options.values())):
+        raise ValueError(
+            f"the options of {short_repr(factory)} are {short_repr(options)}; they must be a dictionary of "
+            "readers by name, such as {'patience': int}"
+        )
+    return options
 
 
 def register_checkpoint(
@@ -245,7 +261,8 @@ def _load_entry_point(point: EntryPoint) -> None:
 def names(game: str | None = None) -> tuple[str, ...]:
     """The agents that have a name and play any set-up of a game, such as ``"patchwork"``; None for all games.
 
-    Agents of other packages are among them once they have been used.
+    Those of other packages are among those for all games; which games they play is known once they have been
+    used.
 
     Raises:
         ValueError: There is no such game.
@@ -258,7 +275,7 @@ def names(game: str | None = None) -> tuple[str, ...]:
         if entry.listed and (game is None or entry.games is None or game in entry.games)
     )
     shipped = (name for name in _shipped() if game is None or _game_of(name) == game)
-    return *listed, *shipped
+    return tuple(dict.fromkeys((*listed, *shipped, *(_entry_points() if game is None else ()))))
 
 
 def _shipped() -> list[str]:
@@ -411,9 +428,13 @@ def check_checkpoint(path: str) -> None:
             f"agent {name!r} has no level {_shown(word)}; levels of learned values: "
             f"{', '.join(LEVELS)}{_hint(word, LEVELS)}"
         )
-    raise ValueError(
-        f"there is no agent {shown}; allowed are {_what_exists()}{_hint(path, (*names(), *_entry_points()))}"
-    )
+    if is_import(path):
+        module, _, name = path.partition(":")
+        raise ValueError(
+            f"there is no agent {shown}; only commands take module:name: in Python, give what it names "
+            f"itself (from {module} import {name.partition(':')[0]})"
+        )
+    raise ValueError(f"there is no agent {shown}; allowed are {_what_exists()}{_hint(path, names())}")
 
 
 def _hint(word: str, known: Iterable[str]) -> str:
@@ -485,11 +506,15 @@ def is_remote(spec: str) -> bool:
 
 
 def is_import(text: str) -> bool:
-    """Whether a text is ``module:name`` and no spec, such as ``champion:fast``."""
-    match = _IMPORTED.fullmatch(text)
+    """Whether a text is ``module:name``, maybe with options, and no spec, such as ``champion:fast``."""
+    match = _imported(text)
     if match is None or _of_scheme(text) or hub.is_on_hub(text):
         return False
     return match["module"] not in names()
+
+
+def _imported(text: str) -> re.Match[str] | None:
+    return _IMPORTED.fullmatch(text) or (_IMPORTED.fullmatch(parse(text)[0]) if "=" in text else None)
 
 
 def runs_code(text: str) -> bool:
@@ -501,9 +526,14 @@ def runs_code(text: str) -> bool:
 def import_agent(text: str) -> Agent:
     """The agent ``name`` of a module: an agent, a class of agents, or a function from a game to an action.
 
-    The current folder is the last in which modules are looked for.
+    A class may have options behind a second colon: see ``options`` of :func:`register`. The current folder is
+    the last in which modules are looked for.
     """
-    module, _, name = text.partition(":")
+    from patchwork_env.agents.base import Agent
+    from patchwork_env.agents.simple import CallableAgent
+
+    target, texts = (text, {}) if _IMPORTED.fullmatch(text) else parse(text)
+    module, _, name = target.partition(":")
     if module.endswith(".py"):
         raise ImportError(f"{text} names a file; write {module[:-3]}:{name}")
     if os.getcwd() not in sys.path:
@@ -512,8 +542,10 @@ def import_agent(text: str) -> Agent:
     if not hasattr(found, name):
         raise ImportError(f"module {module!r} has no {name!r}")
     value = getattr(found, name)
-    if isinstance(value, type) and issubclass(value, Agent):
-        value = value()
+    is_class = isinstance(value, type) and issubclass(value, Agent)
+    options = _read_options(target, texts, _options_of(value) if is_class else {})
+    if is_class:
+        value = value(**options)
     if isinstance(value, Agent):
         return value
     if callable(value):

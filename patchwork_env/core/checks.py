@@ -13,15 +13,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.core import random
 from patchwork_env.core.names import counted, did_you_mean, short_repr
-from patchwork_env.core.random import Streams
 from patchwork_env.errors import IllegalActionError
+
+if TYPE_CHECKING:
+    from patchwork_env.core.random import Streams
 
 NUM_SEEDS = 2**64
 
@@ -203,6 +204,8 @@ def later_seed(seed: int, steps: int) -> int:
 
 def seed_streams(seed: Any, n: int = 1) -> Streams:
     """``n`` random streams for the engines; stream ``i`` depends on ``seed`` and ``i`` alone."""
+    from patchwork_env.core import random  # it loads Numba, which checks alone do not need
+
     streams = np.empty(n, np.uint64)
     random.start_streams(streams, np.uint64(check_seed(seed)))
     return streams

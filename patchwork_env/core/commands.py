@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from io import TextIOWrapper
 from typing import NoReturn
 
+from patchwork_env.core.extras import for_command
 from patchwork_env.errors import DivergenceError, OpponentError, UnknownOptionError, WorkerError
 
 ERRORS = (
@@ -46,10 +47,12 @@ def run_command(
     run: Callable[[argparse.Namespace], int],
     arguments: Sequence[str] | None,
     program: str,
+    extras: str = "",
 ) -> int:
     """Parses the arguments of a command, None for those of the process, and calls ``run`` with them.
 
     ``program`` is the name under which the command was called: ``training.train`` or ``patchwork-env train``.
+    ``extras`` bring the libraries that ``run`` imports; the parser needs none of them, nor time to load.
     Returns the exit code: 2 for an error, or else that of ``run``.
     """
     parser.prog = f"python -m {program}" if program.startswith("training.") else program
@@ -58,7 +61,8 @@ def run_command(
             stream.reconfigure(errors="replace")
     options = parser.parse_args(arguments)
     try:
-        return run(options)
+        with for_command(extras):
+            return run(options)
     except ERRORS as error:
         print(f"{program}: {_cut(str(error)) or 'there is not enough memory'}", file=sys.stderr)
         return 2

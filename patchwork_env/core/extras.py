@@ -3,49 +3,87 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+
+from patchwork_env.errors import MissingExtraError
+
+_PROJECTS = {"PIL": "pillow", "pygame": "pygame-ce", "pyspiel": "open-spiel", "yaml": "pyyaml"}
+"""The names under which libraries are installed that are imported by others."""
 
 
 @contextmanager
 def from_extra(extra: str, who: str) -> Iterator[None]:
-    """Within the block, an import of a library of an extra that is not installed says how to install it.
+    """Within the block, a library of an extra that is not installed is a MissingExtraError.
 
     The message begins with ``who``, such as ``"exports need"``. Without an extra, errors stay as they are.
     """
     try:
         yield
     except ModuleNotFoundError as error:
-        if not extra:
+        if not extra or isinstance(error, MissingExtraError):
             raise
-        library = str(error.name).partition(".")[0]
-        message = f"{who} {library}: {how_to_install(library, extra)}"
-        raise ModuleNotFoundError(message, name=error.name) from None
+        raise missing_extra(who, str(error.name), extra) from None
 
 
-def how_to_install(module: str, extra: str) -> str:
-    """The command that installs a module which belongs to an extra.
+@contextmanager
+def for_command(extras: str) -> Iterator[None]:
+    """Within the block, in which a command does its work, the same for all libraries of some extras.
 
-    It names libraries, as this package is on no index and its name there may be anybody's: the one that is
-    called like the module, or else those of the extra that are missing.
+    ``"train,hub"`` names two. Modules that they do not bring, such as those of users, stay as they are.
     """
-    from importlib.metadata import PackageNotFoundError, requires, version
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        libraries = _libraries_of(extras)
+        if isinstance(error, MissingExtraError) or not _namesakes(str(error.name), libraries):
+            raise
+        raise _error("it needs", str(error.name), list(filter(_is_missing, libraries))) from None
 
-    def is_missing(library: str) -> bool:
-        try:
-            version(library.partition("[")[0])
-        except PackageNotFoundError:
-            return True
-        return False
+
+def missing_extra(who: str, module: str, extra: str) -> MissingExtraError:
+    """The error about a module of an extra that is not installed, which says what to install.
+
+    It names libraries, as this package is on no index and its name there may be anybody's: the one that has
+    the module, or else those of the extra that are missing.
+    """
+    libraries = _libraries_of(extra)
+    needed = _namesakes(module, libraries) or list(filter(_is_missing, libraries)) or libraries
+    return _error(who, module, needed or [_project(module)])
+
+
+def _error(who: str, module: str, libraries: Sequence[str]) -> MissingExtraError:
+    words = " ".join(f"'{each}'" if "[" in each else each for each in libraries)
+    return MissingExtraError(f"{who} {module.partition('.')[0]}: pip install {words}", name=module)
+
+
+def _libraries_of(extras: str) -> list[str]:
+    """The libraries that extras bring; none where the package is not installed."""
+    from importlib.metadata import PackageNotFoundError, requires
 
     try:
         requirements = requires("patchwork-env") or []
     except PackageNotFoundError:
-        requirements = []
-    marker = re.compile(rf"""extra == ["']{extra.replace("_", "[_-]")}["']""")
-    libraries = [re.split("[<>=!~; ]", each)[0] for each in requirements if marker.search(each)]
-    if not libraries:
-        return f"pip install '.[{extra}]' in a clone of the project"
-    namesakes = [each for each in libraries if each.partition("[")[0] == module.replace("_", "-")]
-    needed = namesakes or list(filter(is_missing, libraries)) or libraries
-    return " ".join(["pip install", *(f"'{each}'" if "[" in each else each for each in needed)])
+        return []
+    names = extras.replace("_", "[_-]").replace(",", "|")
+    marker = re.compile(rf"""extra == ["']({names})["']""")
+    return [re.split("[<>=!~; ]", each)[0] for each in requirements if marker.search(each)]
+
+
+def _namesakes(module: str, libraries: Sequence[str]) -> list[str]:
+    return [each for each in libraries if each.partition("[")[0] == _project(module)]
+
+
+def _project(module: str) -> str:
+    name = module.partition(".")[0]
+    return _PROJECTS.get(name, name.replace("_", "-"))
+
+
+def _is_missing(library: str) -> bool:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        version(library.partition("[")[0])
+    except PackageNotFoundError:
+        return True
+    return False

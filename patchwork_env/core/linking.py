@@ -9,10 +9,8 @@ half the time, and they are as fast. This needs means that Numba does not promis
 from __future__ import annotations
 
 import gc
-import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import ModuleType
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -254,7 +252,7 @@ class _Events(event.Listener):  # type: ignore[misc]
         if isinstance(kernel, _Dispatcher):
             function = kernel.py_func
             name = f"{function.__module__}.{function.__qualname__}"
-            self._compilation.begin(name, lambda: len(_pending(kernel, set())))
+            self._compilation.begin(name)
 
     def on_end(self, ended: event.Event) -> None:
         """Notes the end, if the function is a kernel."""
@@ -263,22 +261,3 @@ class _Events(event.Listener):  # type: ignore[misc]
 
 
 event.register("numba:compile", _Events())
-
-
-def _pending(kernel: _Dispatcher, found: set[_Dispatcher]) -> set[_Dispatcher]:
-    """A kernel and all that it calls, directly or not, as far as they are not compiled yet for any types."""
-    found.add(kernel)
-    for called in _called(kernel):
-        if called.linked not in found and not called.linked.overloads:
-            _pending(called.linked, found)
-    return found
-
-
-def _called(kernel: _Dispatcher) -> Iterator[Kernel]:
-    """The kernels that a kernel names; templates name those of a game as attributes of a module object."""
-    variables = inspect.getclosurevars(kernel.py_func)
-    for value in (*variables.globals.values(), *variables.nonlocals.values()):
-        if isinstance(value, Kernel):
-            yield value
-        elif isinstance(value, ModuleType):
-            yield from (v for v in map(vars(value).get, variables.unbound) if isinstance(v, Kernel))

@@ -28,13 +28,13 @@ class Progress(NamedTuple):
     Attributes:
         kernel: The full name of the kernel whose compilation begins.
         number: Its number among all that were compiled since the process began, from 1.
-        expected: About how many there will be once what was called can run. It grows if something else is
-            called.
     """
 
     kernel: str
     number: int
-    expected: int
+
+    def __str__(self) -> str:
+        return f"compiling {self.kernel.removeprefix('patchwork_env.')}, which is kept for later starts"
 
 
 Listener = Callable[[Progress], None]
@@ -64,19 +64,17 @@ class Compilation:
     """
 
     def __init__(self) -> None:
-        self._count = self._expected = self._depth = 0
+        self._count = self._depth = 0
         self._seconds = self._began = 0.0
         self._has_noticed = False
 
-    def begin(self, kernel: str, count_pending: Callable[[], int]) -> None:
-        """Notes that a kernel is compiled, with as many on its behalf as ``count_pending`` counts."""
+    def begin(self, kernel: str) -> None:
+        """Notes that the compilation of a kernel begins."""
         now = perf_counter()
         if self._depth == 0:
             self._began = now
-            self._expected = self._count + count_pending()
         self._count += 1
-        self._expected = max(self._expected, self._count)
-        progress = Progress(kernel, self._count, self._expected)
+        progress = Progress(kernel, self._count)
         with _LOCK:
             listeners = tuple(_LISTENERS)
         for listener in listeners:
@@ -84,7 +82,7 @@ class Compilation:
         seconds = self._seconds + now - self._began
         if seconds > _SECONDS_BEFORE_NOTICE and not (listeners or self._has_noticed):
             self._has_noticed = True
-            _write_notice()
+            _write_notice(progress)
         self._depth += 1  # last: a compilation that is interrupted before this never ends
 
     def end(self) -> None:
@@ -98,11 +96,11 @@ _LOCK = threading.Lock()
 _LISTENERS: list[Listener] = []
 
 
-def _write_notice() -> None:
+def _write_notice(progress: Progress) -> None:
     if os.environ.get(QUIET, "") in ("", "0"):
         _write(
-            "patchwork_env compiles its kernels, once after an installation: some seconds "
-            f"(`patchwork-env compile` does it beforehand; {QUIET}=1 hides this line)\n"
+            f"patchwork_env is {progress}; others may follow "
+            f"(`patchwork-env compile` compiles all beforehand, {QUIET}=1 hides this line)\n"
         )
 
 

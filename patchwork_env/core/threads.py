@@ -12,7 +12,6 @@ Which thread works on a chunk has no effect on the result, since chunks share no
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 import weakref
@@ -206,8 +205,3 @@ def _stop(stopped: threading.Event, alarm: threading.Semaphore, members: int) ->
     stopped.set()
     for _ in range(members):
         alarm.release()
-
-
-def usable_cores() -> int:
-    """The number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

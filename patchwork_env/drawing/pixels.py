@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core.checks import as_number, as_path
+from patchwork_env.core.extras import from_extra
 from patchwork_env.core.files import write_bytes
 from patchwork_env.core.names import short_repr
 from patchwork_env.drawing.scene import Circle, Label, Lines, Polygon, Rectangle, Scene, Shape
-from patchwork_env.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from PIL import ImageDraw, ImageFont
@@ -31,18 +31,12 @@ _GIF_COLORS = 255
 _BOLD_STROKE = 0.022
 
 
-def _missing(library: str, cause: ImportError) -> MissingExtraError:
-    return MissingExtraError(f"{library} is needed here ({cause}): pip install {library.lower()}")
-
-
 def _pillow() -> Any:
     """The package, with those of its modules that are used here."""
-    try:
+    with from_extra("render", "pictures of pixels need"):
         import PIL.Image
         import PIL.ImageDraw
         import PIL.ImageFont
-    except ImportError as error:
-        raise _missing("Pillow", error) from error
     return PIL
 
 
@@ -173,10 +167,8 @@ def _check_frame(frame: Any) -> Frame:
 
 def _pygame() -> ModuleType:
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
-    try:
+    with from_extra("render", "windows need"):
         import pygame
-    except ImportError as error:
-        raise _missing("pygame-ce", error) from error
     return pygame
 
 

@@ -19,6 +19,7 @@ from patchwork_env.core.batches import (
 )
 from patchwork_env.core.checks import check_actions, check_at_least_one, check_flag, check_seed, seed_streams
 from patchwork_env.core.compile import kernel, template
+from patchwork_env.core.cores import usable_cores
 from patchwork_env.core.game import BaseGame, Rules
 from patchwork_env.core.intrinsics import Counters
 from patchwork_env.core.kernels import Kernels, States
@@ -31,7 +32,6 @@ from patchwork_env.core.threads import (
     finish_chunk,
     phase_of,
     spin_for_work,
-    usable_cores,
     wait_for_members,
 )
 from patchwork_env.envs.options import check_num_envs, check_rewards, check_saved, complete

@@ -15,6 +15,7 @@ from numba import config
 
 from patchwork_env.core import threads
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.cores import usable_cores
 from patchwork_env.core.threads import (
     Team,
     begin_phase,
@@ -213,6 +214,6 @@ def test_games_go_on_after_reset_and_restore() -> None:
 
 
 def test_there_are_no_more_threads_than_cores() -> None:
-    cores = threads.usable_cores()
+    cores = usable_cores()
     assert SelfPlayVectorEnv(1, threads=None).threads == cores
     assert SelfPlayVectorEnv(1, threads=cores + 5).threads == cores

@@ -15,20 +15,13 @@ import argparse
 from pathlib import Path
 
 from patchwork_env.core.commands import CommandParser, run_command
-from patchwork_env.core.files import make_folder, storing_in, write_text
 from patchwork_env.learning.commands.match_options import add_format
-from patchwork_env.learning.evaluation.records import METRICS
-from patchwork_env.learning.evaluation.statistics import STATISTICS
-from patchwork_env.learning.evaluation.tables import LATEX, MARKDOWN
-from patchwork_env.learning.reports import comparison_tables as tables
-from patchwork_env.learning.reports import plots
-from patchwork_env.learning.reports.comparison import BY, Comparison, compare
-from patchwork_env.learning.reports.comparison_plots import FORMATS, write_figures
-from patchwork_env.learning.reports.run_results import read_result, write_result
+from patchwork_env.learning.evaluation.statistics import METRICS, STATISTICS
+from patchwork_env.learning.reports.plots import FORMATS
 
 _BY_HELP = (
     "what the runs of a group have in common: name (that of the folder without a seed), configuration (apart "
-    f"from the seed), or keys such as algorithm or ppo.epochs (default: {' '.join(BY)})"
+    "from the seed), or keys such as algorithm or ppo.epochs (default: name configuration)"
 )
 _STATISTICS_HELP = (
     "student: means with intervals of Student's t; rliable: interquartile means with intervals of the "
@@ -43,17 +36,23 @@ def main(arguments: list[str] | None = None, program: str = "training.compare") 
     option("runs", nargs="+", type=Path, metavar="RUN", help="the folder of a run, or a file from --export")
     option("--against", nargs="+", default=(), metavar="AGENT", help="default: those of the last evaluations")
     option("--metric", choices=METRICS, help="what is compared (default: win_rate; for nmbr9 score)")
-    option("--by", nargs="+", default=BY, metavar="WHAT", help=_BY_HELP)
+    option("--by", nargs="+", metavar="WHAT", help=_BY_HELP)
     option("--statistics", choices=STATISTICS, default=next(iter(STATISTICS)), help=_STATISTICS_HELP)
     add_format(parser)
     option("--out", type=Path, metavar="DIR", help="also write all tables and figures into DIR")
     option("--figures", choices=FORMATS, default=FORMATS[0], help="their format (default: %(default)s)")
     option("--no-footer", action="store_true", help="do not say below figures what they were made with")
     option("--export", type=Path, metavar="DIR", help="write a small file for every run into DIR, no more")
-    return run_command(parser, _run, arguments, program)
+    return run_command(parser, _run, arguments, program, "train")
 
 
 def _run(options: argparse.Namespace) -> int:
+    from patchwork_env.learning.reports import comparison_tables as tables
+    from patchwork_env.learning.reports import plots
+    from patchwork_env.learning.reports.comparison import BY, compare
+    from patchwork_env.learning.reports.comparison_plots import write_comparison
+    from patchwork_env.learning.reports.run_results import read_result, write_result
+
     if options.out:
         plots.check_installed()
     results = [read_result(path) for path in options.runs]
@@ -73,30 +72,10 @@ def _run(options: argparse.Namespace) -> int:
         results,
         against=options.against,
         metric=options.metric,
-        by=options.by,
+        by=options.by or BY,
         statistics=STATISTICS[options.statistics],
     )
     if options.out:
         write_comparison(comparison, options.out, options.figures, has_footer=not options.no_footer)
     print(tables.as_text(comparison, options.format))
     return 0
-
-
-def write_comparison(
-    comparison: Comparison, folder: Path, form: str = FORMATS[0], *, has_footer: bool = True
-) -> None:
-    """Writes all tables of a comparison, as Markdown, LaTeX and CSV, and its figures into a folder."""
-    csv = {
-        "summary": tables.summary_table(comparison),
-        "improvement": tables.improvement_table(comparison),
-        "runs": tables.runs_table(comparison),
-        "curves": tables.curves_table(comparison),
-        "profiles": tables.profiles_table(comparison),
-    }
-    with storing_in(folder):
-        make_folder(folder)
-        for name, ending in ((MARKDOWN, "md"), (LATEX, "tex")):
-            write_text(folder / f"comparison.{ending}", tables.as_text(comparison, name) + "\n")
-        for name, table in csv.items():
-            write_text(folder / f"{name}.csv", table.csv())
-        write_figures(comparison, folder, form, has_footer=has_footer)

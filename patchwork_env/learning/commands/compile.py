@@ -34,7 +34,7 @@ def _run(options: argparse.Namespace) -> int:
 
     def note(progress: Progress) -> None:
         compiled.append(progress.kernel)
-        line.show(f"compiling {progress.number} of about {progress.expected}: {progress.kernel}")
+        line.show(f"{progress.number}: {progress}")
 
     with listen(note):
         for game in [options.game] if options.game else GAMES:

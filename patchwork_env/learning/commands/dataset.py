@@ -16,9 +16,9 @@ from patchwork_env.agents.specs import is_import
 from patchwork_env.core.batches import REWARDS
 from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.core.progress import Bar
-from patchwork_env.learning.commands.match_options import add_games, variant_of
+from patchwork_env.learning.commands.match_options import add_games, help_on_agents, variant_of
 from patchwork_env.learning.distributed.jobs import add_worker_options, workers_of
-from patchwork_env.learning.evaluation.players import HELP, load_player
+from patchwork_env.learning.evaluation.players import load_player
 from patchwork_env.learning.system.signals import Interruption, signals_interrupt
 
 _REWARDS_HELP = "for the end of a game, or the points of every move (default: outcome; of one player: score)"
@@ -27,7 +27,7 @@ _PATH_HELP = "the folder of all datasets (default: $MINARI_DATASETS_PATH, or els
 
 def main(arguments: list[str] | None = None, program: str = "patchwork-env dataset") -> int:
     """The command; returns the exit code."""
-    parser = CommandParser(__doc__, HELP)
+    parser = CommandParser(__doc__, help_on_agents())
     option = parser.add_argument
     option("agents", metavar="AGENT", nargs="+", help="who plays; a single one against itself")
     option("--id", required=True, help="of the dataset, such as patchwork/self-play/champion-v0")
@@ -38,7 +38,7 @@ def main(arguments: list[str] | None = None, program: str = "patchwork-env datas
     option("--code-permalink", metavar="URL", help="the code that makes it, for its metadata")
     option("--minari-path", type=Path, metavar="PATH", help=_PATH_HELP)
     add_worker_options(parser, 1)
-    return run_command(parser, _run, arguments, program)
+    return run_command(parser, _run, arguments, program, "minari")
 
 
 def _run(options: argparse.Namespace) -> int:

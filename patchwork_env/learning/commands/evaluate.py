@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+from typing import TYPE_CHECKING
 
 from patchwork_env.core.checks import check_seed
 from patchwork_env.core.commands import CommandParser, run_command
@@ -22,21 +23,21 @@ from patchwork_env.learning.commands.match_options import (
     add_games,
     add_json,
     check_json,
+    help_on_agents,
     variant_of,
     write_json,
 )
 from patchwork_env.learning.distributed.jobs import add_worker_options, workers_of
-from patchwork_env.learning.evaluation.matches import check_games, play_all
-from patchwork_env.learning.evaluation.players import HELP, Participant
-from patchwork_env.learning.evaluation.results import MatchResult, matches_table, results_as_dict
-from patchwork_env.learning.evaluation.runners import Match, check_variant, common_game
-from patchwork_env.learning.evaluation.seeds import SEEDS_HEADING, check_independent, over_seeds, seeds_table
 from patchwork_env.learning.evaluation.tables import CSV, TEXT, render
+
+if TYPE_CHECKING:
+    from patchwork_env.learning.evaluation.players import Participant
+    from patchwork_env.learning.evaluation.results import MatchResult
 
 
 def main(arguments: list[str] | None = None, program: str = "training.evaluate") -> int:
     """The command; returns the exit code."""
-    parser = CommandParser(__doc__, HELP)
+    parser = CommandParser(__doc__, help_on_agents())
     option = parser.add_argument
     option("agents", metavar="AGENT", nargs="+", help="the agents that are measured")
     option("--against", metavar="AGENT", nargs="+", required=True, help="their opponents")
@@ -49,6 +50,10 @@ def main(arguments: list[str] | None = None, program: str = "training.evaluate")
 
 
 def _run(options: argparse.Namespace) -> int:
+    from patchwork_env.learning.evaluation.players import Participant
+    from patchwork_env.learning.evaluation.results import matches_table, results_as_dict
+    from patchwork_env.learning.evaluation.seeds import SEEDS_HEADING, over_seeds, seeds_table
+
     check_json(options)
     repeated = sorted({spec for spec in options.agents if options.agents.count(spec) > 1})
     if repeated:
@@ -75,6 +80,8 @@ def _run(options: argparse.Namespace) -> int:
 
 def _check_runs(agents: list[Participant]) -> None:
     """Raises ValueError unless there are several agents with different weights."""
+    from patchwork_env.learning.evaluation.seeds import check_independent
+
     if len(agents) < 2:
         raise ValueError("--seeds is for several agents, runs of one configuration; there is one")
     without = [agent.name for agent in agents if agent.weights is None]
@@ -87,6 +94,9 @@ def _play(
     options: argparse.Namespace, runs: list[Participant], opponents: list[Participant]
 ) -> list[MatchResult]:
     """Plays all matches; each table is printed when its match has ended."""
+    from patchwork_env.learning.evaluation.matches import check_games, play_all
+    from patchwork_env.learning.evaluation.runners import Match, check_variant, common_game
+
     players = [one.agent for one in (*runs, *opponents)]
     game = common_game(players, options.game)
     variant = check_variant(game, variant_of(options))

@@ -23,7 +23,7 @@ def main(arguments: list[str] | None = None, program: str = "training.export") -
     option = parser.add_argument
     option("checkpoint", metavar="CHECKPOINT", help="a folder, or the name of a policy of the package")
     option("--out", type=Path, metavar="PATH", default=Path("policy.onnx"), help="default: %(default)s")
-    return run_command(parser, _run, arguments, program)
+    return run_command(parser, _run, arguments, program, "export")
 
 
 def _run(options: argparse.Namespace) -> int:

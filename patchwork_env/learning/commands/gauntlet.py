@@ -12,18 +12,23 @@ import argparse
 from pathlib import Path
 
 from patchwork_env.core.commands import CommandParser, run_command
+from patchwork_env.core.cores import usable_cores
 from patchwork_env.core.progress import Bar
-from patchwork_env.core.threads import usable_cores
-from patchwork_env.learning.commands.match_options import add_format, add_json, check_json, write_json
+from patchwork_env.learning.commands.match_options import (
+    add_format,
+    add_json,
+    check_json,
+    help_on_agents,
+    write_json,
+)
 from patchwork_env.learning.distributed.jobs import add_worker_options, workers_of
 from patchwork_env.learning.evaluation.gauntlet import LATEST, VERSIONS, games_of_gauntlet, play_gauntlet
-from patchwork_env.learning.evaluation.players import HELP
 from patchwork_env.learning.system.signals import Interruption, signals_interrupt
 
 
 def main(arguments: list[str] | None = None, program: str = "training.gauntlet") -> int:
     """The command; returns the exit code: 0, 2 for an error, 128 + the number of a signal that stopped it."""
-    parser = CommandParser(__doc__, HELP)
+    parser = CommandParser(__doc__, help_on_agents())
     option = parser.add_argument
     option("agent", metavar="AGENT", help="the agent that is measured")
     option("--version", type=int, default=LATEST, help=f"one of {VERSIONS} (default: the latest, {LATEST})")

@@ -8,11 +8,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from patchwork_env import agents
 from patchwork_env.core.files import check_file_path, write_text
 from patchwork_env.games import GAMES
 from patchwork_env.learning.evaluation.tables import FORMATS, TEXT
-from patchwork_env.nmbr9.components import ORDERS
-from patchwork_env.patchwork.components import VARIANTS
+
+
+def help_on_agents() -> str:
+    """The help of commands about the agents that they take, with those of installed packages."""
+    return (
+        f"An agent is one of {', '.join(agents.names())}, the path of a checkpoint folder, with options "
+        "behind a colon, module:name for an Agent or for a function from a game to an action, or "
+        "program:COMMAND for a program that answers lines of JSON."
+    )
 
 
 def add_games(parser: argparse.ArgumentParser, most: str, default: int = 400) -> None:
@@ -22,8 +30,8 @@ def add_games(parser: argparse.ArgumentParser, most: str, default: int = 400) ->
     option("--seed", type=int, default=0, help="of circles or decks, and of agents (default: 0)")
     option("--game", choices=GAMES, help="default: the only one that all agents play, or else patchwork")
     track, cards = "for patchwork: the print of the time track", "for nmbr9: what is known of later cards"
-    option("--special-patches", choices=VARIANTS, help=f"{track} (default: {VARIANTS[0]})")
-    option("--order", choices=ORDERS, help=f"{cards} (default: {ORDERS[0]})")
+    option("--special-patches", metavar="PRINT", help=f"{track}, revised or 2014 (default: revised)")
+    option("--order", metavar="ORDER", help=f"{cards}, unknown, known or free (default: unknown)")
 
 
 def variant_of(options: argparse.Namespace) -> dict[str, Any]:

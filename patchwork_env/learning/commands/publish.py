@@ -20,7 +20,6 @@ from patchwork_env.agents.checkpoints import CHECKPOINT_FILE, WEIGHTS_FILE
 from patchwork_env.agents.specs import check_checkpoint, checkpoint_path, is_remote
 from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.core.files import write_folder
-from patchwork_env.learning.reports.model_card import PAGE, model_card, read_origin
 from patchwork_env.learning.runs.folder import CONFIG_FILE, FINAL
 
 
@@ -38,10 +37,12 @@ def main(arguments: list[str] | None = None, program: str = "patchwork-env publi
         "--license", default="mit", metavar="NAME", help="the licence of the weights (default: %(default)s)"
     )
     option("--dry-run", type=Path, metavar="FOLDER", help="write what would be published, and do no more")
-    return run_command(parser, _run, arguments, program)
+    return run_command(parser, _run, arguments, program, "train,hub")
 
 
 def _run(options: argparse.Namespace) -> int:
+    from patchwork_env.learning.reports.model_card import PAGE, model_card, read_origin
+
     hub.check_repository(options.repository)
     checkpoint = _checkpoint_of(options.checkpoint)
     page = model_card(read_origin(checkpoint, options.figures), options.repository, options.license)

@@ -11,8 +11,6 @@ from pathlib import Path
 
 from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.core.files import check_file_path, write_text
-from patchwork_env.learning.reports.run_page import render_page
-from patchwork_env.learning.reports.run_results import read_result
 
 
 def main(arguments: list[str] | None = None, program: str = "training.report") -> int:
@@ -24,10 +22,13 @@ def main(arguments: list[str] | None = None, program: str = "training.report") -
         "--out", type=Path, metavar="FILE", help="the page (RUN_DIR/report.html); required for several runs"
     )
     parser.set_defaults(fail=parser.error)
-    return run_command(parser, _run, arguments, program)
+    return run_command(parser, _run, arguments, program, "train")
 
 
 def _run(options: argparse.Namespace) -> int:
+    from patchwork_env.learning.reports.run_page import render_page
+    from patchwork_env.learning.reports.run_results import read_result
+
     if len(options.runs) > 1 and options.out is None:
         options.fail("several runs need --out FILE")
     runs = [read_result(folder) for folder in options.runs]

@@ -13,9 +13,6 @@ from pathlib import Path
 from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.core.files import storing_in, write_text
 from patchwork_env.core.progress import Bar
-from patchwork_env.learning.evaluation.players import load_player
-from patchwork_env.learning.reports.review import read_game, review
-from patchwork_env.learning.reports.review_page import render_page, text, write_picture
 
 PAGE, PICTURE, FIGURES = "review.html", "evaluation.png", "review.json"
 _AGENT_HELP = (
@@ -30,10 +27,14 @@ def main(arguments: list[str] | None = None, program: str = "training.review") -
     option("game", type=Path, metavar="FILE", help="a game in notation, finished or not")
     option("--agent", default="champion:fast", metavar="SPEC", help=_AGENT_HELP)
     option("--out", type=Path, metavar="DIR", help="the folder of the results (NAME-review, beside the file)")
-    return run_command(parser, _run, arguments, program)
+    return run_command(parser, _run, arguments, program, "train")
 
 
 def _run(options: argparse.Namespace) -> int:
+    from patchwork_env.learning.evaluation.players import load_player
+    from patchwork_env.learning.reports.review import read_game, review
+    from patchwork_env.learning.reports.review_page import render_page, text, write_picture
+
     out = options.out or options.game.with_name(options.game.stem + "-review")
     game, agent = read_game(options.game), load_player(options.agent)
     if out.exists() and not out.is_dir():

@@ -15,20 +15,19 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from patchwork_env.core.commands import CommandParser, run_command
+from patchwork_env.core.cores import usable_cores
 from patchwork_env.core.progress import Bar
-from patchwork_env.core.threads import usable_cores
 from patchwork_env.errors import IllegalActionError, OpponentError
-from patchwork_env.learning.commands.match_options import add_format, add_games, variant_of
+from patchwork_env.learning.commands.match_options import add_format, add_games, help_on_agents, variant_of
 from patchwork_env.learning.distributed.jobs import Workers, add_worker_options, workers_of
-from patchwork_env.learning.evaluation.players import HELP
 from patchwork_env.learning.evaluation.tables import TEXT
-from patchwork_env.learning.evaluation.tournament import Tournament
-from patchwork_env.learning.reports import plots
-from patchwork_env.learning.reports.tournament_plots import write_results
-from patchwork_env.learning.runs.folder import rungs
 from patchwork_env.learning.system.signals import Interruption, signals_interrupt
+
+if TYPE_CHECKING:
+    from patchwork_env.learning.evaluation.tournament import Tournament
 
 _FORFEITS_HELP = (
     "an agent that fails loses the game; else its failure is an error once the others have played"
@@ -38,7 +37,7 @@ _ANCHOR_HELP = "the agent whose rating is fixed (default: random if it takes par
 
 def main(arguments: list[str] | None = None, program: str = "training.tournament") -> int:
     """The command; returns the exit code: 0, 2 for an error, 128 + the number of a signal that stopped it."""
-    parser = CommandParser(__doc__, HELP)
+    parser = CommandParser(__doc__, help_on_agents())
     option = parser.add_argument
     option("agents", metavar="AGENT", nargs="*", help="who takes part; also beside a ladder")
     option("--ladder", type=Path, metavar="RUN_DIR", help="checkpoints of this run take part")
@@ -52,10 +51,14 @@ def main(arguments: list[str] | None = None, program: str = "training.tournament
     add_worker_options(parser, usable_cores())
     add_format(parser)
     parser.set_defaults(fail=parser.error)
-    return run_command(parser, _run, arguments, program)
+    return run_command(parser, _run, arguments, program, "train")
 
 
 def _run(options: argparse.Namespace) -> int:
+    from patchwork_env.learning.evaluation.tournament import Tournament
+    from patchwork_env.learning.reports import plots
+    from patchwork_env.learning.runs.folder import rungs
+
     if options.out is None and options.ladder is None:
         options.fail("--out is required, for the games that have been played are kept there")
     if options.resume and options.agents:
@@ -75,6 +78,8 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _play(options: argparse.Namespace, tournament: Tournament, workers: Workers) -> int:
+    from patchwork_env.learning.reports.tournament_plots import write_results
+
     total = tournament.num_games
     with signals_interrupt(), Bar(total, "games") as bar:
         try:

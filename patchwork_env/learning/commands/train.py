@@ -13,9 +13,6 @@ import argparse
 from pathlib import Path
 
 from patchwork_env.core.commands import CommandParser, run_command
-from patchwork_env.learning.config import differences, explain, list_configs, load_config
-from patchwork_env.learning.runs.folder import CONFIG_FILE
-from patchwork_env.learning.runs.run import new_run, resumed_run
 
 _RESUME_HELP = (
     "go on with a run from its newest checkpoint, with its own configuration and what --set changes"
@@ -36,11 +33,18 @@ def main(arguments: list[str] | None = None, program: str = "training.train") ->
     option("--list", action="store_true", help="list the configurations that come with the project")
     option("--explain", nargs="*", metavar="KEY", help=_EXPLAIN_HELP)
     parser.set_defaults(fail=parser.error)
-    return run_command(parser, _run, arguments, program)
+    return run_command(parser, _run, arguments, program, "train")
 
 
 def _run(options: argparse.Namespace) -> int:
     source = options.config or options.name
+    if not (source or options.resume or options.list or options.explain is not None):
+        options.fail("one of NAME, --config, --resume, --list and --explain is required")
+    if options.resume and options.run_dir:
+        options.fail("--run-dir is for new runs; --resume goes on in the folder of the old one")
+
+    from patchwork_env.learning.config import differences, explain, list_configs, load_config
+
     if options.list:
         configs = [(path.stem, description) for path, description in list_configs()]
         width = max(len(name) for name, _ in configs)
@@ -49,11 +53,11 @@ def _run(options: argparse.Namespace) -> int:
     if options.explain is not None:
         print(explain(options.explain))
         return 0
-    if not (source or options.resume):
-        options.fail("one of NAME, --config, --resume, --list and --explain is required")
-    if options.resume and options.run_dir:
-        options.fail("--run-dir is for new runs; --resume goes on in the folder of the old one")
     config = load_config(source, options.set) if source else None
+
+    from patchwork_env.learning.runs.folder import CONFIG_FILE  # what trains loads PyTorch
+    from patchwork_env.learning.runs.run import new_run, resumed_run
+
     if config and not options.resume:
         with new_run(config, options.run_dir or Path("runs") / Path(source).stem) as run:
             return run.train()

@@ -34,16 +34,17 @@ def algorithms() -> Mapping[str, type[RunConfig]]:
 
 
 def config_class(algorithm: Any, game: Any) -> type[RunConfig]:
-    """The class of the configuration of an algorithm, which must learn the game."""
-    known = algorithms()
-    if algorithm not in tuple(known):  # which may be no text
-        close = nearest(str(algorithm), known)
-        hint = f"did you mean {close!r}?" if close else f"known are {', '.join(known)}"
+    """The class of the configuration of an algorithm, which must learn the game; no other is imported."""
+    if algorithm not in tuple(_CONFIGS):  # which may be no text
+        close = nearest(str(algorithm), _CONFIGS)
+        hint = f"did you mean {close!r}?" if close else f"known are {', '.join(_CONFIGS)}"
         raise ConfigError(f"algorithm is {short_repr(algorithm)}; {hint}")
-    able = [name for name, config in known.items() if game in config.GAMES]
-    if able and algorithm not in able:
-        raise ConfigError(f"algorithm is {algorithm!r}; algorithms for the game {game}: {', '.join(able)}")
-    return known[algorithm]
+    kind: type[RunConfig] = resolve_name(_CONFIGS[algorithm])
+    if game not in kind.GAMES:
+        able = [name for name, config in algorithms().items() if game in config.GAMES]
+        if able:
+            raise ConfigError(f"algorithm is {algorithm!r}; those for the game {game}: {', '.join(able)}")
+    return kind
 
 
 def trainer_class(config: RunConfig) -> Any:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from patchwork_env.core.checks import check_between
+from patchwork_env.core.cores import usable_cores
 from patchwork_env.core.names import short_repr
-from patchwork_env.core.threads import usable_cores
 from patchwork_env.learning.distributed.processes import Job, Result, Shared, do_in_processes, one_thread
 from patchwork_env.learning.distributed.ray_cluster import RayPool, connected
 

@@ -3,11 +3,16 @@
 All of it needs nothing but the package itself.
 """
 
-from patchwork_env.learning.evaluation.gauntlet import GauntletResult, play_gauntlet
-from patchwork_env.learning.evaluation.matches import play_matches
-from patchwork_env.learning.evaluation.players import load_player
-from patchwork_env.learning.evaluation.results import MatchResult
-from patchwork_env.learning.evaluation.tournament import Tournament
+from typing import TYPE_CHECKING
+
+from patchwork_env.core.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from patchwork_env.learning.evaluation.gauntlet import GauntletResult, play_gauntlet
+    from patchwork_env.learning.evaluation.matches import play_matches
+    from patchwork_env.learning.evaluation.players import load_player
+    from patchwork_env.learning.evaluation.results import MatchResult
+    from patchwork_env.learning.evaluation.tournament import Tournament
 
 __all__ = [
     "GauntletResult",
@@ -17,3 +22,15 @@ __all__ = [
     "play_gauntlet",
     "play_matches",
 ]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "GauntletResult": "gauntlet",
+        "MatchResult": "results",
+        "Tournament": "tournament",
+        "load_player": "players",
+        "play_gauntlet": "gauntlet",
+        "play_matches": "matches",
+    },
+)

@@ -50,7 +50,8 @@ def load_player(text: str) -> Agent:
     """Loads an agent by its text in a command, which becomes its name.
 
     The text is a spec, see :mod:`patchwork_env.agents`, or ``module:name``: an agent, a class of agents,
-    which is called without arguments, or a function from a game to an action, in a module that is imported.
+    which is called with its options alone, or a function from a game to an action, in a module that is
+    imported.
 
     Raises:
         ValueError: There is no such agent, or the name is that of something else.

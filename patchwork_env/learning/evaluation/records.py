@@ -18,9 +18,6 @@ from patchwork_env.core.documents import one_line, read_document
 from patchwork_env.core.files import write_text
 
 EVALUATION_FORMAT, EVALUATION_VERSION = "patchwork-env evaluation of a run", 1
-METRICS = ("win_rate", "score_difference", "score")
-"""What policies are compared by: figures of a match, of which more is better."""
-
 Text = Annotated[str, Field(max_length=1000, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Number = Annotated[float, Field(ge=-1e15, le=1e15)]
 Count = Annotated[int, Field(ge=0, lt=2**64)]
@@ -82,7 +79,7 @@ class MatchFigures(Part):
         return self.special_patches or self.order or ""
 
     def metric(self, name: str) -> float:
-        """One of :data:`METRICS`."""
+        """One of :data:`~patchwork_env.learning.evaluation.statistics.METRICS`."""
         return float(getattr(self, name))
 
 

@@ -274,5 +274,7 @@ RLIABLE = Statistics(
     _rliable_improvement,
     "Interquartile means over runs, with 95% intervals of the stratified bootstrap",
 )
+METRICS = ("win_rate", "score_difference", "score")
+"""What policies are compared by: figures of a match, of which more is better."""
 STATISTICS = {"student": STUDENT, "rliable": RLIABLE}
 """The statistics by their names."""

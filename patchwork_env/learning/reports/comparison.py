@@ -13,10 +13,10 @@ import numpy as np
 from patchwork_env.core.documents import one_line
 from patchwork_env.core.names import did_you_mean, short_repr
 from patchwork_env.learning.config import flattened
-from patchwork_env.learning.evaluation.records import METRICS, MatchFigures
+from patchwork_env.learning.evaluation.records import MatchFigures
 from patchwork_env.learning.evaluation.runners import runner_of
 from patchwork_env.learning.evaluation.seeds import ALL_OPPONENTS, check_independent, config_key
-from patchwork_env.learning.evaluation.statistics import STUDENT, Band, Floats, Interval, Statistics
+from patchwork_env.learning.evaluation.statistics import METRICS, STUDENT, Band, Floats, Interval, Statistics
 from patchwork_env.learning.reports.run_results import RunResult
 
 NAME, CONFIGURATION = "name", "configuration"
@@ -56,7 +56,7 @@ class Comparison:
     Attributes:
         groups: The groups in the order of their first runs, at least one.
         game: The name of the game.
-        metric: What is compared; one of :data:`~patchwork_env.learning.evaluation.records.METRICS`.
+        metric: What is compared; one of :data:`~patchwork_env.learning.evaluation.statistics.METRICS`.
         opponents: The opponents that count, at least one.
         statistics: How figures over runs are computed.
     """

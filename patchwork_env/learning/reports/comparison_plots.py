@@ -11,19 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from patchwork_env.core.files import make_folder, storing_in, write_text
 from patchwork_env.core.names import counted
 from patchwork_env.learning.evaluation.statistics import Band
+from patchwork_env.learning.evaluation.tables import LATEX, MARKDOWN
+from patchwork_env.learning.reports import comparison_tables
 from patchwork_env.learning.reports.charts import number, percentage
 from patchwork_env.learning.reports.comparison import AXES, Comparison, Curve, Group
 from patchwork_env.learning.reports.comparison_tables import TITLES, provenance_lines
-from patchwork_env.learning.reports.plots import SERIES, TRAINING, new_figure, save
+from patchwork_env.learning.reports.plots import FORMATS, SERIES, TRAINING, new_figure, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
-
-FORMATS = ("svg", "png", "pdf")
 
 _DPI = 300
 """The dots per inch of PNG, as journals ask for them."""
@@ -45,17 +46,34 @@ _DASHES = ("-", "--", ":", "-.")
 """The lines of groups that have the same color."""
 
 
+def write_comparison(
+    comparison: Comparison, folder: Path, form: str = FORMATS[0], *, has_footer: bool = True
+) -> None:
+    """Writes all tables of a comparison, as Markdown, LaTeX and CSV, and its figures into a folder."""
+    csv = {
+        "summary": comparison_tables.summary_table(comparison),
+        "improvement": comparison_tables.improvement_table(comparison),
+        "runs": comparison_tables.runs_table(comparison),
+        "curves": comparison_tables.curves_table(comparison),
+        "profiles": comparison_tables.profiles_table(comparison),
+    }
+    with storing_in(folder):
+        make_folder(folder)
+        for name, ending in ((MARKDOWN, "md"), (LATEX, "tex")):
+            write_text(folder / f"comparison.{ending}", comparison_tables.as_text(comparison, name) + "\n")
+        for name, table in csv.items():
+            write_text(folder / f"{name}.csv", table.csv())
+        write_figures(comparison, folder, form, has_footer=has_footer)
+
+
 def write_figures(comparison: Comparison, folder: Path, form: str, *, has_footer: bool = True) -> None:
-    """Writes all figures into a folder, in one of :data:`FORMATS`.
+    """Writes all figures into a folder, in one of :data:`~patchwork_env.learning.reports.plots.FORMATS`.
 
     What the runs were made with is the footer of a figure, and always in the file's own description.
     """
-    from matplotlib import rc_context
-
-    with rc_context({"text.parse_math": False}):  # names may hold any characters
-        figures = {"curves": curves(comparison), "profiles": profiles(comparison)}
-        if len(comparison.groups) > 1:
-            figures["improvement"] = improvement(comparison)
+    figures = {"curves": curves(comparison), "profiles": profiles(comparison)}
+    if len(comparison.groups) > 1:
+        figures["improvement"] = improvement(comparison)
     lines = provenance_lines(comparison.groups)
     for name, figure in figures.items():
         if has_footer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from patchwork_env.core.extras import from_extra
 from patchwork_env.core.files import write_bytes
@@ -22,6 +22,8 @@ SERIES_ON_DARK = tuple(mix(color, "#ffffff", 0.35) for color in SERIES)
 TRAINING = {"steps": "steps of training (turns of all games)", "minutes": "minutes of training"}
 """The titles of axes by what of a training they show."""
 
+FORMATS = ("svg", "png", "pdf")
+"""The formats of pictures."""
 _DPI = 120
 _PNG = "png"
 _METADATA: dict[str, tuple[str, dict[str, None]]] = {
@@ -32,7 +34,7 @@ _METADATA: dict[str, tuple[str, dict[str, None]]] = {
 
 
 def check_installed() -> None:
-    """Raises ModuleNotFoundError if matplotlib is not installed."""
+    """Raises MissingExtraError if matplotlib is not installed."""
     with from_extra("train", "plots need"):
         import matplotlib  # noqa: F401
 
@@ -51,7 +53,10 @@ def save(figure: Figure, path: Path, description: str | None = None, dpi: int = 
     SVG and PDF, text is text. ``dpi`` are the dots per inch of PNG.
     """
     from matplotlib import rc_context
+    from matplotlib.text import Text
 
+    for text in figure.findobj(Text):
+        cast(Any, text).set_parse_math(False)  # names may hold any characters, such as $ and \\
     form, target = path.suffix[1:] or _PNG, io.BytesIO()
     title, dates = _METADATA.get(form, ("Description", {}))
     metadata = dates | ({} if description is None else {title: description})

@@ -22,9 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from patchwork_env.core.documents import one_line, read_object
+from patchwork_env.core.extras import missing_extra
 from patchwork_env.core.files import GrowingFile, make_folder, storing_in, write_text
 from patchwork_env.core.names import did_you_mean, short_repr
-from patchwork_env.errors import ConfigError, MissingExtraError
+from patchwork_env.errors import ConfigError
 from patchwork_env.learning.config import RunConfig
 from patchwork_env.learning.evaluation.tables import csv_text
 from patchwork_env.learning.runs.folder import METRICS_FILE, interval_metrics, metrics_lines, read_versions
@@ -287,5 +288,5 @@ def logger_of(name: str) -> Callable[[Path, int, RunConfig], Logger]:
         known = did_you_mean(name, (*LOGGERS, *SERVICES))
         raise ConfigError(f"tracker: there is no {short_repr(name)}; {known}")
     if find_spec(name) is None:
-        raise MissingExtraError(f"tracker: {name} is not installed: pip install {name}")
+        raise missing_extra(f"the tracker {name} needs", name, name)
     return lambda folder, steps, config: _ServiceLogger(SERVICES[name](), folder, config)

@@ -14,6 +14,7 @@ from patchwork_env.core.documents import one_line
 from patchwork_env.core.extras import from_extra
 from patchwork_env.errors import ConfigError
 from patchwork_env.learning.config import check_memory, load_config, parse_yaml
+from patchwork_env.learning.sweeps import FORMS, RANDOM
 
 with from_extra("sweep", "sweeps need"):
     import optuna
@@ -22,16 +23,6 @@ optuna.logging.set_verbosity(optuna.logging.WARNING)
 Values = dict[str, Any]
 """Values by full key, as Optuna keeps them: numbers, and the choices of lists as JSON."""
 
-FORMS = {
-    "choice": "choice(a, b, ...)",
-    "grid": "grid(a, b, ...)",
-    "uniform": "uniform(low, high)",
-    "loguniform": "loguniform(low, high)",
-    "integer": "integer(low, high)",
-}
-"""The forms of the values of a parameter."""
-RANDOM, TPE = SAMPLERS = "random", "tpe"
-"""Optuna's samplers: values drawn independently, or where those of earlier trials were good."""
 _MOST_TRIALS = 1000
 _LARGEST = 1e15
 _ASSIGNMENT = re.compile(r"\s*(?P<key>[\w.]+)\s*=\s*(?P<form>\w+)\s*\((?P<inner>.*)\)\s*", re.DOTALL)
@@ -47,7 +38,7 @@ _ALIKE = {
 
 
 class Parameter(NamedTuple):
-    """A key of the configuration and the values that it can have, of one of the :data:`FORMS`."""
+    """A key of the configuration and the values that it can have, in one of the forms of sweeps."""
 
     key: str
     form: str

@@ -28,9 +28,9 @@ from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock, Jou
 from optuna.trial import FrozenTrial, TrialState
 
 from patchwork_env.core.checks import later_seed
+from patchwork_env.core.cores import usable_cores
 from patchwork_env.core.documents import one_line, read_object
 from patchwork_env.core.files import make_folder, storing_in, write_bytes, write_text
-from patchwork_env.core.threads import usable_cores
 from patchwork_env.errors import InUseError, WorkerError
 from patchwork_env.learning.config import RunConfig, dump_config, load_config
 from patchwork_env.learning.distributed.processes import do_in_processes
@@ -123,6 +123,7 @@ class Sweep:
             raise ValueError(f"{path} is damaged: {one_line(str(error))}") from None
         self.folder, self.settings = folder, as_type(Settings, settings, path)
         self.config = load_config(folder / CONFIG_FILE)
+        self._read: dict[int, tuple[tuple[Path, int], Evaluation]] = {}
         self.study.pruner = NopPruner()
         if self.settings.grace:
             self.study.pruner = SuccessiveHalvingPruner(self.settings.grace, self.settings.reduction)
@@ -160,16 +161,25 @@ class Sweep:
         states = {TrialState.COMPLETE: FINISHED, TrialState.PRUNED: STOPPED}
         error = trial.user_attrs.get(_ERROR)
         state = FAILED if error else states.get(trial.state, UNFINISHED)
-        files = list(evaluation_files(self.run_folder(trial.number)).values())
-        return Row(trial.number, trial.params, state, error, read_evaluation(files[-1]) if files else None)
+        return Row(trial.number, trial.params, state, error, self._newest_evaluation(trial.number))
+
+    def _newest_evaluation(self, number: int) -> Evaluation | None:
+        """The newest evaluation of a trial, which is read again when there is another one."""
+        files = list(evaluation_files(self.run_folder(number)).values())
+        if not files:
+            return None
+        seen = files[-1], files[-1].stat().st_mtime_ns
+        if number not in self._read or self._read[number][0] != seen:
+            self._read[number] = seen, read_evaluation(files[-1])
+        return self._read[number][1]
 
     def metric_of(self, evaluation: Evaluation | None) -> float:
         """What trials are compared by, in an evaluation of a run; minus infinity if there is none."""
         match = evaluation and evaluation.match(self.settings.against)
         return match.metric(self.settings.metric) if match else float("-inf")
 
-    def table(self) -> Table:
-        """The trials with their values and the figures of their newest evaluations, the best first."""
+    def table(self, rows: Sequence[Row]) -> Table:
+        """The :meth:`rows` as a table, with values and the figures of the newest evaluations."""
         keys = [parse_parameter(text).key for text in self.settings.parameters]
         opponents = self.config.evaluation.opponents
         columns = [Column("trial", "{:03}".format), *(Column(key, _shown) for key in keys), Column("state")]
@@ -184,7 +194,7 @@ class Sweep:
                 columns.append(Column(f"{figure}_against_{name}", "{:.2f}".format if is_metric else None))
         columns.append(Column("error", None))
         cells = []
-        for row in self.rows():
+        for row in rows:
             evaluation, values = row.evaluation, map(row.values.get, keys)
             figures: list[Any] = [evaluation.steps, evaluation.minutes] if evaluation else [None] * 2
             for name in opponents:
@@ -197,9 +207,9 @@ class Sweep:
             cells.append([row.number, *values, row.state, *figures, row.error])
         return Table(columns, cells)
 
-    def write_table(self) -> Table:
+    def write_table(self, rows: Sequence[Row]) -> Table:
         """Writes ``results.csv``; returns the table."""
-        table = self.table()
+        table = self.table(rows)
         with storing_in(self.folder):
             write_text(self.folder / "results.csv", table.csv())
         return table

@@ -12,8 +12,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from patchwork_env import __version__
+from patchwork_env.core.cores import usable_cores
 from patchwork_env.core.names import counted
-from patchwork_env.core.threads import usable_cores
 
 _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_MAX = -1, -2, -4  # malloc.h of glibc
 _KEEP = 2**31 - 1

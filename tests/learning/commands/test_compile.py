@@ -18,7 +18,7 @@ def test_what_was_compiled_is_counted(monkeypatch, capsys) -> None:
 
     def use(game: str) -> None:
         games.append(game)
-        compilation.begin(game, lambda: 1)
+        compilation.begin(game)
         compilation.end()
 
     monkeypatch.setattr(command, "_use", use)

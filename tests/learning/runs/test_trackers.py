@@ -274,7 +274,7 @@ def test_a_client_that_is_missing_is_named(config, tmp_path, monkeypatch, capsys
     with pytest.raises(MissingExtraError):
         logger_of(name)
     assert train_with(config, tmp_path / "run", name) == 2
-    assert f"tracker: {name} is not installed: pip install {name}" in capsys.readouterr().err
+    assert f"the tracker {name} needs {name}: pip install {name}" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 
 

@@ -3,7 +3,7 @@
 import { isAbort } from "./backend.js";
 import { reducedMotion } from "./elements.js";
 import { errorNodes } from "./errors.js";
-import { hasText, percent, t } from "./language.js";
+import { hasText, t } from "./language.js";
 
 /** How long to wait before a server that does not answer is asked again. */
 export const RETRY_MILLISECONDS = 2000;
@@ -93,10 +93,10 @@ export class Turns extends EventTarget {
 }
 
 /** What one waits for, as a text; empty where it is nothing but thinking. */
-export function progressText({ progress, key, count = 0, expected = 0 }) {
+export function progressText({ progress, key }) {
   if (key === "thinking") return "";
   if (!hasText(`progress.${key}`)) return progress;
-  return t(`progress.${key}`, { share: expected ? percent(Math.min(1, count / expected)) : "" });
+  return t(`progress.${key}`);
 }
 
 export const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));

@@ -26,7 +26,7 @@ _LOOPBACK = ("127.0.0.1", "localhost")
 
 def main(arguments: list[str] | None = None, program: str = "patchwork-env openenv") -> int:
     """The command; returns the exit code."""
-    return run_command(_parser(), _run, arguments, program)
+    return run_command(_parser(), _run, arguments, program, "openenv")
 
 
 def _run(options: argparse.Namespace) -> int:
