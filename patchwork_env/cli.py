@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 
 from patchwork_env import __version__
+from patchwork_env.core.commands import while_read
 from patchwork_env.core.names import did_you_mean, short_repr
 
 PROGRAM = "patchwork-env"
@@ -45,6 +47,10 @@ _MODULES = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; returns the exit code, 2 for an error."""
+    return while_read(partial(_call, arguments))
+
+
+def _call(arguments: Sequence[str] | None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     if not words or words[0] in ("-h", "--help"):
         print(_usage())

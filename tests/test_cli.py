@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
+import re
+import signal
 import subprocess
 import sys
 
@@ -63,6 +66,35 @@ def test_errors_begin_with_the_name_of_the_program(capsys, tmp_path) -> None:
     )
     assert cli.main(["evaluate", "gredy", "--against", "random"]) == 2
     assert capsys.readouterr().err.startswith("patchwork-env evaluate: there is no agent 'gredy'")
+
+
+@pytest.mark.parametrize(
+    "words", ["", "--help", "train --list", "train --help", "evaluate greedy --against random"]
+)
+def test_a_command_ends_quietly_when_nobody_reads(words, monkeypatch, capfd) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as pipe:
+        monkeypatch.setattr(sys, "stdout", pipe)
+        arguments = words.split() + ["--games", "2"] * words.startswith("evaluate")
+        assert cli.main(arguments) == 128 + signal.SIGPIPE
+    assert capfd.readouterr() == ("", "")
+
+
+def test_pipes_of_others_that_break_are_errors(capsys) -> None:
+    def fail(_: object) -> int:
+        raise BrokenPipeError("the engine is gone")
+
+    assert run_command(CommandParser(), fail, [], "program") == 2
+    assert capsys.readouterr().err == "program: the engine is gone\n"
+
+
+def test_the_list_of_configurations_promises_no_figures(capsys) -> None:
+    """What they reach stands on pages, which take it from measurements."""
+    assert cli.main(["train", "--list"]) == 0
+    listed = capsys.readouterr().out.replace("NMBR 9", "").replace("sb3", "").splitlines()
+    described = [line.partition(" ")[2] for line in listed]
+    assert [text for text in described if re.search(r"\d|minute|hour|strongest|beats|wins", text)] == []
 
 
 def test_shipped_configurations_are_listed(capsys) -> None:

@@ -7,6 +7,7 @@ import importlib.util
 import io
 import re
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -15,12 +16,14 @@ import numpy as np
 import pytest
 from pydantic import BaseModel
 
+from patchwork_env import games
 from patchwork_env.agents import specs
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.config.keys import section_of
 from patchwork_env.learning.config.registry import algorithms
 from patchwork_env.nmbr9 import observation as nmbr9_observation
 from patchwork_env.patchwork import observation as patchwork_observation
+from tests import toy
 from tests.learning.small_runs import small
 
 PROJECT = Path(__file__).parents[1]
@@ -69,6 +72,15 @@ PATH = re.compile(r"`((?:patchwork_env|training|research|benchmarks|tests|tools|
 def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Agents that an example registers are forgotten when it ends."""
     monkeypatch.setattr(specs, "_entries", dict(specs.registered()))
+
+
+@pytest.fixture(autouse=True)
+def my_game(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What readers copy to ``my_game`` is the original here, whose machine code is ready."""
+    monkeypatch.setitem(sys.modules, "my_game", toy)
+    monkeypatch.setitem(sys.modules, "my_game.engine", toy.engine)
+    monkeypatch.setitem(games._modules(), "row", "my_game")
+    games._load.cache_clear()
 
 
 def prose(page: str) -> str:

@@ -221,8 +221,7 @@ def test_a_game_and_an_agent_of_an_installed_package_work_in_every_process(
     (project / "pyproject.toml").write_text(OWN_PROJECT, encoding="utf-8")
     (project / "own_row" / "cautious.py").write_text(OWN_AGENT, encoding="utf-8")
     for source in (PROJECT / "tests" / "toy").glob("*.py"):
-        text = source.read_text(encoding="utf-8").replace("tests.toy", "own_row")
-        (project / "own_row" / source.name).write_text(text, encoding="utf-8")
+        shutil.copy(source, project / "own_row")
     build("--wheel", source=project, folder=tmp_path)
     (plugin,) = tmp_path.glob("*.whl")
     install(plugin, programs.parent)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
+import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -122,6 +125,15 @@ def test_broken_promises_of_games_are_found(
     rules = broken(monkeypatch, **changes)
     with pytest.raises(AssertionError, match=promise):
         check_game(rules, games=5)
+
+
+def test_a_copy_of_the_toy_is_a_game_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(Path(toy.__file__).parent, tmp_path / "copied_row")
+    monkeypatch.syspath_prepend(tmp_path)
+    copied = importlib.import_module("copied_row")
+    for module in copied.RULES.engine:
+        assert Path(module.__file__).is_relative_to(tmp_path)
+    assert copied.RULES.game is copied.Game
 
 
 def test_a_kernel_that_is_missing_is_named() -> None:

@@ -56,7 +56,9 @@ ANALYST = "champion:seconds=1"
 """The spec of the agent that analyses unless another one is named."""
 
 _SIMPLE = ("CallableAgent", "GreedyAgent", "ObservingAgent", "RandomAgent")
-__getattr__ = lazy_names(__name__, {"Agent": "base", "BatchAgent": "base"} | dict.fromkeys(_SIMPLE, "simple"))
+__getattr__, __dir__ = lazy_names(
+    __name__, {"Agent": "base", "BatchAgent": "base"} | dict.fromkeys(_SIMPLE, "simple")
+)
 
 
 register("random", "patchwork_env.agents.simple:RandomAgent")

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import os
+import select
 import sys
 from collections.abc import Callable, Sequence
 from io import TextIOWrapper
+from pathlib import Path
 from typing import NoReturn
 
 from patchwork_env.core.extras import for_command
+from patchwork_env.core.files import check_new
 from patchwork_env.errors import DivergenceError, OpponentError, UnknownOptionError, WorkerError
 
 ERRORS = (
@@ -16,6 +20,8 @@ ERRORS = (
     *(OpponentError, WorkerError, DivergenceError, UnknownOptionError),
 )
 """The errors that commands answer with a message instead of a traceback."""
+_NOBODY_READS = 128 + 13
+"""The exit code where SIGPIPE would have ended the process."""
 _LONGEST = 1000
 """The most characters of a message; arguments of any length may be part of it."""
 
@@ -42,6 +48,17 @@ def _cut(message: str) -> str:
     return message if len(message) <= _LONGEST else f"{message[:_LONGEST]}…"
 
 
+def add_overwrite(parser: argparse.ArgumentParser) -> None:
+    """Adds ``--overwrite``; see :func:`check_place`."""
+    parser.add_argument("--overwrite", action="store_true", help="replace files that exist already")
+
+
+def check_place(options: argparse.Namespace, path: Path, option: str) -> None:
+    """Raises FileExistsError before anything is done if the result would replace something unasked."""
+    if not options.overwrite:
+        check_new(path, option, "replace it with --overwrite")
+
+
 def run_command(
     parser: argparse.ArgumentParser,
     run: Callable[[argparse.Namespace], int],
@@ -59,10 +76,41 @@ def run_command(
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # files and pipes of Windows know few characters
             stream.reconfigure(errors="replace")
-    options = parser.parse_args(arguments)
+
+    def work() -> int:
+        options = parser.parse_args(arguments)
+        try:
+            with for_command(extras):
+                return run(options)
+        except ERRORS as error:
+            if isinstance(error, BrokenPipeError) and not _is_read():
+                raise
+            print(f"{program}: {_cut(str(error)) or 'there is not enough memory'}", file=sys.stderr)
+            return 2
+
+    return while_read(work)
+
+
+def while_read(work: Callable[[], int]) -> int:
+    """The exit code of work, which ends quietly when nobody reads its output any more, as behind ``head``."""
     try:
-        with for_command(extras):
-            return run(options)
-    except ERRORS as error:
-        print(f"{program}: {_cut(str(error)) or 'there is not enough memory'}", file=sys.stderr)
-        return 2
+        try:
+            return work()
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+    except BrokenPipeError:
+        if _is_read():
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what Python writes at its end
+        return _NOBODY_READS
+
+
+def _is_read() -> bool:
+    """Whether the standard output is no pipe whose other end is closed."""
+    output = select.poll()  # every system with it, and no other, has broken pipes
+    try:
+        output.register(sys.stdout.fileno(), 0)
+    except (AttributeError, ValueError):  # it is no file
+        return True
+    return not output.poll(0)

@@ -77,6 +77,15 @@ def check_file_path(path: Path, option: str) -> None:
         raise IsADirectoryError(f"{path} is a folder; {option} takes the path of a file")
 
 
+def check_new(path: Path, option: str, way_on: str) -> None:
+    """Raises FileExistsError if something new is to be where there is a file, or a folder that is not empty.
+
+    ``option`` is what gave the path, and ``way_on`` says what can be done beside giving another one.
+    """
+    if path.is_file() or (path.is_dir() and any(path.iterdir())):
+        raise FileExistsError(f"{path} exists already: give another {option}, or {way_on}")
+
+
 def write_text(path: Path, text: str) -> None:
     """Replaces a file by a text in UTF-8; see :func:`write_bytes`."""
     write_bytes(path, text.encode())

@@ -43,9 +43,6 @@ from patchwork_env.learning.evaluation import MatchResult, play_matches
 from patchwork_env.learning.reports.run_results import write_training
 from patchwork_env.learning.system.machine import tune_malloc
 
-keep_freed_memory = tune_malloc
-"""The earlier name of :func:`tune_malloc`."""
-
 __all__ = [
     "Decisions",
     "DivergenceError",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from patchwork_env import agents
 from patchwork_env.agents import Agent, GreedyAgent, RandomAgent, specs
 from patchwork_env.games import GAMES, register
+from patchwork_env.learning.commands.match_options import help_on_agents
 from patchwork_env.patchwork import Game
 from tests.toy import Game as Row
 
@@ -25,6 +26,8 @@ def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 class Patient(Agent):
     name = "patient"
+
+    options: ClassVar = {"patience": int}
 
     def __init__(self, seed: int | None, patience: int = 3) -> None:
         self.seed, self.patience = seed, patience
@@ -70,7 +73,11 @@ def test_agents_of_other_packages_are_found_by_their_entry_points(monkeypatch: p
     found = [EntryPoint(name, value, specs.ENTRY_POINT_GROUP) for name, value in points.items()]
     monkeypatch.setattr(specs, "entry_points", lambda group: found)
     assert isinstance(agents.load("greedy"), GreedyAgent)  # a broken one disturbs nobody else
-    assert type(agents.load("patient", 3)).__name__ == "Patient"
+    with pytest.raises(ValueError, match="'patient', 'broken', 'empty' and paths of checkpoint folders"):
+        agents.load("zzzz")
+    assert {*points} <= set(help_on_agents().replace(",", "").split())
+    agent: Any = agents.load("patient:patience=5", 3)
+    assert (type(agent).__name__, agent.patience) == ("Patient", 5)
     with pytest.raises(
         ValueError, match=r"agent 'broken' of the package .* cannot be loaded: ModuleNotFound"
     ):

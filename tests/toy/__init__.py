@@ -15,8 +15,9 @@ import numpy as np
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.game import BaseGame, Rules, SetUp
 from patchwork_env.core.kernels import States
-from tests.toy import engine
-from tests.toy.engine import NUM_ACTIONS, NUM_CELLS, NUM_PLAYERS, STATE
+
+from . import engine
+from .engine import NUM_ACTIONS, NUM_CELLS, NUM_PLAYERS, STATE
 
 
 def set_up(options: Mapping[str, Any], reset_options: Mapping[str, Any]) -> SetUp:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from patchwork_env.core.commands import CommandParser, run_command
+from patchwork_env.core.commands import CommandParser, add_overwrite, check_place, run_command
 from patchwork_env.learning.commands.match_options import add_format
 from patchwork_env.learning.evaluation.statistics import METRICS, STATISTICS
 from patchwork_env.learning.reports.plots import FORMATS
@@ -43,6 +43,7 @@ def main(arguments: list[str] | None = None, program: str = "training.compare") 
     option("--figures", choices=FORMATS, default=FORMATS[0], help="their format (default: %(default)s)")
     option("--no-footer", action="store_true", help="do not say below figures what they were made with")
     option("--export", type=Path, metavar="DIR", help="write a small file for every run into DIR, no more")
+    add_overwrite(parser)
     return run_command(parser, _run, arguments, program, "train")
 
 
@@ -51,20 +52,20 @@ def _run(options: argparse.Namespace) -> int:
     from patchwork_env.learning.reports import plots
     from patchwork_env.learning.reports.comparison import BY, compare
     from patchwork_env.learning.reports.comparison_plots import write_comparison
-    from patchwork_env.learning.reports.run_results import read_result, write_result
+    from patchwork_env.learning.reports.run_results import read_result, result_file, write_result
 
     if options.out:
         plots.check_installed()
+        check_place(options, options.out, "--out")
     results = [read_result(path) for path in options.runs]
     if options.export:
-        sources: dict[tuple[str, int], str] = {}
+        sources: dict[str, str] = {}
         for result in results:
-            other = sources.setdefault((result.name, result.seed), result.source)
+            file = result_file(result, options.export)
+            other = sources.setdefault(str(file).casefold(), result.source)
             if other != result.source:
-                raise ValueError(
-                    f"{other} and {result.source} are both runs of {result.name} with the seed "
-                    f"{result.seed}, and would be one file: rename a folder"
-                )
+                raise ValueError(f"{other} and {result.source} would both be {file}: rename a folder")
+            check_place(options, file, "--export")
         for result in results:
             print(write_result(result, options.export))
         return 0

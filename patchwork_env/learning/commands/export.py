@@ -12,7 +12,7 @@ from pathlib import Path
 
 from patchwork_env import agents
 from patchwork_env.agents.patchwork import ONNX_SUFFIX
-from patchwork_env.core.commands import CommandParser, run_command
+from patchwork_env.core.commands import CommandParser, add_overwrite, check_place, run_command
 from patchwork_env.core.extras import from_extra
 from patchwork_env.core.files import check_file_path, write_bytes
 
@@ -23,10 +23,12 @@ def main(arguments: list[str] | None = None, program: str = "training.export") -
     option = parser.add_argument
     option("checkpoint", metavar="CHECKPOINT", help="a folder, or the name of a policy of the package")
     option("--out", type=Path, metavar="PATH", default=Path("policy.onnx"), help="default: %(default)s")
+    add_overwrite(parser)
     return run_command(parser, _run, arguments, program, "export")
 
 
 def _run(options: argparse.Namespace) -> int:
+    check_place(options, options.out, "--out")
     size = export_policy(options.checkpoint, options.out)
     print(f"{options.out}: {size / 1e6:.2f} MB, the policy of {options.checkpoint}")
     return 0

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from patchwork_env import agents
+from patchwork_env.core.commands import add_overwrite, check_place
 from patchwork_env.core.files import check_file_path, write_text
 from patchwork_env.games import GAMES
 from patchwork_env.learning.evaluation.tables import FORMATS, TEXT
@@ -46,14 +47,16 @@ def add_format(parser: argparse.ArgumentParser) -> None:
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
-    """Adds ``--json``; see :func:`check_json` and :func:`write_json`."""
+    """Adds ``--json`` and ``--overwrite``; see :func:`check_json` and :func:`write_json`."""
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the figures to this file")
+    add_overwrite(parser)
 
 
 def check_json(options: argparse.Namespace) -> None:
     """Raises before anything is played if the file of ``--json`` cannot be written."""
     if options.json:
         check_file_path(options.json, "--json")
+        check_place(options, options.json, "--json")
 
 
 def write_json(options: argparse.Namespace, contents: Mapping[str, Any]) -> None:

@@ -18,7 +18,7 @@ from patchwork_env import agents
 from patchwork_env.agents import hub
 from patchwork_env.agents.checkpoints import CHECKPOINT_FILE, WEIGHTS_FILE
 from patchwork_env.agents.specs import check_checkpoint, checkpoint_path, is_remote
-from patchwork_env.core.commands import CommandParser, run_command
+from patchwork_env.core.commands import CommandParser, add_overwrite, check_place, run_command
 from patchwork_env.core.files import write_folder
 from patchwork_env.learning.runs.folder import CONFIG_FILE, FINAL
 
@@ -37,6 +37,7 @@ def main(arguments: list[str] | None = None, program: str = "patchwork-env publi
         "--license", default="mit", metavar="NAME", help="the licence of the weights (default: %(default)s)"
     )
     option("--dry-run", type=Path, metavar="FOLDER", help="write what would be published, and do no more")
+    add_overwrite(parser)
     return run_command(parser, _run, arguments, program, "train,hub")
 
 
@@ -44,6 +45,8 @@ def _run(options: argparse.Namespace) -> int:
     from patchwork_env.learning.reports.model_card import PAGE, model_card, read_origin
 
     hub.check_repository(options.repository)
+    if options.dry_run:
+        check_place(options, options.dry_run, "--dry-run")
     checkpoint = _checkpoint_of(options.checkpoint)
     page = model_card(read_origin(checkpoint, options.figures), options.repository, options.license)
     for file, most in hub.MOST_BYTES.items():
@@ -57,7 +60,7 @@ def _run(options: argparse.Namespace) -> int:
         (folder / PAGE).write_text(page, encoding="utf-8")
 
     if options.dry_run:
-        write_folder(options.dry_run, write)
+        write_folder(options.dry_run, write, replace=True)
         print(f"{options.dry_run} has what would be published; {options.dry_run / PAGE} is the page")
         return 0
     with tempfile.TemporaryDirectory() as temporary:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from patchwork_env.core.commands import CommandParser, run_command
+from patchwork_env.core.commands import CommandParser, add_overwrite, check_place, run_command
 from patchwork_env.core.files import check_file_path, write_text
 
 
@@ -21,6 +21,7 @@ def main(arguments: list[str] | None = None, program: str = "training.report") -
     option(
         "--out", type=Path, metavar="FILE", help="the page (RUN_DIR/report.html); required for several runs"
     )
+    add_overwrite(parser)
     parser.set_defaults(fail=parser.error)
     return run_command(parser, _run, arguments, program, "train")
 
@@ -38,6 +39,8 @@ def _run(options: argparse.Namespace) -> int:
             runs[k] = run.model_copy(update={"label": run.source})
     out = options.out or options.runs[0] / "report.html"
     check_file_path(out, "--out")
+    if options.out:  # the page in the folder of its run is made anew
+        check_place(options, out, "--out")
     write_text(out, render_page(runs))
     print(f"{out}: {out.stat().st_size / 1e6:.2f} MB")
     return 0

@@ -10,7 +10,7 @@ import argparse
 import json
 from pathlib import Path
 
-from patchwork_env.core.commands import CommandParser, run_command
+from patchwork_env.core.commands import CommandParser, add_overwrite, check_place, run_command
 from patchwork_env.core.files import storing_in, write_text
 from patchwork_env.core.progress import Bar
 
@@ -27,6 +27,7 @@ def main(arguments: list[str] | None = None, program: str = "training.review") -
     option("game", type=Path, metavar="FILE", help="a game in notation, finished or not")
     option("--agent", default="champion:fast", metavar="SPEC", help=_AGENT_HELP)
     option("--out", type=Path, metavar="DIR", help="the folder of the results (NAME-review, beside the file)")
+    add_overwrite(parser)
     return run_command(parser, _run, arguments, program, "train")
 
 
@@ -39,6 +40,8 @@ def _run(options: argparse.Namespace) -> int:
     game, agent = read_game(options.game), load_player(options.agent)
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(f"{out} is a file; --out takes the path of a folder")
+    if options.out:  # the folder beside the game is made anew
+        check_place(options, out, "--out")
     with Bar(len(game.history), "moves") as bar:
         reviewed = review(game, agent, bar.update)
     print(text(reviewed))

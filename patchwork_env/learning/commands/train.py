@@ -29,7 +29,12 @@ def main(arguments: list[str] | None = None, program: str = "training.train") ->
     option("--resume", type=Path, metavar="RUN_DIR", help=_RESUME_HELP)
     keys = "override keys of the configuration, as in ppo.epochs=3"
     option("--set", action="extend", default=[], metavar="KEY=VALUE", nargs="+", help=keys)
-    option("--run-dir", type=Path, metavar="DIR", help="a new folder (runs/NAME, with a number if it exists)")
+    option(
+        "--run-dir",
+        type=Path,
+        metavar="DIR",
+        help="a new folder (default: runs/NAME, or runs/NAME-2 ... if that exists)",
+    )
     option("--list", action="store_true", help="list the configurations that come with the project")
     option("--explain", nargs="*", metavar="KEY", help=_EXPLAIN_HELP)
     parser.set_defaults(fail=parser.error)
@@ -55,11 +60,12 @@ def _run(options: argparse.Namespace) -> int:
         return 0
     config = load_config(source, options.set) if source else None
 
-    from patchwork_env.learning.runs.folder import CONFIG_FILE  # what trains loads PyTorch
+    from patchwork_env.learning.runs.checkpoints import free_folder  # what trains loads PyTorch
+    from patchwork_env.learning.runs.folder import CONFIG_FILE
     from patchwork_env.learning.runs.run import new_run, resumed_run
 
     if config and not options.resume:
-        with new_run(config, options.run_dir or Path("runs") / Path(source).stem) as run:
+        with new_run(config, options.run_dir or free_folder(Path("runs") / Path(source).stem)) as run:
             return run.train()
     with resumed_run(options.resume, options.set) as run:
         others = differences(load_config(run.folder / CONFIG_FILE), config) if config else []

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
 from patchwork_env.core.checks import as_texts
+from patchwork_env.core.documents import one_line
 from patchwork_env.core.names import nearest
 from patchwork_env.errors import ConfigError
-from patchwork_env.learning.config.keys import Schedule
+from patchwork_env.learning.config.keys import Schedule, name_here
 from patchwork_env.learning.config.registry import DEFAULT_ALGORITHM, algorithms
 
 _BOUNDS = {
@@ -64,12 +65,20 @@ def explain(names: Sequence[str] = ()) -> str:
             if f".{key}".endswith(f".{name}") or f"{key}.".startswith(f"{name}.")
         }
         if not fitting:
-            known = [*by_algorithm, *keys, *(key.rpartition(".")[2] for key in keys)]
-            close = nearest(name, known)
-            hint = f"did you mean {close!r}?" if close else f"algorithms are {', '.join(by_algorithm)}"
-            raise ConfigError(f"--explain {name[:80]}: there is no such key; {hint}")
+            raise ConfigError(f"--explain {one_line(name, 80)}: there is no such key; {_hint(name, keys)}")
         explained |= fitting
     return "\n".join(map(str, explained.values()))
+
+
+def _hint(name: str, keys: Collection[str]) -> str:
+    """What may be meant by a name that no key has: another name of one, or the nearest."""
+    section, _, word = name.rpartition(".")
+    ends = dict.fromkeys(key.rpartition(".")[2] for key in keys)
+    here = name_here(word, [end for end in ends if not section or f"{section}.{end}" in keys])
+    if here:
+        return f"it is called {f'{section}.' if section else ''}{here} here"
+    close = nearest(name, [*algorithms(), *keys, *ends])
+    return f"did you mean {close!r}?" if close else f"algorithms are {', '.join(algorithms())}"
 
 
 def keys_of(section: BaseModel, prefix: str = "") -> Iterator[Key]:

@@ -9,6 +9,7 @@ are the sections that the algorithm reads and no others, so that no key can be s
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
 from functools import reduce
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
@@ -92,6 +93,37 @@ def section_keys(kind: type[BaseModel], prefix: str = "") -> list[str]:
         if section := section_of(kind, name):
             keys += section_keys(section, f"{prefix}{name}.")
     return keys
+
+
+OTHER_NAMES = {
+    "batch_size": ("train_batch_size",),
+    "candidate_placements": ("width",),
+    "clip_range": ("clip_param",),
+    "ema_decay": ("averaging",),
+    "entropy_coefficient": ("ent_coef", "entropy_coeff"),
+    "epochs": ("n_epochs", "num_epochs"),
+    "gae_lambda": ("lambda_",),
+    "gamma": ("discount",),
+    "gradient_steps": ("updates",),
+    "kl_coefficient": ("kl_coeff",),
+    "learning_rate": ("lr",),
+    "max_gradient_norm": ("grad_clip", "max_grad_norm"),
+    "minibatch_size": ("batch_size",),
+    "num_envs": ("num_envs_per_env_runner",),
+    "rival_weight": ("denial",),
+    "rollout_steps": ("n_steps", "rollout_turns"),
+    "scripted_player_fraction": ("guests",),
+    "td_lambda": ("trace", "value_lambda"),
+    "tracker": ("logging",),
+    "value_clip_range": ("vf_clip_param",),
+    "value_coefficient": ("vf_coef", "vf_loss_coeff"),
+}
+"""The names of keys in other libraries and in earlier versions, for messages."""
+
+
+def name_here(name: str, known: Iterable[str]) -> str | None:
+    """The known key that another library, or an earlier version, calls by a name; None if there is none."""
+    return next((key for key in known if name in OTHER_NAMES.get(key, ())), None)
 
 
 class Schedule(Section):

@@ -18,7 +18,13 @@ from patchwork_env.core.documents import one_line, read_text
 from patchwork_env.core.names import nearest, short_repr
 from patchwork_env.errors import ConfigError
 from patchwork_env.games import PATCHWORK
-from patchwork_env.learning.config.keys import RunConfig, changes_learning, section_keys, section_of
+from patchwork_env.learning.config.keys import (
+    RunConfig,
+    changes_learning,
+    name_here,
+    section_keys,
+    section_of,
+)
 from patchwork_env.learning.config.registry import (
     CONFIGS,
     DEFAULT_ALGORITHM,
@@ -27,30 +33,6 @@ from patchwork_env.learning.config.registry import (
     find_config,
 )
 
-OTHER_NAMES = {
-    "batch_size": ("train_batch_size",),
-    "candidate_placements": ("width",),
-    "clip_range": ("clip_param",),
-    "ema_decay": ("averaging",),
-    "entropy_coefficient": ("ent_coef", "entropy_coeff"),
-    "epochs": ("n_epochs", "num_epochs"),
-    "gae_lambda": ("lambda_",),
-    "gamma": ("discount",),
-    "gradient_steps": ("updates",),
-    "kl_coefficient": ("kl_coeff",),
-    "learning_rate": ("lr",),
-    "max_gradient_norm": ("grad_clip", "max_grad_norm"),
-    "minibatch_size": ("batch_size",),
-    "num_envs": ("num_envs_per_env_runner",),
-    "rival_weight": ("denial",),
-    "rollout_steps": ("n_steps", "rollout_turns"),
-    "scripted_player_fraction": ("guests",),
-    "td_lambda": ("trace", "value_lambda"),
-    "tracker": ("logging",),
-    "value_clip_range": ("vf_clip_param",),
-    "value_coefficient": ("vf_coef", "vf_loss_coeff"),
-}
-"""The names of keys in other libraries and in earlier versions, for messages."""
 _MOST_BYTES = 2**18
 """The largest file of a configuration."""
 _MOST_PROBLEMS = 5
@@ -193,10 +175,10 @@ def _explain_unknown(location: tuple[str, ...], kind: type[RunConfig]) -> str:
     for part in location[:-1]:
         section = section_of(section, part) or section
     beside = {own: ".".join((*location[:-1], own)) for own in section.model_fields}
-    for own, here in beside.items():
-        if name in OTHER_NAMES.get(own, ()):
-            return f"{key!r} is called {here!r} here"
     anywhere = {full.rpartition(".")[2]: full for full in reversed(section_keys(kind))}
+    for known in (beside, anywhere):
+        if own := name_here(name, known):
+            return f"{key!r} is called {known[own]!r} here"
     for known in (beside, anywhere):
         if close := nearest(name, known):
             return f"unknown key {key!r}; did you mean {known[close]!r}?"
@@ -234,6 +216,10 @@ def parse_yaml(text: str) -> Any:
     """Parses YAML as that of configurations; whatever is wrong is a ValueError of one line."""
     try:
         return yaml.load(text, _YamlLoader)  # noqa: S506 - it is a SafeLoader
+    except yaml.MarkedYAMLError as error:
+        mark, problem = error.problem_mark, one_line(str(error.problem))
+        where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        raise ValueError(f"{where}{problem}") from error
     except yaml.YAMLError as error:
         raise ValueError(one_line(str(error))) from None
     except RecursionError:
@@ -243,11 +229,18 @@ def parse_yaml(text: str) -> Any:
         raise ValueError(f"a value cannot be read: {reason}") from None
 
 
+def _marked_line(error: BaseException | None) -> str:
+    """The line of a file where YAML breaks, with a mark below the place; empty if that is not known."""
+    mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
+    snippet = mark and mark.get_snippet()
+    return f"\n{snippet}" if snippet else ""
+
+
 def _read_yaml(path: Path) -> dict[str, Any]:
     try:
         tree = parse_yaml(read_text(path, _MOST_BYTES))
     except ValueError as error:
-        raise ConfigError(f"{path} is not valid YAML: {error}") from None
+        raise ConfigError(f"{path} is not valid YAML: {error}{_marked_line(error.__cause__)}") from None
     if tree is None:
         return {}
     if not isinstance(tree, dict):

@@ -43,7 +43,8 @@ def config_class(algorithm: Any, game: Any) -> type[RunConfig]:
     if game not in kind.GAMES:
         able = [name for name, config in algorithms().items() if game in config.GAMES]
         if able:
-            raise ConfigError(f"algorithm is {algorithm!r}; those for the game {game}: {', '.join(able)}")
+            names = ", ".join(able)
+            raise ConfigError(f"algorithm is {algorithm!r}; algorithms for the game {game}: {names}")
     return kind
 
 
@@ -74,5 +75,5 @@ def find_config(source: str | Path) -> Path:
     beside = sorted(map(str, path.parent.glob("*.yaml"))) if path.suffix == ".yaml" else []
     known = [*beside, *shipped]
     close = nearest(str(source), known) or nearest(path.stem, shipped)
-    hint = f"did you mean {close}?" if close else f"there are {', '.join(known)}"
+    hint = f"did you mean {close}?" if close else "train --list lists those that come with the project"
     raise ConfigError(f"there is no configuration {one_line(str(source))}; {hint}")

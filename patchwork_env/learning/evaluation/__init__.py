@@ -23,7 +23,7 @@ __all__ = [
     "play_matches",
 ]
 
-__getattr__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         "GauntletResult": "gauntlet",

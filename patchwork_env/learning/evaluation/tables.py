@@ -45,7 +45,7 @@ def interval_columns(title: str, form: str) -> list[Column]:
 
 
 class Table(NamedTuple):
-    """A table with a heading row; the first column is flush left and the others flush right."""
+    """A table with a heading row; the first column and those of text are flush left, others flush right."""
 
     columns: Sequence[Column]
     rows: Sequence[Sequence[Any]]
@@ -62,9 +62,15 @@ class Table(NamedTuple):
         ]
         return [[column.title for column in self.columns if column.show], *rows]
 
+    def left(self) -> list[int]:
+        """The numbers of the columns, among those of :meth:`cells`, that are flush left."""
+        shown = [number for number, column in enumerate(self.columns) if column.show]
+        texts = {number for row in self.rows for number in shown if isinstance(row[number], str)}
+        return [place for place, number in enumerate(shown) if place == 0 or number in texts]
+
     def lines(self) -> list[str]:
         """The table as lines of text."""
-        return aligned(self.cells())
+        return aligned(self.cells(), self.left())
 
     def csv(self) -> str:
         """The table as CSV, with values in full precision and intervals in two columns."""
@@ -82,14 +88,15 @@ class Table(NamedTuple):
 def render(parts: Sequence[str | Table], form: str = TEXT) -> str:
     """Writes paragraphs and tables in one of :data:`FORMATS`, without a line break at the end.
 
-    CSV has room for one table: the first one, without any paragraphs. In LaTeX paragraphs become comments.
+    CSV has room for one table: the first one, without any paragraphs. In LaTeX, paragraphs are comments, and
+    tables need the package ``booktabs``.
     """
     if form == CSV:
         return next(part for part in parts if isinstance(part, Table)).csv().rstrip("\n")
     if form == LATEX:
         return "\n\n".join(map(_as_latex, parts))
-    write = _as_markdown if form == MARKDOWN else lambda rows: "\n".join(aligned(rows))
-    return "\n\n".join(part if isinstance(part, str) else write(part.cells()) for part in parts)
+    write = _as_markdown if form == MARKDOWN else lambda table: "\n".join(table.lines())
+    return "\n\n".join(part if isinstance(part, str) else write(part) for part in parts)
 
 
 def csv_text(rows: Sequence[Sequence[Any]]) -> str:
@@ -99,9 +106,10 @@ def csv_text(rows: Sequence[Sequence[Any]]) -> str:
     return file.getvalue()
 
 
-def _as_markdown(cells: Sequence[Sequence[str]]) -> str:
-    heading, *rows = [[cell.replace("|", r"\|") for cell in row] for row in cells]
-    ruler = ["---", *["---:"] * (len(heading) - 1)]
+def _as_markdown(table: Table) -> str:
+    heading, *rows = [[cell.replace("|", r"\|") for cell in row] for row in table.cells()]
+    left = table.left()
+    ruler = ["---" if number in left else "---:" for number in range(len(heading))]
     return "\n".join(f"| {' | '.join(row)} |" for row in (heading, ruler, *rows))
 
 
@@ -111,5 +119,7 @@ def _as_latex(part: str | Table) -> str:
     heading, *rows = [
         " & ".join(cell.translate(_LATEX_SPECIALS) for cell in row) + r" \\" for row in part.cells()
     ]
-    columns = "l" + "r" * (len(part.cells()[0]) - 1)
-    return "\n".join([rf"\begin{{tabular}}{{{columns}}}", heading, r"\hline", *rows, r"\end{tabular}"])
+    left, number = part.left(), len(part.cells()[0])
+    columns = "".join("l" if place in left else "r" for place in range(number))
+    begin, end = rf"\begin{{tabular}}{{{columns}}}", r"\end{tabular}"
+    return "\n".join([begin, r"\toprule", heading, r"\midrule", *rows, r"\bottomrule", end])

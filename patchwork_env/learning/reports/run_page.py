@@ -243,9 +243,6 @@ def sections(groups: _Groups) -> list[Section]:
 
 
 def _win_rates(groups: _Groups, words: Words) -> Section:
-    def win_rate(match: MatchFigures) -> _Value:
-        return match.win_rate, match.win_rate_interval
-
     drawn = []
     for axis in AXES:
         for name, curves in _against_opponents(

@@ -199,9 +199,14 @@ def read_result(path: Path) -> RunResult:
         raise ValueError(f"{path} is damaged: {first_problem(error)}") from None
 
 
+def result_file(result: RunResult, folder: Path) -> Path:
+    """The file of a result in a folder; names that differ in characters that files lack can have the same."""
+    return folder / f"{_NO_NAME.sub('-', result.name)}-seed{result.seed}.json"
+
+
 def write_result(result: RunResult, folder: Path) -> Path:
     """Writes a result as ``NAME-seedN.json`` into a folder, in place of an earlier one; returns the file."""
-    path = folder / f"{_NO_NAME.sub('-', result.name)}-seed{result.seed}.json"
+    path = result_file(result, folder)
     contents: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     contents |= result.model_dump(mode="json", exclude={"evaluations"})
     head = json.dumps(contents, indent=1).removesuffix("\n}")

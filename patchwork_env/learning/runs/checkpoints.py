@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import shutil
 from collections.abc import Callable
-from itertools import count
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 from patchwork_env import agents
 from patchwork_env.agents.checkpoints import write_tensors
 from patchwork_env.core.documents import one_line, read_object
-from patchwork_env.core.files import make_folder, storing_in, write_folder, write_text
+from patchwork_env.core.files import check_new, make_folder, storing_in, write_folder, write_text
 from patchwork_env.core.names import short_repr
 from patchwork_env.errors import ConfigError, DivergenceError, StorageError
 from patchwork_env.learning.algorithms.common.state import join, split
@@ -35,14 +35,26 @@ _KEPT = 2
 """How many of the newest checkpoints keep the files that a run needs to be resumed."""
 
 
-def new_run_folder(base: Path) -> Path:
-    """Creates and returns the folder ``base``, or ``base-2``, ``base-3`` ... if that is not empty."""
-    folder, numbers = base, count(2)
-    with storing_in(base):
-        make_folder(base)
-        while not folder.is_dir() or any(folder.iterdir()):
-            folder = base.with_name(f"{base.name}-{next(numbers)}")
-            make_folder(folder)
+def check_run_folder(folder: Path) -> None:
+    """Raises FileExistsError if a new run or sweep cannot have a folder, for there is something in it."""
+    check_new(folder, "folder", f"go on with --resume {folder}")
+
+
+def new_run_folder(folder: Path) -> Path:
+    """Creates the folder of a new run or sweep, after :func:`check_run_folder`."""
+    check_run_folder(folder)
+    with storing_in(folder):
+        make_folder(folder)
+    return folder
+
+
+def free_folder(base: Path) -> Path:
+    """The folder ``base``, or ``base-2``, ``base-3`` ... if that is not empty, which is said."""
+    for folder in itertools.chain([base], (base.with_name(f"{base.name}-{k}") for k in itertools.count(2))):
+        if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+            break
+    if folder != base:
+        print(f"{base} exists already, so this goes to {folder}", flush=True)
     return folder
 
 

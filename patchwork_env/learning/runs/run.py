@@ -32,6 +32,7 @@ from patchwork_env.learning.evaluation.records import read_evaluation
 from patchwork_env.learning.evaluation.results import MatchResult
 from patchwork_env.learning.runs.checkpoints import (
     begin_run,
+    check_run_folder,
     complete_checkpoints,
     load_checkpoint,
     new_run_folder,
@@ -83,22 +84,22 @@ def loop(run: Run) -> None:
 
 
 @contextmanager
-def new_run(config: RunConfig, base: Path) -> Iterator[Run]:
-    """Begins a run in the folder ``base``, or ``base-2``, ``base-3`` ... if it exists and is not empty.
+def new_run(config: RunConfig, folder: Path) -> Iterator[Run]:
+    """Begins a run in a folder, which is new or empty.
 
     The end of the block closes the trainer and unlocks the folder.
 
     Raises:
         ConfigError: An opponent or a logger does not exist, or PyTorch cannot use the device.
         MissingExtraError: The client of a tracking service is not installed.
+        FileExistsError: The folder holds something.
         StorageError: The folder cannot be written.
     """
-    with _trainer(config) as trainer:
-        folder = new_run_folder(base)
-        with exclusive_lock(folder):
-            begin_run(folder, trainer, config)
-            print(f"new run in {folder}; if it is cut off, go on with --resume {folder}", flush=True)
-            yield Run(folder, trainer)
+    check_run_folder(folder)
+    with _trainer(config) as trainer, exclusive_lock(new_run_folder(folder)):
+        begin_run(folder, trainer, config)
+        print(f"new run in {folder}; if it is cut off, go on with --resume {folder}", flush=True)
+        yield Run(folder, trainer)
 
 
 @contextmanager
@@ -268,6 +269,7 @@ class Run:
                 f"final policy: {self.folder / FINAL}"
             )
             return
+        best_file(self.folder).unlink(missing_ok=True)  # that of an earlier end; without it, none is finished
         with signals_wait():
             self._save()
             final = write_policy(self.folder / FINAL, trainer.write_final)

@@ -16,7 +16,7 @@ from patchwork_env.errors import ConfigError
 from patchwork_env.learning.config import ClusterRun, RunConfig, find_config, load_config, parse_yaml
 from patchwork_env.learning.distributed.jobs import OnCluster, check_workers
 from patchwork_env.learning.evaluation.runners import runner_of
-from patchwork_env.learning.runs.checkpoints import new_run_folder
+from patchwork_env.learning.runs.checkpoints import free_folder, new_run_folder
 from patchwork_env.learning.runs.run import check_names
 from patchwork_env.learning.sweeps import OPPONENT, RANDOM
 from patchwork_env.learning.sweeps.parameters import check_trials, draw_trials, parse_parameter
@@ -44,7 +44,7 @@ def _new(options: argparse.Namespace, stack: ExitStack) -> Sweep:
     settings = _settings(options, config)
     trials = draw_trials(parameters, options.trials, settings.seed, settings.sampler)
     check_trials(path, changes, parameters, trials)
-    folder = new_run_folder(options.out or Path("runs") / f"{path.stem}-sweep")
+    folder = new_run_folder(options.out or free_folder(Path("runs") / f"{path.stem}-sweep"))
     stack.enter_context(exclusive_lock(folder))
     sweep, options.folder = begin_sweep(folder, config, settings, trials), folder
     print(f"new sweep in {folder}: {len(trials)} trials of {path}")

@@ -361,6 +361,14 @@ def test_shipped_configurations_are_found_by_name():
     assert load_config("configs/quick.yaml") == load_config("quick")
 
 
+def test_broken_yaml_is_shown_with_its_place(message):
+    said = message("algorithm: ppo\nppo:\n  epochs: [1\ntotal_steps: 5\n")
+    heading, line, mark = said.splitlines()
+    assert heading.endswith("is not valid YAML: line 4, column 12: expected ',' or ']', but got ':'")
+    assert line.strip() == "total_steps: 5"
+    assert line[mark.index("^")] == ":"
+
+
 def test_missing_file_names_the_nearest(tmp_path):
     with pytest.raises(ConfigError, match=r"there is no configuration quik; did you mean quick\?"):
         load_config("quik")
@@ -369,7 +377,7 @@ def test_missing_file_names_the_nearest(tmp_path):
     (tmp_path / "mine.yaml").write_text("")
     with pytest.raises(ConfigError, match=r"did you mean .*mine\.yaml\?"):
         load_config(tmp_path / "mina.yaml")
-    with pytest.raises(ConfigError, match=r"there is no configuration .*; there are alphazero, "):
+    with pytest.raises(ConfigError, match=r"no configuration .*zzz; train --list lists those"):
         load_config(tmp_path / "zzz")
     with pytest.raises(ConfigError, match="there is no configuration"):
         load_config(tmp_path)
@@ -399,6 +407,12 @@ def test_sections_that_the_algorithm_does_not_read_are_errors(message, algorithm
 
 
 def test_hints_name_keys_of_the_own_algorithm_alone(message):
+    for given, here in (
+        ("lr", "ppo.learning_rate"),
+        ("discount", "ppo.gamma"),
+        ("ppo.lr", "ppo.learning_rate"),
+    ):
+        assert message("", f"{given}=1") == f"--set {given}=1: {given!r} is called {here!r} here"
     assert message("", "ppo.gama=1").endswith("unknown key 'ppo.gama'; did you mean 'ppo.gamma'?")
     assert "did you mean" not in message("", "candidate_placement=1")
 

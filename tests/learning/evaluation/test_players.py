@@ -6,6 +6,7 @@ import hashlib
 
 import pytest
 
+from patchwork_env import agents
 from patchwork_env.agents import CallableAgent, GreedyAgent
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
 from patchwork_env.learning.evaluation.players import fingerprint, labels, load_player
@@ -19,9 +20,13 @@ def first(game):
 
 class Last(Agent):
     name = "last"
+    options = {"place": int}
+
+    def __init__(self, place=1):
+        self.place = place
 
     def act(self, game):
-        return int(game.legal_actions()[-1])
+        return int(game.legal_actions()[-self.place])
 
 best = GreedyAgent()
 number = 7
@@ -33,6 +38,26 @@ def module(tmp_path, monkeypatch) -> str:
     (tmp_path / "agents_of_others.py").write_text(MODULE)
     monkeypatch.syspath_prepend(tmp_path)
     return "agents_of_others"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Last:plaec=2", "has no option 'plaec'; its options: place; did you mean 'place'"),
+        ("Last:place=x", "option 'place' of agent 'agents_of_others:Last' is 'x'; it must be"),
+        ("first:place=2", "agent 'agents_of_others:first' has no option 'place'; its options: none"),
+    ],
+)
+def test_options_of_classes_are_checked(module, text, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        load_player(f"{module}:{text}")
+
+
+def test_in_python_what_a_module_has_is_given_itself() -> None:
+    with pytest.raises(
+        ValueError, match=r"only commands take module:name: .* \(from my_module import first\)"
+    ):
+        agents.load("my_module:first")
 
 
 def test_a_spec_gives_its_agent() -> None:
@@ -52,6 +77,9 @@ def test_a_module_gives_functions_agents_and_classes_of_agents(module) -> None:
     assert last.act(game) == game.legal_actions()[-1]
     assert isinstance(best, GreedyAgent)
     assert first.name == f"{module}:first"
+    second = load_player(f"{module}:Last:place=2")
+    assert second.act(game) == game.legal_actions()[-2]
+    assert second.name == f"{module}:Last:place=2"
 
 
 @pytest.mark.parametrize(

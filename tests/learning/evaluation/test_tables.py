@@ -43,12 +43,23 @@ def test_markdown_and_latex_escape_what_means_something_there() -> None:
         "% heading",
         "",
         r"\begin{tabular}{lrr}",
+        r"\toprule",
         r"agent & wins & interval \\",
-        r"\hline",
+        r"\midrule",
         r"my\_agent|x & 50.0\% & 0 to 1 \\",
         r"other &  & 0 to None \\",
+        r"\bottomrule",
         r"\end{tabular}",
     ]
+
+
+def test_columns_of_text_are_flush_left_in_every_format() -> None:
+    hidden = Column("hidden", None)
+    columns = [Column("agent"), hidden, Column("wins"), Column("against"), Column("nothing")]
+    table = Table(columns, [["a", "x", 0.25, "random", None], ["b", "x", None, "uct", None]])
+    assert render([table]).splitlines()[2] == "b            uct"
+    assert render([table], MARKDOWN).splitlines()[1] == "| --- | ---: | --- | ---: |"
+    assert render([table], LATEX).startswith(r"\begin{tabular}{lrlr}")
 
 
 def test_csv_is_the_first_table_in_full_precision() -> None:

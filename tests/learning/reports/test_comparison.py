@@ -382,6 +382,13 @@ def test_own_trainings_that_are_none_are_refused(tmp_path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_no_name_is_read_as_a_formula(tmp_path) -> None:
+    run = write_run(tmp_path / r"$\alpha_{$-seed0")
+    assert main([str(run), "--out", str(tmp_path / "out"), "--figures", "svg"]) == 0
+    for name in ("curves", "profiles"):
+        assert r"$\alpha_{$" in (tmp_path / "out" / f"{name}.svg").read_text()
+
+
 # --- files of results ---------------------------------------------------------------------------------------
 
 
@@ -398,10 +405,14 @@ def test_files_of_results_give_the_same_tables_and_figures(runs, written, tmp_pa
     assert repr(result) == "<RunResult: plain, seed 0, 2 evaluations>"
     assert write_result(result, tmp_path / "again").read_bytes() == files[0].read_bytes()
     assert result.configuration == yaml.safe_load((runs[5] / "config.yaml").read_text())
+    assert main([str(runs[0]), "--export", str(tmp_path / "results")]) == 2
+    assert "exists already: give another --export, or replace it with --overwrite" in capsys.readouterr().err
+    assert main([str(runs[0]), "--export", str(tmp_path / "results"), "--overwrite"]) == 0
     capsys.readouterr()
     twin = write_run(tmp_path / "wide-seed0")
-    assert main([str(runs[0]), str(twin), "--export", str(tmp_path / "results")]) == 2
-    assert "are both runs of wide with the seed 0, and would be one file" in capsys.readouterr().err
+    assert main([str(runs[0]), str(twin), "--export", str(tmp_path / "twins")]) == 2
+    said = f"would both be {tmp_path / 'twins' / 'wide-seed0.json'}: rename a folder"
+    assert said in capsys.readouterr().err
 
 
 def test_a_run_that_went_on_elsewhere_says_so(tmp_path) -> None:

@@ -20,6 +20,7 @@ from patchwork_env.learning.config.explain import keys_of
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.players import hash_of_weights
 from patchwork_env.learning.evaluation.records import read_evaluation
+from patchwork_env.learning.runs.checkpoints import free_folder
 from patchwork_env.learning.runs.folder import best_file, candidate_folders
 from patchwork_env.learning.runs.run import new_run
 from tests.learning.same_runs import (
@@ -175,12 +176,27 @@ def test_opponents_are_played_by_their_specs(config, finished, tmp_path):
     assert load_config(run / "config.yaml").device == "auto"
 
 
-def test_taken_folder_gets_a_number(config, tmp_path):
+def test_a_folder_that_was_named_is_never_another(config, tmp_path, capsys):
     (tmp_path / "run").mkdir()  # empty: not taken
-    for folder in ("run", "run-2", "run-3"):
-        assert start_run(config, tmp_path / "run", "total_steps=1", "evaluation.opponents=[]") == 0
-        assert (tmp_path / folder / "final").is_dir()
-    assert len(list(tmp_path.iterdir())) == 3
+    assert start_run(config, tmp_path / "run", "total_steps=1", "evaluation.opponents=[]") == 0
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    capsys.readouterr()
+    assert start_run(config, tmp_path / "run", "total_steps=1") == 2
+    said = (
+        f"{tmp_path / 'run'} exists already: give another folder, or go on with --resume {tmp_path / 'run'}"
+    )
+    assert said in capsys.readouterr().err
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
+
+
+def test_a_folder_that_was_not_named_gets_a_number_and_says_so(tmp_path, capsys):
+    base, second = tmp_path / "tiny", tmp_path / "tiny-2"
+    base.mkdir()
+    assert free_folder(base) == base
+    (base / "config.yaml").touch()
+    assert capsys.readouterr().out == ""
+    assert free_folder(base) == second
+    assert capsys.readouterr().out == f"{base} exists already, so this goes to {second}\n"
 
 
 def test_a_run_gives_the_threads_of_pytorch_back(config, tmp_path):
@@ -285,5 +301,8 @@ def test_explain(capsys):
     assert "ppo." not in explain()
     assert "algorithm = ppo   (alphazero | maskable_ppo | ppo | " in explain(["algorithm"])
     assert "device = cpu   (string)" in explain()  # as the default algorithm has it, not td
+    for name, here in (("lr", "learning_rate"), ("ppo.lr", "ppo.learning_rate"), ("discount", "gamma")):
+        with pytest.raises(ConfigError, match=f"{name}: there is no such key; it is called {here} here$"):
+            explain([name])
     with pytest.raises(ConfigError, match="there is no such key; did you mean 'gamma'"):
         explain(["gama"])

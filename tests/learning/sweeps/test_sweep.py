@@ -262,7 +262,7 @@ def test_a_resumed_sweep_has_its_cluster_and_its_workers(config, tmp_path, monke
 
 def test_without_optuna_it_is_the_sweep_that_needs_it(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "optuna", None)
-    for name in ("commands.sweep", "sweeps.sweep", "sweeps.parameters"):
+    for name in ("sweeps.command", "sweeps.sweep", "sweeps.parameters"):
         monkeypatch.delitem(sys.modules, f"patchwork_env.learning.{name}")
     assert cli.main(["sweep", "--resume", str(tmp_path)]) == 2
     assert "it needs optuna: pip install" in capsys.readouterr().err
