@@ -18,7 +18,7 @@ import torch
 
 from benchmarks.keeping import Figures, add_write_option, figure, keep
 from benchmarks.training_speed import parts
-from patchwork_env.core.threads import usable_cores
+from patchwork_env.core.cores import usable_cores
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.algorithms.ppo.trainer import PpoTrainer
 from patchwork_env.learning.config import load_config
