@@ -94,6 +94,15 @@ def open_spiel(method: str) -> Door:
     return Door(getattr(state, method), lambda: str(state))
 
 
+def rllib() -> Door:
+    pytest.importorskip("ray")
+    from patchwork_env.integrations.rllib.env import GameMultiAgentEnv
+
+    env = GameMultiAgentEnv({"game": "nmbr9"})
+    env.reset(seed=1, options={"deck": OPTIONS["deck"]})
+    return Door(lambda action: env.step({"player_0": action}), lambda: env.game)
+
+
 ONE = {
     "game.play": game,
     "game.decode": partial(game, "decode"),
@@ -105,10 +114,12 @@ ONE = {
     "parallel_env that ends": partial(parallel, illegal_action="terminate"),
     "Gymnasium": single,
     "answer of an opponent": answer,
+    "RLlib": rllib,
     "OpenSpiel": partial(open_spiel, "apply_action"),
     "OpenSpiel, child": partial(open_spiel, "child"),
     "OpenSpiel, checked": partial(open_spiel, "apply_action_with_legality_check"),
 }
+MARKS = {"OpenS": libraries, "RLlib": pytest.mark.older}
 ONE_ALLOWED: dict[str, Callable[[int], Any]] = {
     "int16": np.int16,
     "uint64": np.uint64,
@@ -127,11 +138,7 @@ ONE_REFUSED += ["0", b"\0", [ACTION], (), {}, object()]
 
 
 @pytest.mark.parametrize(
-    "make",
-    [
-        pytest.param(make, id=name, marks=libraries if "OpenSpiel" in name else ())
-        for name, make in ONE.items()
-    ],
+    "make", [pytest.param(make, id=name, marks=MARKS.get(name[:5], ())) for name, make in ONE.items()]
 )
 def test_where_one_action_is_expected(make: Callable[[], Door]) -> None:
     plain = make()

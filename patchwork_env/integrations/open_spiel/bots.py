@@ -10,6 +10,7 @@ import pyspiel
 
 from patchwork_env import agents
 from patchwork_env.agents.base import Agent, check_running, record_of
+from patchwork_env.core.checks import as_action
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import short_repr
 from patchwork_env.integrations.open_spiel.base import RulesGame, State
@@ -32,7 +33,7 @@ class AgentBot(pyspiel.Bot):  # type: ignore[misc]
             raise ValueError(f"an agent plays python_patchwork and python_nmbr9, not {short_repr(state)}")
         if state.current_player() != self._player_id:
             raise ValueError(f"player {state.current_player()} is to move, not player {self._player_id}")
-        return int(self.agent.act(state.position().imagine()))
+        return as_action(self.agent.act(state.position().imagine()), "the action of the agent")
 
     def restart_at(self, state: Any) -> None:
         """Nothing: agents look at positions alone."""
@@ -66,7 +67,7 @@ class BotAgent(Agent):
         if isinstance(self._bot, pyspiel.MCTSBot):
             # Its ``step`` lets go of Python's lock, and crashes on games that are written in Python.
             return int(self._bot.mcts_search(state).best_child().action)
-        return int(self._bot.step(state))
+        return as_action(self._bot.step(state), "the action of the bot")
 
 
 def bot(

@@ -108,7 +108,7 @@ class GameMultiAgentEnv(MultiAgentEnv):
         player = self._aec.agent_selection
         if set(action_dict) != {player}:
             raise ValueError(f"there are actions of {sorted(action_dict)}; it is the turn of {player} alone")
-        self._aec.step(int(action_dict[player]))
+        self._aec.step(action_dict[player])
         over = any(self._aec.terminations.values())
         rewards = {player: self._points * self._aec.rewards[player]}
         if over:
