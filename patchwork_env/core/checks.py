@@ -160,9 +160,8 @@ def _as_array(values: Any) -> npt.NDArray[Any] | None:
 
 def described(value: Any, array: npt.NDArray[Any] | None = None) -> str:
     """A value with its type and, as far as it has them or those of its ``array``, its dtype and shape."""
-    text, shaped = f"{short_repr(value)} of type {type(value).__name__}", array
-    if hasattr(value, "dtype"):
-        shaped = value
+    text = f"{short_repr(value)} of type {type(value).__name__}"
+    shaped = value if isinstance(getattr(value, "shape", None), tuple) else array
     return text if shaped is None else f"{text}, dtype {shaped.dtype} and shape {tuple(shaped.shape)}"
 
 
