@@ -39,6 +39,7 @@ TYPES = {
     ".svg": "image/svg+xml",
     ".woff2": "font/woff2",
     ".wasm": "application/wasm",
+    ".webmanifest": "application/manifest+json",
 }
 """The types of the page's files, which some systems have other ideas of."""
 

@@ -90,6 +90,7 @@ def notation(visit: Visit) -> str:
 
 def test_the_bar_tells_the_probability_that_player_0_wins(visit: Visit) -> None:
     visit.open(game="patchwork", opponent=OPPONENT, seat="0", seed="7")
+    visit.role("show-evaluation").click()
     bar = visit.page.locator('[data-role="evaluation"][data-win][data-searching="false"]')
     bar.wait_for()
     win = float(bar.get_attribute("data-win"))

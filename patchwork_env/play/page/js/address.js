@@ -7,6 +7,7 @@
 import { PageError } from "./errors.js";
 import { LANGUAGES, knownLanguage } from "./language.js";
 import { PERSON, agentSeat } from "./session.js";
+import { recallInTab, rememberInTab } from "./storage.js";
 import { gameNames, loadView } from "./view.js";
 
 const FIRST_CHOICES = { opponent: "partner:level=1", seat: "0" };
@@ -63,8 +64,12 @@ export async function checkedChoices(app, { lang, ...asked }) {
 /** Whether a text is a seed that the page can tell from all others. */
 export const isSeed = (text) => /^[0-9]+$/.test(text) && Number.isSafeInteger(Number(text));
 
+/** The game before a reload: Chromium forgets what an entry was given until the page had come. */
+let idBeforeReload =
+  performance.getEntriesByType("navigation")[0]?.type === "reload" ? recallInTab("game") : null;
+
 /** The id of the game that this entry of the browser's history belongs to; null if it is of no game yet. */
-export const idOfEntry = () => history.state?.id ?? null;
+export const idOfEntry = () => history.state?.id ?? idBeforeReload;
 
 /** Browsers refuse to write addresses more often: Safari after 100 within 30 seconds. */
 const REST_MILLISECONDS = 400;
@@ -80,7 +85,9 @@ let write = () => {};
  * @param {string} notation
  */
 export function writeAddress(id, choices, notation) {
-  const before = idOfEntry();
+  const before = history.state?.id ?? null;
+  idBeforeReload = null;
+  rememberInTab("game", id);
   if (before !== null && before !== id) {
     write();
     history.pushState({ id }, "");

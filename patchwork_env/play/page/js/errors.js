@@ -18,9 +18,7 @@ export function errorText({ lost, kind = "page", values = {}, agent }) {
 }
 
 /** The same with its detail, in English, as backends and agents tell it. */
-export const errorNodes = (error) => [
-  errorText(error),
-  !error.lost &&
-    error.message &&
-    element("small", { class: "error-detail", lang: "en", dir: "ltr" }, error.message),
-];
+export function errorNodes(error) {
+  const detail = element("small", { class: "error-detail", lang: "en", dir: "ltr" }, error.message);
+  return error.lost || !error.message ? [errorText(error)] : [errorText(error), detail];
+}

@@ -26,9 +26,18 @@ export function mountKeys(app, { newGame, share }) {
     if (event.key.length === 1 && event.key !== " " && !areCharactersKeys()) return;
     const run = actions[event.key];
     if (run) run();
-    else if (!app.view?.key(event)) return;
+    else if (!app.view?.key(event) && !browse(app.session, event.key)) return;
     event.preventDefault();
   });
+}
+
+/** Goes to another move; the arrows do where nothing is in hand. @returns {boolean} whether the key does */
+function browse(session, key) {
+  const { ply, line } = session;
+  const to = { "[": ply - 1, "]": ply + 1, ArrowLeft: ply - 1, ArrowRight: ply + 1, Home: 0, End: line.length - 1 }[key];
+  if (to === undefined) return false;
+  session.goto(to);
+  return true;
 }
 
 const isWriting = (target) => target.closest?.("dialog, input, select, textarea, [contenteditable]") !== null;
@@ -37,6 +46,8 @@ const isWriting = (target) => target.closest?.("dialog, input, select, textarea,
 const areCharactersKeys = () => recall("characterKeys") ?? true;
 
 const PAGE_KEYS = [
+  ["[ ] ← →", "browse"],
+  ["Home End", "ends"],
   ["u", "undo"],
   ["y", "redo"],
   ["h", "hint"],

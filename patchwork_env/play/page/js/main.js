@@ -5,6 +5,7 @@ import { checkedChoices, idOfEntry, leaveEntry, readAddress, seatsOf, writeAddre
 import { tellingKinds } from "./backend.js";
 import { mountControls } from "./controls.js";
 import { element } from "./elements.js";
+import { mountEnding } from "./ending.js";
 import { PageError, errorNodes } from "./errors.js";
 import { flat, keepGame, keptGame, keptGames, nameOfGame, newId } from "./games.js";
 import { LANGUAGES, language, languageEvents, setLanguage, t } from "./language.js";
@@ -13,6 +14,7 @@ import { announce, notify } from "./notices.js";
 import { nameOf } from "./players.js";
 import { connect as connectToServer } from "./server_backend.js";
 import { Session } from "./session.js";
+import { mountSound } from "./sound.js";
 import { mountStatus } from "./status.js";
 import { onOtherPages, recall, remember } from "./storage.js";
 import { mountTheme } from "./theme.js";
@@ -290,7 +292,8 @@ async function openFirst(page) {
   let checked = null;
   if (!(await opens(async () => (checked = await checkedChoices(page, asked)))) || !checked) return;
   const { choices, complaints } = checked;
-  for (const complaint of complaints) page.fail(complaint);
+  if (complaints.length)
+    notify({ text: complaints.map((complaint) => element("p", {}, errorNodes(complaint))), kind: "error" });
   const id = kept ? newId() : (idOfEntry() ?? newId());
   if (notation !== null && (await opens(() => page.open(choices, { id, lines: [notation] })))) return;
   if (page.session.position) page.stay();
@@ -315,6 +318,8 @@ async function start() {
   mountLanguage();
   const page = new Page(tellingKinds(BACKENDS[document.querySelector('meta[name="backend"]').content]()));
   mountStatus(page);
+  mountEnding(page);
+  mountSound(page);
   mountMoves(page);
   mountControls(page);
   mountAnalysis(document.querySelector("#analysis"), page);

@@ -6,6 +6,7 @@ import { errorNodes } from "./errors.js";
 import { t } from "./language.js";
 import { showMyGames } from "./my_games.js";
 import { agentName } from "./players.js";
+import { hasSound, setSound } from "./sound.js";
 import { recall, remember } from "./storage.js";
 import { gameNames, loadView } from "./view.js";
 
@@ -77,6 +78,7 @@ async function showNewGame(app, game) {
             dir: "ltr",
           }),
         ),
+        soundField(),
       ),
     ),
     element("p", { class: "field-error", role: "alert" }),
@@ -149,6 +151,15 @@ function showRelated(form) {
   for (const option of seat.options) if (["1", "random"].includes(option.value)) option.hidden = isSolo(form);
   show("second", watching && !isSolo(form));
   show("second-spec", watching && !isSolo(form) && second.value === OTHER);
+}
+
+function soundField() {
+  const choice = element("input", {
+    type: "checkbox",
+    checked: hasSound(),
+    onchange: () => setSound(choice.checked),
+  });
+  return element("label", { class: "check" }, choice, element("span", {}, t("newGame.sound")));
 }
 
 function field(label, control, name = control.name) {

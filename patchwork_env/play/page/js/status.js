@@ -1,6 +1,6 @@
 /** The line that says whose turn it is and what happened last. */
 
-import { number, t } from "./language.js";
+import { language, number, t } from "./language.js";
 import { isAlone, nameOf } from "./players.js";
 
 /** @param {import("./view.js").App} app */
@@ -38,7 +38,11 @@ export function resultText(session) {
   const { winners, scores, ply } = session.position;
   if (scores.length === 1) return t("status.finished", { count: scores[0] });
   const score = scores.map((each) => number(each)).join(" : ");
-  if (winners.length !== 1) return t("status.shared", { score });
+  if (winners.length === scores.length) return t("status.shared", { score });
+  if (winners.length > 1) {
+    const names = winners.map((winner) => nameOf(session, winner, ply));
+    return t("status.winTogether", { players: new Intl.ListFormat(language()).format(names), score });
+  }
   const [winner] = winners;
   if (isAlone(session) && ply > session.foreign)
     return t(session.seats[winner].kind === "person" ? "status.youWin" : "status.youLose", { score });

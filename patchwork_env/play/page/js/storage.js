@@ -35,6 +35,23 @@ export function forget(name) {
   }
 }
 
+/** The same for this tab alone, as long as it is open. */
+export function recallInTab(name) {
+  try {
+    return sessionStorage.getItem(PREFIX + name);
+  } catch {
+    return null;
+  }
+}
+
+export function rememberInTab(name, text) {
+  try {
+    sessionStorage.setItem(PREFIX + name, text);
+  } catch {
+    // The address still has the game.
+  }
+}
+
 /** All names that begin in a way and have something kept. */
 export function remembered(beginning) {
   let kept = [];

@@ -7,9 +7,10 @@
  * @param {(position: Position, app: App) => string} words.describe
  * @param {(position: Position, app: App) => string} words.moveLabel
  * @param {(position: Position, app: App) => [SVGElement, string]} words.drawMove
+ * @param {(position: Position, app: App) => {label: string, values: string[]}[]} words.scoreParts
  * @returns {Partial<import("./view.js").View>}
  */
-export function viewOf(Table, { describe, moveLabel, drawMove }) {
+export function viewOf(Table, { describe, moveLabel, drawMove, scoreParts }) {
   let app = null;
   let table = null;
   return {
@@ -28,5 +29,6 @@ export function viewOf(Table, { describe, moveLabel, drawMove }) {
     describe: (position) => describe(position, app),
     moveLabel: (position) => moveLabel(position, app),
     drawMove: (position) => drawMove(position, app),
+    scoreParts: (position) => scoreParts(position, app),
   };
 }

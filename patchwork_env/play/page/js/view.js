@@ -30,6 +30,8 @@
  *   played yet, in the position before it
  * @property {(position: Position) => [SVGElement, string]} drawMove the same for lists: a tiny picture of the
  *   piece as it lies, and where
+ * @property {(position: Position) => {label: string, values: string[]}[]} scoreParts what the points are made
+ *   of: for each source its name, and a sum for each player
  * @property {() => SVGSVGElement} picture the position as one drawing that needs no style sheet
  * @property {SetUpField[]} setUp what the dialog of a new game asks besides opponent and seat
  * @property {{key: string, text: string}[]} keys the keys of this view, with the names of their texts, for

@@ -18,6 +18,8 @@ import { Search } from "./search.js";
 import { Variations } from "./variations.js";
 
 const FIRST_SETTINGS = { evaluation: true, lines: false };
+/** Who plays alone gets no help unless it is asked for, in each game anew. */
+const WHILE_PLAYING = { evaluation: false, lines: false };
 
 /**
  * Builds the panel into `root`, once; it follows `app.session` and `app` (event "shown") from then on. The
@@ -33,7 +35,9 @@ class Panel {
   #app;
   #root;
   #kept;
-  #settings = { ...FIRST_SETTINGS, ...recall("analysis") };
+  #afterwards = { ...FIRST_SETTINGS, ...recall("analysis") };
+  #whilePlaying = { ...WHILE_PLAYING };
+  #settings = this.#afterwards;
   #isReviewing = false;
   #drawing = 0;
 
@@ -108,17 +112,31 @@ class Panel {
     for (const source of [this.#kept, this.search, this.reviewing])
       source.addEventListener("change", () => this.#draw());
     this.#app.addEventListener("shown", () => {
+      this.#choose();
       this.#draw();
       if (this.#isReviewing && !this.reviewing.running && this.reviewing.isBehind) this.reviewing.run();
     });
-    session.addEventListener("open", () => this.#review(false));
+    session.addEventListener("open", () => {
+      Object.assign(this.#whilePlaying, WHILE_PLAYING);
+      this.#review(false);
+    });
     this.reviewing.addEventListener("change", () => this.search.hold(this.reviewing.running));
     this.reviewButton.addEventListener("click", () => this.#review(!this.#isReviewing));
   }
 
   #toggle(name) {
     this.#settings[name] = !this.#settings[name];
-    remember("analysis", this.#settings);
+    remember("analysis", this.#afterwards);
+    this.#apply();
+  }
+
+  /** What is to be seen now: somebody who plays alone decides it for this game alone, until it is over. */
+  #choose() {
+    const { session } = this.#app;
+    const isPlaying = isAlone(session) && !session.main.at(-1).over;
+    const settings = isPlaying ? this.#whilePlaying : this.#afterwards;
+    if (settings === this.#settings) return;
+    this.#settings = settings;
     this.#apply();
   }
 

@@ -1,6 +1,6 @@
 /** Moves of NMBR 9 in words and small pictures, for the status, lists of moves and screen readers. */
 
-import { number, t } from "../language.js";
+import { number, product, t } from "../language.js";
 import { isYou, nameOf } from "../players.js";
 import { parseWord, placementsOf } from "./actions.js";
 import { groundOf, movedTo, shapeOf, surfaceOf, tilePicture } from "./tiles.js";
@@ -61,3 +61,13 @@ function isPlayed({ word, mover, state }) {
 
 const wordOf = ({ digit, orientation, row, column }, first) =>
   `${digit}/${orientation}@${row - first.row},${column - first.column}`;
+
+/** What the scores are made of: the digits of each level. */
+export function scoreParts({ state }) {
+  const top = Math.max(...state.tables.flat().map(({ level }) => level));
+  const digitsOf = (tiles, level) => tiles.filter((tile) => tile.level === level).map(({ digit }) => digit);
+  return Array.from({ length: top }, (_, index) => index + 1).map((level) => ({
+    label: t("nmbr9.level", { level }),
+    values: state.tables.map((tiles) => product(digitsOf(tiles, level), level)),
+  }));
+}

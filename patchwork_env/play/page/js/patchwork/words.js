@@ -1,7 +1,7 @@
 /** Moves of Patchwork in words and small pictures, for the status, lists of moves and screen readers. */
 
 import { icon } from "../elements.js";
-import { t } from "../language.js";
+import { number, product, t } from "../language.js";
 import { isYou, nameOf } from "../players.js";
 import { cellName, parseWord, SPECIAL_PATCH } from "./actions.js";
 import { patchDrawing } from "./offers.js";
@@ -52,4 +52,20 @@ export function drawMove({ word }, { components }) {
   if (kind === "advance") return [icon("advance"), t("patchwork.advance")];
   const shape = oriented(components.patches[patch] ?? SPECIAL, orientation);
   return [patchDrawing(patch, shape, 0.5), cellName(anchor)];
+}
+
+/** What the scores are made of. */
+export function scoreParts({ state, scores }, { components }) {
+  const players = scores.map((_, player) => player);
+  const { points } = components.bonus;
+  const empty = (player) => state.quilts[player].filter((cell) => cell < 0).length;
+  const costs = (player) => product([empty(player)], -components.penalty);
+  return [
+    { label: t("patchwork.parts.buttons"), values: state.buttons.map((buttons) => number(buttons)) },
+    {
+      label: t("patchwork.parts.bonus"),
+      values: players.map((player) => number(player === state.bonus_owner ? points : 0)),
+    },
+    { label: t("patchwork.parts.empty"), values: players.map(costs) },
+  ];
 }
