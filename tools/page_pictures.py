@@ -20,6 +20,8 @@ from patchwork_env.learning.reports.review import read_game
 COLORS = 256
 SETTLING_MILLISECONDS = 8000
 """Until the evaluation stands there."""
+_REVIEW_MILLISECONDS = 300_000
+"""The most for what is to be clicked to appear, which may be a whole review on a busy machine."""
 _EXAMPLE = read_game(Path(__file__).parents[1] / "examples" / "game.txt")
 _REVIEW = '[data-role="review"]'
 _SECOND_MISTAKE = '[data-done="true"] [data-role="worst"] li:nth-child(2) .review-show'
@@ -64,7 +66,7 @@ def take(browser: Any, address: str, view: View) -> bytes:
     page.goto(f"{address}{view.query}#{quote(view.game.notation())}")
     page.wait_for_selector("[data-ready]", state="attached")
     for selector in view.clicks:
-        page.click(selector)
+        page.click(selector, timeout=_REVIEW_MILLISECONDS)
     page.wait_for_timeout(SETTLING_MILLISECONDS)
     picture: bytes = page.screenshot()
     page.close()

@@ -59,8 +59,12 @@ def visit(open_page: Open) -> Visit:
 @pytest.fixture(scope="module")
 def game() -> str:
     """A game with many mistakes, as far as a move of player 0 is next."""
-    header, words = (Path(__file__).parents[2] / "examples" / "game.txt").read_text().strip().split("\n")
-    return f"{header}\n{' '.join(words.split()[:23])}\n"
+    return (
+        "patchwork/1 variant=revised first=0 circle=17,21,26,20,2,22,7,3,4,15,30,18,24,19,13,29,27,"
+        "11,31,10,23,28,14,9,5,16,25,8,1,6,32,12,0\n"
+        "+ + + 26/0@a1 20/2@b2 + 22/2@a8 7/3@a3 + 15/0@a6 24/2@c1 13/3@a1 27/2@a4 "
+        "10/4@e1 + 28/4@g1 *a2 5/0@c6 25/5@e4 6/0@c1 *c2 32/1@e3 17/0@e9\n"
+    )
 
 
 @pytest.fixture
