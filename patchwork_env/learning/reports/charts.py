@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -61,7 +62,7 @@ def draw(
     y_range: tuple[float, float] | None = None,
     has_legend: bool = False,
 ) -> Markup:
-    """Draws curves, at least one, into one chart; points that are few have their figures as tool tips.
+    """Draws curves, at least one, into one chart, with the figures of every place as tool tips.
 
     Args:
         title: The title above the chart.
@@ -99,12 +100,10 @@ def draw(
         places = [(to_x(sample.x), to_y(sample.y)) for sample in one.samples]
         parts.append(f'<path class="line {one.style}" d="{_path(places)}"/>')
         if len(places) <= _MOST_DOTS:
-            figures = [f"{one.label}: {_describe(sample, x_title, write)}" for sample in one.samples]
             parts += [
-                f'<circle class="dot {one.style}" cx="{x:.1f}" cy="{y:.1f}" r="2.5">'
-                f"<title>{escape(text)}</title></circle>"
-                for (x, y), text in zip(places, figures, strict=True)
+                f'<circle class="dot {one.style}" cx="{x:.1f}" cy="{y:.1f}" r="2.5"/>' for x, y in places
             ]
+    parts += _strips(curves, to_x, lambda sample: _describe(sample, x_title, write))
     picture, legend = "\n".join(parts), ""
     if len(curves) > 1 or has_legend:
         items = (f'<li><span class="swatch {one.style}"></span>{escape(one.label)}</li>' for one in curves)
@@ -179,6 +178,23 @@ def _band(samples: Sequence[Sample], to_x: Scale, to_y: Scale) -> Places:
         bounded = [(x - HALF_BAR, bounds), (x + HALF_BAR, bounds)]
     upper = [(x, to_y(bounds[1])) for x, bounds in bounded]
     return upper + [(x, to_y(bounds[0])) for x, bounds in reversed(bounded)]
+
+
+def _strips(curves: Sequence[Series], to_x: Scale, describe: Callable[[Sample], str]) -> list[str]:
+    """A strip over each point of the longest curve, which tells what all curves are nearest to it."""
+    longest = [sample.x for sample in max((one.samples for one in curves), key=len)]
+    places = [to_x(x) for x in longest]
+    middles = [(left + right) / 2 for left, right in pairwise(places)]
+    ends = [LEFT, *middles, WIDTH - RIGHT]
+    strips = []
+    for x, (left, right) in zip(longest, pairwise(ends), strict=True):
+        nearest = [(one.label, min(one.samples, key=lambda sample: abs(sample.x - x))) for one in curves]
+        text = "\n".join(f"{label}: {describe(sample)}" for label, sample in nearest)
+        strips.append(
+            f'<rect class="strip" x="{left:.1f}" y="{TOP}" width="{right - left:.1f}" '
+            f'height="{HEIGHT - BOTTOM - TOP}"><title>{escape(text)}</title></rect>'
+        )
+    return strips
 
 
 def _describe(sample: Sample, x_title: str, write: Callable[[float], str]) -> str:

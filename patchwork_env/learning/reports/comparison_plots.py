@@ -18,7 +18,7 @@ from patchwork_env.learning.evaluation.tables import LATEX, MARKDOWN
 from patchwork_env.learning.reports import comparison_tables
 from patchwork_env.learning.reports.charts import number, percentage
 from patchwork_env.learning.reports.comparison import AXES, Comparison, Curve, Group
-from patchwork_env.learning.reports.comparison_tables import TITLES, provenance_lines
+from patchwork_env.learning.reports.comparison_tables import TITLES, provenance_lines, setup_lines
 from patchwork_env.learning.reports.plots import FORMATS, SERIES, TRAINING, new_figure, save
 
 if TYPE_CHECKING:
@@ -69,7 +69,8 @@ def write_comparison(
 def write_figures(comparison: Comparison, folder: Path, form: str, *, has_footer: bool = True) -> None:
     """Writes all figures into a folder, in one of :data:`~patchwork_env.learning.reports.plots.FORMATS`.
 
-    What the runs were made with is the footer of a figure, and always in the file's own description.
+    Versions and machines of the runs are the footer of a figure; the file's own description always has them,
+    and the hashes of weights.
     """
     figures = {"curves": curves(comparison), "profiles": profiles(comparison)}
     if len(comparison.groups) > 1:
@@ -77,7 +78,7 @@ def write_figures(comparison: Comparison, folder: Path, form: str, *, has_footer
     lines = provenance_lines(comparison.groups)
     for name, figure in figures.items():
         if has_footer:
-            _add_footer(figure, lines)
+            _add_footer(figure, setup_lines(comparison.groups))
         save(figure, folder / f"{name}.{form}", "\n".join(lines), _DPI)
 
 

@@ -42,7 +42,7 @@ def as_text(comparison: Comparison, form: str) -> str:
     if len(comparison.groups) > 1:
         parts += [_IMPROVEMENT, improvement_table(comparison)]
     parts += [_ALL_RUNS, runs_table(comparison)]
-    return render([*parts, *_setup_lines(comparison.groups)], form)
+    return render([*parts, *setup_lines(comparison.groups)], form)
 
 
 def _explanation(comparison: Comparison) -> str:
@@ -150,10 +150,10 @@ def provenance_lines(groups: Sequence[Group]) -> list[str]:
         f"{group.label} {', '.join(f'{run.seed}: {(run.weights or UNKNOWN)[:SHORT]}' for run in group.runs)}"
         for group in groups
     )
-    return [*_setup_lines(groups), f"SHA-256 of the final weights, by seed: {weights}."]
+    return [*setup_lines(groups), f"SHA-256 of the final weights, by seed: {weights}."]
 
 
-def _setup_lines(groups: Sequence[Group]) -> list[str]:
+def setup_lines(groups: Sequence[Group]) -> list[str]:
     """Sentences about the code, packages and machines, for tables that have the weights in a column."""
     labels: dict[str, dict[str, None]] = {}
     for group in groups:

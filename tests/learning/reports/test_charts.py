@@ -35,10 +35,14 @@ def paths(chart: str, kind: str) -> list[list[tuple[float, float]]]:
     return [coordinates(path) for path in re.findall(rf'<path class="{kind} [^"]*" d="([^"]*)"', chart)]
 
 
-def dots(chart: str) -> list[tuple[float, float, str]]:
-    """The dots of a chart, with what they tell."""
-    found = re.findall(r'<circle [^>]*cx="([^"]*)" cy="([^"]*)"[^>]*><title>([^<]*)', chart)
-    return [(float(x), float(y), text) for x, y, text in found]
+def dots(chart: str) -> list[tuple[float, float]]:
+    return [(float(x), float(y)) for x, y in re.findall(r'<circle [^>]*cx="([^"]*)" cy="([^"]*)"', chart)]
+
+
+def tips(chart: str) -> list[tuple[float, float, str]]:
+    """Where the strips of a chart begin and end, and what they tell."""
+    found = re.findall(r'<rect class="strip" x="([^"]*)" [^>]*?width="([^"]*)"[^>]*><title>([^<]*)', chart)
+    return [(float(x), float(x) + float(width), text) for x, width, text in found]
 
 
 def marks(chart: str, anchor: str) -> list[tuple[float, float, str]]:
@@ -92,8 +96,7 @@ def test_curves_lie_where_the_axes_say() -> None:
     bottom, right = HEIGHT - BOTTOM, WIDTH - RIGHT
     middle = ((LEFT + right) / 2, (TOP + bottom) / 2)
     assert paths(chart, "line") == [[(LEFT, bottom), middle, (right, TOP)]]
-    assert [[(x, y) for x, y, _ in dots(chart)]] == paths(chart, "line")
-    assert dots(chart)[1][2] == "one: 50% at 100 steps"
+    assert [dots(chart)] == paths(chart, "line")
     *heights, axis = marks(chart, "end")
     assert [(y - 4, text) for _, y, text in (heights[0], heights[-1])] == [(bottom, "0%"), (TOP, "100%")]
     assert axis[2] == "steps"
@@ -108,16 +111,33 @@ def test_bands_go_along_the_upper_bounds_and_back_along_the_lower_ones() -> None
     ys = [HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP) for share in (0.6, 1.0, 0.0, 0.4)]
     assert [y for _, y in corners] == pytest.approx(ys, abs=0.06)
     assert [x for x, _ in corners] == [LEFT, WIDTH - RIGHT, WIDTH - RIGHT, LEFT]
-    assert "(0.4 to 0.6)" in dots(chart)[0][2]
+    assert "(0.4 to 0.6)" in tips(chart)[0][2]
     assert not paths(draw("title", "steps", [series(1, 2)]), "band")
 
 
 def test_a_single_point_shows_its_bounds() -> None:
     chart = draw("title", "steps", [Series("a", [Sample(5, 1, (0, 4))], 0)])
-    (corners,), ((x, y, _),) = paths(chart, "band"), dots(chart)
+    (corners,), ((x, y),) = paths(chart, "band"), dots(chart)
     (left, top), (right, _), _, (_, bottom) = corners
     assert left < x < right
     assert top < y < bottom
+
+
+def test_the_pointer_meets_the_figures_of_all_curves_everywhere() -> None:
+    long = [Sample(float(k), k / 4) for k in range(5)]
+    chart = draw(
+        "title", "steps", [Series("a", long, 0), Series("b", [Sample(1, 7, (6, 8))], 1)], y_range=(0, 8)
+    )
+    strips = tips(chart)
+    assert (strips[0][0], strips[-1][1]) == (LEFT, WIDTH - RIGHT)
+    assert [end for _, end, _ in strips[:-1]] == pytest.approx(
+        [begin for begin, _, _ in strips[1:]], abs=0.11
+    )
+    assert [text for *_, text in strips] == [
+        f"a: {y:g} at {x} steps\nb: 7 (6 to 8) at 1 steps" for x, y in enumerate((0, 0.25, 0.5, 0.75, 1))
+    ]
+    line, _ = paths(chart, "line")
+    assert all(begin <= x <= end for (x, _), (begin, end, _) in zip(line, strips, strict=True))
 
 
 def test_axes_of_shares_begin_at_0() -> None:

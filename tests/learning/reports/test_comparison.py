@@ -220,11 +220,15 @@ def test_pictures_of_a_single_run(runs, tmp_path) -> None:
     assert not (tmp_path / "improvement.png").exists()
 
 
-def test_pictures_without_a_footer(runs, tmp_path) -> None:
-    assert main([*map(str, runs), "--out", str(tmp_path), "--no-footer"]) == 0
-    picture = ElementTree.parse(tmp_path / "curves.svg")
-    assert not any("Made with" in line for line in texts(picture))
-    assert "Made with" in (tmp_path / "curves.svg").read_text()  # in the description
+@pytest.mark.parametrize("options", [[], ["--no-footer"]])
+def test_footers_of_pictures_have_no_hashes_of_weights(runs, tmp_path, options) -> None:
+    assert main([*map(str, runs), "--out", str(tmp_path), *options]) == 0
+    shown = " ".join(texts(ElementTree.parse(tmp_path / "curves.svg")))
+    assert ("Made with" in shown) == (not options)
+    assert "SHA-256" not in shown
+    description = (tmp_path / "curves.svg").read_text()
+    assert "Made with" in description
+    assert "SHA-256" in description
 
 
 def test_pictures_as_pdf(runs, tmp_path) -> None:

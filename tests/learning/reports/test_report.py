@@ -106,6 +106,7 @@ def test_charts(page) -> None:
     for title in ("loss", "score", "steps per second", "buttons spent"):
         assert f"<figcaption>{title}</figcaption>" in page.source
     assert page.classes.count("chart") == page.source.count('role="img"')
+    assert page.tags.count("main") == 1
     assert "greedy: 50% (" in page.source  # against itself it wins one game of every pair
     assert "band" in page.classes
 
