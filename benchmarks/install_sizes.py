@@ -3,8 +3,8 @@
     python benchmarks/install_sizes.py [EXTRA …] [--torch WHEEL] [--write]
 
 Each extra is installed by uv into an environment of its own, with the CPU build of PyTorch where it needs
-PyTorch. A size is that of all files of the packages, before anything is compiled; ``none`` stands for the
-installation without extras. All of them together download some gigabytes, unless uv has them in its cache.
+PyTorch, but for ``gpu``: the extra ``train`` with the build that pip finds by itself. A size is that of all
+files of the packages, before anything is compiled; ``none`` stands for the installation without extras. All of them together download some gigabytes, unless uv has them in its cache.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from pathlib import Path
 from benchmarks.keeping import add_write_option, figure, write
 
 PROJECT = Path(__file__).parents[1]
-NONE = "none"
-"""The installation without extras."""
+NONE, GPU = "none", "gpu"
+"""The installation without extras, and that with PyTorch's build for GPUs."""
 
 
 def extras() -> list[str]:
@@ -37,6 +37,8 @@ def measure(extra: str, torch: Path | None) -> int:
         environment, overrides = Path(folder, "environment"), Path(folder, "overrides.txt")
         overrides.write_text(f"torch @ {torch.resolve().as_uri()}\n" if torch else "", encoding="utf-8")
         build = ["--overrides", str(overrides)] if torch else ["--torch-backend", "cpu"]
+        if extra == GPU:
+            extra, build = "train", []
         what = str(PROJECT) if extra == NONE else f"{PROJECT}[{extra}]"
         uv("venv", "--python", sys.executable, str(environment))
         uv("pip", "install", "--python", str(environment), *build, what)
@@ -51,7 +53,7 @@ def uv(*words: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    names = [NONE, *extras()]
+    names = [NONE, GPU, *extras()]
     parser.add_argument("extras", nargs="*", choices=[[], *names], metavar="EXTRA", help="(default: all)")
     parser.add_argument(
         "--torch", type=Path, metavar="WHEEL", help="a CPU build of PyTorch (default: from its own index)"

@@ -30,6 +30,15 @@ from patchwork_env.{game} import Game
 game = Game(seed=1)
 game.play(int(game.legal_actions()[0]))
 """
+AGAINST = """
+import gymnasium
+env = gymnasium.make("patchwork_env:Patchwork-v0", opponent="greedy")
+_, info = env.reset(seed=1)
+env.action_space.seed(1)
+terminated = False
+while not terminated:
+    _, _, terminated, _, info = env.step(env.action_space.sample(info["action_mask"]))
+"""
 GYMNASIUM = """
 import gymnasium
 env = gymnasium.make("patchwork_env:Patchwork-v0", opponent="random")
@@ -95,6 +104,7 @@ def codes() -> dict[str, str]:
         "first move of a game": GAME.format(game="patchwork"),
         "first move of a game of NMBR 9": GAME.format(game="nmbr9"),
         "first step with Gymnasium": GYMNASIUM,
+        "first game against greedy": AGAINST,
         "first step of a batch, 1 thread": BATCH.format(game="patchwork", threads=1),
         "first step of a batch, all threads": BATCH.format(game="patchwork", threads=None),
         "first step of a batch of NMBR 9": BATCH.format(game="nmbr9", threads=1),
