@@ -112,7 +112,8 @@ test-older: $(VENV)-older/ready  ## run those with Ray, OpenEnv and AgileRL, whi
 	$(VENV)-older/bin/python -m tests.attack kill_sweep kill_rllib_ppo --attempts 1 --workers 1
 	$(VENV)-older/bin/python $(pytest) tests/envs tests/patchwork/test_environments.py tests/nmbr9/test_environments.py
 
-test-browser: $(VENV)-libraries/ready site  ## drive the page in Chromium, with a server and without
+test-browser: $(VENV)-libraries/ready site  ## drive the page in Chromium, with a server and without, and the documents
+	@$(MAKE) --no-print-directory docs
 	$(VENV)-libraries/bin/python -m pytest -m browser
 
 # Other packages' warnings about each other are errors only with the versions of requirements.lock.

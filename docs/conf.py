@@ -20,6 +20,7 @@ highlight_language = "none"  # of blocks that name none: what programs print
 
 extensions = [
     "generated",
+    "finishing",
     "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
@@ -43,10 +44,58 @@ napoleon_use_ivar = True
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"
 autodoc_mock_imports = ["openenv", "ray"]  # they need older versions of other libraries
+
+copybutton_prompt_text = r">>> |\.\.\. "
+copybutton_prompt_is_regexp = True
+copybutton_selector = "div:not(.output) > div.highlight pre"
 
 html_theme = "pydata_sphinx_theme"
 html_title = "patchwork_env"
+html_baseurl = os.environ.get("DOCS_URL", "")
+"""The address of the site, if it is known; the sitemap and links in notebooks need it."""
+if html_baseurl and not html_baseurl.endswith("/"):
+    html_baseurl += "/"
+html_favicon = "../patchwork_env/play/page/icon.svg"
+html_context = {"default_mode": "auto"}
+html_use_index = html_domain_indices = False
+html_search_scorer = str(PROJECT / "docs" / "scorer.js")
+search_words = {
+    "games/patchwork": [
+        "rules",
+        "rules of Patchwork",
+        "action space",
+        "observation",
+        "observation space",
+        "reward",
+    ],
+    "games/nmbr9": ["rules", "rules of NMBR 9", "action space", "observation", "observation space"],
+    "measure/evaluation": ["evaluate", "win rate"],
+    "measure/gauntlet": ["rating", "Elo"],
+    "measure/benchmark": ["leaderboard"],
+    "play/page": ["play", "play online"],
+    "reference/configuration/index": ["hyperparameters", "configuration", "YAML", "learning rate"],
+    "reference/systems": ["Windows", "macOS", "Linux", "Python versions", "GPU", "CUDA"],
+    "reference/troubleshooting": ["error", "problem", "slow", "FAQ"],
+    "train/algorithms": ["hyperparameters", "PPO", "AlphaZero", "TD learning"],
+    "train/own_algorithm": ["custom PPO", "own PPO", "custom network", "custom algorithm"],
+    "train/runs": ["resume", "checkpoint", "TensorBoard", "hyperparameters"],
+    "train/sb3": ["SB3", "train SB3", "MaskablePPO", "Stable-Baselines3", "PPO"],
+    "train/self_play": ["self-play"],
+    "train/sweeps": ["hyperparameter search", "Optuna"],
+    "tutorials/first_policy": ["tutorial", "getting started", "quick start", "train"],
+    "tutorials/maskable_ppo": ["train SB3"],
+    "tutorials/own_ppo": ["custom PPO", "own PPO"],
+    "use/adding_a_game": ["custom game", "own game"],
+    "use/agents": ["custom agent", "own agent", "bot", "opponent"],
+    "use/batches": ["vector environment", "vectorized"],
+    "use/gymnasium": ["mask", "action mask", "masks", "action masking", "opponent", "render", "check_env"],
+    "use/install": ["install", "installation", "pip"],
+    "use/language_models": ["LLM"],
+    "use/libraries": ["CleanRL", "Tianshou", "AgileRL"],
+}
+"""What people search for, and the pages that it must lead to first, by whatever words these say it."""
 html_static_path = ["_static"]
 html_css_files = ["custom.css"]
 html_show_sourcelink = False
@@ -54,7 +103,7 @@ html_copy_source = False
 html_theme_options: dict[str, Any] = {
     "logo": {"text": "patchwork_env"},
     "navigation_with_keys": False,
-    "show_prev_next": False,
+    "header_links_before_dropdown": 8,
     "show_toc_level": 2,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],

@@ -16,6 +16,7 @@ from patchwork_env import cli
 from patchwork_env.learning.config.explain import Key, keys_of
 from patchwork_env.learning.config.registry import algorithms
 
+PROJECT = Path(__file__).parents[1]
 MODULES = {
     "patchwork_env.patchwork_v0": "environments of Patchwork",
     "patchwork_env.nmbr9_v0": "environments of NMBR 9",
@@ -66,7 +67,8 @@ def write_section(
 ) -> None:
     """Writes a page for every name, and an index with a phrase about each; leaves alone what is the same."""
     entries = "\n".join(f"- [{name}]({name}.md): {phrase.rstrip('.')}" for name, phrase in phrases.items())
-    toctree = "\n".join(["```{toctree}", ":hidden:", "", *phrases, "```"])
+    short = (f"{name.removeprefix('patchwork_env.')} <{name}>" for name in phrases)
+    toctree = "\n".join(["```{toctree}", ":hidden:", "", *short, "```"])
     folder.mkdir(exist_ok=True)
     written = dict(zip(phrases, pages, strict=True))
     for name, page in {**written, "index": f"{text}\n\n{entries}\n\n{toctree}"}.items():
@@ -128,9 +130,17 @@ def skip(_app: Any, _kind: str, _name: str, member: Any, is_skipped: bool, _opti
     return True if str(getattr(member, "__doc__", "")).startswith("Alias for field number") else None
 
 
+def without_folder(
+    _app: Any, _kind: str, _name: str, _value: Any, _options: Any, signature: str | None, returned: str | None
+) -> tuple[str | None, str | None]:
+    """Leaves out of a default where this clone lies."""
+    return signature and signature.replace(f"PosixPath('{PROJECT}/", "Path('"), returned
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Called by Sphinx."""
     app.setup_extension("sphinx.ext.autodoc")
     app.connect("builder-inited", write_pages)
     app.connect("autodoc-skip-member", skip)
+    app.connect("autodoc-process-signature", without_folder)
     return {"parallel_read_safe": True}

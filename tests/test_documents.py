@@ -41,7 +41,7 @@ NEEDS = {
 """What code says if it needs a library that `make test` does without, and the mark of where that is."""
 SLOW = r"export_policy|MaskablePPO|beam:|STEPS"
 """What examples say that take seconds."""
-WRITTEN_BY_THE_BUILD = re.compile(r"docs/(_build|reference/(api|commands|configuration))/")
+WRITTEN_BY_THE_BUILD = re.compile(r"docs/(_build|reference/(api|commands|configuration|source))/")
 PAGES = sorted(
     page
     for folder, pattern in ((".", "*.md"), ("docs", "**/*.md"), ("research", "**/*.md"))
