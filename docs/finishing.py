@@ -14,7 +14,7 @@ from docutils import nodes
 from sphinx import addnodes
 
 PROJECT = Path(__file__).parents[1]
-CODE = re.compile(r"\]\((?:\.\./)+((?!docs/)[\w./-]+\.(?:py|js|cff))\)")
+CODE = re.compile(r"\]\((?:\.\./)*((?!docs/)[\w./-]+\.(?:py|js|cff))\)")
 """A link of a page to code, which the site shows on a page of its own."""
 LINK = re.compile(r"\[([^]]*)\]\(((?![a-z]+:)[^()\s]+)\)")
 """A link of a tutorial to another page."""
@@ -28,7 +28,8 @@ INSTALL = """\
 
 def write_code_pages(app: Any) -> None:
     """Writes a page for each file of code that pages link to."""
-    folder, texts = Path(app.srcdir), [path.read_text("utf-8") for path in Path(app.srcdir).rglob("*.md")]
+    folder = Path(app.srcdir)
+    texts = [path.read_text("utf-8") for path in (*folder.rglob("*.md"), *PROJECT.glob("*.md"))]
     for name in sorted({name for text in texts for name in CODE.findall(text)}):
         page = folder / "reference" / "source" / f"{name}.md"
         up, language = "../" * (name.count("/") + 3), {"py": "python", "js": "js"}.get(name[-2:], "yaml")
@@ -56,9 +57,10 @@ def describe(app: Any, name: str, _template: str, context: dict[str, Any], docum
     texts = (part.astext() for part in paragraphs if isinstance(part.parent, nodes.section))
     text = " ".join(next(texts, f"{context.get('title', 'Search')}, of patchwork_env").split())
     short = text if len(text) <= 160 else f"{text[:160].rpartition(' ')[0]} …"
-    context["metatags"] += f'\n<meta name="description" content="{html.escape(short)}">'
+    tags = [f'<meta name="description" content="{html.escape(short)}">']
     if name == "404":
-        context["metatags"] += f'\n<base href="{html.escape(app.config.html_baseurl or "/")}">'
+        tags.append(f'<base href="{html.escape(app.config.html_baseurl or "/")}">')
+    context["metatags"] = "\n".join([context.get("metatags", ""), *tags])
 
 
 def write_sitemap(app: Any, error: Exception | None) -> None:

@@ -102,7 +102,11 @@ def test_all_sections_stand_in_the_bar_and_keys_are_two_clicks_away(page, addres
 
 def test_examples_are_copied_without_prompts_and_answers(page, address) -> None:
     page.goto(f"{address}reference/api/patchwork_env.patchwork.html")
-    text = page.evaluate("copyTargetText(document.querySelector('.doctest + *, .doctest .copybtn'))")
+    page.context.grant_permissions(["clipboard-read"])
+    example = page.locator("div.highlight", has_text="Game(seed=7)").first
+    example.hover()
+    example.locator(".copybtn").click()
+    text = page.evaluate("navigator.clipboard.readText()")
     assert text.startswith("game = Game(seed=7)\nwhile not game.is_over:\n    game.play")
     assert not re.search(r">>>|^\.\.\.|^True", text, re.MULTILINE)
 
