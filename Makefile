@@ -136,9 +136,10 @@ bench: $(ready)  ## measure start-up, speed and strength
 	@for name in $(BENCHMARKS); do echo "== benchmarks/$$name.py"; $(python) benchmarks/$$name.py; done
 	$(python) benchmarks/engine.py --game nmbr9
 
-# Tutorials run while it is built; what `make site` has made is put into it.
+# Tutorials run while it is built, if they have changed; what `make site` has made is put into it. Sphinx forgets words
+# of the search whose pages it does not read anew.
 docs: $(VENV)-libraries/ready  ## build the site of documents in docs/_build/html; warnings are errors
-	$(VENV)-libraries/bin/python -m sphinx --fail-on-warning --keep-going --quiet docs docs/_build/html
+	$(VENV)-libraries/bin/python -m sphinx --fresh-env --fail-on-warning --keep-going --quiet docs docs/_build/html
 
 # What takes no more than minutes; benchmarks/figures/README.md says what does.
 figures: $(ready)  ## measure the figures of the pages again, without those that take long, and fill their tables

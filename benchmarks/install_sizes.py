@@ -4,7 +4,8 @@
 
 Each extra is installed by uv into an environment of its own, with the CPU build of PyTorch where it needs
 PyTorch, but for ``gpu``: the extra ``train`` with the build that pip finds by itself. A size is that of all
-files of the packages, before anything is compiled; ``none`` stands for the installation without extras. All of them together download some gigabytes, unless uv has them in its cache.
+files of the packages, before anything is compiled; ``none`` stands for the installation without extras. All
+of them together download some gigabytes, unless uv has them in its cache.
 """
 
 from __future__ import annotations

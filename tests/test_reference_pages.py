@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ast
-import ast
 import dataclasses
 import re
-from itertools import chain
 from itertools import chain
 
 from patchwork_env import errors, nmbr9, patchwork
@@ -68,20 +66,6 @@ def test_messages_of_the_page_of_troubleshooting_exist() -> None:
     )
     text = (REFERENCE / "troubleshooting.md").read_text(encoding="utf-8")
     messages = re.findall(r"^\| `([^`]*…[^`]*)` \|", text, re.MULTILINE)
-    assert len(messages) > 5
-    parts = [part.strip(" :;?") for message in messages for part in message.split("…")]
-    assert [part for part in parts if part not in said] == []
-
-
-def test_messages_of_the_page_of_troubleshooting_exist() -> None:
-    """What the package says, in the first column, is still what it says."""
-    modules = (PROJECT / "patchwork_env").rglob("*.py")
-    trees = (ast.walk(ast.parse(path.read_text(encoding="utf-8"))) for path in modules)
-    said = "\n".join(
-        node.value for node in chain(*trees) if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    )
-    text = (REFERENCE / "troubleshooting.md").read_text(encoding="utf-8")
-    messages = [message for message in re.findall(r"^\| `([^`]*…[^`]*)` \|", text, re.MULTILINE)]
     assert len(messages) > 5
     parts = [part.strip(" :;?") for message in messages for part in message.split("…")]
     assert [part for part in parts if part not in said] == []

@@ -29,7 +29,7 @@ def test_every_table_of_a_page_is_there_once() -> None:
 
 def test_every_extra_has_its_size() -> None:
     template = (figures.FOLDER / "tables" / "install_sizes.md").read_text()
-    extras = {install_sizes.NONE, *install_sizes.extras()}
+    extras = {install_sizes.NONE, install_sizes.GPU, *install_sizes.extras()}
     assert set(re.findall(r"{install_sizes/(\w+)}", template)) == extras
 
 
