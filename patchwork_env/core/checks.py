@@ -161,8 +161,11 @@ def _as_array(values: Any) -> npt.NDArray[Any] | None:
 def described(value: Any, array: npt.NDArray[Any] | None = None) -> str:
     """A value with its type and, as far as it has them or those of its ``array``, its dtype and shape."""
     text = f"{short_repr(value)} of type {type(value).__name__}"
-    shaped = value if isinstance(getattr(value, "shape", None), tuple) else array
-    return text if shaped is None else f"{text}, dtype {shaped.dtype} and shape {tuple(shaped.shape)}"
+    for given in (value, array):
+        dtype, shape = getattr(given, "dtype", None), getattr(given, "shape", None)
+        if dtype is not None and isinstance(shape, tuple):
+            return f"{text}, dtype {dtype} and shape {tuple(shape)}"
+    return text
 
 
 def as_cells(cells: Any) -> frozenset[tuple[int, int]]:
