@@ -15,6 +15,7 @@ from patchwork_env import __version__, cli
 from patchwork_env.core import extras
 from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.learning.config import CONFIGS
+from patchwork_env.patchwork import Game
 
 
 def test_the_package_is_the_command() -> None:
@@ -79,6 +80,33 @@ def test_a_command_ends_quietly_when_nobody_reads(words, monkeypatch, capfd) -> 
         arguments = words.split() + ["--games", "2"] * words.startswith("evaluate")
         assert cli.main(arguments) == 128 + signal.SIGPIPE
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        ("evaluate greedy --against random --json taken", "--json"),
+        ("gauntlet random --json taken", "--json"),
+        ("report . --out taken", "--out"),
+        ("review game.txt --out full", "--out"),
+        ("compare . --out full", "--out"),
+        ("export ppo --out taken.onnx", "--out"),
+        ("publish ppo ann/ppo --dry-run full", "--dry-run"),
+    ],
+)
+def test_what_was_made_is_not_replaced_unasked(words, option, tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "game.txt").write_text(Game(seed=7).notation())
+    for name in ("taken", "taken.onnx", "full/made"):
+        (tmp_path / name).write_text("made before")
+    assert cli.main(words.split()) == 2
+    said = f" exists already: give another {option}, or replace it with --overwrite\n"
+    assert capsys.readouterr().err.endswith(said)
+    assert (tmp_path / "taken").read_text() == (tmp_path / "full" / "made").read_text() == "made before"
+    with pytest.raises(SystemExit):
+        cli.main([words.split()[0], "--help"])
+    assert "--overwrite" in capsys.readouterr().out
 
 
 def test_pipes_of_others_that_break_are_errors(capsys) -> None:

@@ -8,7 +8,13 @@ from contextlib import contextmanager
 
 from patchwork_env.errors import MissingExtraError
 
-_PROJECTS = {"PIL": "pillow", "pygame": "pygame-ce", "pyspiel": "open-spiel", "yaml": "pyyaml"}
+_PROJECTS = {
+    "PIL": "pillow",
+    "markupsafe": "jinja2",
+    "pygame": "pygame-ce",
+    "pyspiel": "open-spiel",
+    "yaml": "pyyaml",
+}
 """The names under which libraries are installed that are imported by others."""
 
 
@@ -28,15 +34,16 @@ def from_extra(extra: str, who: str) -> Iterator[None]:
 
 @contextmanager
 def for_command(extras: str) -> Iterator[None]:
-    """Within the block, in which a command does its work, the same for all libraries of some extras.
+    """Within the block, in which a command does its work, the same error names all that the command lacks.
 
-    ``"train,hub"`` names two. Modules that they do not bring, such as those of users, stay as they are.
+    ``"train,hub"`` are two extras that it needs. Errors about what they do not bring, such as modules of
+    users, stay as they are.
     """
     try:
         yield
     except ModuleNotFoundError as error:
         libraries = _libraries_of(extras)
-        if isinstance(error, MissingExtraError) or not _namesakes(str(error.name), libraries):
+        if not _namesakes(str(error.name), libraries):
             raise
         raise _error("it needs", str(error.name), list(filter(_is_missing, libraries))) from None
 

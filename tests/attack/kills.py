@@ -175,7 +175,15 @@ TRAININGS = {name: training(configuration(name)) for name in ALGORITHMS}
 GAMES = {
     "evaluate": Job(
         lambda folder: [
-            *("evaluate", "random", "--against", "greedy", "--json", str(folder / "results.json")),
+            *(
+                "evaluate",
+                "random",
+                "--against",
+                "greedy",
+                "--json",
+                str(folder / "results.json"),
+                "--overwrite",
+            ),
             *_FEW,
         ],
         _results_of,

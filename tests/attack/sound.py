@@ -37,8 +37,8 @@ def require_message(error: BaseException) -> None:
 
 
 def require_line(error: BaseException) -> None:
-    """Checks that an error says something in one line, which may quote what was said inside."""
-    message = str(error)
+    """Checks that an error says something in one line, which may quote what was said inside or the place."""
+    message = str(error).partition("\n    ")[0]
     is_line = message.strip() and "\n" not in message and len(message) < _LONGEST_LINE
     assert is_line, f"a message of {len(message)} characters: {message[:300]}"
 

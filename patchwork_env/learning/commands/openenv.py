@@ -30,10 +30,10 @@ def main(arguments: list[str] | None = None, program: str = "patchwork-env opene
 
 
 def _run(options: argparse.Namespace) -> int:
-    import uvicorn
-
     from patchwork_env.integrations.openenv import create_app
     from patchwork_env.integrations.openenv.guard import MOST_BYTES
+
+    import uvicorn  # isort: skip - whose absence is told by the import above
 
     port = check_between(options.port, 0, 65535, "the port")
     with socket.create_server((options.host, port)) as listening:
