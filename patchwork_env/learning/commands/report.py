@@ -33,6 +33,7 @@ def _run(options: argparse.Namespace) -> int:
     if len(options.runs) > 1 and options.out is None:
         options.fail("several runs need --out FILE")
     if options.out:  # the page in the folder of its run is made anew
+        check_file_path(options.out, "--out")
         check_place(options, options.out, "--out")
     runs = [read_result(folder) for folder in options.runs]
     labels = [run.label for run in runs]
@@ -40,7 +41,6 @@ def _run(options: argparse.Namespace) -> int:
         if labels.count(run.label) > 1:  # folders of one name in different places
             runs[k] = run.model_copy(update={"label": run.source})
     out = options.out or options.runs[0] / "report.html"
-    check_file_path(out, "--out")
     write_text(out, render_page(runs))
     print(f"{out}: {out.stat().st_size / 1e6:.2f} MB")
     return 0

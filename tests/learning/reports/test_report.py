@@ -73,7 +73,7 @@ def page(run, tmp_path_factory) -> Page:
 
 def report(folder: Path, *runs: Path) -> Page:
     out = folder / "page.html"
-    assert main([*map(str, runs), "--out", str(out)]) == 0
+    assert main([*map(str, runs), "--out", str(out), "--overwrite"]) == 0
     return Page(out.read_text(encoding="utf-8"))
 
 
