@@ -42,10 +42,10 @@ def for_command(extras: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        libraries = _libraries_of(extras)
-        if not _namesakes(str(error.name), libraries):
+        module, libraries = str(error.name), _libraries_of(extras)
+        if not (namesakes := _namesakes(module, libraries)):
             raise
-        raise _error("it needs", str(error.name), list(filter(_is_missing, libraries))) from None
+        raise _error("it needs", module, list(filter(_is_missing, libraries)) or namesakes) from None
 
 
 def missing_extra(who: str, module: str, extra: str) -> MissingExtraError:
