@@ -296,7 +296,7 @@ def test_keys_of_one_character_can_be_switched_off(open_page: Any) -> None:
 def test_moves_that_others_made_are_not_those_of_the_present_players(open_page: Any, game: str) -> None:
     query = query_of(game, "en", 15).replace("seat=both", "opponent=greedy&seat=0")
     page = open_page(query)
-    titles = "[...document.querySelectorAll('[data-role=moves] button')].slice(1).map((move) => move.title)"
+    titles = "[...document.querySelectorAll('[data-role=moves] .move-drawing')].map((move) => move.title)"
     wait_for_turn(page, 0)
     wait_for_move(page, 14)
     opened = page.evaluate(titles)[:15]
@@ -314,3 +314,25 @@ def test_moves_that_others_made_are_not_those_of_the_present_players(open_page: 
 def test_nobody_present_has_won_a_game_of_others(open_page: Any) -> None:
     page = open_page(query_of("patchwork", "en", None).replace("seat=both", "opponent=greedy&seat=0"))
     assert page.inner_text(".status-turn").split()[0] in ("Blue", "Red")
+
+
+LAST_PIECE = {
+    "patchwork": "document.querySelector('.piece[data-last] .cloth')",
+    "nmbr9": "document.querySelector('.tile[data-last] .tile-face')",
+}
+SHAPE = "(path) => { const { width, height } = path.getBBox(); return [(width / height).toFixed(2)]; }"
+
+
+@pytest.mark.parametrize("game", ["patchwork", "nmbr9"])
+def test_moves_are_pictures_with_words(open_page: Any, game: str) -> None:
+    page = open_page(query_of(game, "en", 14))
+    move = page.locator('[data-role="moves"] [aria-current] .move-drawing')
+    shape = f"({SHAPE})"
+    drawn = move.evaluate(f"(move) => {shape}(move.querySelector('.cloth, .tile-face'))")
+    assert drawn == page.evaluate(f"{shape}({LAST_PIECE[game]})")
+    words, notation = move.get_attribute("title").split("\n")
+    assert notation == page.evaluate("window.game.notation()").split()[-1]
+    assert notation.split("/")[0] not in words.split() or game == "nmbr9"
+    place = notation.partition("@")[2]
+    beside = set(page.locator(".near .coordinates text").all_text_contents())
+    assert set(place if game == "patchwork" else place.split(",")) <= beside
