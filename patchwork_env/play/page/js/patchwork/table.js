@@ -140,7 +140,8 @@ export class Table {
   #arrange() {
     const { session } = this.#app;
     const follows = NARROW.matches && (session.exploring || !isAlone(session));
-    const near = follows ? this.#position.player : this.#app.perspective();
+    const { player, mover } = this.#position; // nobody is to move when the game is over
+    const near = follows ? (player ?? mover) : this.#app.perspective();
     this.#root.classList.toggle("even", !isAlone(session));
     this.sides.forEach((side, player) => {
       side.classList.toggle("near", player === near);
