@@ -13,7 +13,7 @@ this project, which ``sb3_maskable_ppo.py`` and ``own_ppo.py`` train, is far str
 of the population have no intervals; the matches at the end have. AgileRL 2.58 asks for PettingZoo below
 1.27, with which it runs, and imports peft without asking for it.
 
-What to expect: after 40,000 decisions of each of two agents the better one wins 60% of 100 games against
+What to expect: after 40,000 turns of each of two agents the better one wins 60% of 100 games against
 random (95% interval 50% to 69%).
 """
 
@@ -111,7 +111,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--steps", type=int, default=200_000, help="decisions of each agent (default: 200000)"
+        "--steps", type=int, default=200_000, help="own turns of each agent (default: 200000)"
     )
     parser.add_argument("--opponent", default="random", help="who the agents play against (default: random)")
     parser.add_argument("--games", type=int, default=200, help="games per match at the end (default: 200)")

@@ -48,7 +48,9 @@ GAMES: dict[str, dict[str, Any]] = {
 def main() -> None:
     parser = argparse.ArgumentParser(description="Trains MaskablePPO of sb3-contrib on a game.")
     parser.add_argument("--game", choices=GAMES, default="patchwork", help="(default: %(default)s)")
-    parser.add_argument("--steps", type=int, default=200_000, help="of the learner (default: %(default)s)")
+    parser.add_argument(
+        "--steps", type=int, default=200_000, help="decisions of the learner (default: %(default)s)"
+    )
     parser.add_argument("--envs", type=int, default=64, help="games side by side (default: %(default)s)")
     parser.add_argument("--games", type=int, default=200, help="of each match (default: %(default)s)")
     parser.add_argument("--out", type=Path, default=Path("maskable_ppo.zip"), help="(default: %(default)s)")

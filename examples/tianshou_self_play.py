@@ -171,7 +171,9 @@ def train(algorithm: SelfPlayPPO, steps: int, seed: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Self-play on Patchwork with Tianshou's PPO.")
-    parser.add_argument("--steps", type=int, default=60_000, help="of both players (default: %(default)s)")
+    parser.add_argument(
+        "--steps", type=int, default=60_000, help="turns of both players (default: %(default)s)"
+    )
     parser.add_argument(
         "--games", type=int, default=100, help="of every match at the end (default: %(default)s)"
     )

@@ -67,7 +67,7 @@ class Values(nn.Module):
 
 
 def learn(network: toolbox.PatchworkNetwork, steps: int, num_envs: int, seed: int) -> int:
-    """Self-play of ``steps`` moves, of both players in all games; returns how many whole rollouts had."""
+    """Self-play of ``steps`` turns, of both players in all games; returns how many whole rollouts had."""
     actor = ProbabilisticActor(
         TensorDictModule(Logits(network), ["observation", "action_mask"], ["logits"]),
         in_keys={"logits": "logits", "mask": "action_mask"},
@@ -122,7 +122,7 @@ def learn(network: toolbox.PatchworkNetwork, steps: int, num_envs: int, seed: in
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Trains a policy for Patchwork with TorchRL's PPO.")
     parser.add_argument(
-        "--steps", type=int, default=250_000, help="moves of all games (default: %(default)s)"
+        "--steps", type=int, default=250_000, help="turns of all games (default: %(default)s)"
     )
     parser.add_argument("--num-envs", type=int, default=256, help="games at once (default: %(default)s)")
     parser.add_argument("--games", type=int, default=400, help="of a match, even (default: %(default)s)")

@@ -111,9 +111,7 @@ class MaskablePpoTrainer(Trainer):
             device=self.config.device,
         )
         if not has_network:
-            MlpNetwork(
-                perceptrons
-            )  # draws random numbers, which those of runs with a seed have always followed
+            MlpNetwork(perceptrons)  # its random numbers: those of the games follow them, for any seed
         model.set_logger(Logger(None, []))
         return model
 

@@ -140,3 +140,6 @@ def test_a_shell_shows_one_line_and_a_notebook_the_table() -> None:
     assert repr(result.games) == "<MatchGames: 80 games of patchwork>"
     assert str(result) == result.table()
     assert "score difference" in result._repr_html_()
+    rate = f"wins {result.win_rate:6.1%} (95%: {low:.1%} to {high:.1%})"
+    summary = f"against old      {rate}, score difference {result.score_difference:+.2f}"
+    assert result.summary() == summary
