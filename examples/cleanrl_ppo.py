@@ -1,166 +1,134 @@
-"""PPO in one file, to read from top to bottom and to change: only PyTorch and the vector environment.
+"""PPO in one file, to read from top to bottom and to change: with Gymnasium's vector environment alone.
 
     pip install ".[train]"
-    python examples/cleanrl_ppo.py --total-steps 500000 --opponent random
+    python examples/cleanrl_ppo.py --seed 0
 
-In the style of CleanRL: one script with every detail in sight. What is special about Patchwork:
+In the style of CleanRL: one script with every detail of the algorithm in sight. What is special about
+Patchwork:
 
-* Of 2026 actions few are legal. The others get the logit ``-1e8``: they have no probability, no gradient and
-  no part in the entropy.
-* The opponent's moves, however many, are part of ``step``: each step is a decision of the learner.
+* Of 2026 actions 79 are legal on average. ``network.encode`` lists those of ``envs.states``, so that what is
+  illegal has no logit. A network of your own finds the same in ``observations`` and ``infos["action_mask"]``;
+  there illegal actions get the logit ``-1e8``.
+* The opponent's moves, however many, are part of ``step``: a step is a turn of the learner. Here the opponent
+  is the learner itself, with the weights that it has at that moment.
 * The next game starts in the step in which one ends (``AutoresetMode.SAME_STEP``): the reward belongs to the
-  game that has ended, but observation and mask to the next one, so that their value must not count. No step
-  has to be left out, as after the end of a game with ``AutoresetMode.NEXT_STEP``.
+  game that has ended, but the states are those of the next one, so that their value must not count.
 
-What to expect: after these 500,000 steps, some six minutes on one core of an AMD EPYC, the policy wins 92% of
-200 games against random (95% interval 86% to 95%) and 10% against greedy.
+What to expect: after these 1.2 million steps, three minutes of the processor on one core of an AMD EPYC, the
+policy wins 75.9% of 1000 games against greedy (95% interval 73.0% to 78.4%; seed 0).
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from typing import Any, NamedTuple
+from typing import Any
 
 import gymnasium
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from patchwork_env.learning.evaluation import play_matches
-from patchwork_env.patchwork import Game
-from patchwork_env.patchwork.observation import OBSERVATION_SIZE
+from patchwork_env.learning.toolbox import (
+    PatchworkNetwork,
+    PolicyAgent,
+    play_matches,
+    sample,
+    save_policy,
+    tune_malloc,
+)
 
-NUM_STEPS, EPOCHS, MINIBATCHES = 32, 4, 8
-GAMMA, GAE_LAMBDA, CLIP, ENTROPY, MAX_GRADIENT = 1.0, 0.95, 0.2, 0.01, 0.5
-NUM_MAPS = 25  # of 81 placements each: 3 slots in 8 orientations, then special patches, as actions are
+NUM_STEPS, EPOCHS, MINIBATCHES = 32, 2, 4
+GAMMA, GAE_LAMBDA, CLIP, VALUE, ENTROPY, MAX_GRADIENT = 1.0, 0.95, 0.2, 0.5, 0.005, 0.5
+Array = np.ndarray
+Batch = dict[str, Array]
+"""Steps of all games by name, arrays ``(NUM_STEPS, games)``."""
 
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Trains a policy for Patchwork with PPO, in one file.")
-    parser.add_argument("--total-steps", type=int, default=500_000, help="of the learner, in all games")
-    parser.add_argument("--opponent", default="random", help="random, greedy, ppo or a checkpoint's path")
+    parser.add_argument(
+        "--total-steps", type=int, default=1_200_000, help="turns of the learner in all games"
+    )
+    parser.add_argument(
+        "--opponent", default="self", help="self, or an agent: greedy, ppo, a checkpoint's path"
+    )
     parser.add_argument("--num-envs", type=int, default=128, help="games at once")
-    parser.add_argument("--learning-rate", type=float, default=5e-4, help="at the start; it falls to 0")
-    parser.add_argument("--games", type=int, default=200, help="of every match at the end")
+    parser.add_argument("--learning-rate", type=float, default=1e-3, help="at first; it falls to a tenth")
+    parser.add_argument("--games", type=int, default=1000, help="of the match at the end")
+    parser.add_argument("--out", help="a new folder for the policy, which is then an agent")
     parser.add_argument("--seed", type=int, default=0)
     return parser.parse_args()
 
 
-class Agent(nn.Module):
-    """A network for the policy and one for the value.
-
-    The logit of a placement is the product of two vectors: one for the cell, from the 7x7 window of the own
-    quilt around it, and one for the slot and orientation, from all that is observed. What is learned in one
-    corner holds in the others; a plain layer of 2026 outputs would learn every placement by itself.
-    """
-
-    def __init__(self, num_inputs: int, width: int = 256, channels: int = 24) -> None:
-        super().__init__()
-        self.critic = nn.Sequential(*hidden_layers(num_inputs, width), nn.Linear(width, 1))
-        self.trunk = nn.Sequential(*hidden_layers(num_inputs, width))
-        self.advance = nn.Linear(width, 1)
-        self.keys = nn.Sequential(
-            nn.Linear(width, NUM_MAPS * channels), nn.Unflatten(1, (NUM_MAPS, channels))
-        )
-        walls = nn.ConstantPad2d((1, 5, 1, 5), 1.0)
-        self.windows = nn.Sequential(walls, nn.Conv2d(1, channels, 7), nn.ReLU(), nn.Flatten(2))
-
-    def policy(self, observations: Tensor, masks: Tensor) -> Tensor:
-        """Log-probabilities of all actions, ``(n, 2026)``; masks are booleans of the same shape."""
-        features = self.trunk(observations)
-        cells = self.windows(observations[:, :81].reshape(-1, 1, 9, 9))
-        placements = (self.keys(features) @ cells).flatten(1)
-        logits = torch.cat([self.advance(features), placements], 1)
-        return torch.log_softmax(logits.masked_fill(~masks, -1e8), 1)
-
-    def value(self, observations: Tensor) -> Tensor:
-        """Expected returns, ``(n,)``."""
-        return torch.squeeze(self.critic(observations), 1)
+@torch.no_grad()
+def collect(envs: Any, network: PatchworkNetwork, rng: np.random.Generator) -> Batch:
+    """Plays the next ``NUM_STEPS`` steps of every game."""
+    steps = []
+    for _ in range(NUM_STEPS):
+        states = envs.states
+        inputs, legal = network.encode(states)  # legal.actions: those of all games, one behind the other
+        output = network(inputs)
+        log_probabilities, values = output.log_probabilities.numpy(), output.values.numpy()
+        chosen = sample(legal.counts, log_probabilities, rng.random(len(states)))
+        actions = legal.actions[chosen]
+        _, margins, dones, _, _ = envs.step(actions)
+        steps.append((states, actions, log_probabilities[chosen], values, margins, dones))
+    names = "states", "actions", "log_probabilities", "values", "margins", "dones"
+    batch = dict(zip(names, map(np.stack, zip(*steps, strict=True)), strict=True))
+    # Who won, and by how much, up to 40 points; the environment gives the margin in hundreds of points.
+    rewards = np.sign(batch["margins"]) + (2.5 * batch["margins"]).clip(-1, 1)
+    last_values = network(network.encode(envs.states)[0]).values.numpy()
+    advantages = estimate(rewards, batch["dones"], batch["values"], last_values)
+    return batch | {"advantages": advantages, "returns": advantages + batch["values"]}
 
 
-def hidden_layers(num_inputs: int, width: int) -> list[nn.Module]:
-    return [nn.Linear(num_inputs, width), nn.Tanh(), nn.Linear(width, width), nn.Tanh()]
-
-
-class Batch(NamedTuple):
-    """Steps and what is learned from them, tensors ``(steps * games, …)``."""
-
-    observations: Tensor
-    masks: Tensor
-    actions: Tensor
-    log_probabilities: Tensor
-    advantages: Tensor
-    returns: Tensor
-
-
-class Collector:
-    """Plays the games and remembers where they stand between rollouts."""
-
-    def __init__(self, envs: Any, agent: Agent, seed: int) -> None:
-        self.envs, self.agent = envs, agent
-        self.observations, self.infos = envs.reset(seed=seed)
-        self.final_rewards: list[float] = []
-
-    @torch.no_grad()
-    def collect(self) -> Batch:
-        """The next ``NUM_STEPS`` steps of every game."""
-        steps, rewards, dones, values = [], [], [], []
-        for _ in range(NUM_STEPS):
-            observations = torch.from_numpy(self.observations)
-            masks = torch.from_numpy(self.infos["action_mask"]).bool()
-            policy = self.agent.policy(observations, masks)
-            actions = torch.multinomial(policy.exp(), 1)
-            steps.append((observations, masks, actions.squeeze(1), policy.gather(1, actions).squeeze(1)))
-            values.append(self.agent.value(observations))
-            self.observations, reward, done, _, self.infos = self.envs.step(actions.squeeze(1).numpy())
-            rewards.append(torch.from_numpy(reward).float())
-            dones.append(torch.from_numpy(done).float())
-            self.final_rewards += reward[done].tolist()
-        values.append(self.agent.value(torch.from_numpy(self.observations)))
-        advantages = estimate(torch.stack(rewards), torch.stack(dones), torch.stack(values))
-        stacked = [torch.stack(tensors) for tensors in zip(*steps, strict=True)]
-        returns = advantages + torch.stack(values[:-1])
-        return Batch(*(tensor.flatten(0, 1) for tensor in (*stacked, advantages, returns)))
-
-
-def estimate(rewards: Tensor, dones: Tensor, values: Tensor) -> Tensor:
-    """Generalized advantage estimation (Schulman et al., 2016), ``(steps, games)``.
+def estimate(rewards: Array, dones: Array, values: Array, last_values: Array) -> Array:
+    """Generalized advantage estimation (Schulman et al., 2016), float32 ``(steps, games)``.
 
     Args:
         rewards: ``(steps, games)``.
-        dones: ``(steps, games)``, 1 where a game ended with the step.
-        values: ``(steps + 1, games)``, of the observations before the steps and after the last.
+        dones: ``(steps, games)``, whether a game ended with the step.
+        values: ``(steps, games)``, of the states before the steps.
+        last_values: ``(games,)``, of the states after the last step.
     """
-    advantages, following = torch.empty_like(rewards), torch.zeros_like(rewards[0])
+    advantages, following, advantage = np.empty_like(values), last_values, np.zeros_like(last_values)
     for t in reversed(range(len(rewards))):
-        goes_on = GAMMA * (1 - dones[t])  # after the end of a game, values[t + 1] is of the next one
-        error = rewards[t] + goes_on * values[t + 1] - values[t]
-        advantages[t] = following = error + goes_on * GAE_LAMBDA * following
+        goes_on = GAMMA * ~dones[t]  # the value that follows the end of a game is that of the next one
+        error = rewards[t] + goes_on * following - values[t]
+        advantages[t] = advantage = error + goes_on * GAE_LAMBDA * advantage
+        following = values[t]
     return advantages
 
 
-def losses(agent: Agent, batch: Batch) -> dict[str, Tensor]:
-    """Policy loss, value loss and entropy of a minibatch."""
-    policy = agent.policy(batch.observations, batch.masks)
-    ratio = (policy.gather(1, batch.actions[:, None]).squeeze(1) - batch.log_probabilities).exp()
-    advantages = (batch.advantages - batch.advantages.mean()) / (batch.advantages.std() + 1e-8)
+def losses(network: PatchworkNetwork, batch: Batch, rows: Array) -> dict[str, torch.Tensor]:
+    """Policy loss, value loss and entropy of some steps of a batch whose arrays are flat."""
+    inputs, legal = network.encode(batch["states"][rows])
+    output = network(inputs)
+    names = "log_probabilities", "advantages", "returns"
+    before, advantages, returns = (torch.from_numpy(batch[name][rows]) for name in names)
+    chosen = torch.from_numpy(legal.position_of(batch["actions"][rows]))
+    ratio = (output.log_probabilities.index_select(0, chosen) - before).exp()
+    advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
     clipped = ratio.clamp(1 - CLIP, 1 + CLIP) * advantages
     return {
         "policy": -torch.minimum(ratio * advantages, clipped).mean(),
-        "value": (agent.value(batch.observations) - batch.returns).square().mean(),
-        "entropy": -(policy.exp() * policy).sum(1).mean(),  # what is not legal has the probability 0
+        "value": (output.values - returns).square().mean(),
+        "entropy": output.entropies.mean(),
     }
 
 
-def learn(agent: Agent, optimizer: torch.optim.Optimizer, batch: Batch) -> dict[str, float]:
+def learn(
+    network: PatchworkNetwork, optimizer: torch.optim.Optimizer, batch: Batch, rng: np.random.Generator
+) -> dict[str, float]:
     """Some passes over a rollout in shuffled minibatches; returns the last losses."""
+    flat = {name: array.reshape(-1) for name, array in batch.items()}
     for _ in range(EPOCHS):
-        for rows in torch.randperm(len(batch.actions)).chunk(MINIBATCHES):
-            parts = losses(agent, Batch(*(tensor[rows] for tensor in batch)))
+        for rows in np.array_split(rng.permutation(len(flat["actions"])), MINIBATCHES):
+            parts = losses(network, flat, rows)
             optimizer.zero_grad()
-            torch.autograd.backward(parts["policy"] + 0.5 * parts["value"] - ENTROPY * parts["entropy"])
-            nn.utils.clip_grad_norm_(agent.parameters(), MAX_GRADIENT)
+            torch.autograd.backward(parts["policy"] + VALUE * parts["value"] - ENTROPY * parts["entropy"])
+            nn.utils.clip_grad_norm_(network.parameters(), MAX_GRADIENT)
             optimizer.step()
     return {name: part.item() for name, part in parts.items()}
 
@@ -169,30 +137,26 @@ def main() -> None:
     args = parse_arguments()
     torch.manual_seed(args.seed)
     torch.set_num_threads(1)  # for networks as small as these, more cost more than they bring
-    options = {"opponent": args.opponent, "rewards": "margin"}  # which says more than who won
-    envs = gymnasium.make_vec("patchwork_env:Patchwork-v0", args.num_envs, "vector_entry_point", **options)
-    agent = Agent(OBSERVATION_SIZE)
-    optimizer = torch.optim.Adam(agent.parameters(), args.learning_rate, eps=1e-5)
-    collector, began = Collector(envs, agent, args.seed), time.perf_counter()
+    tune_malloc()
+    rng, network = np.random.default_rng(args.seed), PatchworkNetwork()
+    agent = PolicyAgent(network, "ppo")  # plays what is likeliest, with the weights of that moment
+    opponent = PolicyAgent(network, "itself", sample=True) if args.opponent == "self" else args.opponent
+    options: dict[str, Any] = {"opponent": opponent, "rewards": "margin"}
+    envs = gymnasium.make_vec("patchwork_env:Patchwork-v0", args.num_envs, **options).unwrapped
+    envs.reset(seed=args.seed)
+    optimizer = torch.optim.Adam(network.parameters(), args.learning_rate, eps=1e-5)
     num_rollouts = -(-args.total_steps // (args.num_envs * NUM_STEPS))
     for rollout in range(1, num_rollouts + 1):
-        parts = learn(agent, optimizer, collector.collect())
-        optimizer.param_groups[0]["lr"] = args.learning_rate * (1 - rollout / num_rollouts)
-        if rollout % 10 == 0 or rollout == num_rollouts:
-            steps, margins = rollout * NUM_STEPS * args.num_envs, np.array(collector.final_rewards[-1000:])
-            speed = steps / (time.perf_counter() - began)
-            games = f"won {np.mean(margins > 0):4.0%}  score difference {100 * margins.mean():+6.1f}"
-            training = "  ".join(f"{name} {part:.3f}" for name, part in parts.items())
-            print(f"steps {steps:8}  steps/s {speed:6.0f}  {games}  {training}")
-
-    def ppo(game: Game) -> int:
-        """The policy as a player: any function from a game to an action is an agent."""
-        observation, mask = torch.from_numpy(game.observation()), torch.from_numpy(game.action_mask()).bool()
-        with torch.no_grad():
-            return int(agent.policy(observation[None], mask[None]).argmax())
-
-    for opponent in ("random", "greedy"):
-        print(play_matches(ppo, opponent, args.games, seed=args.seed).table())
+        optimizer.param_groups[0]["lr"] = args.learning_rate * 0.1 ** ((rollout - 1) / num_rollouts)
+        parts = learn(network, optimizer, collect(envs, network, rng), rng)
+        if rollout % 20 == 0 or rollout == num_rollouts:
+            figures = "  ".join(f"{name} {part:.3f}" for name, part in parts.items())
+            steps, seconds = rollout * NUM_STEPS * args.num_envs, time.process_time()
+            strength = play_matches(agent, "greedy", min(100, args.games)).summary()
+            print(f"steps {steps:8}  seconds {seconds:5.0f}  {figures}  {strength}", flush=True)
+    if args.out:
+        save_policy(args.out, network, {"made_by": "cleanrl_ppo.py"})
+    print(play_matches(agent, "greedy", args.games, seed=1).table())
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 
 import gymnasium
 import numpy as np
@@ -11,57 +10,76 @@ import pytest
 import torch
 
 from examples import cleanrl_ppo as example
+from patchwork_env.learning import toolbox
 
 NAME = "patchwork_env:Patchwork-v0"
 
 
 @pytest.fixture
-def collector():
-    """A small one, with an agent of which all parts matter."""
+def network():
     torch.manual_seed(0)
-    envs = gymnasium.make_vec(NAME, 3, vectorization_mode="vector_entry_point", rewards="margin")
-    return example.Collector(envs, example.Agent(307, width=16, channels=4), seed=1)
+    return toolbox.PatchworkNetwork(toolbox.NetworkConfig(width=16, depth=1))
+
+
+@pytest.fixture
+def batch(network):
+    """A rollout of three games against the network itself."""
+    opponent = toolbox.PolicyAgent(network, sample=True)
+    envs = gymnasium.make_vec(NAME, 3, opponent=opponent, rewards="margin").unwrapped
+    envs.reset(seed=1)
+    return example.collect(envs, network, np.random.default_rng(0))
 
 
 @pytest.mark.slow
-def test_it_trains_and_measures(start):
-    printed = start("cleanrl_ppo.py", "--total-steps", "4000", "--num-envs", "32", "--games", "4")
+def test_it_trains_measures_and_saves(start, tmp_path):
+    arguments = "--total-steps", "4000", "--num-envs", "32", "--games", "4", "--out", "mine"
+    printed = start("cleanrl_ppo.py", *arguments)
     steps = [int(number) for number in re.findall(r"^steps +(\d+)", printed, re.MULTILINE)]
     assert steps[-1] >= 4000
-    assert all(before < after for before, after in pairwise(steps))
-    for opponent in ("random", "greedy"):
-        assert f"ppo against {opponent}: 4 games" in printed
+    assert "ppo against greedy: 4 games" in printed
+    assert toolbox.play_matches(str(tmp_path / "mine"), "random", games=2).agent == str(tmp_path / "mine")
 
 
-def test_learning_changes_every_parameter(collector):
-    agent = collector.agent
-    before = [parameter.clone() for parameter in agent.parameters()]
-    optimizer = torch.optim.Adam(agent.parameters(), 1e-3)
-    losses = example.learn(agent, optimizer, collector.collect())
+def test_learning_changes_every_parameter(network, batch):
+    before = [parameter.clone() for parameter in network.parameters()]
+    optimizer = torch.optim.Adam(network.parameters(), 1e-3)
+    losses = example.learn(network, optimizer, batch, np.random.default_rng(0))
     assert all(np.isfinite(list(losses.values())))
     assert losses["entropy"] > 0
-    assert not any(map(torch.equal, before, agent.parameters()))
+    assert not any(map(torch.equal, before, network.parameters()))
 
 
-def test_steps_are_legal_and_have_the_probabilities_of_the_policy(collector):
-    batch = collector.collect()
-    assert batch.observations.shape == (3 * example.NUM_STEPS, 307)
-    assert bool(batch.masks.gather(1, batch.actions[:, None]).all())
-    policy = collector.agent.policy(batch.observations, batch.masks).detach()
-    assert policy.exp()[~batch.masks].sum() == 0
-    expected = policy.gather(1, batch.actions[:, None]).squeeze(1)
-    np.testing.assert_allclose(batch.log_probabilities, expected, rtol=1e-5)
+def test_what_is_learned_from_is_what_was_played(network, batch):
+    """Log-probabilities and values of a step are those of its state, and returns lead to the rewards."""
+    assert batch["states"].shape == (example.NUM_STEPS, 3)
+    rows = np.arange(3 * example.NUM_STEPS)
+    flat = {name: array.reshape(-1) for name, array in batch.items()}
+    inputs, legal = network.encode(flat["states"])
+    output = network(inputs)
+    chosen = legal.position_of(flat["actions"])
+    expected = output.log_probabilities.detach().numpy()[chosen]
+    np.testing.assert_allclose(flat["log_probabilities"], expected, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(flat["values"], output.values.detach().numpy(), rtol=1e-4, atol=1e-5)
+    parts = example.losses(network, flat, rows)  # the ratio is 1: normalized advantages, whose mean is 0
+    np.testing.assert_allclose(parts["policy"].item(), 0, atol=1e-5)
+    np.testing.assert_allclose(parts["value"].item(), np.square(flat["advantages"]).mean(), rtol=1e-4)
+    ends = batch["dones"]
+    margins = batch["margins"][ends]
+    assert len(margins) > 1
+    rewards = np.sign(margins) + np.clip(100 * margins / 40, -1, 1)
+    with_ends = batch["advantages"][ends] + batch["values"][ends]
+    np.testing.assert_allclose(with_ends, rewards, rtol=1e-5)
 
 
 def test_advantages_end_with_the_game(monkeypatch):
     """Against the sum over the rest of the same game, step by step."""
     monkeypatch.setattr(example, "GAMMA", 0.9)
     monkeypatch.setattr(example, "GAE_LAMBDA", 0.8)
-    rng = torch.Generator().manual_seed(5)
-    rewards, values = torch.randn(12, 2, generator=rng), torch.randn(13, 2, generator=rng)
-    dones = (torch.rand(12, 2, generator=rng) < 0.25).float()
+    rng = np.random.default_rng(5)
+    rewards, values = rng.normal(size=(12, 2)), rng.normal(size=(13, 2)).astype(np.float32)
+    dones = rng.random((12, 2)) < 0.25
     assert 2 < dones.sum() < 10
-    expected = torch.empty(12, 2)
+    expected = np.empty((12, 2))
     for game in range(2):
         for t in range(12):
             total, weight = 0.0, 1.0
@@ -73,29 +91,8 @@ def test_advantages_end_with_the_game(monkeypatch):
                 if not goes_on:
                     break
             expected[t, game] = total
-    np.testing.assert_allclose(example.estimate(rewards, dones, values), expected, atol=1e-5)
-
-
-def test_logits_stand_where_their_actions_are(collector):
-    """A cell that is covered changes the placements whose window holds it, and no others of the same map."""
-    agent = collector.agent
-    observations = torch.zeros(2, 307)
-    observations[1, 9 * 4 + 5] = 1
-    agent.trunk[0].weight.data[:, :162] = 0  # so that the quilt has an effect through its windows alone
-    masks = torch.ones(2, 2026, dtype=torch.bool)
-    logits = agent.policy(observations, masks).detach()
-    changed = (logits[1] - logits[0] - (logits[1] - logits[0])[0]).abs() > 1e-6
-    near = [
-        (row, column)
-        for row in range(9)
-        for column in range(9)
-        if -1 <= 4 - row <= 5 and -1 <= 5 - column <= 5
-    ]
-    assert 0 < len(near) < 81
-    for action in range(1, 2026):
-        cell = divmod((action - 1) % 81, 9)
-        assert not changed[action] or cell in near
-    assert changed.sum() > 25 * len(near) / 2
+    found = example.estimate(rewards, dones, values[:-1], values[-1])
+    np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 def test_what_follows_the_end_of_a_game_is_the_next_one():
