@@ -1,4 +1,4 @@
-"""Plain steps of optimizers, written from the papers, for the twins of learners."""
+"""Plain steps of optimizers and plain returns, written from the papers, for the twins of learners."""
 
 from __future__ import annotations
 
@@ -32,6 +32,22 @@ def naive_gradients(loss, parameters, max_norm):
     gradients = [torch.zeros(()) if gradient is None else gradient for gradient in gradients]
     norm = math.sqrt(sum(float((gradient**2).sum()) for gradient in gradients))
     return [gradient * min(1, max_norm / norm) for gradient in gradients], norm
+
+
+def naive_returns(promises, explored, result, trace):
+    """The returns of Watkins's Q(lambda) by the forward view, all values seen by one player.
+
+    ``promises`` are the values of the best actions. The return of a turn is a mixture of those of the turns
+    from it on; the first one that took another action, or the result of the game, has what is left.
+    """
+    returns = []
+    for turn in range(len(promises)):
+        total, left = 0.0, 1.0
+        for promise, is_explored in zip(promises[turn:], explored[turn:], strict=True):
+            share = left if is_explored else left * (1 - trace)
+            total, left = total + share * promise, left - share
+        returns.append(total + left * result)
+    return returns
 
 
 def naive_schedule(schedule, progress):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 import torch
@@ -11,82 +9,82 @@ import torch
 from patchwork_env.agents.nmbr9 import greedy
 from patchwork_env.agents.nmbr9.value import SCALE, evaluate, new_buffer, new_weights
 from patchwork_env.core.checks import seed_streams
+from patchwork_env.learning.algorithms.td import nmbr9 as module
 from patchwork_env.learning.algorithms.td.config import SoloTd, SoloTdConfig
-from patchwork_env.learning.algorithms.td.nmbr9 import Nmbr9Value, Nmbr9ValueModule, rows_of
+from patchwork_env.learning.algorithms.td.nmbr9 import (
+    Nmbr9Value,
+    Nmbr9ValueModule,
+    _write_targets,
+    rows_of,
+)
 from patchwork_env.learning.config import Schedule
 from patchwork_env.nmbr9 import Game
-from patchwork_env.nmbr9.figures import statistics_of_games
+from tests.learning.algorithms.naive import naive_returns
 
-ROUNDS, GAMES = 20, 6
+ROUNDS, GAMES = 20, 3
+BUFFER = new_buffer()
+NO_EXPLORATION = Schedule(start=0, end=0)
+CASES = {
+    "the next value": {"td_lambda": 0.0},
+    "the result": {"td_lambda": 1.0, "exploration": NO_EXPLORATION},
+    "half explored": {"exploration": Schedule(start=0.5, end=0.5), "temperature": 100.0},
+    "careful exploration": {"exploration": Schedule(start=1.0, end=0.0), "temperature": 1e-3},
+}
 
 
-def play(**settings):
-    weights = new_weights(2)
+@pytest.mark.parametrize("settings", CASES.values(), ids=CASES)
+def test_games_and_targets_are_those_of_plain_play(settings, monkeypatch):
+    """Every game is played again: what was best, what was explored, and the returns that follow."""
+    td = SoloTd(**{"candidate_placements": 10_000} | settings)
+    weights, seen = new_weights(2), []
     weights["weights_3"] *= 30
-    game = Nmbr9Value(SoloTdConfig(solo_td=SoloTd(**{"candidate_placements": 4} | settings)))
-    played = game.play(weights, 0.0, seed_streams(np.uint64(4), GAMES))
-    return weights, played.examples, played
+
+    def write_targets(games, trace):
+        seen.append((games, games.targets.copy()))
+        _write_targets(games, trace)
+
+    monkeypatch.setattr(module, "_write_targets", write_targets)
+    played = Nmbr9Value(SoloTdConfig(solo_td=td)).play(weights, 0.0, seed_streams(np.uint64(4), GAMES))
+    ((games, promises),) = seen
+    assert played.examples.states.tobytes() == games.positions.tobytes()
+    assert played.finals.tobytes() == games.states.tobytes()
+    assert (played.lengths.tolist(), played.turns) == ([ROUNDS] * GAMES, GAMES * ROUNDS)
+    targets = played.examples.targets.reshape(GAMES, ROUNDS)
+    for i in range(GAMES):
+        states = np.append(games.positions[i], games.states[i])
+        check_turns(states, promises[i], games.explored[i], weights, td.exploration.at(0.0) > 0)
+        scores = np.array([Game.from_state(states, k).scores()[0] for k in range(ROUNDS + 1)])
+        # Of all points of the game, so that nothing comes in between.
+        returns = naive_returns(promises[i] + scores[:-1], games.explored[i], scores[-1], td.td_lambda)
+        np.testing.assert_allclose(targets[i] + scores[:-1], returns, atol=1e-3)
+    shares = {"half explored": 0.5, "the result": 0.0}
+    expected = next((share for name, share in shares.items() if settings is CASES[name]), None)
+    assert expected is None or games.explored.mean() == pytest.approx(expected, abs=0.2)
 
 
-def games_of(positions):
-    """The positions of each game, and behind them the scores of its tables."""
-    states = positions.states.reshape(-1, ROUNDS)
-    games = [[Game.from_state(row, k) for k in range(ROUNDS)] for row in states]
-    assert all([game.round for game in of_one] == list(range(ROUNDS)) for of_one in games)
-    return games, [[game.scores()[0] for game in of_one] for of_one in games]
-
-
-def test_targets_without_exploration():
-    trace = 0.7
-    weights, positions, _ = play(exploration=Schedule(start=0, end=0), td_lambda=trace)
-    buffer, targets = new_buffer(), positions.targets.reshape(-1, ROUNDS)
-    games, scores = games_of(positions)
-    for g, of_one in enumerate(games):
-        for k, (_, following) in enumerate(itertools.pairwise(of_one)):
-            gain = scores[g][k + 1] - scores[g][k]
-            promise = gain + evaluate(following.state, 0, 0, weights, buffer)
-            expected = (1 - trace) * promise + trace * (gain + targets[g, k + 1])
-            assert targets[g, k] == pytest.approx(expected, abs=1e-3)
-
-
-def test_with_a_trace_of_one_targets_are_what_the_tiles_to_come_brought():
-    _, positions, played = play(exploration=Schedule(start=0, end=0), td_lambda=1.0)
-    targets = positions.targets.reshape(-1, ROUNDS)
-    _, scores = games_of(positions)
-    totals = np.array(scores) + targets
-    np.testing.assert_allclose(totals, totals[:, :1].repeat(ROUNDS, 1), atol=1e-3)
-    statistics = statistics_of_games(played.finals)
-    assert totals[:, 0].mean() == pytest.approx(statistics["score"])
-    assert statistics["levels"] > 2
-    assert 0 < statistics["tiles_on_table"] < ROUNDS
-
-
-def test_returns_do_not_pass_explored_actions():
-    _, positions, _ = play(exploration=Schedule(start=1, end=1), temperature=100.0, td_lambda=1.0)
-    _, scores = games_of(positions)
-    totals = (np.array(scores) + positions.targets.reshape(-1, ROUNDS)).round(2)
-    assert sum(len(set(row)) for row in totals) > GAMES * ROUNDS / 2
-
-
-def test_positions_follow_each_other():
-    _, positions, _ = play()
-    games, _ = games_of(positions)
-    for of_one in games[:2]:
-        for game, following in itertools.pairwise(of_one):
-            after = following.state.tobytes()
-            assert any(_played(game, int(action)).state.tobytes() == after for action in game.legal_actions())
-
-
-def _played(game, action):
-    successor = game.clone()
-    successor.play(action)
-    return successor
+def check_turns(states, promises, explored, weights, may_explore):
+    """Compares the turns of a game with the values of all placements."""
+    for turn in range(0, ROUNDS, 3):
+        game, after = Game.from_state(states, turn), states[turn + 1].tobytes()
+        assert game.round == turn
+        values, taken = [], []
+        for action in game.legal_actions().tolist():
+            successor = game.clone()
+            successor.play(action)
+            values.append(successor.scores()[0] - game.scores()[0])
+            if not successor.is_over:
+                values[-1] += evaluate(successor.state, 0, 0, weights, BUFFER)
+            if successor.state.tobytes() == after:
+                taken.append(values[-1])
+        assert len(taken) == 1
+        assert promises[turn] == pytest.approx(max(values), abs=1e-3)
+        assert explored[turn] or taken[0] == pytest.approx(max(values), abs=1e-3)
+        assert may_explore or not explored[turn]
 
 
 def test_decks_differ_and_are_those_of_the_published_game():
-    _, positions, _ = play()
-    games, _ = games_of(positions)
-    decks = {of_one[0].deck for of_one in games}
+    played = Nmbr9Value(SoloTdConfig()).play(new_weights(2), 0.0, seed_streams(np.uint64(4), GAMES))
+    decks = {Game.from_state(played.finals, i).deck for i in range(GAMES)}
     assert len(decks) == GAMES
     assert all(sorted(deck) == sorted(2 * list(range(10))) for deck in decks)
 

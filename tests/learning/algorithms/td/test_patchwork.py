@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 import torch
@@ -11,7 +9,6 @@ import torch
 from patchwork_env.agents.patchwork.value import (
     OTHER_EMPTY,
     OTHER_SCORE,
-    OUTPUTS,
     OWN_EMPTY,
     OWN_SCORE,
     SCALES,
@@ -21,124 +18,144 @@ from patchwork_env.agents.patchwork.value import (
     new_weights,
 )
 from patchwork_env.core.checks import seed_streams
+from patchwork_env.learning.algorithms.td import patchwork as module
 from patchwork_env.learning.algorithms.td.config import Td, TdConfig
-from patchwork_env.learning.algorithms.td.patchwork import PatchworkValue, PatchworkValueModule, rows_of
+from patchwork_env.learning.algorithms.td.patchwork import (
+    Games,
+    PatchworkValue,
+    PatchworkValueModule,
+    _draw_roles,
+    _write_targets,
+    rows_of,
+)
 from patchwork_env.learning.config import Reward, Schedule
 from patchwork_env.patchwork import Game
-from patchwork_env.patchwork.figures import statistics_of_games
+from patchwork_env.patchwork.state import NOBODY, empty_states
 from tests.agents.positions import many_states
+from tests.learning.algorithms.naive import naive_returns
 
 SWAPPED = [OTHER_SCORE, OWN_SCORE, WIN, OTHER_EMPTY, OWN_EMPTY]
+BUFFER = new_buffer()
+PAYOFFS = {"outcome": 0.5, "margin": 1.0}
+NO_EXPLORATION, HALF = Schedule(start=0, end=0), Schedule(start=0.5, end=0.5)
+CASES = {
+    "the next value": {"td_lambda": 0.0},
+    "the result": {"td_lambda": 1.0, "exploration": NO_EXPLORATION},
+    "half explored": {"exploration": HALF, "temperature": 100.0},
+    "careful exploration": {"exploration": Schedule(start=1.0, end=0.0), "temperature": 1e-3},
+    "scripted players": {"scripted_player_fraction": 1.0, "exploration": NO_EXPLORATION},
+    "openings": {"openings": 1.0, "exploration": NO_EXPLORATION},
+    "some of all": {"openings": 0.3, "scripted_player_fraction": 0.3, "rival_weight": 0.2},
+}
 
 
-def play(games=6, **settings):
-    td = Td(**{"openings": 0.0, "scripted_player_fraction": 0.0, "candidate_placements": 4} | settings)
+@pytest.mark.parametrize("settings", CASES.values(), ids=CASES)
+def test_games_and_targets_are_those_of_plain_play(settings, monkeypatch):
+    """Every game is played again: what was best, what was explored, and the returns that follow."""
+    td = Td(**{"openings": 0.0, "scripted_player_fraction": 0.0, "candidate_placements": 448} | settings)
     weights = new_weights(2)
     weights["weights_3"] *= 30
-    game = PatchworkValue(TdConfig(td=td, reward=Reward(outcome=0.5, margin=1.0)))
-    played = game.play(weights, 0.0, seed_streams(np.uint64(4), games))
-    return weights, played.examples, played
+    seen = []
+
+    def write_targets(games, trace):
+        seen.append((games, games.targets.copy()))
+        _write_targets(games, trace)
+
+    monkeypatch.setattr(module, "_write_targets", write_targets)
+    game = PatchworkValue(TdConfig(td=td, reward=Reward(**PAYOFFS)))
+    played = game.play(weights, 0.0, seed_streams(np.uint64(4), 4))
+    ((games, promises),) = seen
+    targets, positions, own, surprises = [], [], np.zeros(4, bool), []
+    for i, length in enumerate(games.lengths):
+        states = np.append(games.positions[i, :length], games.states[i])
+        explored = games.explored[i, :length].tolist()
+        check_turns(states, promises[i], explored, games.scripted[i], weights, td)
+        targets += naive_targets(states, promises[i, :length], explored, td.td_lambda)
+        positions.append(states[:-1])
+        choices = [len(Game.from_state(states, turn).legal_actions()) for turn in range(length)]
+        surprises += [away - (1 - 1 / count) / 2 for away, count in zip(explored, choices, strict=True)]
+        own[i] = games.openings[i] == 0 and games.scripted[i] == NOBODY
+    np.testing.assert_allclose(played.examples.targets, targets, atol=2e-3)
+    assert played.examples.states.tobytes() == np.concatenate(positions).tobytes()
+    assert played.finals.tobytes() == games.states[own].tobytes()
+    assert played.lengths.tolist() == games.lengths[own].tolist()
+    assert played.turns == len(targets)
+    assert td.exploration is not HALF or abs(np.mean(surprises)) < 0.1
 
 
-def games_of(positions):
-    """The positions of each game: it begins with an untouched circle."""
-    starts = np.flatnonzero(
-        (positions.states["num_patches"] == 33) & (positions.states["position"].sum(1) == 0)
-    )
-    return np.split(np.arange(len(positions.states)), starts[1:])
+def check_turns(states, promises, explored, scripted, weights, td):
+    """Compares the turns of a game with the values of all actions."""
+    for turn in range(len(states) - 1):
+        game = Game.from_state(states, turn)
+        actions = game.legal_actions().tolist()
+        successors = [game.clone() for _ in actions]
+        for successor, action in zip(successors, actions, strict=True):
+            successor.play(action)
+        values = [value_of(successor, game.current_player, weights) for successor in successors]
+        utilities = [utility(value, td.rival_weight) for value in values]
+        best = max(utilities)
+        assert utility(promises[turn], td.rival_weight) == pytest.approx(best, abs=1e-3)
+        after = states[turn + 1].tobytes()
+        taken = [u for u, s in zip(utilities, successors, strict=True) if s.state[0].tobytes() == after]
+        assert taken
+        if max(taken) < best - 1e-3:
+            assert explored[turn]
+        elif len(actions) == 1:
+            assert not explored[turn]
+        if td.exploration.at(0.0) == 0 and game.current_player != scripted:
+            assert not explored[turn]
+
+
+def utility(value, rival_weight):
+    margin = PAYOFFS["margin"] / Reward(**PAYOFFS).margin_scale
+    own, other, win = value[OWN_SCORE], value[OTHER_SCORE], value[WIN]
+    return PAYOFFS["outcome"] * (2 * win - 1) + margin * (own - rival_weight * other)
+
+
+def value_of(game, player, weights):
+    """Scores, who wins and empty cells, as a player sees them: the true ones, or those expected."""
+    if game.is_over:
+        own, other = (game.scores()[p] for p in (player, 1 - player))
+        empty = [(~game.quilt(p)).sum() for p in (player, 1 - player)]
+        return np.array([own, other, game.winner() == player, *empty], float)
+    evaluate(game.state, 0, weights, BUFFER)
+    outputs = BUFFER[0]["outputs"].astype(float)
+    return outputs if game.current_player == player else turned(outputs)
 
 
 def turned(values):
+    """What one player sees, as the other one does."""
     values = values[SWAPPED].copy()
     values[WIN] = 1 - values[WIN]
     return values
 
 
-def test_targets_without_exploration():
-    trace = 0.7
-    weights, positions, _ = play(exploration=Schedule(start=0, end=0), td_lambda=trace)
-    buffer, games = new_buffer(), games_of(positions)
-    assert len(games) == 6
-    for indices in games:
-        for index, following in itertools.pairwise(indices):
-            evaluate(positions.states, following, weights, buffer)
-            promise, later = buffer[0]["outputs"].copy(), positions.targets[following]
-            if positions.states["current_player"][index] != positions.states["current_player"][following]:
-                promise, later = turned(promise), turned(later)
-            expected = (1 - trace) * promise + trace * later
-            np.testing.assert_allclose(positions.targets[index], expected, atol=1e-3)
+def naive_targets(states, promises, explored, trace):
+    """The returns of the players to move; all is added up from the view of player 0."""
+    players = states["current_player"][:-1].tolist()
+    of_first = [turned(p) if player else p for p, player in zip(promises.astype(float), players, strict=True)]
+    result = value_of(Game.from_state(states, len(states) - 1), 0, None)
+    returns = naive_returns(of_first, explored, result, trace)
+    return [turned(each) if player else each for each, player in zip(returns, players, strict=True)]
 
 
-@pytest.mark.parametrize("trace", [0.0, 1.0])
-def test_last_targets_are_the_result(trace):
-    """Whatever the trace: what the last action leads to is known."""
-    _, positions, played = play(exploration=Schedule(start=0, end=0), td_lambda=trace)
-    last = np.array([positions.targets[indices[-1]] for indices in games_of(positions)])
-    statistics = statistics_of_games(played.finals)
-    assert last[:, [OWN_SCORE, OTHER_SCORE]].mean() == pytest.approx(statistics["score"])
-    assert last[:, [OWN_EMPTY, OTHER_EMPTY]].mean() == pytest.approx(statistics["empty_cells"])
-    assert set(last[:, WIN].tolist()) <= {0.0, 1.0}
-    draws = last[:, OWN_SCORE] == last[:, OTHER_SCORE]
-    assert (((last[:, OWN_SCORE] > last[:, OTHER_SCORE]) == last[:, WIN]) | draws).all()
-
-
-def test_with_a_trace_of_one_all_targets_of_a_game_are_its_result():
-    _, positions, _ = play(exploration=Schedule(start=0, end=0), td_lambda=1.0)
-    for indices in games_of(positions):
-        player = positions.states["current_player"][indices[-1]]
-        result = positions.targets[indices[-1]]
-        for index in indices:
-            same = positions.states["current_player"][index] == player
-            expected = result if same else turned(result)
-            np.testing.assert_allclose(positions.targets[index], expected, rtol=1e-5)
-
-
-def test_returns_do_not_pass_explored_actions():
-    """With exploration in every turn, the targets of a game differ although the trace is 1."""
-    _, positions, _ = play(exploration=Schedule(start=1, end=1), temperature=100.0, td_lambda=1.0)
-    changes = 0
-    for indices in games_of(positions):
-        wins = positions.targets[indices, WIN]
-        changes += len(set(np.minimum(wins, 1 - wins).round(3)))
-    assert changes > 60
-
-
-def test_positions_follow_each_other():
-    _, positions, played = play()
-    assert positions.targets.shape == (len(positions.states), OUTPUTS)
-    assert played.lengths.mean() == len(positions.states) / 6
-    for indices in games_of(positions):
-        for index, following in itertools.pairwise(indices):
-            game = Game.from_state(positions.states, index)
-            after = positions.states[following].tobytes()
-            successors = (game.clone() for _ in game.legal_actions())
-            reached = []
-            for successor, action in zip(successors, game.legal_actions(), strict=True):
-                successor.play(int(action))
-                reached.append(successor.state[0].tobytes())
-                if reached[-1] == after:
-                    break
-            assert after in reached
-
-
-def test_nothing_is_learned_from_openings():
-    _, positions, played = play(games=20, openings=1.0)
-    assert len(played.finals) == len(played.lengths) == 0 < played.turns
-    beginnings = positions.states["position"].sum(1) == 0
-    assert 0 < len(positions.states) < 20 * 30
-    assert beginnings.mean() < 0.02
-
-
-def test_returns_do_not_pass_what_scripted_players_do():
-    _, positions, played = play(
-        games=12, scripted_player_fraction=1.0, exploration=Schedule(start=0, end=0), td_lambda=1.0
+def test_scripted_players_have_their_shares_of_the_games():
+    n = 8000
+    games = Games(
+        seed_streams(np.uint64(1), n),
+        empty_states(n),
+        empty_states(n).reshape(n, 1),
+        np.empty((n, 1, 5), np.float32),
+        np.empty((n, 1), np.bool_),
+        *np.empty((3, n), np.int64),
     )
-    assert len(played.finals) == len(played.lengths) == 0 < played.turns
-    changes = 0
-    for indices in games_of(positions):
-        wins = positions.targets[indices, WIN]
-        changes += len(set(np.minimum(wins, 1 - wins).round(3)))
-    assert changes > 12 * 5
+    _draw_roles(games, 0.5, 0.25)
+    assert (games.openings > 0).mean() == pytest.approx(0.5, abs=0.02)
+    turns = np.bincount(games.openings)[1:]
+    assert turns.tolist() == pytest.approx([100] * 40, abs=45)
+    seats = np.bincount(games.scripted) / n
+    assert seats.tolist() == pytest.approx([0.125, 0.125, 0.75], abs=0.02)
+    assert (games.scripted[games.openings > 0] == NOBODY).all()
 
 
 # --- the network ------------------------------------------------------------------------------------------
