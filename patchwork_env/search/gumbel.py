@@ -197,7 +197,7 @@ class _Workspace:
     _EDGES_AT_FIRST = 64  # per node; the arrays grow when more are needed
 
     def __init__(self, states: States, capacity: int, max_considered: int) -> None:
-        n = max(len(states), 1)
+        n = len(states)
         self.capacity = capacity
         self.state_type = states.dtype
         room = self._EDGES_AT_FIRST * n * min(capacity, 64)

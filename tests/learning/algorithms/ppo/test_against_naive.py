@@ -88,6 +88,8 @@ def naive_update(network, rollout, config, random):
         optimizer.step(gradients, [rate] * len(parameters))
         updates += 1
     losses = means(seen)
+    returns, values = (np.array([sample[k] for sample in batch]) for k in (4, 5))
+    losses["explained_variance"] = 1 - np.var(returns - values) / np.var(returns)
     if config.target_kl is not None:
         assert 0 < updates == len(seen) - 1
         losses["updates"] = updates
@@ -101,7 +103,7 @@ def naive_minibatches(size, config, random):
 
 
 def naive_batch(rollout, config):
-    """The learner's decisions: state, action, old log probability, normalized advantage, return."""
+    """The learner's decisions: state, action, old log probability, normalized advantage, return, value."""
     decisions = rollout.decisions
     turns, games = decisions.players.shape
     found = []
@@ -119,6 +121,7 @@ def naive_batch(rollout, config):
             float(rollout.log_probabilities[turn, game]),
             (advantage - mean) / (deviation + 1e-8),
             returned,
+            float(decisions.values[turn, game]),
         )
         for turn, game, advantage, returned in found
     ]
@@ -148,7 +151,7 @@ def naive_advantage(decisions, turn, game, config):
 def naive_losses(network, samples, config):
     """The objective of Schulman et al. (2017), equations 7 and 9, and its terms, as means over samples."""
     policy = value = entropies = divergence = clipped = torch.zeros(())
-    for state, action, old, advantage, returned in samples:
+    for state, action, old, advantage, returned, _ in samples:
         inputs, _ = network.encode(state)
         output = network(inputs)
         log_probability = output.log_probabilities[inputs.actions.tolist().index(action)]
