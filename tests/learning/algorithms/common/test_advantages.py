@@ -1,11 +1,10 @@
-"""Advantages along each player's own decisions: games worked out by hand, and a plain implementation."""
+"""Advantages along each player's own decisions, against a plain implementation; rewards and next choices."""
 
 from __future__ import annotations
 
 from itertools import pairwise
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -20,173 +19,33 @@ from patchwork_env.learning.config import Reward
 from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 
 
-def column(players, values, *, rewards=None, ends=(), learning=None, last=(0, 0.0)):
-    """The column of one game; ``rewards`` maps turns to the reward of player 0, minus that of player 1."""
-    turns = len(players)
-    both = np.zeros((turns, 1, 2), np.float32)
-    for turn, reward in (rewards or {}).items():
-        both[turn, 0] = reward, -reward
-    return Decisions(
+def test_a_game_that_was_worked_out_by_hand():
+    """Player 0 moves three times in a row, then player 1 twice, and the last move of player 0 wins."""
+    players, values = [0, 0, 0, 1, 1, 0], [0.5, 0.25, -0.25, 0.25, -0.5, 0.5]
+    rewards = np.zeros((6, 1, 2), np.float32)
+    rewards[5, 0] = 1, -1
+    game = Decisions(
         players=np.array(players, np.uint8)[:, None],
-        learning=np.array([True] * turns if learning is None else learning)[:, None],
+        learning=np.ones((6, 1), np.bool_),
         values=np.array(values, np.float32)[:, None],
-        rewards=both,
-        ends=np.array([turn in ends for turn in range(turns)])[:, None],
-        last_players=np.array([last[0]], np.uint8),
-        last_values=np.array([last[1]], np.float32),
+        rewards=rewards,
+        ends=(np.arange(6) == 5)[:, None],
+        last_players=np.zeros(1, np.uint8),
+        last_values=np.ones(1, np.float32),
     )
-
-
-def estimates(decisions, discount=1.0, decay=1.0):
-    return advantages(decisions, discount, decay)[:, 0].tolist()
-
-
-# Player 0 moves three times in a row, then player 1 twice, and the last move of player 0 ends the game, which
-# it wins. All numbers are sums of powers of two, so that results are exact.
-WHOLE_GAME = column([0, 0, 0, 1, 1, 0], [0.5, 0.25, -0.25, 0.25, -0.5, 0.5], rewards={5: 1.0}, ends=[5])
-
-
-def test_lambda_1_is_the_return_minus_the_value():
-    # Player 0 gets 1 and player 1 gets -1, each in all of its turns.
-    returns = [1, 1, 1, -1, -1, 1]
-    values = WHOLE_GAME.values[:, 0]
-    assert estimates(WHOLE_GAME) == [r - v for r, v in zip(returns, values, strict=True)]
-    assert estimates(WHOLE_GAME) == [0.5, 0.75, 1.25, -1.25, -0.5, 0.5]
-
-
-def test_a_player_alone_gets_its_rewards_as_they_come():
-    alone = WHOLE_GAME._replace(
-        players=np.zeros((6, 1), np.uint8),
-        rewards=np.arange(6, dtype=np.float32).reshape(6, 1, 1),
-        ends=np.zeros((6, 1), np.bool_),
-        last_values=np.array([8], np.float32),
-    )
-    values = alone.values[:, 0]
-    assert estimates(alone) == [8 + sum(range(turn, 6)) - values[turn] for turn in range(6)]
-
-
-def test_lambda_0_looks_one_own_decision_ahead():
-    assert estimates(WHOLE_GAME, decay=0.0) == [
-        0.25 - 0.5,  # player 0: value of its second turn
-        -0.25 - 0.25,  # of its third turn
-        0.5 - -0.25,  # of its last turn, behind the two of player 1
-        -0.5 - 0.25,  # player 1: value of its second turn
-        -1 - -0.5,  # the defeat, which came by a move of player 0
-        1 - 0.5,
-    ]
-
-
-def test_lambda_between():
+    # With a lambda of 1 the return minus the value: player 0 gets 1 and player 1 gets -1, each in all turns.
+    assert advantages(game, 1.0, 1.0)[:, 0].tolist() == [0.5, 0.75, 1.25, -1.25, -0.5, 0.5]
     # From the end, each player for itself: error + 0.5 * the advantage of the player's next decision.
-    assert estimates(WHOLE_GAME, decay=0.5) == [
-        -0.25 + 0.5 * 0.0,
-        -0.5 + 0.5 * 1.0,
-        0.75 + 0.5 * 0.5,
-        -0.75 + 0.5 * -0.5,
-        -0.5,
-        0.5,
-    ]
-
-
-def test_discount_counts_own_decisions_only():
-    # Returns of player 0: 1/8, 1/4, 1/2 and 1, though two turns of player 1 lie between its last two.
-    # Returns of player 1: -1/2 and -1.
-    assert estimates(WHOLE_GAME, discount=0.5) == [
-        0.125 - 0.5,
-        0.25 - 0.25,
-        0.5 - -0.25,
-        -0.5 - 0.25,
-        -1 - -0.5,
-        1 - 0.5,
-    ]
-
-
-def test_last_decision_of_the_loser_meets_the_defeat():
-    # Player 1 moves once and then never again while player 0 takes four turns to win.
-    game = column([1, 0, 0, 0, 0], [0.0] * 5, rewards={4: 1.0}, ends=[4])
-    assert estimates(game, decay=0.0) == [-1, 0, 0, 0, 1]
-
-
-def test_rewards_between_two_own_decisions_add_up():
-    # Player 0 decides in turns 0 and 3; meanwhile it gets 0.5, -0.25 and 1.
-    game = column([0, 1, 1, 0], [0.0] * 4, rewards={0: 0.5, 1: -0.25, 2: 1.0, 3: 0.125}, last=(0, 0.0))
-    # Player 1 gets 0.25 after turn 1 and -1 - 0.125 behind turn 2.
-    assert estimates(game, decay=0.0) == [1.25, 0.25, -1.125, 0.125]
-
-
-# In the first game of this column player 1 beats player 0; the second one goes on behind the rollout, where
-# player 1 is to move and expects 0.5. Player 0, who is not to move, expects -0.5.
-TWO_GAMES = column(
-    [0, 1, 1, 1, 0], [0.25, 0.5, 0.125, -0.25, 0.75], rewards={1: -1.0}, ends=[1], last=(1, 0.5)
-)
-
-
-def test_games_in_one_column_do_not_touch():
-    assert estimates(TWO_GAMES) == [
-        -1 - 0.25,
-        1 - 0.5,
-        0.5 - 0.125,  # of the second game; nothing of the first one
-        0.5 - -0.25,
-        -0.5 - 0.75,
-    ]
-
-
-def test_bootstrap_of_both_players():
-    assert estimates(TWO_GAMES, decay=0.0) == [
-        -1 - 0.25,
-        1 - 0.5,
-        -0.25 - 0.125,
-        0.5 - -0.25,  # player 1 is to move and expects 0.5
-        -0.5 - 0.75,  # player 0 is not
-    ]
-
-
-def test_bootstrap_of_a_player_without_a_later_decision():
-    # The only decision of player 1 is the first one; player 0 is to move behind the rollout and expects 0.75.
-    game = column([1, 0, 0], [0.5, 0.25, 0.0], last=(0, 0.75))
-    assert estimates(game, decay=0.0) == [-0.75 - 0.5, -0.25, 0.75]
-    assert estimates(game, discount=0.5, decay=0.0) == [-0.375 - 0.5, -0.25, 0.375]
-
-
-def test_turns_of_others_are_skipped():
-    # The learner sits in seat 0; player 1 is a past self, whose last move beats it. In the second game the
-    # past self is to move and, as the learner's network says, expects 0.25.
-    game = column(
-        players=[0, 1, 0, 1, 1, 0, 1],
-        values=[0.5, 9.0, -0.5, 9.0, 9.0, 0.125, 9.0],
-        learning=[True, False, True, False, False, True, False],
-        rewards={4: -1.0},
-        ends=[4],
-        last=(1, 0.25),
-    )
-    assert estimates(game) == [-1 - 0.5, 0, -1 - -0.5, 0, 0, -0.25 - 0.125, 0]
-    assert estimates(game, decay=0.0) == [-0.5 - 0.5, 0, -1 - -0.5, 0, 0, -0.25 - 0.125, 0]
-
-
-def test_a_skipped_turn_of_the_learner_is_no_decision():
-    # The second turn is a forced move of player 0: its value is not asked, and no discount is due.
-    game = column([0, 0, 0], [0.5, 9.0, 0.25], learning=[True, False, True], rewards={2: 1.0}, ends=[2])
-    assert estimates(game, discount=0.5, decay=0.0) == [0.5 * 0.25 - 0.5, 0, 1 - 0.25]
-
-
-def test_columns_are_independent():
-    short = column([1, 1, 0, 1, 0, 0], [0.5] * 6, rewards={3: -1.0}, ends=[3], last=(1, 0.25))
-    both = Decisions(
-        *(np.concatenate(pair, 0 if pair[0].ndim == 1 else 1) for pair in zip(WHOLE_GAME, short, strict=True))
-    )
-    result = advantages(both, 0.5, 0.5)
-    assert result.shape == (6, 2)
-    assert result.dtype == np.float32
-    assert result[:, 0].tolist() == estimates(WHOLE_GAME, 0.5, 0.5)
-    assert result[:, 1].tolist() == estimates(short, 0.5, 0.5)
+    expected = [-0.25 + 0.5 * 0.0, -0.5 + 0.5 * 1.0, 0.75 + 0.5 * 0.5, -0.75 + 0.5 * -0.5, -0.5, 0.5]
+    assert advantages(game, 1.0, 0.5)[:, 0].tolist() == expected
 
 
 def naive_advantages(decisions, discount, decay):
     """Each player of each game apart: its decisions, what it got behind each, the sum of the definition."""
-    turns, games = decisions.players.shape
+    turns, games, players = decisions.rewards.shape
     result = np.zeros((turns, games))
     for game in range(games):
-        for player in (0, 1):
+        for player in range(players):
             for begin, end in _segments(decisions.ends[:, game].tolist()):
                 own = [
                     turn
@@ -221,15 +80,15 @@ def _value_behind(decisions, game, player, end):
 
 @st.composite
 def rollouts(draw):
-    turns, games = draw(st.integers(1, 12)), draw(st.integers(1, 3))
+    turns, games, players = draw(st.integers(1, 12)), draw(st.integers(1, 3)), draw(st.integers(1, 2))
     shape, numbers = (turns, games), st.floats(-2, 2, width=32)
     return Decisions(
-        draw(arrays(np.uint8, shape, elements=st.integers(0, 1))),
+        draw(arrays(np.uint8, shape, elements=st.integers(0, players - 1))),
         draw(arrays(np.bool_, shape)),
         draw(arrays(np.float32, shape, elements=numbers)),
-        draw(arrays(np.float32, (*shape, 2), elements=numbers)),
+        draw(arrays(np.float32, (*shape, players), elements=numbers)),
         draw(arrays(np.bool_, shape)),
-        draw(arrays(np.uint8, (games,), elements=st.integers(0, 1))),
+        draw(arrays(np.uint8, (games,), elements=st.integers(0, players - 1))),
         draw(arrays(np.float32, (games,), elements=numbers)),
     )
 
@@ -241,14 +100,6 @@ def test_agrees_with_the_definition(decisions, discount, decay):
     np.testing.assert_allclose(result, naive_advantages(decisions, discount, decay), atol=1e-5)
     for array, copy in zip(decisions, before, strict=True):
         np.testing.assert_array_equal(array, copy)
-
-
-@pytest.mark.parametrize("decay", [0.0, 0.5, 1.0])
-def test_perfect_values_leave_no_advantage(decay):
-    # Both players know the result from the beginning.
-    players = [0, 0, 1, 0, 1, 1]
-    game = column(players, [1.0 if p == 1 else -1.0 for p in players], rewards={5: -1.0}, ends=[5])
-    assert estimates(game, decay=decay) == [0.0] * 6
 
 
 def test_both_players_are_rewarded_for_the_winner_and_the_clipped_difference_where_a_game_ended():
