@@ -1,18 +1,20 @@
-"""Best-first trees, grown by hand."""
+"""Best-first trees, against plain ones that compute every value anew from its definition."""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 from patchwork_env.search.best_first import (
+    VALUES,
     Rule,
     add_edge,
     add_node,
     back_up,
+    best_edge,
     choose_edge,
     is_decided,
     is_solved,
@@ -25,114 +27,167 @@ from patchwork_env.search.tree import NOTHING, ROOT, Path, Tree, is_full, reset
 STATE = np.dtype([("number", "<i8")])
 
 
-def write(values: npt.NDArray[Any], value: float) -> None:
-    """Four pairs: of opponents, ten times as much, of partners, and nothing."""
-    values[:] = [value, -value, 10 * value, -10 * value, value, value, 0, 0]
+class Position:
+    """A position of a made-up game: all about it follows from its number."""
+
+    def __init__(self, seed: int, path: tuple[int, ...] = ()) -> None:
+        self.seed, self.path = seed, path
+        rng = np.random.default_rng([seed, *path])
+        self.player = int(rng.integers(2))
+        self.is_exact = len(path) > 3 or (len(path) > 1 and rng.random() < 0.3)
+        self.values = rng.uniform(-1, 1, VALUES)
+        edges = rng.uniform(-1, 1, (rng.integers(1, 4), VALUES)).astype(np.float32)
+        self.edges = edges[np.argsort(-edges[:, 0], kind="stable")]
+        self.weights = rng.choice([1.0, 0.25], len(edges))
+
+    def after(self, k: int) -> Position:
+        return Position(self.seed, (*self.path, k))
 
 
-def node_with(tree: Tree, player: int, values: list[float], rule: Rule) -> int:
-    """A new node; its edges have the actions 10, 11 …"""
+# --- the tree under test ------------------------------------------------------------------------------------
+
+
+def plant(tree: Tree, position: Position, positions: list[Position], rule: Rule) -> int:
     node = add_node(tree)
-    for k, value in enumerate(values):
-        write(tree.edges[add_edge(tree, node, 10 + k)]["values"], value)
-    start_node(tree, node, player, rule)
+    positions.append(position)
+    if position.is_exact:
+        tree.nodes[node]["values"], tree.nodes[node]["player"] = position.values, position.player
+        return node
+    for k, (values, weight) in enumerate(zip(position.edges, position.weights, strict=True)):
+        tree.edges[add_edge(tree, node, 10 + k, weight)]["values"] = values
+    start_node(tree, node, position.player, rule)
     return node
 
 
-def visit(tree: Tree, edge: int, child: int, rule: Rule) -> None:
-    """Counts a simulation that went from the root to a child and no further."""
-    tree.edges[edge]["child"] = child
-    back_up(tree, Path(np.array([ROOT]), np.array([edge])), 1, rule)
+def simulate(tree: Tree, positions: list[Position], rule: Rule) -> None:
+    node, nodes, edges = ROOT, [], []
+    while node != NOTHING and tree.nodes[node]["count"]:
+        edge = choose_edge(tree, node, rule)
+        nodes.append(node)
+        edges.append(edge)
+        node = int(tree.edges[edge]["child"])
+    if node == NOTHING:
+        following = positions[nodes[-1]].after(int(tree.edges[edges[-1]]["action"]) - 10)
+        tree.edges[edges[-1]]["child"] = plant(tree, following, positions, rule)
+    back_up(tree, Path(np.array(nodes), np.array(edges)), len(nodes), rule)
 
 
-def rule(exploration: float = 0.3, temperature: float = 0.1, best_weight: float = 0.0) -> Rule:
-    return Rule(exploration, temperature, best_weight)
+# --- a plain one --------------------------------------------------------------------------------------------
 
 
-def test_a_new_node_has_the_values_of_its_best_edge_and_a_softmax_of_priors() -> None:
-    tree = new_tree(4, 3, STATE)
-    node = node_with(tree, 1, [0.5, 0.4, 0.1], rule(temperature=0.2))
-    weights = np.exp(np.array([0.5, 0.4, 0.1]) / 0.2)
-    assert tree.nodes[node]["values"].tolist() == pytest.approx([0.5, -0.5, 5, -5, 0.5, 0.5, 0, 0])
-    assert tree.edges["prior"][:3].tolist() == pytest.approx((weights / weights.sum()).tolist())
-    assert tree.edges["child"][:3].tolist() == [NOTHING] * 3
-    assert (tree.nodes[node]["player"], tree.nodes[node]["count"]) == (1, 3)
+@dataclass
+class Node:
+    position: Position
+    children: dict[int, Node] = field(default_factory=dict)
+    visits: dict[int, int] = field(default_factory=dict)
+
+    def edge(self, k: int) -> np.ndarray:
+        """The values of an edge as the player of this node sees them, in pairs."""
+        if k not in self.children:
+            return self.position.edges[k].astype(float)
+        child = self.children[k]
+        values = child.kept.reshape(-1, 2)
+        return (values if child.position.player == self.position.player else values[:, ::-1]).ravel()
+
+    def is_solved(self) -> bool:
+        numbers = range(len(self.position.edges))
+        return self.position.is_exact or all(
+            k in self.children and self.children[k].is_solved() for k in numbers
+        )
+
+    def best(self) -> np.ndarray:
+        return max(map(self.edge, range(len(self.position.edges))), key=lambda values: values[0])
+
+    def refresh(self, rule: Rule) -> None:
+        """Sets the values of a node: a mixture of the mean over its visits and of its best edge."""
+        if self.position.is_exact:
+            self.kept = self.position.values
+            return
+        mean = self.position.edges[0] + sum(n * self.edge(k) for k, n in self.visits.items())
+        mean = mean / (1 + sum(self.visits.values()))
+        share = 1.0 if self.is_solved() else rule.best_weight
+        self.kept = (1 - share) * mean + share * self.best()
+
+    def choose(self, rule: Rule) -> int:
+        """Rosin (2011): the value and a bonus in proportion to the prior, which fades with visits."""
+        first = self.position.edges[:, 0].astype(float)
+        weights = self.position.weights * np.exp(first / rule.temperature)
+        total = math.sqrt(1 + sum(self.visits.values()))
+        bounds = [
+            self.edge(k)[0]
+            + rule.exploration * weights[k] / weights.sum() * total / (1 + self.visits.get(k, 0))
+            for k in range(len(first))
+        ]
+        return int(np.argmax(bounds))
 
 
-def test_priors_are_weighted() -> None:
-    tree = new_tree(4, 2, STATE)
+def simulate_plainly(root: Node, rule: Rule) -> None:
+    node, path = root, []
+    while not node.position.is_exact:
+        k = node.choose(rule)
+        path.append((node, k))
+        if k not in node.children:
+            node.children[k] = Node(node.position.after(k))
+            node.children[k].refresh(rule)
+            break
+        node = node.children[k]
+    for above, k in reversed(path):
+        above.visits[k] = above.visits.get(k, 0) + 1
+        above.refresh(rule)
+
+
+def check_same(tree: Tree, number: int, node: Node) -> None:
+    record = tree.nodes[number]
+    np.testing.assert_allclose(record["values"], node.kept, atol=1e-5)
+    assert (record["player"], is_solved(tree, number)) == (node.position.player, node.is_solved())
+    if node.position.is_exact:
+        assert record["count"] == 0
+        return
+    assert (record["count"], record["visits"]) == (len(node.position.edges), sum(node.visits.values()))
+    for k, edge in enumerate(range(record["begin"], record["begin"] + record["count"])):
+        assert tree.edges[edge]["visits"] == node.visits.get(k, 0)
+        np.testing.assert_allclose(tree.edges[edge]["values"], node.edge(k), atol=1e-5)
+        assert (tree.edges[edge]["child"] != NOTHING) == (k in node.children)
+        if k in node.children:
+            check_same(tree, int(tree.edges[edge]["child"]), node.children[k])
+
+
+@pytest.mark.parametrize("best_weight", [0.0, 0.4, 1.0])
+@pytest.mark.parametrize(("exploration", "temperature"), [(0.3, 0.1), (1.5, 1.0)])
+def test_trees_are_those_of_the_definition(best_weight, exploration, temperature) -> None:
+    rule, tree, solved = Rule(exploration, temperature, best_weight), new_tree(200, 3, STATE), 0
+    for seed in range(6):
+        reset(tree)
+        positions: list[Position] = []
+        plant(tree, Position(seed), positions, rule)
+        root = Node(Position(seed))
+        root.refresh(rule)
+        for _ in range(60):
+            check_same(tree, ROOT, root)
+            simulate(tree, positions, rule)
+            simulate_plainly(root, rule)
+        solved += root.is_solved()
+        numbers = range(len(root.position.edges))
+        judged = {k: (0 if root.is_solved() else root.visits.get(k, 0), root.edge(k)[0]) for k in numbers}
+        assert tree.edges[best_edge(tree, ROOT)]["action"] == 10 + max(numbers, key=judged.get)
+    assert 0 < solved < 6
+
+
+# --- ends ---------------------------------------------------------------------------------------------------
+
+
+def node_with(tree: Tree, player: int, values: list[float]) -> int:
+    """A new node; its edges have the actions 10, 11 …"""
     node = add_node(tree)
-    for weight in (1.0, 0.25):
-        write(tree.edges[add_edge(tree, node, 10, weight)]["values"], 0.5)
-    start_node(tree, node, 0, rule())
-    assert tree.edges["prior"][:2].tolist() == pytest.approx([0.8, 0.2])
-
-
-@pytest.mark.parametrize(("player", "sign"), [(0, 1), (1, -1)])
-def test_an_edge_has_the_values_of_its_child_as_its_own_player_sees_them(player: int, sign: int) -> None:
-    tree = new_tree(4, 2, STATE)
-    node_with(tree, 0, [0.5, 0.1], rule())
-    visit(tree, 0, node_with(tree, player, [0.2, -0.3], rule()), rule())
-    assert tree.edges[0]["values"].tolist() == pytest.approx(
-        [0.2 * sign, -0.2 * sign, 2 * sign, -2 * sign, 0.2, 0.2, 0, 0]
-    )
-
-
-@pytest.mark.parametrize("best_weight", [0.0, 0.25, 1.0])
-def test_a_node_mixes_its_mean_with_its_best_edge(best_weight: float) -> None:
-    tree = new_tree(4, 2, STATE)
-    node_with(tree, 0, [0.5, 0.1], rule(best_weight=best_weight))
-    child = node_with(tree, 1, [0.2], rule(best_weight=best_weight))
-    for _ in range(3):
-        visit(tree, 0, child, rule(best_weight=best_weight))
-    mean, best = (0.5 - 3 * 0.2) / 4, 0.1
-    assert tree.nodes[ROOT]["values"][0] == pytest.approx((1 - best_weight) * mean + best_weight * best)
-    assert tree.nodes[ROOT]["visits"] == tree.edges[0]["visits"] == 3
-
-
-def test_the_way_down_takes_the_value_with_a_bonus_that_fades() -> None:
-    tree = new_tree(9, 3, STATE)
-    node_with(tree, 0, [0.5, 0.45, -0.5], rule())
-    assert choose_edge(tree, ROOT, rule()) == 0
-    child = node_with(tree, 0, [0.46], rule())
-    visit(tree, 0, child, rule())
-    assert choose_edge(tree, ROOT, rule(exploration=0.0)) == 0
-    assert choose_edge(tree, ROOT, rule(exploration=0.3)) == 1
-    for _ in range(50):
-        visit(tree, 0, child, rule())
-    assert choose_edge(tree, ROOT, rule(exploration=0.3)) == 1  # the prior of the third is too small
-
-
-def test_values_come_up_through_all_levels() -> None:
-    tree = new_tree(4, 2, STATE)
-    node_with(tree, 0, [0.5, 0.1], rule(best_weight=1.0))
-    middle = node_with(tree, 1, [-0.4, -0.6], rule(best_weight=1.0))
-    leaf = node_with(tree, 0, [0.9], rule(best_weight=1.0))
-    tree.edges[0]["child"], tree.edges[2]["child"] = middle, leaf
-    back_up(tree, Path(np.array([ROOT, middle]), np.array([0, 2])), 2, rule(best_weight=1.0))
-    assert tree.edges["values"][:4, 0].tolist() == pytest.approx([0.6, 0.1, -0.9, -0.6])
-    assert tree.nodes["values"][:2, 0].tolist() == pytest.approx([0.6, -0.6])
-
-
-def test_nodes_are_solved_when_all_below_them_is_exact() -> None:
-    tree = new_tree(4, 2, STATE)
-    node_with(tree, 0, [0.5, 0.1], rule())
-    for edge, value in ((0, -0.3), (1, -0.2)):
-        assert not is_solved(tree, ROOT)
-        child = add_node(tree)
-        write(tree.nodes[child]["values"], value)
-        tree.nodes[child]["player"] = 1
-        assert is_solved(tree, child)
-        visit(tree, edge, child, rule())
-    assert is_solved(tree, ROOT)
-    assert tree.nodes[ROOT]["values"].tolist() == pytest.approx(
-        [0.3, -0.3, 3, -3, -0.3, -0.3, 0, 0]
-    )  # no mean any more
+    for k, value in enumerate(values):
+        tree.edges[add_edge(tree, node, 10 + k)]["values"] = value
+    start_node(tree, node, player, Rule(exploration=0.3, temperature=0.1, best_weight=0.0))
+    return node
 
 
 def test_a_search_is_decided_when_the_rest_cannot_change_the_most_visited_edge() -> None:
     tree = new_tree(4, 3, STATE)
-    node_with(tree, 0, [0.5, 0.4, 0.3], rule())
+    node_with(tree, 0, [0.5, 0.4, 0.3])
     assert most_visited(tree, ROOT) == 0
     tree.edges["visits"][:3] = 3, 8, 5
     assert most_visited(tree, ROOT) == 1
@@ -145,9 +200,9 @@ def test_a_tree_is_full_until_it_is_cleared() -> None:
     tree = new_tree(2, 1, STATE)
     for _ in range(2):
         assert not is_full(tree)
-        node_with(tree, 0, [0.0], rule())
+        node_with(tree, 0, [0.0])
     assert is_full(tree)
     reset(tree)
     assert not is_full(tree)
-    assert node_with(tree, 1, [0.7], rule()) == ROOT
+    assert node_with(tree, 1, [0.7]) == ROOT
     assert tree.edges[0]["values"][0] == pytest.approx(0.7)

@@ -1,137 +1,166 @@
-"""The trees of UCT, on games whose exact values are known."""
+"""The trees of UCT, against plain ones in the games themselves; and trees that are used again."""
 
 from __future__ import annotations
 
 import math
+import random
+from dataclasses import dataclass, field
 
 import numpy as np
+import pytest
 
-from patchwork_env.search.tree import NOTHING, ROOT, Path, Tree, has_room
+from patchwork_env.agents.uct import RULE, Workspace, _kernels, _new_work
+from patchwork_env.core.checks import seed_streams
+from patchwork_env.core.game import BaseGame
+from patchwork_env.games import rules_of
+from patchwork_env.nmbr9 import Game as Nmbr9
+from patchwork_env.search.tree import NOTHING, ROOT, Tree, new_path
 from patchwork_env.search.uct import (
     Rule,
     TreeMemory,
-    add_edges,
-    add_node,
-    back_up,
-    choose_edge,
     copy_subtree,
     most_visited,
     new_tree,
     start_tree,
 )
-from tests.search.games import RandomTree, TicTacToe, ToyGame
+from tests.patchwork.endings import made_up_ending
 
-STATE = np.dtype([("board", "i1", 9), ("player", "i1"), ("unused", "i1", 6)])
-RULE = Rule(exploration=1.0, first=1.0, factor=1.0, exponent=0.5)
-
-
-class Padded(TicTacToe):
-    """With records of whole words."""
-
-    dtype = STATE
+NARROW = Rule(exploration=1.4, first=1.0, factor=1.3, exponent=0.4)
+KNOWN = Nmbr9(deck=[1, 5, 2, 9, 0, 7], order="known", players=3)
 
 
-def search(game: ToyGame, tree: Tree, simulations: int, rng: np.random.Generator) -> None:
-    """UCT with random playouts, in plain Python around the kernels."""
-    for _ in range(simulations):
-        node, nodes, edges = ROOT, [], []
-        while True:
-            if tree.nodes[node]["count"] == 0:
-                actions = np.array(game.legal(tree.states[node]), np.int64)
-                if len(actions) == 0 or not has_room(tree, len(actions)):
-                    state = tree.states[node].copy()
-                    break
-                add_edges(tree, node, int(tree.states[node]["player"]), actions, len(actions))
-            edge = choose_edge(tree, node, RULE)
-            nodes.append(node)
-            edges.append(edge)
-            child = tree.edges[edge]["child"]
-            if child == NOTHING:
-                state = tree.states[node].copy()
-                game.play(state, int(tree.edges[edge]["action"]))
-                child = add_node(tree)
-                if child != NOTHING:
-                    tree.edges[edge]["child"] = child
-                    tree.states[child] = state
-                break
-            node = child
-        while actions := game.legal(state):
-            game.play(state, int(rng.choice(actions)))
-        value = game.payoff(state)
-        path = Path(np.array(nodes, np.int64), np.array(edges, np.int64))
-        back_up(tree, path, len(nodes), np.array([value, -value]))
+def search(game: BaseGame, tree: Tree, work: Workspace, rule: Rule, simulations: int, seed: int = 1) -> None:
+    _kernels(rules_of(game.state)).simulate(tree, work, rule, seed_streams(seed), simulations)
 
 
-def searched(game: ToyGame, state, simulations: int, capacity: int = 5000) -> Tree:
-    tree = new_tree(capacity, 10 * capacity, game.dtype)
-    start_tree(tree, np.array([state], game.dtype), 0)
-    search(game, tree, simulations, np.random.default_rng(1))
+def searched(game: BaseGame, simulations: int, capacity: int = 5000, rule: Rule = RULE) -> Tree:
+    tree = new_tree(capacity, 10 * capacity, game.state.dtype)
+    start_tree(tree, game.state, 0)
+    search(game, tree, _new_work(rules_of(game.state), 400), rule, simulations)
     return tree
 
 
-def check_sums(tree: Tree) -> None:
-    """The visits of a node are those of its edges; a child's first visit is its own playout."""
-    for node in range(tree.sizes[0]):
-        begin, count = tree.nodes[node]["begin"], tree.nodes[node]["count"]
-        edges = tree.edges[begin : begin + count] if count else tree.edges[:0]
-        opened = tree.nodes[node]["opened"]
-        assert tree.nodes[node]["visits"] == edges["visits"].sum()
-        assert (edges["visits"][:opened] > 0).all()
-        assert (edges["visits"][opened:] == 0).all()
-        assert (np.abs(edges["value_sum"]) <= edges["visits"]).all()
-        for edge in edges[edges["child"] != NOTHING]:
-            child = tree.nodes[edge["child"]]
-            if child["count"]:
-                assert child["visits"] == edge["visits"] - 1
+# --- a plain search -----------------------------------------------------------------------------------------
 
 
-def test_it_finds_the_only_move_that_does_not_lose() -> None:
-    game = Padded()
-    state = np.zeros(1, STATE)[0]
-    state["board"][[0, 1, 4]] = 1, 1, -1  # player 1 must block at 2
-    state["player"] = 1
-    tree = searched(game, state, 600)
-    assert game.best_actions(state) == {2}
-    assert tree.edges[most_visited(tree, ROOT)]["action"] == 2
-    check_sums(tree)
+@dataclass
+class Edge:
+    action: int
+    visits: int = 0
+    total: float = 0.0
+    child: Node | None = None
 
 
-def test_it_plays_random_trees_well() -> None:
-    game, right = RandomTree(depth=4, most_actions=4), 0
-    states = [state for state in game.start(5, 60) if len(game.legal(state)) > 1]
-    for state in states:
-        tree = searched(game, state, 400)
-        check_sums(tree)
-        right += tree.edges[most_visited(tree, ROOT)]["action"] in game.best_actions(state)
-    assert right >= 0.9 * len(states)
+@dataclass
+class Node:
+    state: np.ndarray
+    edges: list[Edge] = field(default_factory=list)
+    opened: int = 0
+    visits: int = 0
 
 
-def test_widening_considers_as_many_actions_as_the_rule_says() -> None:
-    game = Padded()
-    for simulations in (1, 4, 9, 30):
-        tree = searched(game, np.zeros(1, STATE)[0], simulations)
-        assert tree.nodes[ROOT]["opened"] == min(9, math.ceil(1 + math.sqrt(simulations - 1)))
+class PlainSearch:
+    """Kocsis and Szepesvari (2006) with progressive widening (Coulom 2007), each player for itself.
+
+    The game orders its actions and plays itself out, at random.
+    """
+
+    def __init__(self, game, work, rule, nodes, edges, seed=1):
+        self.kernels, self.work, self.rule = _kernels(rules_of(game.state)), work, rule
+        self.nodes_left, self.edges_left, self.streams = nodes - 1, edges, seed_streams(seed)
+        self.root = Node(game.state.copy())
+
+    def simulate(self):
+        path, state = self.descend()
+        self.work.state[0] = state[0]
+        self.kernels.play_out(self.work, self.streams)
+        for node, edge in path:
+            node.visits += 1
+            edge.visits += 1
+            edge.total += float(self.work.values[node.state[0]["current_player"]])
+
+    def descend(self):
+        """The nodes and edges that are followed, and the state that they lead to."""
+        node, path = self.root, []
+        while len(path) < len(self.work.path.nodes) and (node.edges or self.expand(node)):
+            edge = self.choose(node)
+            path.append((node, edge))
+            if edge.child is None:
+                state = node.state.copy()
+                self.kernels.apply(state, 0, edge.action)
+                if self.nodes_left:
+                    self.nodes_left -= 1
+                    edge.child = Node(state.copy())
+                return path, state
+            node = edge.child
+        return path, node.state.copy()
+
+    def expand(self, node):
+        """Gives a node its actions, at its second visit; forced ones are played."""
+        if self.kernels.is_over(node.state, 0) or self.edges_left < len(self.work.actions):
+            return False
+        count = self.kernels.list_actions(node.state, 0, self.work, self.streams)
+        while count == 1:
+            self.kernels.apply(node.state, 0, self.work.actions[0])
+            if self.kernels.is_over(node.state, 0):
+                return False
+            count = self.kernels.list_actions(node.state, 0, self.work, self.streams)
+        node.edges = [Edge(int(action)) for action in self.work.actions[:count]]
+        self.edges_left -= count
+        return True
+
+    def choose(self, node):
+        if node.opened < min(
+            len(node.edges), self.rule.first + self.rule.factor * node.visits**self.rule.exponent
+        ):
+            node.opened += 1
+            return node.edges[node.opened - 1]
+
+        def bound(edge):
+            confidence = math.sqrt(math.log(node.visits) / edge.visits)
+            return edge.total / edge.visits + self.rule.exploration * confidence
+
+        return max(node.edges[: node.opened], key=bound)
 
 
-def test_choices_follow_the_upper_bounds() -> None:
-    tree = new_tree(10, 10, STATE)
-    start_tree(tree, np.zeros(1, STATE), 0)
-    add_edges(tree, ROOT, 0, np.array([5, 6, 7]), 3)
-    tree.nodes[ROOT]["opened"], tree.nodes[ROOT]["visits"] = 3, 100
-    tree.edges["visits"][:3] = 60, 30, 10
-    tree.edges["value_sum"][:3] = 30.0, 12.0, 2.0
-    bounds = [0.5 + math.sqrt(math.log(100) / 60), 0.4 + math.sqrt(math.log(100) / 30)]
-    bounds.append(0.2 + math.sqrt(math.log(100) / 10))
-    assert choose_edge(tree, ROOT, RULE) == int(np.argmax(bounds)) == 2
-    assert choose_edge(tree, ROOT, RULE._replace(exploration=0.0)) == 0
+def plain_texts(node):
+    """As :func:`subtree_texts`."""
+    edges = [
+        [e.action, e.visits, pytest.approx(e.total), None if e.child is None else plain_texts(e.child)]
+        for e in node.edges
+    ]
+    return [node.state.tobytes(), [node.visits, node.opened] if edges else [0, 0], edges]
 
 
-def test_a_full_tree_is_searched_on() -> None:
-    game = Padded()
-    tree = searched(game, np.zeros(1, STATE)[0], 300, capacity=40)
-    assert tree.sizes[0] == 40
-    assert tree.sizes[1] <= 400
-    assert tree.nodes[ROOT]["visits"] == 300
+def games() -> list[BaseGame]:
+    """Positions near the end, of one to three players, some of them with forced turns ahead."""
+    alone, rng = Nmbr9(deck=[3, 1, 4, 1, 5]), random.Random(3)
+    for game in (alone, KNOWN):
+        game.play(game.legal_actions()[0])
+    endings = [made_up_ending(rng) for _ in range(12)]
+    return [alone, KNOWN, *(game for game in endings if len(game.legal_actions()) > 1)]
+
+
+@pytest.mark.parametrize("rule", [RULE, NARROW], ids=["wide", "narrow"])
+@pytest.mark.parametrize(
+    ("nodes", "edges", "longest"), [(500, 5000, 100), (500, 5000, 3), (40, 5000, 100), (500, 80, 100)]
+)
+def test_trees_are_those_of_a_plain_search(rule, nodes, edges, longest) -> None:
+    """Also where there is too little room for nodes, for edges or for a longer path."""
+    ended = 0
+    for game in games():
+        tree = new_tree(nodes, edges, game.state.dtype)
+        work = _new_work(rules_of(game.state), 20)._replace(path=new_path(longest))
+        start_tree(tree, game.state, 0)
+        search(game, tree, work, rule, 150)
+        plain = PlainSearch(game, work, rule, nodes, edges)
+        for _ in range(150):
+            plain.simulate()
+        assert subtree_texts(tree, ROOT) == plain_texts(plain.root)
+        best = max(plain.root.edges, key=lambda edge: (edge.visits, edge.total))
+        assert tree.edges[most_visited(tree, ROOT)]["action"] == best.action
+        ended += tree.sizes[0] < min(150, nodes)
+    assert ended
 
 
 def subtree_texts(tree: Tree, node: int) -> list:
@@ -142,34 +171,46 @@ def subtree_texts(tree: Tree, node: int) -> list:
         child = tree.edges[edge]["child"]
         known = [tree.edges[edge][name].item() for name in ("action", "visits", "value_sum")]
         edges.append([*known, None if child == NOTHING else subtree_texts(tree, child)])
-    facts = [tree.nodes[node][name].item() for name in ("visits", "opened")]
+    facts = [tree.nodes[node][name].item() for name in ("visits", "opened")] if count else [0, 0]
     return [tree.states[node].tobytes(), facts, edges]
 
 
-def test_a_subtree_is_the_same_tree() -> None:
-    game = Padded()
-    tree = searched(game, np.zeros(1, STATE)[0], 500)
+# --- trees that are used again ------------------------------------------------------------------------------
+
+
+def test_a_subtree_is_the_same_tree_and_can_be_searched_on() -> None:
+    tree = searched(KNOWN, 500)
     top = int(tree.edges[most_visited(tree, ROOT)]["child"])
-    part = new_tree(5000, 50_000, STATE)
+    part = new_tree(5000, 50_000, tree.states.dtype)
     copy_subtree(tree, top, part)
     assert subtree_texts(part, ROOT) == subtree_texts(tree, top)
-    search(game, part, 100, np.random.default_rng(2))
-    check_sums(part)
+    visits = part.nodes[ROOT]["visits"]
+    search(KNOWN, part, _new_work(rules_of(KNOWN.state), 400), RULE, 100)
+    assert part.nodes[ROOT]["visits"] == visits + 100
 
 
 def test_a_subtree_may_be_cut_to_the_room_there_is() -> None:
-    tree = searched(Padded(), np.zeros(1, STATE)[0], 500)
-    part = new_tree(50, 120, STATE)
+    tree = searched(KNOWN, 500)
+    part = new_tree(50, 300, tree.states.dtype)
     copy_subtree(tree, ROOT, part)
     assert part.sizes[0] <= 50
-    assert part.sizes[1] <= 120
-    search(Padded(), part, 50, np.random.default_rng(2))
+    assert part.sizes[1] <= 300
+    assert is_part(subtree_texts(part, ROOT), subtree_texts(tree, ROOT))
+    search(KNOWN, part, _new_work(rules_of(KNOWN.state), 400), RULE, 50)
     assert part.nodes[ROOT]["visits"] == 550
 
 
+def is_part(cut: list, whole: list) -> bool:
+    """Whether a tree is another one without some children, and without the edges of some nodes."""
+    if cut[0] != whole[0] or (cut[2] and cut[1] != whole[1]):
+        return False
+    pairs = list(zip(cut[2], whole[2], strict=True)) if cut[2] else []
+    return all(one[:3] == other[:3] and (one[3] is None or is_part(one[3], other[3])) for one, other in pairs)
+
+
 def test_memory_finds_later_positions_and_forgets_the_oldest() -> None:
-    game = Padded()
-    tree, target = searched(game, np.zeros(1, STATE)[0], 200), new_tree(5000, 50_000, STATE)
+    tree = searched(KNOWN, 200)
+    target = new_tree(5000, 50_000, tree.states.dtype)
     memory = TreeMemory(most_nodes=2 * int(tree.sizes[0]))
     later = tree.states[7:8].copy()
     assert not memory.recall(later, target)
@@ -179,9 +220,7 @@ def test_memory_finds_later_positions_and_forgets_the_oldest() -> None:
     assert memory.recall(later, target)
     assert subtree_texts(target, ROOT) == subtree_texts(tree, 7)
     assert memory.num_nodes == tree.sizes[0]
-    elsewhere = later.copy()
-    elsewhere["board"] = 1
-    assert not memory.recall(elsewhere, target)
+    assert not memory.recall(Nmbr9(seed=1).state, target)
     twin = memory.copy()
     assert twin.recall(later, target)
     assert (twin.num_nodes, memory.num_nodes) == (0, tree.sizes[0])
