@@ -15,7 +15,7 @@ Patchwork:
   game that has ended, but the states are those of the next one, so that their value must not count.
 
 What to expect: after these 1.2 million steps, three minutes of the processor on one core of an AMD EPYC, the
-policy wins 75.9% of 1000 games against greedy (95% interval 73.0% to 78.4%; seed 0).
+policy wins 75.9%, 79.3% and 79.2% of 1000 games against greedy with the seeds 0, 1 and 2.
 """
 
 from __future__ import annotations
