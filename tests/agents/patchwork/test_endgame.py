@@ -222,7 +222,7 @@ def key_of(game: Game) -> bytes:
 
 
 def slightly_changed(game: Game, rng: random.Random) -> Game:
-    """The same position with other buttons, another income, or other cells of a quilt covered: one, or all of them."""
+    """The same position with other buttons, another income, or other cells of a quilt covered."""
     states, player, change = game.state.copy(), rng.randrange(2), rng.randrange(8)
     if change < 2:
         states[0][("buttons", "income")[change]][player] = rng.randrange(12)

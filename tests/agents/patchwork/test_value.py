@@ -20,7 +20,6 @@ from patchwork_env.agents.patchwork.expansion import (
     expand_likely,
     new_expansion,
 )
-from patchwork_env.agents.patchwork.placements import count_joints, kind_of
 from patchwork_env.agents.patchwork.quilts import MOST_CHOICES, forget
 from patchwork_env.agents.patchwork.value import (
     OWN_EMPTY,
@@ -32,9 +31,9 @@ from patchwork_env.agents.patchwork.value import (
     new_weights,
 )
 from patchwork_env.core.checks import seed_streams
-from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.patchwork import Game
-from tests.agents.positions import many_states
+from tests.agents.positions import many_states, with_short_circles
+from tests.patchwork import naive
 
 PAYOFFS = Payoffs(1.0, 0.025)
 
@@ -128,43 +127,110 @@ def listed(kernel, *arguments):
     return list(rows[:count])
 
 
-def test_every_feature_has_rows_of_its_own(games):
-    most = 0
-    for game in games:
-        rows = listed(features.list_game_rows, game.state, 0)
-        assert len(rows) <= features.MAX_GAME_ROWS
-        rows += listed(features.list_left_rows, game.state, 0)
-        for role in range(2):
-            rows += listed(features.list_fit_rows, game.state, 0, role)
-        rows += listed(features.list_square_rows, game.state, 0)
-        assert len(set(rows)) == len(rows)
-        most = max(most, *rows)
-    assert features.NUM_ROWS - 250 < most < features.NUM_ROWS
+SIZES = {
+    "space": 2 * 54,
+    "buttons": 2 * 100,
+    "income": 2 * 40,
+    "empty": 2 * 82,
+    "projected": 2 * 200,
+    "to special": 2 * 55,
+    "specials": 2 * 6,
+    "lead": 64,
+    "next": 16 * 34,
+    "offered": 3 * 34 * 4,
+    "left": 33,
+    "number left": 34,
+    "pending": 2,
+    "first": 3,
+    "fits": 2 * 33 * 10,
+    "bonus": 3,
+    "missing": 2 * 50,
+    "margin": 201,
+}
+"""The features and their numbers of rows, in the order of the table: files of values have it."""
+FIRST = dict(zip(SIZES, np.cumsum([0, *SIZES.values()]).tolist(), strict=False))
+SHAPES = [
+    {
+        frozenset(zip(*np.nonzero(np.rot90(view, turns)), strict=True))
+        for view in (drawing, drawing.T)
+        for turns in range(4)
+    }
+    for drawing in (np.array([[c == "#" for c in line] for line in p[0].split(" / ")]) for p in naive.PATCHES)
+]
 
 
-def test_fits_are_the_placements_that_are_legal(games):
-    classes = np.searchsorted([0, 1, 2, 3, 5, 8, 14, 24, 40], np.arange(450))
-    for game in games:
-        if game.state[0]["pending_special"]:
-            continue
-        rows = listed(features.list_fit_rows, game.state, 0, 0)
-        rich = Game.unchecked(game.state)
-        rich.state["buttons"] = 100
-        slots = [kind_of(int(action)) for action in rich.legal_actions()]
-        for slot, row in enumerate(rows[:3], 1):
-            fit_class = (row - features._FITS) % features._NUM_FIT_CLASSES
-            assert fit_class == classes[slots.count(slot)]
+def naive_rows(game):
+    """The rows of a position, from what the page shows of it."""
+    mover, circle = game.current_player, game.circle
+    players = (mover, 1 - mover)
+    ahead = [s for s in naive.SPECIAL_SPACES[game.special_patches] if s > max(game.positions)]
+    rows, margin = [], 0
+
+    def add(name, row, role=0):
+        rows.append(FIRST[name] + role * SIZES[name] // 2 + min(max(int(row), 0), SIZES[name] - 1))
+
+    for role, player in enumerate(players):
+        space, quilt = game.positions[player], game.quilt(player)
+        projected = game.buttons[player] + game.incomes[player] * sum(s > space for s in naive.INCOME_SPACES)
+        add("space", space, role)
+        add("buttons", min(game.buttons[player], 99), role)
+        add("income", min(game.incomes[player], 39), role)
+        add("empty", (~quilt).sum(), role)
+        add("projected", min(projected, 199), role)
+        add("to special", min(ahead) - space if ahead else 54, role)
+        for patch in circle[:8]:
+            fit = np.searchsorted([0, 1, 2, 3, 5, 8, 14, 24, 40], placements_of(quilt, patch))
+            add("fits", patch * 10 + fit, role)
+        if game.bonus_owner is None:
+            squares = [(~quilt[r : r + 7, c : c + 7]).sum() for r in range(3) for c in range(3)]
+            add("missing", min(squares), role)
+        bonus = 7 * (game.bonus_owner == player)
+        margin += (1 - 2 * role) * (projected + bonus - 2 * (~quilt).sum())
+    add("specials", len(ahead), ("revised", "2014").index(game.special_patches))
+    add("lead", game.positions[1 - mover] - game.positions[mover] + 10)
+    add("pending", game.pending_special)
+    for name, who in (("first", game.first_finisher), ("bonus", game.bonus_owner)):
+        add(name, 2 if who is None else who != mover)
+    add("margin", max(margin, -100) + 100)
+    add("number left", len(circle))
+    for patch in circle:
+        add("left", patch)
+    for k in range(16):
+        patch = circle[k] if k < len(circle) else 33
+        add("next", k * 34 + patch)
+        if k < 3:
+            price = naive.PATCHES[patch][1] if k < len(circle) else math.inf
+            own, other = (game.buttons[player] >= price for player in players)
+            add("offered", (k * 34 + patch) * 4 + 2 * own + other)
+    return sorted(rows)
 
 
-def test_missing_cells_of_the_fullest_square(games):
-    for game in games:
-        if game.bonus_owner is not None:
-            continue
-        rows = listed(features.list_square_rows, game.state, 0)
-        for role, row in enumerate(rows[2:]):
-            quilt = game.quilt(game.current_player if role == 0 else 1 - game.current_player)
-            squares = [quilt[r : r + 7, c : c + 7].sum() for r in range(3) for c in range(3)]
-            assert row == features._MISSING + role * 50 + 49 - max(squares)
+def placements_of(quilt, patch):
+    """The number of placements of a patch, cell by cell."""
+    empty = {tuple(cell) for cell in np.argwhere(~quilt)}
+    return sum(
+        all((r + row, c + column) in empty for r, c in shape)
+        for shape in SHAPES[patch]
+        for row in range(9)
+        for column in range(9)
+    )
+
+
+def rows_of_game(game):
+    rows = listed(features.list_game_rows, game.state, 0) + listed(features.list_left_rows, game.state, 0)
+    rows += [row for role in range(2) for row in listed(features.list_fit_rows, game.state, 0, role)]
+    return rows + listed(features.list_square_rows, game.state, 0)
+
+
+@pytest.mark.parametrize("special_patches", naive.SPECIAL_SPACES)
+def test_features_are_what_can_be_counted_on_the_table(special_patches):
+    states = with_short_circles(many_states(4, special_patches))[5::25]
+    extreme = states[::4].copy()
+    extreme["buttons"], extreme["income"][:, 0] = [60000 % 127, 120], 77
+    for i, state in enumerate(np.append(states, extreme)):
+        game = Game.unchecked(np.array([state]))
+        assert sorted(rows_of_game(game)) == naive_rows(game), i
+    assert sum(SIZES.values()) == features.NUM_ROWS
 
 
 # --- values -----------------------------------------------------------------------------------------------
@@ -182,9 +248,7 @@ def naive_outputs(game, weights):
         leaky(arrays["quilt_bias"] + arrays["patterns"][rows_of(game.quilt(player))].sum(0))
         for player in players
     ]
-    rows = listed(features.list_left_rows, game.state, 0) + listed(features.list_game_rows, game.state, 0)
-    rows += [row for role in range(2) for row in listed(features.list_fit_rows, game.state, 0, role)]
-    rows += listed(features.list_square_rows, game.state, 0)
+    rows = naive_rows(game)
     hidden = arrays["game_bias"] + arrays["features"][rows].sum(0)
     hidden = leaky(hidden + quilts[0] @ arrays["own"] + quilts[1] @ arrays["others"])
     hidden_2 = leaky(arrays["bias_2"] + hidden @ arrays["weights_2"])
@@ -201,45 +265,53 @@ def test_evaluation_against_its_description(games, weights):
         assert buffer[0]["outputs"][OWN_EMPTY] == pytest.approx(outputs[OWN_EMPTY], abs=1e-3)
 
 
-def test_successors_have_the_values_that_they_have_by_themselves(games, weights):
-    expansion, buffer = new_expansion(), new_buffer()
-    for game in games:
+def check_values(game, expansion, count, weights, step):
+    """Compares successors with what the description says, or with the result of the game."""
+    player = game.current_player
+    for k in range(0, count, step):
+        after = game.clone()
+        after.play(int(expansion.actions[k]))
+        if after.is_over:
+            sides = [(after.scores()[p], (~after.quilt(p)).sum()) for p in (player, 1 - player)]
+            own, other, win = sides[0], sides[1], float(after.winner() == player)
+        else:
+            values = naive_outputs(after, weights) * SCALES
+            own, other, win = values[[0, 3]], values[[1, 4]], 1 / (1 + math.exp(-values[WIN]))
+            if after.current_player != player:
+                own, other, win = other, own, 1 - win
+        found = expansion.owns[k], expansion.empties[k, 0], expansion.others[k], expansion.empties[k, 1]
+        assert found == pytest.approx((*own, *other), abs=2e-3)
+        assert expansion.wins[k] == pytest.approx(win, abs=1e-4)
+
+
+def test_all_successors_have_their_values(games, weights):
+    expansion = new_expansion()
+    for game in games[::2]:
         before = game.to_bytes()
         count = expand(game.state, 0, weights, expansion)
         assert game.to_bytes() == before
         assert list(expansion.actions[:count]) == list(game.legal_actions())
-        for k in range(0, count, 1 + count // 12):
-            after = game.clone()
-            after.play(int(expansion.actions[k]))
-            if after.is_over:
-                scores, player = after.scores(), game.current_player
-                expected = scores[player] - scores[1 - player], float(after.winner() == player)
-            else:
-                expected = evaluate(after.state, 0, weights, buffer)
-                if after.current_player != game.current_player:
-                    expected = -expected[0], 1 - expected[1]
-            assert expansion.owns[k] - expansion.others[k] == pytest.approx(expected[0], abs=2e-3)
-            assert expansion.wins[k] == pytest.approx(expected[1], abs=1e-4)
+        check_values(game, expansion, count, weights, 1 + count // 5)
 
 
 @pytest.mark.parametrize("width", [1, 4, 5, 16, 20])
 def test_likely_placements_are_the_most_compact_of_those_that_leave_the_most_joints(games, weights, width):
-    whole, part = new_expansion(), new_expansion()
-    for game in games[::4]:
-        count = expand(game.state, 0, weights, whole)
-        kept = expand_likely(game.state, 0, width, weights, part)
-        values = {int(action): k for k, action in enumerate(whole.actions[:count])}
-        indices = [values[int(action)] for action in part.actions[:kept]]
-        for name in ("owns", "others"):
-            np.testing.assert_array_equal(getattr(part, name)[:kept], getattr(whole, name)[indices])
-        expected = []
+    """Also where quilts of other positions are known, some of which are forgotten meanwhile."""
+    fresh, knowing = new_expansion(), new_expansion()
+    forget(knowing.quilts)
+    for number, game in enumerate([*games[::5], *games[:10:5]]):
+        legal, expected = game.legal_actions().tolist(), []
         for kind in range(5):
-            of_kind = [action for action in values if kind_of(action) == kind]
-            shortlist = best_of(
-                of_kind, max(width, LIKELY), [joints_after(game, action) for action in of_kind]
-            )
+            of_kind = [action for action in legal if kind == (action - 1) // 648 + 1]
+            joints = [joints_after(game, action) for action in of_kind]
+            shortlist = best_of(of_kind, max(width, LIKELY), joints)
             expected += best_of(shortlist, width, [compactness_after(game, action) for action in shortlist])
-        assert part.actions[:kept].tolist() == expected
+        for kernel, expansion in ((expand_likely, fresh), (expand_further, knowing)):
+            count = kernel(game.state, 0, width, weights, expansion)
+            assert expansion.actions[:count].tolist() == expected
+            check_values(game, expansion, count, weights, 1 + count // 3)
+        if width == MOST_CHOICES:
+            knowing.quilts.quilts["key"][number % 3 :: 3] = 0
 
 
 def best_of(actions, number, values):
@@ -249,7 +321,9 @@ def best_of(actions, number, values):
 
 
 def joints_after(game, action):
-    return int(count_joints(*words_of(quilt_after(game, action))))
+    """The pairs of empty cells side by side."""
+    empty = ~quilt_after(game, action)
+    return int((empty[1:] & empty[:-1]).sum() + (empty[:, 1:] & empty[:, :-1]).sum())
 
 
 def compactness_after(game, action):
@@ -267,12 +341,6 @@ def quilt_after(game, action):
     after = game.clone()
     after.play(action)
     return after.quilt(game.current_player)
-
-
-def test_kinds_of_actions():
-    one_patch = NUM_ORIENTATIONS * 81
-    edges = [0, 1, one_patch, one_patch + 1, 3 * one_patch, 3 * one_patch + 1, 2025]
-    assert [kind_of(action) for action in edges] == [0, 1, 1, 2, 3, 4, 4]
 
 
 def test_fields_of_records_cross_no_cache_line_without_need():
@@ -316,30 +384,3 @@ def test_agent_plays_the_best_action(games, weights):
 
 def test_a_value_of_zeros_says_nothing():
     assert evaluate(Game(seed=1).state, 0, aligned_records(WEIGHTS), new_buffer()) == (0, 0.5)
-
-
-def test_what_is_known_of_quilts_changes_nothing(games, weights):
-    fresh, knowing = new_expansion(), new_expansion()
-    for width in (MOST_CHOICES, 1):
-        forget(knowing.quilts)
-        for game in games * 2:
-            check_expansion(game, width, weights, fresh, knowing)
-
-
-def test_all_that_is_known_of_quilts_may_be_lost(games, weights):
-    fresh, knowing = new_expansion(), new_expansion()
-    forget(knowing.quilts)
-    for k, game in enumerate(games * 3):
-        check_expansion(game, MOST_CHOICES, weights, fresh, knowing)
-        knowing.quilts.quilts["key"][k % 3 :: 3] = 0
-
-
-def check_expansion(game, width, weights, fresh, knowing):
-    """Expands a position with and without what is known."""
-    count = expand_likely(game.state, 0, width, weights, fresh)
-    assert expand_further(game.state, 0, width, weights, knowing) == count
-    assert list(knowing.actions[:count]) == list(fresh.actions[:count])
-    np.testing.assert_allclose(knowing.owns[:count], fresh.owns[:count], atol=2e-3)
-    np.testing.assert_allclose(knowing.others[:count], fresh.others[:count], atol=2e-3)
-    np.testing.assert_allclose(knowing.wins[:count], fresh.wins[:count], atol=1e-4)
-    np.testing.assert_allclose(knowing.empties[:count], fresh.empties[:count], atol=2e-3)
