@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from patchwork_env.agents.compiled import aligned_records
+from patchwork_env.agents.compiled import LEAK, aligned_records, arrays_of
 from patchwork_env.agents.nmbr9 import greedy
 from patchwork_env.agents.nmbr9.champion import ValueAgent
 from patchwork_env.agents.nmbr9.expansion import LIKELY, best_action, expand, new_expansion
 from patchwork_env.agents.nmbr9.fits import MOST_COLUMNS, NUM_WORDS
 from patchwork_env.agents.nmbr9.greedy import contact
 from patchwork_env.agents.nmbr9.value import (
+    SCALE,
     WEIGHTS,
     evaluate,
     features,
@@ -166,6 +167,73 @@ def test_values_of_placements_are_those_of_the_tables_they_lead_to(games, weight
             assert values[k] == pytest.approx(expected, abs=1e-3)
 
 
+def leaky(x):
+    return np.maximum(x, LEAK * x)
+
+
+def naive_value(game, weights):
+    """The value of a table from its description, with features as they can be counted on it."""
+    arrays, buffer = arrays_of(weights), new_buffer()
+    _, windows = read_table(game.state, 0, 0, buffer[0])
+    relief = leaky(arrays["relief_bias"] + arrays["windows"][buffer[0]["rows"][:windows]].sum(0))
+    rows, inputs = naive_features(game)
+    hidden = arrays["bias"] + arrays["features"][rows].sum(0) + inputs @ arrays["numbers"]
+    hidden = leaky(hidden + relief @ arrays["weights_1"])
+    hidden_2 = leaky(arrays["bias_2"] + hidden @ arrays["weights_2"])
+    return SCALE * (arrays["bias_3"][0] + hidden_2 @ arrays["weights_3"])
+
+
+SIZES = (41, 10 * 4, 10 * 2 * 8, 10 * 2 * 7 * 8, 8 * 10, 8 * 60)
+"""How many rows there are for tiles to come, for the cards of each digit, for the highest level with room for
+it, for its placements on each level, and for the tiles and the open cells of each level."""
+LEFT, CARDS, HIGHEST, FITS, TILES, OPEN = np.cumsum([0, *SIZES])[:-1].tolist()
+
+
+def naive_features(game):
+    state = game.state[0]
+    left = int(state["num_rounds"]) - game.round
+    cards = np.bincount(state["deck"][game.round : state["num_cards"]], minlength=10)
+    moves = game.placements(0)
+    areas = [len(set().union(*(m.cells for m in moves if m.level == level))) for level in range(23)]
+    rows, points = [LEFT + left], 0
+    for digit, tiles in enumerate(cards.tolist()):
+        rows.append(CARDS + 4 * digit + min(tiles, 3))
+        if not tiles:
+            continue
+        fits, kind, highest = levels_of(with_digit(game, digit)), 2 * digit + (tiles > 1), 0
+        for level in range(1, 8):
+            if fits[level]:
+                highest = level
+                size = np.searchsorted([1, 2, 4, 7, 12, 20, 36], fits[level])
+                rows.append(FITS + (7 * kind + level - 1) * 8 + size)
+        rows.append(HIGHEST + 8 * kind + highest)
+        points += tiles * digit * highest
+    for level in range(8):
+        if tiles := sum(move.level == level for move in moves):
+            rows.append(TILES + 10 * level + min(tiles, 9))
+            rows.append(OPEN + 60 * level + min((areas[level] - areas[level + 1]) // 2, 59))
+    total = cards.sum()
+    digits = (cards * np.arange(10)).sum()
+    return rows, np.array(
+        [left / 20, points * left / total / 60, points / total / 10, digits * left / total / 90], np.float32
+    )
+
+
+def test_evaluation_against_its_description(games, weights):
+    buffer, compared = new_buffer(), 0
+    short = Game(deck=[3, 7, 3, 3, 0, 9, 8, 8, 5], deck_size=7)  # not all cards come
+    for _ in range(4):
+        short.play(greedy.choose_action(short.state, 0))
+    for game in [*games[::9], short]:
+        if game.round and not is_seen_completely(game):
+            continue
+        assert evaluate(game.state, 0, 0, weights, buffer) == pytest.approx(
+            naive_value(game, weights), abs=1e-3
+        )
+        compared += 1
+    assert compared > 8
+
+
 def test_the_end_is_worth_nothing_more(games, weights):
     game = games[-1].clone()
     expansion = new_expansion()
@@ -193,15 +261,6 @@ def test_likely_placements_have_the_most_contact_on_their_level(games, weights):
             least = sorted((found for found, _ in of_level), reverse=True)[min(LIKELY, len(of_level)) - 1]
             assert {action for found, action in of_level if found >= least} <= kept
         assert count < len(game.legal_actions()) or len(game.legal_actions()) < 40
-
-
-def test_rows_lie_in_the_table_and_are_distinct(games):
-    buffer, rows = new_buffer(), np.empty(features.MAX_ROWS, np.int32)
-    for game in games[1::2]:
-        number, _ = read_table(game.state, 0, 0, buffer[0])
-        count = features.list_rows(buffer[0], number, 20 - game.round, rows)
-        assert len(set(rows[:count])) == count
-        assert 0 <= rows[:count].min() <= rows[:count].max() < features.NUM_FEATURES
 
 
 # --- the agent --------------------------------------------------------------------------------------------
