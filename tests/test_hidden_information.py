@@ -145,11 +145,13 @@ def page(game: BaseGame) -> Any:
 
 
 def opponents(game: BaseGame) -> Any:
-    several = Opponents(1, [SPY])
-    several.reseed(3)
-    answer = several.answers(game.state, ONE)
+    answers = []
+    for number in (1, 2, 3):
+        several = Opponents(number, [agents.as_agent(spy) for _ in range(number)], range(number))
+        several.reseed(3)
+        answers.append(several.answers(game.state.repeat(number), np.arange(number)).tolist())
     play_answer(SPY, rules_of(game.state), game.clone(), seed_streams(3))
-    return answer.tolist()
+    return answers
 
 
 def match(game: BaseGame) -> Any:

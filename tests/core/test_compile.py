@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import GenericAlias
+from types import GenericAlias, ModuleType
 from typing import Any, NamedTuple, get_type_hints
 
 import numba
@@ -223,6 +223,60 @@ def test_machine_code_for_a_class_that_is_gone_or_has_other_fields_is_compiled_a
         source = pairs.format(name=name, first=fields[0], second=fields[1])
         (package / "pairs.py").write_text(source)
         assert printed(package, "import patchwork_env.pairs") == f"{result}\n"
+
+
+def contents_of(source: str, constant: Any) -> str:
+    """What the machine code of ``f`` follows from, if ``g`` and ``constant`` are as given."""
+    near = ModuleType("near")
+    near.constant = constant  # type: ignore[attr-defined]
+    names: dict[str, Any] = {"constant": constant, "near": near, "kernel": kernel, "__name__": "made_up"}
+    exec(f"def g(x):\n    return x + constant\n{source}", names)
+    return repr(list(cache._contents(names["f"])))
+
+
+class Pair(NamedTuple):
+    first: int
+    second: int
+
+
+@pytest.mark.parametrize(
+    "sources",
+    [
+        ("def f(x): return x + 1", "def f(x): return x + 2", "def f(x): return x - 1"),
+        ("def f(x, y=1): return x + y", "def f(x, y=2): return x + y", "def f(x, y=(2, 3)): return x + y"),
+        ("def f(x, *, y=1): return x", "def f(x, *, y=2): return x", "def f(x, *, z=1): return x"),
+        ("def f(x, a, b): return a", "def f(x, b, a): return a"),
+        ("def f(x): return [x for _ in (1,)]", "def f(x): return [x for _ in (2,)]"),
+        (
+            "@kernel\ndef f(x): return x",
+            "@kernel(inline=True)\ndef f(x): return x",
+            "@kernel(allocates=True)\ndef f(x): return x",
+        ),
+    ],
+)
+@compiled_only
+def test_machine_code_follows_from_the_function(sources: tuple[str, ...]) -> None:
+    found = [contents_of(source, 1) for source in sources]
+    assert len(set(found)) == len(sources)
+    assert found == [contents_of(f"\n\n{source}", 1) for source in sources]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f(x): return constant",
+        "def f(x): return near.constant",
+        "def f(x): return g(x)",
+        "def f(x):\n    def h(): return g(x)\n    return h",
+        "def f(x, y=g): return y(x)",
+        "def made(y):\n    def f(x): return y\n    return f\nf = made(constant)",
+    ],
+)
+def test_machine_code_follows_from_what_the_function_uses(source: str) -> None:
+    values = (1, 2, 1.0, True, "1", (1, 2), [1, 2], Pair(1, 2), np.arange(2), np.arange(2.0), np.arange(3))
+    found = [contents_of(source, value) for value in values]
+    assert len(set(found)) == len(values)
+    assert found == [contents_of(source, value) for value in values]
 
 
 @pytest.mark.slow
@@ -447,11 +501,6 @@ def adder(step: Any) -> Callable[..., Any]:
 
 
 ONE, PAIRS, TABLE = 1, (1, 2.0), np.arange(3)
-
-
-class Pair(NamedTuple):
-    first: int
-    second: int
 
 
 def uses_all(x: int) -> Any:

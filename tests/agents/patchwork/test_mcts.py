@@ -192,7 +192,9 @@ def test_placements_of_playouts_leave_the_most_joints() -> None:
             best = max(joints_after(game, place) for place in places)
             equal = [place for place in places if joints_after(game, place) == best]
             assert first_kept(slot, ranking) == equal[0]
-            assert draw_kept(slot, ranking, streams, 0) in equal
+            drawn = {draw_kept(slot, ranking, streams, 0) for _ in range(60)}
+            assert drawn <= set(equal)
+            assert len(equal) > 6 or len(drawn) == len(equal)
             checked += 1
     assert checked > 100
     assert nowhere > 5
