@@ -9,7 +9,6 @@ import pytest
 from patchwork_env.agents import GreedyAgent, RandomAgent
 from patchwork_env.agents.patchwork.greedy import patch_value
 from patchwork_env.learning.evaluation.matches import play_matches
-from patchwork_env.patchwork import Game
 from tests.patchwork.naive import ALL_CELLS, FIRST_SPECIAL_ACTION, INCOME_SPACES, PATCHES, Cell, NaiveGame
 from tests.patchwork.twins import both, game_at, random_circle
 
@@ -88,32 +87,6 @@ def position(
 def test_a_patch_is_worth_what_a_player_would_calculate(space: int, patch: int, value: float) -> None:
     game = game_at(position([patch, 1, 2], space, 9), "revised")
     assert patch_value(game.state, 0, patch) == pytest.approx(value)
-
-
-def test_a_patch_worth_nothing_is_left_alone() -> None:
-    naive = position([0, 0, 0], 30, 9)  # worth 2 * 2 * 31 / 53 - 2 - 1
-    assert GreedyAgent().act(game_at(naive, "revised")) == 0
-
-
-def test_a_special_patch_fills_a_hole() -> None:
-    naive = position([1, 2], 26, 0, [(3, 4), (4, 3), (4, 5), (5, 4)])
-    naive.pending_special, naive.last_mover = True, 0
-    assert GreedyAgent().act(game_at(naive, "revised")) == FIRST_SPECIAL_ACTION + 4 * 9 + 4
-
-
-def test_equal_placements_give_the_lower_action() -> None:
-    naive = position(
-        [6, 1, 2], 0, 9
-    )  # 1x4 on an empty quilt: along an edge, in a corner; flat before upright
-    assert GreedyAgent().act(game_at(naive, "revised")) == 1
-
-
-def test_it_uses_no_random_numbers() -> None:
-    game = Game(seed=11)
-    while not game.is_over:
-        actions = {GreedyAgent().act(game) for _ in range(2)}
-        assert len(actions) == 1
-        game.play(actions.pop())
 
 
 def test_it_beats_random_play() -> None:

@@ -142,17 +142,6 @@ def test_kinds_are_what_a_move_changes(states, inputs):
     assert seen == set(range(NUM_KINDS))
 
 
-def test_the_value_that_greedy_gives_a_patch_is_a_sum_of_features(states, inputs):
-    features = features_of(*inputs).kinds.numpy()
-    for row in range(0, len(states), 3):
-        for slot, patch in enumerate(Game.from_state(states, row).offered):
-            projection, penalty, spaces = features[row, 1 + slot, [4, 6, 7]] * (20, 8, 6)
-            if features[row, 1 + slot, 0]:
-                assert projection + penalty - spaces == pytest.approx(
-                    patch_value(states, row, patch), abs=1e-3
-                )
-
-
 def test_arrays_that_are_no_observations_have_features_all_the_same():
     generator = torch.Generator().manual_seed(5)
     observations = 1000 * torch.randn(

@@ -7,14 +7,19 @@ import pytest
 import torch
 
 from patchwork_env.agents.networks import NetworkConfig
+from patchwork_env.agents.patchwork.dynamics import PatchworkDynamics
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.agents.policy import NetworkEvaluator
 from patchwork_env.errors import DivergenceError
+from patchwork_env.learning.algorithms.alphazero import rollout as module
 from patchwork_env.learning.algorithms.alphazero.config import AlphaZero
 from patchwork_env.learning.algorithms.alphazero.rollout import NO_EXAMPLES, Examples, SearchedSelfPlay
+from patchwork_env.learning.algorithms.common.advantages import advantages
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool
 from patchwork_env.learning.config import Reward
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
+from patchwork_env.search import GumbelSearch
 
 GAMES = 6
 REWARD = Reward(outcome=0.5, margin=2.0, margin_scale=20.0)
@@ -42,49 +47,86 @@ def policies_of(examples):
     return np.split(examples.policies.astype(np.float64), np.cumsum(examples.counts)[:-1])
 
 
-def test_examples_are_decisions_with_a_policy_over_their_legal_actions(rollout):
-    examples, _ = rollout
-    assert len(examples.states) > 50 * GAMES
-    for i, policy in enumerate(policies_of(examples)):
-        legal = Game.from_state(examples.states, i).legal_actions()
-        assert len(policy) == len(legal) == examples.counts[i] > 1
-        assert policy.sum() == pytest.approx(1, abs=5e-3)
-        assert policy.min() >= 0
+@pytest.mark.parametrize("turns", [1, 40])
+def test_examples_are_those_of_plain_play(turns, monkeypatch):
+    """Every game is played again: who decides, what the search says, and what is gained."""
+    env, network = games_before_their_last_choice(), make_network()
+    seen, asked = [], []
+
+    def noted_advantages(decisions, *settings):
+        seen.append((decisions, settings))
+        return advantages(decisions, *settings)
+
+    def noted_step(actions):
+        asked.append((env.states.copy(), actions.copy()))
+        return SelfPlayVectorEnv.step(env, actions)
+
+    monkeypatch.setattr(module, "advantages", noted_advantages)
+    monkeypatch.setattr(env, "step", noted_step)
+    config = CONFIG.model_copy(update={"td_lambda": 0.7})
+    examples, _ = SearchedSelfPlay(env, config, REWARD).play(network, turns, np.random.default_rng(1))
+    ((decisions, settings),) = seen
+    assert settings == (1.0, 0.7)
+    learned = advantages(decisions, 1.0, 0.7) + decisions.values
+    assert examples.returns.tolist() == learned[decisions.learning].tolist()
+    dynamics, random, policies = PatchworkDynamics(**REWARD.model_dump()), np.random.default_rng(1), []
+    search = GumbelSearch(dynamics, 4, 4, c_scale=config.c_scale, value_range=5.0)  # from a loss to a win
+    for turn, (states, actions) in enumerate(asked):
+        games = [Game.from_state(states, i) for i in range(GAMES)]
+        choosing = np.array([len(game.legal_actions()) > 1 for game in games])
+        assert decisions.learning[turn].tolist() == choosing.tolist()
+        if choosing.any():
+            noise = np.random.default_rng(int(random.integers(2**63, size=1)[0]))
+            result = search.run(states[choosing], NetworkEvaluator(network), noise)
+            assert actions[choosing].tolist() == result.chosen.tolist()
+            np.testing.assert_allclose(decisions.values[turn, choosing], result.values, atol=1e-5)
+            policies += [result.policy]
+        for i, game in enumerate(games):
+            assert decisions.players[turn, i] == game.current_player
+            game.play(actions[i])
+            assert decisions.ends[turn, i] == game.is_over
+            if turn + 1 == turns:
+                check_what_comes_behind(game, decisions, i, network)
+            else:
+                assert decisions.rewards[turn, i].tolist() == pytest.approx(rewards_of(game))
+    chosen = np.concatenate([states[d] for (states, _), d in zip(asked, decisions.learning, strict=True)])
+    assert examples.states.tobytes() == chosen.tobytes()
+    np.testing.assert_allclose(examples.policies, np.concatenate(policies), atol=1e-3)
+    assert examples.counts.sum() == len(examples.policies)
+    assert decisions.ends.any() or (decisions.rewards[-1] != 0).any()
 
 
-def test_returns_are_those_of_the_games_in_which_the_decisions_were_made(rollout):
-    """With lambda 1 a decision's return is the payoff of its player at the end of its game."""
-    examples, _ = rollout
-    returns = examples.returns.astype(np.float64)
-    ended = returns[: 10 * GAMES]  # of first games, all of which end within the rollout
-    assert set(ended.round(4)) <= set(_possible_returns())
-    assert np.abs(returns).max() <= REWARD.margin + REWARD.outcome + 1e-5
-    assert (ended > 0).any()
-    assert (ended < 0).any()
-    first_states = examples.states[:GAMES]
+def games_before_their_last_choice():
+    env = SelfPlayVectorEnv(GAMES, seed=2, masks=False, observations=False)
     for i in range(GAMES):
-        same_game = _circle_is_part_of(first_states, i, examples.states[: 10 * GAMES])
-        signs = np.where(examples.states["current_player"][: 10 * GAMES][same_game] == 0, 1, -1)
-        of_player_0 = (ended[same_game] * signs).round(4)
-        assert len(set(of_player_0)) == 1
+        games = [Game(seed=i)]
+        while not games[-1].is_over:
+            games.append(games[-1].clone())
+            games[-1].play(games[-1].legal_actions()[-1])  # buys whatever it can and ends without buttons
+        last = [game for game in games if len(game.legal_actions()) > 1][-1]
+        env.states[i], env.counts[i] = last.state[0], len(last.legal_actions())
+    return env
 
 
-def _possible_returns():
-    points = np.arange(-300, 300)
-    margins = REWARD.margin * np.clip(points / REWARD.margin_scale, -1, 1)
-    return np.concatenate([margins + REWARD.outcome, margins - REWARD.outcome]).round(4)
+def check_what_comes_behind(game, decisions, i, network):
+    """Forced turns are played on; values are read where they are trained, or the result is known."""
+    if game.is_over:
+        assert decisions.rewards[-1, i].tolist() == pytest.approx(rewards_of(game))
+        return
+    while len(game.legal_actions()) == 1:
+        game.play(game.legal_actions()[0])
+    assert decisions.rewards[-1, i].tolist() == pytest.approx(rewards_of(game))
+    expected = 0.0 if game.is_over else NetworkEvaluator(network)(game.state).values[0]
+    assert decisions.last_values[i] == pytest.approx(expected, abs=1e-5)
+    assert game.is_over or decisions.last_players[i] == game.current_player
 
 
-def _circle_is_part_of(first_states, i, states):
-    """Which states belong to the game that starts with record ``i``: circles of random games all differ."""
-    start = list(first_states["circle"][i][:33])
-    return np.array([_is_reduced(list(s["circle"][: s["num_patches"]]), start) for s in states])
-
-
-def _is_reduced(circle, start):
-    """Whether a circle is what is left of another one, in the same cyclic order."""
-    left = [patch for patch in start if patch in set(circle)]
-    return any(left[k:] + left[:k] == circle for k in range(len(left)))
+def rewards_of(game):
+    if not game.is_over:
+        return [0, 0]
+    margin = np.clip((game.scores()[0] - game.scores()[1]) / REWARD.margin_scale, -1, 1)
+    first = REWARD.outcome * (1 if game.winner() == 0 else -1) + REWARD.margin * margin
+    return [first, -first]
 
 
 def test_statistics(rollout):
@@ -105,38 +147,6 @@ def test_threads_share_the_games():
     assert len(examples.states) == len(examples.counts) == len(examples.returns)
     for i, policy in enumerate(policies_of(examples)):
         assert len(policy) == len(Game.from_state(examples.states, i).legal_actions())
-
-
-def test_a_rollout_that_is_cut_before_turns_without_a_choice_knows_the_end_they_lead_to():
-    """Every game stands before its last choice, and a rollout of one turn makes it."""
-    env = SelfPlayVectorEnv(GAMES, seed=2, masks=False, observations=False)
-    for i in range(GAMES):
-        games = [Game(seed=i)]
-        while not games[-1].is_over:
-            games.append(games[-1].clone())
-            games[-1].play(games[-1].legal_actions()[-1])  # buys whatever it can and ends without buttons
-        last = [game for game in games if len(game.legal_actions()) > 1][-1]
-        env.states[i], env.counts[i] = last.state[0], len(last.legal_actions())
-    players = env.current_players.copy()
-    examples, _ = SearchedSelfPlay(env, CONFIG, REWARD).play(make_network(), 1, np.random.default_rng(1))
-    ends = {i: _without_choices(env.states, i) for i in range(GAMES) if env.counts[i] == 1}
-    expected = {i: _payoff(game, players[i]) for i, game in ends.items() if game.is_over}
-    assert len(expected) > 1
-    assert {i: examples.returns[i] for i in expected} == pytest.approx(expected)
-
-
-def _without_choices(states, i):
-    """The game of a record after all turns that leave no choice."""
-    game = Game.from_state(states, i)
-    while len(legal := game.legal_actions()) == 1:
-        game.play(legal[0])
-    return game
-
-
-def _payoff(game, player):
-    difference = game.scores()[player] - game.scores()[1 - player]
-    margin = max(-1.0, min(1.0, difference / REWARD.margin_scale))
-    return REWARD.outcome * (1 if game.winner() == player else -1) + REWARD.margin * margin
 
 
 def test_policies_of_some_examples():
