@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from patchwork_env.agents.nmbr9 import greedy
-from patchwork_env.agents.nmbr9.greedy import contact
 from patchwork_env.agents.nmbr9.policy_features import (
     IS_LIKELY,
     LEVELS,
@@ -20,9 +19,9 @@ from patchwork_env.agents.nmbr9.policy_features import (
 from patchwork_env.agents.nmbr9.policy_network import Nmbr9Network
 from patchwork_env.nmbr9 import Game, engine
 from patchwork_env.nmbr9.actions import FIRST_CHOICE
+from tests.agents.nmbr9.contacts import BESIDE, contact_of
 
 OF_LEVEL = 13
-BESIDE = ((0, 1), (1, 0), (0, -1), (-1, 0))
 
 
 @pytest.fixture(scope="module")
@@ -114,9 +113,8 @@ def test_placements(games, inputs):
     for k in np.random.default_rng(2).choice(np.flatnonzero(likely), 30, replace=False):
         game, action = games[rows[k]], int(inputs.actions[k])
         move, left = game.decode(action), left_of(game, game.round + 1)
-        levels = np.zeros((engine.MAX_LEVELS + 1, engine.NUM_ROWS), np.uint64)
-        number = engine.paint(game.state, 0, 0, levels)
-        edges = contact(levels, move.level, 4 * move.digit + action // 4096, *divmod(action % 4096, 64))
+        number = max((tile.level for tile in game.placements(0)), default=-1) + 1
+        _, edges = contact_of(game, action)
         after = game.clone()
         before, cells = fits_of(game, left), cells_of(game, move.level)
         if game.round < 19:

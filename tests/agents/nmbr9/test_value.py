@@ -10,7 +10,6 @@ from patchwork_env.agents.nmbr9 import greedy
 from patchwork_env.agents.nmbr9.champion import ValueAgent
 from patchwork_env.agents.nmbr9.expansion import LIKELY, best_action, expand, new_expansion
 from patchwork_env.agents.nmbr9.fits import MOST_COLUMNS, NUM_WORDS
-from patchwork_env.agents.nmbr9.greedy import contact
 from patchwork_env.agents.nmbr9.value import (
     SCALE,
     WEIGHTS,
@@ -21,6 +20,7 @@ from patchwork_env.agents.nmbr9.value import (
     read_table,
 )
 from patchwork_env.nmbr9 import Game, engine
+from tests.agents.nmbr9.contacts import contact_of
 
 EVERYTHING = 10_000
 
@@ -244,23 +244,21 @@ def test_the_end_is_worth_nothing_more(games, weights):
     assert evaluate(game.state, 0, 0, weights, new_buffer()) == 0
 
 
-def test_likely_placements_have_the_most_contact_on_their_level(games, weights):
+@pytest.mark.parametrize("width", [1, LIKELY])
+def test_likely_placements_have_the_most_contact_on_their_level(games, weights, width):
+    """As many as the width says, and all that tie with the last of them."""
     expansion = new_expansion()
-    levels = np.empty((engine.MAX_LEVELS + 1, engine.NUM_ROWS), np.uint64)
-    for game in games[5::7]:
-        engine.paint(game.state, 0, 0, levels)
-        edges: dict[int, list[tuple[int, int]]] = {}
+    for game in games[5::9]:
+        contacts: dict[int, dict[int, int]] = {}
         for action in map(int, game.legal_actions()):
-            level = engine.level_of(game.state, 0, action)
-            piece = 4 * game.digit + action // 4096
-            found = contact(levels, level, piece, action % 4096 // 64, action % 64)
-            edges.setdefault(level, []).append((found, action))
-        count = expand(game.state, 0, LIKELY, weights, expansion)
-        kept = set(expansion.actions[:count].tolist())
-        for of_level in edges.values():
-            least = sorted((found for found, _ in of_level), reverse=True)[min(LIKELY, len(of_level)) - 1]
-            assert {action for found, action in of_level if found >= least} <= kept
-        assert count < len(game.legal_actions()) or len(game.legal_actions()) < 40
+            level, found = contact_of(game, action)
+            contacts.setdefault(level, {})[action] = found
+        count = expand(game.state, 0, width, weights, expansion)
+        expected = []
+        for of_level in contacts.values():
+            least = sorted(of_level.values(), reverse=True)[: max(width, 1)][-1]
+            expected += [action for action, found in of_level.items() if found >= least]
+        assert expansion.actions[:count].tolist() == sorted(expected)
 
 
 # --- the agent --------------------------------------------------------------------------------------------
