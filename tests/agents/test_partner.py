@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from patchwork_env import agents, nmbr9, patchwork
-from patchwork_env.agents.partner import BEGINNER, CHAMPION, DEFAULT_LEVEL
+from patchwork_env.agents.partner import (
+    BEGINNER,
+    CHAMPION,
+    DEFAULT_LEVEL,
+    NEVER_OVERLOOKED,
+    Habits,
+    decide,
+    new_candidates,
+)
+from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.game import BaseGame
 from patchwork_env.learning.evaluation import play_matches
 
@@ -34,6 +44,43 @@ def test_a_seed_for_every_move_decides_on_the_whole_game(level: int, game: str) 
     most = 5 if level == CHAMPION else 100
     first = play(f"partner:level={level}", new_game(game), most)
     assert first == play(f"partner:level={level}", new_game(game), most)
+
+
+VALUES, GROUPS, ORIENTATIONS = np.array([0.0, 1.0, 0.8, 1.5]), [0, 0, 1, 1], [NEVER_OVERLOOKED, 1, 6, 3]
+SURE = Habits(turning=1.0, misjudging=0.0, carelessness=0.0)
+
+
+@pytest.mark.parametrize(
+    "habits",
+    [
+        SURE._replace(turning=0.6, flipping=0.3),
+        SURE._replace(misjudging=0.7),
+        SURE._replace(carelessness=0.9),
+        SURE._replace(misjudging=0.2, lapses=0.4, lapse=5.0),
+        Habits(0.8, 0.5, 0.4, 0.2, 3.0, 0.5),
+    ],
+)
+def test_moves_are_chosen_as_often_as_habits_say(habits: Habits) -> None:
+    candidates, streams, n = new_candidates(4, 2, 8), seed_streams(1), 4000
+    candidates.actions[:], candidates.values[:] = range(4), VALUES
+    candidates.groups[:], candidates.orientations[:] = GROUPS, ORIENTATIONS
+    found = np.bincount([decide(candidates, 4, habits, streams) for _ in range(n)], minlength=4) / n
+    np.testing.assert_allclose(found, naive_shares(habits, 100_000), atol=0.03)
+
+
+def naive_shares(habits: Habits, n: int) -> Any:
+    """How often each of the moves seems best, drawn for many people at once."""
+    rng = np.random.default_rng(2)
+
+    def errors(count: int) -> Any:
+        return 2 * (rng.random((n, count, 3)).sum(2) - 1.5)
+
+    deviation = np.where(rng.random(n) < habits.lapses, habits.lapse, habits.misjudging)
+    chances = np.array([habits.turning] * 4 + [habits.flipping] * 4 + [1.0])
+    tried = rng.random((n, 9)) < chances
+    seeming = VALUES + (deviation[:, None] * errors(2))[:, GROUPS] + habits.carelessness * errors(4)
+    seeming[~tried[:, ORIENTATIONS]] = -np.inf
+    return np.bincount(seeming.argmax(1), minlength=4) / n
 
 
 @pytest.mark.parametrize("game", ["patchwork", "nmbr9"])

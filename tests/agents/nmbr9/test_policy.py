@@ -12,11 +12,14 @@ import torch
 from patchwork_env import agents
 from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.nmbr9 import greedy
-from patchwork_env.agents.nmbr9.policy_network import Nmbr9Network
+from patchwork_env.agents.nmbr9.policy_features import IS_LIKELY, features_of
+from patchwork_env.agents.nmbr9.policy_network import _TRUNK_TENSORS, Nmbr9Network
 from patchwork_env.agents.policy import PolicyAgent, read_network, write_policy
 from patchwork_env.core.files import write_folder
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.nmbr9 import Game
+from patchwork_env.nmbr9.actions import FIRST_CHOICE
+from patchwork_env.nmbr9.observation import SLICES
 from patchwork_env.patchwork.state import empty_states
 
 pytestmark = pytest.mark.bounds
@@ -63,26 +66,36 @@ def test_lists_hold_the_legal_actions_far_from_the_edge(games):
     assert begin == len(lists.actions)
 
 
-def test_probabilities_of_every_state_add_up_to_one(network, games):
+def naive_policy(network, game):
+    """Log-probabilities of the legal actions and the value, action by action."""
+    inputs, _ = Nmbr9Network.encode(game.state)
+    features, view = features_of(*inputs), game.observation()
+    seen = [view[SLICES[name]] for name in _TRUNK_TENSORS]
+    trunk = network.trunk(torch.tensor([[*np.concatenate(seen), *features.positions[0].tolist()]]))[0]
+    scores = []
+    for action, placement in zip(inputs.actions.tolist(), features.placements, strict=True):
+        score = network.choice(trunk)[max(action - FIRST_CHOICE, 0)]
+        if action < FIRST_CHOICE:
+            score = (network.placement(trunk) * placement).sum()
+            if placement[IS_LIKELY]:
+                hidden = network.placement_hidden(placement) + network.placement_context(trunk)
+                score = score + network.placement_score(torch.relu(hidden))[0]
+        scores.append(score)
+    return torch.log_softmax(torch.stack(scores), 0), network.value(trunk)[0]
+
+
+def test_policies_and_values_are_those_of_the_layers_action_by_action(network, games):
     inputs, _ = Nmbr9Network.encode(states_of(games))
     with torch.no_grad():
         output = network(inputs)
-    probabilities = output.log_probabilities.exp()
-    sums = torch.zeros(len(games)).index_add(0, inputs.rows, probabilities)
-    torch.testing.assert_close(sums, torch.ones(len(games)))
-    plain = -probabilities * output.log_probabilities
-    entropies = torch.zeros(len(games)).index_add(0, inputs.rows, plain)
-    torch.testing.assert_close(output.entropies, entropies, rtol=1e-4, atol=1e-4)
-    torch.testing.assert_close(output.values, network.values(inputs.observations))
-
-
-def test_a_state_does_not_depend_on_the_others_of_its_batch(network, games):
-    inputs, _ = Nmbr9Network.encode(states_of(games))
-    with torch.no_grad():
-        together = network(inputs).log_probabilities
-        for row in range(0, len(games), 9):
-            alone = network(Nmbr9Network.encode(games[row].state)[0]).log_probabilities
-            torch.testing.assert_close(together[inputs.rows == row], alone, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(output.values, network.values(inputs.observations))
+        for row in range(0, len(games), 5):
+            expected, value = naive_policy(network, games[row])
+            found = output.log_probabilities[inputs.rows == row]
+            torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+            entropy = -(expected.exp() * expected).sum()
+            torch.testing.assert_close(output.entropies[row], entropy, rtol=1e-4, atol=1e-4)
+            torch.testing.assert_close(output.values[row], value, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("order", ["unknown", "known", "free"])

@@ -74,13 +74,6 @@ def test_misjudging_concerns_patches_and_carelessness_places() -> None:
     assert places == set(judged)
 
 
-def test_some_moves_are_made_without_much_thought() -> None:
-    judged = {ADVANCE: 0.0, FIRST_BUY: 2.0}
-    habits = SURE._replace(lapses=0.2, lapse=20.0)
-    advances = sum(decided(habits, judged, seed) == ADVANCE for seed in range(400))
-    assert 20 <= advances <= 60  # half of the lapses
-
-
 def snugness(game: Game, player: int) -> int:
     """Pairs of empty neighbors, less those that as many empty cells can have at most."""
     empty = ~game.quilt(player)
