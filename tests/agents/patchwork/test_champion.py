@@ -15,13 +15,23 @@ from patchwork_env.agents.patchwork import analysis
 from patchwork_env.agents.patchwork.champion import LEVELS, ChampionAgent, ValueAgent, load
 from patchwork_env.agents.patchwork.dynamics import NO_ACTION
 from patchwork_env.agents.patchwork.endgame import margin_of, new_solver, solve
-from patchwork_env.agents.patchwork.expansion import TO_WIN, Payoffs
-from patchwork_env.agents.patchwork.placements import kind_of
+from patchwork_env.agents.patchwork.expansion import (
+    TO_WIN,
+    Expansion,
+    Payoffs,
+    expand_likely,
+    new_expansion,
+)
 from patchwork_env.agents.patchwork.search import (
     EMPTY,
     NO_LIMIT,
     NODE_EFFORT,
     QUILT_EFFORT,
+    RULE,
+    SCORE,
+    UTILITY,
+    WIN,
+    Settings,
     grow,
     reset_search,
     solve_root,
@@ -34,7 +44,7 @@ from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS
-from patchwork_env.search.tree import ROOT
+from patchwork_env.search.tree import NOTHING, ROOT
 from tests.agents.positions import many_states
 from tests.agents.values import simple_weights
 
@@ -144,20 +154,82 @@ def test_a_move_that_surely_wins_is_said_to_win() -> None:
         assert best.visits > 100
 
 
-def test_a_position_considers_few_placements_of_a_patch_but_every_patch() -> None:
-    agent, game = agents.load("champion:nodes=200"), Game(seed=3)
-    assert isinstance(agent, ChampionAgent)
-    for _ in range(6):
-        game.play(agent.act(game))
-    lines, tree = agent.search(game), agent.workspace().tree
-    legal_kinds = {kind_of(int(action)) for action in game.legal_actions()}
-    assert {kind_of(line.action) for line in lines} == legal_kinds
-    most = []
-    for node in tree.nodes[: tree.sizes[0]]:
-        actions = tree.edges["action"][node["begin"] : node["begin"] + node["count"]]
-        most.append(max(Counter(map(kind_of, actions.tolist())).values(), default=0))
-    assert most[0] == 4
-    assert max(most[1:]) == 2
+@pytest.mark.parametrize(("seed", "turns_left"), [(3, 30), (5, 9), (6, 16)])
+def test_nodes_are_opened_as_the_description_says(seed: int, turns_left: int) -> None:
+    """Forced moves are played on; of each kind the best few successors are considered, alike ones once."""
+    game = end_of_game(seed, turns_left)
+    search = champion(nodes=60).workspace()
+    tree, settings = search.tree, search.settings._replace(payoffs=Payoffs(1.0, 0.02, 0.5))
+    reset_search(tree, search.work, game.state, 0)
+    grow(tree, search.work, settings, 60, NO_LIMIT, False)
+    expansion, exact = new_expansion(), 0
+    for node in range(tree.sizes[0]):
+        game, record = Game.from_state(tree.states, node), tree.nodes[node]
+        edges = tree.edges[record["begin"] : record["begin"] + record["count"]]
+        exact += game.is_over
+        if game.is_over:
+            sides = [(game.scores()[p], (~game.quilt(p)).sum(), game.winner() == p) for p in range(2)]
+            assert record["values"] == pytest.approx(values_of(*sides, settings.payoffs), abs=1e-4)
+            assert (record["count"], record["player"]) == (0, 0)
+            continue
+        assert len(game.legal_actions()) > 1
+        assert record["player"] == game.current_player
+        count = expand_likely(game.state, 0, 16 if node == ROOT else 4, settings.weights, expansion)
+        expected = considered(expansion, count, 4 if node == ROOT else 2, settings.payoffs)
+        assert edges["action"].tolist() == [int(expansion.actions[k]) for k, _ in expected]
+        firsts = np.array(
+            [values[0] for values in (edge_values(expansion, k, settings) for k, _ in expected)]
+        )
+        weights = np.exp((firsts - firsts[0]) / RULE.temperature) * [0.2**number for _, number in expected]
+        assert edges["prior"] == pytest.approx(weights / weights.sum(), abs=1e-3)
+        for edge, (k, _) in zip(edges, expected, strict=True):
+            if edge["child"] == NOTHING:
+                assert edge["values"] == pytest.approx(edge_values(expansion, k, settings), abs=2e-3)
+                continue
+            after = game.clone()
+            after.play(int(edge["action"]))
+            while not after.is_over and len(after.legal_actions()) == 1:
+                after.play(after.legal_actions()[0])
+            assert after.state.tobytes() == tree.states[edge["child"]].tobytes()
+    assert turns_left > 9 or exact
+
+
+def considered(expansion: Expansion, count: int, most: int, payoffs: Payoffs) -> list[tuple[int, int]]:
+    """The successors that get edges, best first, with how many better ones of their kind there are."""
+    found: list[tuple[float, float, int]] = []
+    for k in range(count):
+        own, other = float(expansion.owns[k]), float(expansion.others[k])
+        worth = payoffs.outcome * (2 * float(expansion.wins[k]) - 1)
+        worth += payoffs.margin * (own - payoffs.rival_weight * other)
+        if not any(abs(worth - w) < 1e-5 and abs(own - other - m) < 3e-4 for w, m, _ in found):
+            found.append((worth, own - other, k))
+    numbers: Counter[int] = Counter()
+    chosen = []
+    for _, _, k in sorted(found, key=lambda each: -each[0])[:64]:
+        kind = (int(expansion.actions[k]) - 1) // 648
+        if numbers[kind] < most:
+            chosen.append((k, numbers[kind]))
+        numbers[kind] += 1
+    return chosen
+
+
+def edge_values(expansion: Expansion, k: int, settings: Settings) -> list[float]:
+    own = float(expansion.owns[k]), float(expansion.empties[k, 0]), float(expansion.wins[k])
+    other = float(expansion.others[k]), float(expansion.empties[k, 1]), 1 - float(expansion.wins[k])
+    return values_of(own, other, settings.payoffs)
+
+
+def values_of(own: tuple, other: tuple, payoffs: Payoffs) -> list[float]:
+    """Pairs of utilities, scores, chances to win and empty cells, of scores, empty cells and chances."""
+
+    def worth(one: tuple, rival: tuple) -> float:
+        return payoffs.outcome * (2 * one[2] - 1) + payoffs.margin * (
+            one[0] - payoffs.rival_weight * rival[0]
+        )
+
+    pairs = {UTILITY: (worth(own, other), worth(other, own)), SCORE: (own[0], other[0])}
+    pairs |= {WIN: (own[2], other[2]), EMPTY: (own[1], other[1])}
+    return [float(number) for first in sorted(pairs) for number in pairs[first]]
 
 
 def test_a_forced_move_is_one_line_with_what_follows() -> None:
