@@ -70,7 +70,7 @@ def is_seen_completely(game):
 
 def test_fits_are_the_legal_placements_of_every_level(games):
     buffer, compared = new_buffer(), 0
-    for game in games[::2]:
+    for game in [*games[::2], with_a_level_that_one_tile_fills()]:
         for digit in range(10):
             changed = with_digit(game, digit)
             if not is_seen_completely(game):
@@ -81,6 +81,15 @@ def test_fits_are_the_legal_placements_of_every_level(games):
                 assert buffer[0]["fits"][level, digit] == expected[level]
                 compared += expected[level] > 0
     assert compared > 200
+
+
+def with_a_level_that_one_tile_fills():
+    """On level 3 the cells of a 0 are free, and no others."""
+    game = Game(seed=830)
+    for _ in range(16):
+        game.play(greedy.choose_action(game.state, 0))
+    assert levels_of(with_digit(game, 0))[3] == 1
+    return game
 
 
 def test_digits_that_are_used_up_are_not_counted(games):
