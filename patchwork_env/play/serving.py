@@ -62,11 +62,11 @@ class PageServer(uvicorn.Server):
         warming_up = _in_background(partial(self._thinking.warm_up, game))
         await super().startup(sockets)
         await asyncio.to_thread(warming_up.join, _HEAD_START)
-        print(address, flush=True)
+        lines = [address]
         if presets := _presets(options):
             address += presets
-            print(f"with what you asked for: {address}", flush=True)
-        print("Ctrl-C ends it", flush=True)
+            lines.append(f"with what you asked for: {address}")
+        print(*lines, "Ctrl-C ends it", sep="\n", flush=True)
         self.has_address.set()
         if options.browser:
             _in_background(partial(webbrowser.open, address))

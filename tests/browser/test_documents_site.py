@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("chromium")]
 
 SITE = Path(__file__).parents[2] / "docs" / "_build" / "html"
 FOUND = {

@@ -70,7 +70,7 @@ def test_the_command_puts_runs_together_that_it_is_told_are_seeds(tmp_path, runs
     contents = json.loads(path.read_text())
     assert contents["over_seeds"] == json.loads(json.dumps([entry._asdict() for entry in expected]))
     assert contents["matches"] == json.loads(json.dumps([match for run in runs for match in run]))
-    assert evaluate.main(arguments) == 0
+    assert evaluate.main([*arguments, "--overwrite"]) == 0
     assert "Over the runs" not in capsys.readouterr().out
     assert "over_seeds" not in json.loads(path.read_text())
     assert evaluate.main(["random", "--against", "random", "--seeds"]) == 2
