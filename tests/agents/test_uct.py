@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from patchwork_env import agents, nmbr9, patchwork
-from patchwork_env.agents.uct import UctAgent
+from patchwork_env.agents.uct import UctAgent, _kernels, _new_work
+from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.game import BaseGame
 from patchwork_env.games import rules_of
 
@@ -50,6 +51,36 @@ def test_it_does_not_look_at_cards_that_players_do_not_know() -> None:
     orders = (digits, digits[:1] + digits[:0:-1])
     chosen = [UctAgent(1, simulations=40).act(nmbr9.Game(deck=deck)) for deck in orders]
     assert chosen[0] == chosen[1]
+
+
+@pytest.mark.parametrize("players", [1, 2, 3])
+def test_the_value_of_an_end_is_its_outcome_and_its_points_in_a_scale_of_random_games(players: int) -> None:
+    game = nmbr9.Game(deck=[5, 1, 9, 4, 7], players=players)
+    rules = rules_of(game.state)
+    work, kernels = _new_work(rules, 10), _kernels(rules)
+    work.root[0] = game.state[0]
+    streams, same = seed_streams(4), seed_streams(4)
+    kernels.measure_scale(work, streams, 16)
+    scale, points = work.scale.copy(), []
+    for _ in range(16):
+        work.state[0] = game.state[0]
+        kernels.play_out(work, same)
+        points.append([leads(game.from_state(work.state, 0), player) for player in range(players)])
+    own = np.array(points, float)[:, 0]
+    center = own.mean() if players == 1 else 0.0
+    assert scale == pytest.approx([center, 3 * max(1, np.sqrt(((own - center) ** 2).mean()))])
+    shares = np.clip((np.array(points[-1]) - scale[0]) / scale[1], -1, 1)
+    if players > 1:
+        outcomes = [rules.kernels.outcome(work.state, 0, player) for player in range(players)]
+        shares = 0.8 * np.array(outcomes) + 0.2 * shares
+    assert work.values[:players] == pytest.approx(shares)
+
+
+def leads(game: BaseGame, player: int) -> int:
+    """A player's score, less the best one of the others."""
+    scores = list(game.scores())
+    own = scores.pop(player)
+    return own - max(scores) if scores else own
 
 
 def test_a_budget_of_time_is_kept_in_every_part() -> None:
