@@ -42,13 +42,15 @@ def test_quantiles_are_those_of_scipy() -> None:
 # --- runs as the units --------------------------------------------------------------------------------------
 
 
-def simulated(runs: int, opponents: int, repeats: int = 4000) -> tuple[np.ndarray, np.ndarray, float]:
+def simulated(
+    runs: int, opponents: int, games: int, spread: float, repeats: int = 4000
+) -> tuple[np.ndarray, np.ndarray, float]:
     """Win rates and games of runs that are strong or weak against all at once, and the true mean."""
-    random, games = np.random.default_rng(runs + opponents), 1000
+    random = np.random.default_rng(runs + opponents)
     levels = np.array([2.0, 1.0, -1.0])[:opponents]
 
     def rates(*shape: int) -> np.ndarray:
-        return 1 / (1 + np.exp(-levels - 0.5 * random.normal(size=(*shape, 1))))
+        return 1 / (1 + np.exp(-levels - spread * random.normal(size=(*shape, 1))))
 
     measured = random.binomial(games, rates(repeats, runs)) / games
     return measured, np.full_like(measured, games), float(rates(200_000).mean())
@@ -58,11 +60,22 @@ def simulated(runs: int, opponents: int, repeats: int = 4000) -> tuple[np.ndarra
 @pytest.mark.parametrize("runs", [3, 5, 10])
 def test_intervals_over_runs_cover_the_truth_as_often_as_they_say(runs: int, opponents: int) -> None:
     """With draws of their own for each opponent it would be 64% of five runs against three opponents."""
-    scores, games, truth = simulated(runs, opponents)
-    _, low, high = mean_of_runs(scores, games)
-    assert 0.92 <= ((low <= truth) & (truth <= high)).mean() <= 0.97
+    for number, most in ((20, 0.99), (50, 0.975), (1000, 0.97)):
+        scores, games, truth = simulated(runs, opponents, number, spread=0.5)
+        _, low, high = mean_of_runs(scores, games)
+        assert 0.93 <= ((low <= truth) & (truth <= high)).mean() <= most
     _, low, high = mean_of_runs(scores)
     assert 0.92 <= ((low <= truth) & (truth <= high)).mean() <= 0.97
+
+
+@pytest.mark.parametrize("opponents", [1, 3])
+@pytest.mark.parametrize("runs", [3, 5, 10])
+def test_intervals_over_runs_as_strong_as_each_other_are_as_wide_as_luck(runs: int, opponents: int) -> None:
+    """Below it would be 95%, since some runs are alike by luck, and with too much of it hardly any miss."""
+    for number in (20, 50, 1000):
+        scores, games, truth = simulated(runs, opponents, number, spread=0)
+        _, low, high = mean_of_runs(scores, games)
+        assert 0.965 <= ((low <= truth) & (truth <= high)).mean() <= 0.996
 
 
 @pytest.mark.parametrize("runs", [3, 5, 10])
