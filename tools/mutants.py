@@ -222,14 +222,15 @@ def tests_of(file: str) -> list[str]:
 
 @cache
 def _imports(test: Path) -> frozenset[str]:
-    """The names of the modules that a file imports, and of what it takes from them."""
+    """The names of the modules that a file imports, also through other files of tests, and what it takes."""
     names = set()
     for node in ast.walk(ast.parse((PROJECT / test).read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom):
             names |= {str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)}
         elif isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
-    return frozenset(names)
+    helpers = [Path(*name.split(".")).with_suffix(".py") for name in names if name.startswith("tests.")]
+    return frozenset(names.union(*(_imports(helper) for helper in helpers if (PROJECT / helper).is_file())))
 
 
 def is_caught(mutant: Mutant, clean: Path) -> bool:
