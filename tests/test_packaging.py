@@ -99,7 +99,7 @@ NEED_AN_EXTRA = {
         *(f"patchwork.{n}" for n in ("policy_features", "policy_network", "onnx_agent", "onnx_export")),
         *(f"nmbr9.{n}" for n in ("policy_features", "policy_network")),
     )
-} | {f"patchwork_env.play.{name}" for name in ("command", "guard", "server")}
+} | {f"patchwork_env.play.{name}" for name in ("guard", "server", "serving")}
 
 
 def run(*command: object, cwd: Path) -> str:

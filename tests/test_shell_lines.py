@@ -188,7 +188,7 @@ def check_command(line: str, name: str, arguments: list[str], start: Callable[[l
     for spec in agents_of(options):
         if spec.startswith("my_module:"):
             specs.import_agent(spec)
-        elif not spec.startswith("hf:"):
+        elif not spec.startswith("hf:") and spec != "self":  # of an example
             agents.load(spec)
     if name in BUDGETS and not NOT_RUN.search(line) and not missing(line):
         changes = ["--set", *small(source)] if source else []

@@ -429,10 +429,10 @@ def check_checkpoint(path: str) -> None:
             f"{', '.join(LEVELS)}{_hint(word, LEVELS)}"
         )
     if is_import(path):
-        module, _, name = path.partition(":")
+        module, name = (_shown(word)[1:-1] for word in path.split(":")[:2])
         raise ValueError(
             f"there is no agent {shown}; only commands take module:name: in Python, give what it names "
-            f"itself (from {module} import {name.partition(':')[0]})"
+            f"itself (from {module} import {name})"
         )
     raise ValueError(f"there is no agent {shown}; allowed are {_what_exists()}{_hint(path, names())}")
 

@@ -21,6 +21,7 @@ LEFT, RIGHT, TOP, BOTTOM = 50, 14, 10, 36
 MOST_POINTS = 160
 """The highest number of points of a curve; longer ones are thinned, see :func:`thinned`."""
 _MOST_DOTS = 60
+_MOST_STRIPS = 80
 _TICKS = 5
 HALF_BAR = 4.0
 """Half the width of the bar that shows the bounds of a single point."""
@@ -181,8 +182,9 @@ def _band(samples: Sequence[Sample], to_x: Scale, to_y: Scale) -> Places:
 
 
 def _strips(curves: Sequence[Series], to_x: Scale, describe: Callable[[Sample], str]) -> list[str]:
-    """A strip over each point of the longest curve, which tells what all curves are nearest to it."""
+    """Strips over points of the longest curve, over all if they are few, which tell what is nearest."""
     longest = [sample.x for sample in max((one.samples for one in curves), key=len)]
+    longest = longest[:: math.ceil(len(longest) / _MOST_STRIPS)]
     places = [to_x(x) for x in longest]
     middles = [(left + right) / 2 for left, right in pairwise(places)]
     ends = [LEFT, *middles, WIDTH - RIGHT]

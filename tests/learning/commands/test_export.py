@@ -37,7 +37,7 @@ def checkpoints(tmp_path_factory):
 def test_the_file_plays_like_the_checkpoint(checkpoints, tmp_path, capsys, kind, choice):
     checkpoint, out = checkpoints / kind, tmp_path / "policy.onnx"
     out.write_text("an older one")
-    assert export.main([str(checkpoint), "--out", str(out)]) == 0
+    assert export.main([str(checkpoint), "--out", str(out), "--overwrite"]) == 0
     assert str(out) in capsys.readouterr().out
     assert [path.name for path in tmp_path.iterdir()] == ["policy.onnx"]
     exported, original = agents.load(out), agents.load(checkpoint)
