@@ -68,9 +68,14 @@ class Player:
             self.seen |= {line for line in map(flat, tab.evaluate(LINES)) if "@" in line or "+" in line}
 
     def lost(self) -> list[str]:
-        """The lines that no kept game has."""
-        kept = [flat(line) for text in self.page.evaluate(KEPT) for line in json.loads(text)["lines"]]
-        return [line for line in self.seen if not any(f"{one} ".startswith(f"{line} ") for one in kept)]
+        """The lines that no kept game has, once what other tabs have stored can be seen from here."""
+        for _ in range(50):
+            kept = [flat(line) for text in self.page.evaluate(KEPT) for line in json.loads(text)["lines"]]
+            lost = [line for line in self.seen if not any(f"{one} ".startswith(f"{line} ") for one in kept)]
+            if not lost:
+                break
+            self.page.wait_for_timeout(100)
+        return lost
 
     def session(self, call: str) -> None:
         self.page.evaluate(f"() => {{ window.game.page.session.{call}; }}")
