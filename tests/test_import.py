@@ -69,18 +69,22 @@ def python(code: str, cwd: Path, **environment: str) -> subprocess.CompletedProc
     )
 
 
-def test_every_step_imports_only_what_it_needs(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "steps",
+    [pytest.param(LIBRARY, id="library", marks=pytest.mark.slow), pytest.param(COMMANDS, id="commands")],
+)
+def test_every_step_imports_only_what_it_needs(tmp_path: Path, steps: list[tuple[str, set[str]]]) -> None:
     (tmp_path / "broken.yaml").write_text("ppo: [", encoding="utf-8")
-    for steps in (LIBRARY, COMMANDS):
-        told = (f"{code}\nprint(json.dumps(sorted(sys.modules)))" for code, _ in steps)
-        done = python("\n".join(["import contextlib, io, json, sys", CALL, *told]), tmp_path)
-        assert done.returncode == 0, done.stderr
-        imported = [set(json.loads(line)) for line in done.stdout.splitlines()]
-        for (code, absent), modules in zip(steps, imported, strict=True):
-            assert not absent & modules, code
-        if steps is LIBRARY:
-            assert {"numba", "starlette", "uvicorn"} <= imported[-1]
-    assert done.stderr.count("patchwork-env train: ") == 4 + 1
+    told = (f"{code}\nprint(json.dumps(sorted(sys.modules)))" for code, _ in steps)
+    done = python("\n".join(["import contextlib, io, json, sys", CALL, *told]), tmp_path)
+    assert done.returncode == 0, done.stderr
+    imported = [set(json.loads(line)) for line in done.stdout.splitlines()]
+    for (code, absent), modules in zip(steps, imported, strict=True):
+        assert not absent & modules, code
+    if steps is LIBRARY:
+        assert {"numba", "starlette", "uvicorn"} <= imported[-1]
+    else:
+        assert done.stderr.count("patchwork-env train: ") == 4 + 1
 
 
 # --- without the extras -----------------------------------------------------------------------------------
@@ -134,6 +138,7 @@ for spec in ("ppo", onnx):
 '''
 
 
+@pytest.mark.slow
 def test_what_documents_call_free_of_extras_runs_without_any(tmp_path: Path) -> None:
     done = python(f"BASE = {BASE}\n{FREE_OF_EXTRAS}", tmp_path, PYTHONPATH=str(PROJECT))
     assert done.returncode == 0, done.stderr
