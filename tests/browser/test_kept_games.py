@@ -21,7 +21,7 @@ QUERIES = {
 ACTIONS = 50
 LINES = "window.game.page.session.lines"
 KEPT = """
-Object.keys(localStorage).filter((name) => name.startsWith("patchwork-env.games."))
+Object.keys(localStorage).filter((name) => name.startsWith("patchwork-env.games.")).sort()
   .map((name) => localStorage[name])
 """
 
@@ -68,14 +68,13 @@ class Player:
             self.seen |= {line for line in map(flat, tab.evaluate(LINES)) if "@" in line or "+" in line}
 
     def lost(self) -> list[str]:
-        """The lines that no kept game has, once what other tabs have stored can be seen from here."""
-        for _ in range(50):
-            kept = [flat(line) for text in self.page.evaluate(KEPT) for line in json.loads(text)["lines"]]
-            lost = [line for line in self.seen if not any(f"{one} ".startswith(f"{line} ") for one in kept)]
-            if not lost:
-                break
-            self.page.wait_for_timeout(100)
-        return lost
+        """The lines that no kept game has, once every tab sees what the others have stored."""
+        stores = [tab.evaluate(KEPT) for tab in self.tabs]
+        while any(store != stores[0] for store in stores):
+            self.page.wait_for_timeout(50)
+            stores = [tab.evaluate(KEPT) for tab in self.tabs]
+        kept = [flat(line) for text in stores[0] for line in json.loads(text)["lines"]]
+        return [line for line in self.seen if not any(f"{one} ".startswith(f"{line} ") for one in kept)]
 
     def session(self, call: str) -> None:
         self.page.evaluate(f"() => {{ window.game.page.session.{call}; }}")
@@ -136,6 +135,7 @@ class Player:
         self.paste(("", "   ", "nonsense", "nmbr9/1", before + " zzz")[self.draw.integers(5)])
         self.page.wait_for_selector(".field-error:not(:empty)")
         self.page.keyboard.press("Escape")
+        self.page.wait_for_selector("dialog", state="detached")
         assert self.page.evaluate("window.game.page.session.mainNotation") == before
 
     def paste(self, text: str) -> None:
@@ -184,3 +184,17 @@ def test_nothing_that_one_does_loses_a_game(open_page: Any, game: str) -> None:
         player.page.wait_for_selector("dialog", state="detached")
         found += map(flat, player.page.evaluate(LINES))
     assert not [line for line in player.seen if not any(f"{one} ".startswith(f"{line} ") for one in found)]
+
+
+def test_what_another_tab_writes_over_unseen_is_kept_again(open_page: Any) -> None:
+    player = Player(open_page("?game=nmbr9&players=1&seat=both&seed=7"), seed=1)
+    player.move()
+    (older,) = player.page.evaluate(KEPT)
+    player.move()
+    player.settle()
+    player.new_game()  # the first tab has left the game
+    player.open_tab()
+    name = "patchwork-env.games." + json.loads(older)["id"]
+    player.page.evaluate("([name, older]) => { localStorage[name] = older; }", [name, older])
+    player.page.wait_for_function("([name, older]) => localStorage[name] !== older", arg=[name, older])
+    assert not player.lost()

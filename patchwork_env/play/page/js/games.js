@@ -24,6 +24,9 @@ const PREFIX = "games.";
  * @property {number} changed when it was changed last, in milliseconds as `Date.now()` counts them
  */
 
+/** What this page has kept, by names in the storage: another page that has not seen it yet may write over it. */
+const ours = new Map();
+
 /** The name of another game, unlike any before. */
 export const newId = () => crypto.getRandomValues(new Uint32Array(3)).join("-");
 
@@ -59,8 +62,15 @@ export function keepGame(game) {
     id = newId();
   }
   const safe = remember(nameOfGame(id), { ...game, id, version: VERSION, changed: Date.now() });
+  ours.set(nameOfGame(id), { ...game, id });
   if (id !== kept?.id) for (const { id: old } of keptGames().slice(MOST_GAMES)) forget(nameOfGame(old));
   return { id, safe };
+}
+
+/** Keeps what this page had kept under a name again, where another page has written something else there. */
+export function keepAgain(name) {
+  const game = ours.get(name);
+  if (game && keptGame(game.id)) keepGame(game);
 }
 
 export const forgetGame = (id) => forget(nameOfGame(id));
