@@ -115,12 +115,10 @@ class NaiveTable:
             for row in rows:
                 for column in columns:
                     cells = covered(drawing, row, column)
-                    if max(spread([*covered_before, *cells])) > MAX_SPREAD:
-                        continue
                     fitting = [level for level in range(number) if levels[level].takes(cells)]
                     assert len(fitting) <= 1, "a placement has one level at most"
-                    for level in fitting:
-                        found[NaiveMove(orientation, row, column)] = Tile(digit, level, cells)
+                    if fitting and max(spread([*covered_before, *cells])) <= MAX_SPREAD:
+                        found[NaiveMove(orientation, row, column)] = Tile(digit, fitting[0], cells)
         return found
 
     def _around(self) -> tuple[range, range]:

@@ -14,11 +14,9 @@ from tests.nmbr9.twins import Policy, as_high_as_possible, at_random, compact, p
 @pytest.mark.parametrize("policy", [at_random, as_high_as_possible, compact])
 def test_games_alone(policy: Policy) -> None:
     rng = random.Random(policy.__name__)
-    highest = 0
-    for seed in range(2):
-        (table,) = play_out(Game(seed=seed), policy, rng)
-        highest = max(highest, *(tile.level for tile in table.tiles))
-    assert highest >= {at_random: 1, compact: 2, as_high_as_possible: 2}[policy]
+    (table,) = play_out(Game(seed=0), policy, rng)
+    highest = max(tile.level for tile in table.tiles)
+    assert highest >= {at_random: 1, compact: 1, as_high_as_possible: 2}[policy]
 
 
 @pytest.mark.parametrize("players", [2, 3, 4])
@@ -38,7 +36,7 @@ def test_orders(order: str) -> None:
 def test_decks_of_one_digit(digit: int) -> None:
     """Copies lie completely on one another only if they are two tiles: the rule of two supports at work."""
     rng = random.Random(digit)
-    tables = play_out(Game(deck=[digit] * 14), compact, rng)
+    tables = play_out(Game(deck=[digit] * 8), compact, rng)
     assert tables[0].score() == sum(tile.digit * tile.level for tile in tables[0].tiles)
 
 

@@ -6,7 +6,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import numpy as np
 import pettingzoo
 import pytest
@@ -16,7 +15,6 @@ from patchwork_env.patchwork import Game
 from patchwork_env.patchwork_v0 import PatchworkEnv, PatchworkVectorEnv, SelfPlayVectorEnv
 
 AGENTS = ("player_0", "player_1")
-NAME = "patchwork_env:Patchwork-v0"
 CIRCLE = [*range(32, 0, -1), 0]
 
 
@@ -76,21 +74,6 @@ def test_an_action_counts_by_the_game_that_was_set_last() -> None:
     other.play(new)
     assert env.unwrapped.game == other
     assert not any(env.terminations.values())
-
-
-def test_sb3_contrib_learns_with_the_masks() -> None:
-    """A few steps, in which an action that is not legal would end the test."""
-    sb3_contrib = pytest.importorskip("sb3_contrib")
-    for policy, layout in (("MlpPolicy", "flat"), ("MultiInputPolicy", "dict")):
-        env = gymnasium.make(NAME, observation=layout, illegal_action="raise")
-        small = {"net_arch": [8]}
-        model = sb3_contrib.MaskablePPO(
-            policy, env, n_steps=32, batch_size=16, n_epochs=1, policy_kwargs=small
-        )
-        model.learn(64)
-        observation, info = env.reset(seed=0)
-        action, _ = model.predict(observation, action_masks=info["action_mask"])
-        env.step(action)
 
 
 @pytest.mark.parametrize("seat", [0, 1])
