@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import tempfile
+import zipfile
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
@@ -51,6 +53,8 @@ def _change(path: Path, random: Generator, other: bytes) -> None:
         path.rename(path.with_name(pick(random, _ODD_NAMES)))
     elif kind == 2 and path.parent.name.startswith("step_"):
         path.parent.rename(path.parent.with_name(pick(random, _ODD_NAMES)))
+    elif kind <= 7 and path.suffix in (".onnx", ".zip"):
+        path.write_bytes((_with_odd_parts if path.suffix == ".onnx" else _with_odd_members)(data, random))
     elif kind <= 7 and path.suffix == ".safetensors":
         path.write_bytes((_with_odd_header if kind <= 4 else _with_odd_numbers)(data, random))
     elif kind <= 5 and path.suffix in (".json", ".jsonl"):
@@ -81,6 +85,62 @@ def _with_odd_numbers(weights: bytes, random: Generator) -> bytes:
     return save(arrays)
 
 
+def _with_odd_parts(contents: bytes, random: Generator) -> bytes:
+    """An ONNX model with other metadata, weights, nodes or names."""
+    import onnx
+
+    model = onnx.load_from_string(contents)
+    kind, node = random.integers(6), pick(random, model.graph.node)
+    tensor = pick(random, model.graph.initializer)
+    if kind == 0:
+        entry = pick(random, model.metadata_props)
+        entry.value = mutate_text(entry.value, random).encode("utf-8", "replace").decode()
+    elif kind == 1 and tensor.raw_data:
+        tensor.raw_data = random.bytes(len(tensor.raw_data))
+    elif kind == 2 and tensor.dims:
+        tensor.dims[random.integers(len(tensor.dims))] = pick(random, (0, 1, 7, -1, 2**40))
+    elif kind == 3:
+        node.op_type = pick(random, model.graph.node).op_type
+    elif kind == 4:
+        model.graph.node.remove(node)
+    else:
+        value = pick(random, [*model.graph.output, *model.graph.input])
+        value.name = pick(random, (value.name + "x", "action", "value", "observation"))
+    return bytes(model.SerializeToString())
+
+
+def _with_odd_members(contents: bytes, random: Generator) -> bytes:
+    """A model of Stable-Baselines3 with other JSON, tensors or pickles, packed as a whole archive."""
+    import torch
+
+    members = _unpacked(contents)
+    if (kind := random.integers(3)) == 0:
+        members["data"] = json.dumps(mutate_tree(json.loads(members["data"]), random)).encode()
+    elif kind == 1:
+        inner = _unpacked(members["policy.pth"])
+        name = next(name for name in inner if name.endswith("data.pkl"))
+        members["policy.pth"] = _packed(inner | {name: mutate_bytes(inner[name], random)})
+    else:
+        tensors = torch.load(io.BytesIO(members["policy.pth"]), weights_only=True)
+        odd = (7, "x", None, [], torch.tensor(1.0), torch.zeros(3).to_sparse(), torch.zeros(1).expand(2**40))
+        tensors[pick(random, tensors)] = pick(random, (*odd, torch.full((8,), float("nan"))))
+        torch.save(tensors, buffer := io.BytesIO())
+        members["policy.pth"] = buffer.getvalue()
+    return _packed(members)
+
+
+def _unpacked(contents: bytes) -> Files:
+    with zipfile.ZipFile(io.BytesIO(contents)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def _packed(members: Files) -> bytes:
+    with zipfile.ZipFile(buffer := io.BytesIO(), "w") as archive:
+        for name, member in members.items():
+            archive.writestr(name, member)
+    return buffer.getvalue()
+
+
 def _files_of(folder: Path) -> Files:
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
@@ -97,33 +157,52 @@ def _checkpoint(kind: str) -> Files:
     from patchwork_env.agents.nmbr9.policy_network import Nmbr9Network
     from patchwork_env.agents.nmbr9.value import new_weights as new_nmbr9_weights
     from patchwork_env.agents.patchwork import mlp
+    from patchwork_env.agents.patchwork.onnx_export import policy_to_onnx
     from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
     from patchwork_env.agents.patchwork.value import new_weights
     from patchwork_env.agents.policy import write_policy
 
+    network = PatchworkNetwork(NetworkConfig(8, 1, 4)).eval()
     write = {
-        "network": lambda folder: write_policy(folder, PatchworkNetwork(NetworkConfig(8, 1, 4))),
+        "network": lambda folder: write_policy(folder, network),
         "mlp": lambda folder: mlp.write_policy(folder, mlp.MlpNetwork(mlp.MlpConfig((6, 4)))),
         "value": lambda folder: write_weights(folder, games.PATCHWORK, new_weights(1)),
         "nmbr9_network": lambda folder: write_policy(folder, Nmbr9Network(NetworkConfig(8, 1))),
         "nmbr9_value": lambda folder: write_weights(folder, games.NMBR9, new_nmbr9_weights(1)),
+        "onnx": lambda folder: (folder / "policy.onnx").write_bytes(policy_to_onnx(network)),
+        "sb3": lambda folder: _write_model(folder / "model.zip", mlp.MlpNetwork(mlp.MlpConfig((8,)))),
     }[kind]
     with tempfile.TemporaryDirectory() as folder:
         write(Path(folder))
         return _files_of(Path(folder))
 
 
-CHECKPOINTS = ("network", "mlp", "value", "nmbr9_network", "nmbr9_value")
+CHECKPOINTS = ("network", "mlp", "value", "nmbr9_network", "nmbr9_value", "onnx", "sb3")
+
+
+def _write_model(path: Path, network: Any) -> None:
+    """What matters of a model of Stable-Baselines3."""
+    import torch
+
+    kwargs = {"activation_fn": "<class 'torch.nn.modules.activation.ReLU'>", "net_arch": [8]}
+    kind = {"__module__": "sb3_contrib.common.maskable.policies"}
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("data", json.dumps({"policy_class": kind, "policy_kwargs": kwargs}))
+        with archive.open("policy.pth", "w") as file:
+            torch.save(network.state_dict(), file)
 
 
 def _play(folder: Path, random: Generator) -> None:
-    """Lets the agent of a checkpoint play legal moves."""
-    agent = _refused_or(agents.load, folder, seed=1)
+    """Lets the agent of a checkpoint play legal moves; one of a single file may say that it cannot."""
+    files = [*folder.glob("*.onnx"), *folder.glob("*.zip")]
+    agent = _refused_or(agents.load, files[0] if files else folder, seed=1)
     if agent is None:
         return
     game = games.rules_of(agent.games[0]).game(seed=int(random.integers(2**63)))
     for _ in range(_MOVES):
-        action = agent.act(game)
+        action = _refused_or(agent.act, game) if files else agent.act(game)
+        if action is None:
+            return
         assert action in game.legal_actions(), f"an agent chose {action}, which is not legal"
         game.play(action)
 
@@ -264,4 +343,4 @@ ATTACKS = {
     "tournament_files": partial(attack, _tournament, _resume_tournament),
     "result_files": partial(attack, _results, _compare),
 }
-SLOW = {f"run_{name}" for name in ALGORITHMS}
+SLOW = {"checkpoint_onnx", "checkpoint_sb3", *(f"run_{name}" for name in ALGORITHMS)}
