@@ -7,6 +7,7 @@ import json
 import tempfile
 import zipfile
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -170,26 +171,36 @@ def _checkpoint(kind: str) -> Files:
         "nmbr9_network": lambda folder: write_policy(folder, Nmbr9Network(NetworkConfig(8, 1))),
         "nmbr9_value": lambda folder: write_weights(folder, games.NMBR9, new_nmbr9_weights(1)),
         "onnx": lambda folder: (folder / "policy.onnx").write_bytes(policy_to_onnx(network)),
-        "sb3": lambda folder: _write_model(folder / "model.zip", mlp.MlpNetwork(mlp.MlpConfig((8,)))),
+        "sb3": lambda folder: _write_model(folder / "model.zip", network),
+        "sb3_mlp": lambda folder: _write_model(folder / "model.zip", mlp.MlpNetwork(mlp.MlpConfig((8,)))),
     }[kind]
     with tempfile.TemporaryDirectory() as folder:
         write(Path(folder))
         return _files_of(Path(folder))
 
 
-CHECKPOINTS = ("network", "mlp", "value", "nmbr9_network", "nmbr9_value", "onnx", "sb3")
+CHECKPOINTS = ("network", "mlp", "value", "nmbr9_network", "nmbr9_value", "onnx", "sb3", "sb3_mlp")
 
 
 def _write_model(path: Path, network: Any) -> None:
-    """What matters of a model of Stable-Baselines3."""
+    """What matters of a model of Stable-Baselines3: perceptrons, or with a network of the package."""
     import torch
 
-    kwargs = {"activation_fn": "<class 'torch.nn.modules.activation.ReLU'>", "net_arch": [8]}
-    kind = {"__module__": "sb3_contrib.common.maskable.policies"}
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("data", json.dumps({"policy_class": kind, "policy_kwargs": kwargs}))
-        with archive.open("policy.pth", "w") as file:
-            torch.save(network.state_dict(), file)
+    from patchwork_env.agents import sb3_models
+
+    bounds, tensors = games.rules_of(games.PATCHWORK).layout.upper_bounds, dict(network.state_dict())
+    is_own = not any(name.startswith("mlp_extractor") for name in tensors)
+    if is_own:
+        tensors = {sb3_models.PREFIX + name: tensor for name, tensor in tensors.items()}
+        tensors["_extra_state"] = {"game": games.PATCHWORK, "network": asdict(network.config)}
+    box = {":type:": "<class 'gymnasium.spaces.box.Box'>", "low": str(0 * bounds), "high": str(bounds)}
+    data = {
+        "policy_class": {"__module__": sb3_models._NETWORK_MODULE if is_own else sb3_models._MLP_MODULE},
+        "policy_kwargs": {"activation_fn": "<class 'torch.nn.modules.activation.ReLU'>", "net_arch": [8]},
+        "observation_space": box,
+    }
+    torch.save(tensors, buffer := io.BytesIO())
+    path.write_bytes(_packed({"data": json.dumps(data).encode(), "policy.pth": buffer.getvalue()}))
 
 
 def _play(folder: Path, random: Generator) -> None:
@@ -343,4 +354,4 @@ ATTACKS = {
     "tournament_files": partial(attack, _tournament, _resume_tournament),
     "result_files": partial(attack, _results, _compare),
 }
-SLOW = {"checkpoint_onnx", "checkpoint_sb3", *(f"run_{name}" for name in ALGORITHMS)}
+SLOW = {"checkpoint_onnx", "checkpoint_sb3", "checkpoint_sb3_mlp", *(f"run_{name}" for name in ALGORITHMS)}
