@@ -87,10 +87,15 @@ def save_checkpoint(run: Path, trainer: Trainer) -> Path:
     with storing_in(folder.parent):
         if not folder.exists():
             write_folder(folder, write)
-        for old in list(checkpoint_folders(run).values())[:-_KEPT]:
-            (old / _TRAINER_JSON).unlink(missing_ok=True)
-            (old / _TRAINER_TENSORS).unlink(missing_ok=True)
+        forget_old_states(run)
     return folder
+
+
+def forget_old_states(run: Path) -> None:
+    """Deletes what older checkpoints than the newest hold for a run to be resumed; their policies stay."""
+    for old in list(checkpoint_folders(run).values())[:-_KEPT]:
+        (old / _TRAINER_JSON).unlink(missing_ok=True)
+        (old / _TRAINER_TENSORS).unlink(missing_ok=True)
 
 
 def complete_checkpoints(run: Path) -> list[Path]:

@@ -34,6 +34,7 @@ from patchwork_env.learning.runs.checkpoints import (
     begin_run,
     check_run_folder,
     complete_checkpoints,
+    forget_old_states,
     load_checkpoint,
     new_run_folder,
     save_checkpoint,
@@ -124,6 +125,7 @@ def resumed_run(folder: Path, overrides: Sequence[str] = ()) -> Iterator[Run]:
             checkpoint = load_checkpoint(folder, trainer)
             with storing_in(folder):
                 remove_partial(folder)
+                forget_old_states(folder)
                 if overrides:
                     write_text(folder / CONFIG_FILE, dump_config(config))
             print(f"resuming from {checkpoint}", flush=True)
