@@ -1,12 +1,11 @@
-"""What kernels do by instructions that Numba does not write by itself: unpacking bits, counting, adding rows.
+"""What kernels do by instructions that Numba does not write by itself: unpacking bits, adding rows.
 
 Each intrinsic checks the layout of its arrays when a kernel is compiled, since it reads and writes through
-pointers. With ``NUMBA_DISABLE_JIT=1`` those that kernels of one thread call are plain Python.
+pointers. With ``NUMBA_DISABLE_JIT=1`` they are plain Python.
 """
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +18,6 @@ from numba.extending import intrinsic
 
 Floats = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.int32]
-Counters = npt.NDArray[np.int64]
 
 CACHE_LINE = 64
 """The bytes of a cache line."""
@@ -79,53 +77,6 @@ unpack_bits = _unpack_in_python if config.DISABLE_JIT else _unpack_compiled
 """``unpack_bits(out, start, word)`` writes the 64 bits of ``word`` as 0 or 1 to ``out[start : start + 64]``,
 lowest first. ``out`` must be a contiguous one-dimensional array of int8 or float32 with room for them; with
 any other array the kernel does not compile."""
-
-
-# --- counters that threads share ----------------------------------------------------------------------------
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def add_to_counter(typing_context: Any, counters: Any, at: Any, number: Any) -> Any:
-    """``add_to_counter(counters, at, number)`` adds in one indivisible operation; returns what was before."""
-    return _counter_operation(counters, at, number, "add")
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def set_counter(typing_context: Any, counters: Any, at: Any, number: Any) -> Any:
-    """``set_counter(counters, at, number)``; who reads the number also sees all that was written before."""
-    return _counter_operation(counters, at, number, "xchg")
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def read_counter(typing_context: Any, counters: Any, at: Any) -> Any:
-    """``read_counter(counters, at)``; the thread also sees all that was written before the counter was."""
-    _require_layout(counters, "the counters", 1, types.int64)
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        place = builder.gep(_array(context, builder, signature, args).data, [args[1]])
-        return builder.load_atomic(place, "seq_cst", align=8)
-
-    return types.int64(counters, types.intp), codegen
-
-
-def _counter_operation(counters: Any, at: Any, number: Any, operation: str) -> Any:
-    _require_layout(counters, "the counters", 1, types.int64)
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        place = builder.gep(_array(context, builder, signature, args).data, [args[1]])
-        return builder.atomic_rmw(operation, place, args[2], "seq_cst")
-
-    return types.int64(counters, types.intp, types.int64), codegen
-
-
-if config.DISABLE_JIT:  # where one thread does everything
-
-    def _add_in_python(counters: Counters, at: int, number: int) -> int:
-        before = int(counters[at])
-        counters[at] += number
-        return before
-
-    add_to_counter, set_counter, read_counter = _add_in_python, operator.setitem, operator.getitem
 
 
 # --- sums of rows -------------------------------------------------------------------------------------------

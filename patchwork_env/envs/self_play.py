@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
@@ -18,28 +21,20 @@ from patchwork_env.core.batches import (
     loop,
 )
 from patchwork_env.core.checks import check_actions, check_at_least_one, check_flag, check_seed, seed_streams
-from patchwork_env.core.compile import kernel, template
+from patchwork_env.core.compile import template
 from patchwork_env.core.cores import usable_cores
 from patchwork_env.core.game import BaseGame, Rules
-from patchwork_env.core.intrinsics import Counters
 from patchwork_env.core.kernels import Kernels, States
 from patchwork_env.core.random import Streams, random_below
 from patchwork_env.core.tensors import Observation
-from patchwork_env.core.threads import (
-    Team,
-    begin_phase,
-    claim_chunk,
-    finish_chunk,
-    phase_of,
-    spin_for_work,
-    wait_for_members,
-)
 from patchwork_env.envs.options import check_num_envs, check_rewards, check_saved, complete
 from patchwork_env.errors import IllegalActionError
 
-_CHUNK = 32  # how many games a thread of several claims at a time
-_CHECK, _STEP = 0, 1
-_AS_LONG_AS_IT_TAKES = 1 << 62
+_SHARED = (
+    "beginning",
+    "chance",
+    "reward_kind",
+)  # by the parts of a batch; other arrays have rows of their own
 _OWN_OPTIONS = ("num_envs", "seed", "rewards", "masks", "observations", "threads")
 
 game = cast(Kernels, None)  # each game's kernels take its place
@@ -63,7 +58,7 @@ class BatchArrays(NamedTuple):
     random_actions: npt.NDArray[np.int64]  # ``(n,)``
     masks: npt.NDArray[np.int8]  # ``(n, num_actions)``, or of length 0 to leave them out
     observations: Observation  # ``(n, layout.size)``, or of length 0 to leave them out
-    legal_sets: npt.NDArray[np.uint64]  # room for a legal set for each chunk of games
+    legal_sets: npt.NDArray[np.uint64]  # room for a legal set for each part of the games
 
 
 class SelfPlayBatch:
@@ -118,7 +113,6 @@ class SelfPlayBatch:
         self._options = complete(options, defaults, _OWN_OPTIONS, type(self).__name__)
         beginning, chance, players = rules.set_up(self._options, {})
         self.threads = _available_threads(threads)
-        chunks = -(-n // _CHUNK) if self.threads > 1 else 1
         self._arrays = arrays = BatchArrays(
             states=rules.empty_states(n),
             streams=np.zeros(n, np.uint64),
@@ -137,13 +131,13 @@ class SelfPlayBatch:
             observations=np.zeros(
                 (n if check_flag(observations, "observations") else 0, rules.layout.size), np.float32
             ),
-            legal_sets=np.zeros((chunks, *rules.kernels.legal_shape), np.uint64),
+            legal_sets=np.zeros((self.threads, *rules.kernels.legal_shape), np.uint64),
         )
         self.states, self.observations, self.masks = arrays.states, arrays.observations, arrays.masks
         self.counts, self.random_actions = arrays.counts, arrays.random_actions
         self.rewards, self.terminations = arrays.rewards, arrays.terminations
         self.final_scores, self.truncations = arrays.final_scores, np.zeros(n, np.bool_)
-        self._team: Team | None = None
+        self._team: _Team | None = None
         self.reset(seed)
 
     @property
@@ -178,15 +172,20 @@ class SelfPlayBatch:
                 changed.
             ValueError: The actions have another shape or type.
         """
-        self._arrays.actions[:] = check_actions(actions, self.num_envs)
-        if self._team is None:
-            self._team = self._new_team()
-        illegal = int(self._team.work())
+        arrays = self._arrays
+        arrays.actions[:] = check_actions(actions, self.num_envs)
+        illegal = loop(first_illegal, self._rules)(arrays.states, arrays.actions)
         if illegal >= 0:
             raise IllegalActionError(
-                f"action {self._arrays.actions[illegal]} of game {illegal} is not legal; "
+                f"action {arrays.actions[illegal]} of game {illegal} is not legal; "
                 f"its mask allows {self.counts[illegal]} actions. No game was changed"
             )
+        play = loop(play_games, self._rules)
+        if self.threads == 1:
+            play(arrays)
+        else:
+            self._team = self._team or _Team(self.threads)
+            self._team.map(play, _parts(arrays))
 
     def save(self) -> dict[str, npt.NDArray[Any]]:
         """Copies of all that the games depend on, state records and random streams, for :meth:`restore`."""
@@ -233,10 +232,37 @@ class SelfPlayBatch:
         self._arrays.sampling_streams[:] = self._arrays.sampled_from
         loop(write_outputs, self._rules)(self._arrays)
 
-    def _new_team(self) -> Team:
-        chunks = len(self._arrays.legal_sets)
-        lead, assist = loop(step_games, self._rules), loop(assist_step, self._rules)
-        return Team(self.threads, chunks, lead, assist, (self._arrays, np.zeros(chunks, np.int64)))
+
+class _Team:
+    """Threads that share a call, which is finished even if an interrupt reaches the one that waits for it."""
+
+    def __init__(self, size: int) -> None:
+        self._leader, self._others = ThreadPoolExecutor(1), ThreadPoolExecutor(size - 1)
+
+    def map(self, function: Callable[[BatchArrays], None], parts: list[BatchArrays]) -> None:
+        """Calls a function that releases the interpreter lock with every part."""
+        try:
+            self._leader.submit(self._share, function, parts).result()
+        except BaseException:
+            self._leader.submit(int).result()  # after the leader's work, if that had begun
+            raise
+
+    def _share(self, function: Callable[[BatchArrays], None], parts: list[BatchArrays]) -> None:
+        pending = self._others.map(function, parts[1:])
+        function(parts[0])
+        list(pending)
+
+
+def _parts(batch: BatchArrays) -> list[BatchArrays]:
+    """Views of equal shares of the games of a batch, one for each of its legal sets."""
+    number = len(batch.legal_sets)
+    bounds = [len(batch.states) * k // number for k in range(number + 1)]
+    rows = {name: array for name, array in batch._asdict().items() if name not in _SHARED}
+    parts = []
+    for k, (start, stop) in enumerate(itertools.pairwise(bounds)):
+        own = {name: array[start:stop] for name, array in rows.items()}
+        parts.append(batch._replace(**own | {"legal_sets": batch.legal_sets[k : k + 1]}))
+    return parts
 
 
 def _available_threads(threads: int | None) -> int:
@@ -249,7 +275,7 @@ def _available_threads(threads: int | None) -> int:
 
 @template
 def play_games(batch: BatchArrays) -> None:
-    """Plays ``batch.actions``, which are legal, and starts a new game where one ends."""
+    """Plays ``batch.actions``, which are legal, starts a new game where one ends, and writes all outputs."""
     states, rewards, kind = batch.states, batch.rewards, batch.reward_kind
     for i in range(len(states)):
         if batch.terminations[i] or kind == SCORE:  # of the last step: otherwise there are only zeros
@@ -270,6 +296,7 @@ def play_games(batch: BatchArrays) -> None:
             for one in range(batch.final_scores.shape[1]):
                 batch.final_scores[i, one] = game.score(states, i, one)
             game.deal(states, i, batch.streams, batch.beginning, batch.chance)
+    write_outputs(batch)
 
 
 @template
@@ -297,67 +324,3 @@ def replace_games(batch: BatchArrays, states: States, streams: Streams, sampling
     batch.rewards[:] = 0
     batch.terminations[:] = False
     write_outputs(batch)
-
-
-@template
-def step_games(counters: Counters, batch: BatchArrays, illegal: npt.NDArray[np.int64]) -> int:
-    """Steps all games and returns -1; with an illegal action returns its game and changes nothing.
-
-    ``illegal`` has room for a number for every chunk of games.
-    """
-    begin_phase(counters, _CHECK)
-    work_on_chunks(counters, True, batch, illegal)
-    wait_for_members(counters, _AS_LONG_AS_IT_TAKES)
-    for chunk in range(len(illegal)):
-        if illegal[chunk] >= 0:
-            return chunk * _chunk_size(batch) + int(illegal[chunk])
-    begin_phase(counters, _STEP)
-    work_on_chunks(counters, True, batch, illegal)
-    return -1
-
-
-@template
-def assist_step(counters: Counters, batch: BatchArrays, illegal: npt.NDArray[np.int64]) -> None:
-    """What the other threads do while they are awake."""
-    while spin_for_work(counters):
-        work_on_chunks(counters, False, batch, illegal)
-
-
-@template
-def work_on_chunks(
-    counters: Counters, leads: bool, batch: BatchArrays, illegal: npt.NDArray[np.int64]
-) -> None:
-    """Checks or steps chunk after chunk of the games, as long as there is one that no thread has claimed."""
-    chunk, size = claim_chunk(counters, leads), _chunk_size(batch)
-    while chunk >= 0:
-        own = slice(chunk * size, (chunk + 1) * size)
-        if phase_of(counters) == _CHECK:
-            illegal[chunk] = first_illegal(batch.states[own], batch.actions[own])
-        else:
-            part = BatchArrays(
-                batch.states[own],
-                batch.streams[own],
-                batch.sampling_streams[own],
-                batch.sampled_from[own],
-                batch.actions[own],
-                batch.beginning,
-                batch.chance,
-                batch.reward_kind,
-                batch.rewards[own],
-                batch.terminations[own],
-                batch.final_scores[own],
-                batch.counts[own],
-                batch.random_actions[own],
-                batch.masks[own],
-                batch.observations[own],
-                batch.legal_sets[chunk : chunk + 1],
-            )
-            play_games(part)
-            write_outputs(part)
-        finish_chunk(counters)
-        chunk = claim_chunk(counters, leads)
-
-
-@kernel
-def _chunk_size(batch: BatchArrays) -> int:
-    return -(-len(batch.states) // len(batch.legal_sets))

@@ -11,7 +11,6 @@ from numba.core.errors import TypingError
 
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import product_adder, rows_adder, unpack_bits
-from patchwork_env.core.threads import finish_chunk, phase_of
 from patchwork_env.patchwork import NUM_ACTIONS, Game
 
 pytestmark = pytest.mark.skipif(config.DISABLE_JIT, reason="looks at machine code")
@@ -46,13 +45,6 @@ def test_bits_are_unpacked_into_contiguous_arrays_only(dtype: Any) -> None:
 def test_a_strided_mask_is_refused_and_not_half_written() -> None:
     with pytest.raises(TypingError, match="must be a contiguous array"):
         Game.rules.kernels.legal_mask(Game(seed=1).state, 0, np.zeros(2 * NUM_ACTIONS, np.int8)[::2])
-
-
-def test_counters_of_teams_are_contiguous_arrays_of_int64() -> None:
-    for wrong in (np.zeros(80, np.int64)[::2], np.zeros(40, np.int32)):
-        for counter in (finish_chunk, phase_of):
-            with pytest.raises(TypingError, match="the counters must be a contiguous array of 1 dim"):
-                counter(wrong)
 
 
 def test_sums_of_rows_and_products_take_contiguous_arrays_only() -> None:
