@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from patchwork_env.agents.nmbr9.plans import Plan, as_solo_game, plan_tower
+from patchwork_env.agents.nmbr9.plans import Plan, as_solo_game
 from patchwork_env.agents.nmbr9.value import read_value
 from patchwork_env.core.files import check_file_path, write_text
 from patchwork_env.errors import WorkerError
@@ -25,6 +25,7 @@ from patchwork_env.learning.distributed.jobs import do_jobs
 from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.nmbr9.game import Game
 from research.nmbr9_records.improvement import improvements, random_rating
+from research.nmbr9_records.stacks import plan_tower
 from research.nmbr9_records.verify import FILE, SHIPPED_VALUE, read_stack, stack_text
 
 FRESH = 0.6

@@ -12,14 +12,15 @@ from time import perf_counter
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.nmbr9 import towers
 from patchwork_env.agents.nmbr9.fits import Tile
-from patchwork_env.agents.nmbr9.plans import Plan, Stack, best_completion, complete, in_order, run
-from patchwork_env.agents.nmbr9.towers import MOST_TILES, PLACES, SIDE, Levels, Rating, Search
+from patchwork_env.agents.nmbr9.plans import Plan, Stack
 from patchwork_env.agents.nmbr9.value import Weights
 from patchwork_env.nmbr9.actions import NUM_TURNS
 from patchwork_env.nmbr9.components import NUM_DIGITS
 from patchwork_env.nmbr9.state import States
+from research.nmbr9_records import towers
+from research.nmbr9_records.stacks import best_completion, complete, in_order, run
+from research.nmbr9_records.towers import MOST_TILES, PLACES, SIDE, Levels, Rating, Search
 
 _MOST_REMOVED = 9
 _WIDTH = 64

@@ -22,11 +22,12 @@ from itertools import combinations_with_replacement, pairwise
 from typing import Any, NamedTuple
 
 from patchwork_env.agents.nmbr9.fits import Tile
-from patchwork_env.agents.nmbr9.plans import Stack, in_order
+from patchwork_env.agents.nmbr9.plans import Stack
 from patchwork_env.core.polyomino import Cell
 from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.nmbr9.actions import DISTINCT, NUM_TURNS, cells_at
 from patchwork_env.nmbr9.components import COPIES, NUM_DIGITS, TILES
+from research.nmbr9_records.stacks import in_order
 
 INSTANCES = ("F-6-1-5", "F-6-2-5", "F-9-1-5", "F-9-2-5", "F-6-1-6", "F-9-2-6")
 PUBLISHED = {"F-6-1-5": "> 30 s"}

@@ -15,12 +15,13 @@ from pathlib import Path
 
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
 from patchwork_env.agents.nmbr9.fits import Tile
-from patchwork_env.agents.nmbr9.plans import Plan, action_of, as_solo_game, in_order
+from patchwork_env.agents.nmbr9.plans import Plan, action_of, as_solo_game
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.nmbr9.actions import NUM_TURNS, choose_action
 from patchwork_env.nmbr9.components import NUM_DIGITS
 from patchwork_env.nmbr9.game import Game
 from patchwork_env.nmbr9.render import MissingExtraError, rgb_array, save_png
+from research.nmbr9_records.stacks import in_order
 
 FILE = Path(__file__).with_name("best.json")
 SHIPPED_VALUE = SHIPPED_FOLDER / "nmbr9_champion"

@@ -4,9 +4,6 @@ With a width, a plan is one search. With a time, searches follow each other: a n
 they take, then wider ones, with some noise in the values that they compare; each takes a share of the time
 left. The best plan counts.
 
-In free order, an empty table is planned as a tower, from the top down; the tiles that it leaves are placed by
-a search from the first tile to the last. That search also plans everything else.
-
 Plans are made for a game of one player whose order is known. Where the order of the real game is free, the
 next card is exchanged for whichever is to be placed.
 """
@@ -14,7 +11,6 @@ next card is exchanged for whichever is to be placed.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
 from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
@@ -22,15 +18,13 @@ from typing import NamedTuple
 import numpy as np
 
 from patchwork_env.agents.base import Agent, record_of
-from patchwork_env.agents.nmbr9 import beam, towers
+from patchwork_env.agents.nmbr9 import beam
 from patchwork_env.agents.nmbr9.expansion import write_solo_game
 from patchwork_env.agents.nmbr9.fits import Tile
-from patchwork_env.agents.nmbr9.towers import SIDE, Levels, Rating
 from patchwork_env.agents.nmbr9.value import Weights, read_value
 from patchwork_env.agents.specs import check_budget, check_checkpoint, checkpoint_path, spec_of
 from patchwork_env.core.checks import check_seed, later_seed
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.polyomino import Cell
 from patchwork_env.games import NMBR9
 from patchwork_env.nmbr9 import engine
 from patchwork_env.nmbr9.actions import NUM_TURNS, choose_action, place_action
@@ -45,10 +39,6 @@ _FIRST_WIDTH, _MOST_WIDENING = 16, 16
 _SHARE = 0.6
 """The share of the time left that the next search takes."""
 _NOISE = 4.0
-_FINISHED, _FINISHING_WIDTH = 32, 32
-"""The number of towers that are completed, and the width of the searches that complete them."""
-_CHUNK = 16
-"""The number of towers between two looks at the clock."""
 
 Stack = tuple[Tile, ...]
 """Tiles in an order in which they can be placed, their corners counted from any origin."""
@@ -171,23 +161,14 @@ def plan(
         seconds: Instead, the seconds of several searches.
         seed: The seed of the noise.
     """
-    end = None if seconds is None else perf_counter() + seconds
-    tiles = int(root[0]["num_rounds"] - root[0]["round"])
-
-    def search(width: int, number: int) -> Plan:
-        own_seed = later_seed(seed, number)
-        if free_from == 0 and root[0]["round"] == 0:
-            return plan_tower(root, width, Rating(), weights, own_seed, end)
-        noise = _NOISE if number else 0.0
-        return plan_forward(root, width, weights, tiles if free_from is None else free_from, noise, own_seed)
-
-    if end is None:
-        return search(width, 0)
-    plans: list[Plan] = []
-    width = _FIRST_WIDTH
+    if free_from is None:
+        free_from = int(root[0]["num_rounds"] - root[0]["round"])
+    if seconds is None:
+        return search(root, width, weights, free_from, 0.0, seed)
+    end, plans, width = perf_counter() + seconds, list[Plan](), _FIRST_WIDTH
     while True:
-        began = perf_counter()
-        plans.append(search(width, len(plans)))
+        began, noise = perf_counter(), _NOISE if plans else 0.0
+        plans.append(search(root, width, weights, free_from, noise, later_seed(seed, len(plans))))
         now = perf_counter()
         fitting = int(_SHARE * (end - now) / (now - began) * width)
         if fitting < _FIRST_WIDTH:
@@ -195,59 +176,14 @@ def plan(
         width = min(fitting, _MOST_WIDENING * width, MOST_WIDTH)
 
 
-def plan_forward(
+def search(
     root: States, width: int, weights: Weights, free_from: int, noise: float = 0.0, seed: int = 0
 ) -> Plan:
-    """The plan of one search from the next tile to the last; see :func:`.beam.search`."""
-    return _plan_of(beam.search(root, width, weights, free_from=free_from, noise=noise, seed=seed))
+    """The plan of one search; see :func:`.beam.search`."""
+    return plan_of(beam.search(root, width, weights, free_from=free_from, noise=noise, seed=seed))
 
 
-def plan_tower(
-    root: States, width: int, rating: Rating, weights: Weights, seed: int, end: float | None = None
-) -> Plan:
-    """The plan of one search of towers for an empty table, the best of which are completed.
-
-    It stops when all is done, or at the time ``end`` of :func:`time.perf_counter`.
-    """
-    deck = root[0]["deck"][: root[0]["num_cards"]]
-    supply = np.bincount(deck, minlength=NUM_DIGITS).astype(np.int64)
-    search = towers.start(supply, int(root[0]["num_rounds"]), width, rating, seed)
-    run(search, end)
-    return best_completion(root, search, weights)
-
-
-def run(search: towers.Search, end: float | None = None) -> None:
-    """Expands the towers of a search, from those of the fewest tiles to those of the most."""
-    for tiles in range(1, len(search.nodes) - 1):
-        for first in range(0, int(search.pools.sizes[tiles]), _CHUNK):
-            if end is not None and perf_counter() > end:
-                return
-            towers.expand(search, tiles, first, first + _CHUNK)
-
-
-def best_completion(root: States, search: towers.Search, weights: Weights) -> Plan:
-    """The best plan that comes of completing the towers with the most points."""
-    found = [
-        (int(search.nodes[tiles, slot]["score"]), tiles, slot)
-        for tiles in range(1, len(search.nodes))
-        for slot in range(int(search.pools.sizes[tiles]))
-    ]
-    found.sort(reverse=True)
-    plans = (
-        complete(root, from_tower(towers.levels_of(search, *at)), weights) for _, *at in found[:_FINISHED]
-    )
-    return max(filter(None, plans), key=lambda plan: plan.score)
-
-
-def complete(root: States, stack: Stack, weights: Weights, width: int = _FINISHING_WIDTH) -> Plan | None:
-    """The plan that builds a stack, then places the tiles left; None if the stack cannot be built."""
-    table = root.copy()
-    if not put(table, stack):
-        return None
-    return _plan_of(table) if engine.is_over(table, 0) else plan_forward(table, width, weights, free_from=0)
-
-
-def _plan_of(table: States) -> Plan:
+def plan_of(table: States) -> Plan:
     """The plan that ends with a complete table."""
     return Plan(int(engine.score(table, 0, 0)), stack_of(table))
 
@@ -295,46 +231,3 @@ def action_of(tile: Tile, states: States, first: Tile) -> int:
         row = int(states[0]["row"][0, 0]) + tile.row - first.row
         column = int(states[0]["column"][0, 0]) + tile.column - first.column
     return place_action(tile.piece % NUM_TURNS, row, column)
-
-
-def put(states: States, tiles: Iterable[Tile]) -> bool:
-    """Places tiles in a new game of one player, rearranging its deck; returns whether the rules allow it."""
-    first = None
-    for tile in tiles:
-        first = first or tile
-        if states[0]["round"] == states[0]["num_rounds"] or not beam.draw(states, 0, tile.digit):
-            return False
-        action = action_of(tile, states, first)
-        if not engine.is_legal(states, 0, action) or engine.level_of(states, 0, action) != tile.level:
-            return False
-        engine.apply(states, 0, action)
-    return True
-
-
-def in_order(tiles: Iterable[Tile]) -> Stack:
-    """Brings tiles into an order in which they can be placed: level by level, each next to one before.
-
-    Tiles of a level that are not connected to the others come last on it.
-    """
-    ordered: list[Tile] = []
-    waiting = sorted(tiles, key=lambda tile: tile.level)
-    while waiting:
-        level = [tile for tile in waiting if tile.level == waiting[0].level]
-        near = {cell for tile in ordered if tile.level == level[0].level for cell in _neighbors(tile)}
-        tile = next((tile for tile in level if tile.cells & near), level[0])
-        ordered.append(tile)
-        waiting.remove(tile)
-    return tuple(ordered)
-
-
-def _neighbors(tile: Tile) -> set[Cell]:
-    return {(r + dr, c + dc) for r, c in tile.cells for dr, dc in ((0, 1), (1, 0), (0, -1), (-1, 0))}
-
-
-def from_tower(levels: Levels) -> Stack:
-    """The tiles of a tower; see :mod:`~patchwork_env.agents.nmbr9.towers`."""
-    return in_order(
-        Tile(piece, level, *divmod(anchor, SIDE))
-        for level, tiles in enumerate(levels)
-        for piece, anchor in tiles
-    )

@@ -108,15 +108,11 @@ def test_the_searches_of_a_plan_have_seeds_of_their_own(monkeypatch) -> None:
     """Behind the last seed comes 0."""
     seeds: list[int] = []
 
-    def plan_forward(root, width, weights, free_from, noise, seed) -> Plan:
+    def search(root, width, weights, free_from, noise, seed) -> Plan:
         seeds.append(seed)
         return Plan(0, ())
 
-    def plan_tower(root, width, rating, weights, seed, end) -> Plan:
-        return plan_forward(root, width, weights, 0, 0.0, seed)
-
-    monkeypatch.setattr(plans, "plan_forward", plan_forward)
-    monkeypatch.setattr(plans, "plan_tower", plan_tower)
+    monkeypatch.setattr(plans, "search", search)
     for free_from in (None, 0):
         monkeypatch.setattr(plans, "perf_counter", itertools.count().__next__)
         plan(Game(order="known").state, free_from, aligned_records(WEIGHTS), 4, seconds=4, seed=2**64 - 1)

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from patchwork_env import agents
-from patchwork_env.agents.nmbr9 import towers
-from patchwork_env.agents.nmbr9.plans import Stack, as_solo_game, from_tower, in_order, plan, put, run
-from patchwork_env.agents.nmbr9.towers import Rating
+from patchwork_env.agents.nmbr9.plans import Stack, as_solo_game, plan
 from patchwork_env.agents.nmbr9.value import read_value
 from patchwork_env.nmbr9 import Game
+from research.nmbr9_records import towers
 from research.nmbr9_records.improvement import improvements, offer_levels, upper_levels, without
+from research.nmbr9_records.stacks import from_tower, in_order, put, run
+from research.nmbr9_records.towers import Rating
 
 PAIR = np.full(10, 2, np.int64)
 

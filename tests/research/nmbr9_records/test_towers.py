@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from patchwork_env.agents.nmbr9 import towers
-from patchwork_env.agents.nmbr9.plans import as_solo_game, from_tower, put, run
-from patchwork_env.agents.nmbr9.towers import Rating
+from patchwork_env.agents.nmbr9.plans import as_solo_game
 from patchwork_env.nmbr9 import Game, engine
 from patchwork_env.nmbr9.tables import SHAPES
+from research.nmbr9_records import towers
+from research.nmbr9_records.stacks import from_tower, put, run
+from research.nmbr9_records.towers import Rating
 
 PAIR = np.full(10, 2, np.int64)
 
