@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 
@@ -18,7 +16,7 @@ from tests.integrations.rllib.small import small_config
 
 pytestmark = pytest.mark.older
 
-GAMES = [("patchwork", 2, 0.0), ("nmbr9", 1, 0.5), ("nmbr9", 2, 0.0), ("nmbr9", 3, 0.25), ("nmbr9", 4, 0.0)]
+GAMES = [("patchwork", 2, 0.0), ("nmbr9", 1, 0.5), ("nmbr9", 3, 0.25)]
 REWARD = Reward(outcome=1.0, margin=0.5)
 
 
@@ -55,7 +53,7 @@ def test_all_settings_have_defaults():
 @pytest.mark.parametrize(("name", "players", "points"), GAMES)
 def test_players_move_as_the_engine_says_and_see_what_it_shows(name, players, points):
     env, rng = env_of(name, players, points), np.random.default_rng(1)
-    for seed in range(3):
+    for seed in range(2):
         beginning = env.reset(seed=seed)
         game = env.game
         steps = play(env, seed, rng)
@@ -81,7 +79,7 @@ def test_players_move_as_the_engine_says_and_see_what_it_shows(name, players, po
 @pytest.mark.parametrize(("name", "players", "points"), GAMES)
 def test_everybody_is_rewarded_at_the_end_and_for_points_at_once(name, players, points):
     env, rng = env_of(name, players, points), np.random.default_rng(2)
-    for seed in range(3):
+    for seed in range(2):
         steps = play(env, seed, rng)
         finals, scores = final_rewards(REWARD, env.finished), env.finished.scores()
         sums = dict.fromkeys(env.possible_agents, 0.0)
@@ -98,17 +96,6 @@ def test_everybody_is_rewarded_at_the_end_and_for_points_at_once(name, players, 
             assert sums[agent] + rewards[agent] == pytest.approx(gained + finals[number])
             if agent != last:  # whoever did not move last gets nothing but the end's worth
                 assert rewards[agent] == pytest.approx(finals[number])
-
-
-def test_in_patchwork_a_player_moves_several_times_in_a_row_and_either_may_begin():
-    env, rng = env_of("patchwork"), np.random.default_rng(3)
-    games = [play(env, seed, rng) for seed in range(8)]
-    assert {next(iter(steps[0][1])) for steps in games} == set(env.possible_agents)
-    movers = [[acted[0] for acted, *_ in steps[1:]] for steps in games]
-    assert any(a == b for row in movers for a, b in pairwise(row))
-    last_movers_lost = [steps[-1][2][steps[-1][0][0]] < 0 for steps in games]
-    assert any(last_movers_lost)
-    assert not all(last_movers_lost)
 
 
 @pytest.mark.parametrize(("kind", "players"), [(patchwork, 2), (nmbr9, 1), (nmbr9, 2), (nmbr9, 3)])

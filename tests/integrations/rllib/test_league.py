@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,20 +11,14 @@ pytest.importorskip("ray")
 
 from patchwork_env import nmbr9, patchwork
 from patchwork_env.integrations.rllib.league import (
-    MAIN,
     Finished,
     Seats,
     allotted,
     finished_game,
     league_results,
-    num_slots,
-    past_self,
-    policy_of,
     seats_of,
     statistics,
 )
-from patchwork_env.learning.config import League
-from tests.integrations.rllib.small import small_config
 
 pytestmark = pytest.mark.older
 
@@ -39,24 +32,7 @@ def test_the_learner_has_every_seat_against_every_past_self_equally_often(player
     expected = {Seats(slot, seat, snapshot) for slot, snapshot in opponents for seat in range(players)}
     assert set(league) == expected
     assert max(league.values()) - min(league.values()) <= 1
-
-
-def test_without_past_selves_the_learner_has_all_seats():
-    assert {seats_of(game, 8, 2, 0.5, opponents=[]) for game in range(8)} == {Seats(-1, 0)}
-
-
-def test_who_plays_alone_or_against_no_past_selves_has_no_frozen_policies():
-    assert num_slots(League(opponents=3)) > 3
-    assert num_slots(League(fraction=0.0)) == 0
-    assert small_config("nmbr9", players=1, points=1.0).effective_league.fraction == 0
-
-
-def test_the_mapping_reads_the_name_of_a_game():
-    def names(identity):
-        return [policy_of(f"player_{n}", SimpleNamespace(id_=identity)) for n in range(3)]
-
-    assert names("-1:0:-1:abc") == [MAIN] * 3
-    assert names("2:1:9:abc") == [past_self(2), MAIN, past_self(2)]
+    assert {seats_of(game, 8, players, 0.5, opponents=[]) for game in range(8)} == {Seats(-1, 0)}
 
 
 def test_a_snapshot_waits_for_a_slot_that_no_game_needs():

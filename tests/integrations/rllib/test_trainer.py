@@ -96,20 +96,6 @@ def test_the_league_grows_is_played_and_stays_as_it_is(trainer_of):
     assert equal(trainer.network.state_dict(), runner.module[MAIN].network.state_dict())
 
 
-def test_a_slot_keeps_its_snapshot_as_long_as_a_game_needs_it(trainer_of):
-    """Iterations are shorter than games: every game ends against whom it began with."""
-    league = League(fraction=1.0, snapshot_every=1, opponents=1, size=1)
-    trainer = trainer_of(small_config("patchwork", league, batch_size=64))
-    runner, met = trainer._algorithm.env_runner, {}
-    for _ in range(12):
-        trainer.step()
-        for name in (episode.id_ for episode in runner._ongoing_episodes):
-            slot, _, snapshot, identity = name.split(":", 3)
-            if int(slot) >= 0:
-                assert trainer._slots[int(slot)] == int(snapshot) == met.setdefault(identity, int(snapshot))
-    assert len(set(met.values())) > 1
-
-
 @pytest.mark.parametrize("game", ["patchwork", "nmbr9"])
 def test_a_saved_run_goes_on(trainer_of, tmp_path, game):
     config = snapshots_every_iteration(game)
@@ -173,16 +159,6 @@ def test_a_run_begins_with_the_policy_that_it_is_given(trainer_of, tmp_path):
 def test_a_first_policy_that_does_not_fit_is_refused(spec, reason):
     with pytest.raises(ConfigError, match=rf"rllib_ppo\.initial_policy is '{spec}'.*{reason}"):
         RllibTrainer(small_config("patchwork", initial_policy=spec))
-
-
-def test_equal_seeds_give_equal_runs(trainer_of):
-    def trained():
-        trainer = trainer_of(snapshots_every_iteration("patchwork"))
-        trainer.step()
-        trainer.step()
-        return trainer.network.state_dict()
-
-    assert equal(trained(), trained())
 
 
 def test_a_worker_that_ends_is_replaced_and_knows_the_policy_and_the_past_selves(trainer_of):

@@ -1,11 +1,6 @@
-"""Training by MaskablePPO with the real command: files, resuming to the bit, and what can be taken away."""
+"""Training by MaskablePPO: what can be taken away, what it goes on from, and what it refuses."""
 
 from __future__ import annotations
-
-import json
-import subprocess
-import sys
-from collections import Counter
 
 import gymnasium
 import numpy as np
@@ -17,51 +12,112 @@ from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 
 from patchwork_env import agents
 from patchwork_env.agents.patchwork.mlp import MlpAgent
-from patchwork_env.core.batches import begin_games
-from patchwork_env.core.checks import seed_streams
 from patchwork_env.errors import ConfigError, DivergenceError
 from patchwork_env.integrations.sb3.policy import PatchworkPolicy
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
-from patchwork_env.patchwork import Game
-from patchwork_env.patchwork.rules import RULES
-from tests.learning.same_runs import checkpoints_of, environment, metrics_of, state_of
+from patchwork_env.nmbr9 import Game as Nmbr9
+from tests.learning.same_runs import (
+    check_restored_trainer,
+    checkpoints_of,
+    metrics_of,
+    start_run,
+    state_of,
+)
+from tests.learning.tiny_runs import MASKABLE_PPO, MASKABLE_PPO_OF_NMBR9
 
-TINY = """
-description: tiny
-algorithm: maskable_ppo
-total_steps: 5000
-checkpoint_every: 2
-threads: 2
-seed: 5
-maskable_ppo:
-  {num_envs: 16, rollout_steps: 16, minibatch_size: 64, epochs: 2, net_arch: [24],
-   learning_rate: {start: 3e-3, end: 1e-3}, fixed_fraction: 0.25, fixed_opponents: [greedy]}
-league: {fraction: 0.5, snapshot_every: 2, size: 2, opponents: 2}
-evaluation: {every: 4, games: 2, final_games: 4, opponents: [random]}
-"""
-DECISIONS_PER_ITERATION = 16 * 16
-DECISIONS = 8 * DECISIONS_PER_ITERATION
+DECISIONS = 8 * 16
+"""Of an iteration."""
 
 
 @pytest.fixture(scope="module")
-def config(tmp_path_factory):
-    path = tmp_path_factory.mktemp("configs") / "tiny.yaml"
-    path.write_text(TINY)
-    return path
+def configs(tmp_path_factory):
+    """The files of configurations of both games."""
+    folder = tmp_path_factory.mktemp("configs")
+    texts = {"patchwork": MASKABLE_PPO, "nmbr9": MASKABLE_PPO_OF_NMBR9}
+    for name, text in texts.items():
+        (folder / f"{name}.yaml").write_text(text)
+    return {name: folder / f"{name}.yaml" for name in texts}
+
+
+@pytest.fixture(scope="module")
+def config(configs):
+    return configs["patchwork"]
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory, config):
-    """The folder of a run of the real command, far from the project."""
-    folder = tmp_path_factory.mktemp("elsewhere")
-    process = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "training.train", "--config", str(config)],
-        cwd=folder, env=environment(), capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
-    assert process.returncode == 0, process.stderr
-    return folder / "runs" / "tiny"
+    """The folder of a run."""
+    folder = tmp_path_factory.mktemp("runs") / "tiny"
+    assert start_run(config, folder, "maskable_ppo.learning_rate={start: 3e-3, end: 1e-3}") == 0
+    return folder
+
+
+def small_trainer(config, *overrides):
+    return make_trainer(load_config(config, list(overrides)))
+
+
+# --- what can be taken away ---------------------------------------------------------------------------------
+
+
+def test_a_run_tells_how_it_fared_and_leaves_no_code_but_the_model(finished):
+    code = {".pt", ".pth", ".pkl", ".zip"}
+    assert [path for path in finished.rglob("*") if path.suffix in code] == [finished / "final" / "model.zip"]
+    lines = [line for line in metrics_of(finished) if "losses/loss" in line]
+    turns = np.diff([0, *(line["steps"] for line in lines)])
+    assert (turns > 1.9 * DECISIONS).all(), "also those of opponents, and those without a choice"
+    for name in ("win_rate_against_greedy", "win_rate_against_past_self"):
+        assert any(f"games/{name}" in line for line in lines)
+
+
+def test_stock_maskable_ppo_plays_and_learns_on(finished):
+    """As a user of Stable-Baselines3 does it, with the environment that ``gymnasium.make`` gives."""
+    env = gymnasium.make("patchwork_env:Patchwork-v0", opponent="greedy")
+    model = MaskablePPO.load(finished / "final" / "model.zip", env=env, n_steps=64)
+    assert type(model.policy) is MaskableActorCriticPolicy
+    iterations = sum("losses/loss" in line for line in metrics_of(finished))
+    assert model.num_timesteps == DECISIONS * iterations
+    agent, terminated = agents.load(finished / "final"), False
+    observation, info = env.reset(seed=1)
+    while not terminated:
+        action, _ = model.predict(observation, action_masks=info["action_mask"], deterministic=True)
+        assert action == agent.act(env.unwrapped.game)
+        observation, _, terminated, _, info = env.step(action)
+    before = {name: weights.clone() for name, weights in model.policy.state_dict().items()}
+    model.learn(64, reset_num_timesteps=False)
+    assert model.num_timesteps == DECISIONS * iterations + 64
+    assert any((weights != before[name]).any() for name, weights in model.policy.state_dict().items())
+
+
+def test_the_model_has_the_optimizer_and_the_parameters_of_the_run(finished):
+    model = MaskablePPO.load(finished / "final" / "model.zip", device="cpu")
+    saved = load_file(checkpoints_of(finished)[-1] / "trainer.safetensors")
+    for number, entry in model.policy.optimizer.state_dict()["state"].items():
+        for key, value in entry.items():
+            assert (value == saved[f"optimizer/{number}/{key}"]).all()
+    assert (model.batch_size, model.gamma, model.gae_lambda) == (64, 1.0, 0.95)
+    assert model.lr_schedule(1.0) == pytest.approx(1e-3)
+
+
+def test_a_run_of_nmbr9_learns_from_points_and_its_policy_plays(configs, tmp_path):
+    trainer = small_trainer(configs["nmbr9"])
+    metrics = trainer.step()
+    returns = np.sum(trainer.model.rollout_buffer.rewards, axis=0)
+    assert metrics["games/score"] == pytest.approx(returns.mean() / 0.5)
+    assert metrics["games/decisions_per_game"] == 20
+    assert trainer.self_play is None
+    trainer.write_final(tmp_path)
+    game = Nmbr9(seed=3)
+    for source in (tmp_path, tmp_path / "model.zip"):
+        assert agents.load(source).act(game) == trainer.agent().act(game)
+    model = MaskablePPO.load(tmp_path / "model.zip", env=gymnasium.make("patchwork_env:Nmbr9-v0"))
+    assert type(model.policy) is PatchworkPolicy
+    action, _ = model.predict(game.observation(), action_masks=game.action_mask(), deterministic=True)
+    assert action == trainer.agent().act(game)
+
+
+# --- the trainer --------------------------------------------------------------------------------------------
 
 
 def global_random_numbers():
@@ -69,98 +125,9 @@ def global_random_numbers():
     return state["pos"], state["key"].tolist(), torch.get_rng_state().tolist()
 
 
-def small_trainer(config, *overrides):
-    return make_trainer(load_config(config, list(overrides)))
-
-
-# --- a whole run --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_files_of_a_run(finished):
-    policy, trainer = {"checkpoint.json", "weights.safetensors"}, {"trainer.json", "trainer.safetensors"}
-    assert {path.name for path in (finished / "final").iterdir()} == policy | {"model.zip"}
-    code = {".pt", ".pth", ".pkl", ".zip"}
-    assert [path for path in finished.rglob("*") if path.suffix in code] == [finished / "final" / "model.zip"]
-    for folder in checkpoints_of(finished)[-2:]:
-        assert {path.name for path in folder.iterdir()} == policy | trainer
-    description = json.loads((finished / "final" / "checkpoint.json").read_text())
-    assert description["policy"] == "maskable_ppo"
-    assert description["network"] == {"net_arch": [24], "activation": "relu"}
-    assert description["info"]["algorithm"] == "maskable_ppo"
-    assert description["info"]["iteration"] == 8
-    assert description["info"]["steps"] == metrics_of(finished)[-1]["steps"]
-
-
-def test_metrics(finished):
-    lines = [line for line in metrics_of(finished) if "losses/loss" in line]
-    turns = np.diff([0, *(line["steps"] for line in lines)])
-    assert len(turns) == 8
-    assert (
-        turns > 1.9 * DECISIONS_PER_ITERATION
-    ).all()  # also those of opponents, and those without a choice
-    for line in lines:
-        for name in ("policy_loss", "value_loss", "entropy", "kl", "clip_fraction", "explained_variance"):
-            assert f"losses/{name}" in line
-        assert line["losses/entropy"] > 0
-        assert 0 < line["time/share_of_time_collecting"] < 1
-    for name in ("score", "decisions_per_game", "win_rate_against_greedy", "win_rate_against_past_self"):
-        assert any(f"games/{name}" in line for line in lines)
-    assert lines[-1]["league/snapshots"] == 2
-    assert any("evaluation/win_rate_against_random" in line for line in metrics_of(finished))
-
-
-# --- what can be taken away ---------------------------------------------------------------------------------
-
-
-def test_stock_maskable_ppo_plays_and_learns_on(finished):
-    """As a user of Stable-Baselines3 does it, with the environment that ``gymnasium.make`` gives."""
-    model = MaskablePPO.load(finished / "final" / "model.zip")
-    assert type(model.policy) is MaskableActorCriticPolicy
-    assert model.num_timesteps == DECISIONS
-    env = gymnasium.make("patchwork_env:Patchwork-v0", opponent="greedy")
-    assert (model.observation_space, model.action_space) == (env.observation_space, env.action_space)
-    agent, decisions = agents.load(finished / "final"), 0
-    for seed in range(2):
-        observation, info = env.reset(seed=seed)
-        terminated = False
-        while not terminated:
-            action, _ = model.predict(observation, action_masks=info["action_mask"], deterministic=True)
-            assert action == agent.act(env.unwrapped.game)
-            observation, _, terminated, _, info = env.step(action)
-            decisions += 1
-    assert decisions > 20
-    before = {name: weights.clone() for name, weights in model.policy.state_dict().items()}
-    model = MaskablePPO.load(finished / "final" / "model.zip", env=env, n_steps=64)
-    for name, weights in model.policy.state_dict().items():
-        assert (weights == before[name]).all()
-    model.learn(64, reset_num_timesteps=False)
-    assert model.num_timesteps == DECISIONS + 64
-    assert any((weights != before[name]).any() for name, weights in model.policy.state_dict().items())
-
-
-def test_model_has_the_optimizer_and_the_parameters_of_the_run(finished):
-    model = MaskablePPO.load(finished / "final" / "model.zip", device="cpu")
-    saved = load_file(checkpoints_of(finished)[-1] / "trainer.safetensors")
-    for number, entry in model.policy.optimizer.state_dict()["state"].items():
-        for key, value in entry.items():
-            assert (value == saved[f"optimizer/{number}/{key}"]).all()
-    assert (model.batch_size, model.n_epochs, model.gamma, model.gae_lambda) == (64, 2, 1.0, 0.95)
-    assert model.lr_schedule(1.0) == pytest.approx(1e-3)
-
-
-def test_the_policy_of_a_run_can_draw_its_actions(finished):
-    agent, game = agents.load(f"{finished / 'final'}:sample=true", seed=3), Game(seed=1)
-    while not game.is_over:
-        game.play(agent.act(game))
-
-
-# --- the trainer --------------------------------------------------------------------------------------------
-
-
 def test_nothing_depends_on_who_else_draws_random_numbers(config):
     first, second = small_trainer(config), small_trainer(config)
-    for number in range(4):
+    for number in range(2):
         torch.manual_seed(number)
         np.random.seed(number)  # noqa: NPY002 - what Stable-Baselines3 uses
         first.step()
@@ -172,116 +139,33 @@ def test_nothing_depends_on_who_else_draws_random_numbers(config):
     assert state_of(first) == state_of(second)
 
 
-def test_a_seed_makes_another_run(config):
-    first, second = small_trainer(config), small_trainer(config, "seed=6")
-    assert (first.env.states != second.env.states).all()
-    first.step(), second.step()
-    assert (first.network.action_net.weight != second.network.action_net.weight).any()
-
-
-def test_state_of_a_fresh_trainer(config):
-    """What a signal before the first iteration saves."""
-    first, second = small_trainer(config), small_trainer(config)
-    second.step()
-    second.load_state_dict(first.state_dict())
-    first.step(), second.step()
-    assert (first.network.action_net.weight == second.network.action_net.weight).all()
-
-
-def test_league_games_are_played_to_their_ends_against_one_past_self(config):
-    """The results that the league hears of are those of the snapshot that a game began against."""
-    trainer = small_trainer(config, "league.snapshot_every=1", "league.opponents=1", "league.size=1")
-    began, heard, expected = {}, Counter(), Counter()
-    record, begin, finish = trainer.self_play.pool.record, trainer.env._begin, trainer.env._finish
-
-    def note_begin(games):
-        begin(games)
-        began.update((game, trainer.self_play.opponent_keys()[game]) for game in games.tolist())
-
-    def note_end(games, step):
-        expected.update(began[game] for game in games.tolist() if began[game] >= 0)
-        assert [trainer.self_play.opponent_keys()[game] for game in games] == [began[game] for game in games]
-        finish(games, step)
-
-    def note_results(wins, games):
-        heard.update(games)
-        record(wins, games)
-
-    trainer.env._begin, trainer.env._finish, trainer.self_play.pool.record = (
-        note_begin,
-        note_end,
-        note_results,
-    )
-    began.update(enumerate(trainer.self_play.opponent_keys()))
-    for _ in range(9):
-        trainer.step()
-    assert len(expected) > 2
-    assert +heard == expected
-
-
 def test_schedules(config):
+    entropy, rate = "{start: 0.5, end: 0.1}", "{start: 3e-3, end: 1e-3}"
     trainer = small_trainer(
-        config, "maskable_ppo.entropy_coefficient={start: 0.5, end: 0.1}", "total_steps=1000"
+        config, f"maskable_ppo.entropy_coefficient={entropy}", f"maskable_ppo.learning_rate={rate}"
     )
-    trainer.step()
-    assert trainer.model.ent_coef == 0.5
-    assert trainer.model.policy.optimizer.param_groups[0]["lr"] == 3e-3
-    share = trainer.steps / 1000
-    trainer.step()
-    assert trainer.model.ent_coef == pytest.approx(0.5 - 0.4 * share)
-    assert trainer.model.policy.optimizer.param_groups[0]["lr"] == pytest.approx(3e-3 - 2e-3 * share)
+    for _ in range(2):
+        share = trainer.steps / trainer.config.total_steps
+        trainer.step()
+        assert trainer.model.ent_coef == pytest.approx(0.5 - 0.4 * share)
+        assert trainer.model.policy.optimizer.param_groups[0]["lr"] == pytest.approx(3e-3 - 2e-3 * share)
 
 
-@pytest.mark.slow
-def test_values_learn_how_games_end(config):
-    overrides = [
-        "reward.margin=1",
-        "maskable_ppo.rollout_steps=64",
-        "maskable_ppo.epochs=4",
-        "total_steps=20000",
-    ]
-    trainer = small_trainer(
-        config, *overrides, "maskable_ppo.net_arch=[64]", "maskable_ppo.minibatch_size=128"
-    )
-    explained = [trainer.step()["losses/explained_variance"] for _ in range(8)]
-    assert explained[-1] > max(0.2, explained[0])
-
-
-@pytest.mark.parametrize("place", [-1, 625, 2**31, "1", 1.5])
-def test_random_numbers_do_not_go_on_behind_their_state(config, place):
+def test_random_numbers_do_not_go_on_behind_their_state(config):
     """NumPy takes any place, and reads there."""
     trainer = small_trainer(config)
     state = trainer.state_dict()
     trainer.load_state_dict(state)
-    state["global_random"]["numpy"]["state"]["pos"] = place
-    with pytest.raises(ValueError, match="pos"):
-        trainer.load_state_dict(state)
+    for place in (-1, 625, 2**31, "1", 1.5):
+        state["global_random"]["numpy"]["state"]["pos"] = place
+        with pytest.raises(ValueError, match="pos"):
+            trainer.load_state_dict(state)
 
 
-# --- the network of the game --------------------------------------------------------------------------------
-
-NETWORK = ("maskable_ppo.policy=network", "network.width=16", "network.depth=1", "network.channels=4")
-
-
-def test_the_network_of_the_game_learns_and_resumes(config, tmp_path):
-    few = ("maskable_ppo.num_envs=8", "maskable_ppo.epochs=1", "league.snapshot_every=1", "threads=1")
-    trainer, again = (small_trainer(config, *NETWORK, *few) for _ in range(2))
-    for _ in range(2):
-        trainer.step()
-    again.load_state_dict(trainer.state_dict())
-    assert trainer.step()["losses/loss"] == again.step()["losses/loss"]
-    assert state_of(trainer) == state_of(again)
-    assert trainer.state_dict()["league"]["policies"]
-    trainer.write_final(tmp_path)
-    states = begin_games(RULES, seed_streams(3, 8))
-    expected = trainer.agent().act_batch(states)
-    for source in (tmp_path, tmp_path / "model.zip"):
-        assert (agents.load(source).act_batch(states) == expected).all()
-    env = gymnasium.make("patchwork_env:Patchwork-v0", opponent="greedy")
-    model = MaskablePPO.load(tmp_path / "model.zip", env=env, n_steps=64)
-    assert type(model.policy) is PatchworkPolicy
-    model.learn(64, reset_num_timesteps=False)
-    assert model.num_timesteps == trainer.model.num_timesteps + 64
+def test_the_network_of_the_game_has_a_league_that_goes_on(tmp_path):
+    text = MASKABLE_PPO.replace("net_arch: [24]", "policy: network")
+    (tmp_path / "network.yaml").write_text(f"{text}network: {{width: 16, depth: 1, channels: 4}}\n")
+    check_restored_trainer(tmp_path / "network.yaml")
 
 
 def test_stored_configurations_without_a_policy_mean_perceptrons(config):
@@ -298,29 +182,30 @@ def test_divergence_is_told(config):
         list(iter(trainer.step, None))
     assert not np.isfinite(sum(caught.value.losses.values()))
     batch = caught.value.batch
-    assert {len(array) for array in batch.values()} == {DECISIONS_PER_ITERATION}
+    assert {len(array) for array in batch.values()} == {DECISIONS}
     chosen = batch["actions"].astype(int).reshape(-1, 1)
-    assert np.take_along_axis(batch["action_masks"].reshape(DECISIONS_PER_ITERATION, -1), chosen, 1).all()
+    assert np.take_along_axis(batch["action_masks"].reshape(DECISIONS, -1), chosen, 1).all()
 
 
 @pytest.mark.parametrize(
-    ("override", "message"),
+    ("game", "override", "message"),
     [
-        ("maskable_ppo.minibatch_size=63", "a multiple of minibatch_size, 63"),
-        ("maskable_ppo.minibatch_size=1", "greater than or equal to 2"),
-        ("maskable_ppo.fixed_opponents=[]", "one of them asks for the other"),
-        ("maskable_ppo.fixed_fraction=0", "one of them asks for the other"),
-        ("maskable_ppo.fixed_fraction=0.75", "more than all games"),
-        ("maskable_ppo.net_arch=[0]", "greater than or equal to 1"),
-        ("maskable_ppo.epoch=3", "did you mean 'maskable_ppo.epochs'"),
-        ("ppo.epochs=3", "of no use to the algorithm 'maskable_ppo'"),
+        ("patchwork", "maskable_ppo.minibatch_size=63", "a multiple of minibatch_size, 63"),
+        ("patchwork", "maskable_ppo.minibatch_size=1", "greater than or equal to 2"),
+        ("patchwork", "maskable_ppo.fixed_opponents=[]", "one of them asks for the other"),
+        ("patchwork", "maskable_ppo.fixed_fraction=0", "one of them asks for the other"),
+        ("patchwork", "maskable_ppo.fixed_fraction=0.75", "more than all games"),
+        ("patchwork", "maskable_ppo.net_arch=[0]", "greater than or equal to 1"),
+        ("nmbr9", "maskable_ppo.policy=mlp", "NMBR 9 is learned by 'network'"),
+        ("nmbr9", "maskable_ppo.points=0.0", "who plays NMBR 9 alone learns from points"),
+        ("nmbr9", "league.fraction=0.5", "league are for games of several players; NMBR 9 is played alone"),
     ],
 )
-def test_wrong_configurations(config, override, message):
+def test_wrong_configurations(configs, game, override, message):
     with pytest.raises(ConfigError) as caught:
-        load_config(config, [override])
+        load_config(configs[game], [override])
     assert message in str(caught.value)
-    assert override.partition("=")[0] in str(caught.value)
+    assert override.partition("=")[0] in str(caught.value) or game == "nmbr9"
 
 
 def test_unknown_fixed_opponents(config, tmp_path, capsys):

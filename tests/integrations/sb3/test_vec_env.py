@@ -8,32 +8,18 @@ from functools import partial
 import gymnasium
 import numpy as np
 import pytest
-from sb3_contrib import MaskablePPO
-from sb3_contrib.common.maskable.evaluation import evaluate_policy
+from gymnasium.vector import AutoresetMode
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from stable_baselines3.common.monitor import Monitor
-from stable_baselines3.common.vec_env import VecCheckNan, VecEnv, VecMonitor
+from stable_baselines3.common.vec_env import VecMonitor
 
-from patchwork_env.agents import Agent, GreedyAgent, RandomAgent
+from patchwork_env.agents import GreedyAgent, RandomAgent
 from patchwork_env.errors import OpponentError, UnknownOptionError
-from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv
+from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv, as_vec_env
 from patchwork_env.learning.config import Reward
-from patchwork_env.patchwork import IllegalActionError
 
+PATCHWORK = "patchwork_env:Patchwork-v0"
 REWARD = Reward(outcome=0.5, margin=2.0, margin_scale=20.0)
-
-
-class Recorder(Agent):
-    """Plays the last legal action and keeps the games it saw."""
-
-    name = "recorder"
-
-    def __init__(self):
-        self.seen = []
-
-    def act(self, game):
-        self.seen.append(game.clone())
-        return int(game.legal_actions()[-1])
 
 
 def random_actions(env, rng):
@@ -102,8 +88,7 @@ class SingleGame:
 
 
 KINDS = {
-    "weighed": {"rewards": REWARD},
-    "of 2014": {"rewards": REWARD, "special_patches": "2014"},
+    "weighed, of 2014": {"rewards": REWARD, "special_patches": "2014"},
     "margins": {"rewards": "margin"},
     "scores": {"rewards": "score"},
     "alone": {"game": "nmbr9", "reward_scale": 0.5},
@@ -165,56 +150,48 @@ def test_it_plays_the_games_that_single_ones_are(options):
     assert {won for _, won in results} == ({None} if is_alone else {False, True})
 
 
-def test_opponents_have_their_games():
-    """Two neighbors have one opponent, which has one seat and the other."""
-    recorders = [Recorder(), Recorder()]
-    env = SelfPlayVecEnv(8, recorders, seed=1)
-    env.reset()
-    assert env.opponent_numbers.tolist() == [0, 0, 1, 1] * 2
-    steps = list(play(env, 40))
-    infos = [info for _, _, _, infos in steps for info in infos if info]
-    assert {info["opponent"] for info in infos} == {0, 1}
-    for recorder in recorders:
-        assert {game.current_player for game in recorder.seen} == {0, 1}
-        assert all(len(game.legal_actions()) > 1 for game in recorder.seen)
-    env.set_opponents(recorders, np.ones(8, int), at_once=True)
-    seen = len(recorders[0].seen)
-    list(play(env, 5))
-    assert len(recorders[0].seen) == seen
-    shared = SelfPlayVecEnv(8, recorders, opponent_shares=[3, 1], seed=1)
+def test_each_game_has_its_opponent_to_the_end():
+    first, second = RandomAgent(), RandomAgent()
+    assert SelfPlayVecEnv(8, [first, second]).opponent_numbers.tolist() == [0, 0, 1, 1] * 2, (
+        "one in each seat"
+    )
+    shared = SelfPlayVecEnv(8, [first, second], opponent_shares=[3, 1])
     assert shared.opponent_numbers.tolist() == [0] * 6 + [1] * 2
-
-
-def test_opponents_change_when_a_game_begins():
-    first, second = Recorder(), Recorder()
-    env = SelfPlayVecEnv(4, [first], seed=1)
+    env, changed = SelfPlayVecEnv(4, [first], seed=1), set()
     env.reset()
     env.set_opponents([second])
     assert env.opponents == [second, first]
-    changed = set()
     while len(changed) < 4:
         assert env.opponent_numbers.tolist() == [int(game not in changed) for game in range(4)]
         ((_, _, _, infos),) = play(env, 1)
-        for game, info in enumerate(infos):
-            if info:
-                assert info["opponent"] == int(game not in changed)
-                changed.add(game)
-    env.set_opponents([second])
-    assert env.opponents == [second]
-    assert env.opponent_numbers.tolist() == [0] * 4
+        for game in [game for game, info in enumerate(infos) if info]:
+            assert infos[game]["opponent"] == int(game not in changed)
+            changed.add(game)
+    env.set_opponents([first], np.zeros(4, int), at_once=True)
+    assert (env.opponents, env.opponent_numbers.tolist()) == ([first], [0] * 4)
 
 
 # --- the conventions of Stable-Baselines3 -------------------------------------------------------------------
 
 
-def test_spaces_are_those_of_the_gymnasium_environment():
-    env, single = SelfPlayVecEnv(2), gymnasium.make("patchwork_env:Patchwork-v0")
-    assert isinstance(env, VecEnv)
-    assert env.observation_space == single.observation_space
-    assert env.action_space == single.action_space
-    observations = env.reset()
-    assert observations.shape == (2, *env.observation_space.shape)
-    assert all(observation in env.observation_space for observation in observations)
+def test_methods_and_attributes():
+    with pytest.warns(UserWarning, match="already wrapped with a `Monitor`"):
+        env = VecMonitor(SelfPlayVecEnv(3, seed=1))
+    env.reset()
+    assert is_masking_supported(env)
+    masks = get_action_masks(env)
+    assert (masks == env.unwrapped.action_masks()).all()
+    assert (env.env_method("action_masks", indices=[2])[0] == masks[2]).all()
+    assert env.get_attr("seat", indices=1) == [1]
+    assert env.get_attr("render_mode") == [None] * 3
+    assert env.env_is_wrapped(Monitor) == [True] * 3
+    for wrong, told in (
+        (lambda: env.env_method("render"), "no method 'render'"),
+        (lambda: env.get_attr("game"), "no attribute 'game'"),
+        (lambda: env.set_attr("seat", 1), "'seat' that could be set"),
+    ):
+        with pytest.raises(AttributeError, match=told):
+            wrong()
 
 
 def test_arrays_of_a_step_stay_as_they_are():
@@ -223,43 +200,6 @@ def test_arrays_of_a_step_stay_as_they_are():
     returned = [(array, array.copy()) for step in play(env, 40) for array in step[:3]]
     assert all((array == copy).all() for array, copy in returned)
     assert [array.dtype for array, _ in returned[-2:]] == [np.float32, np.bool_]
-
-
-def test_wrappers_and_helpers():
-    with pytest.warns(UserWarning, match="already wrapped with a `Monitor`"):
-        env = VecMonitor(VecCheckNan(SelfPlayVecEnv(3, seed=1), raise_exception=True))
-    env.reset()
-    assert is_masking_supported(env)
-    masks = get_action_masks(env)
-    assert masks.shape == (3, 2026)
-    assert (masks == env.unwrapped.action_masks()).all()
-    assert (env.env_method("action_masks", indices=[2])[0] == masks[2]).all()
-    assert (env.env_method("action_masks", indices=1)[0] == masks[1]).all()
-    assert env.get_attr("seat", indices=1) == [1]
-    assert env.get_attr("render_mode") == [None] * 3
-    assert env.env_is_wrapped(Monitor) == [True] * 3
-    assert not env.has_attr("game")
-    with pytest.raises(AttributeError, match="no method 'render'"):
-        env.env_method("render")
-    with pytest.raises(AttributeError, match="'seat' that could be set"):
-        env.set_attr("seat", 1)
-    episodes = 0
-    for _ in range(60):
-        actions = env.unwrapped.action_masks().argmax(1)
-        _, rewards, ends, infos = env.step(actions)
-        for reward, ended, info in zip(rewards, ends, infos, strict=True):
-            assert ("episode" in info) == ended
-            if ended:
-                episodes += 1
-                assert info["episode"]["r"] == reward  # VecMonitor's own sum
-    assert episodes > 3
-    env.close()
-
-
-def test_sb3_contrib_evaluates_on_it():
-    env = SelfPlayVecEnv(2, seed=1)
-    mean, _ = evaluate_policy(MaskablePPO("MlpPolicy", env, n_steps=2, batch_size=4), env, n_eval_episodes=4)
-    assert 4 * mean in (-4, -2, 0, 2, 4)  # wins and losses of four games
 
 
 def test_seeds():
@@ -326,27 +266,10 @@ def test_only_decisions_of_the_learner_are_restored():
 # --- mistakes -----------------------------------------------------------------------------------------------
 
 
-def test_illegal_actions_change_nothing():
-    env = SelfPlayVecEnv(3, "greedy", seed=1)
-    env.reset()
-    before, actions = env.games(), env.action_masks().argmax(1)
-    for action in (2025, -1, 2026):
-        actions[1] = action
-        with pytest.raises(IllegalActionError, match=f"action {action} of game 1 is not legal"):
-            env.step(actions)
-        assert env.games() == before
-
-
 def test_options_of_a_reset():
     env = SelfPlayVecEnv(3, seed=1)
     env.set_options({"first_player": 1})
     with pytest.raises(ValueError, match=r"'first_player': 1.*they take none"):
-        env.reset()
-
-
-def test_illegal_actions_of_opponents():
-    env = SelfPlayVecEnv(4, [lambda game: 2025], seed=1)
-    with pytest.raises(OpponentError, match=r"opponent '<lambda>': action 2025 is not legal in game \d"):
         env.reset()
 
 
@@ -374,13 +297,6 @@ def test_an_opponent_that_fails_leaves_all_games_as_they_were():
         for one, other in zip(results[:3], twin.step(actions)[:3], strict=True):
             assert (one == other).all()
     assert failures
-
-
-def test_numbers_of_opponents_that_do_not_exist():
-    env = SelfPlayVecEnv(2)
-    for numbers in (np.array([0, 1]), np.array([-1, 0]), np.array([0])):
-        with pytest.raises(ValueError, match="must be 2 integers from 0 to 0"):
-            env.set_opponents([RandomAgent()], numbers)
 
 
 # --- other games --------------------------------------------------------------------------------------------
@@ -413,3 +329,51 @@ def test_the_choice_of_the_only_digit_left_is_no_decision():
 def test_wrong_options(options, message):
     with pytest.raises((ValueError, UnknownOptionError), match=message):
         SelfPlayVecEnv(**{"num_envs": 2, **options})
+
+
+# --- vector environments of Gymnasium -----------------------------------------------------------------------
+
+
+def make(mode="vector_entry_point", **options):
+    kwargs = {"autoreset_mode": AutoresetMode.SAME_STEP} if mode == "sync" else {}
+    return gymnasium.make_vec(PATCHWORK, 3, mode, vector_kwargs=kwargs, opponent="greedy", **options)
+
+
+@pytest.mark.parametrize(("mode", "observation"), [("vector_entry_point", "flat"), ("sync", "dict")])
+def test_as_vec_env_plays_the_games_of_gymnasium(mode, observation):
+    envs, env = make(mode, observation=observation), as_vec_env(make(mode, observation=observation))
+    assert is_masking_supported(env)
+    env.seed(5)
+    expected, infos = envs.reset(seed=5)
+    observations, ended = env.reset(), 0
+    for _ in range(60):
+        np.testing.assert_equal(observations, expected)
+        masks = get_action_masks(env)
+        assert (masks == infos["action_mask"]).all()
+        assert (env.env_method("action_masks", indices=[1])[0] == masks[1]).all()
+        actions = masks.argmax(1)
+        observations, rewards, ends, told = env.step(actions)
+        expected, expected_rewards, terminations, _, infos = envs.step(actions)
+        assert (rewards == expected_rewards).all()
+        assert (ends == terminations).all()
+        for i in np.flatnonzero(ends):
+            np.testing.assert_equal(told[i]["terminal_observation"], infos["final_obs"][i])
+            assert (told[i]["scores"] == infos["final_info"]["scores"][i]).all()
+            assert told[i]["TimeLimit.truncated"] is False
+            ended += 1
+        assert all(bool(info) == end for info, end in zip(told, ends, strict=True))
+    assert ended > 3
+    env.close()
+
+
+def test_as_vec_env_overwrites_no_observations():
+    env = as_vec_env(make(copy=False))
+    first = env.reset()
+    before = first.copy()
+    env.step(get_action_masks(env).argmax(1))
+    assert (first == before).all()
+
+
+def test_as_vec_env_needs_games_that_begin_at_once():
+    with pytest.raises(ValueError, match=r"it must be AutoresetMode\.SAME_STEP"):
+        as_vec_env(gymnasium.make_vec(PATCHWORK, 2, "sync", opponent="greedy"))

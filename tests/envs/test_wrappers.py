@@ -1,0 +1,336 @@
+"""Games are played in the wrappers of which ``docs/use/wrappers.md`` says that they work."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import wrappers as single
+from gymnasium.wrappers import vector as many
+from pettingzoo.utils import conversions
+from pettingzoo.utils import wrappers as turns
+
+from patchwork_env import nmbr9_v0
+
+PAGE = Path(__file__).parents[2] / "docs" / "use" / "wrappers.md"
+NAME = "patchwork_env:Nmbr9-v0"
+GAME: dict[str, Any] = {"players": 2, "deck_size": 3}
+PICTURES = {"render_mode": "rgb_array"}
+NAMED = {"observation": "dict"}
+Wrap = Callable[[Any], Any]
+Check = Callable[[], object]
+
+
+def wrapped(library: Any, name: str, *args: Any, **kwargs: Any) -> Wrap:
+    """Puts environments into a wrapper of a library; without it, where this version has none."""
+    return lambda env: getattr(library, name)(env, *args, **kwargs)
+
+
+def first_of(mask: Any) -> int:
+    """The first legal action, or 0 where nothing is legal and the action does not count."""
+    return int(np.asarray(mask).argmax())
+
+
+def identity(value: Any, *_: Any) -> Any:
+    return value
+
+
+def always(_: Any) -> bool:
+    return True
+
+
+def one_row(space: Any) -> tuple[int, ...]:
+    """The shape of a table with one row of such observations."""
+    return (1, *space.shape)
+
+
+# --- single environments of Gymnasium -----------------------------------------------------------------------
+
+
+def play_alone(env: Any) -> list[tuple[list[int], bool]]:
+    """The masks of a game, and whether it was cut off."""
+    observation, info = env.reset(seed=3)
+    steps, over = [(np.asarray(info["action_mask"]).tolist(), False)], False
+    while not over:
+        assert observation in env.observation_space
+        observation, _, terminated, truncated, info = env.step(first_of(info["action_mask"]))
+        steps.append((np.asarray(info["action_mask"]).tolist(), truncated))
+        over = terminated or truncated
+    return steps
+
+
+def alone(wrap: Wrap, **options: Any) -> Check:
+    """The game in the wrapper is the game without it, which a wrapper may cut off."""
+
+    def check() -> None:
+        env = wrap(gymnasium.make(NAME, **GAME, **options))
+        masks, cuts = zip(*play_alone(env), strict=True)
+        bare, _ = zip(*play_alone(gymnasium.make(NAME, **GAME)), strict=True)
+        assert masks == bare[: len(masks)]
+        assert len(masks) == len(bare) or cuts[-1]
+        env.close()
+
+    return check
+
+
+def drawn(wrap: Wrap) -> Check:
+    def check() -> None:
+        env = wrap(gymnasium.make(NAME, **GAME, **PICTURES))
+        play_alone(env)
+        picture = np.asarray(env.render())
+        assert (picture.dtype, picture.shape[-1]) == (np.uint8, 3)
+
+    return check
+
+
+def begins_anew() -> None:
+    env: Any = single.Autoreset(gymnasium.make(NAME, **GAME))
+    play_alone(env)
+    observation, reward, terminated, truncated, info = env.step(0)
+    assert (reward, terminated, truncated) == (0, False, False)
+    assert observation in env.observation_space
+    assert info["action_mask"].any()
+
+
+SINGLE: dict[str, Check] = {
+    "OrderEnforcing": alone(lambda env: single.OrderEnforcing(env.unwrapped)),
+    "PassiveEnvChecker": alone(lambda env: single.PassiveEnvChecker(env.unwrapped)),
+    "RecordEpisodeStatistics": alone(wrapped(single, "RecordEpisodeStatistics")),
+    "TimeLimit": alone(wrapped(single, "TimeLimit", 2)),
+    "Autoreset": begins_anew,
+    "RecordVideo": alone(wrapped(single, "RecordVideo", "films", always), **PICTURES),
+    "RenderCollection": drawn(wrapped(single, "RenderCollection")),
+    "HumanRendering": alone(wrapped(single, "HumanRendering"), **PICTURES),
+    "AddWhiteNoise": drawn(wrapped(single, "AddWhiteNoise", 0.1)),
+    "ObstructView": drawn(wrapped(single, "ObstructView", 0.2, 8)),
+    "AddRenderObservation": alone(wrapped(single, "AddRenderObservation", render_only=False), **PICTURES),
+    "TransformObservation": alone(wrapped(single, "TransformObservation", identity, None)),
+    "FilterObservation": alone(
+        lambda env: single.FilterObservation(env, [*env.observation_space][:1]), **NAMED
+    ),
+    "FlattenObservation": alone(wrapped(single, "FlattenObservation"), **NAMED),
+    "FrameStackObservation": alone(wrapped(single, "FrameStackObservation", 3)),
+    "NormalizeObservation": alone(wrapped(single, "NormalizeObservation")),
+    "RescaleObservation": alone(wrapped(single, "RescaleObservation", np.float32(0), np.float32(1))),
+    "ReshapeObservation": alone(lambda env: single.ReshapeObservation(env, one_row(env.observation_space))),
+    "DtypeObservation": alone(wrapped(single, "DtypeObservation", np.float64)),
+    "DiscretizeObservation": alone(wrapped(single, "DiscretizeObservation", 3, multidiscrete=True)),
+    "TimeAwareObservation": alone(lambda env: single.TimeAwareObservation(single.TimeLimit(env, 50))),
+    "DelayObservation": alone(wrapped(single, "DelayObservation", 2)),
+    "TransformAction": alone(wrapped(single, "TransformAction", identity, None)),
+    "TransformReward": alone(wrapped(single, "TransformReward", identity)),
+    "ClipReward": alone(wrapped(single, "ClipReward", -0.5, 0.5)),
+    "NormalizeReward": alone(wrapped(single, "NormalizeReward")),
+    "NumpyToTorch": alone(wrapped(single, "NumpyToTorch")),
+}
+
+
+# --- vector environments of Gymnasium -----------------------------------------------------------------------
+
+ALL = ("SameStep", "NextStep", "Disabled")
+NOT_SAME = ALL[1:]
+
+
+def masks_of(infos: Any) -> Any:
+    """The masks of infos, which a wrapper may have made a list."""
+    return [info.get("action_mask") for info in infos] if isinstance(infos, list) else infos["action_mask"]
+
+
+def play_many(envs: Any) -> list[Any]:
+    """Masks and ends of seven steps, in which games end and the next ones begin."""
+    seen, masks = [], masks_of(envs.reset(seed=3)[1])
+    for _ in range(7):
+        _, _, terminations, _, infos = envs.step(np.array([first_of(mask) for mask in masks]))
+        masks, ended = masks_of(infos), np.asarray(terminations)
+        seen.append((np.asarray(masks).tolist(), ended.tolist()))
+        if ended.any() and envs.metadata["autoreset_mode"].value == "Disabled":
+            masks = masks_of(envs.reset(options={"reset_mask": ended})[1])
+    return seen
+
+
+def batch(wrap: Wrap, modes: tuple[str, ...] = ALL, **options: Any) -> Check:
+    """Games in the wrapper are the games without it."""
+
+    def check() -> None:
+        for mode in modes:
+            envs, bare = (
+                gymnasium.make_vec(NAME, 2, "vector_entry_point", autoreset_mode=mode, **GAME, **given)
+                for given in (options, {})
+            )
+            env = wrap(envs)
+            seen = play_many(env)
+            assert seen == play_many(bare)
+            assert any(any(ends) for _, ends in seen)
+            env.close()
+
+    return check
+
+
+def in_a_window() -> None:
+    pytest.importorskip("cv2")
+    batch(wrapped(many, "HumanRendering"), ("SameStep",), **PICTURES)()
+
+
+MANY: dict[str, Check] = {
+    "RecordEpisodeStatistics": batch(wrapped(many, "RecordEpisodeStatistics")),
+    "DictInfoToList": batch(wrapped(many, "DictInfoToList")),
+    "RecordVideo": batch(wrapped(many, "RecordVideo", "films", episode_trigger=always), NOT_SAME, **PICTURES),
+    "HumanRendering": in_a_window,
+    "TransformObservation": batch(wrapped(many, "TransformObservation", identity), NOT_SAME),
+    "VectorizeTransformObservation": batch(
+        lambda envs: many.VectorizeTransformObservation(
+            envs, single.ReshapeObservation, shape=one_row(envs.single_observation_space)
+        ),
+        NOT_SAME,
+    ),
+    "FilterObservation": batch(
+        lambda envs: many.FilterObservation(envs, [*envs.single_observation_space][:1]), NOT_SAME, **NAMED
+    ),
+    "FlattenObservation": batch(wrapped(many, "FlattenObservation"), NOT_SAME, **NAMED),
+    "ReshapeObservation": batch(
+        lambda envs: many.ReshapeObservation(envs, one_row(envs.single_observation_space)), NOT_SAME
+    ),
+    "RescaleObservation": batch(wrapped(many, "RescaleObservation", np.float32(0), np.float32(1)), NOT_SAME),
+    "DtypeObservation": batch(wrapped(many, "DtypeObservation", np.float64), NOT_SAME),
+    "NormalizeObservation": batch(wrapped(many, "NormalizeObservation"), ("NextStep",)),
+    "TransformAction": batch(wrapped(many, "TransformAction", identity)),
+    "VectorizeTransformAction": batch(
+        wrapped(many, "VectorizeTransformAction", single.TransformAction, func=identity, action_space=None)
+    ),
+    "TransformReward": batch(wrapped(many, "TransformReward", identity)),
+    "VectorizeTransformReward": batch(
+        wrapped(many, "VectorizeTransformReward", single.TransformReward, func=identity)
+    ),
+    "ClipReward": batch(wrapped(many, "ClipReward", -0.5, 0.5)),
+    "NormalizeReward": batch(wrapped(many, "NormalizeReward")),
+    "NumpyToTorch": batch(wrapped(many, "NumpyToTorch"), NOT_SAME),
+}
+
+
+# --- environments of PettingZoo -----------------------------------------------------------------------------
+
+
+def play_turns(env: Any) -> list[Any]:
+    """A game by turns: what ``last`` returned."""
+    steps: list[Any] = []
+    env.reset(seed=3)
+    for agent in env.agent_iter():
+        seen, *others, _ = env.last()
+        steps.append((agent, seen["action_mask"].tolist(), *others))
+        env.step(None if any(others[1:]) else first_of(seen["action_mask"]))
+    return steps
+
+
+def play_at_once(env: Any) -> list[Any]:
+    """A game in which all act at once: the actions and rewards."""
+    steps: list[Any] = []
+    seen, _ = env.reset(seed=3)
+    while env.agents:
+        actions = {agent: first_of(seen[agent]["action_mask"]) for agent in env.agents}
+        seen, rewards, *_ = env.step(actions)
+        steps.append((actions, rewards))
+    return steps
+
+
+def in_turn(wrap: Wrap, make: Wrap = nmbr9_v0.env) -> Check:
+    def check() -> None:
+        env = wrap(make(**GAME))
+        assert play_turns(env) == play_turns(make(**GAME))
+        env.close()
+
+    return check
+
+
+def at_once(wrap: Wrap, games: int = 1, **options: Any) -> Check:
+    def check() -> None:
+        env = wrap(nmbr9_v0.parallel_env(**GAME, **options))
+        bare = nmbr9_v0.parallel_env(**GAME)
+        steps, expected = play_at_once(env), play_at_once(bare)
+        assert steps[: len(expected)] == expected
+        assert len(steps) == games * len(expected)
+        env.close()
+
+    return check
+
+
+def two_games() -> None:
+    games, one = (play_turns(turns.MultiEpisodeEnv(nmbr9_v0.env(**GAME), count)) for count in (2, 1))
+    assert games[: len(one) - 2] == one[:-2]
+    assert len(games) > len(one)
+
+
+def by_turns_and_back() -> None:
+    parallel = nmbr9_v0.parallel_env(**GAME)
+    by_turns = conversions.parallel_to_aec(parallel)
+    assert len(play_turns(by_turns)) == len(play_turns(nmbr9_v0.env(**GAME)))
+    assert conversions.aec_to_parallel(by_turns) is parallel
+
+
+TURNS: dict[str, Check] = {
+    "OrderEnforcingWrapper": in_turn(wrapped(turns, "OrderEnforcingWrapper")),
+    "AssertOutOfBoundsWrapper": in_turn(wrapped(turns, "AssertOutOfBoundsWrapper")),
+    "TerminateIllegalWrapper": in_turn(wrapped(turns, "TerminateIllegalWrapper", -1), nmbr9_v0.raw_env),
+    "BaseWrapper": in_turn(wrapped(turns, "BaseWrapper")),
+    "BaseParallelWrapper": at_once(wrapped(turns, "BaseParallelWrapper")),
+    "MultiEpisodeEnv": two_games,
+    "MultiEpisodeParallelEnv": at_once(wrapped(turns, "MultiEpisodeParallelEnv", 2), games=2),
+    "RecordVideo": in_turn(
+        wrapped(turns, "RecordVideo", "films", always), lambda **game: nmbr9_v0.env(**game, **PICTURES)
+    ),
+    "RecordVideoParallel": at_once(wrapped(turns, "RecordVideoParallel", "films", always), **PICTURES),
+    "parallel_to_aec": by_turns_and_back,
+}
+
+
+# --- the tables of the page ---------------------------------------------------------------------------------
+
+CONVERSIONS = {"aec_to_parallel", "parallel_to_aec", "turn_based_aec_to_parallel"}
+LIBRARIES = {
+    "Gymnasium, single environments": (SINGLE, {*single.__all__} - {"vector"}),
+    "Gymnasium, vector environments": (MANY, {*many.__all__}),
+    "PettingZoo": (TURNS, {*turns.__all__} | CONVERSIONS),
+}
+NEEDS = {"RecordVideo": "moviepy", "RecordVideoParallel": "moviepy", "NumpyToTorch": "array_api_compat"}
+
+
+def verdicts(title: str) -> dict[str, str]:
+    """What the page says of each wrapper of a library."""
+    section = PAGE.read_text(encoding="utf-8").partition(f"## {title}\n")[2].partition("\n## ")[0]
+    return dict(re.findall(r"^\| `(\w+)` \| ([a-z ]+) \|", section, re.MULTILINE))
+
+
+@pytest.mark.parametrize(
+    ("check", "needed"),
+    [
+        pytest.param(
+            check, NEEDS.get(name), id=f"{title}-{name}", marks=[pytest.mark.libraries] * (name in NEEDS)
+        )
+        for title, (checks, there) in LIBRARIES.items()
+        for name, check in checks.items()
+        if name in there
+    ],
+)
+@pytest.mark.filterwarnings("ignore:overflow encountered in cast", "ignore:.*Overwriting existing videos")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore:.*Casting input")
+def test_games_are_played_in_it(
+    check: Check, needed: str | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    if needed:
+        pytest.importorskip(needed)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    check()
+    assert [path.suffix for path in tmp_path.rglob("*.*")][:1] == [".mp4"] * (needed == "moviepy")
+
+
+@pytest.mark.parametrize("title", LIBRARIES)
+def test_the_page_knows_every_wrapper(title: str) -> None:
+    checks, there = LIBRARIES[title]
+    said = verdicts(title)
+    assert there <= set(said)
+    assert {name for name, verdict in said.items() if verdict == "yes"} == set(checks)
