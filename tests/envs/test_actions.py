@@ -23,6 +23,7 @@ GAMES = 3
 OPTIONS = {"players": 2, "deck": [3, 1, 4]}
 ACTION = int(NMBR9.game(**OPTIONS).legal_actions()[0])  # a beginning of both players
 ILLEGAL = 1
+LEARNER = {"opponent": LastAction(), "seat": 0}
 libraries = pytest.mark.libraries
 
 
@@ -66,7 +67,7 @@ def parallel(**options: Any) -> Door:
 
 
 def single() -> Door:
-    env = gymnasium.make("patchwork_env:Nmbr9-v0", opponent=LastAction(), seat=0, **OPTIONS)
+    env = gymnasium.make("patchwork_env:Nmbr9-v0", **LEARNER, **OPTIONS)
     env.reset(seed=1)
     return Door(env.step, lambda: env.unwrapped.game)
 
@@ -75,13 +76,13 @@ def answer() -> Door:
     cheat = Cheat()
     env = GameEnv(NMBR9, cheat, seat=0, **OPTIONS)
     env.reset(seed=1)
-    return Door(lambda action: answered(cheat, action, env, ACTION), lambda: env.game, OpponentError)
+    return Door(
+        lambda action: answered(cheat, lambda game: action, env, ACTION), lambda: env.game, OpponentError
+    )
 
 
-def answered(cheat: Cheat, action: Any, env: Any, own: Any) -> None:
-    cheat.answer = lambda game: action
-    if isinstance(cheat, BatchCheat):
-        cheat.answer = action
+def answered(cheat: Cheat, answer: Any, env: Any, own: Any) -> None:
+    cheat.answer = answer
     env.step(own)
 
 
@@ -116,7 +117,6 @@ ONE = {
     "answer of an opponent": answer,
     "RLlib": rllib,
     "OpenSpiel": partial(open_spiel, "apply_action"),
-    "OpenSpiel, child": partial(open_spiel, "child"),
     "OpenSpiel, checked": partial(open_spiel, "apply_action_with_legality_check"),
 }
 MARKS = {"OpenS": libraries, "RLlib": pytest.mark.older}
@@ -170,18 +170,11 @@ def assert_refused(door: Door, values: list[Any]) -> None:
 # --- interfaces that take many ------------------------------------------------------------------------------
 
 
-def vector(make: Callable[..., Any] = GameVectorEnv, wrap: Callable[[Any], Any] = lambda envs: envs) -> Door:
-    envs = GameVectorEnv(NMBR9, GAMES, LastAction(), seat=0, **OPTIONS)
+def vector(wrap: Callable[[Any], Any] = lambda envs: envs) -> Door:
+    envs = GameVectorEnv(NMBR9, GAMES, **LEARNER, **OPTIONS)
     wrapped = wrap(envs)
     envs.reset(seed=1)
     return Door(wrapped.step, envs.games)
-
-
-def made() -> Door:
-    options = {"opponent": LastAction(), "seat": 0, **OPTIONS}
-    envs = gymnasium.make_vec("patchwork_env:Nmbr9-v0", GAMES, **options)
-    envs.reset(seed=1)
-    return Door(envs.step, envs.unwrapped.games)
 
 
 def answers() -> Door:
@@ -226,44 +219,23 @@ def torchrl(**options: Any) -> Door:
 
 MANY = {
     "vector": vector,
-    "make_vec": made,
     "answers of an opponent": answers,
     "self-play": self_play,
     "Stable-Baselines3": sb3,
     "as_vec_env": as_sb3,
 }
-OF_TORCHRL = {"self-play": {}, "against an opponent": {"opponent": LastAction(), "seat": 0}}
 ALL = np.full(GAMES, ACTION)
-MANY_ALLOWED = [
-    ALL.tolist(),
-    tuple(ALL),
-    ALL.astype(np.int16),
-    ALL.astype(np.uint64),
-    [np.array([ACTION])] * GAMES,
-]
+MANY_ALLOWED = [ALL.tolist(), tuple(ALL), ALL.astype(np.int16), ALL.astype(np.uint64)]
+MANY_ALLOWED += [[np.array([ACTION])] * GAMES]
 TENSORS_ALLOWED = [torch.tensor(ALL), torch.tensor(ALL, dtype=torch.int32)]
 ROWS = torch.zeros(GAMES, NMBR9.num_actions, dtype=torch.bool)
 ROWS[:, ACTION] = True
 TENSORS_REFUSED = [torch.ones(GAMES, dtype=torch.bool), torch.tensor(ALL) * 1.0, torch.tensor(ALL)[:, None]]
 TENSORS_REFUSED += [torch.tensor(ALL)[:, None, None], ROWS, ROWS.long()]
-MANY_REFUSED = [
-    *(np.asarray(tensor) for tensor in TENSORS_REFUSED),
-    ALL[None],
-    ALL[:2],
-    ALL[0],
-    ALL.astype(object),
-]
+MANY_REFUSED = [*map(np.asarray, TENSORS_REFUSED), ALL[None], ALL[:2], ALL[0], ALL.astype(object)]
 MANY_REFUSED += [[ACTION, True, ACTION], [ACTION, ACTION, np.True_], [ACTION, 1.0, ACTION], [ACTION] * 2]
-MANY_REFUSED += [
-    ALL[:, None].tolist(),
-    [2**70] * GAMES,
-    "abc",
-    b"abc",
-    [None] * GAMES,
-    {},
-    set(range(GAMES)),
-    ACTION,
-]
+MANY_REFUSED += [ALL[:, None].tolist(), [2**70] * GAMES, [None] * GAMES, "abc", b"abc"]
+MANY_REFUSED += [{}, set(range(GAMES)), ACTION]
 
 
 @pytest.mark.parametrize("make", MANY.values(), ids=MANY)
@@ -272,14 +244,9 @@ def test_where_many_actions_are_expected(make: Callable[[], Door]) -> None:
 
 
 @libraries
-@pytest.mark.parametrize("options", OF_TORCHRL.values(), ids=OF_TORCHRL)
+@pytest.mark.parametrize("options", [{}, LEARNER], ids=["self-play", "against an opponent"])
 def test_where_torchrl_has_many(options: dict[str, Any]) -> None:
     check_many(partial(torchrl, **options), TENSORS_ALLOWED, TENSORS_REFUSED)
-
-
-@libraries
-@pytest.mark.parametrize("options", OF_TORCHRL.values(), ids=OF_TORCHRL)
-def test_where_torchrl_has_one_hot_rows(options: dict[str, Any]) -> None:
     make = partial(torchrl, categorical_actions=False, **options)
     refused = [ROWS * 1.0, torch.tensor(ALL), ROWS[:, :-1], ROWS[..., None]]
     check_many(make, [ROWS, ROWS.long(), ROWS.to(torch.uint8)], refused, ROWS)
@@ -337,7 +304,6 @@ def step_many(envs: Any, action: int) -> tuple[list[float], bool]:
     return [*rewards[::-1]], True
 
 
-LEARNER = {"opponent": LastAction(), "seat": 0}
 OFFERING = {
     "env": (nmbr9_v0.env, step_in_turn),
     "raw_env": (nmbr9_v0.raw_env, step_in_turn),
@@ -370,11 +336,8 @@ def test_an_illegal_action_ends_the_game_or_raises(
 def test_where_all_act_at_once_each_is_answerable_for_its_own_action() -> None:
     env = nmbr9_v0.parallel_env(players=3, illegal_action="terminate")
     env.reset(seed=1)
-    _, rewards, *_ = env.step({"player_0": ILLEGAL, "player_1": first_of(env), "player_2": ILLEGAL})
+    legal = int(env.game.legal_actions()[0])
+    _, rewards, *_ = env.step({"player_0": ILLEGAL, "player_1": legal, "player_2": ILLEGAL})
     assert rewards == {"player_0": -1.0, "player_1": 0.0, "player_2": -1.0}
     with pytest.raises(RuntimeError, match=r"call reset\(\)"):
         env.step({})
-
-
-def first_of(env: Any) -> int:
-    return int(env.game.legal_actions()[0])

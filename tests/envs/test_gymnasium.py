@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from functools import partial
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import data_equivalence
 
-from patchwork_env.agents import BatchAgent, load
+from patchwork_env.agents import BatchAgent
 from patchwork_env.agents.ragged import legal_lists, observations_of
 from patchwork_env.core.game import BaseGame
 from patchwork_env.envs.single import GameEnv
@@ -30,8 +29,6 @@ from tests.envs.cases import (
     play,
     several_players,
 )
-
-SEATS = ["alternate", "random"]
 
 
 def single(case: Case, **options: Any) -> GameEnv:
@@ -57,14 +54,12 @@ def all_of(env: GameEnv | GameVectorEnv) -> tuple[Any, ...]:
 # --- one game -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seat", SEATS)
 @cases
-def test_episodes(case: Case, seat: str) -> None:
-    env, ends = single(case, seat=seat), 0
-    for seed in range(3):
+def test_episodes(case: Case) -> None:
+    for seed, seat in enumerate(("alternate", "alternate", "random")):
+        env = single(case, seat=seat)
         _, info = env.reset(seed=seed)
-        before = env.game.scores()[env.seat]
-        total = 0.0
+        before, total = env.game.scores()[env.seat], 0.0
         for seen, reward, terminated, truncated, after in play(env, info, seed):
             assert seen in env.observation_space
             assert (type(reward), type(terminated), truncated) == (float, bool, False)
@@ -76,14 +71,13 @@ def test_episodes(case: Case, seat: str) -> None:
         scores = env.game.scores()
         assert after["scores"].tolist() == [*scores[env.seat :], *scores[: env.seat]]
         assert after["scores"].dtype == np.int16
-        ends += env.game.is_over
+        assert env.game.is_over
         if case.players == 1:
             assert total == scores[0] - before
         else:
             assert abs(total) <= 1
         with pytest.raises(ResetNeeded, match=r"call reset\(\)"):
             env.step(0)
-    assert ends == 3
 
 
 @several_players
@@ -124,8 +118,8 @@ def test_infos_keep_their_keys(case: Case) -> None:
 
 def test_games_that_end_before_the_first_turn_are_passed_over() -> None:
     row = CASES[-1]
-    for options in ({"seat": "alternate"}, {"seat": "random"}):
-        env, envs = single(row, blocked=11, **options), batched(row, 3, blocked=11, **options)
+    for seat in ("alternate", "random"):
+        env, envs = single(row, blocked=11, seat=seat), batched(row, 3, blocked=11, seat=seat)
         _, info = env.reset(seed=1)  # one cell is free, and whoever begins covers it
         assert env.seat == env.game.current_player == 0
         assert info["action_mask"].any()
@@ -163,20 +157,6 @@ def test_who_knows_no_masks_is_told_once() -> None:
 
 
 @cases
-def test_a_seed_fixes_games_seats_and_opponents(case: Case) -> None:
-    opponent = load("random") if case.players > 1 else None
-    env = single(case, opponent=opponent, seat="random")
-
-    def episodes(seed: Any) -> list[Any]:
-        _, info = env.reset(seed=seed)
-        found = [[step[0].tobytes() for step in play(env, info, 0)]]
-        _, info = env.reset()
-        return [*found, [step[0].tobytes() for step in play(env, info, 0)]]
-
-    assert episodes(7) == episodes(7) == episodes(np.int64(7)) != episodes(8)
-
-
-@cases
 def test_before_the_first_reset(case: Case) -> None:
     env, envs = single(case, render_mode="ansi"), batched(case, 2)
     for call in (
@@ -197,10 +177,9 @@ def test_before_the_first_reset(case: Case) -> None:
 
 
 @cases
-def test_neither_the_number_of_games_nor_a_copy_matters(case: Case) -> None:
+def test_the_number_of_games_does_not_matter(case: Case) -> None:
     few, many = batched(case, 2), batched(case, 9)
     results = [few.reset(seed=4), many.reset(seed=4)]
-    twin = copy.deepcopy(many)
     for _ in range(40):
         masks = results[1][-1]["action_mask"]
         assert (results[0][-1]["action_mask"] == masks[:2]).all()
@@ -208,7 +187,6 @@ def test_neither_the_number_of_games_nor_a_copy_matters(case: Case) -> None:
         actions = masks.argmax(axis=1)
         results = [few.step(actions[:2]), many.step(actions)]
         assert (results[0][1] == results[1][1][:2]).all()
-        assert_same(results[1], twin.step(actions))
 
 
 @cases
@@ -310,29 +288,6 @@ def test_an_agent_for_batches_needs_one_integer_for_each_game(answer: Any) -> No
     cheat.answer = answer
     with pytest.raises(IllegalActionError):
         BatchAgent.act(cheat, CASES[0].rules.game(seed=1))  # type: ignore[arg-type]
-
-
-@several_players
-def test_a_failed_reset_uses_no_random_numbers(case: Case) -> None:
-    for make in (single, partial(batched, num_envs=3)):
-        cheat = Cheat()
-        env, twin = make(case, opponent=cheat, seat="alternate"), make(case, seat="alternate")
-        for one in (env, twin):
-            one.reset(seed=case.players - 1)
-        cheat.answer = -1
-        failures = 0
-        for seed in (3, None, None, 4):
-            before = all_of(env)
-            try:
-                env.reset(seed=seed)
-            except OpponentError:
-                failures += 1
-                assert all_of(env) == before
-                continue
-            twin.reset(seed=seed)
-        assert failures
-        cheat.answer = None
-        assert_same(env.reset(), twin.reset())
 
 
 def test_opponents_see_copies() -> None:

@@ -15,27 +15,24 @@ from numba import config
 from patchwork_env import agents, nmbr9, nmbr9_v0, patchwork, patchwork_v0
 from patchwork_env.agents import BatchAgent
 from patchwork_env.core.game import BaseGame
-from tests.attack.interrupts import KINDS, batches, learners, players, require_whole, turns
+from tests.attack.interrupts import KINDS, learners, players, require_whole, turns
 from tests.attack.interrupts.kinds import Last, chosen
-from tests.attack.interrupts.stepper import Call, counting, with_a_signal
+from tests.attack.interrupts.stepper import Call, counting
 
 needs_alarms = pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="Windows has no alarms")
 SMALL = {"players": 2, "deck_size": 3, "rewards": "score"}
 
 
-def at_every_moment(kind: str, target: Any, call: Call, most: int = 30) -> None:
-    """Interrupts a call before every bytecode, or so many of them, the last ones included."""
+def at_every_moment(kind: str, target: Any, call: Call, most: int = 20) -> None:
+    """Interrupts a call before so many of its bytecodes, the last ones included."""
     look, after = KINDS[kind].look, copy.deepcopy(target)
     call(copy.deepcopy(target))  # compiles
     with counting(None, KeyboardInterrupt) as count:
         call(after)
     seen = [look(copy.deepcopy(target)), look(after)]
     total = count[0]
-    numbers = {
-        *np.linspace(1, total, most // 2).astype(int).tolist(),
-        *range(max(1, total - most // 2), total),
-    }
-    for number in sorted(numbers):
+    half = most // 2
+    for number in {*np.linspace(1, total, half).astype(int).tolist(), *range(max(1, total - half), total)}:
         torn = copy.deepcopy(target)
         with pytest.raises(KeyboardInterrupt), counting(number, KeyboardInterrupt):
             call(torn)
@@ -45,53 +42,35 @@ def at_every_moment(kind: str, target: Any, call: Call, most: int = 30) -> None:
             assert look(torn) in seen, f"torn before bytecode {number} of {total}"
 
 
-def _turns(env: Any, moves: int) -> Any:
+def begun(env: Any, step: Callable[[Any, int], Any], steps: int) -> Any:
+    """The environment after a reset and some steps."""
     env.reset(seed=3)
-    for turn in range(moves):
-        if not env.agents:
-            break
-        turns.step_turns(env, turn)
+    for number in range(steps):
+        step(env, number)
     return env
 
 
 @pytest.mark.parametrize("make", [patchwork_v0.raw_env, patchwork_v0.env])
 def test_turns(make: Any) -> None:
-    env = _turns(make(rewards="score"), 5)
-    action = chosen(env.observe(env.agent_selection)["action_mask"], 4)
-    at_every_moment("raw_env", env, lambda env: env.step(action))
+    at_every_moment("raw_env", make(), lambda env: env.reset(seed=4))
+    env = begun(make(rewards="score"), turns.step_turns, 5)
+    at_every_moment("raw_env", env, lambda env: turns.step_turns(env, 4))
     at_every_moment("raw_env", env, lambda env: env.reset(seed=4))
 
 
-@pytest.mark.parametrize("make", [patchwork_v0.raw_env, patchwork_v0.env])
-def test_the_first_reset_of_turns(make: Any) -> None:
-    """Interrupted, it leaves an environment that asks for a reset, or one that has been reset."""
-    env = make()
-    at_every_moment("raw_env", env, lambda env: env.reset(seed=4))
-    with pytest.raises((RuntimeError, AssertionError), match=r"reset\(\)"):
-        env.step(0)
-
-
-@pytest.mark.parametrize("moves", [5, 6, 7])
-def test_the_end_of_a_game_of_turns(moves: int) -> None:
-    """The last move, and the removal of the agents."""
-    env = _turns(nmbr9_v0.env(**SMALL), moves)
-    action = chosen(env.last()[0]["action_mask"], 4) if moves == 5 else None
-    at_every_moment("env", env, lambda env: env.step(action))
-
-
-def test_an_illegal_move_of_turns() -> None:
-    env = _turns(nmbr9_v0.env(**SMALL), 2)
-    at_every_moment("env", env, lambda env: env.step(0))
+def test_the_end_of_a_game_of_turns() -> None:
+    """An illegal move, the last move, and the removal of the agents."""
+    at_every_moment("env", begun(nmbr9_v0.env(**SMALL), turns.step_turns, 2), lambda env: env.step(0))
+    for moves in (5, 6, 7):
+        env = begun(nmbr9_v0.env(**SMALL), turns.step_turns, moves)
+        at_every_moment("env", env, lambda env: turns.step_turns(env, 4))
 
 
 def test_parallel() -> None:
-    env = nmbr9_v0.parallel_env(**SMALL)
-    env.reset(seed=1)
-    at_every_moment("parallel_env", env, lambda env: turns.step_parallel(env, 3))
-    for _ in range(2):
-        turns.step_parallel(env, 3)
-    at_every_moment("parallel_env", env, lambda env: turns.step_parallel(env, 3))
-    at_every_moment("parallel_env", env, lambda env: env.reset())
+    for steps in (0, 2):
+        env = begun(nmbr9_v0.parallel_env(**SMALL), turns.step_parallel, steps)
+        at_every_moment("parallel_env", env, lambda env: turns.step_parallel(env, 3))
+        at_every_moment("parallel_env", env, lambda env: env.reset())
 
 
 @pytest.mark.parametrize(
@@ -103,9 +82,7 @@ def test_parallel() -> None:
     ],
 )
 def test_single(make: Callable[[], Any]) -> None:
-    env = make()
-    env.reset(seed=3)
-    learners.step_single(env, 3)
+    env = begun(make(), learners.step_single, 1)
     at_every_moment("make", env, lambda env: learners.step_single(env, 3))
     at_every_moment("make", env, lambda env: env.reset(seed=4))
 
@@ -116,10 +93,8 @@ def test_single(make: Callable[[], Any]) -> None:
 )
 def test_vector(copies: bool, mode: str, steps: int) -> None:
     """The step in which the games end and begin, or the one that only begins them."""
-    envs = nmbr9_v0.Nmbr9VectorEnv(3, Last(), copy=copies, autoreset_mode=mode, **SMALL)
-    envs.reset(seed=3)
-    for _ in range(steps):
-        learners.step_vector(envs, 3)
+    made = nmbr9_v0.Nmbr9VectorEnv(3, Last(), copy=copies, autoreset_mode=mode, **SMALL)
+    envs = begun(made, learners.step_vector, steps)
     at_every_moment("make_vec", envs, lambda envs: learners.step_vector(envs, 3))
     at_every_moment("make_vec", envs, lambda envs: envs.reset(seed=4))
 
@@ -137,7 +112,7 @@ def test_self_play(threads: int) -> None:
         lambda env: env.reset(5),
         lambda env: env.restore(saved),
     ):
-        at_every_moment("self_play", env, call, 30)
+        at_every_moment("self_play", env, call)
 
 
 @pytest.mark.parametrize("kind", [patchwork, nmbr9])
@@ -253,16 +228,3 @@ def test_an_opponent_may_call_the_environment(is_batch: bool) -> None:
         caller.env = env
         assert step(env, turn) == step(twin, turn)
     assert caller.env is None
-
-
-@needs_alarms
-def test_a_real_signal_leaves_a_batch_whole() -> None:
-    """With signals at random moments of 100 steps, all outputs belong to the same step."""
-    env, twin = (patchwork_v0.SelfPlayVectorEnv(300, seed=1) for _ in range(2))
-    twin.step(twin.random_actions)
-    env.step(env.random_actions)
-    for number in range(100):
-        with_a_signal(lambda env: env.step(env.random_actions), env, 1e-5 * number, KeyboardInterrupt)
-        if (env.states != twin.states).any():
-            twin.step(twin.random_actions)
-        assert batches.look_at_batch(env) == batches.look_at_batch(twin)

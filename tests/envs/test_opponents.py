@@ -10,7 +10,6 @@ import pytest
 from patchwork_env.envs.opponents import Opponents
 from patchwork_env.envs.vector import GameVectorEnv
 from patchwork_env.errors import OpponentError
-from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 from tests.envs.cases import CASES, Case, Cheat, LastAction
 
 
@@ -137,29 +136,6 @@ def test_nobody_plays_against_a_single_player() -> None:
     assert (envs.opponents, envs.opponent_numbers.tolist()) == ([], [0, 0])
     with pytest.raises(ValueError, match="a game for one player has none"):
         envs.set_opponents([LastAction()])
-
-
-def test_opponents_in_self_play() -> None:
-    """In the batch that steps both players: the learner has a seat in each game, others have the rest."""
-    env, seats = SelfPlayVectorEnv(6, seed=2), np.arange(6) % 2
-    first, second = Marked("first"), Marked("second")
-    opponents = Opponents(6, [first, second], shares=[0.5, 0.5])
-    numbers, begun = opponents.numbers.copy(), np.zeros(6, np.int64)
-    opponents.change([second, first], shares=[0.5, 0.5])
-    for _ in range(120):
-        np.testing.assert_array_equal(
-            [opponents.agents[number] is first for number in opponents.numbers],
-            [(number == 0) == (games == 0) for number, games in zip(numbers, begun, strict=True)],
-        )
-        actions, theirs = env.random_actions.copy(), np.flatnonzero(env.current_players != seats)
-        actions[theirs] = opponents.answers(env.states[theirs], theirs)
-        np.testing.assert_array_equal(
-            actions[theirs], LastAction().act_batch(env.states[theirs]) if len(theirs) else []
-        )
-        env.step(actions)
-        begun += env.terminations
-        opponents.begin(np.flatnonzero(env.terminations))
-    assert begun.min() >= 1
 
 
 @pytest.mark.parametrize("numbers", [[0, 1], [0, 1, 2, 0], [0, -1, 0, 0], [0.0, 1.0, 0.0, 1.0], "abcd"])

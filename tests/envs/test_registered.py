@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from patchwork_env import games
-from patchwork_env.agents import load
 from patchwork_env.envs.single import GameEnv
 from patchwork_env.errors import UnknownOptionError
 from tests.envs.cases import ROW, LastAction, play
@@ -22,10 +21,6 @@ IDS = [
     for name, spec in gymnasium.registry.items()
     if str(spec.entry_point).startswith(("patchwork_env.patchwork_v0", "patchwork_env.nmbr9_v0"))
 ]
-
-
-def test_both_games_have_a_name() -> None:
-    assert {"patchwork_env:Patchwork-v0", "patchwork_env:Nmbr9-v0"} <= set(IDS)
 
 
 @pytest.mark.parametrize("name", IDS)
@@ -63,21 +58,17 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     (metadata / "METADATA").write_text("Name: own-games\nVersion: 1.0\n", encoding="utf-8")
     lines = [f"[{games.ENTRY_POINT_GROUP}]", *(f"{name} = {module}" for name, module in promises.items())]
     (metadata / "entry_points.txt").write_text("\n".join(lines), encoding="utf-8")
-    (tmp_path / "own_inner.py").write_text(
-        "from dataclasses import replace\n"
-        "from tests import toy\n"
-        "class Game(toy.Game):\n"
-        "    rules = replace(toy.RULES, name='inner', module=__name__, dtype=[('inner', 'u1')])\n",
-        encoding="utf-8",
-    )
-    (tmp_path / "own_rules.py").write_text(
-        "import own_inner\n"
-        "from dataclasses import replace\n"
-        "from tests import toy\n"
-        "class Game(toy.Game):\n"
-        "    rules = replace(toy.RULES, name='column', module=__name__)\n",
-        encoding="utf-8",
-    )
+    for module, other, changes in (
+        ("own_inner", "tests", "name='inner', dtype=[('inner', 'u1')]"),
+        ("own_rules", "own_inner", "name='column'"),
+    ):
+        (tmp_path / f"{module}.py").write_text(
+            f"import {other}\n"
+            "from dataclasses import replace\n"
+            "from tests import toy\n"
+            "class Game(toy.Game):\n"
+            f"    rules = replace(toy.RULES, module=__name__, {changes})\n"
+        )
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(games, "_MODULES", games._MODULES.copy())
     games._modules.cache_clear()
@@ -100,14 +91,6 @@ def test_games_of_other_packages_are_found_by_their_entry_points(installed: None
 
 def test_records_are_known_though_another_game_loads_their_rules(installed: None) -> None:
     assert games.rules_of(np.zeros(1, np.dtype([("inner", "u1")]))).name == "inner"
-
-
-def test_agents_that_need_no_knowledge_of_a_game_play_it() -> None:
-    agent, game = load("random", seed=1), ROW.game(seed=2)
-    while not game.is_over:
-        game.play(agent.act(game))
-    assert ROW.game.from_notation(game.notation()) == game
-    assert ROW.game.from_bytes(game.to_bytes()) == game
 
 
 def test_gymnasium_makes_the_environment_of_a_game_of_ones_own() -> None:
