@@ -295,7 +295,7 @@ LIBRARIES = {
     "Gymnasium, vector environments": (MANY, {*many.__all__}),
     "PettingZoo": (TURNS, {*turns.__all__} | CONVERSIONS),
 }
-NEEDS = {"RecordVideo": "moviepy", "RecordVideoParallel": "moviepy", "NumpyToTorch": "array_api_compat"}
+FILMS = ("RecordVideo", "RecordVideoParallel")
 
 
 def verdicts(title: str) -> dict[str, str]:
@@ -305,27 +305,29 @@ def verdicts(title: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("check", "needed"),
+    ("name", "check"),
     [
         pytest.param(
-            check, NEEDS.get(name), id=f"{title}-{name}", marks=[pytest.mark.libraries] * (name in NEEDS)
+            *row, id=f"{title}-{row[0]}", marks=[pytest.mark.libraries] * (row[0] in (*FILMS, "NumpyToTorch"))
         )
         for title, (checks, there) in LIBRARIES.items()
-        for name, check in checks.items()
-        if name in there
+        for row in checks.items()
+        if row[0] in there
     ],
 )
 @pytest.mark.filterwarnings("ignore:overflow encountered in cast", "ignore:.*Overwriting existing videos")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore:.*Casting input")
 def test_games_are_played_in_it(
-    check: Check, needed: str | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    name: str, check: Check, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    if needed:
-        pytest.importorskip(needed)
+    if name in FILMS:
+        pytest.importorskip("moviepy")
+    if name == "NumpyToTorch":
+        pytest.importorskip("array_api_compat")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     check()
-    assert [path.suffix for path in tmp_path.rglob("*.*")][:1] == [".mp4"] * (needed == "moviepy")
+    assert [path.suffix for path in tmp_path.rglob("*.*")][:1] == [".mp4"] * (name in FILMS)
 
 
 @pytest.mark.parametrize("title", LIBRARIES)
