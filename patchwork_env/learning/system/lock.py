@@ -14,6 +14,8 @@ from patchwork_env.errors import InUseError
 
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
 """The error numbers of file systems that have no locks, as on some clusters."""
+_PATIENCE = 1.0
+"""Seconds for which the lock is waited for: what a killed process has begun may hold it for a moment more."""
 
 
 @contextmanager
@@ -24,7 +26,7 @@ def exclusive_lock(folder: Path) -> Iterator[None]:
     """
     with from_extra("train", "what is stored in folders needs"):
         from filelock import FileLock, Timeout
-    lock = FileLock(folder / "lock", timeout=0)
+    lock = FileLock(folder / "lock", timeout=_PATIENCE)
     try:
         lock.acquire()
     except Timeout:
