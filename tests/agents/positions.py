@@ -1,12 +1,14 @@
-"""States of all phases of the game, for tests of agents."""
+"""States of all phases of the game, and what can be counted in them, for tests of agents."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from patchwork_env.agents import GreedyAgent
+from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.state import NOBODY, States
 from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
+from tests.patchwork.naive import PLACEMENTS, Cell
 
 
 def many_states(seed: int = 3, special_patches: str = "revised") -> States:
@@ -29,3 +31,22 @@ def with_short_circles(states: States) -> States:
     short["num_patches"] = np.arange(12) % 4 + 1
     short["circle"][np.arange(short["circle"].shape[1]) >= short["num_patches"][:, None]] = 0
     return np.concatenate([states, short])
+
+
+def places_of(quilt: np.ndarray, patch: int) -> list[frozenset[Cell]]:
+    """The cells of every placement of a patch that a quilt has room for."""
+    covered = set(zip(*(indices.tolist() for indices in np.nonzero(quilt)), strict=True))
+    return [cells for cells in PLACEMENTS[patch].values() if covered.isdisjoint(cells)]
+
+
+def joints_of(quilt: np.ndarray) -> int:
+    """The pairs of empty cells side by side."""
+    empty = ~quilt
+    return int((empty[1:] & empty[:-1]).sum() + (empty[:, 1:] & empty[:, :-1]).sum())
+
+
+def quilt_after(game: Game, action: int) -> np.ndarray:
+    """The quilt of the player to move after an action."""
+    after = game.clone()
+    after.play(int(action))
+    return after.quilt(game.current_player)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from patchwork_env import agents, nmbr9
-from patchwork_env.agents import Agent, CallableAgent, GreedyAgent, ObservingAgent, RandomAgent
+from patchwork_env.agents import Agent, CallableAgent, GreedyAgent, RandomAgent
 from patchwork_env.agents.base import check_running
 from patchwork_env.core.game import BaseGame
 from patchwork_env.errors import IllegalActionError
@@ -166,9 +166,3 @@ def test_specs_agents_and_functions_are_agents() -> None:
 def test_other_objects_and_classes_are_none(wrong: Any) -> None:
     with pytest.raises(ValueError, match=f"such as {wrong.__name__}" if isinstance(wrong, type) else "agent"):
         agents.as_agent(wrong)
-
-
-@pytest.mark.parametrize("wrong", ["greedy", int, None])
-def test_only_functions_choose_from_observations(wrong: Any) -> None:
-    with pytest.raises(ValueError, match="no function"):
-        ObservingAgent(wrong)

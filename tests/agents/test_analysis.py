@@ -129,15 +129,6 @@ def test_solved_endings_are_exact() -> None:
     assert best.win == (game.winner() == player)
 
 
-def test_a_forced_move_is_one_move_with_what_follows() -> None:
-    game = Game(seed=3)
-    while len(game.legal_actions()) > 1:
-        game.play(game.legal_actions()[-1])
-    (move,) = agents.analyse(game, AGENT).moves
-    assert move.action == game.legal_actions()[0]
-    assert len(move.line) > 1
-
-
 def test_json() -> None:
     analysis = agents.analyse(middle(), AGENT, k=2)
     data = json.loads(json.dumps(analysis.as_dict()))

@@ -1,7 +1,9 @@
-"""The registry of what specs name: agents of one's own, those of other packages, and a third game."""
+"""Specs, the strings that name agents: of the package, of one's own, of other packages, and on disk."""
 
 from __future__ import annotations
 
+import re
+import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, ClassVar
@@ -9,11 +11,15 @@ from typing import Any, ClassVar
 import pytest
 
 from patchwork_env import agents
-from patchwork_env.agents import Agent, GreedyAgent, RandomAgent, specs
-from patchwork_env.games import GAMES, register
+from patchwork_env.agents import Agent, GreedyAgent, specs
+from patchwork_env.agents.checkpoints import SHIPPED_FOLDER, read_description
+from patchwork_env.agents.networks import NetworkConfig
+from patchwork_env.agents.patchwork.policy import save_policy
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.agents.specs import import_agent
+from patchwork_env.games import register
 from patchwork_env.learning.commands.match_options import help_on_agents
 from patchwork_env.patchwork import Game
-from tests.toy import Game as Row
 
 register("row", "tests.toy")
 
@@ -88,12 +94,6 @@ def test_agents_of_other_packages_are_found_by_their_entry_points(monkeypatch: p
         agents.load("patien")
 
 
-@pytest.mark.parametrize("kind", [GreedyAgent, RandomAgent, Agent, int])
-def test_a_class_is_no_agent(kind: type) -> None:
-    with pytest.raises(ValueError, match=f"is a class, not an agent; .* such as {kind.__name__}"):
-        agents.as_agent(kind)
-
-
 @pytest.mark.parametrize("spec", ["x" * 100_000, "greedy:" + "a=1," * 30_000 + "a=1", "a/" * 50_000])
 def test_a_spec_of_absurd_length_is_an_error(spec: str) -> None:
     with pytest.raises(ValueError, match="characters; at most 4096 are allowed") as error:
@@ -108,11 +108,6 @@ def test_a_spec_that_is_no_text_is_an_error(spec: object) -> None:
             read(spec)
 
 
-def test_a_path_with_a_null_character_is_an_error() -> None:
-    with pytest.raises(ValueError, match="null character"):
-        agents.load("runs\0final")
-
-
 @pytest.mark.parametrize(
     "spec", ["a" * 4000, "runs/" + "a" * 4000, "a" * 4000 + ".onnx", "\ud800", "greedy:\ud800"]
 )
@@ -122,21 +117,91 @@ def test_a_path_that_no_file_can_have_is_an_error(spec: str) -> None:
     assert len(str(caught.value)) < 1000
 
 
-def test_paths_are_specs() -> None:
-    with pytest.raises(FileNotFoundError, match="no checkpoint"):
-        agents.load(Path("runs/missing/final"))
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run") / "final"
+    save_policy(folder, PatchworkNetwork(NetworkConfig(width=8, depth=1, channels=4)), {})
+    return folder
 
 
-@pytest.mark.parametrize("spec", ["random", "uct:simulations=20"])
-def test_a_third_game_has_agents_that_need_only_its_rules(spec: str) -> None:
-    assert "row" in GAMES
-    agent, game = agents.as_agent(spec, seed=1, game="row"), Row(seed=1)
-    while not game.is_over:
-        action = agent.act(game)
-        assert action in game.legal_actions()
-        game.play(action)
-    with pytest.raises(ValueError, match="the game is over"):
-        agent.act(game)
+def test_an_agent_is_called_by_its_name() -> None:
+    assert tuple(agents.load(name).name for name in agents.names()) == agents.names()
+    assert repr(agents.load("greedy")) == "<agent greedy>"
+
+
+@pytest.mark.parametrize("name", [name for name in agents.names() if agents.path_of(name)])
+def test_agents_that_come_with_the_package_say_how_they_were_made(name: str) -> None:
+    info = read_description(SHIPPED_FOLDER / name)["info"]
+    assert info["configuration"]["algorithm"] == info["algorithm"]
+    assert info["steps"] >= info["configuration"]["total_steps"]
+    assert info["seconds"] > 0
+    assert info["machine"]
+    assert info["made_with"] == "python -m training.train"
+
+
+def test_where_the_policy_of_a_spec_lies() -> None:
+    assert agents.path_of("greedy") is None
+    assert agents.path_of("ppo:sample=true") == SHIPPED_FOLDER / "ppo"
+    assert agents.path_of("runs/ppo/final:simulations=8") == Path("runs/ppo/final")
+
+
+def test_modules_of_the_current_folder_are_found(tmp_path, monkeypatch) -> None:
+    (tmp_path / "of_this_folder.py").write_text("def first(game):\n    return game.legal_actions()[0]\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [folder for folder in sys.path if folder])
+    assert import_agent("of_this_folder:first").act(Game(seed=1)) == 0
+    assert sys.path[-1] == str(tmp_path)  # last, so that nothing of Python's own is covered
+
+
+def test_options_stand_behind_the_last_colon(checkpoint, tmp_path) -> None:
+    assert agents.load(f"{checkpoint}:sample=true").sample is True
+    assert agents.load(f"{checkpoint}:sample=false").sample is False
+    odd = tmp_path / "width=8:final"
+    save_policy(odd, PatchworkNetwork(NetworkConfig(width=8, depth=1, channels=4)), {})
+    assert agents.load(str(odd)).sample is False
+    assert agents.load(f"{odd}:sample=true").sample is True
+
+
+def test_wrong_specs_are_errors_that_say_what_is_allowed(checkpoint) -> None:
+    for spec, message in (
+        ("gredy", "no agent 'gredy'; allowed are 'random', 'greedy', .* and paths .* did you mean 'greedy'"),
+        (
+            "dqn:simulations=400",
+            "no agent 'dqn'; allowed are 'random', 'greedy', .*'champion'.* and",
+        ),
+        ("", "the spec of an agent is empty; allowed are 'random', 'greedy'"),
+        ("random:temperature=2", "agent 'random' has no option 'temperature'; its options: none"),
+        ("ppo:samples=true", "agent 'ppo' has no option 'samples'; its options: sample"),
+        ("greedy:a=1,b=2", "agent 'greedy' has no option 'a'"),
+        ("greedy:a=1,a=1", "gives the option 'a' twice"),
+        (f"{checkpoint}:samples=true", "has no option 'samples'; its options: sample"),
+        (f"{checkpoint}:sample=maybe", "option 'sample' of .* is 'maybe'; it must be true or false"),
+        ("runs\0final", "null character"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            agents.load(spec)
+
+
+def test_a_path_without_a_checkpoint_is_an_error_that_names_it(tmp_path) -> None:
+    missing = tmp_path / "missing"
+    for spec in (missing, str(missing)):
+        with pytest.raises(FileNotFoundError, match=re.escape(f"no checkpoint at '{missing}'")):
+            agents.load(spec)
+    with pytest.raises(FileNotFoundError, match=r"is no checkpoint: it holds no checkpoint\.json"):
+        agents.load(str(tmp_path))
+    file = tmp_path / "weights"
+    file.write_text("")
+    with pytest.raises(ValueError, match="is a file; a checkpoint is a folder"):
+        agents.load(str(file))
+
+
+@pytest.mark.parametrize("seed", [-1, 2**64, 1.5, "1"])
+def test_a_wrong_seed_is_an_error(seed) -> None:
+    with pytest.raises(ValueError, match="seed"):
+        agents.load("greedy", seed=seed)
+
+
+def test_a_third_game_has_the_agents_that_need_only_its_rules() -> None:
     assert {"random", "uct"} <= set(agents.names("row"))
     assert not {"greedy", "mcts"} & set(agents.names("row"))
     with pytest.raises(ValueError, match="agent 'greedy' plays patchwork and nmbr9, not row"):

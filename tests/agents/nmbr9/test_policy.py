@@ -1,9 +1,8 @@
-"""The policy network of NMBR 9: what it reads of a table, its agent, and files."""
+"""The policy network of NMBR 9 against its layers, action by action."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -14,13 +13,12 @@ from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.nmbr9 import greedy
 from patchwork_env.agents.nmbr9.policy_features import IS_LIKELY, features_of
 from patchwork_env.agents.nmbr9.policy_network import _TRUNK_TENSORS, Nmbr9Network
-from patchwork_env.agents.policy import PolicyAgent, read_network, write_policy
+from patchwork_env.agents.policy import PolicyAgent, write_policy
 from patchwork_env.core.files import write_folder
-from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.nmbr9 import Game
 from patchwork_env.nmbr9.actions import FIRST_CHOICE
 from patchwork_env.nmbr9.observation import SLICES
-from patchwork_env.patchwork.state import empty_states
+from patchwork_env.testing import check_agent
 
 pytestmark = pytest.mark.bounds
 
@@ -99,59 +97,13 @@ def test_policies_and_values_are_those_of_the_layers_action_by_action(network, g
 
 
 @pytest.mark.parametrize("order", ["unknown", "known", "free"])
-def test_agents_play_all_orders(order):
-    torch.manual_seed(2)
-    agent = PolicyAgent(Nmbr9Network(SMALL), sample=True, seed=5)
-    result = play_matches(agent, "random", 4, seed=1, order=order)
-    assert len(result.games) == 4
-    again = play_matches(agent, "random", 4, seed=1, order=order)
-    np.testing.assert_array_equal(result.games.scores, again.games.scores)
+def test_agents_play_all_orders(network, order):
+    check_agent(PolicyAgent(network, sample=True, seed=5), games=1, order=order, deck_size=6)
 
 
-def test_agents_do_not_play_the_other_game():
-    with pytest.raises(ValueError, match=r"plays nmbr9, not patchwork"):
-        PolicyAgent(Nmbr9Network(SMALL)).act_batch(empty_states(1))
-
-
-def test_a_policy_on_disk_plays_as_before(tmp_path, games):
-    torch.manual_seed(4)
-    network = Nmbr9Network(SMALL)
-    write_folder(tmp_path / "policy", lambda folder: write_policy(folder, network, {"steps": 7}))
-    loaded, info = read_network(tmp_path / "policy", Nmbr9Network)
-    assert info == {"steps": 7}
-    assert loaded.config == SMALL
-    agent = agents.load(tmp_path / "policy")
-    assert agent.games == ("nmbr9",)
-    states = states_of(games)
-    np.testing.assert_array_equal(agent.act_batch(states), PolicyAgent(network).act_batch(states))
-    sampling = agents.load(f"{tmp_path / 'policy'}:sample=true", seed=1)
-    assert (sampling.act_batch(states) != agent.act_batch(states)).any()
-
-
-def test_features_tell_placements_apart(games):
-    torch.manual_seed(4)
-    network = Nmbr9Network(SMALL)
-    with torch.no_grad():
-        network.placement.bias[1] = 100.0  # that of the points
-        chosen = PolicyAgent(network).act_batch(states_of(games[:20]))
-    for game, action in zip(games[:20], chosen, strict=True):
-        levels = [game.decode(int(other)).level for other in game.legal_actions()]
-        if game.digit:
-            assert game.decode(int(action)).level == max(levels)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"game": "patchwork"}, "does not hold the weights"),
-        ({"policy": "maskable_ppo"}, "'maskable_ppo'; this library plays of those for nmbr9: 'network', "),
-        ({"network": {"width": 16}}, r"must give width, depth, channels"),
-        ({"network": asdict(SMALL) | {"width": 32}}, "does not hold the weights of a network"),
-    ],
-)
-def test_descriptions_that_do_not_fit_are_refused(tmp_path, change, message):
+def test_a_kind_that_the_game_has_not_is_refused(tmp_path):
     write_folder(tmp_path / "policy", lambda folder: write_policy(folder, Nmbr9Network(SMALL)))
     path = tmp_path / "policy" / "checkpoint.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | change))
-    with pytest.raises(ValueError, match=message):
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"policy": "maskable_ppo"}))
+    with pytest.raises(ValueError, match="'maskable_ppo'; this library plays of those for nmbr9: 'network'"):
         agents.load(tmp_path / "policy")

@@ -92,15 +92,6 @@ def with_a_level_that_one_tile_fills():
     return game
 
 
-def test_digits_that_are_used_up_are_not_counted(games):
-    game, buffer = games[-1], new_buffer()
-    number, _ = read_table(game.state, 0, 0, buffer[0])
-    used_up = buffer[0]["remaining"] == 0
-    assert used_up.sum() == 9
-    assert number >= 2
-    assert (buffer[0]["fits"][1 : number + 1, used_up] == 0).all()
-
-
 def test_a_table_wider_than_the_view_is_seen_in_part():
     """Tiles in a line: nothing is counted that is not legal, and all other features are there."""
     game, buffer = Game(deck=[1] * 12), new_buffer()
@@ -134,10 +125,10 @@ def random_heights(number, seed):
     return rng.integers(4, size=(number, 6, 6)) * (rng.random((number, 6, 6)) < 0.8)
 
 
-@pytest.mark.parametrize("turns", range(1, 4))
-def test_turned_tables_have_the_same_windows(turns):
+def test_turned_tables_have_the_same_windows():
     for heights in random_heights(10, seed=1):
-        assert windows_of(np.rot90(heights, turns))[1] == windows_of(heights)[1]
+        for turns in (1, 2, 3):
+            assert windows_of(np.rot90(heights, turns))[1] == windows_of(heights)[1]
 
 
 def test_a_flipped_table_is_another_one():
@@ -270,25 +261,10 @@ def test_likely_placements_have_the_most_contact_on_their_level(games, weights, 
         assert expansion.actions[:count].tolist() == sorted(expected)
 
 
-# --- the agent --------------------------------------------------------------------------------------------
-
-
-def test_a_value_of_nothing_takes_what_a_tile_brings(games):
-    agent = ValueAgent(aligned_records(WEIGHTS))
-    for game in games[::9]:
-        levels = {engine.level_of(game.state, 0, int(action)) for action in game.legal_actions()}
-        chosen = engine.level_of(game.state, 0, agent.act(game))
-        assert chosen == max(levels) or game.digit == 0
-
-
-def test_free_order_and_the_other_game_are_refused():
+def test_free_order_is_refused():
     agent = ValueAgent(aligned_records(WEIGHTS), "mine")
     game = Game(order="free")
     for _ in range(2):
         with pytest.raises(ValueError, match="agent 'mine' places tiles as they come; it does not choose"):
             agent.act(game)
         game.play(game.legal_actions()[0])
-    from patchwork_env.patchwork import Game as Patchwork
-
-    with pytest.raises(ValueError, match="agent 'mine' plays nmbr9, not patchwork"):
-        agent.act(Patchwork(seed=1))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import pickle
 from collections import Counter
 
 import numpy as np
 import pytest
 
 from patchwork_env import agents
-from patchwork_env.agents import Agent, checkpoints
-from patchwork_env.agents.compiled import arrays_of, write_weights
-from patchwork_env.agents.patchwork import analysis
+from patchwork_env.agents import checkpoints
+from patchwork_env.agents.compiled import write_weights
 from patchwork_env.agents.patchwork.champion import LEVELS, ChampionAgent, ValueAgent, load
 from patchwork_env.agents.patchwork.dynamics import NO_ACTION
 from patchwork_env.agents.patchwork.endgame import margin_of, new_solver, solve
@@ -36,19 +34,17 @@ from patchwork_env.agents.patchwork.search import (
     reset_search,
     solve_root,
     solved_action,
-    solved_ending,
 )
-from patchwork_env.agents.patchwork.value import SHAPES, Weights, new_weights
+from patchwork_env.agents.patchwork.value import Weights, new_weights
 from patchwork_env.core.files import write_folder
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS
 from patchwork_env.search.tree import NOTHING, ROOT
-from tests.agents.positions import many_states
 from tests.agents.values import simple_weights
 
-PAYOFFS, MARGIN_ALONE = TO_WIN, Payoffs(0.0, 1.0)
+PAYOFFS = TO_WIN
 WEIGHTS = simple_weights()
 SOLVER = new_solver()
 
@@ -69,72 +65,6 @@ def end_of_game(seed: int, turns_left: int) -> Game:
     for action in game.history[:-turns_left]:
         early.play(action)
     return early
-
-
-def exact_margin(game: Game, player: int) -> int:
-    """What perfect play gets for a player; the game must be near its end."""
-    if game.is_over:
-        scores = game.scores()
-        return scores[player] - scores[1 - player]
-    is_solved, value, _ = solve(game.state, 0, 5_000_000, SOLVER, False)
-    assert is_solved
-    margin = int(margin_of(value))
-    return margin if game.current_player == player else -margin
-
-
-def margin_after(agent: Agent, game: Game) -> int:
-    """What perfect play gets for the player to move once an agent has played a move."""
-    after = game.clone()
-    after.play(agent.act(game))
-    return exact_margin(after, game.current_player)
-
-
-@pytest.fixture(scope="module")
-def states():
-    return many_states()[::5].copy()
-
-
-def test_actions_are_legal_and_the_same_each_time(states) -> None:
-    agent = champion()
-    actions = agent.act_batch(states)
-    assert all(actions[i] in Game.from_state(states, i).legal_actions() for i in range(len(states)))
-    assert np.array_equal(agent.act_batch(states), actions)
-    assert np.array_equal(champion().act_batch(states), actions)
-
-
-def test_a_batch_is_played_like_single_games_which_stay_as_they_are(states) -> None:
-    agent, before = champion(), states.copy()
-    games = [Game.from_state(states, i) for i in range(len(states))]
-    assert [agent.act(game) for game in games] == agent.act_batch(states).tolist()
-    assert np.array_equal(states, before)
-    assert all(np.array_equal(game.state[0], before[i]) for i, game in enumerate(games))
-
-
-def test_a_search_stays_within_its_nodes() -> None:
-    agent, game = champion(nodes=40), Game(seed=1)
-    lines = agent.search(game)
-    assert sum(line.visits for line in lines) == 39  # the root is a node, too
-    assert game.history == ()
-
-
-def test_lines_begin_with_the_move_that_is_played() -> None:
-    agent = champion(nodes=40)
-    for seed in range(5):
-        game = end_of_game(seed, 12 + seed)
-        lines = agent.search(game)
-        assert lines[0].action == agent.act(game)
-        known, _, _ = solved_action(game.state, 0, PAYOFFS, agent.limits.to_solve, SOLVER)
-        assert known in (NO_ACTION, lines[0].action)
-        if known == NO_ACTION and not lines[0].exact:
-            assert lines[0].visits == max(line.visits for line in lines)
-        worths = [PAYOFFS.outcome * (2 * line.win - 1) + PAYOFFS.margin * line.margin for line in lines[1:]]
-        assert worths == pytest.approx(sorted(worths, reverse=True))
-        for line in lines:
-            assert line.variation[0] == line.action
-            assert 0 <= line.win <= 1
-            after = game.clone()
-            for action in line.variation:
-                after.play(action)
 
 
 def test_a_move_that_surely_wins_is_said_to_win() -> None:
@@ -232,31 +162,90 @@ def values_of(own: tuple, other: tuple, payoffs: Payoffs) -> list[float]:
     return [float(number) for first in sorted(pairs) for number in pairs[first]]
 
 
+def test_more_nodes_win() -> None:
+    result = play_matches(champion(nodes=24), ValueAgent(WEIGHTS, PAYOFFS), 60, seed=1)
+    assert result.win_rate > 0.65
+
+
+# --- lines ------------------------------------------------------------------------------------------------
+
+
+def test_lines_begin_with_the_move_that_is_played() -> None:
+    agent = champion(nodes=40)
+    for seed in range(5):
+        game = end_of_game(seed, 12 + seed)
+        lines = agent.search(game)
+        assert lines[0].action == agent.act(game)
+        known, _, _ = solved_action(game.state, 0, PAYOFFS, agent.limits.to_solve, SOLVER)
+        assert known in (NO_ACTION, lines[0].action)
+        if known == NO_ACTION and not lines[0].exact:
+            assert lines[0].visits == max(line.visits for line in lines)
+        worths = [PAYOFFS.outcome * (2 * line.win - 1) + PAYOFFS.margin * line.margin for line in lines[1:]]
+        assert worths == pytest.approx(sorted(worths, reverse=True))
+        for line in lines:
+            assert line.variation[0] == line.action
+            assert 0 <= line.win <= 1
+            after = game.clone()
+            for action in line.variation:
+                after.play(action)
+
+
 def test_a_forced_move_is_one_line_with_what_follows() -> None:
     agent, game = champion(), Game(seed=3)
     while len(game.legal_actions()) > 1:
         game.play(game.legal_actions()[-1])
-    (line,) = agent.search(game)
-    assert line.action == agent.act(game) == game.legal_actions()[0]
-    assert len(line.variation) > 1
+    for lines in (agent.search(game), list(agent.deepen(game))[-1]):
+        (line,) = lines
+        assert line.action == agent.act(game) == game.legal_actions()[0]
+    (move,) = agents.analyse(game, agent).moves
+    assert move.action == line.action
+    assert len(move.line) > 1
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_an_ending_is_played_perfectly(seed: int) -> None:
-    game = end_of_game(seed, 6)
-    while sum(game.positions) < 90:
-        game.play(champion().act(game))
-    best = exact_margin(game, game.current_player)
-    agent = champion(to_solve=3_000_000)
-    assert margin_after(agent, game) == best
-    lines = agent.search(game)
-    assert lines[0].exact
-    assert lines[0].margin == best
-    for line in (line for line in lines if line.exact):
-        after = game.clone()
-        after.play(line.action)
-        assert exact_margin(after, game.current_player) == line.margin <= best
-        assert line.win == (line.margin > 0) or line.margin == 0
+# --- endings ----------------------------------------------------------------------------------------------
+
+
+def exact_value(game: Game, player: int, is_outcome_alone: bool = False) -> int:
+    """What perfect play gets for a player: the margin, or a sign; the game must be near its end."""
+    if game.is_over:
+        scores, has_won = game.scores(), 1 if game.winner() == player else -1
+        return has_won if is_outcome_alone else scores[player] - scores[1 - player]
+    is_solved, value, _ = solve(game.state, 0, 5_000_000, SOLVER, is_outcome_alone)
+    assert is_solved
+    value = int(value if is_outcome_alone else margin_of(value))
+    return value if game.current_player == player else -value
+
+
+def test_an_ending_is_played_perfectly() -> None:
+    for seed in range(3):
+        game = end_of_game(seed, 6)
+        while sum(game.positions) < 90:
+            game.play(champion().act(game))
+        player = game.current_player
+        best, lines = exact_value(game, player), champion(to_solve=3_000_000).search(game)
+        assert lines[0].exact
+        assert lines[0].margin == best
+        assert lines[0].action == champion(to_solve=3_000_000).act(game)
+        for line in (line for line in lines if line.exact):
+            after = game.clone()
+            after.play(line.action)
+            assert exact_value(after, player) == line.margin <= best
+            assert line.win == (line.margin > 0) or line.margin == 0
+
+
+def test_an_ending_is_won_that_is_too_large_to_be_solved_further() -> None:
+    """By a value that knows nothing and a budget for little more than the question who wins."""
+    weights, won = new_weights(seed=1), 0
+    for seed in range(30):
+        game = end_of_game(seed, 9)
+        for budget in (1000, 10_000):
+            is_solved, value, _ = solve(game.state, 0, budget, SOLVER, True)
+            if is_solved and value > 0 and not solve(game.state, 0, budget, SOLVER, False)[0]:
+                after = game.clone()
+                after.play(champion(2, budget, weights).act(game))
+                assert exact_value(after, game.current_player, is_outcome_alone=True) > 0
+                won += 1
+    assert won > 0
 
 
 def test_what_follows_the_moves_of_an_ending_is_solved_within_a_budget() -> None:
@@ -278,97 +267,26 @@ def test_what_follows_the_moves_of_an_ending_is_solved_within_a_budget() -> None
     assert last["child"] == ROOT + 1
 
 
-def test_the_time_of_a_search_includes_that_of_the_ending(monkeypatch) -> None:
-    now = 0.0
-
-    def solve_slowly(*arguments):
-        nonlocal now
-        now += 2.0
-        return solved_ending(*arguments)
-
-    monkeypatch.setattr(analysis, "perf_counter", lambda: now)
-    monkeypatch.setattr(analysis, "solved_ending", solve_slowly)
-    lines = ChampionAgent(WEIGHTS, PAYOFFS, seconds=1.0).search(Game(seed=3))
-    assert sum(line.visits for line in lines) == 16
+# --- budgets and specs ------------------------------------------------------------------------------------
 
 
-def test_a_move_whose_time_is_over_at_once_is_searched_all_the_same() -> None:
-    game, hurried = Game(seed=3), ChampionAgent(WEIGHTS, PAYOFFS, seconds=1e-9)
+def test_budgets_are_kept() -> None:
+    game = Game(seed=3)
+    lines = champion(nodes=40).search(game)
+    assert sum(line.visits for line in lines) == 39  # the root is a node, too
+    assert game.history == ()
+    few, many = (
+        sum(line.visits for line in ChampionAgent(WEIGHTS, PAYOFFS, seconds=seconds).search(game))
+        for seconds in (0.02, 0.2)
+    )
+    assert 0 < few < many
+    hurried = ChampionAgent(WEIGHTS, PAYOFFS, seconds=1e-9)
     assert hurried.act(game) == champion(nodes=17).search(game)[0].action
-
-
-def test_endings_are_played_better_than_with_one_ply() -> None:
-    """By a value that knows nothing."""
-    weights = new_weights(seed=1)
-    arrays_of(weights)["weights_3"][:] = np.random.default_rng(1).normal(size=SHAPES["weights_3"])
-    one_ply, searcher = ValueAgent(weights, PAYOFFS), champion(to_solve=3_000_000, weights=weights)
-    gains = []
-    for seed in range(20):
-        game = end_of_game(seed, 8)
-        while sum(game.positions) < 88:
-            game.play(searcher.act(game))
-        gains.append(margin_after(searcher, game) - margin_after(one_ply, game))
-    assert min(gains) == 0
-    assert max(gains) > 0
-
-
-def test_more_nodes_win() -> None:
-    result = play_matches(champion(nodes=24), ValueAgent(WEIGHTS, PAYOFFS), 60, seed=1)
-    assert result.win_rate > 0.65
-
-
-def test_a_budget_of_time() -> None:
-    game, agent = Game(seed=2), ChampionAgent(WEIGHTS, PAYOFFS, seconds=0.02)
-    few = sum(line.visits for line in agent.search(game))
-    longer = ChampionAgent(WEIGHTS, PAYOFFS, seconds=0.2)
-    assert 0 < few < sum(line.visits for line in longer.search(game))
-    assert agent.act(game) in game.legal_actions()
-
-
-@pytest.mark.parametrize(
-    ("budget", "message"),
-    [
-        ({"level": "slow"}, "level is 'slow'; allowed are 'instant', 'fast', 'strong', 'analysis'"),
-        ({"nodes": 1}, "nodes is 1; allowed are 2 to"),
-        ({"nodes": 2.5}, "nodes must be an integer, not 2.5"),
-        ({"seconds": 0}, "seconds is 0; it must be above 0"),
-        ({"seconds": float("inf")}, "seconds is inf; it must be above 0 and finite"),
-        ({"level": "fast", "nodes": 5}, "level=fast and nodes=5; give one of them"),
-    ],
-)
-def test_a_wrong_budget_is_an_error(budget, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        ChampionAgent(WEIGHTS, PAYOFFS, **budget)
-
-
-def test_levels_are_budgets() -> None:
-    assert ChampionAgent(WEIGHTS, PAYOFFS).limits.effort == LEVELS["instant"]
-    for level, effort in LEVELS.items():
-        assert ChampionAgent(WEIGHTS, PAYOFFS, level=level).limits.effort == effort
-
-
-def test_agents_are_pickled_without_their_room() -> None:
-    agent, game = agents.load("champion:fast"), end_of_game(1, 12)
-    data = pickle.dumps(agent)
-    assert len(data) < 6_000_000
-    assert pickle.loads(data).act(game) == agent.act(game)
-
-
-@pytest.mark.parametrize("turns_left", [40, 12])
-def test_a_level_ends_with_the_node_that_spends_it(turns_left: int) -> None:
-    agent = ChampionAgent(WEIGHTS, PAYOFFS, level="instant")
-    agent.search(end_of_game(1, turns_left))
-    most_at_once = NODE_EFFORT + (1 + QUILT_EFFORT) * MAX_LEGAL_ACTIONS
-    assert 0 <= agent.workspace().work.effort[0] - LEVELS["instant"] <= most_at_once
-
-
-def test_a_game_that_is_over_is_an_error() -> None:
-    game = end_of_game(1, 1)
-    while not game.is_over:
-        game.play(game.legal_actions()[0])
-    for call in (champion().act, champion().search):
-        with pytest.raises(ValueError, match="the game is over"):
-            call(game)
+    for turns_left in (40, 12):
+        agent = ChampionAgent(WEIGHTS, PAYOFFS, level="instant")
+        agent.search(end_of_game(1, turns_left))
+        most_at_once = NODE_EFFORT + (1 + QUILT_EFFORT) * MAX_LEGAL_ACTIONS
+        assert 0 <= agent.workspace().work.effort[0] - LEVELS["instant"] <= most_at_once
 
 
 @pytest.fixture(scope="module")
@@ -378,89 +296,61 @@ def checkpoint(tmp_path_factory):
     return folder
 
 
-def test_a_checkpoint_searches_if_its_spec_gives_a_budget(checkpoint) -> None:
+def test_a_spec_gives_a_budget(checkpoint, monkeypatch) -> None:
+    """Without one a checkpoint is played by its value alone, but those of the package search."""
     assert isinstance(agents.load(checkpoint), ValueAgent)
+    assert ChampionAgent(WEIGHTS, PAYOFFS).limits.effort == LEVELS["instant"]
     fast, few = (
         ChampionAgent(WEIGHTS, PAYOFFS, **given).limits for given in ({"level": "fast"}, {"nodes": 7})
     )
-    for option, limits in ((":fast", fast), (":level=fast", fast), (":nodes=7", few)):
+    assert fast.effort == LEVELS["fast"]
+    for option, limits, name in (
+        (":fast", fast, "final:fast"),
+        (":level=fast,aim=win", fast, "final:fast"),
+        (":nodes=7,aim=score", few, "final:nodes=7,aim=score"),
+    ):
         agent = agents.load(f"{checkpoint}{option}")
         assert isinstance(agent, ChampionAgent)
-        assert agent.limits == limits
-    assert agents.load(f"{checkpoint}:level=fast").name == "final:fast"
+        assert (agent.limits, agent.name) == (limits, name)
     assert agents.load(f"{checkpoint}:seconds=0.5").limits.seconds == 0.5
-    game = Game(seed=1)
-    assert agents.load(f"{checkpoint}:nodes=20").act(game) == champion(nodes=20).act(game)
-
-
-@pytest.mark.slow
-def test_what_it_plays_for_is_an_option(checkpoint) -> None:
-    specs = [f"champion:nodes=20,aim={aim}" for aim in ("win", "rich", "score")]
-    win, rich, score = (play_matches(spec, spec, 40, seed=1).means(0) for spec in specs)
-    assert win["score"] + 5 < rich["score"] < score["score"]
-    assert score["score"] > win["score"] + 10
-    assert win["empty_cells"] > rich["empty_cells"] > score["empty_cells"]
-    assert agents.load(f"{checkpoint}:nodes=20,aim=score").name == "final:nodes=20,aim=score"
-    assert agents.load(f"{checkpoint}:level=fast,aim=win").name == "final:fast"
-    assert agents.load(f"{checkpoint}:aim=margin").name == "final:aim=margin"
-    assert agents.load(f"{checkpoint}:aim=rich").name == "final:aim=rich"
-    with pytest.raises(
-        ValueError, match=r"'aim' of .* is 'peace'; it must be one of win, rich, margin, score"
-    ):
-        agents.load(f"{checkpoint}:aim=peace")
-    with pytest.raises(ValueError, match=r"aim is 'peace'; allowed are 'win', 'rich', 'margin', 'score'"):
-        load(checkpoint, aim="peace")
-
-
-def test_an_ending_is_won_that_is_too_large_to_be_solved_further() -> None:
-    """By a value that knows nothing and a budget for little more than the question who wins."""
-    weights, won = new_weights(seed=1), 0
-    for seed in range(30):
-        game = end_of_game(seed, 9)
-        for budget in (1000, 10_000):
-            is_solved, value, _ = solve(game.state, 0, budget, SOLVER, True)
-            if is_solved and value > 0 and not solve(game.state, 0, budget, SOLVER, False)[0]:
-                assert exact_margin_sign(champion(2, budget, weights), game) > 0
-                won += 1
-    assert won > 0
-
-
-def exact_margin_sign(agent: Agent, game: Game) -> int:
-    """Who wins after an agent's move if both play on perfectly; above 0 for the player who moved."""
-    after = game.clone()
-    after.play(agent.act(game))
-    if after.is_over:
-        return 1 if after.winner() == game.current_player else -1
-    is_solved, value, _ = solve(after.state, 0, 5_000_000, SOLVER, True)
-    assert is_solved
-    return value if after.current_player == game.current_player else -value
-
-
-def test_a_value_that_comes_with_the_package_searches_at_once(checkpoint, monkeypatch) -> None:
     monkeypatch.setattr(checkpoints, "SHIPPED_FOLDER", checkpoint.parent)
     agent = agents.load("final")
     assert isinstance(agent, ChampionAgent)
     assert (agent.name, agent.limits.effort) == ("final", LEVELS["instant"])
     assert agents.load("final:strong").limits.effort == LEVELS["strong"]
     assert agents.path_of("final:strong") == checkpoint
-    with pytest.raises(ValueError, match=r"'final' has no level 'slow'; .* instant, fast, strong, analysis"):
-        agents.load("final:slow")
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ("level=slow", "option 'level' of agent .* is 'slow'; it must be one of instant, fast"),
-        ("nodes=1", "option 'nodes' of agent .* is '1'; it must be an integer of 2 to"),
-        ("nodes=9,seconds=1", "nodes=9 and seconds=1.0; give one of them"),
-        ("sample=true", "has no option 'sample'; its options: level, nodes, seconds"),
-    ],
-)
-def test_a_wrong_option_of_a_value_is_an_error(checkpoint, options: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        agents.load(f"{checkpoint}:{options}")
+@pytest.mark.slow
+def test_what_it_plays_for_is_an_option() -> None:
+    specs = [f"champion:nodes=20,aim={aim}" for aim in ("win", "rich", "score")]
+    win, rich, score = (play_matches(spec, spec, 40, seed=1).means(0) for spec in specs)
+    assert win["score"] + 5 < rich["score"] < score["score"]
+    assert score["score"] > win["score"] + 10
+    assert win["empty_cells"] > rich["empty_cells"] > score["empty_cells"]
 
 
-def test_other_agents_have_no_levels() -> None:
-    with pytest.raises(ValueError, match="agent 'greedy' has no option 'level'; its options: none"):
-        agents.load("greedy:fast")
+def test_wrong_budgets_and_options_are_errors(checkpoint) -> None:
+    for budget, message in (
+        ({"level": "slow"}, "level is 'slow'; allowed are 'instant', 'fast', 'strong', 'analysis'"),
+        ({"nodes": 1}, "nodes is 1; allowed are 2 to"),
+        ({"nodes": 2.5}, "nodes must be an integer, not 2.5"),
+        ({"seconds": 0}, "seconds is 0; it must be above 0"),
+        ({"seconds": float("inf")}, "seconds is inf; it must be above 0 and finite"),
+        ({"level": "fast", "nodes": 5}, "level=fast and nodes=5; give one of them"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            ChampionAgent(WEIGHTS, PAYOFFS, **budget)
+    with pytest.raises(ValueError, match=r"aim is 'peace'; allowed are 'win', 'rich', 'margin', 'score'"):
+        load(checkpoint, aim="peace")
+    for spec, message in (
+        (f"{checkpoint}:level=slow", "'level' of agent .* is 'slow'; it must be one of instant, fast"),
+        (f"{checkpoint}:nodes=1", "'nodes' of agent .* is '1'; it must be an integer of 2 to"),
+        (f"{checkpoint}:nodes=9,seconds=1", "nodes=9 and seconds=1.0; give one of them"),
+        (f"{checkpoint}:sample=true", "has no option 'sample'; its options: level, nodes, seconds"),
+        (f"{checkpoint}:aim=peace", "'aim' of .* is 'peace'; it must be one of win, rich, margin, score"),
+        ("champion:slow", "'champion' has no level 'slow'; .* instant, fast, strong, analysis"),
+        ("greedy:fast", "agent 'greedy' has no option 'level'; its options: none"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            agents.load(spec)

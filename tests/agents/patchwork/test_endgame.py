@@ -17,6 +17,7 @@ from patchwork_env.agents.patchwork.endgame import KEY_WORDS, Solver, margin_of,
 from patchwork_env.agents.patchwork.endgame_moves import PROSPECTS, coverable, write_prospects
 from patchwork_env.patchwork import Game, engine
 from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS
+from tests.agents.positions import places_of
 from tests.patchwork.endings import LAST_SPACE, TooLargeError, made_up_ending, minimax, value_of
 from tests.patchwork.strategies import random_action
 
@@ -48,7 +49,7 @@ def played_ending(rng: random.Random, style: str, spaces: int) -> Game:
 
 def test_made_up_endings() -> None:
     rng, checked = random.Random(1), {"pending": 0, "bonus": 0, "large": 0}
-    for _ in range(300):
+    for _ in range(200):
         game = made_up_ending(rng)
         try:
             if not game.is_over:
@@ -58,9 +59,9 @@ def test_made_up_endings() -> None:
             continue
         checked["pending"] += game.pending_special
         checked["bonus"] += game.bonus_owner is None
-    assert checked["pending"] > 20
-    assert checked["bonus"] > 100
-    assert checked["large"] < 30
+    assert checked["pending"] > 10
+    assert checked["bonus"] > 60
+    assert checked["large"] < 20
 
 
 @pytest.mark.slow
@@ -122,25 +123,15 @@ def test_best_play_reaches_the_value(seed: int, style: str, spaces: int) -> None
     assert (value > 0) == (game.winner() == player)
 
 
-def test_the_budget_is_kept() -> None:
+def test_the_budget_is_kept_and_the_state_left_as_it_was() -> None:
     game = played_ending(random.Random(6), "greedy", 12)
     for budget in (1, 100, 5000):
+        before = game.to_bytes()
         is_solved, value, action = solve(game.state, 0, budget, SOLVER, False)
+        assert game.to_bytes() == before
         assert SOLVER.buffers.effort[0] <= budget + MAX_LEGAL_ACTIONS + 2
         assert is_solved or (value, action) == (0, NO_ACTION)
     assert solve(Game(seed=1).state, 0, 20, SOLVER, False) == (False, 0, NO_ACTION)
-
-
-def test_the_state_is_left_as_it_was() -> None:
-    game = played_ending(random.Random(7), "any", 6)
-    before = game.to_bytes()
-    solve(game.state, 0, ENOUGH, SOLVER, False)
-    assert game.to_bytes() == before
-
-
-def test_margins_of_values() -> None:
-    for margin in range(-5, 6):
-        assert margin_of(4 * margin + 1) == margin_of(4 * margin - 1) == margin
 
 
 def test_coverable_cells_are_those_of_all_placements() -> None:
@@ -149,12 +140,8 @@ def test_coverable_cells_are_those_of_all_placements() -> None:
         game = played_ending(rng, "any", rng.randint(20, 90))
         player = game.current_player
         words = [np.uint64(word) ^ np.uint64((1 << 63) - 1) for word in game.state[0]["quilt"][player]]
-        rich = game.state.copy()
-        rich[0]["buttons"], rich[0]["pending_special"] = 99, 0
-        rich = Game.unchecked(rich)
-        for patch in rich.offered:
-            moves = map(rich.decode, rich.legal_actions()[1:].tolist())
-            cells = {cell for move in moves if move.patch == patch for cell in move.cells}
+        for patch in game.circle[:3]:
+            cells = frozenset().union(*places_of(game.quilt(player), patch))
             upper, lower = coverable(patch, *words)
             found = int(upper) | int(lower) << 18
             assert {divmod(bit, 9) for bit in range(81) if found >> bit & 1} == cells
@@ -224,7 +211,7 @@ def slightly_changed(game: Game, rng: random.Random) -> Game:
 
 def test_positions_under_one_key_gain_the_same() -> None:
     rng, alike = random.Random(11), Counter()
-    for _ in range(2000):
+    for _ in range(1200):
         game = made_up_ending(rng)
         other = slightly_changed(game, rng)
         is_new_square = any(engine.has_square(other.state, 0, player) for player in range(2))
@@ -234,4 +221,4 @@ def test_positions_under_one_key_gain_the_same() -> None:
             with suppress(TooLargeError):
                 assert gain(game) == gain(other)
                 alike[sum((game.quilt(player) ^ other.quilt(player)).sum() for player in range(2))] += 1
-    assert min(alike[changed] for changed in range(3)) > 20, alike
+    assert min(alike[changed] for changed in range(3)) > 10, alike

@@ -9,7 +9,7 @@ import torch
 from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.nmbr9.policy_network import Nmbr9Network
 from patchwork_env.agents.patchwork.dense import DensePolicy
-from patchwork_env.agents.patchwork.lookahead import OUTCOMES, successors_of
+from patchwork_env.agents.patchwork.lookahead import successors_of
 from patchwork_env.agents.patchwork.policy_features import NUM_KINDS
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.patchwork import Game
@@ -59,16 +59,6 @@ def test_successors_are_those_of_the_game(states):
                 went_on += 1
     assert ended > 0
     assert went_on == len(where) > 50
-
-
-def test_values_stand_where_their_positions_come_from(states):
-    inputs = PatchworkNetwork.encode(states)[0]
-    found = successors_of(*inputs, torch.zeros(len(inputs.actions)))
-    outcomes = found.with_values(torch.arange(1.0, len(found.places) + 1))
-    np.testing.assert_array_equal(
-        outcomes.view(-1, OUTCOMES)[found.places, 2].abs(), range(1, len(found.places) + 1)
-    )
-    assert (outcomes[:, :, 2] != 0).sum() == len(found.places)
 
 
 def test_the_policy_prefers_what_it_values(states):

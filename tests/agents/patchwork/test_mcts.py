@@ -1,8 +1,7 @@
-"""The agent that searches: budgets, determinism, reuse of trees, memory, strength; and its parts."""
+"""The agent that searches: budgets, reuse of trees, memory, strength; and its parts."""
 
 from __future__ import annotations
 
-import pickle
 import random
 import time
 
@@ -24,7 +23,6 @@ from patchwork_env.agents.patchwork.mcts import (
 from patchwork_env.agents.patchwork.placements import (
     draw_kept,
     first_kept,
-    joints_left,
     keep_best_placements,
     most_enclosed_cell,
     new_ranking,
@@ -32,45 +30,20 @@ from patchwork_env.agents.patchwork.placements import (
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.patchwork import PATCHES, Game, engine
-from tests.agents.positions import many_states
+from tests.agents.positions import joints_of, many_states, quilt_after
 
 
-def joints_after(game: Game, action: int) -> int:
-    """Joints that an action leaves, by the kernels of the greedy agent."""
-    return joints_left(game.state, 0, action)
-
-
-def self_play(agent: MctsAgent, seed: int, turns: int = 100) -> list[int]:
-    game, actions = Game(seed=seed), []
-    while not game.is_over and len(actions) < turns:
-        actions.append(agent.act(game))
-        game.play(actions[-1])
-    return actions
-
-
-def test_equal_seeds_play_alike() -> None:
-    first, same, other = (self_play(MctsAgent(seed, simulations=100), 4) for seed in (5, 5, 6))
-    assert first == same != other
-    agent = MctsAgent(1, simulations=100)
-    self_play(agent, 3, turns=10)
-    agent.reseed(5)
-    assert self_play(agent, 4) == first
-
-
-def test_the_budget_of_simulations_is_kept() -> None:
-    agent, game = MctsAgent(1, simulations=150), Game(seed=2)
-    agent.act(game)
+def test_budgets_are_kept() -> None:
+    agent = MctsAgent(1, simulations=150)
+    agent.act(Game(seed=2))
     assert agent.workspace()[0].nodes[0]["visits"] == 150
-
-
-@pytest.mark.parametrize("seconds", [0.02, 0.2])
-def test_the_budget_of_time_is_kept(seconds: float) -> None:
-    agent, game = agents.load(f"mcts:seconds={seconds}", seed=1), Game(seed=2)
-    agent.act(game)
+    agent = agents.load("mcts:seconds=0.05", seed=1)
     began = time.perf_counter()
     agent.act(Game(seed=3))
-    assert seconds <= time.perf_counter() - began < seconds + 1
+    assert time.perf_counter() - began >= 0.05
     assert agent.workspace()[0].nodes[0]["visits"] % 100 == 0
+    names = [agents.load(f"mcts{options}").name for options in ("", ":simulations=50", ":seconds=0.50")]
+    assert names == ["mcts", "mcts:simulations=50", "mcts:seconds=0.5"]
 
 
 @pytest.mark.parametrize(
@@ -98,12 +71,6 @@ def test_wrong_budgets_are_errors(budget) -> None:
         MctsAgent(**budget)
 
 
-def test_names() -> None:
-    assert MctsAgent().name == "mcts"
-    assert agents.load("mcts:simulations=50").name == "mcts:simulations=50"
-    assert agents.load("mcts:seconds=0.50").name == "mcts:seconds=0.5"
-
-
 def test_trees_are_used_again() -> None:
     agent, game = MctsAgent(1, simulations=200), Game(seed=7)
     reused = 0
@@ -119,14 +86,6 @@ def test_trees_are_used_again() -> None:
     assert reused > 5
 
 
-def test_games_in_turns_do_not_disturb_each_other() -> None:
-    games, agent = [Game(seed=seed) for seed in range(6)], MctsAgent(2, simulations=30)
-    while games := [game for game in games if not game.is_over]:
-        actions = agent.act_batch(np.concatenate([game.state for game in games]))
-        for game, action in zip(games, actions, strict=True):
-            game.play(action)
-
-
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_NODES", 500)
     agent = MctsAgent(1, simulations=800)
@@ -138,17 +97,9 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert agent.workspace()[0].nodes[0]["visits"] == 800
 
 
-def test_agents_can_be_pickled() -> None:
-    agent = MctsAgent(3, simulations=50)
-    self_play(agent, 1, turns=5)
-    data = pickle.dumps(agent)
-    assert len(data) < 1_000_000
-    assert self_play(pickle.loads(data), 2, turns=5) == self_play(agent, 2, turns=5)
-
-
 def test_endings_are_played_as_solved() -> None:
-    agent, solver, checked = MctsAgent(1, simulations=1000), new_solver(), 0
-    for seed in range(6):
+    agent, solver, checked = MctsAgent(1, simulations=500), new_solver(), 0
+    for seed in range(3):
         game = Game(seed=seed)
         while not game.is_over:
             action = agent.act(game) if sum(game.positions) > 98 else GreedyAgent().act(game)
@@ -159,11 +110,11 @@ def test_endings_are_played_as_solved() -> None:
                 after = solve(game.state, 0, 5_000_000, solver, False)[1]
                 assert value == (after if game.current_player == player else -after)
                 checked += 1
-    assert checked > 5
+    assert checked > 3
 
 
 def test_it_beats_the_greedy_agent() -> None:
-    result = play_matches("mcts:simulations=200", "greedy", 40, seed=1)
+    result = play_matches("mcts:simulations=200", "greedy", 20, seed=1)
     assert result.win_rate >= 0.8
 
 
@@ -172,7 +123,7 @@ def test_it_beats_the_greedy_agent() -> None:
 
 def test_placements_of_playouts_leave_the_most_joints() -> None:
     ranking, streams, checked, nowhere = new_ranking(), seed_streams(1), 0, 0
-    for state in many_states()[::3]:
+    for state in many_states()[::6]:
         game = Game.from_state(np.array([state]))
         if game.pending_special:
             continue
@@ -185,15 +136,15 @@ def test_placements_of_playouts_leave_the_most_joints() -> None:
             if not places:
                 nowhere += 1
                 continue
-            best = max(joints_after(game, place) for place in places)
-            equal = [place for place in places if joints_after(game, place) == best]
+            best = max(joints_of(quilt_after(game, place)) for place in places)
+            equal = [place for place in places if joints_of(quilt_after(game, place)) == best]
             assert first_kept(slot, ranking) == equal[0]
             drawn = {draw_kept(slot, ranking, streams, 0) for _ in range(60)}
             assert drawn <= set(equal)
             assert len(equal) > 6 or len(drawn) == len(equal)
             checked += 1
-    assert checked > 100
-    assert nowhere > 5
+    assert checked > 50
+    assert nowhere > 2
 
 
 def test_special_patches_of_playouts_go_where_the_fewest_neighbors_are_empty() -> None:
@@ -202,10 +153,10 @@ def test_special_patches_of_playouts_go_where_the_fewest_neighbors_are_empty() -
     assert len(states) > 10
     for i in range(len(states)):
         game = Game.from_state(states, i)
-        best = max(joints_after(game, action) for action in game.legal_actions().tolist())
+        best = max(joints_of(quilt_after(game, action)) for action in game.legal_actions().tolist())
         action = most_enclosed_cell(game.state, 0)
         assert action in game.legal_actions()
-        assert joints_after(game, action) == best
+        assert joints_of(quilt_after(game, action)) == best
 
 
 def test_playouts_end_and_vary() -> None:
@@ -220,7 +171,7 @@ def test_playouts_end_and_vary() -> None:
 
 def test_candidates_begin_with_the_best_of_every_kind() -> None:
     room, stream = new_workspace(), seed_streams(0)
-    for state in many_states()[::5]:
+    for state in many_states()[::10]:
         game = Game.from_state(np.array([state]))
         legal = game.legal_actions().tolist()
         count = list_candidates(game.state, 0, room, stream)
@@ -234,7 +185,8 @@ def test_candidates_begin_with_the_best_of_every_kind() -> None:
         for kind in set(kinds) - {-1}:
             same = [action for action in legal if action and (action - 1) // 648 == kind]
             chosen = next(action for action in actions if action and (action - 1) // 648 == kind)
-            assert joints_after(game, chosen) == max(joints_after(game, action) for action in same)
+            joints = {action: joints_of(quilt_after(game, action)) for action in same}
+            assert joints[chosen] == max(joints.values())
 
 
 def test_the_outcome_counts_for_more_than_the_margin() -> None:

@@ -51,11 +51,6 @@ def test_it_plays_the_likeliest_action_of_a_softmax_over_the_legal_ones(network)
     assert len(set(actions.tolist())) > 20
 
 
-def test_no_hidden_layers():
-    network = MlpNetwork(MlpConfig(()))
-    assert Game(seed=1).action_mask()[MlpAgent(network).act(Game(seed=1))]
-
-
 @pytest.mark.bounds
 @pytest.mark.parametrize(
     ("changes", "message"),
@@ -80,9 +75,3 @@ def test_damaged_descriptions(network, tmp_path, changes, message):
     path.write_text(json.dumps(description))
     with pytest.raises(ValueError, match=message):
         agents.load(tmp_path / "mine")
-
-
-def test_it_does_not_plan(network, tmp_path):
-    write_folder(tmp_path / "mine", lambda target: write_policy(target, network))
-    with pytest.raises(ValueError, match="no option 'simulations'"):
-        agents.load(f"{tmp_path / 'mine'}:simulations=16")

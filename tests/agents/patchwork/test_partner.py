@@ -17,7 +17,7 @@ from patchwork_env.patchwork import Game, engine
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY, FIRST_SPECIAL, buy_action, placement
 from patchwork_env.patchwork.components import PATCHES
 from patchwork_env.patchwork.state import States
-from tests.agents.positions import many_states
+from tests.agents.positions import joints_of, many_states
 
 SURE = Habits(turning=1.0, misjudging=0.0, carelessness=0.0)
 
@@ -31,7 +31,7 @@ def snuggest(states: States, i: int, width: int) -> list[int]:
 
 @pytest.mark.parametrize("level", sorted(HABITS))
 def test_patches_lie_snugly_on_every_level(level: int) -> None:
-    states = many_states()[::4]
+    states = many_states()[::8]
     chosen = agents.load(f"partner:level={level}", seed=1).act_batch(states)
     width = HABITS[level].placements
     assert all(action in snuggest(states, i, width) for i, action in enumerate(chosen))
@@ -76,9 +76,9 @@ def test_misjudging_concerns_patches_and_carelessness_places() -> None:
 
 def snugness(game: Game, player: int) -> int:
     """Pairs of empty neighbors, less those that as many empty cells can have at most."""
-    empty = ~game.quilt(player)
-    pairs, cells = (empty[1:] & empty[:-1]).sum() + (empty[:, 1:] & empty[:, :-1]).sum(), int(empty.sum())
-    return int(pairs) - (2 * cells - math.ceil(2 * math.sqrt(cells)))
+    quilt = game.quilt(player)
+    cells = int((~quilt).sum())
+    return joints_of(quilt) - (2 * cells - math.ceil(2 * math.sqrt(cells)))
 
 
 def test_the_eye_sees_what_a_move_costs_and_brings() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 
-import numpy as np
 import pytest
 import torch
 
@@ -30,17 +29,6 @@ def checkpoint(network, tmp_path_factory):
     folder = tmp_path_factory.mktemp("run") / "final"
     save_policy(folder, network, {"reward": {"outcome": 0.5, "margin": 2.0, "margin_scale": 10}})
     return folder
-
-
-def test_actions_are_legal_and_always_the_same(network) -> None:
-    states = many_states()[::7]
-    before = states.copy()
-    agent = GumbelAgent(network, simulations=8)
-    actions = agent.act_batch(states)
-    np.testing.assert_array_equal(states, before)
-    for i, action in enumerate(actions):
-        assert action in Game.from_state(states, i).legal_actions()
-    np.testing.assert_array_equal(agent.act_batch(states), actions)
 
 
 def exact_value(game: Game, dynamics: PatchworkDynamics) -> float:
@@ -76,54 +64,36 @@ def test_the_last_decisions_of_a_game_are_right(network) -> None:
 # --- specs -------------------------------------------------------------------------------------------------
 
 
-def test_simulations_behind_a_path_make_an_agent_that_plans(checkpoint) -> None:
+def test_a_spec_plans_for_the_payoffs_that_the_network_learned_from(checkpoint, network, tmp_path) -> None:
     agent = agents.load(f"{checkpoint}:simulations=16")
     assert isinstance(agent, GumbelAgent)
     assert (agent.simulations, agent.name) == (16, "final")
-    assert agent.act(Game(seed=2)) in Game(seed=2).legal_actions()
-    assert isinstance(agents.load(checkpoint), PolicyAgent)
-
-
-def test_payoffs_are_those_that_the_network_learned_from(checkpoint, network, tmp_path) -> None:
-    dynamics = agents.load(f"{checkpoint}:simulations=2").dynamics
+    dynamics = agent.dynamics
     assert (dynamics.outcome, dynamics.margin, dynamics.margin_scale) == (0.5, 2, 10)
     save_policy(tmp_path / "old", network, {})
     dynamics = agents.load(f"{tmp_path / 'old'}:simulations=2").dynamics
     assert (dynamics.outcome, dynamics.margin, dynamics.margin_scale) == (1, 1, 40)
 
 
-@pytest.mark.parametrize("text", ["1", "0", "-3", "1.5", "many", "", "1_000", "٣"])
-def test_a_wrong_number_of_simulations_is_an_error(checkpoint, text) -> None:
-    with pytest.raises(ValueError, match=f"'simulations' of .* is '{text}'; .* an integer of 2 to 1000000"):
-        agents.load(f"{checkpoint}:simulations={text}")
-
-
-def test_an_agent_that_plans_does_not_sample(checkpoint) -> None:
+def test_wrong_options_are_errors(checkpoint, network) -> None:
+    for text in ("1", "0", "-3", "1.5", "many", "", "1_000", "٣"):
+        with pytest.raises(ValueError, match=f"'simulations' of .* is '{text}'; .* integer of 2 to 1000000"):
+            agents.load(f"{checkpoint}:simulations={text}")
+    with pytest.raises(ValueError, match="simulations is 1; allowed are 2 to 1000000"):
+        GumbelAgent(network, simulations=1)
     with pytest.raises(ValueError, match=r"sample=true and simulations=8 .* allowed is one of them"):
         agents.load(f"{checkpoint}:sample=true,simulations=8")
     assert isinstance(agents.load(f"{checkpoint}:sample=false,simulations=8"), GumbelAgent)
 
 
-def test_fewer_than_two_simulations_are_an_error(network) -> None:
-    with pytest.raises(ValueError, match="simulations is 1; allowed are 2 to 1000000"):
-        GumbelAgent(network, simulations=1)
-
-
-@pytest.mark.parametrize(
-    "reward",
-    [
-        None,
-        {"outcome": 1.0},
-        {"outcome": "1", "margin": 1, "margin_scale": 40},
-        {"outcome": 1, "margin": 1, "margin_scale": 0},
-    ],
-)
-def test_damaged_payoffs_are_an_error(checkpoint, tmp_path, reward) -> None:
+def test_damaged_payoffs_are_an_error(checkpoint, tmp_path) -> None:
     shutil.copytree(checkpoint, tmp_path / "copy")
     path = tmp_path / "copy" / "checkpoint.json"
     description = json.loads(path.read_text())
-    description["info"]["reward"] = reward
-    path.write_text(json.dumps(description))
-    with pytest.raises(ValueError, match=r"copy.*info\.reward"):
-        agents.load(f"{tmp_path / 'copy'}:simulations=8")
-    assert isinstance(agents.load(tmp_path / "copy"), PolicyAgent)
+    right = {"outcome": 1, "margin": 1, "margin_scale": 40}
+    for reward in (None, {"outcome": 1.0}, right | {"outcome": "1"}, right | {"margin_scale": 0}):
+        description["info"]["reward"] = reward
+        path.write_text(json.dumps(description))
+        with pytest.raises(ValueError, match=r"copy.*info\.reward"):
+            agents.load(f"{tmp_path / 'copy'}:simulations=8")
+        assert isinstance(agents.load(tmp_path / "copy"), PolicyAgent)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 
-from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.patchwork.greedy import patch_value
 from patchwork_env.agents.patchwork.policy_features import (
     KIND_FEATURES,
@@ -25,7 +24,7 @@ from patchwork_env.agents.patchwork.policy_features import (
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.patchwork import PATCHES, Game
 from patchwork_env.patchwork.engine import count_placements
-from tests.agents.positions import many_states
+from tests.agents.positions import joints_of, many_states, places_of
 
 BESIDE = ((0, 1), (1, 0), (0, -1), (-1, 0))
 
@@ -48,25 +47,9 @@ def figures(quilt):
     }
     numbers = [sum(neighbors[cell] == k for cell in empty) for k in range(5)]
     numbers += [sum(neighbors[cell] == k for cell in neighbors if cell not in empty) for k in range(2)]
-    numbers.append(sum(neighbors[cell] for cell in empty) // 2)
+    numbers.append(joints_of(quilt))
     squares = [quilt[r : r + 7, c : c + 7] for r in range(3) for c in range(3)]
     return np.array([*numbers, min(49 - int(square.sum()) for square in squares)])
-
-
-def placements_of(quilt, patch):
-    """The number of distinct placements of a patch."""
-    found = set()
-    for flipped in (False, True):
-        for turns in range(4):
-            cells = [(r, -c if flipped else c) for r, c in PATCHES[patch].cells]
-            for _ in range(turns):
-                cells = [(c, -r) for r, c in cells]
-            for row in range(-9, 18):
-                for column in range(-9, 18):
-                    placed = frozenset((r + row, c + column) for r, c in cells)
-                    if all(0 <= r < 9 and 0 <= c < 9 and not quilt[r, c] for r, c in placed):
-                        found.add(placed)
-    return len(found)
 
 
 def projected(game, player):
@@ -82,7 +65,7 @@ def test_positions(states, inputs):
         for k, player in enumerate((game.current_player, 1 - game.current_player)):
             expected = [*figures(game.quilt(player)) / 20]
             ahead = game.circle[:NEXT]
-            counts = [placements_of(game.quilt(player), patch) for patch in ahead]
+            counts = [len(places_of(game.quilt(player), patch)) for patch in ahead]
             expected += [math.log(1 + n) / 5 for n in counts] + [0] * (NEXT - len(ahead))
             expected.append(projected(game, player) / 40)
             half = POSITION_FEATURES // 2
@@ -151,21 +134,11 @@ def test_arrays_that_are_no_observations_have_features_all_the_same():
     observations[::5] = torch.inf
     observations[::3] = torch.rand(observations[::3].shape, generator=generator)
     rows = torch.arange(200).repeat_interleave(2026)
-    features = features_of(observations, rows, torch.arange(2026).repeat(200))
+    features = features_of(observations, rows, torch.arange(2026).repeat(200), offers=True)
     assert all(torch.isfinite(part).all() for part in features)
 
 
 # --- offers -----------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def many():
-    return many_states()[::3]
-
-
-@pytest.fixture(scope="module")
-def inputs_of_many(many):
-    return PatchworkNetwork.encode(many)[0]
 
 
 def judged(game, player, patch):
@@ -187,11 +160,11 @@ def offers_of(game, players, before):
     return found + [0] * (KIND_OFFERS - len(found))
 
 
-def test_offers_of_positions(many, inputs_of_many):
-    positions = position_features(inputs_of_many.observations, offers=True).numpy()
-    assert positions.shape == (len(many), POSITION_FEATURES + POSITION_OFFERS)
-    for row in range(0, len(many), 3):
-        game = Game.from_state(many, row)
+def test_offers_of_positions(states, inputs):
+    positions = position_features(inputs.observations, offers=True).numpy()
+    assert positions.shape == (len(states), POSITION_FEATURES + POSITION_OFFERS)
+    for row in range(len(states)):
+        game = Game.from_state(states, row)
         expected = []
         for player in (game.current_player, 1 - game.current_player):
             soon = [number for patch in game.circle[:SOON] for number in judged(game, player, patch)]
@@ -199,38 +172,23 @@ def test_offers_of_positions(many, inputs_of_many):
         np.testing.assert_allclose(positions[row, POSITION_FEATURES:], expected, atol=1e-6)
 
 
-def test_offers_of_kinds(many, inputs_of_many):
-    features = features_of(*inputs_of_many, offers=True)
+def test_offers_of_kinds(states, inputs):
+    features = features_of(*inputs, offers=True)
     kinds, found = (
-        PatchworkNetwork.kinds_of(inputs_of_many.actions),
+        PatchworkNetwork.kinds_of(inputs.actions),
         features.kinds[:, :, KIND_FEATURES:].numpy(),
     )
-    assert features.positions.shape == (len(many), POSITION_FEATURES + POSITION_OFFERS)
+    assert features.positions.shape == (len(states), POSITION_FEATURES + POSITION_OFFERS)
     seen = set()
-    for row in range(0, len(many), 2):
+    for row in range(0, len(states), 2):
         for kind in range(NUM_KINDS):
-            actions = inputs_of_many.actions[(inputs_of_many.rows == row) & (kinds == kind)].tolist()
+            actions = inputs.actions[(inputs.rows == row) & (kinds == kind)].tolist()
             if not actions:
                 assert not found[row, kind].any()
                 continue
-            game, after = Game.from_state(many, row), Game.from_state(many, row)
+            game, after = Game.from_state(states, row), Game.from_state(states, row)
             after.play(actions[-1])
             players = game.current_player, 1 - game.current_player
             np.testing.assert_allclose(found[row, kind], offers_of(after, players, game), atol=1e-5)
             seen.add(kind)
     assert seen == set(range(NUM_KINDS))
-
-
-def test_arrays_that_are_no_observations_have_features_of_offers():
-    """What players send is checked elsewhere; nothing may be written outside of the arrays meanwhile."""
-    random = np.random.default_rng(0)
-    observations = torch.from_numpy(random.uniform(-1, 2, (64, 307)).astype(np.float32))
-    rows, actions = torch.arange(64).repeat_interleave(30), torch.arange(0, 1920) % 2026
-    features = features_of(observations, rows, actions, offers=True)
-    assert features.kinds.shape == (64, NUM_KINDS, KIND_FEATURES + KIND_OFFERS)
-
-
-@pytest.mark.parametrize("name", ["offers", "lookahead"])
-def test_they_need_features(name):
-    with pytest.raises(ValueError, match=rf"network\.{name} is True and network\.features is False"):
-        NetworkConfig(channels=4, features=False, **{name: True})

@@ -12,6 +12,7 @@ from torch.nn import functional
 from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.patchwork.policy_features import NUM_KINDS, features_of
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork, circles_of
+from patchwork_env.agents.policy import NetworkEvaluator
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.components import NUM_PATCHES
 from patchwork_env.patchwork.state import NOBODY
@@ -55,28 +56,9 @@ def sums_by_row(values, counts):
     return np.add.reduceat(values.astype(np.float64), np.cumsum(counts) - counts)
 
 
-def test_states_are_varied(states):
-    _, legal = PatchworkNetwork.encode(states)
-    assert set(PatchworkNetwork.kinds_of(legal.actions).tolist()) == set(range(NUM_KINDS))
-    assert set(states["current_player"].tolist()) == {0, 1}
-    assert set(states["first_finisher"].tolist()) == {0, 1, NOBODY}
-    assert states["num_patches"].max() == NUM_PATCHES
-    assert states["num_patches"].min() < 12
-
-
 def test_kinds_of_actions():
     actions = np.array([0, 1, 648, 649, 1296, 1297, 1944, 1945, 2025])
     assert PatchworkNetwork.kinds_of(actions).tolist() == [0, 1, 1, 2, 2, 3, 3, 4, 4]
-
-
-def test_probabilities_are_a_distribution_over_the_legal_actions(network, states):
-    (logs, _, values), legal = evaluate(network, states)
-    for i in range(len(states)):
-        assert legal.actions[legal.rows == i].tolist() == Game.from_state(states, i).legal_actions().tolist()
-    np.testing.assert_allclose(sums_by_row(np.exp(logs), legal.counts), 1, rtol=1e-5, atol=1e-5)
-    assert np.isfinite(logs).all()
-    assert values.shape == (len(states),)
-    assert values.std() > 0.01
 
 
 def test_values_alone_are_those_of_the_whole_network(network, states):
@@ -147,18 +129,14 @@ def _own_quilt(states, i):
     return game.quilt(game.current_player).astype(np.float32)
 
 
-def test_batch_is_the_same_as_one_by_one(network, states):
-    some = states[::9]
-    (logs, entropies, values), _ = evaluate(network, some)
+def test_a_batch_is_evaluated_one_by_one_and_may_be_empty(network, states):
+    some = states[::25]
+    together, _ = evaluate(network, some)
     single = [evaluate(network, some[i : i + 1])[0] for i in range(len(some))]
-    for together, alone in zip((logs, entropies, values), zip(*single, strict=True), strict=True):
-        np.testing.assert_allclose(together, np.concatenate(alone), rtol=1e-5, atol=1e-5)
-
-
-def test_empty_batch(network, states):
+    for whole, alone in zip(together, zip(*single, strict=True), strict=True):
+        np.testing.assert_allclose(whole, np.concatenate(alone), rtol=1e-5, atol=1e-5)
     output, legal = evaluate(network, states[:0])
-    assert [len(array) for array in output] == [0, 0, 0]
-    assert len(legal.actions) == 0
+    assert [len(array) for array in (*output, legal.actions)] == [0, 0, 0, 0]
 
 
 def test_gradients_reach_every_parameter(states):
@@ -189,35 +167,21 @@ def test_players_have_no_names(network, states):
         np.testing.assert_array_equal(array, other)
 
 
-@pytest.mark.parametrize(
-    "sizes",
-    [
-        {"width": 0},
-        {"depth": -1},
-        {"channels": 2.0},
-        {"width": True},
-        {"features": 1},
-        {"channels": 0, "features": False},
-    ],
-)
-def test_wrong_sizes(sizes):
-    with pytest.raises(ValueError, match=f"network.{next(iter(sizes))}"):
-        NetworkConfig(**sizes)
-
-
-def test_depth_counts_hidden_layers():
-    network = PatchworkNetwork(NetworkConfig(width=8, depth=3, channels=2))
-    shapes = [
-        tuple(p.shape) for name, p in network.named_parameters() if name.startswith("trunk") and p.dim() == 2
-    ]
-    assert [shape[0] for shape in shapes] == [8, 8, 8]
+def test_wrong_sizes():
+    wrong = [{"width": 0}, {"depth": -1}, {"channels": 2.0}, {"width": True}, {"features": 1}]
+    for sizes in (*wrong, {"channels": 0, "features": False}):
+        with pytest.raises(ValueError, match=f"network.{next(iter(sizes))}"):
+            NetworkConfig(**sizes)
+    for name in ("offers", "lookahead"):
+        with pytest.raises(ValueError, match=rf"network\.{name} is True and network\.features is False"):
+            NetworkConfig(channels=4, features=False, **{name: True})
 
 
 def test_gradients_are_equal_to_the_bit_with_several_threads(states):
     """Atomic sums in the order of arrival would make every training run a different one."""
     torch.manual_seed(0)
-    fresh = PatchworkNetwork(NetworkConfig(width=32, depth=1, channels=32))
-    inputs, _ = PatchworkNetwork.encode(np.concatenate([states] * 4))
+    fresh = PatchworkNetwork(NetworkConfig(width=32, depth=1, channels=8))
+    inputs, _ = PatchworkNetwork.encode(states)
     threads = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
@@ -233,3 +197,38 @@ def _gradient(network, inputs):
     weights = torch.linspace(-1, 1, len(output.log_probabilities))
     ((output.log_probabilities * weights).sum() + output.entropies.sum() + output.values.sum()).backward()
     return torch.cat([parameter.grad.flatten() for parameter in network.parameters()])
+
+
+# --- prepared for many evaluations ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("features", [True, False])
+def test_half_the_precision_changes_probabilities_a_little_and_values_not_at_all(features, states):
+    torch.manual_seed(1)
+    network = PatchworkNetwork(NetworkConfig(width=32, depth=2, channels=8, features=features))
+    heads = [network.value, network.kind, network.modulation, *([network.placement] if features else [])]
+    with torch.no_grad():  # the first weights of the heads are tiny
+        for head in heads:
+            head.weight.normal_(std=0.3)
+            head.bias.normal_(std=0.3)
+    (logs, _, values), legal = evaluate(network, states)
+    exact, quick = NetworkEvaluator(network, torch.float32)(states), NetworkEvaluator(network)(states)
+    for evaluation, precision in ((exact, 1e-4), (quick, 0.15)):
+        np.testing.assert_array_equal(evaluation.counts, legal.counts)
+        np.testing.assert_array_equal(evaluation.actions, legal.actions)
+        np.testing.assert_allclose(evaluation.log_probabilities, logs, atol=precision)
+        np.testing.assert_allclose(evaluation.values, values, atol=1e-4)
+    np.testing.assert_allclose(sums_by_row(np.exp(quick.log_probabilities), legal.counts), 1, atol=1e-4)
+    assert np.abs(quick.log_probabilities - logs).max() > 1e-4
+    assert [len(array) for array in NetworkEvaluator(network)(states[:0])] == [0, 0, 0, 0]
+
+
+def test_later_weights_do_not_matter(states):
+    network = PatchworkNetwork(NetworkConfig(width=16, depth=1, channels=4))
+    evaluator, some = NetworkEvaluator(network), states[::10]
+    before = evaluator(some)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.add_(1.0)
+    for one, other in zip(before, evaluator(some), strict=True):
+        np.testing.assert_array_equal(one, other)

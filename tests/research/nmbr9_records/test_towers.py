@@ -22,7 +22,7 @@ def cells_of(grid: np.ndarray) -> set[tuple[int, int]]:
 
 def test_grids_against_sets_of_cells() -> None:
     rng = np.random.default_rng(1)
-    for _ in range(20):
+    for _ in range(10):
         a, b = (rng.integers(0, 1 << 63, (3, 4)).astype(np.uint64) for _ in range(2))
         a, b = a[0] & a[1] & a[2], b[0] | b[1]
         first, second = cells_of(a), cells_of(b)
@@ -44,7 +44,7 @@ def test_grids_against_sets_of_cells() -> None:
 
 @pytest.fixture(scope="module")
 def search() -> towers.Search:
-    search = towers.start(PAIR, 20, 12, Rating(noise=20.0), 5)
+    search = towers.start(PAIR, 20, 6, Rating(noise=20.0), 5)
     run(search)
     return search
 
@@ -59,7 +59,7 @@ def test_towers_can_be_built_by_the_rules_and_have_their_score(search: towers.Se
             assert put(table, stack)
             assert engine.score(table, 0, 0) == search.nodes[tiles, slot]["score"]
             built += 1
-    assert built > 100
+    assert built > 60
 
 
 def test_what_obeys_no_rule_is_not_put_on_a_table(search: towers.Search) -> None:
@@ -75,11 +75,8 @@ def test_what_obeys_no_rule_is_not_put_on_a_table(search: towers.Search) -> None
         assert not put(as_solo_game(Game(order="free").state), (*stack[:-1], wrong))
 
 
-@pytest.mark.parametrize(("max_digit", "copies", "tiles", "best"), [(6, 1, 4, 7), (9, 2, 3, 9)])
-def test_nothing_is_missed_when_all_is_kept(max_digit: int, copies: int, tiles: int, best: int) -> None:
-    """The scores are those that research/nmbr9_records/proofs.py proves to be the highest."""
-    supply = np.array([copies] * (max_digit + 1) + [0] * (9 - max_digit), np.int64)
-    search = towers.start(supply, tiles, 20_000, Rating(waste=30, noise=0.0), 0)
+def test_nothing_is_missed_when_all_is_kept() -> None:
+    """The score is the one that research/nmbr9_records/proofs.py proves to be the highest."""
+    search = towers.start(PAIR, 3, 3000, Rating(waste=30, noise=0.0), 0)
     run(search)
-    scores = [search.nodes[k, : search.pools.sizes[k]]["score"].max(initial=0) for k in range(1, tiles + 1)]
-    assert max(scores) == best
+    assert max(search.nodes[k, : search.pools.sizes[k]]["score"].max(initial=0) for k in (1, 2, 3)) == 9
