@@ -340,11 +340,11 @@ def cut_tensor(tensors: dict[str, Any]) -> None:
     ("damage", "error", "message"),
     [
         (
-            lambda f: (f / "checkpoint.json").unlink(),
+            remove("checkpoint.json"),
             FileNotFoundError,
             "checkpoint.json is missing",
         ),
-        (lambda f: (f / "weights.safetensors").unlink(), FileNotFoundError, "weights.safetensors is missing"),
+        (remove("weights.safetensors"), FileNotFoundError, "weights.safetensors is missing"),
         (overwrite("weights.safetensors", b"12"), ValueError, "does not hold the weights"),
         (with_tensors(cut_tensor), ValueError, "does not hold the weights of .* is F32"),
         (describe(policy="rules of thumb"), ValueError, "rules of thumb"),

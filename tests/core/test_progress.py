@@ -84,20 +84,15 @@ def test_there_is_one_line_about_compiling(slow: None, stream: io.StringIO) -> N
     assert "patchwork-env compile" in line
 
 
-def test_a_quick_compilation_is_not_worth_a_line(slow: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "_SECONDS_BEFORE_NOTICE", 60.0)
-    assert told(Terminal()) == []
-
-
-def test_those_who_listen_speak_themselves(slow: None) -> None:
-    with listen(lambda _: None):
-        assert told(Terminal()) == []
-
-
-def test_nothing_is_written_where_quiet_is_wanted_or_nobody_reads(
+def test_nothing_is_told_where_it_is_quick_or_unwanted_or_nobody_reads_or_somebody_listens(
     slow: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert told(None) == []
+    with listen(lambda _: None):
+        assert told(Terminal()) == []
+    with monkeypatch.context() as patch:
+        patch.setattr(progress, "_SECONDS_BEFORE_NOTICE", 60.0)
+        assert told(Terminal()) == []
     monkeypatch.setenv(QUIET, "1")
     assert told(Terminal()) == []
 

@@ -19,25 +19,17 @@ def test_games_alone(policy: Policy) -> None:
     assert highest >= {at_random: 1, compact: 1, as_high_as_possible: 2}[policy]
 
 
-@pytest.mark.parametrize("players", [2, 3, 4])
-def test_games_of_several_players(players: int) -> None:
-    rng = random.Random(players)
-    play_out(Game(seed=players, players=players, deck_size=8), compact, rng)
-
-
-@pytest.mark.parametrize("order", ["known", "free"])
-def test_orders(order: str) -> None:
+@pytest.mark.parametrize(("order", "players"), [("unknown", 2), ("known", 3), ("free", 4)])
+def test_orders_and_numbers_of_players(order: str, players: int) -> None:
     rng = random.Random(order)
-    play_out(Game(seed=1, order=order), as_high_as_possible, rng)
-    play_out(Game(seed=2, order=order, players=2, max_digit=6, deck_size=5), compact, rng)
+    play_out(Game(seed=1, order=order, players=players, max_digit=6, deck_size=6), compact, rng)
+    play_out(Game(seed=2, order=order, deck_size=10), as_high_as_possible, rng)
 
 
 @pytest.mark.parametrize("digit", range(10))
 def test_decks_of_one_digit(digit: int) -> None:
     """Copies lie completely on one another only if they are two tiles: the rule of two supports at work."""
-    rng = random.Random(digit)
-    tables = play_out(Game(deck=[digit] * 8), compact, rng)
-    assert tables[0].score() == sum(tile.digit * tile.level for tile in tables[0].tiles)
+    play_out(Game(deck=[digit] * 6), compact, random.Random(digit))
 
 
 @pytest.mark.slow

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
-from patchwork_env.core.kernels import nth_legal
 from patchwork_env.nmbr9 import Game, IllegalActionError, engine
 from patchwork_env.nmbr9.actions import DISTINCT, NUM_ACTIONS, ORIENTED
 from patchwork_env.nmbr9.components import MAX_CARDS
@@ -34,13 +32,6 @@ def is_legal(game: Game, word: str) -> bool:
 
 NINES = ("9/0@0,0", "9/0@0,3")
 """Two nines side by side; their lower right corners are empty."""
-
-
-def test_the_first_tile_lies_in_the_middle() -> None:
-    game = Game(deck=[1])
-    assert len(game.legal_actions()) == 4
-    assert is_legal(game, "1/3@0,0")
-    assert not is_legal(game, "1/3@0,1")
 
 
 def test_the_bound_on_legal_actions_is_that_of_its_proof() -> None:
@@ -106,18 +97,6 @@ def test_tiles_of_a_level_hang_together() -> None:
     assert game.decode(game.parse_move(lying)).level == 1
 
 
-def test_a_large_tile_finds_no_place_on_a_small_one() -> None:
-    game = after([1, 9], "1/0@0,0")
-    assert {game.decode(action).level for action in game.legal_actions()} == {0}
-
-
-def test_score() -> None:
-    game = after([9, 9, 7, 1], *NINES)
-    best = max(game.legal_actions(), key=lambda action: game.decode(action).level)
-    game.play(best)
-    assert game.scores() == (7,)
-
-
 def test_repeated_orientations_and_foreign_actions() -> None:
     game = after([0, 8], "0/0@0,0")
     for orientation in (2, 3):
@@ -138,24 +117,3 @@ def test_free_order() -> None:
     assert game.remaining(1) == (0, 1, 0, 0, 0, 0, 0, 1, 0, 0)
     assert game.legal_actions().tolist() == [16384 + 1]
     assert not is_legal(game, "=7")
-
-
-def test_the_end() -> None:
-    game = after([1], "1/0@0,0")
-    assert game.is_over
-    assert not game.action_mask().any()
-    assert not engine.is_legal(game.state, 0, 2000)
-    with pytest.raises(IllegalActionError, match="after the end"):
-        game.play(2000)
-
-
-def test_batches_of_mixed_games() -> None:
-    """Every game of a batch is judged by its own table."""
-    games = [after([9, 1], NINES[0]), after([9, 1], "9/1@0,0")]
-    states = np.concatenate([game.state for game in games])
-    for i, game in enumerate(games):
-        maps = np.empty((engine.NUM_MAPS, 64), np.uint64)
-        assert engine.legal(states, i, maps) == len(game.legal_actions())
-        actions = game.legal_actions().tolist()
-        assert [nth_legal(maps, n) for n in range(len(actions))] == actions
-    assert nth_legal(np.zeros((engine.NUM_MAPS, 64), np.uint64), 0) == -1

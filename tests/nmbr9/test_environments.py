@@ -5,32 +5,15 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-import gymnasium
 import numpy as np
-import pettingzoo
 import pytest
 
 from patchwork_env import nmbr9_v0
 from patchwork_env.nmbr9 import Game
-from patchwork_env.nmbr9_v0 import Nmbr9AECEnv, Nmbr9Env, Nmbr9VectorEnv, SelfPlayVectorEnv
-
-NAME = "patchwork_env:Nmbr9-v0"
-LINE = {"deck": [3] * 20}
+from patchwork_env.nmbr9_v0 import Nmbr9AECEnv, Nmbr9Env, SelfPlayVectorEnv
 
 
-def test_seeds_and_decks_give_their_games() -> None:
-    env = gymnasium.make(NAME).unwrapped
-    env.reset(seed=11)
-    assert env.game == Game(seed=11)
-    env.reset()
-    assert env.game != Game(seed=11)
-    env.reset(options={"deck": [9, 1, 4]})
-    assert env.game == Game(deck=[9, 1, 4])
-    turns = pettingzoo.make("aec", "nmbr9/nmbr9_v0", players=3)
-    turns.reset(seed=1)
-    assert turns.agents == ["player_0", "player_1", "player_2"]
-    assert turns.unwrapped.game == Game(seed=1, players=3)
-    assert SelfPlayVectorEnv(1, seed=9).games()[0] == Game(seed=9)
+def test_decks_give_their_games() -> None:
     batch = SelfPlayVectorEnv(2, deck=[3, 1, 4], seed=1)
     for _ in range(7):
         batch.step(batch.random_actions)
@@ -52,37 +35,6 @@ def test_wrong_options(options: dict[str, Any], message: str) -> None:
             make(**options)
 
 
-def first_action(game: Game) -> int:
-    return int(game.legal_actions()[0])
-
-
-def test_a_line_that_meets_the_end_of_the_table_goes_on_to_the_end_of_the_game() -> None:
-    """Whoever lays it, and in every kind of environment."""
-    options = {"players": 2, "seat": 1, "opponent": first_action}
-    env, envs, steps = Nmbr9Env(**options), Nmbr9VectorEnv(2, **options), 0
-    _, info = env.reset(options=LINE)
-    envs.reset(options=LINE)
-    turns, parallel = nmbr9_v0.raw_env(), nmbr9_v0.parallel_env()
-    turns.reset(options=LINE)
-    parallel.reset(options=LINE)
-    batch = SelfPlayVectorEnv(1, players=2, seed=1, **LINE)
-    terminated = False
-    while not terminated:
-        action, steps = int(info["action_mask"].argmax()), steps + 1
-        _, reward, terminated, truncated, info = env.step(action)
-        _, rewards, terminations, truncations, infos = envs.step([action] * 2)
-        _, _, of_agents, cut_off, _ = parallel.step(dict.fromkeys(parallel.agents, action))
-        for _ in range(2):
-            turns.step(action)
-            batch.step([action])
-        assert set(map(bool, (*terminations, *of_agents.values(), *batch.terminations))) == {terminated}
-        assert not any((truncated, *truncations, *cut_off.values(), *batch.truncations))
-        assert turns.game == parallel.game
-        assert rewards.tolist() == [reward] * 2 == [0.0, 0.0]
-    assert steps == 20
-    assert infos["final_info"]["scores"].tolist() == [info["scores"].tolist()] * 2
-
-
 def play_out(env: Nmbr9AECEnv, seed: int) -> dict[str, float]:
     """Random legal play; returns every agent's sum of rewards."""
     rng, returns = np.random.default_rng(seed), dict.fromkeys(env.possible_agents, 0.0)
@@ -98,7 +50,7 @@ def play_out(env: Nmbr9AECEnv, seed: int) -> dict[str, float]:
 def test_outcomes(players: int) -> None:
     env = nmbr9_v0.raw_env(players=players, deck_size=8)
     ties = 0
-    for seed in range(12):
+    for seed in range(8):
         env.reset(seed=seed)
         returns, winners = list(play_out(env, seed).values()), env.game.winners()
         assert abs(sum(returns)) < 1e-9
@@ -115,20 +67,3 @@ def test_two_that_tie_get_nothing() -> None:
         game.play(game.legal_actions()[0])
     assert game.winners() == (0, 1)
     assert [game.rules.kernels.outcome(game.state, 0, player) for player in range(2)] == [0.0, 0.0]
-
-
-@pytest.mark.parametrize("order", ["unknown", "known", "free"])
-def test_nothing_is_revealed_early(order: str) -> None:
-    """What the last player sees before acting does not depend on what the others did in the round."""
-    rng = np.random.default_rng(6)
-    game = Game(seed=6, players=3, order=order, deck_size=9)
-    while not game.is_over:
-        seen = set()
-        for _ in range(3):
-            copy_of_game = game.clone()
-            while copy_of_game.current_player < 2:
-                copy_of_game.play(rng.choice(copy_of_game.legal_actions()))
-            seen.add(copy_of_game.observation(2).tobytes())
-        assert len(seen) == 1
-        game = copy_of_game
-        game.play(rng.choice(game.legal_actions()))

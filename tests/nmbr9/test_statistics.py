@@ -29,7 +29,7 @@ def scores_of(states: States) -> npt.NDArray[np.int64]:
 
 @pytest.fixture(scope="module")
 def random_games() -> States:
-    states, stream = new_games(10_000, 3), ~seed_streams(3, 1)
+    states, stream = new_games(4000, 3), ~seed_streams(3, 1)
     actions = np.empty(len(states), np.int64)
     for _ in range(20):
         loop(sample_actions, RULES)(states, stream, actions)

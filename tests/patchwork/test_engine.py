@@ -1,31 +1,36 @@
-"""The kernels of the rules, one by one and against the naive game.
+"""The kernels of the rules against the naive game, and one by one.
 
-Few games: this file is also run without compilation, where it must reach every line of the engine.
+This file is also run without compilation, where it must reach every line of the engine in a few games.
 """
 
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from numba import config
 
 from patchwork_env.core.batches import begin_games
 from patchwork_env.core.random import random_below, start_streams
-from patchwork_env.envs.self_play import SelfPlayBatch
-from patchwork_env.patchwork import NUM_ACTIONS, Game, engine
+from patchwork_env.patchwork import Game, engine
 from patchwork_env.patchwork.rules import RULES
 from patchwork_env.patchwork.state import States
-from tests.patchwork.naive import ALL_CELLS, BONUS_SQUARES, Cell, NaiveGame
+from tests.patchwork.naive import BONUS_SQUARES, Cell, NaiveGame
 from tests.patchwork.recorded import GAMES, Recorded
 from tests.patchwork.twins import (
     Policy,
+    always_advance,
+    assert_same,
     assert_same_layouts,
+    assert_same_moves,
     at_random,
     both,
     crowded_position,
     game_at,
+    largest_patch,
     least_time,
     play_out,
     random_circle,
@@ -33,9 +38,10 @@ from tests.patchwork.twins import (
     tightest,
 )
 
+PLAYED = {at_random: 20, always_advance: 3, largest_patch: 4, least_time: 4, tightest: 4}
+"""How many games each policy plays."""
 NUM_GAMES = 70
 SEED = np.uint64(9)
-NO_MASKS = np.zeros((0, NUM_ACTIONS), np.int8)
 
 
 @pytest.fixture(autouse=True)
@@ -69,13 +75,25 @@ def games_in_play(turns: int, n: int = NUM_GAMES) -> States:
 # --- the rules --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("policy", [at_random, least_time, tightest])
+@pytest.mark.parametrize("policy", PLAYED)
 @pytest.mark.parametrize("variant", ["revised", "2014"])
 def test_games_agree_with_the_naive_game(policy: Policy, variant: str) -> None:
     rng = random.Random(f"{policy.__name__} {variant}")
-    game, naive = both(random_circle(rng), rng.randrange(2), variant)
-    play_out(game, naive, policy, rng)
-    assert_same_layouts(game, naive)
+    for number in range(1 if config.DISABLE_JIT else PLAYED[policy]):
+        game, naive = both(random_circle(rng), number % 2, variant)
+        play_out(game, naive, policy, rng)
+        assert_same_layouts(game, naive)
+
+
+def test_the_meaning_of_every_legal_action() -> None:
+    rng = random.Random(3)
+    game, naive = both(random_circle(rng), 0, "revised")
+    while not naive.is_over:
+        moves = naive.legal_moves()
+        assert_same_moves(game, naive, moves, list(moves))
+        action = at_random(naive, moves, rng)
+        game.play(action)
+        naive.play(action)
 
 
 @pytest.mark.parametrize("record", GAMES, ids=lambda record: record.name)
@@ -90,23 +108,70 @@ def test_ends_of_games_agree_with_the_naive_game() -> None:
         play_out(game_at(naive, variant), naive, at_random, rng)
 
 
-@pytest.mark.parametrize("slot", [0, 1, 2])
-def test_the_neutral_token_moves_to_the_place_of_the_patch(slot: int) -> None:
-    """What it passed comes last; also with few patches left, where a slot may be empty."""
-    for length in range(1, 7):
-        circle = list(range(1, length + 1))
-        states = new_games(1)
-        states[0]["circle"] = 0
-        states[0]["circle"][:length] = circle
-        states[0]["num_patches"] = length
-        states[0]["buttons"] = 20
-        game = Game.unchecked(states)  # these patches alone make no game
-        action = 1 + 648 * slot
-        assert engine.is_legal(states, 0, action) == (slot < length)
-        if slot < length:
-            game.play(action)
-            assert list(game.circle) == circle[slot + 1 :] + circle[:slot]
-            assert not game.state[0]["circle"][length - 1 :].any()
+@pytest.mark.slow
+def test_every_rare_event_occurs() -> None:
+    """In games by biased policies, in games found by search, and from positions near the end."""
+    rng = random.Random(12)
+    seen: Counter[str] = Counter()
+    for policy in PLAYED:
+        for number in range(25):
+            game, naive = both(random_circle(rng), number % 2, "revised")
+            seen += play_out(game, naive, policy, rng)
+    for record in GAMES:
+        seen += replay(record)
+    for number in range(400):
+        naive, variant = crowded_position(rng)
+        seen += play_out(game_at(naive, variant), naive, largest_patch if number % 2 else at_random, rng)
+    expected = {
+        "bonus tile by a patch",
+        "bonus tile by a special patch",
+        "special patch and income in one move",
+        "special patch before the opponent's turn",
+        "special patch discarded",
+        "two incomes in one move",
+        "longest advance",
+        "advance to an opponent on the last space",
+        "time beyond the last space",
+        "arrival on the opponent's space",
+        "several moves in a row",
+        "two patches left",
+        "one patch left",
+        "no patch left",
+        "purchase from fewer than three patches",
+        "quilt filled by a patch",
+        "quilt filled by a special patch",
+        "tie",
+    }
+    assert expected <= set(seen), f"never occurred: {sorted(expected - set(seen))}"
+
+
+def test_equal_scores_go_to_the_first_to_finish() -> None:
+    """Both ways round, at positions where every move is forced."""
+    for first in (0, 1):
+        naive = NaiveGame([], 0, "revised")
+        naive.positions = [53, 53]
+        naive.positions[1 - first] = 50
+        naive.special_spaces = []
+        naive.first_finisher = first
+        naive.last_mover = first
+        naive.buttons = [10, 10]
+        naive.buttons[1 - first] = 7
+        game = game_at(naive, "revised")
+        play_out(game, naive, at_random, random.Random(0))
+        assert game.scores() == (10 - 162, 10 - 162)
+        assert game.winner() == first
+
+
+def test_the_last_to_arrive_moves_first_on_a_shared_space() -> None:
+    """Patches 20 and 1 both cost 3 time; the player who catches up moves again, and only then the other."""
+    game, naive = both([20, *range(1, 20), *range(21, 33), 0], 0, "revised")
+    buy_in_the_corner, advance = 1, 0
+    for action, player in ((buy_in_the_corner, 0), (buy_in_the_corner, 1), (advance, 1)):
+        assert game.current_player == naive.current_player == player
+        game.play(action)
+        naive.play(action)
+    assert game.positions == (3, 4)
+    assert_same(game, naive, naive.legal_moves())
 
 
 @pytest.mark.parametrize("square", BONUS_SQUARES, ids=lambda square: str(min(square)))
@@ -129,39 +194,6 @@ def test_each_complete_square_brings_the_bonus_tile(square: set[Cell]) -> None:
 # --- legal sets -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("turns", [0, 7, 26])
-def test_all_forms_of_the_legal_set_agree(turns: int) -> None:
-    """Number, list, mask, n-th, and one by one."""
-    states = games_in_play(turns, 3)
-    for i in range(len(states)):
-        anchors = np.empty((2, engine.NUM_MAPS), np.uint64)
-        actions, mask = np.empty(engine.MAX_LEGAL_ACTIONS, np.int16), np.full(NUM_ACTIONS, 7, np.int8)
-        count = engine.legal(states, i, anchors)
-        assert engine.write_actions(anchors, actions) == count
-        legal = actions[:count].tolist()
-        assert RULES.kernels.legal_mask(states, i, mask) == count
-        assert np.flatnonzero(mask).tolist() == legal
-        assert mask.max() == 1
-        assert [engine.nth_legal(anchors, n) for n in range(count)] == legal
-        assert engine.nth_legal(anchors, count) == -1
-        assert [action for action in range(NUM_ACTIONS) if engine.is_legal(states, i, action)] == legal
-
-
-def test_legal_sets_of_a_special_patch() -> None:
-    """Cells of both words of the quilt, and no advance."""
-    naive = NaiveGame(list(range(33)), 0, "revised")
-    naive.positions, naive.special_spaces = [27, 24], [32, 38, 44, 50]
-    naive.pending_special = True
-    naive.quilts[0] = set(sorted(ALL_CELLS)[::5])
-    states = game_at(naive, "revised").state
-    anchors = np.empty((2, engine.NUM_MAPS), np.uint64)
-    count = engine.legal(states, 0, anchors)
-    legal = naive.legal_actions()
-    assert count == len(legal) == 64
-    assert [engine.nth_legal(anchors, n) for n in range(count)] == legal
-    assert [action for action in range(NUM_ACTIONS) if engine.is_legal(states, 0, action)] == legal
-
-
 def test_placements_of_a_patch_are_the_purchases_of_the_rich() -> None:
     states = games_in_play(14, 4)
     states["buttons"], states["pending_special"] = 99, 0
@@ -175,29 +207,7 @@ def test_placements_of_a_patch_are_the_purchases_of_the_rich() -> None:
             assert engine.count_placements(quilt[0], quilt[1], patch) == slots.count(slot)
 
 
-def test_the_legal_set_after_the_end_is_empty() -> None:
-    states = new_games(1)
-    states[0]["position"] = 53
-    anchors = np.ones((2, engine.NUM_MAPS), np.uint64)
-    mask = np.ones(NUM_ACTIONS, np.int8)
-    assert engine.is_over(states, 0)
-    assert engine.legal(states, 0, anchors) == 0
-    assert not anchors.any()
-    assert RULES.kernels.legal_mask(states, 0, mask) == 0
-    assert not mask.any()
-    assert not engine.is_legal(states, 0, 0)
-
-
 # --- random numbers ---------------------------------------------------------------------------------------
-
-
-def test_streams_depend_on_seed_and_index_alone() -> None:
-    few, many = streams(3), streams(50)
-    assert few.tolist() == many[:3].tolist()
-    assert len(set(many.tolist())) == 50
-    other = np.empty(50, np.uint64)
-    start_streams(other, SEED + np.uint64(1))
-    assert not set(other.tolist()) & set(many.tolist())
 
 
 def test_the_random_numbers_are_splitmix64() -> None:
@@ -207,15 +217,6 @@ def test_the_random_numbers_are_splitmix64() -> None:
     assert [random_below(stream, 0, 2**31 - 1) for _ in words] == [
         (word >> 32) * (2**31 - 1) >> 32 for word in words
     ]
-
-
-@pytest.mark.parametrize("bound", [1, 2, 7, 1345])
-def test_random_numbers_are_below_their_bound(bound: int) -> None:
-    stream = streams(1)
-    drawn = {random_below(stream, 0, bound) for _ in range(200)}
-    assert min(drawn) >= 0
-    assert max(drawn) < bound
-    assert len(drawn) > min(bound, 100) / 2
 
 
 def test_new_games_differ_in_their_circles_alone() -> None:
@@ -233,25 +234,3 @@ def test_new_games_differ_in_their_circles_alone() -> None:
         states = begin_games(RULES, streams(NUM_GAMES), **options)
         assert (states["current_player"] == first_player).all()
         assert (states["variant"] == 1).all()
-
-
-# --- batches ----------------------------------------------------------------------------------------------
-
-
-def test_a_game_that_ends_is_replaced_by_a_new_one() -> None:
-    states = new_games(4)
-    states["position"] = [[50, 53]]
-    states["first_finisher"] = 1
-    states["current_player"] = 0
-    states["buttons"] = [[9, 3], [0, 3], [0, 9], [0, 3]]  # three more for advancing: 12-3, 3-3, 3-9, 3-3
-    states["position"][2] = [52, 53]  # and one: 1-9
-    batch = SelfPlayBatch(RULES, 4, seed=4, first_player=1)
-    batch.states[:] = states
-    batch.step(np.zeros(4, np.int64))
-    assert batch.terminations.all()
-    assert batch.rewards.tolist() == [[1, -1], [-1, 1], [-1, 1], [-1, 1]]
-    assert (batch.final_scores + 162).tolist() == [[12, 3], [3, 3], [1, 9], [3, 3]]
-    assert batch.states["position"].tolist() == [[0, 0]] * 4
-    assert batch.states["buttons"].tolist() == [[5, 5]] * 4
-    assert batch.states["current_player"].tolist() == [1] * 4
-    assert len({state["circle"].tobytes() for state in batch.states}) == 4

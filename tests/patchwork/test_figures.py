@@ -6,13 +6,8 @@ import numpy as np
 import pytest
 
 from patchwork_env.patchwork import PATCHES, Game
-from patchwork_env.patchwork.components import LAST_SPACE
 from patchwork_env.patchwork.figures import (
-    FROM_ADVANCING,
-    FROM_INCOME,
-    SPENT,
     GameStats,
-    apply_counting,
     statistics_of_games,
 )
 from patchwork_env.patchwork.state import States, empty_states
@@ -99,22 +94,6 @@ def test_games_are_counted_from_their_first_turn() -> None:
         ValueError, match=r"the saved counts have the shape \(6, 4\); this batch needs \(5, 4\)"
     ):
         GameStats(GAMES - 1).restore(first.save())
-
-
-def test_all_buttons_of_a_game_are_accounted_for() -> None:
-    game, random = Game(seed=5), np.random.default_rng(0)
-    states, economy = Game(seed=5).state.copy(), np.zeros((2, 3), np.int64)
-    while not game.is_over:
-        action = int(random.choice(game.legal_actions()))
-        apply_counting(states, 0, action, economy[game.current_player])
-        game.play(action)
-        assert Game.from_state(states) == game
-        for player in (0, 1):
-            spent, from_income, from_advancing = economy[player]
-            assert game.buttons[player] == 5 + from_income + from_advancing - spent
-    assert economy[:, SPENT].min() > 0
-    assert economy[:, FROM_INCOME].max() > 0
-    assert 0 < economy[:, FROM_ADVANCING].max() < LAST_SPACE
 
 
 def test_without_a_game_that_ended_there_is_nothing_to_say() -> None:

@@ -12,7 +12,6 @@ from patchwork_env.patchwork.components import INCOME_SPACES, SPECIAL_SPACES
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE, SHAPES, SLICES, as_dict, read_observation
 from patchwork_env.patchwork.rules import RULES
 from patchwork_env.patchwork.state import NOBODY, STATE, empty_states
-from patchwork_env.patchwork_v0 import PatchworkAECEnv
 
 Tensors = dict[str, np.ndarray]
 
@@ -74,29 +73,23 @@ def expected(game: Game, observer: int) -> Tensors:
 
 @pytest.mark.parametrize("variant", ["revised", "2014"])
 @pytest.mark.parametrize("buy", [False, True])
-def test_every_field_in_both_layouts_for_both_players(buy: bool, variant: str) -> None:
-    flat, named = PatchworkAECEnv(observation="flat"), PatchworkAECEnv(observation="dict")
+def test_every_field_for_both_players(buy: bool, variant: str) -> None:
     pending = 0
-    for seed in range(6):
+    for seed in range(3):
         for game in positions_of_play(seed, buy, variant):
-            flat.game = named.game = game
             pending += game.pending_special
-            for observer, agent in enumerate(["player_0", "player_1"]):
-                tensors = named.observe(agent)["observation"]
-                vector = flat.observe(agent)["observation"]
+            for observer in range(2):
+                vector = game.observation(observer)
                 assert vector.dtype == np.float32
                 assert vector in GameSpaces(RULES).observation_space(named=False)
-                np.testing.assert_array_equal(game.observation(observer), vector)
                 if observer == game.current_player:
                     np.testing.assert_array_equal(game.observation(), vector)
-                assert tensors in GameSpaces(RULES).observation_space(named=True)
-                wanted = expected(game, observer)
-                assert list(tensors) == list(wanted) == list(SHAPES)
+                tensors, wanted = as_dict(vector), expected(game, observer)
+                assert list(tensors) == list(wanted)
                 for name, tensor in wanted.items():
                     np.testing.assert_allclose(tensors[name], tensor, rtol=1e-6, err_msg=name)
-                    assert tensors[name].shape == SHAPES[name]
                     np.testing.assert_array_equal(vector[SLICES[name]], tensors[name].ravel())
-    assert pending > 10
+    assert pending > 5
 
 
 def test_the_layout_is_the_documented_one() -> None:
@@ -109,15 +102,10 @@ def test_the_layout_is_the_documented_one() -> None:
     }
     assert [part.start for part in SLICES.values()] == [0, 162, 249, 282, 302]
     assert OBSERVATION_SIZE == 307
-
-
-def test_named_tensors_of_many_observations() -> None:
     vectors = np.arange(6 * OBSERVATION_SIZE, dtype=np.float32).reshape(2, 3, OBSERVATION_SIZE)
-    tensors = as_dict(vectors)
-    for name, shape in SHAPES.items():
-        assert tensors[name].shape == (2, 3, *shape)
-        assert np.shares_memory(tensors[name], vectors)
-        np.testing.assert_array_equal(tensors[name][1, 2], as_dict(vectors[1, 2])[name])
+    for name, tensor in as_dict(vectors).items():
+        assert np.shares_memory(tensor, vectors)
+        np.testing.assert_array_equal(tensor[1, 2], as_dict(vectors[1, 2])[name])
 
 
 @pytest.mark.parametrize("variant", SPECIAL_SPACES)

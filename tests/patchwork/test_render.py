@@ -9,7 +9,7 @@ import pytest
 
 from patchwork_env.core.polyomino import orient
 from patchwork_env.drawing.pictures import player_names
-from patchwork_env.drawing.scene import Label, Polygon
+from patchwork_env.drawing.scene import Polygon
 from patchwork_env.patchwork import PATCHES, Game
 from patchwork_env.patchwork.components import LAST_SPACE, NUM_PATCHES
 from patchwork_env.patchwork.game import EMPTY, SPECIAL_PATCH, UNKNOWN_PIECE
@@ -18,7 +18,7 @@ from patchwork_env.patchwork.render import (
     rgb_array,
     text,
 )
-from patchwork_env.patchwork.render.table import HEIGHT, WIDTH, pieces, table
+from patchwork_env.patchwork.render.table import HEIGHT, WIDTH, table
 from patchwork_env.patchwork.render.text_drawing import top_player
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -152,33 +152,11 @@ def enclosed_area(corners: list[tuple[int, int]]) -> float:
     return sum(column1 * row2 - column2 * row1 for (row1, column1), (row2, column2) in pairs) / 2
 
 
-@pytest.mark.parametrize("orientation", range(8))
-def test_outline_encloses_every_patch(orientation):
+def test_outline_encloses_every_patch():
     for patch in PATCHES:
-        assert enclosed_area(cloth.outline(orient(patch.cells, orientation))) == patch.size
-
-
-def test_outline_has_corners_only_where_it_turns():
+        for orientation in range(8):
+            assert enclosed_area(cloth.outline(orient(patch.cells, orientation))) == patch.size
     assert cloth.outline([(0, 0), (0, 1), (0, 2)]) == [(0, 0), (0, 3), (1, 3), (1, 0)]
-
-
-def test_every_patch_has_a_cloth_of_its_own():
-    cloths = [fabric.cloth for fabric in (*cloth.FABRICS, cloth.SPECIAL_FABRIC, cloth.UNKNOWN_FABRIC)]
-    colors = np.array([rgb(cloth) for cloth in cloths], int)
-    distances = np.abs(colors[:, None] - colors).sum(axis=2)
-    assert distances[~np.eye(len(colors), dtype=bool)].min() >= 20
-
-
-@pytest.mark.parametrize(
-    ("color", "lightness", "chroma", "hue"),
-    [
-        ("#ffffff", 1.0, 0.0, 0.0),
-        ("#ff0000", 0.627955, 0.257683, 29.2339 / 360),
-        ("#0000ff", 0.452014, 0.313214, 264.052 / 360),
-    ],
-)
-def test_oklch_agrees_with_published_values(color, lightness, chroma, hue):
-    assert cloth.oklch(lightness, chroma, hue) == color
 
 
 # --- scene, SVG and pixels ----------------------------------------------------------------------------------
@@ -216,17 +194,6 @@ def test_restored_game_shows_its_old_cells_as_unknown(positions):
     assert "#" in {cell for row in quilt_names(text(restored), 0) for cell in row}
 
 
-def test_pieces_of_a_quilt_hold_all_their_cells(positions):
-    game = positions[-1]
-    found = [piece for player in (0, 1) for piece in pieces(game, player)]
-    for piece, cells in found:
-        assert len(cells) == (1 if piece == SPECIAL_PATCH else PATCHES[piece].size)
-    patches = [piece for piece, _ in found if piece != SPECIAL_PATCH]
-    assert sorted([*patches, *game.circle]) == list(range(NUM_PATCHES))
-    covered = sum(len(cells) for _, cells in found)
-    assert covered == game.quilt(0).sum() + game.quilt(1).sum()
-
-
 @pytest.mark.parametrize("first_player", [0, 1])
 def test_the_token_on_top_covers_the_other(first_player):
     game = Game(seed=1, first_player=first_player)
@@ -237,12 +204,6 @@ def test_the_token_on_top_covers_the_other(first_player):
     ]
     assert discs == [cloth.PLAYERS[1 - first_player], cloth.PLAYERS[first_player]]
     assert top_player(game) == first_player
-
-
-def test_top_token_at_the_end_is_the_last_to_arrive(positions):
-    game = positions[-1]
-    assert game.positions == (LAST_SPACE, LAST_SPACE)
-    assert top_player(game) == 1 - game.first_finisher
 
 
 def test_picture_shows_the_prices_of_the_whole_circle_in_order(positions):
@@ -257,37 +218,34 @@ def test_picture_shows_the_prices_of_the_whole_circle_in_order(positions):
 
 def test_picture_names_turn_and_result(positions, pending):
     assert "player 0 to move" in labels(positions[0])
-    assert labels(positions[0]).count("on move") == 1
     assert f"player {pending.current_player} places a special patch" in labels(pending)
     assert labels(positions[-1]).count("winner") == 1
 
 
-def test_long_names_are_written_smaller():
+def test_labels_stay_on_the_picture(positions):
+    """Long names are written smaller."""
+    for game in positions[:: len(positions) // 6]:
+        for label in table(game, player_names(game)).labels:
+            assert 0 < label.x < WIDTH
+            assert 0 < label.y < HEIGHT
     long = "mcts:simulations=4000"
-    written = [label for label in table(Game(seed=1), ("a", long)).labels if label.text in ("a", long)]
-    sizes = {label.text: label.size for label in written}
+    sizes = {label.text: label.size for label in table(Game(seed=1), ("a", long)).labels}
     assert sizes["a"] == 19
     assert 6 < sizes[long] < 10
 
 
-def test_labels_stay_on_the_picture(positions):
-    for game in positions:
-        for label in table(game, player_names(game)).labels:
-            assert isinstance(label, Label)
-            assert 0 < label.x < WIDTH
-            assert 0 < label.y < HEIGHT
-
-
-@pytest.mark.parametrize("patch", range(1, NUM_PATCHES))
-def test_a_patch_on_its_card_covers_no_label(patch):
-    others = [other for other in range(1, NUM_PATCHES) if other != patch]
-    scene = table(Game(circle=[patch, *others, 0]), ("a", "b"))
+def is_on_first_card(x, y):
     (left, right), (top, bottom) = FIRST_CARD
-    pieces = [
-        [y for x, y in shape.points]
-        for shape in scene.shapes
-        if isinstance(shape, Polygon) and all(left < x < right and top < y < bottom for x, y in shape.points)
-    ]
-    labels = [label for label in scene.labels if left < label.x < right and top < label.y < bottom]
-    assert max(label.y for label in labels if not label.bold) < min(map(min, pieces))
-    assert max(map(max, pieces)) < min(label.y - 0.8 * label.size for label in labels if label.bold)
+    return left < x < right and top < y < bottom
+
+
+def test_a_patch_on_its_card_covers_no_label():
+    for patch in range(1, NUM_PATCHES):
+        others = [other for other in range(1, NUM_PATCHES) if other != patch]
+        scene = table(Game(circle=[patch, *others, 0]), ("a", "b"))
+        shapes = [shape.points for shape in scene.shapes if isinstance(shape, Polygon)]
+        on_card = [points for points in shapes if all(is_on_first_card(*point) for point in points)]
+        rows = [y for points in on_card for _, y in points]
+        labels = [label for label in scene.labels if is_on_first_card(label.x, label.y)]
+        assert max(label.y for label in labels if not label.bold) < min(rows), patch
+        assert max(rows) < min(label.y - 0.8 * label.size for label in labels if label.bold), patch

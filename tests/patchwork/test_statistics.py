@@ -16,7 +16,7 @@ import pytest
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 
-NUM_GAMES = 40_000
+NUM_GAMES = 10_000
 PUBLISHED_GAMES = 239_000 // 2
 STANDARD_ERRORS = 4.0
 
@@ -46,11 +46,6 @@ def sample(variant: str) -> Sample:
     return Sample(turns, choices, scores, winners)
 
 
-@pytest.fixture(scope="module", params=["revised", "2014"])
-def played(request: pytest.FixtureRequest) -> tuple[str, Sample]:
-    return request.param, sample(request.param)
-
-
 def assert_close(mean: float, deviation: float, published: float, rounding: float) -> None:
     """``deviation`` is the standard deviation of one game's contribution to the mean."""
     error = deviation * np.sqrt(1 / NUM_GAMES + 1 / PUBLISHED_GAMES)
@@ -59,41 +54,23 @@ def assert_close(mean: float, deviation: float, published: float, rounding: floa
     )
 
 
-def test_turns_per_game(played: tuple[str, Sample]) -> None:
-    variant, games = played
-    published = {"revised": 42.81, "2014": 42.83}[variant]
-    assert_close(games.turns.mean(), games.turns.std(), published, 0.005)
+@pytest.mark.parametrize(
+    ("variant", "turns", "choices", "score"), [("revised", 42.81, 78.6, -11.2), ("2014", 42.83, 78.5, -11.4)]
+)
+def test_random_play(variant: str, turns: float, choices: float, score: float) -> None:
+    games = sample(variant)
+    assert_close(games.turns.mean(), games.turns.std(), turns, 0.005)
     assert games.turns.max() <= 63
-
-
-def test_legal_actions_per_turn(played: tuple[str, Sample]) -> None:
-    variant, games = played
-    published = {"revised": 78.6, "2014": 78.5}[variant]
     mean = games.choices.sum() / games.turns.sum()
     residuals = (games.choices - mean * games.turns) / games.turns.mean()  # of the ratio of two means
-    assert_close(mean, residuals.std(), published, 0.05)
-
-
-def test_mean_score(played: tuple[str, Sample]) -> None:
-    variant, games = played
-    published = {"revised": -11.2, "2014": -11.4}[variant]
+    assert_close(mean, residuals.std(), choices, 0.05)
     per_game = games.scores.mean(axis=1)
-    assert_close(per_game.mean(), per_game.std(), published, 0.05)
-
-
-def test_scores_stay_within_the_published_extremes(played: tuple[str, Sample]) -> None:
-    _, games = played
-    assert games.scores.min() >= -106
-    assert games.scores.max() <= 85
-
-
-def test_the_winner_has_the_higher_score(played: tuple[str, Sample]) -> None:
-    _, games = played
+    assert_close(per_game.mean(), per_game.std(), score, 0.05)
+    assert -106 <= games.scores.min() <= games.scores.max() <= 85
     difference = games.scores[:, 0] - games.scores[:, 1]
     assert (games.winners[difference > 0] == 0).all()
     assert (games.winners[difference < 0] == 1).all()
-    ties = games.winners[difference == 0]
-    assert set(ties.tolist()) == {0, 1}
+    assert set(games.winners[difference == 0].tolist()) == {0, 1}
 
 
 # --- the random numbers behind them -----------------------------------------------------------------------
@@ -106,9 +83,9 @@ def assert_uniform(counts: npt.NDArray[np.int64], freedom: int) -> None:
     assert abs(chi_square - freedom) <= STANDARD_ERRORS * np.sqrt(2 * freedom)
 
 
-def test_circles_are_uniformly_random() -> None:
+def test_circles_and_first_players_are_uniformly_random() -> None:
     """Every patch but the last at every place, and every neighbor behind every patch."""
-    env = SelfPlayVectorEnv(NUM_GAMES, seed=11, masks=False, observations=False)
+    env = SelfPlayVectorEnv(NUM_GAMES, seed=11, masks=False, observations=False, first_player="random")
     circles = env.states["circle"][:, :32].astype(np.int64) - 1
     places = np.zeros((32, 32), np.int64)
     np.add.at(places, (circles, np.arange(32)), 1)
@@ -117,10 +94,6 @@ def test_circles_are_uniformly_random() -> None:
     np.add.at(pairs, (circles[:, :-1], circles[:, 1:]), 1)
     assert not pairs.diagonal().any()
     assert_uniform(pairs[~np.eye(32, dtype=bool)], 31 * 31 - 1)
-
-
-def test_first_players_are_uniformly_random() -> None:
-    env = SelfPlayVectorEnv(NUM_GAMES, seed=11, masks=False, observations=False, first_player="random")
     assert_uniform(np.bincount(env.current_players, minlength=2), 1)
 
 

@@ -47,45 +47,12 @@ class ToyGame(ABC):
         self.step(states, [action])
         return states[0]
 
-    def minimax(self, state) -> float:
-        """The exact value for player 0."""
-        known = self.__dict__.setdefault("_known", {})
-        key = state.tobytes()
-        if key not in known:
-            values = [self.minimax(self.after(state, action)) for action in self.legal(state)]
-            best = max if state["player"] == 0 else min
-            known[key] = best(values) if values else self.payoff(state)
-        return known[key]
-
-    def best_actions(self, state) -> set[int]:
-        """All actions that keep the exact value."""
-        value = self.minimax(state)
-        return {action for action in self.legal(state) if self.minimax(self.after(state, action)) == value}
-
     def know_nothing(self, states) -> Evaluation:
         """Uniform policy and zero values."""
         lists = [self.legal(state) for state in states]
         counts = np.array([len(actions) for actions in lists], np.int64)
         log_probabilities = np.repeat(-np.log(counts), counts).astype(np.float32)
         return Evaluation(counts, np.concatenate(lists), log_probabilities, np.zeros(len(states), np.float32))
-
-
-class TicTacToe(ToyGame):
-    dtype = np.dtype([("board", "i1", 9), ("player", "i1")])
-    lines = np.array([[0, 1, 2], [3, 4, 5], [6, 7, 8], [0, 3, 6], [1, 4, 7], [2, 5, 8], [0, 4, 8], [2, 4, 6]])
-
-    def legal(self, state) -> list[int]:
-        if self.payoff(state):
-            return []
-        return np.flatnonzero(state["board"] == 0).tolist()
-
-    def play(self, state, action: int) -> None:
-        state["board"][action] = 1 - 2 * state["player"]
-        state["player"] = 1 - state["player"]
-
-    def payoff(self, state) -> float:
-        sums = state["board"][self.lines].sum(axis=1)
-        return float((sums == 3).any()) - float((sums == -3).any())
 
 
 class LastStoneLoses(ToyGame):

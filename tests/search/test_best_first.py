@@ -152,9 +152,10 @@ def check_same(tree: Tree, number: int, node: Node) -> None:
             check_same(tree, int(tree.edges[edge]["child"]), node.children[k])
 
 
-@pytest.mark.parametrize("best_weight", [0.0, 0.4, 1.0])
-@pytest.mark.parametrize(("exploration", "temperature"), [(0.3, 0.1), (1.5, 1.0)])
-def test_trees_are_those_of_the_definition(best_weight, exploration, temperature) -> None:
+@pytest.mark.parametrize(
+    ("exploration", "temperature", "best_weight"), [(0.3, 0.1, 0.0), (1.5, 1.0, 0.4), (0.3, 0.1, 1.0)]
+)
+def test_trees_are_those_of_the_definition(exploration, temperature, best_weight) -> None:
     rule, tree, solved = Rule(exploration, temperature, best_weight), new_tree(200, 3, STATE), 0
     for seed in range(6):
         reset(tree)
@@ -162,8 +163,9 @@ def test_trees_are_those_of_the_definition(best_weight, exploration, temperature
         plant(tree, Position(seed), positions, rule)
         root = Node(Position(seed))
         root.refresh(rule)
-        for _ in range(60):
-            check_same(tree, ROOT, root)
+        for number in range(60):
+            if number % 4 == 0:
+                check_same(tree, ROOT, root)
             simulate(tree, positions, rule)
             simulate_plainly(root, rule)
         solved += root.is_solved()
