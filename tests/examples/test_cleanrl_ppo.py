@@ -93,20 +93,3 @@ def test_advantages_end_with_the_game(monkeypatch):
             expected[t, game] = total
     found = example.estimate(rewards, dones, values[:-1], values[-1])
     np.testing.assert_allclose(found, expected, atol=1e-5)
-
-
-def test_what_follows_the_end_of_a_game_is_the_next_one():
-    """What the example relies on: the reward is the old game's, observation and mask are the new one's."""
-    envs = gymnasium.make_vec(NAME, 4, vectorization_mode="vector_entry_point", seat=0, opponent="greedy")
-    _, infos = envs.reset(seed=1)
-    ended = 0
-    for _ in range(60):
-        observations, rewards, dones, _, infos = envs.step(infos["action_mask"].argmax(axis=1))
-        assert (np.abs(rewards) == dones).all()
-        assert (infos["action_mask"].sum(axis=1) > 0).all()
-        for i in np.flatnonzero(dones).tolist():
-            assert infos["final_info"]["action_mask"][i].sum() == 0
-            np.testing.assert_array_equal(observations[i], envs.unwrapped.games()[i].observation(0))
-            assert not np.array_equal(observations[i], infos["final_obs"][i])
-        ended += int(dones.sum())
-    assert ended >= 4

@@ -38,28 +38,19 @@ def test_writes_pictures_and_animation(run, capsys):
     assert "wins" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("players", [["greedy"], ["greedy", "random", "random"]])
-def test_draws_nmbr9_for_any_number_of_players(run, capsys, players):
+def test_draws_nmbr9(run, capsys):
     from PIL import Image
 
-    out = run("--game", "nmbr9", "--seed", "3", "--players", *players, *SMALL)
+    out = run("--game", "nmbr9", "--seed", "3", "--players", "greedy", "random", *SMALL)
     with Image.open(out / "final.png") as picture, Image.open(out / "game.gif") as animation:
         assert picture.width == 200
-        assert animation.n_frames > 15 * len(players)
+        assert animation.n_frames > 30
     assert capsys.readouterr().out.startswith("NMBR 9: over")
-
-
-def test_same_seed_same_pictures(run):
-    arguments = ["--seed", "5", "--players", "random", "random", *SMALL]
-    first = {path.name: path.read_bytes() for path in run(*arguments).iterdir()}
-    second = {path.name: path.read_bytes() for path in run(*arguments).iterdir()}
-    assert first == second
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--seed", "-1"], "a seed is a whole number"),
         (["--seed", "two"], "a seed is a whole number"),
         (["--players", "random"], "expected 2 arguments"),
         (["--game", "nmbr9", "--players", *["random"] * 5], "expected 1 or 2 or 3 or 4 arguments"),

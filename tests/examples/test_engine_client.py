@@ -12,6 +12,7 @@ from patchwork_env import agents
 from patchwork_env.patchwork import Game
 
 
+@pytest.mark.slow
 def test_it_lists_the_moves_that_cost_most(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -5,13 +5,9 @@ from __future__ import annotations
 import json
 import sys
 
-import pytest
-
 from examples import language_model
 from patchwork_env import cli
 from patchwork_env.learning.evaluation.gauntlet import read_pool
-from patchwork_env.nmbr9 import Game as Nmbr9
-from patchwork_env.patchwork import Game
 
 
 def run(monkeypatch, capsys, *arguments: str) -> str:
@@ -40,10 +36,3 @@ def test_a_command_names_it(capsys) -> None:
     words = ["gauntlet", "examples.language_model:player", "--games", "2", "--skip", *others]
     assert cli.main([*words, "--workers", "1"]) == 0
     assert "examples.language_model:player in gauntlet v2" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("game", [Game(seed=7), Nmbr9(seed=7)])
-def test_its_moves_come_from_questions(game) -> None:
-    before = language_model.player.usage.questions
-    assert language_model.player.act(game) in game.legal_actions()
-    assert language_model.player.usage.questions == before + 1

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gymnasium
-import numpy as np
 import pytest
 import torch
 from sb3_contrib import MaskablePPO
@@ -46,16 +44,3 @@ def has_learned(model: MaskablePPO, game: str) -> bool:
     assert all(bool(torch.isfinite(tensor).all()) for tensor in after.values())
     same = [name for name in before if torch.equal(before[name], after[name])]
     return not set(same) - {"network.choice.weight", "network.choice.bias"}  # of NMBR 9 in free order
-
-
-@pytest.mark.parametrize("environment", [PATCHWORK, NMBR9])
-@pytest.mark.parametrize("policy", ["MlpPolicy", PatchworkPolicy])
-def test_a_mask_given_to_predict_is_kept(environment, policy):
-    env = gymnasium.make(environment)
-    model = MaskablePPO(policy, env, n_steps=8, batch_size=8, seed=1)
-    observation, info = env.reset(seed=1)
-    while info["action_mask"].sum() < 20:  # the first tile of NMBR 9 has a single place
-        observation, _, _, _, info = env.step(info["action_mask"].argmax())
-    drawn = [int(model.predict(observation, action_masks=info["action_mask"])[0]) for _ in range(50)]
-    assert len(set(drawn)) > 10
-    assert np.all(info["action_mask"][drawn] == 1)

@@ -24,7 +24,7 @@ from torchrl.envs import (
 from torchrl.envs.utils import step_mdp
 
 from patchwork_env import nmbr9_v0, patchwork_v0
-from patchwork_env.errors import IllegalActionError, UnknownOptionError
+from patchwork_env.errors import UnknownOptionError
 from patchwork_env.integrations import torchrl
 from tests.envs.cases import LastAction
 from tests.envs.test_streams import streams_of
@@ -48,11 +48,6 @@ def play(env, steps):
     return env.rollout(steps, break_when_any_done=False)
 
 
-def games_of(env):
-    """Copies of all games."""
-    return env.batch.games()
-
-
 @kinds
 def test_specs(options):
     check_env_specs(torchrl.make_env(num_envs=3, seed=1, **options), break_when_any_done="both")
@@ -68,14 +63,6 @@ def test_transforms(options):
     assert data["next", "step_count"].max() == 7
 
 
-def test_transforms_that_know_no_masks():
-    env = TransformedEnv(torchrl.make_env(num_envs=2, seed=1), RewardSum())
-    returns = play(env, 200)["next"]
-    over = returns["done"][..., 0]
-    assert over.any()
-    assert (returns["episode_rewards"][over].abs() == 1).all()
-
-
 @pytest.mark.parametrize("game", ["patchwork", "nmbr9"])
 def test_games_are_those_of_the_batch(game):
     """States, masks, players, rewards and ends, step for step."""
@@ -83,9 +70,9 @@ def test_games_are_those_of_the_batch(game):
     env = torchrl.make_env(game, 4, **options)
     module = patchwork_v0 if game == "patchwork" else nmbr9_v0
     batch = module.SelfPlayVectorEnv(4, **options)
-    tensordict, ends, repeated = env.reset(), 0, 0
+    tensordict, ends = env.reset(), 0
     torch.manual_seed(1)
-    for _ in range(150):
+    for _ in range(80):
         np.testing.assert_array_equal(tensordict["observation"], batch.observations)
         np.testing.assert_array_equal(tensordict["action_mask"], batch.masks == 1)
         np.testing.assert_array_equal(tensordict["player"], batch.current_players)
@@ -99,14 +86,12 @@ def test_games_are_those_of_the_batch(game):
         np.testing.assert_array_equal(next_["truncated"][:, 0], batch.truncations)
         np.testing.assert_array_equal(next_["done"][:, 0], batch.terminations | batch.truncations)
         ends += int(next_["done"].sum())
-        repeated += int(((next_["player"] == step["player"]) & ~next_["done"][:, 0]).sum())
     assert ends >= 4
-    assert (repeated > 100) == (game == "patchwork")  # turns of Patchwork do not alternate
 
 
 def test_next_states_are_those_of_single_games():
     env = torchrl.make_env(num_envs=8, seed=2)
-    games, tensordict, ends = games_of(env), env.reset(), 0
+    games, tensordict, ends = env.batch.games(), env.reset(), 0
     for _ in range(60):
         step, tensordict = env.step_and_maybe_reset(env.rand_action(tensordict))
         for i, (game, action) in enumerate(zip(games, step["action"].tolist(), strict=True)):
@@ -121,7 +106,7 @@ def test_next_states_are_those_of_single_games():
                 won = [1.0 if player == game.winner() else -1.0 for player in range(2)]
                 assert step["next", "rewards"][i].tolist() == won
                 assert bool(step["next", "action_mask"][i].all())
-                games[i] = games_of(env)[i]
+                games[i] = env.batch.games()[i]
             else:
                 np.testing.assert_array_equal(step["next", "action_mask"][i], game.action_mask() == 1)
     assert ends > 5
@@ -207,16 +192,7 @@ def test_games_that_take_no_step_stay_as_they_are(options, opponent):
         assert opponent.asked == 0
 
 
-@kinds
-def test_rollouts_to_the_last_end(options):
-    done = torchrl.make_env(num_envs=3, seed=5, **options).rollout(300, break_when_all_done=True)[
-        "next", "done"
-    ]
-    assert done.shape[1] < 300
-    assert bool(done[:, -1].all())
-
-
-@kinds
+@pytest.mark.parametrize("options", [{}, {"game": "nmbr9", "players": 2, "opponent": "random"}], ids=str)
 def test_seeds(options):
     """The same seed gives the same games: from the beginning, after ``set_seed``, and one after the other."""
     one, other = (torchrl.make_env(num_envs=3, seed=seed, **options) for seed in (6, 7))
@@ -227,11 +203,6 @@ def test_seeds(options):
     other.set_seed(6)
     assert (first == play(other, 40)).all()
     assert (again == play(other, 40)).all()
-
-
-def test_threads_change_nothing():
-    one, two = (torchrl.make_env(num_envs=70, seed=6, threads=threads) for threads in (1, 2))
-    assert (play(one, 50) == play(two, 50)).all()
 
 
 def test_random_actions_are_uniform():
@@ -249,15 +220,6 @@ def test_random_actions_are_uniform():
     spec.update_mask(masks & False)
     with pytest.raises(RuntimeError, match="game 0 has no legal action"):
         spec.rand()
-
-
-def test_an_illegal_action_changes_nothing():
-    env = torchrl.make_env(num_envs=2, seed=1)
-    tensordict, before = env.reset(), env.batch.states.copy()
-    tensordict["action"] = torch.tensor([0, 2025])
-    with pytest.raises(IllegalActionError, match="action 2025 of game 1 is not legal"):
-        env.step(tensordict)
-    assert env.batch.states.tobytes() == before.tobytes()
 
 
 @pytest.mark.parametrize(

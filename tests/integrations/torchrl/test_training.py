@@ -11,7 +11,6 @@ from tensordict.nn import TensorDictModule
 from torch import nn
 from torchrl.collectors import Collector
 from torchrl.data import LazyTensorStorage, SamplerWithoutReplacement, TensorDictReplayBuffer
-from torchrl.envs import ActionMask, TransformedEnv
 from torchrl.modules import MaskedCategorical, ProbabilisticActor
 from torchrl.objectives import ClipPPOLoss
 
@@ -60,10 +59,8 @@ def test_collecting_estimating_and_learning(opponent):
     assert not any(torch.equal(*pair) for pair in zip(before, loss.parameters(), strict=True))
 
 
-@pytest.mark.parametrize("masked", [False, True])
-def test_a_collector_without_a_policy_draws_legal_actions(masked):
+def test_a_collector_without_a_policy_draws_legal_actions():
     env = torchrl.make_env(num_envs=4, seed=1)
-    env = TransformedEnv(env, ActionMask()) if masked else env
     collector = Collector(env, frames_per_batch=4 * 80, total_frames=4 * 80)
     (data,) = collector
     collector.shutdown()
