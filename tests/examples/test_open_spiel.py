@@ -17,13 +17,11 @@ from tests.scripts import run_benchmark
 pytestmark = pytest.mark.libraries
 
 
-@pytest.mark.parametrize(
-    ("game", "opponent"), [("patchwork", "champion:instant"), ("nmbr9", "nmbr9_champion:instant")]
-)
-def test_the_search_plays_a_whole_game(start, game, opponent):
-    arguments = ("--game", game, "--simulations", "10", "--seed", "3")
+def test_the_search_plays_a_whole_game(start):
+    arguments = ("--game", "nmbr9", "--simulations", "10", "--seed", "3")
     moves, result = start("open_spiel_mcts.py", *arguments).splitlines()
-    assert re.fullmatch(rf"MCTS with 10 simulations loses against {opponent}, -?\d+ to -?\d+", result)
+    said = r"MCTS with 10 simulations loses against nmbr9_champion:instant, -?\d+ to -?\d+"
+    assert re.fullmatch(said, result)
     assert len(moves.split()) > 30
 
 

@@ -71,7 +71,6 @@ def test_the_algorithm_uses_these_advantages():
     Collector(algorithm, envs, games).collect(n_episode=3, reset_before_collect=True)
     rows, indices = games.sample(0)
     rows = algorithm._preprocess_batch(rows, games, indices)
-    assert all(rows.obs.mask[i, action] for i, action in enumerate(rows.act.tolist()))
     movers = np.searchsorted(["player_0", "player_1"], rows.obs.agent_id)
     with torch.no_grad():
         values = algorithm.critic(rows.obs).flatten().double().numpy()

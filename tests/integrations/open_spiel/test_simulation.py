@@ -11,7 +11,6 @@ import pytest
 pytest.importorskip("pyspiel")
 
 import pyspiel
-from open_spiel.python.observation import make_observation
 
 from tests.integrations.open_spiel.cases import GAMES, any_action, load, states_of_a_game
 
@@ -20,15 +19,13 @@ pytestmark = pytest.mark.libraries
 
 @pytest.mark.parametrize("name", GAMES)
 def test_random_simulations(name):
-    pyspiel.random_sim_test(load(name), num_sims=1, serialize=True, verbose=False)
-
-
-@pytest.mark.parametrize("name", GAMES)
-def test_a_game_and_its_type_are_stored(name):
+    """Legal actions, chances, lengths, utilities and stored states, as OpenSpiel tests them."""
     game = load(name)
-    assert str(pyspiel.load_game(str(game))) == str(game)
-    assert str(pickle.loads(pickle.dumps(game))) == str(game)
-    assert pickle.loads(pickle.dumps(game.get_type())) == game.get_type()
+    pyspiel.random_sim_test(game, num_sims=1, serialize=True, verbose=False)
+    *_, end = states_of_a_game(game, 3)
+    assert end.rewards() == end.returns()
+    with pytest.raises(ValueError, match="after the end"):
+        end.apply_action(0)
 
 
 BLANKS = [" ", "\t", "\n "]
@@ -64,21 +61,14 @@ def random_parameters(name, rng):
 
 @pytest.mark.parametrize("name", ["python_patchwork", "python_nmbr9"])
 def test_random_parameters_survive_being_written_and_copied(name):
-    """And so do the states of a random game, at each step of it in NMBR 9 and at some in Patchwork."""
     rng = np.random.default_rng(5)
-    for number in range(60):
+    for _ in range(40):
         game = pyspiel.load_game(name, random_parameters(name, rng))
         for twin in (pyspiel.load_game(str(game)), pickle.loads(pickle.dumps(game)), copy.deepcopy(game)):
             assert str(twin) == str(game)
             assert twin.get_parameters() == game.get_parameters()
             assert str(twin.new_initial_state()) == str(game.new_initial_state())
-        if name == "python_patchwork" and number > 3:
-            continue
-        for step, state in enumerate(states_of_a_game(game, number)):
-            if name == "python_nmbr9" or step % 16 == 0:
-                assert same(pickle.loads(pickle.dumps(state)), state)
-                assert same(copy.deepcopy(state), state)
-                assert same(game.deserialize_state(state.serialize()), state)
+        assert pickle.loads(pickle.dumps(game.get_type())) == game.get_type()
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -91,6 +81,7 @@ def test_copies_and_stored_states_go_on_alike(name):
         stored = pyspiel.serialize_game_and_state(game, state)
         twins = [
             state.clone(),
+            copy.deepcopy(state),
             pyspiel.deserialize_game_and_state(stored)[1],
             game.deserialize_state(state.serialize()),
             pickle.loads(pickle.dumps(state)),
@@ -114,45 +105,6 @@ def same(one, other):
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_players_chance_and_the_end(name):
-    game = load(name)
-    decisions = {True: 0, False: 0}
-    for state in states_of_a_game(game, 3):
-        if state.is_terminal():
-            break
-        assert state.returns() == state.rewards() == [0.0] * game.num_players()
-        decisions[state.is_chance_node()] += 1
-        if state.is_chance_node():
-            outcomes, probabilities = zip(*state.chance_outcomes(), strict=True)
-            assert state.current_player() == pyspiel.PlayerId.CHANCE
-            assert list(outcomes) == sorted(set(outcomes)) == state.legal_actions()
-            assert 0 <= outcomes[0] <= outcomes[-1] < game.max_chance_outcomes()
-            assert sum(probabilities) == pytest.approx(1)
-            assert min(probabilities) > 0
-        else:
-            player, legal = state.current_player(), state.legal_actions()
-            assert legal == sorted(set(legal)) == state.legal_actions(player)
-            assert np.flatnonzero(state.legal_actions_mask()).tolist() == legal
-            assert all(not state.legal_actions(other) for other in others(game, player))
-    assert decisions[True] == game.max_chance_nodes_in_history()
-    assert 0 < decisions[False] <= game.max_game_length()
-    assert state.current_player() == pyspiel.PlayerId.TERMINAL
-    assert state.legal_actions() == []
-    assert all(state.legal_actions(player) == [] for player in range(game.num_players()))
-    returns = state.returns()
-    assert state.rewards() == returns == [state.player_return(p) for p in range(game.num_players())]
-    assert all(game.min_utility() <= value <= game.max_utility() for value in returns)
-    if game.utility_sum() is not None:
-        assert sum(returns) == pytest.approx(game.utility_sum())
-    with pytest.raises(ValueError, match="after the end"):
-        state.apply_action(0)
-
-
-def others(game, player):
-    return set(range(game.num_players())) - {player}
-
-
-@pytest.mark.parametrize("name", GAMES)
 def test_words_of_actions(name):
     for state in states_of_a_game(load(name), 5):
         if state.is_terminal():
@@ -168,25 +120,6 @@ def test_words_of_actions(name):
                 twin = state.clone()
                 twin.apply_action_struct(struct)
                 assert str(twin) == str(state.child(action))
-
-
-@pytest.mark.parametrize("name", GAMES)
-def test_observers_agree_with_the_states(name):
-    game = load(name)
-    kinds = {
-        "observation": pyspiel.IIGObservationType(perfect_recall=False),
-        "information_state": pyspiel.IIGObservationType(perfect_recall=True),
-    }
-    for what, kind in kinds.items():
-        observer = make_observation(game, kind)
-        size = getattr(game, f"{what}_tensor_size")()
-        assert sum(np.size(tensor) for tensor in observer.dict.values()) == len(observer.tensor) == size
-        assert all(np.shares_memory(tensor, observer.tensor) for tensor in observer.dict.values())
-        for state in states_of_a_game(game, 6):
-            player = max(state.current_player(), 0)
-            observer.set_from(state, player)
-            assert getattr(state, f"{what}_tensor")(player) == observer.tensor.tolist()
-            assert getattr(state, f"{what}_string")(player) == observer.string_from(state, player)
 
 
 @pytest.mark.parametrize("name", GAMES)
