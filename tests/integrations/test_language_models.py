@@ -11,7 +11,6 @@ import threading
 import pytest
 
 from patchwork_env import agents
-from patchwork_env.agents.specs import import_agent
 from patchwork_env.errors import IllegalActionError, StorageError
 from patchwork_env.integrations.language_models import TextAgent, Usage, rate
 from patchwork_env.learning.evaluation import matches, play_matches
@@ -48,10 +47,6 @@ def asks_first(prompt: str) -> str:
     return f"answer: {words[len(words) // 2]}" if words else first_offer(before)
 
 
-player = TextAgent(first_offer, "first offer")
-"""A player that a command can name."""
-
-
 @pytest.mark.parametrize("game", [Game(seed=7), Nmbr9(seed=7), Nmbr9(seed=7, order="free")])
 def test_whole_games_are_played_from_the_prompts_alone(game) -> None:
     agent = TextAgent(asks_first, retries=0, fallback=None)
@@ -61,22 +56,14 @@ def test_whole_games_are_played_from_the_prompts_alone(game) -> None:
     assert agent.usage.illegal_answers == 0
 
 
-def test_the_prompt_holds_rules_position_moves_and_what_may_be_asked() -> None:
-    model, prompts = scripted("+")
-    game = Game(seed=7)
-    assert TextAgent(model).act(game) == 0
-    assert "Patchwork, for two players" in prompts[0]
-    assert str(game).rstrip() in prompts[0]
-    assert "641 legal moves:" in prompts[0]
-    assert "- placements: " in prompts[0]
-
-
 def test_questions_are_answered_and_counted() -> None:
     model, prompts = scripted(
         "answer: placements of patch 25 row 9", "Let me see.\nanswer: placements of patch 12", "12/0@a1"
     )
     agent, game = TextAgent(model), Game(seed=7)
     assert game.move_text(agent.act(game)) == "12/0@a1"
+    for part in ("Patchwork, for two players", str(game).rstrip(), "641 legal moves:", "- placements: "):
+        assert part in prompts[0]
     assert "0 placements of patch 25" in prompts[1]
     assert "448 placements of patch 12, page 1 of 8" in prompts[2]
     assert "0 placements of patch 25" in prompts[2]  # a prompt holds all that was said
@@ -98,21 +85,15 @@ def test_after_all_tries_the_fallback_moves() -> None:
     usage = agent.usage
     assert (usage.decisions, usage.calls, usage.answer_characters) == (1, 2, 8)
     assert (usage.illegal_answers, usage.retries, usage.fallbacks) == (2, 1, 1)
-
-
-def test_without_a_fallback_bad_answers_end_the_match() -> None:
-    agent = TextAgent(lambda prompt: "pass", "passer", retries=0, fallback=None)
-    with pytest.raises(
-        IllegalActionError, match="the model gave no legal move in 1 tries; its last answer: 'pass'"
-    ):
-        agent.act(Game(seed=7))
-    assert agent.usage.illegal_answers == 1
-
-
-def test_too_many_questions_are_bad_answers() -> None:
-    agent = TextAgent(lambda prompt: "answer: shapes of patch 12", questions=3, retries=1)
-    agent.act(Game(seed=7))
-    assert (agent.usage.questions, agent.usage.illegal_answers, agent.usage.fallbacks) == (3, 2, 1)
+    asking = TextAgent(lambda prompt: "answer: shapes of patch 12", questions=3, retries=1)
+    asking.act(game)
+    usage = asking.usage
+    assert (usage.questions, usage.illegal_answers, usage.fallbacks) == (3, 2, 1)
+    strict = TextAgent(lambda prompt: "pass", "passer", retries=0, fallback=None)
+    with pytest.raises(IllegalActionError, match="no legal move in 1 tries; its last answer: 'pass'"):
+        strict.act(game)
+    with pytest.raises(ValueError, match="a language model answers with text, not with None"):
+        TextAgent(lambda prompt: None).act(game)
 
 
 def test_transcripts_grow_by_a_line_for_each_decision(tmp_path) -> None:
@@ -127,14 +108,13 @@ def test_transcripts_grow_by_a_line_for_each_decision(tmp_path) -> None:
     assert (first["move"], first["calls"], second["move"], second["player"]) == ("+", 2, "12/0@a1", 1)
     assert second["prompt"].startswith("Patchwork, for two players")
     assert Game.from_position(second["position"]).offered == game.root().offered
+    agent = TextAgent(lambda prompt: "\ud800 \x00 ż\nanswer: +", transcript=path)
+    pickled = pickle.loads(pickle.dumps(TextAgent(first_offer, transcript=path)))
+    for same in (agent, copy.deepcopy(agent), pickled):
+        same.act(Game(seed=7))
+    assert len(path.read_text(encoding="utf-8").splitlines()) == 5
     with pytest.raises(StorageError, match="cannot write to"):
         TextAgent(first_offer, transcript=tmp_path / "missing" / "said.jsonl").act(Game(seed=7))
-
-
-def test_odd_characters_in_answers_reach_the_transcript(tmp_path) -> None:
-    path = tmp_path / "said.jsonl"
-    TextAgent(lambda prompt: "\ud800 \x00 ż\nanswer: +", transcript=path).act(Game(seed=7))
-    assert json.loads(path.read_text(encoding="utf-8"))["move"] == "+"
 
 
 def test_paired_games_are_the_same_with_several_threads() -> None:
@@ -164,6 +144,12 @@ def test_a_rating_comes_with_its_interval_and_what_it_took() -> None:
     assert f"rating {result.rating:.0f}" in result.table()
     assert "moves by the fallback" in result.table()
     assert json.loads(json.dumps(result.as_dict()))["usage"]["decisions"] == turns
+    for against, told in (
+        (["partner"], "partner is not in gauntlet v2; its members: random"),
+        ("random", "against must be a list of texts"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            rate(first_offer, against=against)
 
 
 def test_the_usage_counts_what_copies_in_other_processes_were_asked(monkeypatch) -> None:
@@ -182,26 +168,6 @@ def test_the_usage_counts_what_copies_in_other_processes_were_asked(monkeypatch)
     assert usages[0] == usages[1]
 
 
-def test_only_members_of_the_pool_give_a_rating() -> None:
-    with pytest.raises(ValueError, match="partner is not in gauntlet v2; its members: random"):
-        rate(first_offer, against=["partner"])
-    with pytest.raises(ValueError, match="against must be a list of texts"):
-        rate(first_offer, against="random")
-
-
-def test_a_command_can_name_a_player() -> None:
-    agent = import_agent(f"{__name__}:player")
-    assert isinstance(agent, TextAgent)
-    assert agent.act(Game(seed=7)) in Game(seed=7).legal_actions()
-
-
-def test_copies_and_pickles_append_to_the_same_transcript(tmp_path) -> None:
-    agent = TextAgent(first_offer, transcript=tmp_path / "said.jsonl")
-    for same in (agent, copy.deepcopy(agent), pickle.loads(pickle.dumps(agent))):
-        same.act(Game(seed=7))
-    assert len((tmp_path / "said.jsonl").read_text(encoding="utf-8").splitlines()) == 3
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -218,8 +184,3 @@ def test_copies_and_pickles_append_to_the_same_transcript(tmp_path) -> None:
 def test_wrong_arguments_are_named(options, message) -> None:
     with pytest.raises(ValueError, match=message):
         TextAgent(**{"complete": first_offer, **options})
-
-
-def test_answers_must_be_text() -> None:
-    with pytest.raises(ValueError, match="a language model answers with text, not with None"):
-        TextAgent(lambda prompt: None).act(Game(seed=7))

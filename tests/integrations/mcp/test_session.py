@@ -69,41 +69,23 @@ def test_whole_games_are_played(session) -> None:
     assert game.notation().strip() in ask(session, "show", game_id="nmbr9-1")
 
 
-def test_an_opponent_answers_until_it_is_the_clients_move_again(session) -> None:
+def test_an_opponent_answers_and_undo_goes_back_to_the_clients_own_move(session) -> None:
     told = ask(session, "new_game", opponent="greedy", seat=1, seed=7)
     assert "greedy answered: player 0: " in told
     assert "You are player 1, against player 0" in told
-    assert session.game(FIRST).current_player == 1
+    before = session.game(FIRST)
     assert "Player 1 played +. " in ask(session, "play", game_id=FIRST, move="advance")
     assert session.game(FIRST).current_player == 1
-
-
-def test_the_same_seed_gives_the_same_game(session) -> None:
-    ends = []
-    for number in (1, 2):
-        ask(session, "new_game", opponent="random", seed=5)
-        play_out(session, f"patchwork-{number}")
-        ends.append(session.game(f"patchwork-{number}"))
-    assert ends[0].history == ends[1].history
-
-
-def test_undo_goes_back_to_the_clients_own_move(session) -> None:
-    ask(session, "new_game", opponent="greedy", seat=1, seed=7)
-    before = session.game(FIRST)
-    ask(session, "play", game_id=FIRST, move="+")
     assert "You are player 1, against player 0" in ask(session, "undo", game_id=FIRST)
     assert session.game(FIRST).history == before.history
     with pytest.raises(ValueError, match="there is no move of yours to take back"):
         ask(session, "undo", game_id=FIRST)
     assert session.game(FIRST).history == before.history
-
-
-def test_without_an_opponent_the_client_plays_every_seat(session) -> None:
-    ask(session, "new_game", seed=7)
+    ask(session, "new_game", seed=7)  # without an opponent the client plays every seat
     for move in ("+", "12/0@a1"):
-        ask(session, "play", game_id=FIRST, move=move)
-    ask(session, "undo", game_id=FIRST)
-    assert session.game(FIRST).history == (0,)
+        ask(session, "play", game_id="patchwork-2", move=move)
+    ask(session, "undo", game_id="patchwork-2")
+    assert session.game("patchwork-2").history == (0,)
 
 
 def test_games_go_on_from_their_notation(session) -> None:
@@ -147,6 +129,9 @@ def test_hints_and_analyses_leave_the_game_as_it_was(session) -> None:
     assert len(lines) == 2
     assert re.match(r"- (\S+): wins \d+\.\d%, margin [+-]\d+\.\d, [\d,]+ visits", lines[0])
     assert session.game(FIRST) == Game(seed=7)
+    ask(session, "new_game", game="nmbr9", seed=7)
+    told = ask(session, "analyse", game_id="nmbr9-2", agent="nmbr9_champion:nodes=50", seconds=1e-9)
+    assert re.search(r"- 0/\d@0,0: score \d+\.\d, ", told), "the first analysis is waited for"
 
 
 def test_analyses_are_from_the_side_of_the_player_to_move(session) -> None:
@@ -158,12 +143,6 @@ def test_analyses_are_from_the_side_of_the_player_to_move(session) -> None:
     shown = float(re.search(r"wins ([\d.]+)%", told)[1]) / 100
     (first,) = list(Players().analyses(game, "champion:nodes=200", 1))[-1]["lines"]
     assert shown == pytest.approx(1 - first["win"], abs=0.1)
-
-
-def test_scores_are_analysed_in_nmbr9(session) -> None:
-    ask(session, "new_game", game="nmbr9", seed=7)
-    told = ask(session, "analyse", game_id="nmbr9-1", agent="nmbr9_champion:nodes=50", seconds=0.1)
-    assert re.search(r"- 0/\d@0,0: score \d+\.\d, ", told)
 
 
 @pytest.mark.parametrize(
@@ -178,10 +157,8 @@ def test_scores_are_analysed_in_nmbr9(session) -> None:
         ("play", {"game_id": "p-9", "move": "+"}, "there is no game 'p-9'; the games are: patchwork-1"),
         ("new_game", {"game": "chess"}, "there is no game 'chess'"),
         ("new_game", {"players": 3}, "patchwork has no option 'players'; it has seed, variant"),
-        ("new_game", {"game": "nmbr9", "players": 5}, "5"),
         ("new_game", {"seat": 2}, "seat is 2; allowed are 0 to 1"),
         ("new_game", {"seed": -1}, "seed"),
-        ("new_game", {"opponent": "gredy"}, "there is no agent 'gredy'"),
         ("new_game", {"opponent": "nmbr9_champion:fast"}, "plays nmbr9, not patchwork"),
         ("new_game", {"opponent": "os:getcwd"}, "would run code"),
         ("new_game", {"notation": "patchwork/1 nonsense"}, "nonsense"),
@@ -204,8 +181,9 @@ def test_bad_calls_are_told_what_is_wrong_and_change_nothing(session, tool, argu
 
 def test_games_are_bounded_and_can_be_forgotten(session, monkeypatch) -> None:
     monkeypatch.setattr(sessions, "MOST_GAMES", 3)
+    monkeypatch.setattr(sessions, "MOST_CHARACTERS", 1000)
     for _ in range(3):
-        ask(session, "new_game")
+        assert len(ask(session, "new_game")) == 1000 + len("\n… (cut)")
     with pytest.raises(ValueError, match="there are 3 games already"):
         ask(session, "new_game")
     assert "2 of at most 3 games" in ask(session, "end_game", game_id=FIRST)
@@ -248,16 +226,6 @@ def test_cancelling_an_analysis_ends_its_search() -> None:
 
     odd_agents.closed.clear()
     assert asyncio.run(give_up())
-
-
-def test_texts_are_cut_where_they_are_too_long(session, monkeypatch) -> None:
-    monkeypatch.setattr(sessions, "MOST_CHARACTERS", 1000)
-    assert len(ask(session, "new_game", seed=7)) == 1000 + len("\n… (cut)")
-
-
-def test_the_first_analysis_is_waited_for(session) -> None:
-    ask(session, "new_game", seed=7)
-    assert "visits" in ask(session, "analyse", game_id=FIRST, seconds=1e-9)
 
 
 def test_every_tool_has_a_method_and_a_schema_that_agrees() -> None:
