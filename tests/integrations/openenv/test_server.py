@@ -20,7 +20,6 @@ import uvicorn
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
-from patchwork_env.games import rules_of
 from patchwork_env.integrations.openenv import (
     PatchworkEnv,
     TextAction,
@@ -30,25 +29,16 @@ from patchwork_env.integrations.openenv import (
 )
 from patchwork_env.integrations.openenv.client import LONGEST_TEXT
 from patchwork_env.integrations.openenv.guard import MOST_BYTES
+from patchwork_env.patchwork import Game
 
 pytestmark = pytest.mark.older
 SESSIONS = 4
 
 
-@pytest.fixture(scope="module", params=["patchwork", "nmbr9"])
-def game(request: pytest.FixtureRequest) -> str:
-    """The name of a game."""
-    return str(request.param)
-
-
 @pytest.fixture(scope="module")
-def address(game: str) -> Iterator[str]:
-    """The address of a server of the game, whose opponent is random."""
-    app = create_app(
-        game,
-        opponents=["random", "tests.play.odd_agents:raises"][: 1 + (game == "patchwork")],
-        sessions=SESSIONS,
-    )
+def address() -> Iterator[str]:
+    """The address of a server of Patchwork, whose opponent is random."""
+    app = create_app("patchwork", opponents=["random", "tests.play.odd_agents:raises"], sessions=SESSIONS)
     server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1))
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = threading.Thread(target=server.run, args=([listening],))
@@ -85,35 +75,39 @@ def play(env: Any, seed: int, **options: Any) -> list[TextObservation]:
     return observations
 
 
-def test_a_game_by_texts_alone(address: str, game: str) -> None:
+def test_a_game_by_texts_alone(address: str) -> None:
     with session(address) as env:
         first, *others = play(env, 7)
         last, state = others[-1], env.state()
-    assert first.text.startswith(rules_of(game).title)
+    assert first.text.startswith("Patchwork")
     assert {observation.kind for observation in others[:-1]} == {"position"}
     assert (last.kind, last.done, last.player, last.legal_moves) == ("over", True, None, 0)
-    replayed = rules_of(game).game.from_notation(last.notation)
+    replayed = Game.from_notation(last.notation)
     assert replayed.is_over
     assert last.scores == list(replayed.scores())
     assert last.winners == list(replayed.winners())
     assert state.seed == 7
     assert state.has_ended
-    assert replayed.root() == rules_of(game).game(seed=7)
+    assert replayed.root() == Game(seed=7)
 
 
-def test_what_an_observation_tells_in_figures(address: str, game: str) -> None:
+def test_what_an_observation_tells_in_figures(address: str) -> None:
     with session(address) as env:
+        with pytest.raises(RuntimeError, match="no episode is on in this session"):
+            env.step("moves")
         told, state = env.reset(seed=4).observation, env.state()
         answered = env.step("rules").observation
-    begun = rules_of(game).game(seed=4)
-    assert (told.game, told.seat, told.player, told.move_number) == (game, 0, 0, 0)
+    begun = Game(seed=4)
+    assert (told.game, told.seat, told.player, told.move_number) == ("patchwork", 0, 0, 0)
     assert told.legal_moves == len(begun.legal_actions())
     assert told.scores == list(begun.scores())
-    assert told.notation == (begun.notation() if game == "patchwork" else None)
+    assert told.notation == begun.notation()
     assert (told.kind, answered.kind) == ("position", "answer")
     assert answered.requests_left == told.requests_left - 1
-    assert (state.seed, state.seat, state.step_count) == (None, 0, 0)
-    assert state.opponent == ("random" if game == "patchwork" else None)
+    assert (state.seed, state.seat, state.step_count, state.opponent) == (None, 0, 0, "random")
+    schema = httpx.get(f"{address}/schema").json()
+    assert set(schema["observation"]["properties"]) == set(TextObservation.model_fields)
+    assert schema["action"]["additionalProperties"] is False
 
 
 def test_sessions_at_once_are_independent(address: str) -> None:
@@ -163,11 +157,7 @@ def test_long_answers_are_read_from_their_end(address: str) -> None:
         ({"penalty": "x"}, "penalty is 'x'"),
     ],
 )
-def test_refused_resets_leave_the_episode(
-    address: str, game: str, options: dict[str, Any], message: str
-) -> None:
-    if game == "nmbr9":
-        options = {"players": 2, **options}
+def test_refused_resets_leave_the_episode(address: str, options: dict[str, Any], message: str) -> None:
     with session(address) as env:
         env.reset(seed=5, episode_id="mine")
         with pytest.raises(RuntimeError, match=message.replace("?", r"\?")):
@@ -176,31 +166,17 @@ def test_refused_resets_leave_the_episode(
         assert env.step("moves").observation.kind == "answer"
 
 
-def test_steps_need_a_reset(address: str) -> None:
-    with session(address) as env, pytest.raises(RuntimeError, match="no episode is on in this session"):
-        env.step("moves")
-
-
-def test_failing_opponents_are_errors_and_change_nothing(address: str, game: str) -> None:
-    if game == "nmbr9":
-        pytest.skip("has one player")
+def test_failing_opponents_are_errors_and_change_nothing(address: str) -> None:
     with session(address) as env:
         env.reset(seed=4, opponent="tests.play.odd_agents:raises")
         for _ in range(2):
-            with pytest.raises(
-                RuntimeError, match="odd_agents:raises' failed: ZeroDivisionError: as it likes"
-            ):
+            with pytest.raises(RuntimeError, match="odd_agents:raises' failed: ZeroDivisionError"):
                 env.step("+")
         assert env.state().move_number == 0
 
 
 def raw(address: str, **options: Any) -> Any:
     return connect(f"{address.replace('http', 'ws')}/ws", **options)
-
-
-def said(answer: str | bytes) -> dict[str, Any]:
-    message: dict[str, Any] = json.loads(answer)
-    return message
 
 
 def test_messages_that_are_too_long_end_the_session_alone(address: str) -> None:
@@ -234,7 +210,7 @@ def test_messages_that_are_too_long_end_the_session_alone(address: str) -> None:
 def test_odd_messages_are_answered(address: str, message: str, code: str) -> None:
     with raw(address) as stream:
         stream.send(message)
-        answer = said(stream.recv(10))
+        answer = json.loads(stream.recv(10))
     assert (answer["type"], answer["data"]["code"]) == ("error", code)
     with session(address) as env:
         assert env.reset(seed=1).observation.kind == "position"
@@ -244,7 +220,7 @@ def is_accepted(stream: Any) -> bool:
     """Whether the server began a session; those that have just been left may still count."""
     with suppress(ConnectionClosed):  # right behind the refusal
         stream.send('{"type": "reset"}')
-    answer = said(stream.recv(10))
+    answer = json.loads(stream.recv(10))
     assert answer["type"] == "observation" or answer["data"]["code"] == "CAPACITY_REACHED"
     return bool(answer["type"] == "observation")
 
@@ -267,33 +243,23 @@ def test_pages_of_others_are_refused(address: str) -> None:
         raw(address, origin="http://evil.example")
     with raw(address, origin=address) as stream:
         stream.send('{"type": "reset"}')
-        assert said(stream.recv(10))["type"] == "observation"
+        assert json.loads(stream.recv(10))["type"] == "observation"
     answers = [httpx.get(f"{address}/health", headers={"Origin": origin}) for origin in ("null", address)]
     assert [answer.status_code for answer in answers] == [403, 200]
 
 
-def test_the_schema_tells_what_the_fields_are(address: str) -> None:
-    schema = httpx.get(f"{address}/schema").json()
-    assert set(schema["observation"]["properties"]) == set(TextObservation.model_fields)
-    assert schema["action"]["additionalProperties"] is False
-
-
-def test_what_the_web_interface_shows(game: str) -> None:
+@pytest.mark.parametrize(("game", "offered"), [("patchwork", 3), ("nmbr9", 1)])
+def test_without_a_server(game: str, offered: int) -> None:
     env = TextEnvironment(game)
     assert (env.render_web({}), env.web_actions({})) == (None, [])
     env.reset(seed=4)
     assert (env.render_web({}) or "").startswith("<svg")
-    offered = [action["text"] for _, action in env.web_actions({})]
-    assert len(offered) == (3 if game == "patchwork" else 1)
-    assert env.step(TextAction(text=offered[-1])).played == offered[-1]
-
-
-def test_closed_sessions_go_on_no_more() -> None:
-    env = TextEnvironment()
-    env.reset(seed=7)
+    actions = [action["text"] for _, action in env.web_actions({})]
+    assert len(actions) == offered
+    assert env.step(TextAction(text=actions[-1])).played == actions[-1]
     env.close()  # as the server does when nobody has said anything for long
     with pytest.raises(ValueError, match="no episode is on in this session"):
-        env.step(TextAction(text="+"))
+        env.step(TextAction(text="moves"))
     assert env.state.has_ended
 
 
