@@ -98,6 +98,15 @@ def first_illegal(states: States, actions: Actions) -> int:
 
 
 @template
+def first_not_allowed(legal_sets: npt.NDArray[np.uint64], actions: Actions) -> int:
+    """The same by the legal sets of games that go on."""
+    for i in range(len(legal_sets)):
+        if not game.allows(legal_sets[i], actions[i]):
+            return i
+    return -1
+
+
+@template
 def check_actions(states: States, actions: Actions, legal: npt.NDArray[np.bool_]) -> None:
     """Writes for every game whether its action, any integer, is legal."""
     for i in range(len(states)):
@@ -223,9 +232,7 @@ def write_view(
 ) -> None:
     """Writes what a player sees of a game and may do in it; out of turn the mask is all zeros."""
     if states[i]["current_player"] == observer:
-        legal_set = np.empty(game.legal_shape, np.uint64)
-        count = game.legal(states, i, legal_set)
-        game.write_mask(states, i, legal_set, count, mask)
+        game.legal_mask(states, i, mask)
     else:
         mask[:] = 0
     game.write_observation(states, i, observer, observation)

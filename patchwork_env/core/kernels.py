@@ -63,11 +63,14 @@ class Kernels(Protocol):
         redraw: ``(states, i, streams)`` draws anew what the record holds but the current player cannot know,
             such as the order of the cards to come; by default nothing.
         is_legal: ``(states, i, action)`` says of any integer whether the current player may play it.
+        allows: ``(legal_set, action)`` says whether the legal set of a game that goes on holds an action, any
+            integer.
         nth_legal: ``(legal_set, n)`` is the ``n``-th legal action in ascending order, or -1.
         write_actions: ``(legal_set, actions)`` lists the legal actions in ascending order in an int16 array
             and returns their number.
-        write_mask: ``(states, i, legal_set, count, mask)`` writes the legal set of a state, which has
-            ``count`` actions, as 0 and 1 to an int8 array ``(num_actions,)``.
+        write_mask: ``(states, i, legal_set, count, shown, mask)`` writes the legal set of a state, which has
+            ``count`` actions, as 0 and 1 to an int8 array ``(num_actions,)`` that shows another legal set;
+            what neither holds need not be written.
         legal_mask: ``(states, i, mask)`` writes the mask of a state and returns the number of legal actions.
         play: ``(states, i, action)`` plays an action, any integer, if it is legal; returns whether it was.
     """
@@ -84,9 +87,10 @@ class Kernels(Protocol):
     outcome: Callable[[States, int, int], float]
     redraw: Callable[[States, int, Streams], None]
     is_legal: Callable[[States, int, int], bool]
+    allows: Callable[[LegalSet, int], bool]
     nth_legal: Callable[[LegalSet, int], int]
     write_actions: Callable[[LegalSet, npt.NDArray[np.int16]], int]
-    write_mask: Callable[[States, int, LegalSet, int, npt.NDArray[np.int8]], None]
+    write_mask: Callable[[States, int, LegalSet, int, LegalSet, npt.NDArray[np.int8]], None]
     legal_mask: Callable[[States, int, npt.NDArray[np.int8]], int]
     play: Callable[[States, int, int], bool]
 
@@ -128,27 +132,28 @@ def write_actions(legal_set: LegalSet, actions: npt.NDArray[np.int16]) -> int:
 
 
 @kernel
-def write_mask(states: States, i: int, legal_set: LegalSet, count: int, mask: npt.NDArray[np.int8]) -> None:
-    """Writes a bitset as an action mask."""
+def write_mask(
+    states: States, i: int, legal_set: LegalSet, count: int, shown: LegalSet, mask: npt.NDArray[np.int8]
+) -> None:
+    """Writes the words of a bitset that hold ones, or of the one that the action mask shows."""
     rows, words = legal_set.shape
     for row in range(rows):
-        first = row * words * _WORD
-        full = min((len(mask) - first) // _WORD, words)
-        for k in range(full):
-            unpack_bits(mask, first + k * _WORD, legal_set[row, k])
-        if 0 <= full < words:
-            for action in range(first + full * _WORD, len(mask)):
-                mask[action] = (legal_set[row, full] >> np.uint64(action % _WORD)) & U1
+        for k in range(words):
+            if legal_set[row, k] | shown[row, k]:
+                first = (row * words + k) * _WORD
+                if first + _WORD <= len(mask):
+                    unpack_bits(mask, first, legal_set[row, k])
+                else:
+                    for action in range(first, len(mask)):
+                        mask[action] = (legal_set[row, k] >> np.uint64(action % _WORD)) & U1
 
 
-@template(allocates=True)
-def is_in_legal_set(states: States, i: int, action: int) -> bool:
-    """Whether a bitset of the legal actions holds an action, any integer."""
-    legal_set = np.empty(game.legal_shape, np.uint64)
-    rows, words = game.legal_shape
+@kernel
+def allows(legal_set: LegalSet, action: int) -> bool:
+    """Whether a bitset holds an action, any integer."""
+    rows, words = legal_set.shape
     if action < 0 or action >= rows * words * _WORD:
         return False
-    game.legal(states, i, legal_set)
     place = action // _WORD
     return bool((legal_set[place // words, place % words] >> np.uint64(action % _WORD)) & U1 != 0)
 
@@ -157,11 +162,19 @@ def is_in_legal_set(states: States, i: int, action: int) -> bool:
 
 
 @template(allocates=True)
+def is_legal(states: States, i: int, action: int) -> bool:
+    """Whether the current player may play ``action``, any integer."""
+    legal_set = np.empty(game.legal_shape, np.uint64)
+    return game.legal(states, i, legal_set) > 0 and game.allows(legal_set, action)
+
+
+@template(allocates=True)
 def write_legal_mask(states: States, i: int, mask: npt.NDArray[np.int8]) -> int:
     """Writes the mask of a state and returns the number of legal actions."""
     legal_set = np.empty(game.legal_shape, np.uint64)
     count = game.legal(states, i, legal_set)
-    game.write_mask(states, i, legal_set, count, mask)
+    mask[:] = 0
+    game.write_mask(states, i, legal_set, count, legal_set, mask)
     return count
 
 
@@ -207,7 +220,8 @@ _DEFAULTS: dict[str, Any] = {
     "num_players": most_players,
     "outcome": shared_prize,
     "redraw": keep,
-    "is_legal": is_in_legal_set,
+    "is_legal": is_legal,
+    "allows": allows,
     "nth_legal": nth_legal,
     "write_actions": write_actions,
     "write_mask": write_mask,

@@ -17,7 +17,7 @@ from patchwork_env.core.batches import (
     deal_all,
     final_reward,
     first_finished,
-    first_illegal,
+    first_not_allowed,
     loop,
 )
 from patchwork_env.core.checks import check_actions, check_at_least_one, check_flag, check_seed, seed_streams
@@ -30,11 +30,8 @@ from patchwork_env.core.tensors import Observation
 from patchwork_env.envs.options import check_num_envs, check_rewards, check_saved, complete
 from patchwork_env.errors import IllegalActionError
 
-_SHARED = (
-    "beginning",
-    "chance",
-    "reward_kind",
-)  # by the parts of a batch; other arrays have rows of their own
+SHARED = ("beginning", "chance", "reward_kind", "room")
+"""What the parts of a batch share; of all other arrays they have the entries of their games."""
 _OWN_OPTIONS = ("num_envs", "seed", "rewards", "masks", "observations", "threads")
 
 game = cast(Kernels, None)  # each game's kernels take its place
@@ -58,7 +55,13 @@ class BatchArrays(NamedTuple):
     random_actions: npt.NDArray[np.int64]  # ``(n,)``
     masks: npt.NDArray[np.int8]  # ``(n, num_actions)``, or of length 0 to leave them out
     observations: Observation  # ``(n, layout.size)``, or of length 0 to leave them out
-    legal_sets: npt.NDArray[np.uint64]  # room for a legal set for each part of the games
+    legal_sets: npt.NDArray[np.uint64]  # ``(n, *legal_shape)``, which the masks show
+    room: npt.NDArray[np.uint64]  # for a legal set for each thread
+
+    def part(self, games: Any) -> BatchArrays:
+        """The batch of some of the games: of views if they are a slice, and else of copies."""
+        own = {name: array[games] for name, array in self._asdict().items() if name not in SHARED}
+        return self._replace(**own)
 
 
 class SelfPlayBatch:
@@ -131,7 +134,8 @@ class SelfPlayBatch:
             observations=np.zeros(
                 (n if check_flag(observations, "observations") else 0, rules.layout.size), np.float32
             ),
-            legal_sets=np.zeros((self.threads, *rules.kernels.legal_shape), np.uint64),
+            legal_sets=np.zeros((n, *rules.kernels.legal_shape), np.uint64),
+            room=np.zeros((self.threads, *rules.kernels.legal_shape), np.uint64),
         )
         self.states, self.observations, self.masks = arrays.states, arrays.observations, arrays.masks
         self.counts, self.random_actions = arrays.counts, arrays.random_actions
@@ -174,7 +178,7 @@ class SelfPlayBatch:
         """
         arrays = self._arrays
         arrays.actions[:] = check_actions(actions, self.num_envs)
-        illegal = loop(first_illegal, self._rules)(arrays.states, arrays.actions)
+        illegal = loop(first_not_allowed, self._rules)(arrays.legal_sets, arrays.actions)
         if illegal >= 0:
             raise IllegalActionError(
                 f"action {arrays.actions[illegal]} of game {illegal} is not legal; "
@@ -185,7 +189,7 @@ class SelfPlayBatch:
             play(arrays)
         else:
             self._team = self._team or _Team(self.threads)
-            self._team.map(play, _parts(arrays))
+            self._team.map(play, _shares(arrays))
 
     def save(self) -> dict[str, npt.NDArray[Any]]:
         """Copies of all that the games depend on, state records and random streams, for :meth:`restore`."""
@@ -253,16 +257,12 @@ class _Team:
         list(pending)
 
 
-def _parts(batch: BatchArrays) -> list[BatchArrays]:
-    """Views of equal shares of the games of a batch, one for each of its legal sets."""
-    number = len(batch.legal_sets)
+def _shares(batch: BatchArrays) -> list[BatchArrays]:
+    """Views of equal shares of the games of a batch, one for each thread."""
+    number = len(batch.room)
     bounds = [len(batch.states) * k // number for k in range(number + 1)]
-    rows = {name: array for name, array in batch._asdict().items() if name not in _SHARED}
-    parts = []
-    for k, (start, stop) in enumerate(itertools.pairwise(bounds)):
-        own = {name: array[start:stop] for name, array in rows.items()}
-        parts.append(batch._replace(**own | {"legal_sets": batch.legal_sets[k : k + 1]}))
-    return parts
+    parts = [batch.part(slice(*ends)) for ends in itertools.pairwise(bounds)]
+    return [part._replace(room=batch.room[k : k + 1]) for k, part in enumerate(parts)]
 
 
 def _available_threads(threads: int | None) -> int:
@@ -302,13 +302,16 @@ def play_games(batch: BatchArrays) -> None:
 @template
 def write_outputs(batch: BatchArrays) -> None:
     """Writes what players see of all games and may do in them, and draws random actions."""
-    states, legal_set = batch.states, batch.legal_sets[0]
+    states, legal_set = batch.states, batch.room[0]
     for i in range(len(states)):
         batch.sampled_from[i] = batch.sampling_streams[i]
         count = game.legal(states, i, legal_set)
         batch.counts[i] = count
         if len(batch.masks) > 0:
-            game.write_mask(states, i, legal_set, count, batch.masks[i])
+            game.write_mask(states, i, legal_set, count, batch.legal_sets[i], batch.masks[i])
+        for row in range(legal_set.shape[0]):
+            for k in range(legal_set.shape[1]):
+                batch.legal_sets[i, row, k] = legal_set[row, k]
         batch.random_actions[i] = game.nth_legal(legal_set, random_below(batch.sampling_streams, i, count))
     if len(batch.observations) > 0:
         for i in range(len(states)):

@@ -41,6 +41,7 @@ from patchwork_env.patchwork.tables import (
     PRICES,
     SECOND_WORD_ROW,
     SHIFTS,
+    SIZES,
     SPECIALS_UP_TO,
     SQUARES,
     TIMES,
@@ -58,11 +59,15 @@ MAX_TURNS = 2 * LAST_SPACE + 5
 RANDOM_FIRST_PLAYER, GIVEN_CIRCLE = 1, 2
 """The bits of ``chance``: the first player is random; the circle is that of the set-up."""
 
+_FEW_CELLS = 6
+"""The number of cells that most patches have at most: for these, shifts are not done for eight."""
+FIRST_LOWER = SECOND_WORD_ROW * QUILT_SIZE
+"""The first anchor that stands in the second word of a map."""
 _U = np.uint64
 _U1 = _U(1)
-_SPLIT = _U(SECOND_WORD_ROW * QUILT_SIZE)  # bits of rows 0-1
-_FIRST_ROWS = _U((1 << (SECOND_WORD_ROW * QUILT_SIZE)) - 1)
-_LAST_ROWS = _U(WORD_ROWS * QUILT_SIZE - SECOND_WORD_ROW * QUILT_SIZE)  # where rows 7-8 start in word 1
+_SPLIT = _U(FIRST_LOWER)  # bits of rows 0-1
+_FIRST_ROWS = _U((1 << (FIRST_LOWER)) - 1)
+_LAST_ROWS = _U(WORD_ROWS * QUILT_SIZE - FIRST_LOWER)  # where rows 7-8 start in word 1
 
 LegalSet = npt.NDArray[np.uint64]
 """Shape ``(2, NUM_MAPS)``, two words per map: the anchors in rows 0-1 (18 bits) and in rows 2-8 (63 bits)."""
@@ -129,38 +134,49 @@ def legal(states: States, i: int, anchors: LegalSet) -> int:
 
     Advancing is legal exactly if the game is not over and no special patch is pending.
     """
-    anchors[:, :] = _U(0)
+    anchors[:, SPECIAL_MAP] = _U(0)
     if is_over(states, i):
+        anchors[:, :SPECIAL_MAP] = _U(0)
         return 0
     player = states[i]["current_player"]
     empty_0 = states[i]["quilt"][player, 0] ^ FULL_WORD
     empty_1 = states[i]["quilt"][player, 1] ^ FULL_WORD
     if states[i]["pending_special"]:
+        anchors[:, :SPECIAL_MAP] = _U(0)
         anchors[0, SPECIAL_MAP] = empty_0 & _FIRST_ROWS
         anchors[1, SPECIAL_MAP] = empty_1
         return popcount(empty_0 & _FIRST_ROWS) + popcount(empty_1)
-    for slot in range(min(NUM_OFFERED, states[i]["num_patches"])):
-        patch = states[i]["circle"][slot]
-        if PRICES[patch] <= states[i]["buttons"][player]:
-            _place_everywhere(empty_0, empty_1, patch, anchors, slot * NUM_ORIENTATIONS)
     count = 1
-    for k in range(SPECIAL_MAP):
-        count += popcount(anchors[0, k]) + popcount(anchors[1, k])
+    for slot in range(NUM_OFFERED):
+        patch, first = int(states[i]["circle"][slot]), slot * NUM_ORIENTATIONS
+        if slot >= states[i]["num_patches"] or PRICES[patch] > states[i]["buttons"][player]:
+            for k in range(first, first + NUM_ORIENTATIONS):
+                anchors[0, k] = anchors[1, k] = _U(0)
+        elif SIZES[patch] <= _FEW_CELLS:
+            count += _place_everywhere(empty_0, empty_1, patch, _FEW_CELLS, anchors, first)
+        else:
+            count += _place_everywhere(empty_0, empty_1, patch, SHIFTS.shape[1], anchors, first)
     return count
 
 
 @kernel(inline=True)
 def _place_everywhere(
-    empty_0: np.uint64, empty_1: np.uint64, patch: int, anchors: LegalSet, first: int
-) -> None:
-    """Writes the anchors of all eight orientations of a patch to the maps from ``first`` on."""
+    empty_0: np.uint64, empty_1: np.uint64, patch: int, size: int, anchors: LegalSet, first: int
+) -> int:
+    """Writes the anchors of all orientations of a patch to the maps from ``first`` on; returns their number.
+
+    ``size`` is at least the number of the patch's cells, and best a constant.
+    """
+    count = 0
     for o in range(NUM_ORIENTATIONS):
         upper, lower = FITS[patch, 0, o], FITS[patch, 1, o]
-        for cell in range(SHIFTS.shape[1]):
+        for cell in range(size):
             upper &= empty_0 >> SHIFTS[patch, cell, o]
             lower &= empty_1 >> SHIFTS[patch, cell, o]
         anchors[0, first + o] = upper
         anchors[1, first + o] = lower
+        count += popcount(upper) + popcount(lower)
+    return count
 
 
 @kernel(inline=True)
@@ -201,20 +217,18 @@ def is_legal(states: States, i: int, action: int) -> bool:
 
 @kernel
 def _fits(patch: int, orientation: int, anchor: int) -> bool:
-    first_word_anchors = SECOND_WORD_ROW * QUILT_SIZE
-    if anchor < first_word_anchors:
+    if anchor < FIRST_LOWER:
         return bool((FITS[patch, 0, orientation] >> _U(anchor)) & _U1 != 0)
-    return bool((FITS[patch, 1, orientation] >> _U(anchor - first_word_anchors)) & _U1 != 0)
+    return bool((FITS[patch, 1, orientation] >> _U(anchor - FIRST_LOWER)) & _U1 != 0)
 
 
 @kernel
 def placed_words(footprint: np.uint64, anchor: int) -> tuple[np.uint64, np.uint64]:
     """The two quilt words that a footprint covers when its bounding box starts at cell ``anchor``."""
-    first_word_anchors = SECOND_WORD_ROW * QUILT_SIZE
-    if anchor < first_word_anchors:
+    if anchor < FIRST_LOWER:
         word_0 = footprint << _U(anchor)
         return word_0, word_0 >> _SPLIT
-    word_1 = footprint << _U(anchor - first_word_anchors)
+    word_1 = footprint << _U(anchor - FIRST_LOWER)
     return (word_1 << _SPLIT) & FULL_WORD, word_1
 
 
@@ -239,7 +253,7 @@ def nth_legal(anchors: LegalSet, n: int) -> int:
         n -= upper
         lower = popcount(anchors[1, k])
         if n < lower:
-            return FIRST_BUY + k * NUM_CELLS + SECOND_WORD_ROW * QUILT_SIZE + nth_bit(anchors[1, k], n)
+            return FIRST_BUY + k * NUM_CELLS + FIRST_LOWER + nth_bit(anchors[1, k], n)
         n -= lower
     return -1
 
@@ -259,7 +273,7 @@ def write_actions(anchors: LegalSet, actions: npt.NDArray[np.int16]) -> int:
     for k in range(NUM_MAPS):
         for word in range(2):
             bits = anchors[word, k]
-            first = FIRST_BUY + k * NUM_CELLS + word * SECOND_WORD_ROW * QUILT_SIZE
+            first = FIRST_BUY + k * NUM_CELLS + word * FIRST_LOWER
             while bits:
                 actions[count] = first + lowest_bit(bits)
                 count += 1
@@ -268,11 +282,29 @@ def write_actions(anchors: LegalSet, actions: npt.NDArray[np.int16]) -> int:
 
 
 @kernel
-def write_mask(states: States, i: int, anchors: LegalSet, count: int, mask: npt.NDArray[np.int8]) -> None:
-    """Writes a legal set as an action mask: the 81 bits of a map as two overlapping runs of 64."""
+def allows(anchors: LegalSet, action: int) -> bool:
+    """Whether the legal set of a game that goes on holds an action, any integer."""
+    if action <= ADVANCE or action >= NUM_ACTIONS:
+        return action == ADVANCE and anchors[0, SPECIAL_MAP] == 0 and anchors[1, SPECIAL_MAP] == 0
+    k, anchor = (action - FIRST_BUY) // NUM_CELLS, (action - FIRST_BUY) % NUM_CELLS
+    if anchor < FIRST_LOWER:
+        return bool((anchors[0, k] >> _U(anchor)) & _U1 != 0)
+    return bool((anchors[1, k] >> _U(anchor - FIRST_LOWER)) & _U1 != 0)
+
+
+@kernel
+def write_mask(
+    states: States, i: int, anchors: LegalSet, count: int, shown: LegalSet, mask: npt.NDArray[np.int8]
+) -> None:
+    """Writes the maps that hold anchors, or held them: 81 bits as two overlapping runs of 64."""
     overlap = _U(NUM_CELLS - 64)
     mask[ADVANCE] = count > 0 and not states[i]["pending_special"]
+    maps = _U(0)
     for k in range(NUM_MAPS):
+        maps |= _U((anchors[0, k] | anchors[1, k] | shown[0, k] | shown[1, k]) != 0) << _U(k)
+    while maps:
+        k = lowest_bit(maps)
+        maps &= maps - _U1
         first = FIRST_BUY + k * NUM_CELLS
         upper, lower = anchors[0, k], anchors[1, k]
         unpack_bits(mask, first, upper | (lower << _SPLIT))

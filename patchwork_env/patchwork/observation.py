@@ -20,6 +20,8 @@ observation holds all of it.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from patchwork_env.core.compile import kernel
@@ -38,7 +40,7 @@ from patchwork_env.patchwork.components import (
 )
 from patchwork_env.patchwork.engine import empty_cells
 from patchwork_env.patchwork.state import NOBODY, States
-from patchwork_env.patchwork.tables import INCOMES_UP_TO, SECOND_WORD_ROW, WORD_ROWS
+from patchwork_env.patchwork.tables import SECOND_WORD_ROW, WORD_ROWS
 
 BOX = 5
 """The side of the square that holds the drawing of any patch, in cells."""
@@ -75,18 +77,31 @@ def _offered_table() -> Observation:
     return table
 
 
-def _spaces_to_income() -> Observation:
-    distances = [next((m - s for m in INCOME_SPACES if m > s), 0) for s in range(LAST_SPACE + 1)]
-    return (np.array(distances, np.float32) / np.float32(6)).astype(np.float32)
+def _shares(counts: Any, whole: int) -> Observation:
+    return np.asarray(counts, np.float32) / np.float32(whole)
 
 
+def _space_table() -> Observation:
+    """By space: itself, the income marks behind it, and the spaces to the next of them."""
+    spaces = range(LAST_SPACE + 1)
+    left = [sum(mark > space for mark in INCOME_SPACES) for space in spaces]
+    distances = [next((mark - space for mark in INCOME_SPACES if mark > space), 0) for space in spaces]
+    shares = _shares(spaces, LAST_SPACE), _shares(left, len(INCOME_SPACES)), _shares(distances, 6)
+    return np.stack(shares, axis=1)
+
+
+# Tables of all that would be divided: a division takes as long as the rest of what a feature needs.
 OFFERED_TABLE = _offered_table()
 """The features of every patch in ``offered``, a row for each."""
-_SPACES_TO_INCOME = _spaces_to_income()
+_OFFERS = np.vstack([OFFERED_TABLE, np.zeros_like(OFFERED_TABLE[:1])])  # the last row stands for no patch
+_SPACES = _space_table()
+_PATCH_NUMBERS = _shares(np.arange(NUM_PATCHES) + 1, NUM_PATCHES)
+_INCOMES = _shares(np.arange(256), 38)
+_EMPTY_CELLS = _shares(np.arange(NUM_CELLS + 1), NUM_CELLS)
 _SPECIAL_SPACES = np.array(list(SPECIAL_SPACES.values()), np.uint8)
+_SPECIAL_SHARES = _shares(_SPECIAL_SPACES, LAST_SPACE)
 _QUILTS, _OFFERED, _CIRCLE, _PLAYERS, _SPECIALS = (SLICES[name].start for name in SHAPES)
 """Where the tensors begin."""
-_NUM_INCOMES = len(INCOME_SPACES)
 _U1, _U17, _U18 = np.uint64(1), np.uint64(17), np.uint64(18)
 _F = np.float32
 _HALF = _F(0.5)
@@ -100,17 +115,19 @@ def write_observation(states: States, i: int, observer: int, out: Observation) -
         player = observer ^ k
         _write_quilt(states, i, player, out, _QUILTS + k * NUM_CELLS)
         _write_player(states, i, player, out, _PLAYERS + k * PLAYER_FEATURES)
-    num_patches = states[i]["num_patches"]
+    num_patches = np.int64(states[i]["num_patches"])
     for slot in range(NUM_OFFERED):
+        patch = np.int64(states[i]["circle"][slot]) if slot < num_patches else NUM_PATCHES
         for k in range(OFFERED_FEATURES):
-            feature = OFFERED_TABLE[states[i]["circle"][slot], k] if slot < num_patches else _F(0)
-            out[_OFFERED + slot * OFFERED_FEATURES + k] = feature
-    for k in range(NUM_PATCHES):
-        out[_CIRCLE + k] = (states[i]["circle"][k] + 1) / _F(NUM_PATCHES) if k < num_patches else _F(0)
-    furthest = max(states[i]["position"][0], states[i]["position"][1])
+            out[_OFFERED + slot * OFFERED_FEATURES + k] = _OFFERS[patch, k]
+    for k in range(num_patches):
+        out[_CIRCLE + k] = _PATCH_NUMBERS[states[i]["circle"][k]]
+    for k in range(num_patches, NUM_PATCHES):
+        out[_CIRCLE + k] = 0
+    variant, furthest = states[i]["variant"], max(states[i]["position"][0], states[i]["position"][1])
     for k in range(_SPECIAL_SPACES.shape[1]):
-        space = _SPECIAL_SPACES[states[i]["variant"], k]
-        out[_SPECIALS + k] = space / _F(LAST_SPACE) if space > furthest else _F(0)
+        is_left = _SPECIAL_SPACES[variant, k] > furthest
+        out[_SPECIALS + k] = _SPECIAL_SHARES[variant, k] if is_left else _F(0)
 
 
 @kernel
@@ -189,11 +206,11 @@ def _write_player(states: States, i: int, player: int, out: Observation, begin: 
     position = states[i]["position"][player]
     out[begin] = to_move
     out[begin + 1] = to_move and states[i]["pending_special"] == 1
-    out[begin + 2] = position / _F(LAST_SPACE)
+    out[begin + 2] = _SPACES[position, 0]
     out[begin + BUTTONS_FEATURE] = states[i]["buttons"][player] / _F(32)
-    out[begin + 4] = states[i]["income"][player] / _F(38)
-    out[begin + 5] = (_NUM_INCOMES - INCOMES_UP_TO[position]) / _F(_NUM_INCOMES)
-    out[begin + 6] = _SPACES_TO_INCOME[position]
-    out[begin + 7] = empty_cells(states, i, player) / _F(NUM_CELLS)
+    out[begin + 4] = _INCOMES[states[i]["income"][player]]
+    out[begin + 5] = _SPACES[position, 1]
+    out[begin + 6] = _SPACES[position, 2]
+    out[begin + 7] = _EMPTY_CELLS[empty_cells(states, i, player)]
     out[begin + 8] = states[i]["bonus_owner"] == player
     out[begin + 9] = states[i]["first_finisher"] == player

@@ -83,6 +83,7 @@ FOOTPRINTS = np.array([[_bits(cells) for cells in oriented] for oriented in ORIE
 """``FOOTPRINTS[patch, orientation]``: the cells of a patch whose anchor is bit 0."""
 SQUARES = _square_table()
 """``SQUARES[square, word]``: the cells of each 7x7 square."""
+SIZES = np.array([patch.size for patch in PATCHES], np.int64)
 PRICES = np.array([patch.buttons for patch in PATCHES], np.int16)
 TIMES = np.array([patch.time for patch in PATCHES], np.uint8)
 INCOMES = np.array([patch.income for patch in PATCHES], np.uint8)

@@ -28,15 +28,11 @@ from patchwork_env.core.game import Rules
 from patchwork_env.core.kernels import States
 from patchwork_env.core.tensors import Observation
 from patchwork_env.envs.opponents import Opponent
-from patchwork_env.envs.self_play import BatchArrays, SelfPlayBatch, play_games, write_outputs
+from patchwork_env.envs.self_play import SHARED, BatchArrays, SelfPlayBatch, play_games, write_outputs
 from patchwork_env.envs.vector import GameVectorEnv
 from patchwork_env.errors import IllegalActionError
 
 Flags = npt.NDArray[np.bool_]
-
-_SHARED = ("beginning", "chance", "reward_kind", "legal_sets")
-_OF_GAMES = [name for name in BatchArrays._fields if name not in _SHARED]
-"""The arrays of a batch that have an entry for each game."""
 
 
 class Turn(NamedTuple):
@@ -73,7 +69,7 @@ class SelfPlayGames(SelfPlayBatch):
         """Begins some games anew, with the random numbers that come next."""
         arrays = self._arrays
         loop(deal_listed, self.rules)(self.states, games, arrays.streams, arrays.beginning, arrays.chance)
-        part = self._part(games)
+        part = self._arrays.part(games)
         loop(write_outputs, self.rules)(part)
         self._take_back(games, part)
 
@@ -101,7 +97,7 @@ class SelfPlayGames(SelfPlayBatch):
 
     def _step_listed(self, games: Games, actions: Actions) -> None:
         """:meth:`step` for some games; to all others nothing happens."""
-        part = self._part(games)
+        part = self._arrays.part(games)
         part.actions[:] = actions[games]
         illegal = loop(first_illegal, self.rules)(part.states, part.actions)
         if illegal >= 0:
@@ -109,18 +105,12 @@ class SelfPlayGames(SelfPlayBatch):
                 f"action {part.actions[illegal]} of game {games[illegal]} is not legal; no game was changed"
             )
         loop(play_games, self.rules)(part)
-        loop(write_outputs, self.rules)(part)
         self.rewards[:], self.terminations[:] = 0, False
         self._take_back(games, part)
 
-    def _part(self, games: Games) -> BatchArrays:
-        """A batch of copies of some games."""
-        arrays = {name: getattr(self._arrays, name)[games] for name in _OF_GAMES}
-        return self._arrays._replace(**arrays)
-
     def _take_back(self, games: Games, part: BatchArrays) -> None:
         """Replaces some games by those of a part."""
-        for name in _OF_GAMES:
+        for name in set(BatchArrays._fields) - set(SHARED):
             getattr(self._arrays, name)[games] = getattr(part, name)
 
 
