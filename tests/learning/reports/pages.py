@@ -16,7 +16,6 @@ class Page(HTMLParser):
         self.source = text
         self.tags: list[str] = []
         self.attributes: list[tuple[str, str | None]] = []
-        self.classes: list[str] = []
         self._open: list[str] = []
         self._texts: list[str] = []
         self.feed(text)
@@ -27,21 +26,19 @@ class Page(HTMLParser):
     def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
         self.attributes += attrs
-        self.classes += (dict(attrs).get("class") or "").split()
         if tag not in VOID:
             self._open.append(tag)
 
-    def handle_startendtag(self, tag, attrs):
-        self.handle_starttag(tag, attrs)
-        if tag not in VOID:
-            self.handle_endtag(tag)
-
     def handle_endtag(self, tag):
-        assert self._open.pop() == tag
+        if tag not in VOID:
+            assert self._open.pop() == tag
 
     def handle_data(self, data):
         if self._open[-1:] != ["style"]:
             self._texts.append(data)
+
+    def check_titles(self, *titles: str) -> None:
+        assert [title for title in titles if f"<figcaption>{title}</figcaption>" not in self.source] == []
 
 
 def check_nothing_has_to_be_loaded(page: Page) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import html
 import json
 import shutil
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.commands.report import main
 from patchwork_env.learning.config import dump_config
@@ -20,31 +22,30 @@ from patchwork_env.learning.evaluation.records import read_evaluation
 from patchwork_env.learning.evaluation.results import sample_games
 from patchwork_env.learning.evaluation.statistics import mean_of_runs
 from patchwork_env.learning.runs.folder import evaluation_files
-from patchwork_env.patchwork import Game
 from tests.learning.reports.pages import Page, check_nothing_has_to_be_loaded
 
 OPPONENTS = ("random", "greedy")
+LAST = "evaluations/step_0000003000.json"
 
 
-def write_run(folder: Path, opponents=OPPONENTS, iterations=30, evaluations=2, **config) -> Path:
+@cache
+def match(opponent: str, seed: int = 1, game: str = "patchwork"):
+    return play_matches("greedy", opponent, 8, seed, game=game, keep=2)
+
+
+def write_run(folder: Path, opponents=OPPONENTS, iterations=30, evaluations=2, game="patchwork", **config):
     """A run's files, with matches between agents that play fast."""
-    folder.mkdir(parents=True)
-    (folder / "config.yaml").write_text(dump_config(PpoConfig(**config)))
-    lines = [
-        {
-            "steps": 100 * k,
-            "minutes": k / 2,
-            "losses/loss": 1 / k,
-            "games/score": -k,
-            "time/steps_per_second": 9,
-        }
-        for k in range(1, iterations + 1)
-    ]
-    (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    (folder / "evaluations").mkdir()
+    (folder / "evaluations").mkdir(parents=True)
+    settings = PpoConfig(**config).model_copy(update={"game": game})
+    (folder / "config.yaml").write_text(dump_config(settings))
+    figures = {"games/score": -1.0, "time/steps_per_second": 9}
+    with (folder / "metrics.jsonl").open("w") as file:
+        for k in range(1, iterations + 1):
+            line = {"steps": 100 * k, "minutes": k / 2, "losses/loss": 1 / k} | figures
+            file.write(json.dumps(line) + "\n")
     for k in range(1, evaluations + 1):
         steps = 100 * k * iterations // evaluations
-        write_evaluation(folder, steps, [play_matches("greedy", spec, 8, k, keep=2) for spec in opponents])
+        write_evaluation(folder, steps, [match(opponent, k, game) for opponent in opponents])
     return folder
 
 
@@ -55,8 +56,8 @@ def write_evaluation(folder: Path, steps: int, results) -> None:
     (folder / "evaluations" / f"step_{steps:010d}.json").write_text(json.dumps(contents))
 
 
-def evaluations_of(run):
-    return [read_evaluation(path) for path in evaluation_files(run).values()]
+def last_evaluation(run):
+    return read_evaluation(list(evaluation_files(run).values())[-1])
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +65,12 @@ def run(tmp_path_factory) -> Path:
     """A run in the middle."""
     folder = tmp_path_factory.mktemp("runs") / "walnut"
     return write_run(folder, description="A run to look at.", total_steps=6000, seed=17)
+
+
+@pytest.fixture(scope="module")
+def tower(tmp_path_factory) -> Path:
+    """A run of NMBR 9."""
+    return write_run(tmp_path_factory.mktemp("runs") / "tower", evaluations=1, game="nmbr9")
 
 
 @pytest.fixture(scope="module")
@@ -80,16 +87,20 @@ def report(folder: Path, *runs: Path) -> Page:
 # --- what it shows ------------------------------------------------------------------------------------------
 
 
-def test_header(page) -> None:
+def test_a_page_is_whole_and_nothing_has_to_be_loaded(run, page) -> None:
     for text in ("walnut", "A run to look at.", "ppo", "3,000 of 6,000", "not finished", "15.0 minutes"):
         assert text in page.text
     assert "a machine" in page.text
     assert page.source.startswith("<!DOCTYPE html>")
-    assert page.source.count("<html") == 1
+    assert f"<pre>{html.escape((run / 'config.yaml').read_text())}</pre>" in page.source
+    page.check_titles("games won, over steps", "games won, over minutes", "score difference", "empty cells")
+    page.check_titles("loss", "score", "steps per second", "buttons spent")
+    assert "greedy: 50% (" in page.source  # against itself it wins one game of every pair
+    check_nothing_has_to_be_loaded(page)
 
 
 def test_strength_is_that_of_the_last_evaluation(run, page) -> None:
-    last = evaluations_of(run)[-1]
+    last = last_evaluation(run)
     assert [match.opponent for match in last.matches] == list(OPPONENTS)
     for match in last.matches:
         low, high = match.win_rate_interval
@@ -100,43 +111,38 @@ def test_strength_is_that_of_the_last_evaluation(run, page) -> None:
             assert f"{side['buttons_from_advancing']:.2f}" in page.text
 
 
-def test_charts(page) -> None:
-    for title in ("games won, over steps", "games won, over minutes", "score difference", "empty cells"):
-        assert f"<figcaption>{title}</figcaption>" in page.source
-    for title in ("loss", "score", "steps per second", "buttons spent"):
-        assert f"<figcaption>{title}</figcaption>" in page.source
-    assert page.classes.count("chart") == page.source.count('role="img"')
-    assert page.tags.count("main") == 1
-    assert "greedy: 50% (" in page.source  # against itself it wins one game of every pair
-    assert "band" in page.classes
-
-
-def test_sample_games(run, page) -> None:
-    samples = evaluations_of(run)[-1].sample_games
-    assert len(samples) == 4
-    for sample in samples:
-        assert html.escape(sample.notation.strip()) in page.source
-        scores = Game.from_notation(sample.notation).scores()
-        assert f"{scores[0]} to {scores[1]}" in page.text
-        for word in sample.notation.split("\n")[1].split():
-            assert f">{word}<" in page.source
-    # One last position for each opponent, and three earlier ones of the first game.
-    assert page.source.count("<title>Patchwork</title>") == len(OPPONENTS) + 3
+def test_sample_games(run, page, tower, tmp_path) -> None:
+    of_tower = report(tmp_path, tower)
+    for folder, shown, game, title in (
+        (run, page, "patchwork", "Patchwork"),
+        (tower, of_tower, "nmbr9", "NMBR 9"),
+    ):
+        samples = last_evaluation(folder).sample_games
+        assert len(samples) == 4
+        for sample in samples:
+            assert html.escape(sample.notation.strip()) in shown.source
+            scores = rules_of(game).game.from_notation(sample.notation).scores()
+            assert f"{scores[0]} to {scores[1]}" in shown.text
+            assert [w for w in sample.notation.split("\n")[1].split() if f">{w}<" not in shown.source] == []
+        # One last position for each opponent, and three earlier ones of the first game.
+        assert shown.source.count(f"<title>{title}</title>") == len(OPPONENTS) + 3
     games = page.text.partition("Sample games")[2]
     assert games.index("greedy against greedy") < games.index("greedy against random")
 
 
-def test_configuration_is_complete(run, page) -> None:
-    assert f"<pre>{html.escape((run / 'config.yaml').read_text())}</pre>" in page.source
-
-
-def test_nothing_has_to_be_loaded(page) -> None:
+def test_a_page_of_nmbr9_shows_scores_ties_and_tables(tower, tmp_path) -> None:
+    page = report(tmp_path, tower)
+    assert "both play the same decks, each on a table of its own; a tie is half a win" in page.text
+    assert "when starting" not in page.text
+    for match in last_evaluation(tower).matches:
+        low, high = match.score_intervals["agent"]
+        assert f"{match.score:.2f}" in page.text
+        assert f"{low:.2f} to {high:.2f}" in page.text
+    assert ", a tie" in page.text
+    assert "won by greedy" in page.text
+    assert "<code>7/3@-2,5</code> places tile 7" in page.source
+    page.check_titles("levels", "tiles on level 1", "games won, over steps", "score difference")
     check_nothing_has_to_be_loaded(page)
-
-
-def test_both_color_schemes_have_all_colors(page) -> None:
-    assert "prefers-color-scheme: dark" in page.source
-    assert page.source.count("--s0:") == page.source.count("--s7:") == 2
 
 
 # --- runs of all kinds --------------------------------------------------------------------------------------
@@ -153,38 +159,26 @@ def test_finished_run(run, tmp_path) -> None:
     assert "of 2,900" not in page.text  # a run ends with the iteration that reaches its steps
 
 
-def test_run_that_has_just_begun(tmp_path) -> None:
-    folder = tmp_path / "fresh"
-    folder.mkdir()
-    (folder / "config.yaml").write_text(dump_config(PpoConfig()))
+def test_runs_that_have_just_begun(tmp_path) -> None:
+    folder = write_run(tmp_path / "run", evaluations=0, iterations=1)
+    page = report(tmp_path, folder)
+    assert "There is no evaluation yet" in page.text
+    assert "games won" not in page.source
+    page.check_titles("loss")
     expected = ("There is no evaluation yet", "There are no learning curves yet", "There are no sample games")
-    for text in (None, "", '{"steps": 100, "minu'):  # the first line is being written
+    for text in ('{"steps": 100, "minu', "", None):  # the first line is being written
+        (folder / "metrics.jsonl").unlink()
         if text is not None:
             (folder / "metrics.jsonl").write_text(text)
         page = report(tmp_path, folder)
         assert all(message in page.text for message in expected)
         assert "0 of 1,000,000" in page.text
-
-
-def test_run_before_its_first_evaluation(tmp_path) -> None:
-    page = report(tmp_path, write_run(tmp_path / "run", evaluations=0, iterations=1))
-    assert "There is no evaluation yet" in page.text
-    assert "<figcaption>loss</figcaption>" in page.source
-    assert "games won" not in page.source
+        (folder / "metrics.jsonl").touch()
 
 
 def test_charts_of_a_single_opponent_name_it(tmp_path) -> None:
     page = report(tmp_path, write_run(tmp_path / "run", opponents=("random",), iterations=4))
-    for title in ("games won against random, over steps", "empty cells against random"):
-        assert f"<figcaption>{title}</figcaption>" in page.source
-    assert "legend" not in page.classes
-
-
-def test_run_without_opponents_or_games(tmp_path) -> None:
-    folder = write_run(tmp_path / "run", opponents=(), iterations=2)
-    page = report(tmp_path, folder)
-    assert "There is no evaluation yet" in page.text
-    assert "There are no sample games yet" in page.text
+    page.check_titles("games won against random, over steps", "empty cells against random")
 
 
 def test_numbers_that_are_none_are_left_out(tmp_path) -> None:
@@ -195,47 +189,44 @@ def test_numbers_that_are_none_are_left_out(tmp_path) -> None:
     page = report(tmp_path, folder)
     assert "nan" not in page.source.lower()
     assert "Infinity" not in page.source
-    assert "<figcaption>loss</figcaption>" in page.source
+    page.check_titles("loss")
     assert "<figcaption>other</figcaption>" not in page.source
 
 
-def test_configuration_of_another_version(tmp_path) -> None:
-    folder = write_run(tmp_path / "run", evaluations=0)
+def test_files_of_other_versions(run, tmp_path) -> None:
+    folder = shutil.copytree(run, tmp_path / "old")
+    for path in sorted((folder / "evaluations").iterdir()):
+        report(tmp_path, folder).check_titles("buttons spent")
+        contents = json.loads(path.read_text())
+        for side in contents["matches"][0]["sides"].values():
+            del side["buttons_spent"]
+        path.write_text(json.dumps(contents))
+    assert report(tmp_path, folder).text.count("unknown") == 2
     (folder / "config.yaml").write_text("unheard_of: 1\ntotal_steps: many\n")
     page = report(tmp_path, folder)
     assert "unheard_of: 1" in page.text
     assert "not stated" in page.text
 
 
-def test_figures_that_an_earlier_version_did_not_know(run, tmp_path) -> None:
-    folder = shutil.copytree(run, tmp_path / "old")
-    for path in sorted((folder / "evaluations").iterdir()):
-        assert "<figcaption>buttons spent</figcaption>" in report(tmp_path, folder).source
-        contents = json.loads(path.read_text())
-        for side in contents["matches"][0]["sides"].values():
-            del side["buttons_spent"]
-        path.write_text(json.dumps(contents))
-    assert report(tmp_path, folder).text.count("unknown") == 2
-
-
 def test_runs_with_other_seeds_are_put_together(tmp_path) -> None:
     folders = [write_run(tmp_path / f"seed{seed}", evaluations=1, seed=seed) for seed in (1, 2, 3)]
     other = write_run(tmp_path / "slower", evaluations=1, total_steps=6000)
-    match = evaluations_of(folders[0])[-1].matches[0]
+    match_of_random = last_evaluation(folders[0]).matches[0]
     page = report(tmp_path, *folders, other)
     for label in ("seed1, seed2, seed3 (3 runs)", "slower"):
-        assert page.source.count(f"</span>{label}</li>") == page.classes.count("chart")
+        assert page.source.count(f"</span>{label}</li>") == page.source.count('role="img"')
     shown = page.text
     assert shown.count("Over seeds") == 1
     assert "seed1, seed2, seed3 differ in nothing but their seeds" in shown
-    rates = np.full((3, 1), match.win_rate)
-    rate, (low, high) = match.win_rate, mean_of_runs(rates, 0 * rates + match.games).interval()
-    assert f"random 3 {rate:.1%} {low:.1%} to {high:.1%} ".replace(" ", "") in shown.replace(" ", "")
-    assert "Over seeds" not in report(tmp_path, folders[0], other).text
+    rates = np.full((3, 1), match_of_random.win_rate)
+    low, high = mean_of_runs(rates, 0 * rates + match_of_random.games).interval()
+    row = f"random 3 {match_of_random.win_rate:.1%} {low:.1%} to {high:.1%} "
+    assert row.replace(" ", "") in shown.replace(" ", "")
     copy = shutil.copytree(folders[0], tmp_path / "copy")
-    assert "Over seeds" not in report(tmp_path, folders[0], copy).text
+    for pair in ((folders[0], other), (folders[0], copy)):
+        assert "Over seeds" not in report(tmp_path, *pair).text
     assert "seed1, seed2, seed3 differ in nothing" in report(tmp_path, *folders, copy).text
-    write_evaluation(folders[1], 9000, [play_matches("greedy", "random", 8)])
+    write_evaluation(folders[1], 9000, [match("random")])
     assert "seed1, seed3 differ in nothing" in report(tmp_path, *folders).text
 
 
@@ -243,8 +234,9 @@ def test_several_runs_are_laid_over_each_other(run, tmp_path) -> None:
     other = write_run(tmp_path / "birch", opponents=("greedy",), iterations=10, evaluations=1)
     page = report(tmp_path, run, other)
     assert "<title>walnut, birch</title>" in page.source
-    for title in ("games won against random, over steps", "games won against greedy, over minutes", "loss"):
-        assert f"<figcaption>{title}</figcaption>" in page.source
+    page.check_titles(
+        "games won against random, over steps", "games won against greedy, over minutes", "loss"
+    )
     for name in ("walnut", "birch"):
         assert f"{name}: 50% (" in page.source
         assert f'<td class="left">{name}</td>' in page.source
@@ -262,10 +254,10 @@ def test_page_of_a_long_run_stays_small(run, tmp_path) -> None:
         for k in range(31, 6000):
             line = {"steps": 100 * k, "minutes": k / 2} | dict.fromkeys(names, k * 7919 % 1000 / 7)
             file.write(json.dumps(line) + "\n")
-    contents = json.loads(max((folder / "evaluations").iterdir()).read_text())
-    matches, samples = contents["matches"], contents["sample_games"]
-    contents["matches"] = [m | {"opponent": f"{m['opponent']}_{k}"} for m in matches for k in range(4)]
-    contents["sample_games"] = [s | {"opponent": f"{s['opponent']}_{k}"} for s in samples for k in range(4)]
+    contents = json.loads((folder / LAST).read_text())
+    for name in ("matches", "sample_games"):
+        found = contents[name]
+        contents[name] = [one | {"opponent": f"{one['opponent']}_{k}"} for one in found for k in range(4)]
     for k in range(1, 300):
         contents["steps"] = 2000 * k
         (folder / "evaluations" / f"step_{2000 * k:010d}.json").write_text(json.dumps(contents))
@@ -280,33 +272,31 @@ EVIL = "\"'><img src=x onerror=alert(1)></style></title></pre><script>alert(2)</
 
 
 def test_hostile_names_stay_text(run, tmp_path) -> None:
-    evil_folder = tmp_path / EVIL.replace("/", "|")
-    shutil.copytree(run, evil_folder)
-    (evil_folder / "config.yaml").write_text(json.dumps({"description": EVIL, "algorithm": EVIL}))
-    path = max((evil_folder / "evaluations").iterdir())
-    contents = json.loads(path.read_text())
+    folder = shutil.copytree(run, tmp_path / EVIL.replace("/", "|"))
+    (folder / "config.yaml").write_text(json.dumps({"description": EVIL, "algorithm": EVIL}))
+    contents = json.loads((folder / LAST).read_text())
     contents["machine"] = EVIL
     for match in contents["matches"]:
         match["agent"] = match["opponent"] = EVIL
     for sample in contents["sample_games"]:
         sample["opponent"], sample["players"] = EVIL, [EVIL, EVIL]
-    path.write_text(json.dumps(contents))
-    with (evil_folder / "metrics.jsonl").open("a") as file:
+    (folder / LAST).write_text(json.dumps(contents))
+    with (folder / "metrics.jsonl").open("a") as file:
         file.write(json.dumps({"steps": 3100, "minutes": 16, EVIL: 1.0, f"losses/{EVIL}": 2.0}) + "\n")
-    page = report(tmp_path, evil_folder)
+    page = report(tmp_path, folder)
     assert not set(page.tags) & {"script", "img"}
     assert not [name for name, _ in page.attributes if name.startswith("on") or name == "src"]
     assert page.tags.count("style") == 1
     assert page.text.count("<script>alert(2)</script>&amp;{{ 7 * 7 }}") > 10
-    shown = Page(f"<p>{html.escape(EVIL)}</p>").text
-    assert shown in page.text
+    assert Page(f"<p>{html.escape(EVIL)}</p>").text in page.text
 
 
 # --- mistakes -----------------------------------------------------------------------------------------------
 
 
-def assert_fails(capsys, arguments: list[str], *messages: str) -> None:
-    assert main(arguments) == 2
+def assert_fails(capsys, arguments: list[object], *messages: str) -> None:
+    capsys.readouterr()
+    assert main([str(argument) for argument in arguments]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.startswith("training.report: ")
@@ -314,10 +304,20 @@ def assert_fails(capsys, arguments: list[str], *messages: str) -> None:
     assert all(message in captured.err for message in messages)
 
 
-def test_folder_that_is_no_run(tmp_path, capsys) -> None:
-    assert_fails(capsys, [str(tmp_path)], f"{tmp_path} is no run: it holds no config.yaml")
-    assert_fails(capsys, [str(tmp_path / "missing")], "is no run")
+def test_folders_that_have_no_page(tower, tmp_path, capsys) -> None:
+    assert_fails(capsys, [tmp_path], f"{tmp_path} is no run: it holds no config.yaml")
+    assert_fails(capsys, [tmp_path / "missing"], "is no run")
     assert list(tmp_path.iterdir()) == []
+    (tmp_path / "quilt").mkdir()
+    config = tmp_path / "quilt" / "config.yaml"
+    config.write_text(dump_config(PpoConfig()))
+    assert_fails(
+        capsys,
+        [tower, tmp_path / "quilt", "--out", tmp_path / "page"],
+        "tower is of nmbr9, quilt is of patchwork",
+    )
+    config.write_text("game: chess\n")
+    assert_fails(capsys, [tmp_path / "quilt"], "game is 'chess'; known are patchwork, nmbr9")
 
 
 @pytest.mark.parametrize(
@@ -325,50 +325,38 @@ def test_folder_that_is_no_run(tmp_path, capsys) -> None:
     [
         ("config.yaml", "a: [", "config.yaml is not valid YAML"),
         ("config.yaml", "- a", "config.yaml is damaged"),
+        ("config.yaml", "[" * 10_000, "config.yaml is not valid YAML: lists and mappings are nested too"),
         ("metrics.jsonl", '{"steps": 1, "minutes": 1}\n{"ste\n', "metrics.jsonl, line 2, is damaged"),
         ("metrics.jsonl", "[]\n", "metrics.jsonl, line 1, is damaged"),
         ("metrics.jsonl", '{"steps": "x", "minutes": 1}\n', "metrics.jsonl, line 1, is damaged"),
-        ("config.yaml", "[" * 10_000, "config.yaml is not valid YAML: lists and mappings are nested too"),
-        (
-            "evaluations/step_0000003000.json",
-            "[" * 10_000,
-            "is damaged: its lists and objects are nested too",
-        ),
         ("metrics.jsonl", '{"steps": 1}\n', "metrics.jsonl, line 1, is damaged"),
-        ("evaluations/step_0000003000.json", "{", "step_0000003000.json is damaged"),
-        ("evaluations/step_0000003000.json", "[]", "step_0000003000.json is damaged"),
-        ("evaluations/step_0000003000.json", '{"format": "x", "version": 1}', "is 'x', version 1; this"),
-        (
-            "evaluations/step_0000003000.json",
-            json.dumps({"format": FORMAT, "version": VERSION, "steps": 1, "minutes": 2}),
-            "is damaged: matches: Field required",
-        ),
+        (LAST, "[" * 10_000, "is damaged: its lists and objects are nested too"),
+        (LAST, "{", "step_0000003000.json is damaged"),
+        (LAST, "[]", "step_0000003000.json is damaged"),
+        (LAST, '{"format": "x", "version": 1}', "is 'x', version 1; this"),
+        (LAST, "without matches", "is damaged: matches: Field required"),
+        (LAST, "of checkers", "starts with 'patchwork/1', not with 'checkers/1'"),
     ],
 )
 def test_damaged_files_are_named_and_an_older_page_stays(run, tmp_path, capsys, name, text, message) -> None:
     folder = shutil.copytree(run, tmp_path / "run")
+    if text == "without matches":
+        text = json.dumps({"format": FORMAT, "version": VERSION, "steps": 1, "minutes": 2})
+    elif text == "of checkers":
+        text = (folder / name).read_text().replace("patchwork/1", "checkers/1")
     (folder / name).write_text(text)
     (folder / "report.html").write_text("older")
-    assert_fails(capsys, [str(folder)], str(folder / name.partition("/")[0]), message)
+    assert_fails(capsys, [folder], message)
     assert (folder / "report.html").read_text() == "older"
-
-
-def test_damaged_game(run, tmp_path, capsys) -> None:
-    folder = shutil.copytree(run, tmp_path / "run")
-    path = folder / "evaluations" / "step_0000003000.json"
-    path.write_text(path.read_text().replace("patchwork/1", "checkers/1"))
-    assert_fails(capsys, [str(folder)], "starts with 'patchwork/1', not with 'checkers/1'")
-    assert not (folder / "report.html").exists()
 
 
 def test_where_the_page_goes(run, tmp_path, capsys) -> None:
     folder = shutil.copytree(run, tmp_path / "run")
     assert main([str(folder)]) == 0
     assert f"{folder / 'report.html'}: " in capsys.readouterr().out
-    assert_fails(capsys, [str(folder), "--out", str(tmp_path)], "is a folder")
-    assert_fails(capsys, [str(folder), "--out", str(tmp_path / "no" / "page.html")], "no")
+    assert_fails(capsys, [folder, "--out", tmp_path], "is a folder")
+    assert_fails(capsys, [folder, "--out", tmp_path / "no" / "page.html"], "no")
     for arguments in ([], [str(folder), str(folder)], [str(folder), "--nonsense"]):
         with pytest.raises(SystemExit) as caught:
             main(arguments)
         assert caught.value.code == 2
-        capsys.readouterr()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from functools import cache
 from itertools import pairwise
 
@@ -103,32 +102,22 @@ def test_moves_lose_the_step_from_one_evaluation_to_the_next() -> None:
     assert better > 5
 
 
-@pytest.mark.parametrize(
-    ("loss", "name"),
-    [
-        (-0.3, None),
-        (0.049, None),
-        (0.05, "inaccuracy"),
-        (0.1, "mistake"),
-        (0.19, "mistake"),
-        (0.2, "blunder"),
-    ],
-)
-def test_names_of_losses(loss: float, name: str | None) -> None:
-    assert name_of(loss) == name
+def test_names_of_losses() -> None:
+    names = {-0.3: None, 0.049: None, 0.05: "inaccuracy", 0.1: "mistake", 0.19: "mistake", 0.2: "blunder"}
+    assert {loss: name_of(loss) for loss in names} == names
 
 
 def test_accuracy_is_full_without_losses_and_falls_with_each() -> None:
     assert accuracy([]) is None
     assert accuracy([0.0, -0.1]) == 100
-    assert move_accuracy(0.1) == pytest.approx(103.1668 * math.exp(-0.4354) - 3.1669)
+    assert move_accuracy(0.1) == pytest.approx(63.5826, abs=1e-4)
     assert move_accuracy(1) == 0
     falling = [accuracy([0.0] * 9 + [loss]) for loss in (0, 0.05, 0.1, 0.2, 0.4, 1)]
     assert falling == sorted(set(falling), reverse=True)
     assert accuracy([0.0] * 9 + [1.0]) == pytest.approx((90 + 10 / (9 / 100 + 1)) / 2)
 
 
-def test_a_player_has_the_counts_and_the_accuracy_of_its_moves() -> None:
+def test_a_player_has_the_counts_the_accuracy_and_the_mistakes_of_its_moves() -> None:
     result = reviewed()
     for player in (0, 1):
         verdicts = [verdict for verdict in result.verdicts if verdict.player == player]
@@ -138,18 +127,10 @@ def test_a_player_has_the_counts_and_the_accuracy_of_its_moves() -> None:
         assert side.accuracy == accuracy([verdict.win_loss for verdict in verdicts])
         assert f"player {player}: accuracy {side.accuracy:.0f}%, " in text(result)
         assert result.as_dict()["players"][player] == {"accuracy": side.accuracy, "counts": side.counts}
+        costly = sorted((v for v in verdicts if v.cost > 0), key=lambda v: -v.cost)
+        assert len(costly) > 1
+        assert (result.mistakes(player, 100), result.mistakes(player, 1)) == (costly, costly[:1])
     assert sum(result.side(0).counts.values()) + sum(result.side(1).counts.values()) > 0
-
-
-def test_mistakes_are_those_of_a_player_and_sorted() -> None:
-    result = reviewed()
-    for player in (0, 1):
-        mistakes = result.mistakes(player, 100)
-        assert len(mistakes) > 1
-        assert all(verdict.player == player and verdict.cost > 0 for verdict in mistakes)
-        costs = [verdict.cost for verdict in mistakes]
-        assert costs == sorted(costs, reverse=True)
-        assert result.mistakes(player, 1) == mistakes[:1]
 
 
 def test_a_deliberately_bad_move_is_the_costliest() -> None:
@@ -203,19 +184,16 @@ def out(spec, tmp_path_factory):
 
 
 def test_figures(out, result) -> None:
-    data = json.loads((out / FIGURES).read_text())
+    data, expected = json.loads((out / FIGURES).read_text()), json.loads(json.dumps(result.as_dict()))
+    assert {**data, "agent": None} == {**expected, "agent": None}
     assert (data["format"], data["version"], data["game"]) == ("patchwork-env review", 1, "patchwork")
     assert Game.from_notation(data["notation"]) == finished()
     assert (tuple(data["scores"]), data["winner"]) == (finished().scores(), finished().winner())
-    assert data["evaluations"] == json.loads(json.dumps(result.as_dict()["evaluations"]))
-    assert data["players"] == json.loads(json.dumps(result.as_dict()["players"]))
-    assert data["moves"] == json.loads(json.dumps(result.as_dict()["moves"]))
 
 
 def test_page(out, result) -> None:
     page = Page((out / PAGE).read_text(encoding="utf-8"))
     assert "game.txt" in page.text
-    assert page.classes.count("chart") == 2
     check_nothing_has_to_be_loaded(page)
     for verdict, evaluation in zip(result.verdicts, result.evaluations[1:], strict=True):
         assert f"{verdict.number} {verdict.player} {verdict.move} {evaluation.margin:+.1f} " in page.text
@@ -224,7 +202,6 @@ def test_page(out, result) -> None:
         assert f"move {verdict.number}: {verdict.move} instead of {verdict.best}" in page.text
     for player in (0, 1):
         assert summary(result, player) in page.text
-    assert page.classes.count("final") == len(mistakes) + 1
     for color, moves in ((BEST, [v.best for v in mistakes]), (PLAYED, [v.move for v in mistakes])):
         lines = sum(2 if "/" in move else 1 for move in moves)  # around the card and the cells, or the space
         assert page.source.count(f'stroke="{color}"') == lines
@@ -239,13 +216,14 @@ def test_picture(out) -> None:
 
 
 def test_terminal_and_unfinished_games(spec, tmp_path, capsys) -> None:
-    (tmp_path / "game.txt").write_text(position_after(finished(), 9).notation())
-    assert main([str(tmp_path / "game.txt"), "--agent", spec, "--out", str(tmp_path / "a" / "b")]) == 0
+    game, out = tmp_path / "game.txt", tmp_path / "a" / "b"
+    game.write_text(position_after(finished(), 9).notation())
+    assert main([str(game), "--agent", spec, "--out", str(out)]) == 0
     printed = capsys.readouterr().out
     assert printed.startswith(f"9 moves, not finished; judged by {spec}\n")
-    assert str(tmp_path / "a" / "b") in printed
-    assert sorted(path.name for path in (tmp_path / "a" / "b").iterdir()) == sorted([PAGE, PICTURE, FIGURES])
-    assert json.loads((tmp_path / "a" / "b" / FIGURES).read_text())["winner"] is None
+    assert str(out) in printed
+    assert sorted(path.name for path in out.iterdir()) == sorted([PAGE, PICTURE, FIGURES])
+    assert json.loads((out / FIGURES).read_text())["winner"] is None
 
 
 @pytest.mark.parametrize(
@@ -257,10 +235,7 @@ def test_terminal_and_unfinished_games(spec, tmp_path, capsys) -> None:
         (lambda t: "\n" + t.replace("first=0", "first=7"), "game.txt: first_player is 7"),
         (lambda t: t.replace(" ", "\n").replace("\n", " ", 3) + "x9\n", "'x9' is not a move"),
         (lambda t: t + "\n+\n", "move {end}: '+': action 0 comes after the end of the game"),
-        (
-            lambda t: t.splitlines()[0] + "\n+\n+ 99/0@a1\n",
-            "move 3: '99/0@a1' buys patch 99",
-        ),
+        (lambda t: t.splitlines()[0] + "\n+\n+ 99/0@a1\n", "move 3: '99/0@a1' buys patch 99"),
         (lambda t: t.splitlines()[0] + "\n", "the game has no moves"),
     ],
 )
@@ -289,11 +264,11 @@ def test_other_errors(spec, tmp_path, capsys) -> None:
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["bytes", "file", "game.txt"]
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
-def test_games_that_editors_of_windows_have_stored(encoding, tmp_path) -> None:
-    path = tmp_path / "game.txt"
-    path.write_text(finished().notation(), encoding=encoding, newline="\r\n")
-    assert read_game(path).history == finished().history
+def test_games_that_editors_of_windows_have_stored(tmp_path) -> None:
+    for encoding in ("utf-8-sig", "utf-16"):
+        path = tmp_path / encoding
+        path.write_text(finished().notation(), encoding=encoding, newline="\r\n")
+        assert read_game(path).history == finished().history
 
 
 def test_the_example_is_a_finished_game(pytestconfig) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import shutil
-import subprocess
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
 
-from tests.learning.same_runs import environment, forget_the_end, train_command
+from patchwork_env.learning.commands import train
+from tests.learning.same_runs import forget_the_end
 
 TINY = """
 description: tiny
@@ -17,10 +19,10 @@ checkpoint_every: 2
 threads: 1
 seed: 5
 tracker: [tensorboard, csv]
-network: {width: 8, depth: 1, channels: 4}
+network: {width: 8, depth: 1, channels: 4, features: false}
 ppo: {num_envs: 8, rollout_steps: 8, minibatch_size: 32, epochs: 1}
 league: {fraction: 0.5, snapshot_every: 2, size: 3, opponents: 2}
-evaluation: {every: 4, games: 2, final_games: 4, opponents: [random, greedy]}
+evaluation: {every: 4, games: 2, final_games: 4, opponents: [random]}
 """
 """Ten iterations of 64 steps, the last of which reaches ``total_steps``."""
 
@@ -34,18 +36,11 @@ def config(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory, config) -> tuple[str, str, Path]:
-    """What the real command said, to both streams, and the run that it made, far from the project."""
-    folder = tmp_path_factory.mktemp("elsewhere")
-    done = subprocess.run(
-        train_command("--config", str(config)),
-        cwd=folder,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout, done.stderr, folder / "runs" / "tiny"
+    """What the command said, to both streams, and the run that it made where it was called."""
+    folder, output, errors = tmp_path_factory.mktemp("elsewhere"), io.StringIO(), io.StringIO()
+    with chdir(folder), redirect_stdout(output), redirect_stderr(errors):
+        assert train.main(["--config", str(config)]) == 0
+    return output.getvalue(), errors.getvalue(), folder / "runs" / "tiny"
 
 
 @pytest.fixture(scope="session")

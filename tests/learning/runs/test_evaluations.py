@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from patchwork_env import agents
 from patchwork_env.games import rules_of
@@ -42,7 +43,7 @@ class Unlearning(Trainer):
         (folder / "nothing").touch()
 
 
-def trainer_of(game: str) -> Trainer:
+def trainer_of(game: str = "patchwork") -> Trainer:
     config = PpoConfig(evaluation={"opponents": OPPONENTS}).model_copy(update={"game": game})
     trainer = Unlearning(config)
     trainer.step()
@@ -50,22 +51,13 @@ def trainer_of(game: str) -> Trainer:
     return trainer
 
 
-@pytest.fixture
-def trainer() -> Trainer:
-    return trainer_of("patchwork")
-
-
 @pytest.fixture(scope="module")
 def results() -> list[MatchResult]:
     return [play_matches("random", opponent, 8, keep=2) for opponent in OPPONENTS]
 
 
-def events_of(folder: Path):
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-    accumulator = EventAccumulator(str(folder))
-    accumulator.Reload()
-    return accumulator
+def events_of(folder: Path) -> EventAccumulator:
+    return EventAccumulator(str(folder)).Reload()
 
 
 def add(folder: Path, trainer: Trainer, *evaluations: list[MatchResult]) -> None:
@@ -108,17 +100,13 @@ def test_the_file_holds_the_results_and_games_that_can_be_replayed(tmp_path, gam
     assert any("gauntlet" in name for name in names) == (game == "patchwork")
 
 
-def test_what_is_of_later_steps_than_the_run_is_deleted_and_three_candidates_stay(
-    tmp_path, trainer, results
-) -> None:
-    weak, strong = [results[1]], [results[0]]
+def test_what_is_of_later_steps_than_the_run_is_deleted_and_three_candidates_stay(tmp_path, results) -> None:
+    trainer, (strong, weak) = trainer_of(), ([result] for result in results)
     assert weak[0].win_rate < strong[0].win_rate
     add(tmp_path, trainer, weak, strong, weak, strong, strong)
-    assert list(candidate_folders(tmp_path)) == [200, 400, 500]
-    best = choose_best(
-        tmp_path,
-        {steps: weak if steps < 500 else strong for steps in candidate_folders(tmp_path)},
-    )
+    candidates = list(candidate_folders(tmp_path))
+    assert candidates == [200, 400, 500]
+    best = choose_best(tmp_path, {steps: weak if steps < 500 else strong for steps in candidates})
     assert best == read_evaluation(best_file(tmp_path)).steps == 500
     assert (tmp_path / "best" / "nothing").is_file()
     for steps, candidates in ((500, [200, 400, 500]), (400, [200, 400]), (0, [])):
@@ -131,18 +119,14 @@ def test_what_is_of_later_steps_than_the_run_is_deleted_and_three_candidates_sta
 
 def test_metrics_are_the_figures_of_the_agent(results) -> None:
     for result in results:
-        found = metrics(result)
-        rate, low, high = interval_metrics(result.opponent)
-        assert rate == f"evaluation/win_rate_against_{result.opponent}"
-        assert (found.pop(low), found.pop(rate), found.pop(high)) == (
-            result.interval[0],
-            result.win_rate,
-            result.interval[1],
-        )
+        against = f"_against_{result.opponent}"
         figures = {**result.means(AGENT), "score_difference": result.score_difference}
         figures["turns_per_game"] = result.as_dict()["turns_per_game"]
-        against = f"_against_{result.opponent}"
-        assert found == {f"evaluation_games/{name}{against}": value for name, value in figures.items()}
+        expected = {f"evaluation_games/{name}{against}": value for name, value in figures.items()}
+        names = interval_metrics(result.opponent)
+        assert names[0] == f"evaluation/win_rate{against}"
+        expected |= zip(names, (result.win_rate, *result.interval), strict=True)
+        assert metrics(result) == expected
 
 
 def test_rating_is_that_of_the_matches_against_members_of_the_gauntlet(results) -> None:
@@ -152,36 +136,27 @@ def test_rating_is_that_of_the_matches_against_members_of_the_gauntlet(results) 
     stranger = play_matches("greedy", agents.as_agent(lambda game: game.legal_actions()[-1]), 2)
     assert rating_metrics([*results, stranger]) == alone
     assert rating_metrics([stranger]) == {}
-    better = play_matches("greedy", "random", 8), play_matches("greedy", "ppo-quick-v1", 8)
-    assert rating_metrics(list(better))[name] > alone[name] + 300
+    wins, loses = play_matches("greedy", "random", 8), play_matches("random", "greedy", 8)
+    assert (wins.win_rate, loses.win_rate) == (1, 0)
+    # Whoever wins or loses all games has a rating that says mostly how many games there were.
+    assert rating_metrics([wins]) == rating_metrics([loses]) == {}
+    assert rating_metrics([wins, play_matches("greedy", "ppo-quick-v1", 8)])[name] > alone[name] + 300
 
 
-def test_a_rating_without_an_end_is_no_metric() -> None:
-    """Whoever wins or loses all games has one that says mostly how many games there were."""
-    always_wins = play_matches("greedy", "random", 8)
-    assert always_wins.win_rate == 1
-    assert rating_metrics([always_wins]) == {}
-    assert rating_metrics([play_matches(lambda game: game.legal_actions()[0], "greedy", 8)]) == {}
-
-
-def test_tensorboard_shows_curves_with_bounds_a_game_and_its_picture(tmp_path, trainer, results) -> None:
-    add(tmp_path, trainer, results, results)
+def test_tensorboard_shows_curves_with_bounds_a_game_and_its_picture(tmp_path, results) -> None:
+    add(tmp_path, trainer_of(), results, results)
     events = events_of(tmp_path)
     expected = {name: value for result in results for name, value in metrics(result).items()}
     expected |= rating_metrics(results)
     assert set(events.Tags()["scalars"]) == set(expected)
     for name, value in expected.items():
-        assert [(e.step, e.value) for e in events.Scalars(name)] == [
-            (100, pytest.approx(value)),
-            (200, pytest.approx(value)),
-        ]
+        points = [(event.step, event.value) for event in events.Scalars(name)]
+        assert points == [(steps, pytest.approx(value)) for steps in (100, 200)]
     lost = results[1].kept[0]  # greedy is the stronger one
-    texts = [
-        event.tensor_proto.string_val[0].decode() for event in events.Tensors("sample_game/text_summary")
-    ]
-    assert len(texts) == 2
-    assert lost.notation() in texts[0]
-    assert "random (player 0) against greedy (player 1)" in texts[0]
+    summaries = events.Tensors("sample_game/text_summary")
+    first, _ = (event.tensor_proto.string_val[0].decode() for event in summaries)
+    assert lost.notation() in first
+    assert "random (player 0) against greedy (player 1)" in first
     images = events.Images("sample_game")
     assert [image.step for image in images] == [100, 200]
     shown = np.array(Image.open(io.BytesIO(images[0].encoded_image_string)))
@@ -190,23 +165,17 @@ def test_tensorboard_shows_curves_with_bounds_a_game_and_its_picture(tmp_path, t
     assert all(name.encode() in layout for spec in OPPONENTS for name in interval_metrics(spec))
 
 
-def test_without_pillow_there_is_text_and_one_remark(tmp_path, trainer, results, monkeypatch, capsys) -> None:
+def test_without_pillow_there_is_text_and_one_remark(tmp_path, results, monkeypatch, capsys) -> None:
     def fail(*_):
         raise MissingExtraError("Pillow is needed here: pip install pillow")
 
     monkeypatch.setattr(evaluations_module, "picture", fail)
-    add(tmp_path, trainer, results, results)
+    add(tmp_path, trainer_of(), results, results, [play_matches("random", "random", 2)])  # no game is kept
     assert capsys.readouterr().out.count("pip install pillow") == 1
-    tags = events_of(tmp_path).Tags()
-    assert tags["images"] == []
-    assert "sample_game/text_summary" in tags["tensors"]
-    assert len(evaluations_of(tmp_path)) == 2
-
-
-def test_results_without_games_have_figures_alone(tmp_path, trainer) -> None:
-    add(tmp_path, trainer, [play_matches("random", "random", 2)])
-    assert evaluations_of(tmp_path)[0].sample_games == ()
-    assert events_of(tmp_path).Tags()["images"] == []
+    events = events_of(tmp_path)
+    assert events.Tags()["images"] == []
+    assert [event.step for event in events.Tensors("sample_game/text_summary")] == [100, 200]
+    assert [len(evaluation.sample_games) for evaluation in evaluations_of(tmp_path)] == [4, 4, 0]
 
 
 def test_positions_of_a_game(results) -> None:
@@ -215,11 +184,8 @@ def test_positions_of_a_game(results) -> None:
     assert position_after(game, 0).history == ()
     assert position_after(game, turns) == game
     assert position_after(game, 7).history == game.history[:7]
-    assert [len(position.history) for position in milestones(game, 3)] == [
-        round(turns / 4),
-        round(turns / 2),
-        round(3 * turns / 4),
-    ]
+    shares = [len(position.history) / turns for position in milestones(game, 3)]
+    assert shares == pytest.approx([1 / 4, 1 / 2, 3 / 4], abs=0.51 / turns)
     frame = picture(game, ("one", "two"))
     assert np.array_equal(frame[:608], rgb_array(game, 960, ("one", "two")))
     assert np.array_equal(frame[608:, 320:640], rgb_array(milestones(game, 3)[1], 320, ("one", "two")))

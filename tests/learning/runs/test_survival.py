@@ -11,7 +11,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,9 +30,7 @@ from patchwork_env.learning.runs import checkpoints as checkpoints_module
 from patchwork_env.learning.runs import run as run_module
 from patchwork_env.learning.runs.checkpoints import load_checkpoint
 from patchwork_env.learning.runs.folder import read_versions
-from patchwork_env.learning.runs.run import new_run
 from patchwork_env.learning.system import signals as signals_module
-from patchwork_env.learning.system.lock import exclusive_lock
 from tests.learning.same_runs import (
     ROOT,
     assert_same_run,
@@ -140,19 +137,18 @@ def test_a_second_signal_abandons_the_iteration(config, tmp_path, monkeypatch, c
     def send():
         os.kill(os.getpid(), SIGTERM)
 
-    monkeypatch.setattr(signals_module, "_ECHO_SECONDS", -1.0)
-    monkeypatch.setattr(PpoTrainer, "step", lambda _: [send(), send(), pytest.fail("still there")])
     run = tmp_path / "run"
     handlers = [signal.getsignal(number) for number in (SIGINT, SIGTERM)]
-    assert start_run(config, run) == 143
+    with monkeypatch.context() as context:
+        context.setattr(signals_module, "_ECHO_SECONDS", -1.0)
+        context.setattr(PpoTrainer, "step", lambda _: [send(), send(), pytest.fail("still there")])
+        assert start_run(config, run) == 143
     assert [signal.getsignal(number) for number in (SIGINT, SIGTERM)] == handlers
     output, errors = capfd.readouterr()
     assert "SIGTERM: stops when this iteration is done and saved; once more to stop at once" in errors
     first = checkpoint(run, 0)
     assert f"stopped at once by SIGTERM: what came after {first} is lost\ngo on with --resume {run}" in output
     assert checkpoints_of(run) == [first]
-    monkeypatch.undo()
-    assert resume_run(run, "total_steps=64") == 0
 
 
 def test_a_signal_during_an_evaluation_stops_it_and_it_is_made_up_for(
@@ -173,23 +169,6 @@ def test_a_signal_during_an_evaluation_stops_it_and_it_is_made_up_for(
     assert_same_run(run, finished)
 
 
-@pytest.mark.slow
-def test_a_signal_waits_for_a_checkpoint_that_is_being_tidied_up(config, tmp_path, monkeypatch, capsys):
-    tidied = []
-
-    class Folder(tempfile.TemporaryDirectory):
-        def cleanup(self):
-            signal.raise_signal(SIGINT)
-            super().cleanup()
-            tidied.append(self.name)
-
-    with new_run(load_config(config), tmp_path / "run") as run:
-        monkeypatch.setattr(tempfile, "TemporaryDirectory", Folder)
-        assert run.train() == 130
-    assert len(tidied) == 1
-    assert "stopped by SIGINT" in capsys.readouterr().out
-
-
 def test_a_new_run_can_be_resumed_from_its_beginning(config, tmp_path, monkeypatch):
     """From the moment that it has a configuration, which is written after the first checkpoint."""
     run, cut_off = tmp_path / "run", tmp_path / "cut_off"
@@ -208,69 +187,33 @@ def test_a_new_run_can_be_resumed_from_its_beginning(config, tmp_path, monkeypat
 # --- going on -----------------------------------------------------------------------------------------------
 
 
-def half_written_files(run):
+def test_whatever_a_killed_process_left_a_run_ends_as_an_undisturbed_one(finished, interrupted, capsys):
+    run, evaluations = interrupted, interrupted / "evaluations"
     half = run / "checkpoints" / ".step_0000000640-abc.partial" / "step_0000000640"
     half.mkdir(parents=True)
     (half / "weights.safetensors").write_bytes(b"half")
     (run / ".final-abc.partial").mkdir()
     (run / ".config.yaml-abc.partial").write_text("seed")
-    (run / "evaluations" / ".step_0000000640.json-abc.partial").write_text("{")
-
-
-def half_a_line_and_half_an_event(run):
-    with (run / "metrics.jsonl").open("a") as file:
-        file.write('{"steps": 640, "minu')
+    (evaluations / ".step_0000000640.json-abc.partial").write_text("{")
     events = next(run.glob("events.*"))
     os.truncate(events, events.stat().st_size - 7)
-
-
-def no_evaluation_of_the_last_checkpoint(run):
-    """It had written its curves, and its checkpoint was there because of a signal."""
-    (run / "evaluations" / f"{checkpoint(run, 8).name}.json").unlink()
-
-
-def odd_lines_of_metrics(run):
-    odd = (
-        b'123\n{"steps": "x", "minutes": 1}\n[1]\n\xff\n{"steps": 64}\n{"steps": 0, "minutes": 0, "x": "y"}\n'
-    )
-    (run / "metrics.jsonl").write_bytes(odd + (run / "metrics.jsonl").read_bytes())
-
-
-@pytest.mark.parametrize(
-    "left",
-    [
-        half_written_files,
-        half_a_line_and_half_an_event,
-        no_evaluation_of_the_last_checkpoint,
-        odd_lines_of_metrics,
-    ],
-)
-def test_whatever_a_killed_process_left_the_run_ends_as_one_that_was_not_killed(
-    finished, interrupted, capsys, left
-):
-    left(interrupted)
+    # It had written its curves, and its checkpoint was there because of a signal.
+    (evaluations / f"{checkpoint(run, 8).name}.json").unlink()
+    odd = b'123\n{"steps": "x", "minutes": 1}\n[1]\n\xff\n{"steps": 64}\n'
+    odd += b'{"steps": 0, "minutes": 0, "x": "y"}\n'
+    metrics = run / "metrics.jsonl"
+    metrics.write_bytes(odd + metrics.read_bytes() + b'{"steps": 640, "minu')
     strays = ".notes", "checkpoints/step_zzz", "evaluations/step_zzz.json"
     for name in strays:
-        (interrupted / name).write_text("mine")
-    assert resume_run(interrupted) == 0
-    assert f"resuming from {checkpoint(interrupted, 8)}" in capsys.readouterr().out
-    assert_same_run(interrupted, finished)
-    assert partial_of(interrupted) == []
-    assert [(interrupted / name).read_text() for name in strays] == ["mine"] * 3
+        (run / name).write_text("mine")
+    assert resume_run(run) == 0
+    assert f"resuming from {checkpoint(run, 8)}" in capsys.readouterr().out
+    assert_same_run(run, finished)
+    assert partial_of(run) == []
+    assert [(run / name).read_text() for name in strays] == ["mine"] * 3
 
 
-def without_a_choice_of_the_best(run):
-    (run / "evaluations" / "best.json").unlink()
-
-
-def with_a_final_policy_of_other_weights(run):
-    shutil.copy(checkpoint(run, 8) / "weights.safetensors", run / "final")
-
-
-@pytest.mark.parametrize(
-    "change",
-    [None, without_a_choice_of_the_best, with_a_final_policy_of_other_weights, "evaluation.final_games=2"],
-)
+@pytest.mark.parametrize("change", ["nothing", "no choice of the best", "another final policy", "more games"])
 def test_only_of_a_finished_run_nothing_is_played_again(run, capsys, monkeypatch, change):
     played, play_matches = [], run_module.play_matches
 
@@ -279,14 +222,15 @@ def test_only_of_a_finished_run_nothing_is_played_again(run, capsys, monkeypatch
         return play_matches(*arguments, **options)
 
     monkeypatch.setattr(run_module, "play_matches", watched)
-    overrides = [change] if isinstance(change, str) else []
-    if callable(change):
-        change(run)
-    assert resume_run(run, *overrides) == 0
-    said = capsys.readouterr().out
-    assert (f"{run} is finished: it has all 600 steps" in said) == (change is None)
-    assert ("--set total_steps=1280" in said) == (change is None)
-    assert bool(played) == (change is not None)
+    if change == "no choice of the best":
+        (run / "evaluations" / "best.json").unlink()
+    if change == "another final policy":
+        shutil.copy(checkpoint(run, 8) / "weights.safetensors", run / "final")
+    assert resume_run(run, *["evaluation.final_games=2"][: change == "more games"]) == 0
+    said, is_over = capsys.readouterr().out, change == "nothing"
+    assert (f"{run} is finished: it has all 600 steps" in said) == is_over
+    assert ("--set total_steps=1280" in said) == is_over
+    assert bool(played) != is_over
     assert (run / "evaluations" / "best.json").exists()
 
 
@@ -306,55 +250,51 @@ def test_a_finished_run_adds_nothing_but_a_longer_one_takes_its_place(finished, 
 
 def test_a_resumed_run_keeps_its_configuration(run, config, tmp_path, capsys):
     """The file that it was started with may be given again, and may be another one by now."""
-    before = (run / "config.yaml").read_bytes()
-    changed = tmp_path / "changed.yaml"
-    for seed, width, said in ((5, 8, ""), (6, 99, f"{changed} differs in seed, network.width")):
-        changed.write_text(
-            config.read_text().replace("seed: 5", f"seed: {seed}").replace("width: 8", f"width: {width}")
-        )
-        assert train.main(["--config", str(changed), "--resume", str(run)]) == 0
+    before, changed = (run / "config.yaml").read_bytes(), tmp_path / "changed.yaml"
+    text, resume = config.read_text(), ["--config", str(changed), "--resume", str(run)]
+    for given, differs in (
+        (text, ""),
+        (text.replace("seed: 5", "seed: 6").replace("width: 8", "width: 99"), "seed, network.width"),
+    ):
+        changed.write_text(given)
+        assert train.main(resume) == 0
         output = capsys.readouterr().out
-        assert said in output
-        assert ("differs" in output) == bool(said)
+        assert f"{changed} differs in {differs}" in output if differs else "differs" not in output
         assert (run / "config.yaml").read_bytes() == before
     changed.write_text("sed: 5")
-    assert train.main(["--config", str(changed), "--resume", str(run)]) == 2
+    assert train.main(resume) == 2
     assert "unknown key 'sed'" in capsys.readouterr().err
 
 
 # --- what cannot be resumed ---------------------------------------------------------------------------------
 
 
+def in_newest(name, change):
+    """A damage to a file of the newest checkpoint."""
+    return lambda run: change(checkpoints_of(run)[-1] / name)
+
+
 def truncate(name):
-    def damage(run):
-        path = checkpoints_of(run)[-1] / name
-        os.truncate(path, path.stat().st_size // 2)
-
-    return damage
+    return in_newest(name, lambda path: os.truncate(path, path.stat().st_size // 2))
 
 
-def trainer_json(text):
-    return lambda run: (checkpoints_of(run)[-1] / "trainer.json").write_text(text)
+def trainer_json(text="", **changes):
+    def change(path):
+        path.write_text(text or json.dumps(json.loads(path.read_text()) | changes))
 
-
-def in_trainer_json(**changes):
-    def damage(run):
-        path = checkpoints_of(run)[-1] / "trainer.json"
-        path.write_text(json.dumps(json.loads(path.read_text()) | changes))
-
-    return damage
+    return in_newest("trainer.json", change)
 
 
 def in_state(**changes):
-    def damage(run):
-        state = json.loads((checkpoints_of(run)[-1] / "trainer.json").read_text())["state"]
-        in_trainer_json(state=state | changes)(run)
+    def change(path):
+        contents = json.loads(path.read_text())
+        contents["state"] |= changes
+        path.write_text(json.dumps(contents))
 
-    return damage
+    return in_newest("trainer.json", change)
 
 
-def with_nan(run):
-    path = checkpoints_of(run)[-1] / "trainer.safetensors"
+def spoil(path):
     tensors = load_file(path)
     tensors["network/value.bias"][:] = torch.nan
     save_file(tensors, path)
@@ -373,17 +313,20 @@ def with_nan(run):
         (in_state(optimizer={"0": {}}), "is damaged"),
         (in_state(league=3), "is damaged"),
         (in_state(opponents=[3] * 4), "is damaged"),
-        (in_trainer_json(state=[]), "is damaged"),
-        (in_trainer_json(fixed=3), "is damaged"),
+        (trainer_json(state=[]), "is damaged"),
+        (trainer_json(fixed=3), "is damaged"),
         (trainer_json("[" * 10**5), "nested too deeply"),
         (trainer_json("[]"), "is damaged"),
         (trainer_json("{}"), "is damaged"),
-        (with_nan, "'network/value.bias' in trainer.safetensors is not finite"),
+        (
+            in_newest("trainer.safetensors", spoil),
+            "'network/value.bias' in trainer.safetensors is not",
+        ),
         (truncate("trainer.safetensors"), "is damaged, or of another version"),
         (truncate("trainer.json"), "is damaged, or of another version"),
         (truncate("weights.safetensors"), "does not hold the weights"),
         (truncate("checkpoint.json"), "is damaged"),
-        (lambda run: (checkpoints_of(run)[-1] / "trainer.safetensors").unlink(), "is damaged"),
+        (in_newest("trainer.safetensors", Path.unlink), "is damaged"),
         (lambda run: shutil.rmtree(run / "checkpoints"), "holds no checkpoint to resume from"),
         (lambda run: (run / "config.yaml").write_text("sed: 1"), "unknown key 'sed'"),
         (lambda run: (run / "config.yaml").unlink(), "is no run: it holds no config.yaml"),
@@ -408,11 +351,6 @@ def test_what_cannot_be_resumed_is_left_alone(run, capsys, damage, message):
     assert override or str(run) in errors
     assert errors.count("\n") == 1
     assert contents(run) == before
-
-
-def test_a_folder_that_is_not_there_is_not_made(tmp_path):
-    assert resume_run(tmp_path / "missing") == 2
-    assert contents(tmp_path) == {}
 
 
 # --- disks --------------------------------------------------------------------------------------------------
@@ -452,13 +390,11 @@ def test_no_space_for_a_checkpoint(finished, config, tmp_path, capsys):
         assert tensors_of(folder) == tensors_of(finished / folder.relative_to(run))
 
 
-@pytest.mark.parametrize("beginning", ["metrics.jsonl", "events."])
-def test_no_space_for_curves(finished, config, tmp_path, capsys, monkeypatch, beginning):
+def test_no_space_for_curves(finished, config, tmp_path, capsys, monkeypatch):
     run, write, written = tmp_path / "run", GrowingFile.write, []
 
     def write_until_full(file, contents):
-        path = Path(file._file.name)
-        if path.name.startswith(beginning):
+        if Path(file._file.name).name.startswith("events."):
             written.append(contents)
         if len(written) > 3 and metrics_of(run)[-1]["steps"] >= 3 * STEPS_PER_ITERATION:
             write(file, contents[:5])
@@ -473,68 +409,43 @@ def test_no_space_for_curves(finished, config, tmp_path, capsys, monkeypatch, be
     assert_same_run(run, finished)
 
 
-def test_no_space_when_a_signal_asks_for_a_checkpoint(config, tmp_path, capsys, monkeypatch):
-    run = tmp_path / "run"
-
-    def stop(trainer, step=PpoTrainer.step):
-        metrics = step(trainer)
-        os.kill(os.getpid(), SIGTERM)
-        monkeypatch.setattr(checkpoints_module, "write_folder", refuse)
-        return metrics
-
-    monkeypatch.setattr(PpoTrainer, "step", stop)
-    assert start_run(config, run) == 2
-    monkeypatch.undo()
-    assert_stopped_for_want_of_space(run, last_line(capsys), checkpoint(run, 0))
-
-
-@pytest.mark.parametrize("what", ["write_folder", "write_text"])
-def test_folders_that_cannot_be_written_are_noticed_at_the_start(config, tmp_path, capsys, monkeypatch, what):
-    monkeypatch.setattr(checkpoints_module, what, refuse)
-    monkeypatch.setattr(PpoTrainer, "step", killed)
-    assert start_run(config, tmp_path / "run") == 2
-    errors = capsys.readouterr().err
-    assert errors.startswith(f"training.train: cannot write to {tmp_path / 'run'}")
-    assert errors.endswith(": No space left on device\n")
-    assert errors.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []
-    (tmp_path / "file").write_text("")
-    run = tmp_path / "file" / "run"
-    assert start_run(config, run) == 2
-    assert capsys.readouterr().err == f"training.train: cannot write to {run}: Not a directory\n"
-
-
-def test_resuming_in_a_folder_that_cannot_be_written(run, capsys, monkeypatch):
-    def refuse_to_open(path, flags, *arguments):
+def test_folders_that_cannot_be_written_are_noticed_at_the_start(config, run, tmp_path, capsys, monkeypatch):
+    def refuse_to_open(path, flags, *arguments, open_file=os.open):
         if Path(path).name == "lock":
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         return open_file(path, flags, *arguments)
 
-    open_file = os.open
-    monkeypatch.setattr(os, "open", refuse_to_open)
     monkeypatch.setattr(PpoTrainer, "step", killed)
+    new = tmp_path / "new"
+    for what in ("write_folder", "write_text"):
+        with monkeypatch.context() as context:
+            context.setattr(checkpoints_module, what, refuse)
+            assert start_run(config, new) == 2
+        assert_refused(capsys, new, "No space left on device")
+        assert not new.exists()
+    (tmp_path / "file").write_text("")
+    assert start_run(config, tmp_path / "file" / "run") == 2
+    assert_refused(capsys, tmp_path / "file" / "run", "Not a directory")
+    monkeypatch.setattr(os, "open", refuse_to_open)
     assert resume_run(run) == 2
-    assert capsys.readouterr().err == f"training.train: cannot write to {run}: Permission denied\n"
+    assert_refused(capsys, run, "Permission denied")
+
+
+def assert_refused(capsys, run, reason):
+    said = capsys.readouterr().err
+    assert said.startswith(f"training.train: cannot write to {run}")
+    assert said.endswith(f": {reason}\n")
+    assert said.count("\n") == 1
 
 
 def test_the_final_policy_stays_until_the_next_one_is_complete(finished, run, monkeypatch):
     monkeypatch.setattr(PpoTrainer, "write_final", refuse)
     assert resume_run(run, "total_steps=704") == 2
     assert tensors_of(run / "final") == tensors_of(finished / "final")
-    monkeypatch.undo()
-    assert resume_run(run) == 0
-    assert load_policy(run / "final")[1]["steps"] == 704
     assert partial_of(run) == []
 
 
 # --- folders in use -----------------------------------------------------------------------------------------
-
-
-def test_one_process_at_a_time(finished, interrupted, capsys):
-    with exclusive_lock(interrupted):
-        assert resume_run(interrupted) == 2
-    error = f"training.train: {interrupted} is in use: another process works there\n"
-    assert capsys.readouterr().err == error
 
 
 def test_locks_need_nothing_that_only_unix_has(monkeypatch):
