@@ -256,10 +256,10 @@ def test_overrides_that_are_refused(message, override, expected):
 
 
 def test_messages_are_short_and_quick(message):
-    keys = "\n".join(f"key_{number}: 1" for number in range(4000))
+    keys = "\n".join(f"key_{number}: 1" for number in range(1000))
     answer = message(keys)
     assert "unknown key 'key_0'" in answer
-    assert answer.endswith("; and 3,995 more")
+    assert answer.endswith("; and 995 more")
     for text in (keys, f"seed: {'x' * 10**5}", f"{'x' * 10**5}: 1", f"tracker: {list(range(4000))}"):
         assert len(message(text)) < 3000
         assert len(message("", f"seed={text}", f"ppo.{text}")) < 3000
@@ -289,23 +289,15 @@ def test_every_number_has_bounds():
 @pytest.mark.parametrize(
     ("algorithm", "settings", "named"),
     [
-        (
-            "ppo",
-            "ppo={num_envs: 1000000, rollout_steps: 1000000}",
-            "ppo.num_envs is 1000000, ppo.rollout_ste",
-        ),
-        (
-            "ppo",
-            "ppo={num_envs: 4096, rollout_steps: 4096, minibatch_size: 1000000}",
-            "ppo.minibatch_size is",
-        ),
+        ("ppo", "ppo={num_envs: 1000000, rollout_steps: 1000000}", "ppo.num_envs is 1000000, ppo.roll"),
+        ("ppo", "ppo={num_envs: 999, rollout_steps: 9999, minibatch_size: 1000000}", "ppo.minibatch_size"),
         ("ppo", "network={width: 65536, depth: 256}", "network.width is 65536, network.depth is 256"),
         ("ppo", "league={size: 1000000, snapshot_every: 1}", "league.size is 1000000"),
         ("alphazero", "alphazero.simulations=1000000", "alphazero.simulations is 1000000"),
         ("alphazero", "alphazero.rollout_steps=1000000", "alphazero.rollout_steps is 1000000"),
         ("maskable_ppo", "maskable_ppo.net_arch=[65536, 65536]", "net_arch is [65536, 65536]"),
         ("maskable_ppo", "maskable_ppo.num_envs=1000000", "maskable_ppo.num_envs is 1000000"),
-        ("td", "td.games=1000000", "td.games is 1000000, td.window is 4: that takes at least 6"),
+        ("td", "td.games=1000000", "td.games is 1000000, td.window is 4"),
         ("solo_td", "solo_td.games=500000", "solo_td.games is 500000, solo_td.window"),
         ("rllib_ppo", "network.width=30000", "network.width is 30000"),
         ("rllib_ppo", "rllib_ppo={num_envs: 1000000, batch_size: 1000000}", "rllib_ppo.num_envs is"),
@@ -338,14 +330,14 @@ def test_broken_yaml_is_shown_with_its_place(message):
 
 
 def test_missing_file_names_the_nearest(tmp_path):
-    (tmp_path / "mine.yaml").write_text("description: of my own")
+    (tmp_path / "unlike.yaml").write_text("description: of my own")
     (tmp_path / "notes.txt").write_text("no configuration")
-    assert list_configs(tmp_path) == [(tmp_path / "mine.yaml", "of my own")]
+    assert list_configs(tmp_path) == [(tmp_path / "unlike.yaml", "of my own")]
     assert list_configs(tmp_path / "missing") == []
     for name, message in (
         ("quik", r"there is no configuration quik; did you mean quick\?"),
-        (tmp_path / "quik.yaml", r"there is no configuration .*quik\.yaml; did you mean quick\?"),
-        (tmp_path / "mina.yaml", r"did you mean .*mine\.yaml\?"),
+        (tmp_path / "none" / "quik.yaml", r"there is no configuration .*quik\.yaml; did you mean quick\?"),
+        (tmp_path / "unlik.yaml", r"did you mean .*unlike\.yaml\?"),
         (tmp_path / "zzz", r"no configuration .*zzz; train --list lists those"),
         (tmp_path, "there is no configuration"),
     ):

@@ -8,13 +8,10 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-import numpy as np
 import pytest
 
 from patchwork_env.learning.evaluation import ratings
 from patchwork_env.learning.evaluation.gauntlet import GauntletPool, Member, pool_file, read_pool
-from patchwork_env.learning.evaluation.players import Participant
-from patchwork_env.learning.evaluation.ratings import rate
 from tests.benchmarks.test_benchmarks import ROOT, run
 
 RANDOM, GREEDY = Member("random", None, 150, 4), Member("greedy", None, 1000, 4)
@@ -30,12 +27,23 @@ LADDER = {
 }
 
 
+def load_script(monkeypatch) -> ModuleType:
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    return importlib.import_module("gauntlet_ratings")
+
+
+def test_the_ladder_of_the_script_connects_all_new_members(monkeypatch) -> None:
+    """Everybody in it is a member, and each new one meets weaker members."""
+    ladder, specs = load_script(monkeypatch).LADDER, read_pool().specs
+    assert {agent for agent, _ in ladder} == set(specs) - set(read_pool(1).specs)
+    assert all(specs.index(agent) > specs.index(opponent) for agent, opponent in ladder)
+
+
 @pytest.fixture
 def script(monkeypatch, tmp_path) -> ModuleType:
     """The script with a ladder that takes no time, and a file of its own to write."""
     monkeypatch.setattr(ratings, "DRAWS", 200)
-    monkeypatch.syspath_prepend(ROOT / "benchmarks")
-    module = importlib.import_module("gauntlet_ratings")
+    module = load_script(monkeypatch)
     monkeypatch.setattr(module, "LADDER", LADDER)
     monkeypatch.setattr(module, "read_pool", POOLS.__getitem__)
     monkeypatch.setattr(module, "pool_file", lambda version: tmp_path / f"gauntlet_v{version}.json")
@@ -50,18 +58,6 @@ def measure(module: ModuleType, folder: Path, monkeypatch, *arguments: str) -> N
     module.main()
 
 
-def test_the_ladder_of_the_script_connects_all_new_members() -> None:
-    """Everybody in it is a member, and each new one meets weaker members."""
-    sys.path.insert(0, str(ROOT / "benchmarks"))
-    try:
-        ladder = importlib.import_module("gauntlet_ratings").LADDER
-    finally:
-        sys.path.pop(0)
-    specs = read_pool().specs
-    assert {agent for agent, _ in ladder} == set(specs) - set(read_pool(1).specs)
-    assert all(specs.index(agent) > specs.index(opponent) for agent, opponent in ladder)
-
-
 def test_parts_make_the_whole_and_are_frozen(script, tmp_path, monkeypatch, capsys) -> None:
     measure(script, tmp_path, monkeypatch, "--only", "mcts:simulations=9")
     assert "ratings need the matches of all new members" in capsys.readouterr().out
@@ -69,32 +65,17 @@ def test_parts_make_the_whole_and_are_frozen(script, tmp_path, monkeypatch, caps
     assert len(kept) == 4
     measure(script, tmp_path, monkeypatch, "--write")
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
-    out = capsys.readouterr().out
     contents = json.loads((tmp_path / "gauntlet_v2.json").read_text())
-    assert [m["rating"] for m in contents["members"][:2]] == [150, 1000]
+    *old, weak, strong = contents["members"]
+    assert [member["rating"] for member in old] == [150, 1000]
     rated = contents["rated_with"]
     assert {(m["agent"], m["opponent"]): m["games"] for m in rated["matches"]} == LADDER
     assert (rated["taken_from_version_1"], rated["seed"]) == (["random", "greedy"], 1)
-    values, intervals = rates_of(rated["matches"], tmp_path / "games")
-    for member, value, interval in zip(contents["members"][2:], values[1:], intervals[1:], strict=True):
-        assert member["rating"] == round(value)
-        assert member["interval"] == [end if end is None else round(end) for end in interval]
-        assert f"{value:.0f}" in out
-
-
-def rates_of(matches, folder: Path):
-    """The ratings of greedy and the new members, from the games as they are kept."""
-    names = ["greedy", "mcts:simulations=2", "mcts:simulations=9"]
-    wins = np.zeros((6, 3, 3))
-    for match in matches:
-        i, j = names.index(match["agent"]), names.index(match["opponent"])
-        name = Participant.load(names[i]).against(Participant.load(names[j]))
-        for path in sorted(folder.glob(f"blocks/{name}_*.json")):
-            first = int(path.stem.split("_")[-2])
-            won = np.reshape(json.loads(path.read_text())["games"]["agent_wins"], (-1, 2)).sum(1)
-            wins[first : first + len(won), i, j] = won
-            wins[first : first + len(won), j, i] = 2 - won
-    return rate(wins, np.array([1000, np.nan, np.nan]))[:2]
+    printed = capsys.readouterr().out
+    for member in (weak, strong):
+        low, high = member["interval"]
+        assert (low or -1e9) < member["rating"] < (high or 1e9)
+        assert str(member["rating"]) in printed
 
 
 @pytest.mark.parametrize(

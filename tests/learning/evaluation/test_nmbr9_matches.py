@@ -28,12 +28,6 @@ def match(agent, opponent, games: int = 70, seed: int = 9, **options) -> MatchRe
     return play_matches(agent, opponent, games, seed, game="nmbr9", **options)
 
 
-def nmbr9_decks() -> list[tuple[int, ...]]:
-    """The first decks of seed 9."""
-    lines = (ROOT / "benchmarks" / "nmbr9_decks.txt").read_text().splitlines()[:70]
-    return [tuple(map(int, line)) for line in lines]
-
-
 class Spy(Agent):
     """Plays greedily and remembers what it was shown."""
 
@@ -46,19 +40,23 @@ class Spy(Agent):
         return GreedyAgent().act(game)
 
 
-def test_both_sides_play_the_same_decks_those_of_the_seed() -> None:
-    result = match("greedy", "random", 70, keep=70)
-    assert [game.deck for game in result.kept] == nmbr9_decks()
-    assert all(game.num_players == 2 and game.is_over for game in result.kept)
-    assert result.games.seats.tolist() == [0, 1] * 35
+@pytest.fixture(scope="module")
+def played() -> MatchResult:
+    return match("greedy", "random", keep=70)
+
+
+def test_both_sides_play_the_same_decks_those_of_the_seed(played) -> None:
+    lines = (ROOT / "benchmarks" / "nmbr9_decks.txt").read_text().splitlines()[:70]
+    assert [game.deck for game in played.kept] == [tuple(map(int, line)) for line in lines]
+    assert all(game.num_players == 2 and game.is_over for game in played.kept)
+    assert played.games.seats.tolist() == [0, 1] * 35
     fewer = match("greedy", "random", 5).games.scores[:, AGENT]
-    assert fewer.tolist() == result.games.scores[:5, AGENT].tolist()
+    assert fewer.tolist() == played.games.scores[:5, AGENT].tolist()
 
 
-def test_figures_are_those_of_the_tables() -> None:
-    result = match("greedy", "random", 70, keep=70)
-    games = result.games
-    for i, game in enumerate(result.kept):
+def test_figures_are_those_of_the_tables(played) -> None:
+    games = played.games
+    for i, game in enumerate(played.kept[:20]):
         replayed = Game.from_notation(game.notation())
         for side in (AGENT, OPPONENT):
             player = int(games.seats[i]) if side == AGENT else 1 - int(games.seats[i])
@@ -73,19 +71,18 @@ def test_figures_are_those_of_the_tables() -> None:
         assert games.agent_wins[i] == (games.scores[i, 0] > games.scores[i, 1])
 
 
-def test_sides_do_not_interact_and_ties_are_half_a_win() -> None:
+def test_sides_do_not_interact_and_ties_are_half_a_win(played) -> None:
     same = match("greedy", "greedy")
     assert (same.win_rate, same.ties, same.score_difference) == (0.5, 1.0, 0.0)
-    assert same.games.scores[:, AGENT].tolist() == match("greedy", "random").games.scores[:, AGENT].tolist()
+    assert same.games.scores[:, AGENT].tolist() == played.games.scores[:, AGENT].tolist()
     mixed = match("random", "random")
-    share = np.where(mixed.games.scores[:, 0] == mixed.games.scores[:, 1], 0.5, mixed.games.agent_wins)
+    own, other = mixed.games.scores.T
+    share = np.where(own == other, 0.5, mixed.games.agent_wins)
     assert 0 < mixed.ties < 1
     assert mixed.games.agent_wins.tolist() == share.tolist()
-    assert mixed.win_rate == share.mean()
-    assert mixed.interval == win_rate_interval(share)
-    differences = mixed.games.scores[:, 0] - mixed.games.scores[:, 1]
-    assert mixed.score_difference_interval == mean_interval(differences)
-    assert mixed.score_interval(AGENT) == mean_interval(mixed.games.scores[:, AGENT])
+    assert (mixed.win_rate, mixed.interval) == (share.mean(), win_rate_interval(share))
+    assert mixed.score_difference_interval == mean_interval(own - other)
+    assert mixed.score_interval(AGENT) == mean_interval(own)
 
 
 def test_agents_are_not_shown_the_order_of_the_cards_to_come() -> None:
@@ -98,22 +95,16 @@ def test_agents_are_not_shown_the_order_of_the_cards_to_come() -> None:
             assert sorted(game.deck) == sorted(deck)
         assert len({game.deck for game in spy.shown[:10]}) == 10
         spy.shown.clear()
+    assert (match("greedy", "random", 3, order="free").games.turns == 40).all()  # of choosing and placing
     match(*sides, 1, order="known")
     assert {game.deck for spy in sides for game in spy.shown} == {deck}
     assert {game.order for spy in sides for game in spy.shown} == {"known"}
 
 
-def test_the_tiles_may_be_chosen_freely() -> None:
-    result = match("greedy", "random", 3, order="free")
-    assert result.variant == "free"
-    assert (result.games.turns == 40).all()
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [1, 2])
-def test_equal_seeds_give_equal_matches_whatever_the_processes(workers: int) -> None:
-    first, second = match("random", "greedy", 130), match("random", "greedy", 130, workers=workers)
-    assert first.games.as_dict() == second.games.as_dict()
+def test_equal_seeds_give_equal_matches_whatever_the_processes() -> None:
+    first, again, shared = (match("random", "greedy", 130, workers=workers) for workers in (1, 1, 2))
+    assert first.games.as_dict() == again.games.as_dict() == shared.games.as_dict()
 
 
 def test_agents_of_different_games_do_not_meet() -> None:
@@ -130,27 +121,6 @@ def test_agents_of_different_games_do_not_meet() -> None:
     assert play_matches("greedy", "random", 2).games.game == "patchwork"
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"games": 0}, "games is 0; it must be at least 1"),
-        ({"order": "secret"}, "order is 'secret'; allowed are 'unknown', 'known', 'free'"),
-        ({"special_patches": "2014"}, "nmbr9 has no option 'special_patches'; it has 'order'"),
-        ({"keep": 8, "games": 7}, "keep is 8"),
-    ],
-)
-def test_wrong_arguments_are_errors(options, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        match("random", "random", **options)
-    with pytest.raises(ValueError, match="game is 'chess'; allowed are 'patchwork', 'nmbr9'"):
-        play_matches("random", "random", 2, game="chess")
-
-
-def test_actions_that_cannot_be_played_are_errors_that_name_the_agent() -> None:
-    with pytest.raises(ValueError, match="agent '<lambda>' chose action 5, not legal in"):
-        match("greedy", lambda game: 5, 2)
-
-
 # --- commands ---------------------------------------------------------------------------------------------
 
 
@@ -161,27 +131,10 @@ def test_the_command_measures_and_says_the_game(tmp_path, capsys) -> None:
     expected = match("greedy", "random", 15, 0, order="known")
     printed = capsys.readouterr().out
     assert printed == expected.table() + "\n"
-    assert printed.startswith(
-        "greedy against random: 15 games, 15 decks, the same for both sides, order 'known'"
-    )
+    assert "15 decks, the same for both sides, order 'known'" in printed
     contents = json.loads(path.read_text())
-    assert contents["game"] == "nmbr9"
-    assert contents["matches"] == [expected.as_dict()]
+    assert (contents["game"], contents["matches"]) == ("nmbr9", [expected.as_dict()])
     assert set(contents["matches"][0]) >= {"order", "ties", "score_intervals"}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("greedy --against random --order known", "patchwork has no option 'order'"),
-        ("greedy --against random mcts --game nmbr9", "agent 'mcts' plays patchwork, not nmbr9"),
-    ],
-)
-def test_mistakes_end_with_one_line(arguments: str, message: str, capsys) -> None:
-    assert evaluate.main(arguments.split()) == 2
-    captured = capsys.readouterr()
-    assert (captured.out, captured.err.count("\n")) == ("", 1)
-    assert message in captured.err
 
 
 def test_a_tournament_is_kept_and_resumed(tmp_path, monkeypatch, capsys) -> None:
@@ -198,9 +151,6 @@ def test_a_tournament_is_kept_and_resumed(tmp_path, monkeypatch, capsys) -> None
     assert [float(row["agent_wins"]) for row in rows] == result.games.agent_wins.tolist()
     assert [int(row["score_of_opponent"]) for row in rows] == result.games.scores[:, OPPONENT].tolist()
     assert (folder / "distributions.png").read_bytes().startswith(b"\x89PNG")
-    blocks = {path: path.stat().st_mtime_ns for path in folder.glob("blocks/*.json")}
-    assert tournament.main(["--resume", "--workers", "1", "--out", str(folder)]) == 0
-    assert {path: path.stat().st_mtime_ns for path in blocks} == blocks
     assert tournament.main([*command, "--order", "known"]) == 2
     assert tournament.main([*command, "--game", "patchwork", "--games", "8"]) == 2
     errors = capsys.readouterr().err

@@ -41,32 +41,44 @@ def module(tmp_path, monkeypatch) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("spec", "error", "message"),
     [
-        ("Last:plaec=2", "has no option 'plaec'; its options: place; did you mean 'place'"),
-        ("Last:place=x", "option 'place' of agent 'agents_of_others:Last' is 'x'; it must be"),
-        ("first:place=2", "agent 'agents_of_others:first' has no option 'place'; its options: none"),
+        (
+            "agents_of_others:Last:plaec=2",
+            ValueError,
+            "no option 'plaec'; its options: place; did you mean",
+        ),
+        (
+            "agents_of_others:Last:place=x",
+            ValueError,
+            "option 'place' of agent 'agents_of_others:Last' is",
+        ),
+        ("agents_of_others:first:place=2", ValueError, "has no option 'place'; its options: none"),
+        (
+            "agents_of_others:number",
+            ValueError,
+            "agents_of_others:number is 7; it must be an Agent or",
+        ),
+        ("agents_of_others:none", ImportError, "module 'agents_of_others' has no 'none'"),
+        ("no_such_module:first", ImportError, "no_such_module"),
+        ("no_such_module.py:first", ImportError, "write no_such_module:"),
+        ("gredy", ValueError, "there is no agent 'gredy'"),
     ],
 )
-def test_options_of_classes_are_checked(module, text, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        load_player(f"{module}:{text}")
+def test_what_is_no_agent_is_an_error_that_says_so(module, spec, error, message) -> None:
+    with pytest.raises(error, match=message):
+        load_player(spec)
 
 
 def test_in_python_what_a_module_has_is_given_itself() -> None:
-    with pytest.raises(
-        ValueError, match=r"only commands take module:name: .* \(from my_module import first\)"
-    ):
+    with pytest.raises(ValueError, match=r"only commands take module:name: .*from my_module import first\)"):
         agents.load("my_module:first")
 
 
 def test_a_spec_gives_its_agent() -> None:
     assert isinstance(load_player("greedy"), GreedyAgent)
-    assert load_player("ppo:sample=true").name == "ppo:sample=true"
-    assert load_player("champion:instant").name == "champion:instant"
-    assert fingerprint("champion:instant") == fingerprint("champion")
-    with pytest.raises(ValueError, match="there is no agent 'gredy'"):
-        load_player("gredy")
+    for spec in ("ppo:sample=true", "champion:instant"):
+        assert load_player(spec).name == spec
 
 
 def test_a_module_gives_functions_agents_and_classes_of_agents(module) -> None:
@@ -82,28 +94,13 @@ def test_a_module_gives_functions_agents_and_classes_of_agents(module) -> None:
     assert second.name == f"{module}:Last:place=2"
 
 
-@pytest.mark.parametrize(
-    ("name", "error", "message"),
-    [
-        ("number", ValueError, r"agents_of_others:number is 7; it must be an Agent or a function"),
-        ("none", ImportError, "module 'agents_of_others' has no 'none'"),
-    ],
-)
-def test_what_is_no_agent_is_an_error_that_says_so(module, name: str, error, message: str) -> None:
-    with pytest.raises(error, match=message):
-        load_player(f"{module}:{name}")
-    with pytest.raises(ImportError, match="no_such_module"):
-        load_player(f"no_such_module:{name}")
-    with pytest.raises(ImportError, match="write no_such_module:"):
-        load_player(f"no_such_module.py:{name}")
-
-
 def test_fingerprints_are_those_of_the_weights(tmp_path) -> None:
     weights = SHIPPED_FOLDER / "ppo" / "weights.safetensors"
     digest = hashlib.sha256(weights.read_bytes()).hexdigest()
     for spec in ("ppo", "ppo:sample=true", str(weights.parent)):
         assert fingerprint(spec) == digest
     assert fingerprint("ppo-quick") != digest
+    assert fingerprint("champion:instant") == fingerprint("champion")
     exported = tmp_path / "policy.onnx"
     exported.write_bytes(b"network")
     assert fingerprint(str(exported)) == hashlib.sha256(b"network").hexdigest()
@@ -111,10 +108,6 @@ def test_fingerprints_are_those_of_the_weights(tmp_path) -> None:
 
 
 def test_labels_are_as_short_as_they_can_be() -> None:
-    assert labels(["random", "runs/a/final", "runs/b/final/", "runs/a/step_1:sample=true"]) == [
-        "random",
-        "a/final",
-        "b/final",
-        "step_1:sample=true",
-    ]
+    specs = ["random", "runs/a/final", "runs/b/final/", "runs/a/step_1:sample=true"]
+    assert labels(specs) == ["random", "a/final", "b/final", "step_1:sample=true"]
     assert labels(["final", "runs/final"]) == ["final", "runs/final"]

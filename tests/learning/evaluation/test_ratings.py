@@ -83,13 +83,8 @@ def test_the_anchor_fixes_the_scale() -> None:
     assert by_player.values[1] == 1500
     assert by_player.intervals[1] == pytest.approx((1500, 1500))
     assert np.diff(by_player.values) == pytest.approx(np.diff(by_mean.values), abs=1e-4)
-    raised = rate(wins, mean=1000)
-    assert raised.values == pytest.approx(by_mean.values + 1000)
-
-
-def test_equal_seeds_give_equal_intervals() -> None:
-    wins = simulated([0, 60, 300], 50, np.random.default_rng(3))
-    assert rate(wins, seed=1).intervals == rate(wins, seed=1).intervals != rate(wins, seed=2).intervals
+    assert rate(wins, mean=1000).values == pytest.approx(by_mean.values + 1000)
+    assert by_mean.intervals == rate(wins).intervals != rate(wins, seed=2).intervals
 
 
 @pytest.mark.slow
@@ -135,19 +130,15 @@ def test_groups_that_no_upset_connects_have_open_ends_towards_each_other() -> No
     wins = np.zeros((50, 4, 4))
     wins[:, 0, 1] = wins[:, 1, 0] = wins[:, 2, 3] = wins[:, 3, 2] = 1
     wins[:, 2:, :2] = 2
-    ends = [tuple(end is None for end in interval) for interval in rate(wins, anchor(players=4)).intervals]
-    assert ends == [(False, False), (False, False), (False, True), (False, True)]
-    ends = [tuple(end is None for end in interval) for interval in rate(wins, anchor(3, players=4)).intervals]
-    assert ends == [(True, False), (True, False), (False, False), (False, False)]
-    ends = [tuple(end is None for end in interval) for interval in rate(wins).intervals]
-    assert ends == [(True, False), (True, False), (False, True), (False, True)]
-
-
-def test_one_upset_connects_them() -> None:
-    wins = np.zeros((50, 3, 3))
-    wins[:, 1, 0] = wins[:, 2, 1] = wins[:, 2, 0] = 2
-    wins[7] = [[0, 0, 1], [2, 0, 0], [1, 2, 0]]
-    assert all(None not in interval for interval in rate(wins, anchor(players=3)).intervals)
+    closed, no_low, no_high = (False, False), (True, False), (False, True)
+    for known, expected in (
+        (anchor(players=4), [closed, closed, no_high, no_high]),
+        (anchor(3, players=4), [no_low, no_low, closed, closed]),
+        (None, [no_low, no_low, no_high, no_high]),
+    ):
+        assert [(low is None, high is None) for low, high in rate(wins, known).intervals] == expected
+    wins[7, 0, 2] = 1  # an upset
+    assert all(None not in interval for interval in rate(wins, anchor(players=4)).intervals)
 
 
 def test_players_that_no_games_connect_are_an_error() -> None:
@@ -169,20 +160,13 @@ def test_a_player_against_known_ratings_wins_what_it_may_expect() -> None:
     assert expected == pytest.approx(wins.sum() + 3 * PRIOR, abs=1e-3)
 
 
-def test_one_known_opponent_gives_the_logarithm_of_odds() -> None:
-    wins = np.repeat([[1.0], [0.0]], [300, 100], axis=0)
-    value, interval = rate_against(np.array([250.0]), wins, 1 - wins)
-    assert value == pytest.approx(250 + ELO * math.log(300.5 / 100.5), abs=1e-4)
-    both = rate(two_players(300, 100), anchor(rating=250)).intervals[1]
-    assert interval == pytest.approx(both, abs=6)
-
-
-def test_intervals_against_known_ratings_cover_the_truth() -> None:
+def test_intervals_against_known_ratings_cover_the_truth(monkeypatch) -> None:
+    monkeypatch.setattr(ratings, "DRAWS", 200)
     known, random, covered = np.array([0.0, 900, 1200]), np.random.default_rng(7), 0
-    for number in range(400):
+    for number in range(150):
         wins = random.binomial(2, expected_wins(1100 - known), (100, 3)).astype(float)
         covered += _holds(rate_against(known, wins, 2 - wins, seed=number)[1], 1100)
-    assert 0.92 <= covered / 400 <= 0.98
+    assert 0.90 <= covered / 150 <= 0.99
 
 
 def test_who_wins_or_loses_everything_has_an_open_end_against_known_ratings() -> None:
@@ -207,15 +191,3 @@ def test_beside_others_that_are_known_one_player_is_rated_as_against_them() -> N
     assert low is not None
     assert high is not None
     assert low < alone < high
-
-
-def test_who_loses_to_nobody_known_has_no_upper_end() -> None:
-    wins = np.zeros((10, 4, 4))
-    wins[:, 2, 1] = wins[:, 3, 2] = 2
-    wins[0, 2, 3], wins[0, 3, 2] = 1, 1
-    values, intervals, _ = rate(wins, np.array([900, 1000, np.nan, np.nan]))
-    assert values[3] > values[2] > 1000
-    for low, high in intervals[2:]:
-        assert low is not None
-        assert low > 1000
-        assert high is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
@@ -12,24 +13,19 @@ from patchwork_env.learning.evaluation.runners import AGENT, OPPONENT, MatchGame
 from patchwork_env.learning.evaluation.statistics import mean_interval, win_rate_interval
 
 
-def result_of(pairs: int = 40, seed: int = 0) -> MatchResult:
+def result_of(pairs: int = 40) -> MatchResult:
     """A made-up match."""
-    rng = np.random.default_rng(seed)
-    n = 2 * pairs
-    scores = rng.integers(-20, 40, (n, 2))
-    figures = {
-        "score": scores,
-        "empty_cells": rng.integers(0, 30, (n, 2)),
-        "bonus_tile": np.eye(3, 2, dtype=bool)[rng.integers(0, 3, n)],
-    }
+    random, n = np.random.default_rng(0), 2 * pairs
     names = ["income", "buttons", "buttons_spent", "buttons_from_income", "buttons_from_advancing"]
-    names += ["patches", "special_patches", "turns"]
-    figures |= {name: rng.integers(0, 60, (n, 2)) for name in names}
+    names += ["empty_cells", "patches", "special_patches", "turns"]
+    figures = {name: random.integers(0, 60, (n, 2)) for name in names}
+    figures["score"] = random.integers(-20, 40, (n, 2))
+    figures["bonus_tile"] = np.eye(3, 2, dtype=bool)[np.arange(n) % 3]
     games = MatchGames(
         game="patchwork",
         seats=np.tile([0, 1], pairs),
         agent_starts=np.tile([True, False, False, True], pairs)[:n],
-        agent_wins=scores[:, 0] > scores[:, 1],
+        agent_wins=figures["score"][:, 0] > figures["score"][:, 1],
         turns=figures["turns"],
         forfeits=np.zeros((n, 2), bool),
         figures=figures,
@@ -53,19 +49,10 @@ def test_pairs_won_or_lost_twice_give_the_interval_of_agresti_and_coull(wins: in
 
 
 def test_the_interval_of_many_pairs_is_that_of_the_bootstrap() -> None:
-    rng = np.random.default_rng(1)
-    pairs = rng.choice([0.0, 0.5, 1.0], 400, p=[0.2, 0.3, 0.5])
-    means = rng.choice(pairs, (4000, len(pairs))).mean(1)
+    random = np.random.default_rng(1)
+    pairs = random.choice([0.0, 0.5, 1.0], 400, p=[0.2, 0.3, 0.5])
+    means = random.choice(pairs, (4000, len(pairs))).mean(1)
     assert win_rate_interval(pairs) == pytest.approx(np.quantile(means, [0.025, 0.975]), abs=0.005)
-
-
-@pytest.mark.parametrize("shares", [(0.2, 0.3, 0.5), (0.0, 0.05, 0.95), (0.02, 0.96, 0.02), (0.9, 0.0, 0.1)])
-@pytest.mark.parametrize("n", [20, 200])
-def test_the_interval_covers_the_truth_at_least_as_often_as_it_says(shares, n: int) -> None:
-    rng, truth = np.random.default_rng(2), shares[1] / 2 + shares[2]
-    intervals = [win_rate_interval(rng.choice([0.0, 0.5, 1.0], n, p=shares)) for _ in range(1000)]
-    covered = np.mean([low <= truth <= high for low, high in intervals])
-    assert covered >= 0.93  # 0.95 within three standard errors of a simulation of 1000
 
 
 def test_the_interval_lies_within_zero_and_one_and_holds_the_rate() -> None:
@@ -73,56 +60,62 @@ def test_the_interval_lies_within_zero_and_one_and_holds_the_rate() -> None:
         low, high = win_rate_interval(np.array(pairs))
         assert 0 <= low <= np.mean(pairs) <= high <= 1
         assert low < high
-
-
-def test_pairs_that_are_split_tell_more_than_as_many_independent_games() -> None:
-    low, high = win_rate_interval(np.full(100, 0.5))
+    low, high = win_rate_interval(np.full(100, 0.5))  # tells more than as many independent games
     independent_low, independent_high = agresti_coull(100, 200)
     assert high - low < (independent_high - independent_low) / 3
 
 
-def test_the_means_are_those_of_the_games() -> None:
+@pytest.mark.parametrize("shares", [(0.2, 0.3, 0.5), (0.0, 0.05, 0.95), (0.02, 0.96, 0.02), (0.9, 0.0, 0.1)])
+@pytest.mark.parametrize("n", [20, 200])
+def test_the_interval_covers_the_truth_at_least_as_often_as_it_says(shares, n: int) -> None:
+    rng, truth = np.random.default_rng(2), shares[1] / 2 + shares[2]
+    intervals = [win_rate_interval(rng.choice([0.0, 0.5, 1.0], n, p=shares)) for _ in range(400)]
+    covered = np.mean([low <= truth <= high for low, high in intervals])
+    assert covered >= 0.915  # 0.95 within three standard errors of a simulation of 400
+
+
+def test_means_are_those_of_the_games_and_intervals_take_the_pair_as_the_unit() -> None:
     result = result_of()
     games = result.games
-    assert result.win_rate == games.agent_wins.sum() / 80
-    assert result.score_difference == pytest.approx(games.scores[:, 0].mean() - games.scores[:, 1].mean())
-    wins = [(bool(start), bool(win)) for start, win in zip(games.agent_starts, games.agent_wins, strict=True)]
     for start in (True, False):
-        mine = [win for starts, win in wins if starts == start]
-        assert result.win_rate_if(agent_starts=start) == sum(mine) / len(mine)
+        wins = games.agent_wins[games.agent_starts == start]
+        assert result.win_rate_if(agent_starts=start) == wins.sum() / len(wins)
     for side in (AGENT, OPPONENT):
         means = {name: figure[:, side].mean() for name, figure in games.figures.items()}
         assert result.means(side) == pytest.approx(means)
-
-
-def test_intervals_take_the_pair_as_the_unit() -> None:
-    result = result_of()
-    wins = result.games.agent_wins
-    pairs = np.array([(wins[2 * k] + 0.0 + wins[2 * k + 1]) / 2 for k in range(40)])
-    assert result.interval == win_rate_interval(pairs)
-    differences = result.games.scores[:, 0] - result.games.scores[:, 1]
-    by_pair = np.array([(differences[2 * k] + differences[2 * k + 1]) / 2 for k in range(40)])
-    assert result.score_difference_interval == mean_interval(by_pair)
+    wins, differences = games.agent_wins.astype(float), games.scores[:, 0] - games.scores[:, 1]
+    for values, mean, interval, of_pairs in (
+        (wins, result.win_rate, result.interval, win_rate_interval),
+        (differences, result.score_difference, result.score_difference_interval, mean_interval),
+    ):
+        assert mean == pytest.approx(values.sum() / 80)
+        assert interval == of_pairs(np.array([(values[2 * k] + values[2 * k + 1]) / 2 for k in range(40)]))
 
 
 def test_plain_data_holds_what_the_properties_say() -> None:
     result = result_of()
-    data = result.as_dict()
-    assert (data["agent"], data["opponent"], data["games"], data["pairs"]) == ("new", "old", 80, 40)
-    assert (data["seed"], data["special_patches"], data["confidence"]) == (5, "revised", 0.95)
-    assert data["win_rate"] == result.win_rate
-    assert tuple(data["win_rate_interval"]) == result.interval
-    assert data["win_rate_starting"] == result.win_rate_if(agent_starts=True)
-    assert data["win_rate_following"] == result.win_rate_if(agent_starts=False)
-    assert data["score_difference"] == result.score_difference
-    assert tuple(data["score_difference_interval"]) == result.score_difference_interval
-    assert data["turns_per_game"] == pytest.approx(result.games.turns.sum() / 80)
-    assert data["sides"] == {"agent": result.means(AGENT), "opponent": result.means(OPPONENT)}
+    expected = {"agent": "new", "opponent": "old", "games": 80, "pairs": 40}
+    expected |= {"seed": 5, "special_patches": "revised", "confidence": 0.95}
+    expected |= {"win_rate": result.win_rate, "win_rate_interval": list(result.interval)}
+    expected |= {"win_rate_starting": result.win_rate_if(agent_starts=True)}
+    expected |= {"win_rate_following": result.win_rate_if(agent_starts=False)}
+    expected |= {"score_difference": result.score_difference}
+    expected |= {"score_difference_interval": list(result.score_difference_interval)}
+    expected |= {"turns_per_game": pytest.approx(result.games.turns.sum() / 80)}
+    expected |= {"sides": {"agent": result.means(AGENT), "opponent": result.means(OPPONENT)}}
+    data = json.loads(json.dumps(result.as_dict()))
+    assert {key: data[key] for key in expected} == expected
     assert result_of(pairs=1).as_dict()["score_difference_interval"] is None
 
 
-def test_the_table_shows_both_sides() -> None:
+def test_a_shell_shows_one_line_and_the_table_both_sides() -> None:
     result = result_of()
+    low, high = result.interval
+    said = f"wins {result.win_rate:.1%} ({low:.1%} to {high:.1%})"
+    assert repr(result) == f"<MatchResult: new against old, 80 games, {said}>"
+    rate = f"wins {result.win_rate:6.1%} (95%: {low:.1%} to {high:.1%})"
+    summary = f"against old      {rate}, score difference {result.score_difference:+.2f}"
+    assert result.summary() == summary
     lines = result.table().splitlines()
     assert lines[0].startswith("new against old: 80 games, 40 circles from both seats")
     assert f"wins {result.win_rate:.1%}" in lines[1]
@@ -130,16 +123,3 @@ def test_the_table_shows_both_sides() -> None:
     assert score == ["score", *(f"{result.means(side)['score']:.2f}" for side in (AGENT, OPPONENT))]
     assert len({len(line) for line in lines[3:]}) == 1
     assert "interval" not in result_of(pairs=1).table().splitlines()[2]
-
-
-def test_a_shell_shows_one_line_and_a_notebook_the_table() -> None:
-    result = result_of()
-    low, high = result.interval
-    said = f"wins {result.win_rate:.1%} ({low:.1%} to {high:.1%})"
-    assert repr(result) == f"<MatchResult: new against old, 80 games, {said}>"
-    assert repr(result.games) == "<MatchGames: 80 games of patchwork>"
-    assert str(result) == result.table()
-    assert "score difference" in result._repr_html_()
-    rate = f"wins {result.win_rate:6.1%} (95%: {low:.1%} to {high:.1%})"
-    summary = f"against old      {rate}, score difference {result.score_difference:+.2f}"
-    assert result.summary() == summary

@@ -10,8 +10,6 @@ import pytest
 
 from patchwork_env import agents
 from patchwork_env.learning.commands import evaluate
-from patchwork_env.learning.distributed.jobs import do_jobs
-from patchwork_env.learning.evaluation import matches
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.seeds import ALL_OPPONENTS, over_seeds, seeds_table
 from patchwork_env.learning.evaluation.statistics import mean_of_runs
@@ -41,14 +39,8 @@ def test_each_run_counts_as_one_value(runs) -> None:
     found = entries[0].score_difference, entries[0].score_difference_interval
     assert found == (points.values, points.interval())
     assert len(seeds_table(entries).lines()) == 4
-
-
-def test_score_differences_of_several_opponents_are_not_put_together(runs) -> None:
-    together = over_seeds(runs)[-1]
-    assert (together.score_difference, together.score_difference_interval) == (None, None)
-
-
-def test_a_single_run_has_no_interval_and_a_single_opponent_no_sum(runs) -> None:
+    # Score differences of several opponents are not put together.
+    assert (entries[2].score_difference, entries[2].score_difference_interval) == (None, None)
     [entry] = over_seeds([runs[0][:1]])
     assert (entry.runs, entry.win_rate_interval, entry.win_rate) == (1, None, runs[0][0]["win_rate"])
 
@@ -65,14 +57,10 @@ def test_the_command_puts_runs_together_that_it_is_told_are_seeds(tmp_path, runs
     arguments = [*RUNS, "--against", *OPPONENTS, "--games", "8", "--seed", "2", "--json", str(path)]
     assert evaluate.main([*arguments, "--seeds"]) == 0
     expected = over_seeds(runs)
-    printed = capsys.readouterr().out
-    assert printed.endswith("\n".join(seeds_table(expected).lines()) + "\n")
+    assert capsys.readouterr().out.endswith("\n".join(seeds_table(expected).lines()) + "\n")
     contents = json.loads(path.read_text())
     assert contents["over_seeds"] == json.loads(json.dumps([entry._asdict() for entry in expected]))
     assert contents["matches"] == json.loads(json.dumps([match for run in runs for match in run]))
-    assert evaluate.main([*arguments, "--overwrite"]) == 0
-    assert "Over the runs" not in capsys.readouterr().out
-    assert "over_seeds" not in json.loads(path.read_text())
     assert evaluate.main(["random", "--against", "random", "--seeds"]) == 2
     assert "--seeds" in capsys.readouterr().err
 
@@ -83,16 +71,3 @@ def test_only_different_weights_count_as_runs(tmp_path, capsys) -> None:
     for agent, message in ((str(copy), same), ("greedy", "without weights: greedy")):
         assert evaluate.main([RUNS[0], agent, "--against", "random", "--games", "2", "--seeds"]) == 2
         assert message in capsys.readouterr().err
-
-
-def test_all_matches_share_one_pool_of_processes(monkeypatch, capsys) -> None:
-    calls = []
-
-    def counted(function, shared, jobs, workers):
-        calls.append((len(jobs), workers))
-        return do_jobs(function, shared, jobs, 1)
-
-    monkeypatch.setattr(matches, "do_jobs", counted)
-    assert evaluate.main(["random", "greedy", "--against", *OPPONENTS, "--games", "4", "--workers", "2"]) == 0
-    assert calls == [(4, 2)]
-    assert capsys.readouterr().out.count("4 games") == 4

@@ -8,6 +8,7 @@ import pytest
 from patchwork_env.learning.evaluation.statistics import (
     RLIABLE,
     STUDENT,
+    Band,
     Z,
     mean_interval,
     mean_of_runs,
@@ -59,23 +60,23 @@ def simulated(
 @pytest.mark.parametrize("opponents", [1, 3])
 @pytest.mark.parametrize("runs", [3, 5, 10])
 def test_intervals_over_runs_cover_the_truth_as_often_as_they_say(runs: int, opponents: int) -> None:
-    """With draws of their own for each opponent it would be 64% of five runs against three opponents."""
-    for number, most in ((20, 0.99), (50, 0.975), (1000, 0.97)):
-        scores, games, truth = simulated(runs, opponents, number, spread=0.5)
-        _, low, high = mean_of_runs(scores, games)
-        assert 0.93 <= ((low <= truth) & (truth <= high)).mean() <= most
-    _, low, high = mean_of_runs(scores)
-    assert 0.92 <= ((low <= truth) & (truth <= high)).mean() <= 0.97
+    """With draws of their own for each opponent it would be 64% of five runs against three opponents.
+
+    Runs as strong as each other have intervals as wide as luck: below it would be 95%, since some runs are
+    alike by luck, and with too much of it hardly any miss.
+    """
+    for spread, number, least, most in (
+        *((0.5, 20, 0.93, 0.99), (0.5, 50, 0.93, 0.975), (0.5, 1000, 0.93, 0.97)),
+        *((0, 20, 0.965, 0.996), (0, 50, 0.965, 0.996), (0, 1000, 0.965, 0.996)),
+    ):
+        scores, games, truth = simulated(runs, opponents, number, spread)
+        assert least <= share_covered(mean_of_runs(scores, games), truth) <= most
+    scores, _, truth = simulated(runs, opponents, 1000, spread=0.5)
+    assert 0.92 <= share_covered(mean_of_runs(scores), truth) <= 0.97
 
 
-@pytest.mark.parametrize("opponents", [1, 3])
-@pytest.mark.parametrize("runs", [3, 5, 10])
-def test_intervals_over_runs_as_strong_as_each_other_are_as_wide_as_luck(runs: int, opponents: int) -> None:
-    """Below it would be 95%, since some runs are alike by luck, and with too much of it hardly any miss."""
-    for number in (20, 50, 1000):
-        scores, games, truth = simulated(runs, opponents, number, spread=0)
-        _, low, high = mean_of_runs(scores, games)
-        assert 0.965 <= ((low <= truth) & (truth <= high)).mean() <= 0.996
+def share_covered(band: Band, truth: float) -> float:
+    return float(((band.low <= truth) & (truth <= band.high)).mean())
 
 
 @pytest.mark.parametrize("runs", [3, 5, 10])
@@ -106,22 +107,14 @@ def test_intervals_of_win_rates_know_the_games_and_end_at_0_and_1() -> None:
     assert 0 < low < 0.5 < 0.99 < high < 1
 
 
-def test_curves_have_the_intervals_of_every_place() -> None:
-    games = np.full((2, 5, 1), 100.0)
-    band = mean_of_runs(FIRST.T[..., None], games)
-    for place in range(2):
-        assert band.interval(place) == mean_of_runs(FIRST[:, [place]], games[place]).interval()
-
-
 def test_few_runs_are_not_sure_to_do_better() -> None:
     """All pairs are won by the first; three against three are so by chance alone in one case of ten."""
     for runs, least in ((2, 0.386), (3, 0.501), (5, 0.643)):
-        probability, interval = STUDENT.improvement(np.ones((runs, 1)), np.zeros((runs, 1)))
+        better, worse = np.ones((runs, 1)), np.zeros((runs, 1))
+        probability, interval = STUDENT.improvement(better, worse)
         assert probability == 1
         assert interval == pytest.approx((least, 1), abs=0.001)
-        assert STUDENT.improvement(np.zeros((runs, 1)), np.ones((runs, 1)))[1] == pytest.approx(
-            (0, 1 - least), abs=0.001
-        )
+        assert STUDENT.improvement(worse, better)[1] == pytest.approx((0, 1 - least), abs=0.001)
 
 
 @pytest.mark.parametrize("statistics", [STUDENT, RLIABLE])
