@@ -10,10 +10,9 @@ from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.patchwork.dynamics import PatchworkDynamics
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.agents.policy import NetworkEvaluator
-from patchwork_env.errors import DivergenceError
 from patchwork_env.learning.algorithms.alphazero import rollout as module
 from patchwork_env.learning.algorithms.alphazero.config import AlphaZero
-from patchwork_env.learning.algorithms.alphazero.rollout import NO_EXAMPLES, Examples, SearchedSelfPlay
+from patchwork_env.learning.algorithms.alphazero.rollout import NO_EXAMPLES, SearchedSelfPlay
 from patchwork_env.learning.algorithms.common.advantages import advantages
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool
 from patchwork_env.learning.config import Reward
@@ -26,25 +25,13 @@ REWARD = Reward(outcome=0.5, margin=2.0, margin_scale=20.0)
 CONFIG = AlphaZero(num_envs=GAMES, simulations=4, max_considered=4, td_lambda=1.0)
 
 
+def new_env(games):
+    return SelfPlayVectorEnv(games, seed=2, masks=False, observations=False)
+
+
 def make_network(seed=0):
     torch.manual_seed(seed)
     return PatchworkNetwork(NetworkConfig(width=16, depth=1, channels=4))
-
-
-def collect(turns, threads=None, config=CONFIG, seed=1):
-    env = SelfPlayVectorEnv(GAMES, seed=2, masks=False, observations=False)
-    self_play = SearchedSelfPlay(env, config, REWARD, threads)
-    examples, ended = self_play.play(make_network(), turns, np.random.default_rng(seed))
-    return examples, ended.figures()
-
-
-@pytest.fixture(scope="module")
-def rollout():
-    return collect(100)
-
-
-def policies_of(examples):
-    return np.split(examples.policies.astype(np.float64), np.cumsum(examples.counts)[:-1])
 
 
 @pytest.mark.parametrize("turns", [1, 40])
@@ -97,7 +84,7 @@ def test_examples_are_those_of_plain_play(turns, monkeypatch):
 
 
 def games_before_their_last_choice():
-    env = SelfPlayVectorEnv(GAMES, seed=2, masks=False, observations=False)
+    env = new_env(GAMES)
     for i in range(GAMES):
         games = [Game(seed=i)]
         while not games[-1].is_over:
@@ -129,53 +116,27 @@ def rewards_of(game):
     return [first, -first]
 
 
-def test_statistics(rollout):
-    _, statistics = rollout
-    assert statistics["winner_score"] > statistics["score"]
-    assert 15 < statistics["turns_per_game"] < 100
-
-
-def test_same_seed_same_examples_and_other_seed_others():
-    first, second, other = collect(20)[0], collect(20)[0], collect(20, seed=5)[0]
+def test_examples_depend_on_the_seed_and_threads_share_the_games():
+    played = []
+    for seed, threads in ((1, None), (1, None), (5, None), (1, ThreadPool(2))):
+        self_play = SearchedSelfPlay(new_env(GAMES), CONFIG, REWARD, threads)
+        played.append(self_play.play(make_network(), 8, np.random.default_rng(seed))[0])
+    first, second, other, shared = played
     for one, two in zip(first, second, strict=True):
         np.testing.assert_array_equal(one, two)
     assert not np.array_equal(first.states, other.states)
-
-
-def test_threads_share_the_games():
-    examples, _ = collect(12, ThreadPool(2))
-    assert len(examples.states) == len(examples.counts) == len(examples.returns)
-    for i, policy in enumerate(policies_of(examples)):
-        assert len(policy) == len(Game.from_state(examples.states, i).legal_actions())
-
-
-def test_policies_of_some_examples():
-    examples = Examples(
-        np.zeros(3), np.array([2, 1, 3]), np.arange(6).astype(np.float16), np.zeros(3, np.float32)
-    )
-    assert examples.policies_of(np.array([2, 0, 2])).tolist() == [3, 4, 5, 0, 1, 3, 4, 5]
+    for i, count in enumerate(shared.counts):
+        assert count == len(Game.from_state(shared.states, i).legal_actions())
+    assert len(shared.policies) == shared.counts.sum()
+    assert len(shared.states) == len(shared.counts) == len(shared.returns)
 
 
 @pytest.mark.slow
 def test_a_rollout_without_a_decision_has_no_examples():
     """Turn by turn, until in no game there is a choice."""
-    env = SelfPlayVectorEnv(1, seed=2, masks=False, observations=False)
-    self_play = SearchedSelfPlay(env, CONFIG, REWARD)
+    self_play = SearchedSelfPlay(new_env(1), CONFIG, REWARD)
     rollouts = [self_play.play(make_network(), 1, np.random.default_rng(1))[0] for _ in range(100)]
     numbers = [len(examples.states) for examples in rollouts]
     assert set(numbers) == {0, 1}
     without = rollouts[numbers.index(0)]
-    assert [array.dtype for array in without] == [array.dtype for array in NO_EXAMPLES]
-    assert all(len(array) == 0 for array in without)
-
-
-def test_a_network_that_has_diverged_is_an_error_with_the_states():
-    network = make_network()
-    with torch.no_grad():
-        for parameter in network.parameters():
-            parameter.fill_(torch.nan)
-    env = SelfPlayVectorEnv(GAMES, seed=2, masks=False, observations=False)
-    with pytest.raises(DivergenceError, match="training diverged: values or policies") as caught:
-        SearchedSelfPlay(env, CONFIG, REWARD).play(network, 1, np.random.default_rng(1))
-    assert set(caught.value.batch) == {"states", "values"}
-    assert len(caught.value.batch["states"]) == len(caught.value.batch["values"])
+    assert [(array.dtype, len(array)) for array in without] == [(array.dtype, 0) for array in NO_EXAMPLES]

@@ -1,4 +1,4 @@
-"""Runs of AlphaZero."""
+"""Runs of AlphaZero: what learning takes and refuses, and that it gets better."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from patchwork_env import agents
-from patchwork_env.learning.algorithms.alphazero.learner import AlphaZeroLearner
+from patchwork_env.errors import DivergenceError
+from patchwork_env.learning.algorithms.alphazero.rollout import NO_EXAMPLES, Examples
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.config import load_config
 from patchwork_env.patchwork import Game
@@ -24,8 +25,41 @@ def config(tmp_path_factory):
     return path
 
 
-def test_policy_plays_with_and_without_search(config, tmp_path):
-    make_trainer(load_config(config)).write_policy(tmp_path)
+@pytest.fixture
+def trainer(config):
+    return make_trainer(load_config(config))
+
+
+def first_positions(number):
+    """Examples whose policies are certain of the first action, with returns of 0.5."""
+    states = np.concatenate([Game(seed=seed).state for seed in range(number)])
+    counts = np.array([len(Game.from_state(states, i).legal_actions()) for i in range(number)])
+    policies = np.concatenate([np.eye(1, count, dtype=np.float16)[0] for count in counts])
+    return Examples(states, counts, policies, np.full(number, 0.5, np.float32))
+
+
+@pytest.mark.parametrize("name", Examples._fields)
+def test_examples_from_outside_fit_their_states(trainer, name):
+    """Kernels would read beyond arrays that are too short, and policies of other actions."""
+    examples = first_positions(2)
+    trainer.check_examples(examples)
+    with pytest.raises(ValueError, match="the examples have"):
+        trainer.check_examples(examples._replace(**{name: getattr(examples, name)[:-1]}))
+    with pytest.raises(ValueError, match="the examples have"):
+        trainer.check_examples(examples._replace(counts=examples.counts + np.array([1, -1])))
+
+
+def test_nothing_is_learned_of_no_example_and_divergence_is_noticed(trainer):
+    before = [parameter.clone() for parameter in trainer.network.parameters()]
+    assert trainer.learner.update(NO_EXAMPLES, 0.0, np.random.default_rng(1)) == {}
+    assert all(map(torch.equal, before, trainer.network.parameters()))
+    broken = first_positions(1)._replace(returns=np.array([np.inf], np.float32))
+    with pytest.raises(DivergenceError, match="loss"):
+        trainer.learner.update(broken, 0.0, np.random.default_rng(1))
+
+
+def test_policy_plays_with_and_without_search(trainer, tmp_path):
+    trainer.write_policy(tmp_path)
     game = Game(seed=3)
     for spec in (f"{tmp_path}", f"{tmp_path}:simulations=8"):
         assert agents.load(spec).act(game) in game.legal_actions()
@@ -37,33 +71,23 @@ def test_policy_plays_with_and_without_search(config, tmp_path):
 def test_an_iteration_without_a_decision(config):
     """With one game and one turn an iteration may have nothing to learn from."""
     trainer = make_trainer(load_config(config, ["alphazero={num_envs: 1, rollout_steps: 1, window: 1}"]))
-    while "losses/loss" in trainer.step():
-        assert trainer.steps < 100
-    while "losses/loss" not in trainer.step():
-        assert trainer.steps < 100
+    for has_learned in (False, True):
+        while ("losses/loss" in trainer.step()) != has_learned:
+            assert trainer.steps < 100
 
 
 def test_weights_that_are_no_numbers_leave_a_divergence(config, tmp_path, monkeypatch, capsys):
     """Of the step before: its loss was a number."""
-    update = AlphaZeroLearner.update
 
-    def spoil(self, *arguments):
-        losses = update(self, *arguments)
-        with torch.no_grad():
-            for parameter in self.network.parameters():
-                parameter.fill_(torch.nan)
-        return losses
+    def spoil(learner, *_):
+        for parameter in learner.network.parameters():
+            torch.nn.init.constant_(parameter, torch.nan)
+        return {}
 
-    monkeypatch.setattr(AlphaZeroLearner, "update", spoil)
-    run = tmp_path / "run"
-    assert start_run(config, run) == 2
+    monkeypatch.setattr("patchwork_env.learning.algorithms.alphazero.learner.AlphaZeroLearner.update", spoil)
+    assert start_run(config, tmp_path / "run") == 2
     assert "training diverged: values or policies" in capsys.readouterr().err
-    assert (run / "divergence" / "step_0000000192" / "batch.npz").is_file()
-
-
-def test_evaluation_without_search(config):
-    override = ["alphazero.evaluation_simulations=0"]
-    assert type(make_trainer(load_config(config, override)).agent()).__name__ == "PolicyAgent"
+    assert (tmp_path / "run" / "divergence" / "step_0000000192" / "batch.npz").is_file()
 
 
 @pytest.mark.slow

@@ -31,31 +31,10 @@ def fill(pool, number):
     return network
 
 
-def shares_of_draws(pool, draws=4000):
-    """How often each snapshot becomes the opponent."""
-    random, drawn = np.random.default_rng(0), []
-    for _ in range(draws):
-        pool.draw(random)
-        drawn += pool.opponents
-    return {number: drawn.count(number) / len(drawn) for number in pool.snapshots}
-
-
-def play(pool, wins_of_100):
-    """Has the learner win some of 100 games against each snapshot in turn, many times."""
-    for _ in range(200):
-        for number, wins in wins_of_100.items():
-            pool.record({number: wins}, {number: 100})
-
-
-def test_an_empty_pool_has_nobody():
+def test_the_last_copies_are_kept():
     pool = make_pool()
     assert pool.draw(np.random.default_rng(0)) == []
     assert pool.statistics() == {}
-    pool.record({}, {})
-
-
-def test_the_last_copies_are_kept():
-    pool = make_pool()
     network = fill(pool, 5)
     assert {number: snapshot.bias.item() for number, snapshot in pool.snapshots.items()} == {2: 2, 3: 3, 4: 4}
     assert not any(parameter.requires_grad for parameter in pool.snapshots[2].parameters())
@@ -72,41 +51,29 @@ def test_draws_are_by_choice():
         ("hard", [0.01, 0.25, 0.64]),
         ("even", [0.09, 0.25, 0.16]),
     ):
-        pool = make_pool(choice=choice, half_life=1000)
+        pool, random, drawn = make_pool(choice=choice, half_life=1000), np.random.default_rng(0), []
         fill(pool, 3)
-        play(pool, {number: 100 * rate for number, rate in rates.items()})
+        for _ in range(200):
+            for number, rate in rates.items():
+                pool.record({number: round(100 * rate)}, {number: 100})
         assert list(pool.win_rates().values()) == pytest.approx(list(rates.values()), abs=0.005)
-        expected = dict(enumerate(np.array(weights) / sum(weights)))
-        assert shares_of_draws(pool) == pytest.approx(expected, abs=0.03)
+        for _ in range(2000):
+            drawn += pool.draw(random)
+        shares = np.bincount(drawn) / len(drawn)
+        assert shares.tolist() == pytest.approx(np.array(weights) / sum(weights), abs=0.035)
+        statistics = {"snapshots": 3, "mean_win_rate": 1.6 / 3, "lowest_win_rate": 0.2}
+        assert pool.statistics() == pytest.approx(statistics, abs=0.01)
 
 
-def test_new_snapshots_are_even():
-    pool = make_pool()
+def test_new_snapshots_are_even_and_results_fade():
+    pool = make_pool(half_life=2)
     fill(pool, 2)
     assert pool.win_rates() == {0: 0.5, 1: 0.5}
-    pool.record({1: 7}, {1: 10})
-    assert pool.win_rates() == {0: 0.5, 1: 0.6}  # 10 games that nobody played, half of them won
-
-
-def test_results_fade():
-    pool = make_pool(half_life=2)
-    fill(pool, 1)
-    pool.record({0: 0}, {0: 40})
-    before = pool.win_rates()[0]
-    assert before == pytest.approx(5 / 50)
+    pool.record({1: 0}, {1: 40})
+    assert pool.win_rates() == {0: 0.5, 1: 5 / 50}  # 10 games that nobody played, half of them won
     for _ in range(4):  # two half-lives without a game: 40 games count as 10
         pool.record({}, {})
-    assert pool.win_rates()[0] == pytest.approx(5 / 20)
-
-
-def test_results_of_a_snapshot_that_has_gone_are_dropped():
-    pool = make_pool(size=1)
-    fill(pool, 1)
-    pool.draw(np.random.default_rng(0))
-    assert pool.opponents == [0]
-    fill(pool, 1)
-    pool.record({0: 3}, {0: 3})
-    assert pool.win_rates() == {1: 0.5}
+    assert pool.win_rates()[1] == pytest.approx(5 / 20)
 
 
 def test_a_snapshot_that_is_in_play_is_kept_until_it_is_not():
@@ -130,27 +97,19 @@ def test_a_snapshot_that_is_in_play_is_kept_until_it_is_not():
 
 def test_opponents_differ_and_stay_for_a_while():
     pool, random = make_pool(size=8, opponents=3), np.random.default_rng(0)
-    fill(pool, 8)
-    pool.draw(random)
-    for turn in range(1, 40):
+    for number in (1, 2, 3):  # as many as there can be
+        fill(pool, 1)
+        assert sorted(pool.draw(random)) == list(range(number))
+    fill(pool, 5)
+    for turn in range(3, 40):
         before = pool.opponents.copy()
         drawn = pool.draw(random)
-        assert [pool.policy(number).bias.item() for number in drawn] == drawn == pool.opponents
-        assert len(set(pool.opponents)) == 3
-        changed = [place for place in range(3) if pool.opponents[place] != before[place]]
+        assert drawn == pool.opponents
+        assert len(set(drawn)) == 3
+        changed = [place for place in range(3) if drawn[place] != before[place]]
         assert changed in ([], [turn % 3])  # each place in its turn
-
-
-def test_there_are_as_many_opponents_as_there_can_be():
-    pool, random = make_pool(opponents=2), np.random.default_rng(0)
-    fill(pool, 1)
-    assert len(pool.draw(random)) == 1
-    fill(pool, 1)
-    assert len(pool.draw(random)) == 2
-    assert set(pool.opponents) == {0, 1}
-    fill(pool, 3)  # all that were there have gone
-    pool.draw(random)
-    assert set(pool.opponents) <= set(pool.snapshots) == {2, 3, 4}
+    fill(pool, 8)  # all that were there have gone
+    assert set(pool.draw(random)) <= set(pool.snapshots) == set(range(8, 16))
 
 
 def restored(pool, network, **settings):
@@ -159,40 +118,19 @@ def restored(pool, network, **settings):
     return other
 
 
-def test_a_lower_number_of_opponents_counts_from_the_next_draw_on():
+def test_a_restored_pool_may_have_other_settings():
     pool, random = make_pool(size=4, opponents=3), np.random.default_rng(0)
     network = fill(pool, 4)
+    assert list(restored(pool, network, size=2).snapshots) == [2, 3]
     drawn = pool.draw(random)
     fewer = restored(pool, network, size=4, opponents=1)
     assert len(fewer.draw(random, in_play=drawn)) == len(fewer.opponents) == 1
     assert set(drawn) <= fewer.numbers  # their games go on
-
-
-def test_a_smaller_pool_keeps_the_newest_snapshots():
-    pool = make_pool(size=4)
-    network = fill(pool, 4)
-    assert list(restored(pool, network, size=2).snapshots) == [2, 3]
-
-
-def test_without_games_against_past_selves_nothing_is_kept():
-    pool, random = make_pool(), np.random.default_rng(0)
-    network = fill(pool, 3)
-    pool.draw(random)
-    without = restored(pool, network, fraction=0.0)
+    without = restored(pool, network, fraction=0.0)  # games against past selves
     without.add(network)
     assert without.draw(random) == []
     assert not without.numbers
     assert without.state_dict()["policies"] == {}
-
-
-def test_statistics():
-    pool = make_pool(half_life=1000)
-    fill(pool, 2)
-    play(pool, {0: 90, 1: 40})
-    statistics = pool.statistics()
-    assert statistics["snapshots"] == 2
-    assert statistics["mean_win_rate"] == pytest.approx(0.65, abs=0.01)
-    assert statistics["lowest_win_rate"] == pytest.approx(0.40, abs=0.01)
 
 
 def test_a_restored_pool_goes_on_alike():
@@ -220,9 +158,10 @@ def test_a_restored_pool_goes_on_alike():
         assert torch.equal(snapshot.weight, other.snapshots[number].weight)
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
+def test_a_state_that_no_pool_has_is_refused():
+    pool = make_pool()
+    network = fill(pool, 2)
+    for name, value in (
         ("opponents", [7]),
         ("policies", {"2": {}}),
         ("policies", {"-1": {}}),
@@ -231,18 +170,9 @@ def test_a_restored_pool_goes_on_alike():
         ("draws", "many"),
         ("records", {"0": [2, 1]}),
         ("records", {"0": [0, math.inf]}),
-    ],
-)
-def test_a_state_that_no_pool_has_is_refused(name, value):
-    pool = make_pool()
-    network = fill(pool, 2)
-    with pytest.raises(ValueError, match=r"snapshot|draws|won"):
-        make_pool().load_state_dict(pool.state_dict() | {name: value}, network)
-
-
-def test_a_damaged_state_is_refused():
-    pool = make_pool()
-    network = fill(pool, 2)
+    ):
+        with pytest.raises(ValueError, match=r"snapshot|draws|won"):
+            make_pool().load_state_dict(pool.state_dict() | {name: value}, network)
     state = pool.state_dict()
     state["policies"]["1"].pop("bias")
     with pytest.raises(RuntimeError, match="bias"):

@@ -66,21 +66,21 @@ def looks(monkeypatch):
     return sizes
 
 
-def test_a_run_looks_ahead_from_its_share_on(looks):
+def test_a_run_looks_ahead_from_its_share_on(looks, tmp_path):
     late, never = trainer_after(2), trainer_after(2, NEVER)
     assert not late.network.looks_ahead
     assert differences(late.network.state_dict(), never.network.state_dict()) == ["ahead.weight"]
+    late.write_policy(tmp_path)
+    policy = load_policy(tmp_path)[0]
+    inputs = policy.encode(many_states()[::7])[0]
+    with torch.inference_mode():
+        assert all(map(torch.equal, policy(inputs), never.network(inputs)))
     assert looks == []
     late.step()
     assert len(looks) > 8  # every turn of the rollout
     factors = 10 * late.network.ahead.weight.detach()
     torch.testing.assert_close(factors, torch.full((1, 3), 7.0), rtol=0, atol=0.5)
     assert (factors != 7).any()  # it is learned
-
-
-def test_without_a_share_a_run_looks_ahead_from_its_beginning(looks):
-    assert trainer_after(1, ["network.lookahead=true", "ppo.lookahead_from=0"]).network.looks_ahead
-    assert looks
 
 
 def test_learning_reads_what_was_found_when_the_decisions_were_made(looks, monkeypatch):
@@ -116,18 +116,16 @@ def test_outcomes_that_are_given_are_taken_for_those_that_would_be_found(looks):
 
 @pytest.mark.parametrize("iteration", [1, 2, 3])
 def test_resumed_runs_go_on_to_the_same_bits(states, iteration):
+    """Their past selves look ahead as they did."""
     trainer = resumed(states, iteration)
     while not trainer.is_done:
         trainer.step()
     assert trainer.network.looks_ahead
+    snapshots = resumed(states, 4).pool.snapshots.values()
+    assert [policy.looks_ahead for policy in snapshots] == [False, False, True, True]
     (values, tensors), (expected, others) = split(trainer.state_dict()), split(states[-1])
     assert differences(others, tensors) == []
     assert values | {"seconds": 0} == expected | {"seconds": 0}
-
-
-def test_past_selves_look_ahead_as_they_did(states):
-    snapshots = resumed(states, 4).pool.snapshots
-    assert [policy.looks_ahead for policy in snapshots.values()] == [False, False, True, True]
 
 
 def test_a_run_without_can_go_on_with_it():
@@ -139,25 +137,13 @@ def test_a_run_without_can_go_on_with_it():
     assert [policy.looks_ahead for policy in late.pool.snapshots.values()] == [False, False, False, True]
 
 
-def test_a_policy_from_before_plays_as_it_did(tmp_path):
-    trainer, never = trainer_after(2), trainer_after(2, NEVER)
-    trainer.write_policy(tmp_path)
-    policy = load_policy(tmp_path)[0]
-    inputs = policy.encode(many_states()[::7])[0]
-    with torch.inference_mode():
-        assert all(map(torch.equal, policy(inputs), never.network(inputs)))
-
-
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
+def test_settings_that_cannot_be_are_refused():
+    for overrides, message in (
         ([LATE[1]], r"ppo\.lookahead_from is 0\.5 and network\.lookahead is false"),
         ([LATE[2], NEVER[1]], r"ppo\.lookahead_factor is 7\.0 and network\.lookahead is false"),
         ([LATE[0], "ppo.lookahead_from=1"], "less than 1"),
         ([LATE[0], "ppo.lookahead_from=-0.1"], "greater than or equal to 0"),
         ([LATE[0], "ppo.lookahead_factor=0"], "greater than 0"),
-    ],
-)
-def test_settings_that_cannot_be_are_refused(overrides, message):
-    with pytest.raises(ConfigError, match=message):
-        load_config("ppo", [NEVER[0], *overrides])
+    ):
+        with pytest.raises(ConfigError, match=message):
+            load_config("ppo", [NEVER[0], *overrides])

@@ -20,29 +20,24 @@ def config(tmp_path):
 
 
 def test_every_point_is_a_reward(config):
-    trainer = make_trainer(load_config(config))
+    trainer = make_trainer(load_config(config, ["ppo.epochs=1"]))
     rollout = trainer.self_play.collect(trainer.network, {}, 30, trainer.random)
     decisions, scores = rollout.decisions, []
     for i in range(8):
         assert np.flatnonzero(decisions.ends[:, i]).tolist() == [19]
-        game, gained = Game.from_state(rollout.states[0], i), []
+        game, points = Game.from_state(rollout.states[0], i), [0]
         for turn in range(20):
-            before = game.scores()[0]
             game.play(rollout.actions[turn, i])
-            gained.append(game.scores()[0] - before)
-        np.testing.assert_allclose(decisions.rewards[:20, i, 0], np.array(gained) / 2)
-        scores.append(sum(gained))
+            points.append(game.scores()[0])
+        np.testing.assert_allclose(decisions.rewards[:20, i, 0], np.diff(points) / 2)
+        scores.append(points[-1])
     assert rollout.statistics["score"] == pytest.approx(np.mean(scores))
     assert decisions.learning.all()
     assert (decisions.last_values != 0).all()
     assert not rollout.league.games
-
-
-def test_a_player_who_is_alone_has_no_past_selves(config):
-    trainer = make_trainer(load_config(config))
     for _ in range(trainer.config.league.snapshot_every):
         trainer.step()
-    assert not trainer.pool.snapshots
+    assert not trainer.pool.snapshots  # of who is alone
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
 
 import numpy as np
@@ -22,7 +23,7 @@ from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.actions import ADVANCE
 from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 
-GAMES, TURNS = 12, 60
+GAMES = 12
 REWARD = Reward(outcome=0.5, margin=2.0, margin_scale=20.0)
 
 
@@ -35,22 +36,10 @@ def make_network(seed=0, advance=0.0):
     return network
 
 
-def new_self_play(league_fraction=0.0, threads=None):
+def new_self_play(league_fraction=0.0):
     env = SelfPlayVectorEnv(GAMES, seed=2, masks=False, observations=False)
-    return SelfPlay(env, REWARD, league_fraction, threads)
+    return SelfPlay(env, REWARD, league_fraction)
 
-
-def collect(league_fraction=0.0, past_selves=(), learner=None, turns=TURNS, threads=None):
-    self_play, past_selves = new_self_play(league_fraction, threads), dict(enumerate(past_selves))
-    return self_play.collect(learner or make_network(), past_selves, turns, np.random.default_rng(1))
-
-
-@pytest.fixture(scope="module")
-def rollout():
-    return collect()
-
-
-# --- games, played again ------------------------------------------------------------------------------------
 
 EAGER, RELUCTANT = 50.0, -50.0
 """How much past selves like to advance, so that their moves tell them apart: they always do, or never."""
@@ -76,22 +65,24 @@ def test_rollouts_are_what_was_played(advance, league_fraction, lengths):
         assert self_play.past_selves_in_play == in_play
         past_selves = {number: networks[number] for number in in_play.union(drawn)}
         rollout = self_play.collect(learner, past_selves, turns, random, drawn)
-        met, won = Counter(), Counter()
+        met, won, results = Counter(), Counter(), []
         for i in range(GAMES):
             position = i - (GAMES - round(league_fraction * GAMES))
             dealt = drawn[position // 2 % 2] if position >= 0 else None
-            began[i] = replay(rollout, i, dealt, began[i], met, won)
+            began[i] = replay(rollout, i, dealt, began[i], met, won, results)
             kinds.add(check_what_comes_behind(rollout, i, learner))
         check_network_output(rollout, learner)
         assert (rollout.league.games, rollout.league.wins) == (met, {number: won[number] for number in met})
         rate = sum(won.values()) / sum(met.values()) if met else None
         assert rollout.statistics.get("win_rate_against_past_self") == rate
         ended += sum(met.values())
+        found = [rollout.statistics[name] for name in ("score", "bonus_tiles") if results]
+        assert found == pytest.approx(np.mean(results, axis=0) if results else [])
     assert bool(ended) == bool(league_fraction)
     assert advance != -3.0 or kinds == {"free", "forced", "decided", "over"}
 
 
-def replay(rollout, i, dealt, opponent, met, won):
+def replay(rollout, i, dealt, opponent, met, won, results):
     """Plays one game of a batch again, and those that follow it; returns whom the last one is against."""
     decisions, game = rollout.decisions, Game.from_state(rollout.states[0], i)
     for turn in range(len(rollout.states)):
@@ -102,11 +93,8 @@ def replay(rollout, i, dealt, opponent, met, won):
         if len(state.circle) == 33 and sum(state.positions) == 0:
             opponent = dealt
         assert game == state
-        mover, is_choice, action = (
-            game.current_player,
-            len(game.legal_actions()) > 1,
-            rollout.actions[turn, i],
-        )
+        mover, action = game.current_player, rollout.actions[turn, i]
+        is_choice = len(game.legal_actions()) > 1
         is_asked = opponent is None or mover == i % 2
         assert decisions.players[turn, i] == mover
         assert decisions.learning[turn, i] == (is_choice and is_asked)
@@ -116,6 +104,8 @@ def replay(rollout, i, dealt, opponent, met, won):
         assert decisions.ends[turn, i] == game.is_over
         if turn + 1 < len(rollout.states):
             assert decisions.rewards[turn, i].tolist() == pytest.approx(rewards_of(game))
+        if game.is_over:
+            results.append((np.mean(game.scores()), game.bonus_owner is not None))
         if game.is_over and opponent is not None:
             met[opponent] += 1
             won[opponent] += game.winner() == i % 2
@@ -181,77 +171,38 @@ def test_actions_are_drawn_by_the_policies_that_are_asked():
             expected = network(inputs)
         advances = choice.actions[asked == number] == ADVANCE
         chance = float(expected.log_probabilities[0].exp())
-        assert advances.mean() == pytest.approx(
-            chance, abs=4 * np.sqrt(chance * (1 - chance) / len(advances))
-        )
+        error = np.sqrt(chance * (1 - chance) / len(advances))
+        assert advances.mean() == pytest.approx(chance, abs=4 * error)
         assert choice.values[asked == number] == pytest.approx(expected.values.item(), abs=1e-5)
-
-
-def test_statistics(rollout):
-    ends, games = rollout.decisions.ends, []
-    for turn, i in np.argwhere(ends):
-        game = Game.from_state(rollout.states[turn], i)
-        game.play(rollout.actions[turn, i])
-        games.append((np.mean(game.scores()), game.bonus_owner is not None))
-    assert rollout.statistics["score"] == pytest.approx(np.mean([score for score, _ in games]))
-    assert rollout.statistics["bonus_tiles"] == pytest.approx(np.mean([owned for _, owned in games]))
-    lasts = [max(np.flatnonzero(ends[:, i]), default=-1) for i in range(GAMES)]
-    turns_of_finished_games = sum(last + 1 for last in lasts)
-    assert rollout.statistics["turns_per_game"] == pytest.approx(turns_of_finished_games / len(games))
-    assert collect(turns=3).statistics == {}
-
-
-def test_threads_do_not_change_who_plays():
-    """Networks that are sure of their moves, so that rounding has no say."""
-    networks = [make_network(number, advance=(-1) ** number * 50.0) for number in range(4)]
-    shared = collect(0.5, networks[1:], networks[0], turns=20, threads=ThreadPool(3))
-    alone = collect(0.5, networks[1:], networks[0], turns=20)
-    assert shared.actions.tolist() == alone.actions.tolist()
-    assert shared.decisions.learning.tolist() == alone.decisions.learning.tolist()
 
 
 def test_single_game_all_against_past_selves():
     """Turns in which nobody is asked, or the past self alone, are no obstacle."""
-    env = SelfPlayVectorEnv(1, seed=2, masks=False, observations=False)
-    network = make_network()
+    env, network = SelfPlayVectorEnv(1, seed=2, masks=False, observations=False), make_network()
+    learner = PpoLearner(network, Ppo())
     rollout = SelfPlay(env, REWARD, 1.0).collect(network, {0: make_network(1)}, 60, np.random.default_rng(1))
     assert 0 < rollout.decisions.learning.sum() < 50
-    assert PpoLearner(network, Ppo()).update(rollout, 0.0, np.random.default_rng(0))
+    assert learner.update(rollout, 0.0, np.random.default_rng(0))
     rollout.decisions.learning[:] = False
-    assert PpoLearner(network, Ppo()).update(rollout, 0.0, np.random.default_rng(0)) == {}
+    assert learner.update(rollout, 0.0, np.random.default_rng(0)) == {}
 
 
-# --- learning -----------------------------------------------------------------------------------------------
-
-
-def test_divergence_is_noticed_before_the_weights_change(rollout):
+def test_a_divergence_holds_what_the_loss_was_computed_from_and_changes_no_weight():
     network = make_network()
+    rollout = new_self_play().collect(network, {}, 20, np.random.default_rng(1))
     with torch.no_grad():
         network.value.bias.fill_(1e30)  # its square is infinite
-    before = {name: tensor.clone() for name, tensor in network.state_dict().items()}
-    with pytest.raises(DivergenceError, match="training diverged: the loss is inf"):
-        PpoLearner(network, Ppo(epochs=1, minibatch_size=10**6)).update(
-            rollout, 0.0, np.random.default_rng(0)
-        )
-    assert all(torch.equal(before[name], tensor) for name, tensor in network.state_dict().items())
-
-
-def test_a_divergence_holds_what_the_loss_was_computed_from(rollout):
-    network = make_network()
-    with torch.no_grad():
-        network.value.bias.fill_(1e30)
-    config = Ppo(epochs=1, minibatch_size=50)
-    with pytest.raises(DivergenceError) as caught:
+    before, config = copy.deepcopy(network.state_dict()), Ppo(epochs=1, minibatch_size=50)
+    with pytest.raises(DivergenceError, match="training diverged: the loss is inf") as caught:
         PpoLearner(network, config).update(rollout, 0.0, np.random.default_rng(0))
-    losses, batch = caught.value.losses, caught.value.batch
+    assert all(torch.equal(before[name], tensor) for name, tensor in network.state_dict().items())
+    losses, batch, learning = caught.value.losses, caught.value.batch, rollout.decisions.learning
     assert losses["loss"] == losses["value_loss"] == np.inf
     assert np.isfinite(losses["policy_loss"])
-    learning = rollout.decisions.learning
-    minibatches = int(np.ceil(learning.sum() / 50))
-    first = np.array_split(np.random.default_rng(0).permutation(learning.sum()), minibatches)[0]
-    assert batch["states"].tobytes() == rollout.states[learning][first].tobytes()
-    assert batch["actions"].tolist() == rollout.actions[learning][first].tolist()
-    assert batch["log_probabilities"].tolist() == rollout.log_probabilities[learning][first].tolist()
+    order = np.random.default_rng(0).permutation(learning.sum())
+    first = np.array_split(order, int(np.ceil(learning.sum() / 50)))[0]
+    for name in ("states", "actions", "log_probabilities"):
+        assert batch[name].tobytes() == getattr(rollout, name)[learning][first].tobytes()
     estimates = advantages(rollout.decisions, 1.0, 0.95)[learning]
     assert batch["returns"] == pytest.approx((estimates + rollout.decisions.values[learning])[first])
     normal = (estimates - estimates.mean()) / estimates.std()

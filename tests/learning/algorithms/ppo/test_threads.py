@@ -8,17 +8,9 @@ import torch
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool
 
 
-@pytest.mark.parametrize("size", [1, 2, 3])
-def test_results_in_the_order_of_the_parts(size):
-    assert ThreadPool(size).map(lambda part: part * 10, [1, 2, 3]) == [10, 20, 30]
-
-
-def test_parts_are_worked_on_at_the_same_time():
-    meeting = threading.Barrier(2, timeout=30)
-    assert ThreadPool(2).map(lambda _: meeting.wait() >= 0, ["one", "other"]) == [True, True]
-
-
-def test_errors_come_through():
+def test_results_in_the_order_of_the_parts_and_errors_come_through():
+    for size in (1, 2, 3):
+        assert ThreadPool(size).map(lambda part: part * 10, [1, 2, 3]) == [10, 20, 30]
     with pytest.raises(ZeroDivisionError):
         ThreadPool(2).map(lambda part: 1 / part, [1, 0])
 

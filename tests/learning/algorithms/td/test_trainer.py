@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from patchwork_env.agents.compiled import arrays_of
 from patchwork_env.errors import DivergenceError
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.algorithms.td.config import Td, TdConfig
@@ -15,21 +14,11 @@ from tests.learning.same_runs import state_of
 from tests.learning.tiny_runs import SOLO_TD, TD, TINY_RUNS
 
 
-@pytest.fixture(scope="module", params=["td", "solo_td"])
-def name(request):
-    return request.param
-
-
-@pytest.fixture(scope="module")
-def config(name, tmp_path_factory):
-    path = tmp_path_factory.mktemp("configs") / "tiny.yaml"
-    path.write_text(TINY_RUNS[name])
+@pytest.fixture(params=["td", "solo_td"])
+def config(request, tmp_path):
+    path = tmp_path / "tiny.yaml"
+    path.write_text(TINY_RUNS[request.param])
     return path
-
-
-def test_games_are_played_to_their_ends(config, name):
-    least, most = {"td": (21, 111), "solo_td": (20, 20)}[name]
-    assert least <= make_trainer(load_config(config)).step()["games/turns_per_game"] <= most
 
 
 def test_memory_is_that_of_the_games_that_are_learned_from():
@@ -46,40 +35,23 @@ def test_threads_change_nothing(config):
     assert state_of(one) == state_of(three)
 
 
-def test_records_that_no_game_reaches_are_refused_before_compiled_code_reads_them(config):
-    trainer, other = (make_trainer(load_config(config)) for _ in range(2))
-    trainer.step()
-    state = trainer.state_dict()
-    state["window"]["0"]["states"][:] = 255
-    with pytest.raises(ValueError, match="state"):
-        other.load_state_dict(state)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"states": torch.zeros(5, dtype=torch.uint8)},
-        {"targets": torch.zeros(3, 2)},
-        {"targets": torch.zeros(3, dtype=torch.float16)},
-        {"targets": torch.zeros(())},
-    ],
-)
-def test_a_window_of_other_types_is_refused(config, change):
+def test_a_window_of_other_types_or_impossible_records_is_refused(config):
+    """Before compiled code reads them."""
     trainer = make_trainer(load_config(config))
     trainer.step()
-    state = trainer.state_dict()
-    state["window"]["0"] |= change
-    with pytest.raises(ValueError, match=r"array|size"):
-        trainer.load_state_dict(state)
-
-
-def test_a_target_for_every_position(config):
-    trainer, other = (make_trainer(load_config(config)) for _ in range(2))
-    trainer.step()
-    state = trainer.state_dict()
-    state["window"]["0"]["targets"] = state["window"]["0"]["targets"][1:]
-    with pytest.raises(ValueError, match="positions and targets for"):
-        other.load_state_dict(state)
+    length = len(trainer.window[-1].states)
+    for name, change, message in (
+        ("states", lambda states: torch.zeros(5, dtype=torch.uint8), "array|size"),
+        ("states", lambda states: torch.full_like(states, 255), "state"),
+        ("targets", lambda targets: torch.zeros(3, 2, 2), "array|size"),
+        ("targets", lambda targets: targets.to(torch.float16), "array|size"),
+        ("targets", lambda targets: torch.zeros(()), "array|size"),
+        ("targets", lambda targets: targets[1:], f"{length} positions and targets for {length - 1}"),
+    ):
+        state, other = trainer.state_dict(), make_trainer(load_config(config))
+        state["window"]["0"] |= {name: change(state["window"]["0"][name])}
+        with pytest.raises(ValueError, match=message):
+            other.load_state_dict(state)
 
 
 def test_the_value_of_patchwork_comes_to_explain_the_results(tmp_path):
@@ -92,9 +64,9 @@ def test_the_value_of_patchwork_comes_to_explain_the_results(tmp_path):
         "td.learning_rate={start: 5e-3, end: 5e-3}",
     ]
     trainer = make_trainer(load_config(path, settings))
-    explained = [trainer.step()["losses/explained_variance"] for _ in range(9)]
+    explained = [trainer.step()["losses/explained_variance"] for _ in range(6)]
     assert explained[0] < 0.2
-    assert np.mean(explained[-3:]) > 0.4
+    assert np.mean(explained[-2:]) > 0.3
 
 
 @pytest.mark.slow
@@ -116,52 +88,11 @@ def test_the_value_of_nmbr9_comes_to_play_better_than_greedy(tmp_path):
     assert metrics[-1]["losses/explained_variance"] > 0.5
 
 
-# --- the learner ------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def learner(config):
-    return make_trainer(load_config(config)).learner
-
-
-@pytest.fixture
-def positions(config):
+def test_a_target_that_is_no_number_stops_with_the_batch(config):
     trainer = make_trainer(load_config(config))
     trainer.step()
-    return trainer.window[-1]
-
-
-def test_learning_changes_the_weights_in_place_and_averages_them(learner, positions):
-    weights = learner.module.weights
-    seen = [weights.copy()]
-    for _ in range(3):
-        learner.update(positions, 0.0, np.random.default_rng(2))
-        seen.append(weights.copy())
-    assert learner.steps == 12
-    for name, array in arrays_of(learner.average).items():
-        low, high = (bound([s[name][0] for s in seen], axis=0) for bound in (np.min, np.max))
-        assert not np.array_equal(seen[0][name], seen[-1][name])
-        assert (array >= low - 0.05).all()
-        assert (array <= high + 0.05).all()
-
-
-def test_what_is_trained_is_a_mean_of_what_played(learner, positions, name):
-    """Steps count by a power of their numbers; without a power only the last ones do."""
-    power = {"td": 2.0, "solo_td": np.inf}[name]
-    played, ends = [], [0]
-    for steps in (2, 3, 5):
-        learner._config = learner._config.model_copy(update={"gradient_steps": steps})
-        learner.update(positions, 0.0, np.random.default_rng(2))
-        played.append(learner.average.copy())
-        ends.append(learner.steps)
-    shares = np.diff((np.array(ends) / ends[-1]) ** (power + 1))
-    for key, array in arrays_of(learner.trained).items():
-        mean = sum(share * average[key][0] for share, average in zip(shares, played, strict=True))
-        np.testing.assert_allclose(array, mean, atol=1e-6)
-
-
-def test_a_target_that_is_no_number_stops_with_the_batch(learner, positions):
+    positions = trainer.window[-1]
     positions.targets[:] = np.nan
     with pytest.raises(DivergenceError) as caught:
-        learner.update(positions, 0.0, np.random.default_rng(2))
+        trainer.learner.update(positions, 0.0, np.random.default_rng(2))
     assert set(caught.value.batch) == {"states", "targets"}
