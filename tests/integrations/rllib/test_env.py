@@ -7,7 +7,6 @@ import pytest
 
 pytest.importorskip("ray")
 
-from patchwork_env import nmbr9, patchwork
 from patchwork_env.errors import IllegalActionError, UnknownOptionError
 from patchwork_env.integrations.rllib.env import GameMultiAgentEnv, final_rewards
 from patchwork_env.integrations.rllib.trainer import env_config
@@ -76,12 +75,26 @@ def test_players_move_as_the_engine_says_and_see_what_it_shows(name, players, po
         assert env.finished == game
 
 
+def worths(game):
+    """What the end of a game is worth for each player."""
+    scores, winners, players = game.scores(), game.winners(), game.num_players
+    if players == 1:
+        return [0]
+    found = []
+    for player, score in enumerate(scores):
+        share = (players * (player in winners) / len(winners) - 1) / (players - 1)
+        margin = score - max(other for number, other in enumerate(scores) if number != player)
+        found.append(share + 0.5 * np.clip(margin / 40, -1, 1))
+    return found
+
+
 @pytest.mark.parametrize(("name", "players", "points"), GAMES)
 def test_everybody_is_rewarded_at_the_end_and_for_points_at_once(name, players, points):
     env, rng = env_of(name, players, points), np.random.default_rng(2)
     for seed in range(2):
         steps = play(env, seed, rng)
-        finals, scores = final_rewards(REWARD, env.finished), env.finished.scores()
+        finals, scores = worths(env.finished), env.finished.scores()
+        assert final_rewards(REWARD, env.finished) == pytest.approx(finals)
         sums = dict.fromkeys(env.possible_agents, 0.0)
         for (player, _), _, rewards, terminated, _ in steps[1:-1]:
             assert set(rewards) == {player}
@@ -96,24 +109,6 @@ def test_everybody_is_rewarded_at_the_end_and_for_points_at_once(name, players, 
             assert sums[agent] + rewards[agent] == pytest.approx(gained + finals[number])
             if agent != last:  # whoever did not move last gets nothing but the end's worth
                 assert rewards[agent] == pytest.approx(finals[number])
-
-
-@pytest.mark.parametrize(("kind", "players"), [(patchwork, 2), (nmbr9, 1), (nmbr9, 2), (nmbr9, 3)])
-def test_rewards_are_those_of_the_results(kind, players):
-    rng = np.random.default_rng(players)
-    for seed in range(3):
-        game = kind.Game(seed=seed, **({"players": players} if kind is nmbr9 else {}))
-        while not game.is_over:
-            game.play(rng.choice(game.legal_actions()))
-        scores, winners = game.scores(), game.winners()
-        for player, reward in enumerate(final_rewards(REWARD, game)):
-            others = [score for other, score in enumerate(scores) if other != player]
-            if not others:
-                assert reward == 0
-                continue
-            outcome = players * (player in winners) / len(winners) - 1
-            margin = np.clip((scores[player] - max(others)) / 40, -1, 1)
-            assert reward == pytest.approx(outcome / (players - 1) + 0.5 * margin)
 
 
 def test_actions_that_are_not_legal_are_refused_and_change_nothing():

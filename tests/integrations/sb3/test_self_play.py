@@ -21,8 +21,6 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnvWrapper
 
 from patchwork_env import agents
 from patchwork_env.agents.policy import PolicyAgent
-from patchwork_env.core.batches import begin_games
-from patchwork_env.core.checks import seed_streams
 from patchwork_env.errors import UnknownOptionError
 from patchwork_env.integrations.sb3 import (
     EvaluationCallback,
@@ -134,8 +132,7 @@ def test_a_training_that_is_cut_off_is_written_with_the_weights_that_it_has(tmp_
     assert_last_is_of(callback, model)
 
 
-@pytest.mark.parametrize("verbose", [0, 2])
-def test_evaluations_are_printed_under_a_progress_bar_in_a_notebook(monkeypatch, verbose):
+def test_evaluations_are_printed_under_a_progress_bar_in_a_notebook(monkeypatch):
     """There, displaying a line flushes the stream that the bar has taken: nothing may wait in it."""
     printed = []
 
@@ -144,15 +141,12 @@ def test_evaluations_are_printed_under_a_progress_bar_in_a_notebook(monkeypatch,
             printed.append(str(text))
             sys.stdout.flush()
 
-    model = make_model(SelfPlayVecEnv(8, seed=1))
-    callback = EvaluationCallback(["random", "greedy"], games=2, every=1, verbose=verbose)
     monkeypatch.setattr(sys, "stdout", FileProxy(Notebook(), sys.stdout))
-    model.learn(128, callback)
-    ((turns, _, results),) = callback.results
-    starts = [f"after 128 decisions ({turns:,} turns), {result.summary()}" for result in results]
-    tables = [result.table().splitlines() if verbose > 1 else [] for result in results]
-    lines = [line for start, table in zip(starts, tables, strict=True) for line in [start, *table]]
-    assert printed == (lines if verbose else [])
+    callbacks = [EvaluationCallback(["random"], games=2, every=1, verbose=level) for level in (0, 2)]
+    make_model(SelfPlayVecEnv(8, seed=1)).learn(128, callbacks)
+    ((turns, _, (result,)),) = callbacks[1].results
+    first = f"after 128 decisions ({turns:,} turns), {result.summary()}"
+    assert printed == [first, *result.table().splitlines()]
 
 
 # --- opponents ----------------------------------------------------------------------------------------------
@@ -170,41 +164,17 @@ def test_every_game_has_its_share_of_opponents():
     assert names_of_opponents(env) == ["present self"] * 2 + ["past self"] * 4 + ["greedy"] * 2
     assert 0 < model.logger.name_to_value["league/mean_win_rate"] < 1
     assert len(callback.pool.snapshots) == 3
+    assert env.opponents[0].network is model.policy.network, "the present self follows the learner"
+    before = callback.pool.snapshots[2].value.weight
+    assert (before != model.policy.network.value.weight).any(), "past selves do not"
 
 
-def test_the_present_self_follows_the_learner_and_past_selves_do_not():
-    env = SelfPlayVecEnv(4, seed=1)
-    model = make_model(env)
-    callback = SelfPlayCallback(snapshot_every=1, opponents=1)
-    model.learn(64, callback)
-    (snapshot,) = callback.pool.snapshots.values()
-    assert env.opponents[0].network is model.policy.network
-    weights = [network.value.weight for network in (snapshot, model.policy.network)]
-    assert (weights[0] != weights[1]).any()
-
-
-def test_any_policy_plays_against_itself():
-    model = make_model(SelfPlayVecEnv(4, seed=1), "MlpPolicy", net_arch=[8])
-    model.learn(128, SelfPlayCallback(fraction=1.0, snapshot_every=1))
-    states = begin_games(RULES, seed_streams(3, 6))
-    agent, drawing = as_agent(model), as_agent(model, sample=True, seed=4)
-    games = [RULES.game.unchecked(states, i) for i in range(len(states))]
-    masks = np.array([game.action_mask() for game in games])
-    seen = np.array([game.observation() for game in games])
-    expected, _ = model.predict(seen, action_masks=masks, deterministic=True)
-    assert (agent.act_batch(states) == expected).all()
-    drawn = np.array([drawing.act_batch(states) for _ in range(20)])
-    assert masks[np.arange(6), drawn].all()
-    assert len(np.unique(drawn)) > 20
-
-
-def choices(model, seed=3):
+def choices(model):
     """The actions of a model and of its agent in a game that the model plays in its environment."""
     env, agent = model.get_env(), as_agent(model)
-    normalize = model.get_vec_normalize_env()
-    if normalize is not None:
-        normalize.training = False
-    env.seed(seed)
+    if model.get_vec_normalize_env() is not None:
+        model.get_vec_normalize_env().training = False
+    env.seed(3)
     seen, ends, taken, answers = env.reset(), [False], [], []
     while not ends[0]:
         actions, _ = model.predict(seen, action_masks=get_action_masks(env), deterministic=True)
@@ -229,6 +199,10 @@ def test_the_agent_sees_what_the_model_sees(policy):
         assert taken == answers
         twin, game = copy.deepcopy(pickle.loads(pickle.dumps(as_agent(model)))), RULES.game(seed=1)
         assert twin.act(game) == as_agent(model).act(game)
+        drawing = as_agent(model, sample=True, seed=4)
+        drawn = {drawing.act(game) for _ in range(20)}
+        assert drawn <= {*game.legal_actions()}
+        assert len(drawn) > 10
 
 
 class Centred(VecEnvWrapper):
@@ -253,16 +227,13 @@ def test_what_changes_observations_and_cannot_be_applied(tmp_path):
     for env in (None, SelfPlayVecEnv(2)):
         with pytest.raises(ValueError, match="learned behind VecNormalize, and its environment has none"):
             as_agent(MaskablePPO.load(tmp_path / "a.zip", env))
-
-
-def test_a_normalization_of_rewards_changes_no_observations(tmp_path):
     model = make_model(VecNormalize(SelfPlayVecEnv(2), norm_obs=False), "MlpPolicy", net_arch=[8])
-    model.learn(2).save(tmp_path / "a.zip")
-    as_agent(MaskablePPO.load(tmp_path / "a.zip"))
+    model.learn(2).save(tmp_path / "b.zip")  # a normalization of rewards changes no observations
+    as_agent(MaskablePPO.load(tmp_path / "b.zip"))
     env = SelfPlayVecEnv(2)  # with another environment, a model forgets what it saw last
     with pytest.raises(ValueError, match=r"norm_obs=False.* if it changed only rewards"):
-        as_agent(MaskablePPO.load(tmp_path / "a.zip", env))
-    as_agent(MaskablePPO.load(tmp_path / "a.zip", VecNormalize(env, norm_obs=False)))
+        as_agent(MaskablePPO.load(tmp_path / "b.zip", env))
+    as_agent(MaskablePPO.load(tmp_path / "b.zip", VecNormalize(env, norm_obs=False)))
 
 
 @pytest.mark.parametrize("game", ["patchwork", "nmbr9"])
