@@ -149,25 +149,6 @@ def test_games_that_have_ended_wait_without_an_autoreset() -> None:
     envs.step(envs.action_masks().argmax(axis=1))
 
 
-@pytest.mark.parametrize("strict", [False, True])
-def test_the_action_of_a_game_that_only_begins_does_not_count(strict: bool) -> None:
-    envs = batched(QUICK, 2, NEXT_STEP, illegal_action="raise" if strict else "terminate")
-    _, infos = envs.reset(seed=0)
-    while True:
-        _, _, terminations, _, infos = envs.step(infos["action_mask"].argmax(axis=1))
-        if terminations.all():
-            break
-    assert not infos["action_mask"].any()
-    assert infos["_scores"].all()
-    twin = copy.deepcopy(envs)
-    results = envs.step([-(10**6), 10**6]), twin.step([0, 0])
-    assert_same(*results)
-    _, rewards, terminations, truncations, infos = results[0]
-    assert not any(array.any() for array in (rewards, terminations, truncations))
-    assert infos["action_mask"].any(axis=1).all()
-    assert not infos["scores"].any()
-
-
 @modes
 def test_which_opponent_a_game_was_played_against(mode: AutoresetMode) -> None:
     envs = batched(QUICK, 4, mode, opponent=[LastAction(), load("random")], opponent_shares=[1, 3])

@@ -9,9 +9,8 @@ from sb3_contrib import MaskablePPO
 
 from patchwork_env.errors import DivergenceError
 from patchwork_env.integrations.sb3 import policy as policies
-from patchwork_env.integrations.sb3.policy import BoolMaskBuffer, LegalMlpPolicy, in_parallel
+from patchwork_env.integrations.sb3.policy import BoolMaskBuffer, LegalMlpPolicy
 from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv
-from patchwork_env.learning.algorithms.common.gradients import ThreadPool
 
 ACTIONS = 2026
 
@@ -94,26 +93,3 @@ def test_a_policy_that_is_not_finite_is_told():
     observations = torch.ones(6, *own.observation_space.shape)
     with pytest.raises(DivergenceError, match="log-probabilities nan"):
         own.policy.evaluate_actions(observations, torch.zeros(6, dtype=torch.long), masks)
-
-
-def test_gradients_in_parallel():
-    """Also of samples that do not divide evenly, and of outputs with different weights in the loss."""
-    torch.manual_seed(1)
-    layer, inputs, factors = torch.nn.Linear(5, 3), torch.randn(7, 5), torch.randn(7)
-
-    def evaluate(rows, factor):
-        outputs = layer(rows).tanh()
-        return outputs, (outputs.square().sum(1) * factor)
-
-    results = []
-    for threads in (ThreadPool(), ThreadPool(3)):
-        layer.zero_grad()
-        outputs, sums = in_parallel(threads, evaluate, list(layer.parameters()), (inputs, factors))
-        (outputs.mean() + 0.2 * sums.max()).backward()
-        results.append((outputs, sums, *(parameter.grad.clone() for parameter in layer.parameters())))
-    for alone, together in zip(*results, strict=True):
-        torch.testing.assert_close(alone, together)
-    with torch.no_grad():
-        assert not in_parallel(ThreadPool(2), evaluate, list(layer.parameters()), (inputs, factors))[
-            0
-        ].requires_grad

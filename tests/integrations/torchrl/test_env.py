@@ -156,15 +156,14 @@ class Counting(LastAction):
 
 
 @pytest.mark.parametrize("opponent", [None, Counting()], ids=["self-play", "opponent"])
-@pytest.mark.parametrize("options", [{}, {"game": "nmbr9", "players": 2, "deck_size": 4}], ids=str)
-def test_games_that_take_no_step_stay_as_they_are(options, opponent):
+def test_games_that_take_no_step_stay_as_they_are(opponent):
     """Their states and random numbers, whether other games end or not; opponents are not asked about them."""
 
     def of_the_game():
         streams = [word for name, word in streams_of(env.batch) if name.endswith("treams[1]")]
         return bytes(env.batch.states[1]), streams
 
-    env = torchrl.make_env(num_envs=3, seed=5, opponent=opponent, **options)
+    env = torchrl.make_env("nmbr9", 3, seed=5, opponent=opponent, players=2, deck_size=4)
     tensordict, before, ends = env.reset(), of_the_game(), 0
     assert before[1]
     torch.manual_seed(3)
@@ -242,15 +241,10 @@ def test_arguments(options, error, message):
         torchrl.make_env(**options)
 
 
-def test_torchrls_own_environment_for_gymnasium():
-    """It drops its argument ``frameskip`` if the error has Python's words."""
+def test_environments_of_torchrl_around_ours():
+    """``GymEnv`` drops its argument ``frameskip`` if the error has Python's words."""
     assert GymEnv("patchwork_env:Patchwork-v0").reset()["observation"].shape == (307,)
-
-
-def test_batches_of_batches():
     env = SerialEnv(2, lambda: torchrl.make_env(num_envs=3))
     with pytest.raises(RuntimeError, match="put the transform ActionMask around a SerialEnv"):
         env.rollout(3)
-    env = TransformedEnv(env, ActionMask())
-    env.set_seed(1)
-    assert env.rollout(3).shape == (2, 3, 3)
+    assert TransformedEnv(env, ActionMask()).rollout(3).shape == (2, 3, 3)
