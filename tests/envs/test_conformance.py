@@ -6,7 +6,7 @@ import copy
 import pickle
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -17,20 +17,18 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from pettingzoo.utils.conversions import parallel_to_aec
 
-from patchwork_env.agents import load
 from patchwork_env.envs.aec import GameAECEnv
 from patchwork_env.envs.parallel import GameParallelEnv
 from patchwork_env.envs.single import GameEnv
-from patchwork_env.envs.vector import GameVectorEnv
 from patchwork_env.errors import MissingExtraError
-from tests.envs.cases import CASES, Case, cases, choose, flat, layouts, opponent_of
+from tests.attack.interrupts import KINDS
+from tests.envs.cases import Case, cases, layouts, opponent_of
 
 with warnings.catch_warnings():  # of its own example, which it imports
     warnings.simplefilter("ignore", DeprecationWarning)
     from pettingzoo import test as suite
 
 NAMES = ["patchwork", "nmbr9"]
-AT_ONCE = [case for case in CASES if case.rules.is_simultaneous]
 IDS = [f"patchwork_env:{name.capitalize()}-v0" for name in NAMES]
 quiet = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 
@@ -102,66 +100,15 @@ def test_both_checkers_find_nothing_by_name(name: str, monkeypatch: pytest.Monke
 
 # --- copies -------------------------------------------------------------------------------------------------
 
-Copy = Callable[[Any], Any]
 
-
-def in_turn(case: Case, duplicate: Copy) -> Iterator[Any]:
-    """All that an environment shows in two games, in which it is replaced by a copy before every step."""
-    env, rng = GameAECEnv.wrapped(case.rules, render_mode="ansi", **case.options), np.random.default_rng(1)
-    for seed in (3, None):
-        env.reset(seed=seed)
-        while env.agents:
-            env = duplicate(env)
-            seen, *others = env.last()
-            yield flat(seen).tobytes(), others, env.agent_selection, env.agents, env.rewards, env.render()
-            over = others[1] or others[2]
-            env.step(None if over else choose(seen["action_mask"], rng))
-            yield env.unwrapped.game.history, env.state().tobytes()
-
-
-def at_once(case: Case, duplicate: Copy) -> Iterator[Any]:
-    """The same of one in which all act at once."""
-    env, rng = GameParallelEnv(case.rules, **case.options), np.random.default_rng(1)
-    for seed in (3, None):
-        seen, _ = env.reset(seed=seed)
-        while env.agents:
-            env = duplicate(env)
-            masks = {agent: seen[agent]["action_mask"] for agent in env.agents}
-            seen, *others = env.step({agent: choose(mask, rng) for agent, mask in masks.items()})
-            yield flat(seen).tobytes(), others, env.game.history
-
-
-def alone(case: Case, duplicate: Copy) -> Iterator[Any]:
-    """The same of one learner's."""
-    opponent = load("random") if case.players > 1 else None
-    env: Any = GameEnv(case.rules, opponent, seat="random", render_mode="ansi", **case.options)
-    rng = np.random.default_rng(1)
-    for seed in (3, None, None):
-        _, info = env.reset(seed=seed)
-        over = False
-        while not over:
-            env = duplicate(env)
-            seen, reward, over, _, info = env.step(choose(info["action_mask"], rng))
-            yield seen.tobytes(), reward, over, flat(info).tobytes(), env.render(), env.game.history
-
-
-def many(case: Case, duplicate: Copy) -> Iterator[Any]:
-    """The same of many learners'."""
-    opponent = [load("random"), opponent_of(case)] if case.players > 1 else None
-    envs: Any = GameVectorEnv(case.rules, 3, opponent, seat="random", **case.options)
-    rng, (_, infos) = np.random.default_rng(1), envs.reset(seed=3)
-    for _ in range(40):
-        envs = duplicate(envs)
-        *seen, infos = envs.step([choose(mask, rng) for mask in infos["action_mask"]])
-        yield [array.tobytes() for array in seen], infos["action_mask"].tobytes(), envs.games()
-
-
-@pytest.mark.parametrize("follow", [in_turn, at_once, alone, many])
-@cases
-def test_copies_made_at_every_step_go_on_like_the_original(case: Case, follow: Any) -> None:
-    if follow is at_once and case not in AT_ONCE:
-        pytest.skip("the players take turns")
-    original = list(follow(case, lambda env: env))
-    assert len(original) > 5
-    for duplicate in (copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))):
-        assert list(follow(case, duplicate)) == original
+@pytest.mark.parametrize("name", KINDS)
+def test_copies_go_on_like_the_original(name: str) -> None:
+    """Of the objects of attacks, at any moment of their games."""
+    kind = KINDS[name]
+    for seed in range(2 if name == "agent" else 6):
+        original = kind.make(np.random.default_rng(seed))
+        copies = [copy.deepcopy(original), pickle.loads(pickle.dumps(original))]
+        seen, future = kind.look(original), [*kind.go_on(original)]
+        for one in copies:
+            assert kind.look(one) == seen
+            assert [*kind.go_on(one)] == future

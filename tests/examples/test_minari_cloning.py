@@ -50,18 +50,6 @@ def test_decisions_are_those_of_the_games(dataset, decisions):
     assert decisions.legal.tolist() == [a for game, _, _ in positions for a in game.legal_actions().tolist()]
 
 
-def test_batches_hold_every_decision_once(decisions):
-    shuffled = list(decisions.batches(10, np.random.default_rng(1)))
-    rows = [tuple(row) for batch in shuffled for row in batch.observations]
-    assert sorted(rows) == sorted(map(tuple, decisions.observations))
-    for batch in shuffled:
-        ends = batch.counts.cumsum()
-        for legal, action in zip(np.split(batch.legal, ends[:-1]), batch.actions, strict=True):
-            assert action in legal
-    in_order = example.Decisions(*map(np.concatenate, zip(*decisions.batches(10), strict=True)))
-    assert all(np.array_equal(one, other) for one, other in zip(in_order, decisions, strict=True))
-
-
 def test_agreement_is_that_of_the_agent(dataset, decisions):
     torch.manual_seed(1)
     network = PatchworkNetwork(NetworkConfig(width=16, depth=1))

@@ -118,25 +118,12 @@ def worth(end, seat, kind, episode):
     return (end.num_players * share - 1) / len(scores)
 
 
-def test_the_environment_shows_what_the_dataset_holds(dataset):
-    env = dataset.recover_environment()
-    assert isinstance(env, MaskedObservation)
-    assert (env.observation_space, env.action_space) == (dataset.observation_space, dataset.action_space)
-    observation, info = env.reset(seed=1)
-    assert env.observation_space.contains(observation)
-    over = False
-    while not over:
-        action = env.action_space.sample(observation["action_mask"])
-        observation, _, terminated, truncated, info = env.step(action)
-        assert env.observation_space.contains(observation)
-        over = terminated or truncated
-    assert len(info["scores"]) == dataset.total_episodes // about(dataset)["games"]
-
-
 def test_the_environment_replays_an_episode(root):
     """Against the agent that played it, from the same seed, the same actions show and bring the same."""
     dataset = record("greedy", 4, "patchwork/greedy-v0")
     env = dataset.recover_environment()
+    assert isinstance(env, MaskedObservation)
+    assert (env.observation_space, env.action_space) == (dataset.observation_space, dataset.action_space)
     replayed_episodes = 0
     for i, episode in enumerate(dataset.iterate_episodes()):
         metadata = metadata_of(dataset, i)
@@ -219,12 +206,9 @@ def test_a_dataset_is_never_replaced(root):
         ({"agents": ["greddy"]}, ValueError, "did you mean 'greedy'"),
         ({"agents": ["champion", "nmbr9_champion"]}, ValueError, "cannot meet"),
         ({"games": 0}, ValueError, "games is 0"),
-        ({"games": 2.5}, ValueError, "games must be an integer"),
         ({"game": "chess"}, ValueError, "game is 'chess'"),
         ({"seed": -1}, ValueError, "seed is -1"),
-        ({"rewards": "win"}, ValueError, "rewards is 'win'"),
         ({"rewards": "outcome", "game": "nmbr9"}, ValueError, "needs 2 players"),
-        ({"special_patches": "2013"}, ValueError, "2013"),
         ({"special_patch": "2014"}, UnknownOptionError, "did you mean 'special_patches'"),
         ({"author": 7}, ValueError, "author must be text, not 7"),
         ({"workers": 0}, ValueError, "workers is 0"),

@@ -50,20 +50,6 @@ def test_the_set_up_of_patchwork():
     assert given.get_type().chance_mode == pyspiel.GameType.ChanceMode.DETERMINISTIC
 
 
-def test_chance_deals_the_circle_and_the_first_player():
-    circle = tuple(map(int, CIRCLE.split()))
-    state = load("python_patchwork(first_player=-1)").new_initial_state()
-    for dealt, patch in enumerate(circle[:-1]):
-        outcomes = dict(state.chance_outcomes())
-        assert outcomes == dict.fromkeys(sorted(circle[dealt:-1]), 1 / (32 - dealt))
-        assert state.action_to_string(patch) == f"deal {patch}"
-        state.apply_action(patch)
-    assert state.chance_outcomes() == [(0, 0.5), (1, 0.5)]
-    assert state.action_to_string(1) == "player 1 begins"
-    state.apply_action(1)
-    assert state.position() == Patchwork(circle=circle, first_player=1)
-
-
 def test_the_set_up_of_nmbr9():
     assert load("python_nmbr9(seed=4)").new_initial_state().position() == Nmbr9(seed=4)
     given = load("python_nmbr9(deck=4 7 3,players=2,order=known,deck_size=2)")
@@ -71,24 +57,6 @@ def test_the_set_up_of_nmbr9():
     assert given.new_initial_state().position() == expected
     free = load("python_nmbr9(order=free,copies=1,max_digit=3)")
     assert free.new_initial_state().position() == Nmbr9(order="free", copies=1, max_digit=3)
-
-
-@pytest.mark.parametrize("order", ["unknown", "known"])
-def test_chance_turns_the_cards(order):
-    state = load(f"python_nmbr9(order={order},players=2)").new_initial_state()
-    deck = Nmbr9(seed=3).deck
-    for turned, digit in enumerate(deck):
-        left = deck[turned:]
-        assert dict(state.chance_outcomes()) == {d: left.count(d) / len(left) for d in sorted(set(left))}
-        assert state.action_to_string(digit) == f"turn {digit}"
-        state.apply_action(digit)
-        while not state.is_chance_node() and not state.is_terminal() and (order == "unknown"):
-            state.apply_action(state.legal_actions()[0])
-    if order == "known":
-        assert state.position() == Nmbr9(deck=deck, order="known", players=2)
-    else:
-        assert state.position().deck == deck
-        assert state.is_terminal()
 
 
 @pytest.mark.parametrize("name", [name for name in NMBR9 if load(name).max_chance_nodes_in_history()])

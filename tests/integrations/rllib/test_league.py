@@ -11,13 +11,11 @@ pytest.importorskip("ray")
 
 from patchwork_env import nmbr9, patchwork
 from patchwork_env.integrations.rllib.league import (
-    Finished,
     Seats,
     allotted,
     finished_game,
     league_results,
     seats_of,
-    statistics,
 )
 
 pytestmark = pytest.mark.older
@@ -68,16 +66,3 @@ def test_a_shared_win_is_half_a_win(monkeypatch):
     finished = [finished_game(game, Seats(0, seat, 4), 60) for seat in (0, 1, 2)]
     assert [one.won for one in finished] == [0, 0.5, 0.5]
     assert league_results(finished) == ({4: 1.0}, {4: 3.0})
-
-
-def test_figures_of_games():
-    assert statistics("patchwork", []) == {}
-    ended = [finished_game(played_out(patchwork.Game(seed=s)), Seats(-1, 0), 30 + s) for s in range(3)]
-    found = statistics("patchwork", ended)
-    assert found["turns_per_game"] == 31
-    assert found["winner_score"] >= found["score"] >= found["loser_score"]
-    games = [played_out(nmbr9.Game(seed=seed, players=2)) for seed in range(2)]
-    found = statistics("nmbr9", [Finished(Seats(-1, 0), game.state.tobytes(), 40, 0.0) for game in games])
-    assert found["score"] == np.mean([game.scores()[0] for game in games])
-    assert found["levels"] >= 1
-    assert found["turns_per_game"] == 40
