@@ -37,7 +37,7 @@ from patchwork_env.errors import WorkerError
 from patchwork_env.games import NMBR9
 from patchwork_env.learning.distributed.jobs import Workers, add_worker_options, do_jobs, workers_of
 from patchwork_env.learning.evaluation.players import HELP, Participant
-from patchwork_env.learning.evaluation.playing import blamed
+from patchwork_env.learning.evaluation.playing import attribute_errors
 from patchwork_env.learning.evaluation.store import GameStore, open_store
 from patchwork_env.learning.system.machine import describe_setup, made_with
 from patchwork_env.nmbr9 import Game
@@ -322,7 +322,7 @@ def play_deck(agent: Agent, job: Job) -> DeckGame:
     """Plays one deck; see :func:`play_decks`."""
     game = Game(deck=job.deck, order=job.order)
     if agent not in warm:
-        with blamed(agent):
+        with attribute_errors(agent):
             agent.act(game.clone())
         warm.add(agent)
     source = np.random.SeedSequence([job.seed, job.number])
@@ -330,8 +330,8 @@ def play_deck(agent: Agent, job: Job) -> DeckGame:
     agent.reseed(seeds[-1])
     times = []
     while not game.is_over:
-        shown = game.imagine(seeds[game.round])
-        with blamed(agent):
+        shown = game.determinize(seeds[game.round])
+        with attribute_errors(agent):
             began = perf_counter()
             action = agent.act(shown)
             times.append(perf_counter() - began)

@@ -144,10 +144,12 @@ def _check_formats(game: BaseGame) -> None:
 
 
 def _check_hidden(game: BaseGame, seed: int) -> None:
-    other = game.imagine(seed)
-    assert np.array_equal(other.observation(), game.observation()), _broken("redraw must not be seen", game)
+    other = game.determinize(seed)
+    assert np.array_equal(other.observation(), game.observation()), _broken(
+        "determinize must not be seen", game
+    )
     same = np.array_equal(other.legal_actions(), game.legal_actions())
-    assert same, _broken("redraw must leave the legal actions", game)
+    assert same, _broken("determinize must leave the legal actions", game)
     game.check_states(other.state)
     game.check_states(game.public().state)
 
@@ -288,5 +290,5 @@ def _play_with(agent: Agent, game: BaseGame, draw: np.random.Generator) -> None:
     alone = [agent.act(position) for position in met]
     assert alone == batch.tolist(), f"{agent!r} must choose in a batch as in one game after the other"
     agent.reseed(7)
-    imagined = [agent.act(position.imagine(number)) for number, position in enumerate(met)]
-    assert imagined == alone, f"{agent!r} must not use what players cannot know"
+    determinized = [agent.act(position.determinize(number)) for number, position in enumerate(met)]
+    assert determinized == alone, f"{agent!r} must not use what players cannot know"

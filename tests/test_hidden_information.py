@@ -92,8 +92,8 @@ def observed(game: BaseGame) -> Any:
     return game.observation().tobytes(), game.legal_actions().tolist(), repr(game.legal_moves)
 
 
-def imagined(game: BaseGame) -> Any:
-    other = game.imagine(5)
+def determinized(game: BaseGame) -> Any:
+    other = game.determinize(5)
     assert (other.observation() == game.observation()).all()
     game.check_states(other.state)
     game.check_states(game.public().state)
@@ -168,7 +168,7 @@ def choices(game: BaseGame) -> Any:
     return [agents.load(spec, seed=3).act(game) for spec in specs]
 
 
-DOORS = (observed, imagined, program, told, episode, mcp, engine, page, opponents, match, choices)
+DOORS = (observed, determinized, program, told, episode, mcp, engine, page, opponents, match, choices)
 
 
 @pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
@@ -185,5 +185,5 @@ def test_what_looks_alike_is_served_alike(door: Callable[[BaseGame], Any]) -> No
 
 def test_all_games_that_hide_something_are_looked_at() -> None:
     assert {rules_of(one.state).name for one, _ in pairs()} >= {
-        name for name in games.GAMES if rules_of(name).hides
+        name for name in games.GAMES if rules_of(name).has_hidden_information
     }

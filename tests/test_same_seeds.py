@@ -169,7 +169,7 @@ def nmbr9_games(trace: Trace, order: str) -> None:
         for players in (1, 2, 3, 4):
             for choose in (by_rule, by_greedy):
                 game = nmbr9.Game(seed=seed, players=players, order=order, **deck)
-                trace.add(deals=(game.deck, [game.imagine(k).deck for k in range(3)], game.remaining()))
+                trace.add(deals=(game.deck, [game.determinize(k).deck for k in range(3)], game.remaining()))
                 follow_game(trace, game, choose)
 
 

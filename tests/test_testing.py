@@ -71,8 +71,8 @@ def is_too_large(states: Any, i: int, observer: int, out: Any) -> None:
 
 
 @kernel
-def draws_elsewhere(states: Any, i: int, streams: Any, beginning: Any, chance: int) -> None:
-    engine.deal(states, i, streams, beginning, chance)
+def draws_elsewhere(states: Any, i: int, streams: Any, initial_state: Any, flags: int) -> None:
+    engine.deal(states, i, streams, initial_state, flags)
     if i:
         states[i]["free"] = states[0]["free"] & (states[0]["free"] - 1)
 
@@ -92,7 +92,7 @@ def broken(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> Rules:
     kernels = ModuleType("broken_kernels")
     for name in [name for name, change in changes.items() if callable(change) and hasattr(engine, name)]:
         setattr(kernels, name, changes.pop(name))
-    for name in ("is_legal", "redraw", "outcome"):
+    for name in ("is_legal", "determinize", "outcome"):
         if name in changes:
             setattr(kernels, name, changes.pop(name))
     module: Any = ModuleType("broken_row")
@@ -112,7 +112,7 @@ def broken(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> Rules:
         ({"write_observation": leaves_gaps}, "write every entry"),
         ({"write_observation": is_too_large}, "within 0 and layout.upper_bounds"),
         ({"deal": draws_elsewhere}, "deal must draw from the stream"),
-        ({"redraw": betrays}, "redraw"),
+        ({"determinize": betrays}, "determinize"),
         ({"is_legal": knows_no_bound}, "must be refused|is_legal must agree"),
         ({"max_legal_actions": 3}, "of max_legal_actions 3"),
         ({"max_players": 1}, "players"),

@@ -115,7 +115,7 @@ class ProgramAgent(Agent):
 def query_of(game: BaseGame, seed: int) -> dict[str, Any]:
     """The fields of a query: all that the player to move may know of a game, and the legal moves."""
     rules = rules_of(game.state)
-    notation = game.imagine(seed).position_text() if rules.hides else game.notation()
+    notation = game.determinize(seed).position_text() if rules.has_hidden_information else game.notation()
     actions = game.legal_actions().tolist()
     return {
         "game": rules.name,

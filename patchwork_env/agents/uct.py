@@ -91,7 +91,7 @@ class UctAgent(DrawingAgent):
     def _search(self, rules: Rules, state: States, stream: Streams) -> int:
         work, kernels = self._work(rules), _kernels(rules)
         work.root[0] = state[0]
-        kernels.redraw(work.root, 0, stream)
+        kernels.determinize(work.root, 0, stream)
         count = int(kernels.list_actions(work.root, 0, work, stream))
         if count == 1:
             return int(work.actions[0])
@@ -102,7 +102,7 @@ class UctAgent(DrawingAgent):
             _plant(state, actions, work, kernels, stream.copy())
             simulate(stream.copy(), 1)
         visits, values = np.zeros(count, np.int64), np.zeros(count)
-        parts = _POSSIBILITIES if rules.hides else 1
+        parts = _POSSIBILITIES if rules.has_hidden_information else 1
         began = perf_counter()
         for part in range(parts):
             _plant(state, actions, work, kernels, stream)
@@ -149,7 +149,7 @@ def _plant(
 ) -> None:
     """Begins a tree with these actions, for one possibility of what the game hides."""
     work.root[0] = state[0]
-    kernels.redraw(work.root, 0, stream)
+    kernels.determinize(work.root, 0, stream)
     start_tree(work.tree, work.root, 0)
     add_edges(work.tree, ROOT, int(state[0]["current_player"]), actions, len(actions))
 
@@ -164,7 +164,7 @@ def _kernels(rules: Rules) -> ModuleType:
     kernels.__dict__.update(
         apply=rules.kernels.apply,
         is_over=rules.kernels.is_over,
-        redraw=rules.kernels.redraw,
+        determinize=rules.kernels.determinize,
         list_actions=loop(list_actions, rules),
         play_out=loop(play_out, rules),
         measure_scale=loop(measure_scale, rules),

@@ -58,20 +58,20 @@ def list_games(template: Any, rules: Rules, states: States, *args: Any) -> Games
 def begin_games(rules: Rules, streams: Streams, **options: Any) -> States:
     """Begins one game with each of the random ``streams``, ``(n,)``; other options keep their defaults."""
     states = rules.empty_states(len(streams))
-    beginning, chance, _ = rules.set_up({**rules.options, **options}, {})
-    loop(deal_all, rules)(states, streams, beginning, chance)
+    initial_state, flags, _ = rules.set_up({**rules.options, **options}, {})
+    loop(deal_all, rules)(states, streams, initial_state, flags)
     return states
 
 
-def imagined(rules: Rules, states: States, streams: Streams, games: Games) -> States:
+def determinized(rules: Rules, states: States, streams: Streams, games: Games) -> States:
     """Copies of records ``(k,)`` in which nothing betrays what the players to move cannot know.
 
     That is drawn anew from the streams of the same games, whose indices are ``(k,)``.
     """
     shown = copy_of(states)
-    if rules.hides:
+    if rules.has_hidden_information:
         drawn = streams[games]
-        loop(redraw_all, rules)(shown, drawn)
+        loop(determinize_all, rules)(shown, drawn)
         streams[games] = drawn
     return shown
 
@@ -171,17 +171,17 @@ def list_waiting(states: States, seats: npt.NDArray[np.int64], games: Games) -> 
 
 
 @template
-def deal_all(states: States, streams: Streams, beginning: States, chance: int) -> None:
+def deal_all(states: States, streams: Streams, initial_state: States, flags: int) -> None:
     """Begins all games, each with the random stream of the same index; ``SetUp`` explains the rest."""
     for i in range(len(states)):
-        game.deal(states, i, streams, beginning, chance)
+        game.deal(states, i, streams, initial_state, flags)
 
 
 @template
-def redraw_all(states: States, streams: Streams) -> None:
+def determinize_all(states: States, streams: Streams) -> None:
     """Draws anew what the current player of each game cannot know, from the stream of the same index."""
     for i in range(len(states)):
-        game.redraw(states, i, streams)
+        game.determinize(states, i, streams)
 
 
 @template
@@ -202,10 +202,10 @@ def write_over(states: States, games: Games, over: npt.NDArray[np.bool_]) -> Non
 
 
 @template
-def deal_listed(states: States, games: Games, streams: Streams, beginning: States, chance: int) -> None:
+def deal_listed(states: States, games: Games, streams: Streams, initial_state: States, flags: int) -> None:
     """Begins the listed games anew, each with the random stream of the same index."""
     for i in games:
-        game.deal(states, i, streams, beginning, chance)
+        game.deal(states, i, streams, initial_state, flags)
 
 
 @template

@@ -199,7 +199,7 @@ def check_seed(seed: Any) -> int:
     return number
 
 
-def later_seed(seed: int, steps: int) -> int:
+def offset_seed(seed: int, steps: int) -> int:
     """The seed that comes ``steps`` behind another one; behind the last one comes 0."""
     return (seed + steps) % NUM_SEEDS
 
@@ -213,6 +213,6 @@ def seed_streams(seed: Any, n: int = 1) -> Streams:
     return streams
 
 
-def redraw_streams(seed: Any, n: int = 1) -> Streams:
+def determinization_streams(seed: Any, n: int = 1) -> Streams:
     """``n`` streams for what is drawn anew as it is hidden; no seed starts games or agents with these."""
     return ~seed_streams(seed, n)

@@ -52,13 +52,13 @@ class SetUp(NamedTuple):
     """How the games of an environment begin.
 
     Attributes:
-        beginning: ``(1,)`` array of the record with which a game begins, apart from what chance decides.
-        chance: A number from which the kernel ``deal`` reads what chance decides.
+        initial_state: ``(1,)`` array of the record with which a game begins, apart from what chance decides.
+        flags: A number from which the kernel ``deal`` reads what chance decides.
         players: The number of players.
     """
 
-    beginning: States
-    chance: int
+    initial_state: States
+    flags: int
     players: int
 
 
@@ -135,9 +135,9 @@ class Rules:
         return self.set_up(self.options, {})
 
     @property
-    def hides(self) -> bool:
+    def has_hidden_information(self) -> bool:
         """Whether records may hold what the current player cannot know."""
-        return self.kernels.redraw is not keep
+        return self.kernels.determinize is not keep
 
     @property
     def render_modes(self) -> tuple[str, ...]:
@@ -258,9 +258,9 @@ class BaseGame(Generic[M]):
         cls._kernels = cls.rules.kernels
 
     def __init__(self, seed: int | None = None, **options: Any) -> None:
-        beginning, chance, _ = self._set_up_of(options)
+        initial_state, flags, _ = self._set_up_of(options)
         states = self.rules.empty_states(1)
-        self._kernels.deal(states, 0, checks.seed_streams(seed), beginning, chance)
+        self._kernels.deal(states, 0, checks.seed_streams(seed), initial_state, flags)
         self._position = _Position(states)
 
     @classmethod
@@ -362,7 +362,7 @@ class BaseGame(Generic[M]):
 
     # --- what players know --------------------------------------------------------------------------------
 
-    def imagine(self, seed: int | None = None) -> Self:
+    def determinize(self, seed: int | None = None) -> Self:
         """A game that the current player cannot tell from this one: what they cannot know is drawn anew.
 
         Args:
@@ -371,10 +371,10 @@ class BaseGame(Generic[M]):
         Returns:
             A copy; of games that hide something it has no history, which would betray it.
         """
-        if not self.rules.hides:
+        if not self.rules.has_hidden_information:
             return self.clone()
         states = copy_of(self.state)
-        self._kernels.redraw(states, 0, checks.redraw_streams(seed))
+        self._kernels.determinize(states, 0, checks.determinization_streams(seed))
         return self.unchecked(states)
 
     def public(self) -> Self:

@@ -53,15 +53,15 @@ class Kernels(Protocol):
         apply: ``(states, i, action)`` plays a legal action.
         score: ``(states, i, player)`` is a player's score at any time, an integer. A move changes only the
             score of the player who makes it.
-        deal: ``(states, i, streams, beginning, chance)`` begins a game; see
+        deal: ``(states, i, streams, initial_state, flags)`` begins a game; see
             :class:`~patchwork_env.core.game.SetUp`. Random numbers come from the stream of the same index.
         write_observation: ``(states, i, observer, out)`` writes what a player sees to a contiguous float32
             array ``(layout.size,)``.
         num_players: ``(states, i)`` is the number of players; by default ``max_players``.
         outcome: ``(states, i, player)`` is the reward for the end of a game: 1 for a sole winner; the rewards
             of all players add up to 0. By default those with the highest score win.
-        redraw: ``(states, i, streams)`` draws anew what the record holds but the current player cannot know,
-            such as the order of the cards to come; by default nothing.
+        determinize: ``(states, i, streams)`` draws anew what the record holds but the current player cannot
+            know, such as the order of the cards to come; by default nothing.
         is_legal: ``(states, i, action)`` says of any integer whether the current player may play it.
         allows: ``(legal_set, action)`` says whether the legal set of a game that goes on holds an action, any
             integer.
@@ -85,7 +85,7 @@ class Kernels(Protocol):
     write_observation: Callable[[States, int, int, Observation], None]
     num_players: Callable[[States, int], int]
     outcome: Callable[[States, int, int], float]
-    redraw: Callable[[States, int, Streams], None]
+    determinize: Callable[[States, int, Streams], None]
     is_legal: Callable[[States, int, int], bool]
     allows: Callable[[LegalSet, int], bool]
     nth_legal: Callable[[LegalSet, int], int]
@@ -219,7 +219,7 @@ def keep(states: States, i: int, streams: Streams) -> None:
 _DEFAULTS: dict[str, Any] = {
     "num_players": most_players,
     "outcome": shared_prize,
-    "redraw": keep,
+    "determinize": keep,
     "is_legal": is_legal,
     "allows": allows,
     "nth_legal": nth_legal,

@@ -54,8 +54,8 @@ class Dealer:
 
     def deal(self, states: States, games: Games, set_up: SetUp | None = None) -> None:
         """Begins the listed games of a batch anew."""
-        beginning, chance, _ = set_up or self._usual
-        loop(deal_listed, self._rules)(states, games, self._streams, beginning, chance)
+        initial_state, flags, _ = set_up or self._usual
+        loop(deal_listed, self._rules)(states, games, self._streams, initial_state, flags)
 
     def assign_seats(self, seats: Games, games: Games) -> None:
         """Writes the learner's player number in the next game into ``seats``, for all listed games."""

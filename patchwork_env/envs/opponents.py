@@ -8,13 +8,20 @@ from typing import Any, Protocol, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.core.batches import first_illegal, imagined, list_games, list_waiting, loop, play_listed
+from patchwork_env.core.batches import (
+    determinized,
+    first_illegal,
+    list_games,
+    list_waiting,
+    loop,
+    play_listed,
+)
 from patchwork_env.core.checks import (
     check_action,
     check_actions,
     check_at_least_one,
-    later_seed,
-    redraw_streams,
+    determinization_streams,
+    offset_seed,
 )
 from patchwork_env.core.game import BaseGame, Rules
 from patchwork_env.core.kernels import States, copy_of
@@ -99,7 +106,7 @@ class Opponents:
         players: int = 2,
     ) -> None:
         self._players = players
-        self._streams = redraw_streams(None, num_envs)
+        self._streams = determinization_streams(None, num_envs)
         self.agents: list[Opponent] = []
         self.numbers = self._next_numbers = np.zeros(num_envs, np.int64)
         self.change(agents, numbers, shares=shares, at_once=True)
@@ -162,8 +169,8 @@ class Opponents:
         nothing. Whoever answers otherwise than with one legal action for each game raises OpponentError.
         """
         rules = rules_of(states)
-        if rules.hides:
-            states = imagined(rules, states, self._streams, games)
+        if rules.has_hidden_information:
+            states = determinized(rules, states, self._streams, games)
         if len(self.agents) == 1:
             return answers(self.agents[0], rules, states, games)
         numbers, actions = self.numbers[games], np.empty(len(games), np.int64)
@@ -174,9 +181,9 @@ class Opponents:
 
     def reseed(self, seed: int) -> None:
         """Starts the opponents' random numbers anew, from the seed of the games, each with others."""
-        self._streams[:] = redraw_streams(opponent_seed(seed), len(self._streams))
+        self._streams[:] = determinization_streams(opponent_seed(seed), len(self._streams))
         for number, agent in enumerate(self.agents):
-            agent.reseed(opponent_seed(later_seed(seed, number)))
+            agent.reseed(opponent_seed(offset_seed(seed, number)))
 
     def copy(self) -> Opponents:
         """A copy that shares the agents: to begin games with, and to keep if all goes well."""
@@ -207,8 +214,8 @@ def play_answer(opponent: Opponent, rules: Rules, game: BaseGame, streams: Strea
     ``(1,)``. After an OpponentError the game is to be thrown away.
     """
     seen = game
-    if rules.hides:
-        seen = rules.game.unchecked(imagined(rules, game.state, streams, _ALL_GAMES))
+    if rules.has_hidden_information:
+        seen = rules.game.unchecked(determinized(rules, game.state, streams, _ALL_GAMES))
     shown = seen.state.tobytes()
     try:
         action = check_action(opponent.act(seen), rules.num_actions)

@@ -30,7 +30,7 @@ from patchwork_env.core.tensors import Observation
 from patchwork_env.envs.options import check_num_envs, check_rewards, check_saved, complete
 from patchwork_env.errors import IllegalActionError
 
-SHARED = ("beginning", "chance", "reward_kind", "room")
+SHARED = ("initial_state", "flags", "reward_kind", "scratch")
 """What the parts of a batch share; of all other arrays they have the entries of their games."""
 _OWN_OPTIONS = ("num_envs", "seed", "rewards", "masks", "observations", "threads")
 
@@ -45,8 +45,8 @@ class BatchArrays(NamedTuple):
     sampling_streams: Streams  # ``(n,)``, for ``random_actions``
     sampled_from: Streams  # ``(n,)``, these streams as they were before the last draw
     actions: npt.NDArray[np.int64]  # int64 ``(n,)``, of the current step
-    beginning: States  # ``(1,)``, how games begin; see ``SetUp``
-    chance: int  # what chance decides at the beginning; see ``SetUp``
+    initial_state: States  # ``(1,)``, how games begin; see ``SetUp``
+    flags: int  # what chance decides at the beginning; see ``SetUp``
     reward_kind: int  # ``OUTCOME``, ``MARGIN`` or ``SCORE``
     rewards: npt.NDArray[np.float32]  # ``(n, players)``
     terminations: npt.NDArray[np.bool_]  # ``(n,)``
@@ -56,7 +56,7 @@ class BatchArrays(NamedTuple):
     masks: npt.NDArray[np.int8]  # ``(n, num_actions)``, or of length 0 to leave them out
     observations: Observation  # ``(n, layout.size)``, or of length 0 to leave them out
     legal_sets: npt.NDArray[np.uint64]  # ``(n, *legal_shape)``, which the masks show
-    room: npt.NDArray[np.uint64]  # for a legal set for each thread
+    scratch: npt.NDArray[np.uint64]  # for a legal set for each thread
 
     def part(self, games: Any) -> BatchArrays:
         """The batch of some of the games: of views if they are a slice, and else of copies."""
@@ -114,7 +114,7 @@ class SelfPlayBatch:
         n = self.num_envs = check_num_envs(num_envs)
         defaults = {**rules.options, **rules.batch_options}
         self._options = complete(options, defaults, _OWN_OPTIONS, type(self).__name__)
-        beginning, chance, players = rules.set_up(self._options, {})
+        initial_state, flags, players = rules.set_up(self._options, {})
         self.threads = _available_threads(threads)
         self._arrays = arrays = BatchArrays(
             states=rules.empty_states(n),
@@ -122,8 +122,8 @@ class SelfPlayBatch:
             sampling_streams=np.zeros(n, np.uint64),
             sampled_from=np.zeros(n, np.uint64),
             actions=np.zeros(n, np.int64),
-            beginning=beginning,
-            chance=chance,
+            initial_state=initial_state,
+            flags=flags,
             reward_kind=check_rewards(rewards, players),
             rewards=np.zeros((n, players), np.float32),
             terminations=np.zeros(n, np.bool_),
@@ -135,7 +135,7 @@ class SelfPlayBatch:
                 (n if check_flag(observations, "observations") else 0, rules.layout.size), np.float32
             ),
             legal_sets=np.zeros((n, *rules.kernels.legal_shape), np.uint64),
-            room=np.zeros((self.threads, *rules.kernels.legal_shape), np.uint64),
+            scratch=np.zeros((self.threads, *rules.kernels.legal_shape), np.uint64),
         )
         self.states, self.observations, self.masks = arrays.states, arrays.observations, arrays.masks
         self.counts, self.random_actions = arrays.counts, arrays.random_actions
@@ -162,7 +162,7 @@ class SelfPlayBatch:
         """Starts new games everywhere, with new random streams."""
         streams = seed_streams(check_seed(seed), self.num_envs)
         states, sampling_streams = self._rules.empty_states(self.num_envs), ~streams
-        loop(deal_all, self._rules)(states, streams, self._arrays.beginning, self._arrays.chance)
+        loop(deal_all, self._rules)(states, streams, self._arrays.initial_state, self._arrays.flags)
         loop(replace_games, self._rules)(self._arrays, states, streams, sampling_streams)
 
     def step(self, actions: npt.ArrayLike) -> None:
@@ -259,10 +259,10 @@ class _Team:
 
 def _shares(batch: BatchArrays) -> list[BatchArrays]:
     """Views of equal shares of the games of a batch, one for each thread."""
-    number = len(batch.room)
+    number = len(batch.scratch)
     bounds = [len(batch.states) * k // number for k in range(number + 1)]
     parts = [batch.part(slice(*ends)) for ends in itertools.pairwise(bounds)]
-    return [part._replace(room=batch.room[k : k + 1]) for k, part in enumerate(parts)]
+    return [part._replace(scratch=batch.scratch[k : k + 1]) for k, part in enumerate(parts)]
 
 
 def _available_threads(threads: int | None) -> int:
@@ -295,14 +295,14 @@ def play_games(batch: BatchArrays) -> None:
                     rewards[i, one] = final_reward(states, i, one, kind)
             for one in range(batch.final_scores.shape[1]):
                 batch.final_scores[i, one] = game.score(states, i, one)
-            game.deal(states, i, batch.streams, batch.beginning, batch.chance)
+            game.deal(states, i, batch.streams, batch.initial_state, batch.flags)
     write_outputs(batch)
 
 
 @template
 def write_outputs(batch: BatchArrays) -> None:
     """Writes what players see of all games and may do in them, and draws random actions."""
-    states, legal_set = batch.states, batch.room[0]
+    states, legal_set = batch.states, batch.scratch[0]
     for i in range(len(states)):
         batch.sampled_from[i] = batch.sampling_streams[i]
         count = game.legal(states, i, legal_set)

@@ -12,7 +12,7 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils import seeding
 
 from patchwork_env.core.batches import SCORE, final_reward, loop, write_view
-from patchwork_env.core.checks import check_action, check_one_of, check_seed, redraw_streams
+from patchwork_env.core.checks import check_action, check_one_of, check_seed, determinization_streams
 from patchwork_env.core.game import RENDER_MODES, BaseGame, Rules, SetUp
 from patchwork_env.core.random import Streams
 from patchwork_env.envs.dealing import Dealer
@@ -103,7 +103,9 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         self._players = self._dealer.players
         self._kind = check_rewards(rewards, self._players)
         self._opponent = require_opponent(opponent, self._players)
-        self._streams = redraw_streams(None)  # of what opponents are shown in place of what is hidden
+        self._streams = determinization_streams(
+            None
+        )  # of what opponents are shown in place of what is hidden
         self._episode: _Episode | None = None
         self._illegal_ends = 0
         self.render_mode = render_mode
@@ -134,7 +136,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         dealer, streams = self._dealer.copy(), self._streams.copy()
         if number is not None:
             dealer.reseed(0, number)
-            streams = redraw_streams(opponent_seed(number))
+            streams = determinization_streams(opponent_seed(number))
             if self._opponent is not None:
                 self._opponent.reseed(opponent_seed(number))
         game, seat = self._begin(dealer, streams, set_up)

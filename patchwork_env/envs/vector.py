@@ -217,8 +217,8 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         states, learners = self._copy_of_states(), self._learners.copy()
         checked, legal = self._check_actions(states, actions, idle)
         illegal, dealer, opponents = ~legal, self._dealer, self._opponents
-        if opponents is not None and self._rules.hides:  # what is hidden is drawn from streams of theirs
-            opponents = opponents.copy()
+        if opponents is not None and self._rules.has_hidden_information:
+            opponents = opponents.copy()  # what is hidden is drawn from streams of theirs
         if np.count_nonzero(idle):
             illegal[idle] = legal[idle] = False
         if np.count_nonzero(self._ended):  # without an autoreset, _check_actions has refused

@@ -63,7 +63,7 @@ with one; any other has its first cell above a cell of one. Of all tiles, a 5 ha
 kinds at one of them, 137 at another 5, and at most 39 lie on the table."""
 
 SHUFFLED = 1
-"""The bit of ``chance`` that says that the deck is shuffled."""
+"""The bit of ``flags`` that says that the deck is shuffled."""
 
 _U = np.uint64
 _U0, _U1 = _U(0), _U(1)
@@ -111,10 +111,10 @@ def shuffle(states: States, i: int, streams: Streams, first: int) -> None:
 
 
 @kernel
-def deal(states: States, i: int, streams: Streams, beginning: States, chance: int) -> None:
+def deal(states: States, i: int, streams: Streams, initial_state: States, flags: int) -> None:
     """Begins a game; in free order there is nothing to shuffle."""
-    states[i] = beginning[0]
-    if chance & SHUFFLED and states[i]["order"] != FREE:
+    states[i] = initial_state[0]
+    if flags & SHUFFLED and states[i]["order"] != FREE:
         shuffle(states, i, streams, 0)
 
 
@@ -489,7 +489,7 @@ def _sort(deck: npt.NDArray[np.uint8], first: int, end: int) -> None:
 
 
 @kernel(allocates=True)
-def redraw(states: States, i: int, streams: Streams) -> None:
+def determinize(states: States, i: int, streams: Streams) -> None:
     """Draws anew what the current player cannot know, so that nothing depends on it any more.
 
     That is the order of cards to come, if it is unknown, and what the others have done in this round.

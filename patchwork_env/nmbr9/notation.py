@@ -147,7 +147,7 @@ def read_position(fields: Mapping[str, str]) -> States:
     """An array of one record for the fields of a position; the inverse of :func:`write_position`."""
     options = read_set_up(fields)
     players = options["players"]
-    states = set_up({**RULES.options, **options}, {}).beginning
+    states = set_up({**RULES.options, **options}, {}).initial_state
     tables = [[] if table == _NOTHING else table.split(";") for table in fields["tables"].split("|")]
     chosen = fields["chosen"].split(",")
     if not len(tables) == len(chosen) == players:

@@ -57,7 +57,7 @@ MAX_TURNS = 2 * LAST_SPACE + 5
 """An upper bound on the turns of a game: all but the 5 with special patches move one of the two tokens."""
 
 RANDOM_FIRST_PLAYER, GIVEN_CIRCLE = 1, 2
-"""The bits of ``chance``: the first player is random; the circle is that of the set-up."""
+"""The bits of ``flags``: the first player is random; the circle is that of the set-up."""
 
 _FEW_CELLS = 6
 """The number of cells that most patches have at most: for these, shifts are not done for eight."""
@@ -106,16 +106,16 @@ def shuffle(states: States, i: int, streams: Streams) -> None:
 
 
 @kernel
-def deal(states: States, i: int, streams: Streams, beginning: States, chance: int) -> None:
+def deal(states: States, i: int, streams: Streams, initial_state: States, flags: int) -> None:
     """Begins a game; the circle of a set-up uses up as many random numbers as a random one."""
-    first_player = int(beginning[0]["current_player"])
-    if chance & RANDOM_FIRST_PLAYER:
+    first_player = int(initial_state[0]["current_player"])
+    if flags & RANDOM_FIRST_PLAYER:
         first_player = random_below(streams, i, NUM_PLAYERS)
-    new(states, i, beginning[0]["variant"], first_player)
+    new(states, i, initial_state[0]["variant"], first_player)
     shuffle(states, i, streams)
-    if chance & GIVEN_CIRCLE:
+    if flags & GIVEN_CIRCLE:
         for k in range(NUM_PATCHES):
-            states[i]["circle"][k] = beginning[0]["circle"][k]
+            states[i]["circle"][k] = initial_state[0]["circle"][k]
 
 
 # --- legal actions ----------------------------------------------------------------------------------------
@@ -129,39 +129,39 @@ def is_over(states: States, i: int) -> bool:
 
 
 @kernel
-def legal(states: States, i: int, anchors: LegalSet) -> int:
+def legal(states: States, i: int, legal_set: LegalSet) -> int:
     """Writes the legal placements of the current player and returns the number of legal actions.
 
     Advancing is legal exactly if the game is not over and no special patch is pending.
     """
-    anchors[:, SPECIAL_MAP] = _U(0)
+    legal_set[:, SPECIAL_MAP] = _U(0)
     if is_over(states, i):
-        anchors[:, :SPECIAL_MAP] = _U(0)
+        legal_set[:, :SPECIAL_MAP] = _U(0)
         return 0
     player = states[i]["current_player"]
     empty_0 = states[i]["quilt"][player, 0] ^ FULL_WORD
     empty_1 = states[i]["quilt"][player, 1] ^ FULL_WORD
     if states[i]["pending_special"]:
-        anchors[:, :SPECIAL_MAP] = _U(0)
-        anchors[0, SPECIAL_MAP] = empty_0 & _FIRST_ROWS
-        anchors[1, SPECIAL_MAP] = empty_1
+        legal_set[:, :SPECIAL_MAP] = _U(0)
+        legal_set[0, SPECIAL_MAP] = empty_0 & _FIRST_ROWS
+        legal_set[1, SPECIAL_MAP] = empty_1
         return popcount(empty_0 & _FIRST_ROWS) + popcount(empty_1)
     count = 1
     for slot in range(NUM_OFFERED):
         patch, first = int(states[i]["circle"][slot]), slot * NUM_ORIENTATIONS
         if slot >= states[i]["num_patches"] or PRICES[patch] > states[i]["buttons"][player]:
             for k in range(first, first + NUM_ORIENTATIONS):
-                anchors[0, k] = anchors[1, k] = _U(0)
+                legal_set[0, k] = legal_set[1, k] = _U(0)
         elif SIZES[patch] <= _FEW_CELLS:
-            count += _place_everywhere(empty_0, empty_1, patch, _FEW_CELLS, anchors, first)
+            count += _place_everywhere(empty_0, empty_1, patch, _FEW_CELLS, legal_set, first)
         else:
-            count += _place_everywhere(empty_0, empty_1, patch, SHIFTS.shape[1], anchors, first)
+            count += _place_everywhere(empty_0, empty_1, patch, SHIFTS.shape[1], legal_set, first)
     return count
 
 
 @kernel(inline=True)
 def _place_everywhere(
-    empty_0: np.uint64, empty_1: np.uint64, patch: int, size: int, anchors: LegalSet, first: int
+    empty_0: np.uint64, empty_1: np.uint64, patch: int, size: int, legal_set: LegalSet, first: int
 ) -> int:
     """Writes the anchors of all orientations of a patch to the maps from ``first`` on; returns their number.
 
@@ -173,8 +173,8 @@ def _place_everywhere(
         for cell in range(size):
             upper &= empty_0 >> SHIFTS[patch, cell, o]
             lower &= empty_1 >> SHIFTS[patch, cell, o]
-        anchors[0, first + o] = upper
-        anchors[1, first + o] = lower
+        legal_set[0, first + o] = upper
+        legal_set[1, first + o] = lower
         count += popcount(upper) + popcount(lower)
     return count
 
@@ -240,39 +240,39 @@ def _overlaps(states: States, i: int, player: int, footprint: np.uint64, anchor:
 
 
 @kernel
-def nth_legal(anchors: LegalSet, n: int) -> int:
+def nth_legal(legal_set: LegalSet, n: int) -> int:
     """The ``n``-th legal action in ascending order, of the set of a state that is not over."""
-    if anchors[0, SPECIAL_MAP] == 0 and anchors[1, SPECIAL_MAP] == 0:
+    if legal_set[0, SPECIAL_MAP] == 0 and legal_set[1, SPECIAL_MAP] == 0:
         if n == 0:
             return ADVANCE
         n -= 1
     for k in range(NUM_MAPS):
-        upper = popcount(anchors[0, k])
+        upper = popcount(legal_set[0, k])
         if n < upper:
-            return FIRST_BUY + k * NUM_CELLS + nth_bit(anchors[0, k], n)
+            return FIRST_BUY + k * NUM_CELLS + nth_bit(legal_set[0, k], n)
         n -= upper
-        lower = popcount(anchors[1, k])
+        lower = popcount(legal_set[1, k])
         if n < lower:
-            return FIRST_BUY + k * NUM_CELLS + FIRST_LOWER + nth_bit(anchors[1, k], n)
+            return FIRST_BUY + k * NUM_CELLS + FIRST_LOWER + nth_bit(legal_set[1, k], n)
         n -= lower
     return -1
 
 
 @kernel
-def write_actions(anchors: LegalSet, actions: npt.NDArray[np.int16]) -> int:
+def write_actions(legal_set: LegalSet, actions: npt.NDArray[np.int16]) -> int:
     """Lists the legal actions of a set in ascending order and returns their number.
 
     Args:
-        anchors: The legal set of a state that is not over.
+        legal_set: The legal set of a state that is not over.
         actions: int16 array that receives the actions; the longest list has 1345 entries.
     """
     count = 0
-    if anchors[0, SPECIAL_MAP] == 0 and anchors[1, SPECIAL_MAP] == 0:
+    if legal_set[0, SPECIAL_MAP] == 0 and legal_set[1, SPECIAL_MAP] == 0:
         actions[0] = ADVANCE
         count = 1
     for k in range(NUM_MAPS):
         for word in range(2):
-            bits = anchors[word, k]
+            bits = legal_set[word, k]
             first = FIRST_BUY + k * NUM_CELLS + word * FIRST_LOWER
             while bits:
                 actions[count] = first + lowest_bit(bits)
@@ -282,31 +282,31 @@ def write_actions(anchors: LegalSet, actions: npt.NDArray[np.int16]) -> int:
 
 
 @kernel
-def allows(anchors: LegalSet, action: int) -> bool:
+def allows(legal_set: LegalSet, action: int) -> bool:
     """Whether the legal set of a game that goes on holds an action, any integer."""
     if action <= ADVANCE or action >= NUM_ACTIONS:
-        return action == ADVANCE and anchors[0, SPECIAL_MAP] == 0 and anchors[1, SPECIAL_MAP] == 0
+        return action == ADVANCE and legal_set[0, SPECIAL_MAP] == 0 and legal_set[1, SPECIAL_MAP] == 0
     k, anchor = (action - FIRST_BUY) // NUM_CELLS, (action - FIRST_BUY) % NUM_CELLS
     if anchor < FIRST_LOWER:
-        return bool((anchors[0, k] >> _U(anchor)) & _U1 != 0)
-    return bool((anchors[1, k] >> _U(anchor - FIRST_LOWER)) & _U1 != 0)
+        return bool((legal_set[0, k] >> _U(anchor)) & _U1 != 0)
+    return bool((legal_set[1, k] >> _U(anchor - FIRST_LOWER)) & _U1 != 0)
 
 
 @kernel
 def write_mask(
-    states: States, i: int, anchors: LegalSet, count: int, shown: LegalSet, mask: npt.NDArray[np.int8]
+    states: States, i: int, legal_set: LegalSet, count: int, shown: LegalSet, mask: npt.NDArray[np.int8]
 ) -> None:
     """Writes the maps that hold anchors, or held them: 81 bits as two overlapping runs of 64."""
     overlap = _U(NUM_CELLS - 64)
     mask[ADVANCE] = count > 0 and not states[i]["pending_special"]
     maps = _U(0)
     for k in range(NUM_MAPS):
-        maps |= _U((anchors[0, k] | anchors[1, k] | shown[0, k] | shown[1, k]) != 0) << _U(k)
+        maps |= _U((legal_set[0, k] | legal_set[1, k] | shown[0, k] | shown[1, k]) != 0) << _U(k)
     while maps:
         k = lowest_bit(maps)
         maps &= maps - _U1
         first = FIRST_BUY + k * NUM_CELLS
-        upper, lower = anchors[0, k], anchors[1, k]
+        upper, lower = legal_set[0, k], legal_set[1, k]
         unpack_bits(mask, first, upper | (lower << _SPLIT))
         unpack_bits(mask, first + NUM_CELLS - 64, (upper >> overlap) | (lower << (_SPLIT - overlap)))
 

@@ -21,14 +21,14 @@ def set_up(options: Mapping[str, Any], reset_options: Mapping[str, Any]) -> SetU
     """How games begin; see :class:`~patchwork_env.core.game.Rules`."""
     chosen = {**options, **reset_options}
     first_player, circle = check_first_player(chosen["first_player"]), chosen.get("circle")
-    states, chance = empty_states(1), 0
+    states, flags = empty_states(1), 0
     if first_player == NOBODY:
-        first_player, chance = 0, engine.RANDOM_FIRST_PLAYER
+        first_player, flags = 0, engine.RANDOM_FIRST_PLAYER
     engine.new(states, 0, check_variant(chosen["special_patches"]), first_player)
     if circle is not None:
         states["circle"][0, :NUM_PATCHES] = check_circle(circle)
-        chance |= engine.GIVEN_CIRCLE
-    return SetUp(states, chance, NUM_PLAYERS)
+        flags |= engine.GIVEN_CIRCLE
+    return SetUp(states, flags, NUM_PLAYERS)
 
 
 def check_player(player: Any, what: str = "player") -> int:

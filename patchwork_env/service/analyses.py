@@ -30,7 +30,7 @@ def analyses_of(game: BaseGame, agent: Agent, most: int) -> Iterator[Entry]:
             f"agent {short_repr(agent.name)} cannot analyse; those can that search with a learned value, "
             "such as 'champion:analysis'"
         )
-    game = game.imagine(_SEED)
+    game = game.determinize(_SEED)
     rounds: Iterable[Sequence[Any]] = (
         agent.deepen(game) if isinstance(agent, IncrementalAnalyst) else [agent.search(game)]
     )

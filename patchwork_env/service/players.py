@@ -100,7 +100,7 @@ class Players:
             try:
                 if seed is not None:
                     agent.reseed(seed)
-                action = action_of(game, as_action(agent.act(game.imagine(seed)), "its action"))
+                action = action_of(game, as_action(agent.act(game.determinize(seed)), "its action"))
             except Exception as error:
                 raise OpponentError(f"agent {short_repr(spec)} failed: {reason_of(error)}") from error
         return {"action": action, "word": game.move_text(action)}

@@ -33,11 +33,11 @@ def test_it_does_not_look_at_cards_that_players_do_not_know() -> None:
     games = [nmbr9.Game(deck=deck) for deck in (digits, [3, *sorted(digits[1:])])]
     kernels = rules_of("nmbr9").kernels
     for game in games:
-        kernels.redraw(game.state, 0, np.zeros(1, np.uint64))
+        kernels.determinize(game.state, 0, np.zeros(1, np.uint64))
     assert games[0].state.tobytes() == games[1].state.tobytes()
     assert games[0].state[0]["deck"][0] == 3
     known = nmbr9.Game(deck=digits, order="known")
-    kernels.redraw(known.state, 0, np.zeros(1, np.uint64))
+    kernels.determinize(known.state, 0, np.zeros(1, np.uint64))
     assert known.state[0]["deck"][:20].tolist() == digits
     orders = (digits, digits[:1] + digits[:0:-1])
     chosen = [UctAgent(1, simulations=40).act(nmbr9.Game(deck=deck)) for deck in orders]

@@ -73,7 +73,7 @@ def _game_calls(rules: Any, random: Generator) -> Iterator[Call]:
             kind, {"seed": 2, "players": 2, "order": "free", "max_digit": 3, "copies": 2, "deck_size": 3}
         )
         yield Call(kind, {"deck": [1, 2, 3], "players": 1})
-        yield Call(game.imagine, {"seed": 1})
+        yield Call(game.determinize, {"seed": 1})
         move = nmbr9.Move(1, 0, frozenset([(0, 0), (0, 1)]))
         per_player = ("placements", "remaining", "heights")
     for name in ("play", "decode", "move_text"):

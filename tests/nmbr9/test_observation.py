@@ -87,28 +87,28 @@ def test_an_unknown_deck_stays_unknown() -> None:
     game = Game(seed=8)
     play_on = random.Random(8)
     while not game.is_over:
-        other = game.imagine(seed=play_on.randrange(2**32))
+        other = game.determinize(seed=play_on.randrange(2**32))
         assert (other.observation() == game.observation()).all()
         assert other.deck[: game.round + 1] == game.deck[: game.round + 1]
         assert sorted(other.deck) == sorted(game.deck)
         assert other.placements() == game.placements()
         game.play(highest(game, play_on))
-    assert Game(seed=8).imagine(seed=1).deck != Game(seed=8).deck
-    assert Game(deck=range(10)).imagine(seed=1) == Game(deck=[0, *range(9, 0, -1)]).imagine(seed=1)
+    assert Game(seed=8).determinize(seed=1).deck != Game(seed=8).deck
+    assert Game(deck=range(10)).determinize(seed=1) == Game(deck=[0, *range(9, 0, -1)]).determinize(seed=1)
     for order in ("known", "free"):
-        assert Game(seed=8, order=order).imagine(seed=1) == Game(seed=8, order=order)
+        assert Game(seed=8, order=order).determinize(seed=1) == Game(seed=8, order=order)
 
 
 @pytest.mark.parametrize("order", ["unknown", "free"])
 def test_what_others_have_done_in_a_round_is_drawn_anew(order: str) -> None:
     game, play_on, differing = Game(seed=8, players=2, order=order), random.Random(8), 0
     while not game.is_over:
-        other = game.imagine(seed=play_on.randrange(2**32))
+        other = game.determinize(seed=play_on.randrange(2**32))
         assert (other.observation() == game.observation()).all()
         differing += game.current_player == 1 and other.placements(0) != game.placements(0)
         game.play(highest(game, play_on))
     assert differing > 5
-    assert game.imagine(seed=1) == game
+    assert game.determinize(seed=1) == game
 
 
 def test_the_bounds_hold_for_high_towers() -> None:

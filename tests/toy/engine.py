@@ -31,10 +31,10 @@ _U = np.uint64
 
 
 @kernel
-def deal(states: States, i: int, streams: Streams, beginning: States, chance: int) -> None:
-    """Begins a game, in which ``chance`` random cells are blocked."""
-    states[i] = beginning[0]
-    for _ in range(chance):
+def deal(states: States, i: int, streams: Streams, initial_state: States, flags: int) -> None:
+    """Begins a game; ``flags`` is the number of random cells that are blocked."""
+    states[i] = initial_state[0]
+    for _ in range(flags):
         free = _U(states[i]["free"])
         states[i]["free"] ^= 1 << nth_bit(free, random_below(streams, i, popcount(free)))
 

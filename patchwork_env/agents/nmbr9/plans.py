@@ -23,7 +23,7 @@ from patchwork_env.agents.nmbr9.expansion import write_solo_game
 from patchwork_env.agents.nmbr9.fits import Tile
 from patchwork_env.agents.nmbr9.value import Weights, read_value
 from patchwork_env.agents.specs import check_budget, check_checkpoint, checkpoint_path, spec_of
-from patchwork_env.core.checks import check_seed, later_seed
+from patchwork_env.core.checks import check_seed, offset_seed
 from patchwork_env.core.game import BaseGame
 from patchwork_env.games import NMBR9
 from patchwork_env.nmbr9 import engine
@@ -168,7 +168,7 @@ def plan(
     end, plans, width = perf_counter() + seconds, list[Plan](), _FIRST_WIDTH
     while True:
         began, noise = perf_counter(), _NOISE if plans else 0.0
-        plans.append(search(root, width, weights, free_from, noise, later_seed(seed, len(plans))))
+        plans.append(search(root, width, weights, free_from, noise, offset_seed(seed, len(plans))))
         now = perf_counter()
         fitting = int(_SHARE * (end - now) / (now - began) * width)
         if fitting < _FIRST_WIDTH:

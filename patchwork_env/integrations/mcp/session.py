@@ -9,7 +9,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
-from patchwork_env.core.checks import check_between, later_seed
+from patchwork_env.core.checks import check_between, offset_seed
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import counted, short_repr
 from patchwork_env.envs.opponents import opponent_seed
@@ -184,7 +184,7 @@ class Session:
     async def _answered(self, table: Table, game: BaseGame) -> BaseGame:
         """The game after the moves of the opponent that are due."""
         while not game.is_over and not table.is_clients_move(game):
-            seed = None if table.seed is None else later_seed(opponent_seed(table.seed), game.num_moves)
+            seed = None if table.seed is None else offset_seed(opponent_seed(table.seed), game.num_moves)
             choice = await self._choice(game, str(table.opponent), seed)
             game.play(choice["action"])
         return game

@@ -15,7 +15,7 @@ from patchwork_env.core.game import BaseGame, Rules
 from patchwork_env.core.kernels import States
 from patchwork_env.core.tensors import Observation
 from patchwork_env.games import rules_of
-from patchwork_env.learning.evaluation.playing import Games, Integers, derived_seed
+from patchwork_env.learning.evaluation.playing import Games, Integers, spawn_seed
 
 
 class Block(NamedTuple):
@@ -40,14 +40,14 @@ class PlayedGame(NamedTuple):
 def play_block(agents: Sequence[Agent], block: Block) -> list[PlayedGame]:
     """Plays all games of a block, which depend on the agents and the block alone."""
     numbers, rules = range(block.begin, block.end), rules_of(block.game)
-    seeds = [derived_seed(block.seed, number) for number in numbers]
+    seeds = [spawn_seed(block.seed, number) for number in numbers]
     set_up, states = rules.set_up(block.options, {}), rules.empty_states(len(numbers))
     dealt = np.concatenate([seed_streams(seed) for seed in seeds])
-    loop(deal_all, rules)(states, dealt, set_up.beginning, set_up.chance)
-    hidden = seed_streams(derived_seed(block.seed, block.begin, len(agents)), len(numbers))
+    loop(deal_all, rules)(states, dealt, set_up.initial_state, set_up.flags)
+    hidden = seed_streams(spawn_seed(block.seed, block.begin, len(agents)), len(numbers))
     seating = np.array([seats_of(number, set_up.players, len(agents)) for number in numbers])
     games = Games(agents, states, hidden, seating, keep=len(numbers))
-    games.play([derived_seed(block.seed, block.begin, place) for place in range(len(agents))])
+    games.play([spawn_seed(block.seed, block.begin, place) for place in range(len(agents))])
     seated = map(tuple, seating.tolist())
     return list(map(PlayedGame, numbers, seeds, games.kept, seated))
 

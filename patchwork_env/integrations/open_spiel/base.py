@@ -80,7 +80,7 @@ class Setting(NamedTuple):
     scores: tuple[int, int]  # bounds of a player's score
     turns: int  # an upper bound of the decisions of players
     deals: int  # decisions of chance
-    hides: bool = False  # whether players do not know all that has been decided
+    has_hidden_information: bool = False  # whether players do not know all that has been decided
 
     def utilities(self) -> tuple[float, float, float | None]:
         """The lowest and the highest return of a player, and the sum of all returns if that is fixed."""
@@ -110,7 +110,7 @@ class Kind(NamedTuple):
             dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL,
             chance_mode=_ChanceMode.EXPLICIT_STOCHASTIC if setting.deals else _ChanceMode.DETERMINISTIC,
             information=_Information.IMPERFECT_INFORMATION
-            if setting.hides
+            if setting.has_hidden_information
             else _Information.PERFECT_INFORMATION,
             utility=_Utility.ZERO_SUM if is_zero_sum else _Utility.GENERAL_SUM,
             reward_model=pyspiel.GameType.RewardModel.TERMINAL,

@@ -33,7 +33,7 @@ class AgentBot(pyspiel.Bot):  # type: ignore[misc]
             raise ValueError(f"an agent plays python_patchwork and python_nmbr9, not {short_repr(state)}")
         if state.current_player() != self._player_id:
             raise ValueError(f"player {state.current_player()} is to move, not player {self._player_id}")
-        return as_action(self.agent.act(state.position().imagine()), "the action of the agent")
+        return as_action(self.agent.act(state.position().determinize()), "the action of the agent")
 
     def restart_at(self, state: Any) -> None:
         """Nothing: agents look at positions alone."""

@@ -62,7 +62,7 @@ class Nmbr9Game(RulesGame):
             scores=(0, max(1, sum(game.deck) * ((rounds - 1) // 2))),  # a level has 2 tiles, but the highest
             turns=players * rounds * (2 if is_free else 1),
             deals=rounds if self._deals else 0,
-            hides=players > 1 or (game.order == "unknown" and not self._deals),
+            has_hidden_information=players > 1 or (game.order == "unknown" and not self._deals),
         )
         if self._deals:
             _sort_from(game, 0)

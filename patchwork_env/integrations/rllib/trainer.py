@@ -42,7 +42,7 @@ from patchwork_env.integrations.rllib.league import (
 from patchwork_env.integrations.rllib.module import module_spec
 from patchwork_env.learning.algorithms.common.league import SnapshotPool
 from patchwork_env.learning.algorithms.common.state import State, load_optimizer_state, optimizer_state
-from patchwork_env.learning.algorithms.common.trainer import Trainer, grouped
+from patchwork_env.learning.algorithms.common.trainer import Trainer, prefixed
 from patchwork_env.learning.distributed.ray_cluster import connected
 
 _LOSSES = {
@@ -169,7 +169,7 @@ class RllibTrainer(Trainer):
         finished = [one for part in self._everywhere(take_finished) for one in part]
         wins, games = league_results(finished)
         self.pool.record(wins, games)
-        metrics = grouped("games", statistics(game, finished)) | grouped("league", self.pool.statistics())
+        metrics = prefixed("games", statistics(game, finished)) | prefixed("league", self.pool.statistics())
         if games:
             metrics["games/win_rate_against_past_self"] = sum(wins.values()) / sum(games.values())
         return metrics

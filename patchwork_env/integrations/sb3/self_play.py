@@ -24,8 +24,8 @@ from patchwork_env.envs.options import complete
 from patchwork_env.integrations.sb3.agents import as_agent, snapshot_of
 from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv
 from patchwork_env.learning.algorithms.common.league import SnapshotPool
-from patchwork_env.learning.algorithms.common.state import MOST, State, join, split
-from patchwork_env.learning.algorithms.common.trainer import grouped
+from patchwork_env.learning.algorithms.common.state import MAX_EXACT_INT, State, join, split
+from patchwork_env.learning.algorithms.common.trainer import prefixed
 from patchwork_env.learning.config import League
 
 _LEAGUE = "patchwork_env league"
@@ -94,7 +94,7 @@ class SelfPlayCallback(BaseCallback):
         """Goes on with the league of a :meth:`state_dict`; the policy of ``model`` is like those in it."""
         pool: SnapshotPool[nn.Module] = SnapshotPool(self.league)
         pool.load_state_dict(state, snapshot_of(model))
-        self._rollouts = check_between(state["rollouts"], 0, MOST, "the number of rollouts")
+        self._rollouts = check_between(state["rollouts"], 0, MAX_EXACT_INT, "the number of rollouts")
         self.pool = pool
 
     def save_league(self, path: str | os.PathLike[str]) -> None:
@@ -193,7 +193,7 @@ class SelfPlayCallback(BaseCallback):
             won = [won for opponent, won in self._results if opponent is past_self]
             wins[number], games[number] = float(sum(won)), float(len(won))
         self.pool.record(wins, games)
-        metrics = grouped("league", self.pool.statistics())
+        metrics = prefixed("league", self.pool.statistics())
         if sum(games.values()):
             metrics["games/win_rate_against_past_self"] = sum(wins.values()) / sum(games.values())
         for agent in self._fixed:

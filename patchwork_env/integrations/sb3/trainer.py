@@ -30,7 +30,7 @@ from patchwork_env.integrations.sb3.policy import BoolMaskBuffer, LegalMlpPolicy
 from patchwork_env.integrations.sb3.self_play import SelfPlayCallback
 from patchwork_env.integrations.sb3.vec_env import Info, SelfPlayVecEnv
 from patchwork_env.learning.algorithms.common.state import (
-    MOST,
+    MAX_EXACT_INT,
     State,
     as_arrays,
     as_tensors,
@@ -38,7 +38,7 @@ from patchwork_env.learning.algorithms.common.state import (
     optimizer_state,
 )
 from patchwork_env.learning.algorithms.common.stats import statistics_of_games
-from patchwork_env.learning.algorithms.common.trainer import Trainer, grouped
+from patchwork_env.learning.algorithms.common.trainer import Trainer, prefixed
 
 MODEL_FILE = "model.zip"
 """The file that ``MaskablePPO.load`` reads."""
@@ -150,7 +150,7 @@ class MaskablePpoTrainer(Trainer):
         if ended := self._watch.ended:
             finals = np.concatenate([info["game"].state for info in ended])
             lengths = [info["episode"]["l"] for info in ended]
-            metrics |= grouped("games", statistics_of_games(self.env.rules, finals))
+            metrics |= prefixed("games", statistics_of_games(self.env.rules, finals))
             metrics["games/decisions_per_game"] = float(np.mean(lengths))
         metrics["time/share_of_time_collecting"] = (self._watch.rollout_ended - began) / seconds
         return metrics | self._losses(noted) | self._count_iteration(self.env.turns - turns, began)
@@ -236,8 +236,8 @@ class MaskablePpoTrainer(Trainer):
         self._random_state = state["global_random"]
         with self._own_random_numbers():  # which refuses states that are none
             pass
-        model.num_timesteps = check_between(state["timesteps"], 0, MOST, "timesteps")
-        model._n_updates = check_between(state["updates"], 0, MOST, "updates")
+        model.num_timesteps = check_between(state["timesteps"], 0, MAX_EXACT_INT, "timesteps")
+        model._n_updates = check_between(state["updates"], 0, MAX_EXACT_INT, "updates")
 
     @contextmanager
     def _own_random_numbers(self) -> Iterator[None]:

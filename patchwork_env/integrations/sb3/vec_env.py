@@ -389,8 +389,8 @@ class SelfPlayVecEnv(MaskedVecEnv):
         return scores[:, 0]
 
     def _begin(self, games: Games) -> None:
-        beginning, chance, _ = self._set_up
-        loop(batches.deal_listed, self.rules)(self.states, games, self._streams, beginning, chance)
+        initial_state, flags, _ = self._set_up
+        loop(batches.deal_listed, self.rules)(self.states, games, self._streams, initial_state, flags)
         if self._opponents is not None:
             self._opponents.begin(games)
         self._lengths[games] = 0

@@ -17,7 +17,7 @@ from patchwork_env.core.checks import (
     check_between,
     check_one_of,
     check_seed,
-    later_seed,
+    offset_seed,
 )
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import counted, did_you_mean, short_repr
@@ -235,7 +235,7 @@ class Episode:
 
     def _seed_of_move(self, game: BaseGame) -> int:
         """A seed that depends on the position alone, not on what the agent was asked before."""
-        return later_seed(opponent_seed(self.seed), game.num_moves)
+        return offset_seed(opponent_seed(self.seed), game.num_moves)
 
     def _reward(self, game: BaseGame, score: int) -> float:
         """The game's reward for a move; ``score`` is that of the seat before it."""

@@ -54,7 +54,7 @@ def news(game: BaseGame, since: int, reader: int) -> tuple[tuple[int, str], ...]
 
 def notation(game: BaseGame) -> str | None:
     """The game so far, or None while it holds what players cannot know."""
-    return game.notation() if game.is_over or not rules_of(game.state).hides else None
+    return game.notation() if game.is_over or not rules_of(game.state).has_hidden_information else None
 
 
 def moves(game: BaseGame) -> tuple[Group, ...]:

@@ -68,7 +68,7 @@ class SelfPlayGames(SelfPlayBatch):
     def begin(self, games: Games) -> None:
         """Begins some games anew, with the random numbers that come next."""
         arrays = self._arrays
-        loop(deal_listed, self.rules)(self.states, games, arrays.streams, arrays.beginning, arrays.chance)
+        loop(deal_listed, self.rules)(self.states, games, arrays.streams, arrays.initial_state, arrays.flags)
         part = self._arrays.part(games)
         loop(write_outputs, self.rules)(part)
         self._take_back(games, part)

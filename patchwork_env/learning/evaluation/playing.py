@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents import Agent
-from patchwork_env.core.batches import first_illegal, imagined, loop, play_listed, write_over
+from patchwork_env.core.batches import determinized, first_illegal, loop, play_listed, write_over
 from patchwork_env.core.checks import as_action, check_actions
 from patchwork_env.core.documents import one_line
 from patchwork_env.core.game import BaseGame
@@ -72,7 +72,7 @@ class Games:
         IllegalActionError, also for answers that are not one integer for each game, or an OpponentError.
         """
         for agent, seed in zip(self.agents, seeds, strict=True):
-            with blamed(agent):
+            with attribute_errors(agent):
                 agent.reseed(seed)
         running = np.arange(len(self.states))
         while len(running):
@@ -120,20 +120,20 @@ class Games:
 
         One that chooses for one game at a time gets games, with all of their moves if nothing is hidden.
         """
-        records = imagined(self.rules, self.states.take(games), self._streams, games)
+        records = determinized(self.rules, self.states.take(games), self._streams, games)
         what = f"the actions of agent {agent.name!r}"
         if not _takes_games(agent):
-            with blamed(agent):
+            with attribute_errors(agent):
                 began = perf_counter()
                 answers = agent.act_batch(records)
                 seconds = perf_counter() - began
             return check_actions(answers, len(games), what), seconds
         of_record = self.rules.game.unchecked
         copies = [
-            of_record(records, k) if self.rules.hides else self._tracked[i].clone()
+            of_record(records, k) if self.rules.has_hidden_information else self._tracked[i].clone()
             for k, i in enumerate(games)
         ]
-        with blamed(agent):
+        with attribute_errors(agent):
             began = perf_counter()
             listed = [agent.act(game) for game in copies]
             seconds = perf_counter() - began
@@ -141,7 +141,7 @@ class Games:
         return check_actions(checked, len(games), what), seconds
 
 
-def derived_seed(*words: int) -> int:
+def spawn_seed(*words: int) -> int:
     """A seed that depends on all of the numbers."""
     return int(np.random.SeedSequence(words).generate_state(1, np.uint64)[0])
 
@@ -152,7 +152,7 @@ def _takes_games(agent: Agent) -> bool:
 
 
 @contextmanager
-def blamed(agent: Agent) -> Iterator[None]:
+def attribute_errors(agent: Agent) -> Iterator[None]:
     """Within the block, whatever is raised is a failure of the agent, and its cause; signals go through.
 
     An illegal action in the game that the agent got, or in a copy, stays an IllegalActionError; other errors,

@@ -18,7 +18,7 @@ from patchwork_env.core.kernels import Kernels, States
 from patchwork_env.core.names import counted
 from patchwork_env.core.random import Streams
 from patchwork_env.games import GAMES, NMBR9, PATCHWORK, rules_of
-from patchwork_env.learning.evaluation.playing import BLOCK_SIZE, Games, Integers, derived_seed
+from patchwork_env.learning.evaluation.playing import BLOCK_SIZE, Games, Integers, spawn_seed
 from patchwork_env.nmbr9 import engine as nmbr9
 from patchwork_env.nmbr9.components import ORDERS
 from patchwork_env.patchwork import engine as patchwork
@@ -188,7 +188,7 @@ class MatchRunner(Games):
         keep = min(max(match.keep - times * block.begin, 0), len(states))
         super().__init__(agents, states, np.repeat(streams, times, axis=0), self.players, keep)
         self._agent_starts = states["current_player"] == seats
-        self._seeds = [derived_seed(match.seed, block.begin, side) for side in range(SIDES)]
+        self._seeds = [spawn_seed(match.seed, block.begin, side) for side in range(SIDES)]
         self._forfeits = match.forfeits
 
     @classmethod
@@ -200,9 +200,9 @@ class MatchRunner(Games):
             options[cls.variant] = block.match.variant
         if "players" in options:
             options["players"] = SIDES
-        beginning = rules.set_up(options, {})
+        set_up = rules.set_up(options, {})
         states = rules.empty_states(len(streams))
-        loop(deal_all, rules)(states, streams, beginning.beginning, beginning.chance)
+        loop(deal_all, rules)(states, streams, set_up.initial_state, set_up.flags)
         return states
 
     def run(self) -> MatchGames:
@@ -281,8 +281,8 @@ class PatchworkRunner(MatchRunner):
         options = {**rules.options, "special_patches": block.match.variant}
         by_first = [rules.set_up(options, {"first_player": first}) for first in range(NUM_PLAYERS)]
         for k in range(len(circles)):
-            beginning = by_first[(block.begin + k) % NUM_PLAYERS]
-            deal(circles, k, streams, beginning.beginning, beginning.chance)
+            set_up = by_first[(block.begin + k) % NUM_PLAYERS]
+            deal(circles, k, streams, set_up.initial_state, set_up.flags)
         return circles
 
     def _apply(self, games: Integers, actions: Integers, number: int) -> None:

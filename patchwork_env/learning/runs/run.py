@@ -19,7 +19,7 @@ import torch
 from patchwork_env import agents
 from patchwork_env.agents import Agent
 from patchwork_env.agents.checkpoints import read_description
-from patchwork_env.core.checks import later_seed
+from patchwork_env.core.checks import offset_seed
 from patchwork_env.core.files import GrowingFile, remove_partial, storing_in, write_text
 from patchwork_env.core.progress import Bar
 from patchwork_env.errors import ConfigError, DivergenceError, NoWorkersError, StorageError
@@ -323,7 +323,7 @@ class Run:
         Their places in the evaluations are luck in part, so these choose no more than who is measured. The
         ``results`` of the final policy stand if there is no other.
         """
-        games, seed = self.config.evaluation.final_games, later_seed(self.config.evaluation.seed, 1)
+        games, seed = self.config.evaluation.final_games, offset_seed(self.config.evaluation.seed, 1)
         folders = candidate_folders(self.folder)
         measured = dict.fromkeys(folders, results)
         if len(folders) > 1:

@@ -27,7 +27,7 @@ from optuna.samplers import TPESampler
 from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock, JournalStorage
 from optuna.trial import FrozenTrial, TrialState
 
-from patchwork_env.core.checks import later_seed
+from patchwork_env.core.checks import offset_seed
 from patchwork_env.core.cores import usable_cores
 from patchwork_env.core.documents import one_line, read_object
 from patchwork_env.core.files import make_folder, storing_in, write_bytes, write_text
@@ -229,7 +229,7 @@ class Sweep:
                 return dict(kept["match"])
         folder = self.run_folder(row.number)
         config, policy = load_config(folder / CONFIG_FILE), str(folder / FINAL)
-        games, seed = config.evaluation.final_games, later_seed(config.evaluation.seed, 1)
+        games, seed = config.evaluation.final_games, offset_seed(config.evaluation.seed, 1)
         match = play_matches(
             policy, self.settings.against, games, seed, game=config.game, **config.variant
         ).as_dict()

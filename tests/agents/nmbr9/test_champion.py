@@ -187,7 +187,7 @@ def test_it_can_be_repeated_and_changes_nothing() -> None:
 
 def test_the_cards_to_come_do_not_matter_in_their_order() -> None:
     game, champion = middle(), agents.load("nmbr9_champion:nodes=2000")
-    other = game.imagine(seed=5)
+    other = game.determinize(seed=5)
     assert other.deck != game.deck
     assert list(champion.deepen(other)) == list(champion.deepen(game))
     assert champion.expected_scores(other.public()) == champion.expected_scores(game.public())

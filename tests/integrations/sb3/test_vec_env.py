@@ -107,7 +107,7 @@ def test_it_plays_the_games_that_single_ones_are(options):
 
     def begin(i):
         states = rules.empty_states(1)
-        rules.kernels.deal(states, 0, streams[i : i + 1], set_up.beginning, set_up.chance)
+        rules.kernels.deal(states, 0, streams[i : i + 1], set_up.initial_state, set_up.flags)
         return rules.game.from_state(states)
 
     rewards = options.get("rewards", "score" if is_alone else "outcome")

@@ -135,9 +135,9 @@ def test_a_position_of_nmbr9_holds_everything_but_the_deck() -> None:
     assert told.startswith("You play alone. It is your move.")
     words = re.findall(r"[0-9]/[0-3]@[-0-9,]+[0-9]", told)
     assert sorted(words) == sorted(game.notation().split("\n")[1].split())
-    imagined = game.imagine(3)
-    assert imagined.deck != game.deck
-    assert text.describe(imagined) == told
+    determinized = game.determinize(3)
+    assert determinized.deck != game.deck
+    assert text.describe(determinized) == told
 
 
 def test_ended_games() -> None:

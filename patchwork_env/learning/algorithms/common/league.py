@@ -17,7 +17,7 @@ from torch import nn
 
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.names import short_repr
-from patchwork_env.learning.algorithms.common.state import MOST, State
+from patchwork_env.learning.algorithms.common.state import MAX_EXACT_INT, State
 from patchwork_env.learning.config import League
 
 Policy = TypeVar("Policy", bound=nn.Module)
@@ -152,8 +152,8 @@ class SnapshotPool(Generic[Policy]):
 
         Snapshots for which the configuration has no place leave the pool, the oldest ones first.
         """
-        self._added = check_between(state["added"], 0, MOST, "the number of snapshots")
-        self._draws = check_between(state["draws"], 0, MOST, "the number of draws")
+        self._added = check_between(state["added"], 0, MAX_EXACT_INT, "the number of snapshots")
+        self._draws = check_between(state["draws"], 0, MAX_EXACT_INT, "the number of draws")
         for name, weights in state["policies"].items():
             number = check_between(int(name), 0, self._added - 1, "a snapshot")
             self._keep(number, like)

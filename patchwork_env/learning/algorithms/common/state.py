@@ -14,7 +14,7 @@ State = dict[str, Any]
 """A nested dictionary with tensors, and values that JSON can hold; no name has a slash."""
 Arrays = Mapping[str, npt.NDArray[Any]]
 
-MOST = 2**53
+MAX_EXACT_INT = 2**53
 """The highest number up to which all whole numbers are floats, too."""
 _OF_ADAM = ("step", "exp_avg", "exp_avg_sq")
 """What an optimizer of the family of Adam keeps for each parameter."""
@@ -80,7 +80,7 @@ def load_optimizer_state(optimizer: torch.optim.Optimizer, state: State) -> None
         expected = {name: () if name == "step" else tuple(parameters[number].shape) for name in _OF_ADAM}
         if shapes != expected:
             raise ValueError(f"the optimizer holds {shapes} for parameter {number}; it needs {expected}")
-        if not 0 <= (step := kept["step"].item()) <= MOST:
-            raise ValueError(f"the optimizer holds {step} steps; allowed are 0 to {MOST}")
+        if not 0 <= (step := kept["step"].item()) <= MAX_EXACT_INT:
+            raise ValueError(f"the optimizer holds {step} steps; allowed are 0 to {MAX_EXACT_INT}")
     own = {int(number): {name: t.clone() for name, t in kept.items()} for number, kept in state.items()}
     optimizer.load_state_dict({"state": own, "param_groups": optimizer.state_dict()["param_groups"]})

@@ -103,7 +103,7 @@ class Trainer(ABC):
         return info
 
 
-def grouped(group: str, metrics: Mapping[str, float]) -> dict[str, float]:
+def prefixed(group: str, metrics: Mapping[str, float]) -> dict[str, float]:
     """Metrics under their names in curves and reports: ``group/name``."""
     return {f"{group}/{name}": value for name, value in metrics.items()}
 

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from patchwork_env.errors import NoWorkersError, WorkerError
 from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.common.state import State, as_arrays, as_tensors
-from patchwork_env.learning.algorithms.common.trainer import Trainer, grouped
+from patchwork_env.learning.algorithms.common.trainer import Trainer, prefixed
 from patchwork_env.learning.config import ClusterRun, trainer_class
 from patchwork_env.learning.distributed.ray_cluster import RayPool, connected
 from patchwork_env.learning.system.machine import made_with, tune_malloc
@@ -91,8 +91,8 @@ class RemoteTrainer(Trainer):
         losses = self.learner.update(concatenated(self.window), self.progress, self.random)
         learned = time.perf_counter()
         return (
-            grouped("games", statistics)
-            | grouped("losses", losses)
+            prefixed("games", statistics)
+            | prefixed("losses", losses)
             | {"time/share_of_time_collecting": (collected - began) / (learned - began)}
             | ({} if self._remote is None else self._remote.metrics(turns))
             | self._count_iteration(turns, began)

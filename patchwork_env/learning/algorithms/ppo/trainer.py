@@ -22,7 +22,7 @@ from patchwork_env.learning.algorithms.common.state import (
     load_optimizer_state,
     optimizer_state,
 )
-from patchwork_env.learning.algorithms.common.trainer import Trainer, grouped
+from patchwork_env.learning.algorithms.common.trainer import Trainer, prefixed
 from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.algorithms.ppo.learner import PpoLearner
 from patchwork_env.learning.algorithms.ppo.rollout import LEARNER, NEW_GAME, SelfPlay
@@ -73,9 +73,9 @@ class PpoTrainer(Trainer):
         if (self.iteration + 1) % config.league.snapshot_every == 0:
             self.pool.add(self.network)
         return (
-            grouped("games", rollout.statistics)
-            | grouped("league", self.pool.statistics())
-            | grouped("losses", losses)
+            prefixed("games", rollout.statistics)
+            | prefixed("league", self.pool.statistics())
+            | prefixed("losses", losses)
             | {"time/share_of_time_collecting": (collected - began) / (learned - began)}
             | self._count_iteration(config.ppo.num_envs * config.ppo.rollout_steps, began)
         )

@@ -20,7 +20,7 @@ from patchwork_env.core.kernels import States
 from patchwork_env.core.random import Streams
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool, compute_gradient, means
 from patchwork_env.learning.algorithms.common.state import (
-    MOST,
+    MAX_EXACT_INT,
     State,
     as_tensors,
     load_optimizer_state,
@@ -166,13 +166,13 @@ class ValueLearner:
         for name, own in (("average", self._average), ("trained", self._trained)):
             for key, tensor in own.items():
                 tensor.copy_(state[name][key])
-        self.steps = check_between(state["updates"], 0, MOST, "updates")
+        self.steps = check_between(state["updates"], 0, MAX_EXACT_INT, "updates")
 
 
 # --- sums of rows -----------------------------------------------------------------------------------------
 
 
-class SumOfRows(torch.autograd.Function):
+class EmbeddingSum(torch.autograd.Function):
     """The sum of the rows ``rows[i, : counts[i]]`` of a table for each ``i``, float32 ``(n, width)``."""
 
     @staticmethod

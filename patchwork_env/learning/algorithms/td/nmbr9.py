@@ -34,9 +34,9 @@ from patchwork_env.learning.algorithms.td.config import ValueRun
 from patchwork_env.learning.algorithms.td.learner import (
     STEPS,
     Counts,
+    EmbeddingSum,
     Played,
     Positions,
-    SumOfRows,
     ValueGame,
     ValueModule,
 )
@@ -44,7 +44,7 @@ from patchwork_env.nmbr9.engine import apply, digit_to_place, level_of, num_plac
 from patchwork_env.nmbr9.rules import RULES
 from patchwork_env.nmbr9.state import States, empty_states
 
-_ROUNDS = int(RULES.set_up(RULES.options, {}).beginning[0]["num_rounds"])
+_ROUNDS = int(RULES.set_up(RULES.options, {}).initial_state[0]["num_rounds"])
 
 
 class Nmbr9Value(ValueGame):
@@ -147,8 +147,8 @@ class Nmbr9ValueModule(ValueModule):
     def forward(self, states: States) -> Tensor:
         """The values ``(n,)`` of the first players of games that go on, in units of ``SCALE``."""
         windows, window_counts, rows, counts, inputs = rows_of(states)
-        relief = leaky_relu(self.relief_bias + SumOfRows.apply(self.windows, windows, window_counts), LEAK)
-        hidden = self.bias + SumOfRows.apply(self.features, rows, counts)
+        relief = leaky_relu(self.relief_bias + EmbeddingSum.apply(self.windows, windows, window_counts), LEAK)
+        hidden = self.bias + EmbeddingSum.apply(self.features, rows, counts)
         hidden = leaky_relu(hidden + torch.from_numpy(inputs) @ self.numbers + relief @ self.weights_1, LEAK)
         hidden_2 = leaky_relu(self.bias_2 + hidden @ self.weights_2, LEAK)
         return self.bias_3 + hidden_2 @ self.weights_3

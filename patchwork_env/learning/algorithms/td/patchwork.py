@@ -46,9 +46,9 @@ from patchwork_env.learning.algorithms.td.config import TdConfig
 from patchwork_env.learning.algorithms.td.learner import (
     STEPS,
     Counts,
+    EmbeddingSum,
     Played,
     Positions,
-    SumOfRows,
     ValueGame,
     ValueModule,
 )
@@ -261,9 +261,9 @@ class PatchworkValueModule(ValueModule):
         """The outputs ``(n, OUTPUTS)`` for the players to move in running games, in units of ``SCALES``."""
         quilt_rows, game_rows, counts = rows_of(states)
         windows = np.full(NUM_PLAYERS * len(states), patterns.NUM_WINDOWS)
-        quilts = leaky_relu(self.quilt_bias + SumOfRows.apply(self.patterns, quilt_rows, windows), LEAK)
+        quilts = leaky_relu(self.quilt_bias + EmbeddingSum.apply(self.patterns, quilt_rows, windows), LEAK)
         own, other = quilts.view(len(states), NUM_PLAYERS, -1).unbind(1)
-        game = self.game_bias + SumOfRows.apply(self.features, game_rows, counts)
+        game = self.game_bias + EmbeddingSum.apply(self.features, game_rows, counts)
         hidden = leaky_relu(game + own @ self.own + other @ self.others, LEAK)
         hidden_2 = leaky_relu(self.bias_2 + hidden @ self.weights_2, LEAK)
         return self.bias_3 + hidden_2 @ self.weights_3
