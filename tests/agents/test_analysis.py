@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
-from patchwork_env import agents
-from patchwork_env.agents.analysis import Line, without_luck
+from patchwork_env import agents, nmbr9
+from patchwork_env.agents.analysis import IncrementalAnalyst, Line, Scorer, without_luck
 from patchwork_env.agents.compiled import write_weights
 from patchwork_env.agents.patchwork.champion import ChampionAgent, ValueAgent
 from patchwork_env.agents.patchwork.expansion import TO_WIN
@@ -78,13 +79,6 @@ def test_no_move_looks_better_than_the_first_by_luck() -> None:
     assert without_luck([]) == []
 
 
-def test_a_glance_is_what_the_value_plays_by() -> None:
-    game = middle()
-    glances = AGENT.evaluate_moves(game)
-    assert sorted(line.action for line in glances) == game.legal_actions().tolist()
-    assert glances[0].action == ValueAgent(WEIGHTS, TO_WIN).act(game)
-
-
 @pytest.mark.parametrize("game", [Game(seed=3), middle(), near_end()], ids=["start", "middle", "end"])
 def test_every_legal_move_is_there_once(game: Game) -> None:
     before = game.clone()
@@ -110,12 +104,6 @@ def test_on_an_empty_quilt_turned_and_flipped_moves_are_alike() -> None:
     assert all(not entry.alike for entry in agents.analyse(middle(), AGENT).moves)
 
 
-def test_the_best_k() -> None:
-    game = middle()
-    assert agents.analyse(game, AGENT, k=3).moves == agents.analyse(game, AGENT).moves[:3]
-    assert agents.analyse(game, AGENT, 10_000) == agents.analyse(game, AGENT)
-
-
 def test_solved_endings_are_exact() -> None:
     game = near_end()
     agent = ChampionAgent(WEIGHTS, TO_WIN, nodes=2000)
@@ -131,6 +119,7 @@ def test_solved_endings_are_exact() -> None:
 
 def test_json() -> None:
     analysis = agents.analyse(middle(), AGENT, k=2)
+    assert analysis.moves == agents.analyse(middle(), AGENT).moves[:2]
     data = json.loads(json.dumps(analysis.as_dict()))
     assert set(data) == {"agent", "player", "num_legal", "moves"}
     for values, entry in zip(data["moves"], analysis.moves, strict=True):
@@ -141,26 +130,15 @@ def test_json() -> None:
 
 def test_text() -> None:
     analysis = agents.analyse(middle(), AGENT)
-    text = str(analysis)
-    assert text == analysis.text()
-    assert repr(analysis).startswith(f"<Analysis by {analysis.agent}: {analysis.best.move} of ")
+    text, moves = str(analysis), analysis.moves
     assert len(repr(analysis)) < 120
-    assert analysis._repr_html_().startswith("<pre>player ")
     assert text.startswith(f"player {analysis.player} to move, {analysis.num_legal} legal moves; ")
-    rows = text.splitlines()[3:23]
-    for row, entry in zip(rows, analysis.moves, strict=False):
-        assert row.split()[:5] == [
-            entry.move,
-            f"{entry.margin:+.1f}",
-            f"{entry.win:.1%}",
-            str(entry.visits),
-            entry.source,
-        ]
+    for row, entry in zip(text.splitlines()[3:23], moves, strict=False):
+        figures = [entry.move, f"{entry.margin:+.1f}", f"{entry.win:.1%}", str(entry.visits), entry.source]
+        assert row.split()[:5] == figures
         assert len(row) < 120
-    assert f"... and {len(analysis.moves) - 20} more" in text
-    assert "search: " in text
-    assert analysis.moves[-1].move in analysis.text(rows=None)
-    assert f"... and {len(analysis.moves) - 1} more" in analysis.text(rows=1).splitlines()[4]
+    assert f"... and {len(moves) - 20} more" in text
+    assert moves[-1].move in analysis.text(rows=None)
 
 
 def test_a_spec_names_the_agent(tmp_path) -> None:
@@ -190,3 +168,76 @@ def test_errors() -> None:
         game.play(player.act(game))
     with pytest.raises(ValueError, match="the game is over"):
         agents.analyse(game, AGENT)
+
+
+# --- analyses that go on while somebody looks --------------------------------------------------------------
+
+
+def ending(spaces: int) -> Game:
+    """A game in which the players have so many spaces left together, and a choice."""
+    game, agent = Game(seed=7), agents.load("greedy")
+    while 106 - sum(game.positions) > spaces or len(game.legal_actions()) == 1:
+        game.play(agent.act(game))
+    return game
+
+
+def visits(lines: list[Line]) -> int:
+    return sum(line.visits for line in lines)
+
+
+def ninth_round() -> nmbr9.Game:
+    game, agent = nmbr9.Game(seed=7, players=2), agents.load("greedy")
+    for _ in range(9):
+        game.play(agent.act(game))
+    return game
+
+
+@pytest.mark.parametrize(
+    ("game", "spec", "kind", "most"),
+    [
+        (
+            Game(seed=3),
+            "champion:fast",
+            IncrementalAnalyst,
+            4,
+        ),  # 22,000, twice, four times, all 140,000
+        (ninth_round(), "nmbr9_champion:nodes=3000", Scorer, 9),
+    ],
+)
+def test_every_round_knows_more(game: Any, spec: str, kind: type, most: int) -> None:
+    before, analyst = game.to_bytes(), agents.load(spec)
+    assert isinstance(analyst, kind)
+    rounds = list(analyst.deepen(game))
+    assert [visits(lines) for lines in rounds] == sorted({visits(lines) for lines in rounds})
+    assert 3 < len(rounds) <= most
+    for lines in rounds:
+        assert lines[0].visits == max(line.visits for line in lines)
+        assert {line.action for line in lines} <= set(game.legal_actions().tolist())
+        assert len({line.action for line in lines}) == len(lines)
+    assert game.to_bytes() == before
+
+
+@pytest.mark.parametrize("budget", ["nodes=40", "seconds=0.05"])
+def test_any_budget_ends_it(budget: str) -> None:
+    *_, last = agents.load(f"champion:{budget}").deepen(Game(seed=3))
+    assert budget != "nodes=40" or visits(last) == 39
+
+
+def test_it_neither_changes_what_the_agent_plays_nor_is_changed() -> None:
+    game, other = Game(seed=3), Game(seed=4)
+    champion, alone = agents.load("champion:nodes=2000"), agents.load("champion:nodes=2000")
+    going_on = champion.deepen(game)
+    first = next(going_on)
+    assert [champion.act(played) for played in (other, game)] == [
+        alone.act(played) for played in (other, game)
+    ]
+    assert [first, *going_on] == list(alone.deepen(game))
+
+
+@pytest.mark.parametrize("spaces", [24, 8])
+def test_endings_are_solved_as_a_search_does(spaces: int) -> None:
+    game, champion = ending(spaces), agents.load("champion:fast")
+    lines, found = list(champion.deepen(game))[-1], champion.search(game)
+    assert lines[0].exact >= found[0].exact
+    if found[0].exact:
+        assert (lines[0].win, lines[0].margin) == (found[0].win, found[0].margin)

@@ -16,7 +16,6 @@ from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.agents.policy import PolicyAgent
 from patchwork_env.errors import IllegalActionError, OpponentError
 from patchwork_env.patchwork import Game
-from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 
 NAME = "patchwork_env:Patchwork-v0"
 
@@ -38,19 +37,6 @@ def test_the_function_sees_what_environments_show(game: Any, name: str) -> None:
         np.testing.assert_array_equal(seen[-1][0][0], game.observation())
         np.testing.assert_array_equal(seen[-1][1][0], game.action_mask())
         game.play(agent.act(game))
-
-
-def test_it_sees_a_batch_at_once() -> None:
-    env, asked = SelfPlayVectorEnv(7, seed=1), []
-
-    def first(observations: Any, masks: Any) -> Any:
-        asked.append(len(masks))
-        np.testing.assert_array_equal(observations, env.observations)
-        return torch.from_numpy(masks.argmax(axis=1))  # of any library
-
-    for _ in range(30):
-        env.step(ObservingAgent(first).act_batch(env.states))
-    assert asked == [7] * 30
 
 
 @pytest.mark.parametrize("answer", [None, [1.5], [0, 0], "advance"])
@@ -85,8 +71,7 @@ def followers() -> list[tuple[torch.nn.Module, Agent]]:
     return [(network, PolicyAgent(network)), (own, ObservingAgent(likeliest))]
 
 
-@pytest.mark.parametrize("which", [0, 1])
-@pytest.mark.parametrize("number", [None, 3])
+@pytest.mark.parametrize(("which", "number"), [(0, None), (1, 3)])
 def test_an_opponent_follows_the_weights(which: int, number: int | None) -> None:
     """The same games before and after a change of the weights, and after it is taken back."""
     network, agent = followers()[which]

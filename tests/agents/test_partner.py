@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import pytest
 
 from patchwork_env import agents, nmbr9, patchwork
+from patchwork_env.agents.nmbr9 import partner as partner_of_nmbr9
 from patchwork_env.agents.partner import (
     DEFAULT_LEVEL,
     NEVER_OVERLOOKED,
@@ -16,9 +18,18 @@ from patchwork_env.agents.partner import (
     decide,
     new_candidates,
 )
+from patchwork_env.agents.patchwork import partner as partner_of_patchwork
+from patchwork_env.agents.patchwork.expansion import new_expansion
+from patchwork_env.agents.patchwork.placements import list_likely, new_ranking
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.game import BaseGame
 from patchwork_env.learning.evaluation import play_matches
+from patchwork_env.nmbr9.actions import FIRST_CHOICE, NUM_ANCHORS
+from patchwork_env.patchwork import Game, engine
+from patchwork_env.patchwork.actions import ADVANCE, FIRST_SPECIAL, buy_action
+from patchwork_env.patchwork.components import PATCHES
+from patchwork_env.patchwork.state import States
+from tests.agents.positions import joints_of, many_states
 
 
 def new_game(name: str) -> BaseGame[Any]:
@@ -97,3 +108,90 @@ def test_there_are_five_levels() -> None:
 def test_levels_have_their_strength(game: str) -> None:
     assert play_matches("partner:level=3", "partner:level=1", 40, seed=2, game=game).win_rate > 0.85
     assert play_matches("partner:level=1", "random", 40, seed=2, game=game).win_rate > 0.9
+
+
+def test_habits_concern_turns_patches_levels_and_places() -> None:
+    def in_patchwork(habits: Habits, judged: dict[int, float], seed: int = 1) -> int:
+        candidates = partner_of_patchwork.new_candidates()
+        for k, (action, value) in enumerate(judged.items()):
+            partner_of_patchwork._note(candidates, k, action, value)
+        return decide(candidates, len(judged), habits, seed_streams(seed))
+
+    def in_nmbr9(habits: Habits, judged: list[tuple[int, int, float]], seed: int = 1) -> int:
+        candidates = partner_of_nmbr9.new_candidates()
+        for k, (orientation, level, value) in enumerate(judged):
+            partner_of_nmbr9._note(candidates, k, orientation * NUM_ANCHORS, level, value)
+        return decide(candidates, len(judged), habits, seed_streams(seed)) // NUM_ANCHORS
+
+    upright, flipped, turned = (buy_action(slot, o, 0, 0) for slot, o in ((0, 0), (1, 6), (2, 1)))
+    judged = {ADVANCE: 0.5, upright: 1.0, flipped: 3.0, turned: 2.0}
+    never = SURE._replace(flipping=0.0, turning=0.0)
+    assert in_patchwork(SURE, judged) == flipped
+    assert in_patchwork(SURE._replace(flipping=0.0), judged) == turned
+    assert in_patchwork(never, judged) == ADVANCE  # in no orientation
+    assert in_patchwork(never, {FIRST_SPECIAL: 1.0, FIRST_SPECIAL + 5: 2.0}) == FIRST_SPECIAL + 5
+    judged = {buy_action(slot, 0, 0, column): float(-column) for slot in (0, 1) for column in (0, 1)}
+    patches = {in_patchwork(SURE._replace(misjudging=1.0), judged, seed) for seed in range(30)}
+    assert patches == {buy_action(slot, 0, 0, 0) for slot in (0, 1)}
+    assert {in_patchwork(SURE._replace(carelessness=3.0), judged, seed) for seed in range(30)} == set(judged)
+
+    assert in_nmbr9(SURE, [(0, 0, 1.0), (1, 1, 3.0), (2, 0, 2.0)]) == 1
+    assert in_nmbr9(never, [(0, 0, 1.0), (1, 1, 3.0)]) == 0
+    tiles = [(0, 0, 1.0), (1, 0, 0.9), (2, 1, 1.0)]
+    assert {in_nmbr9(SURE._replace(misjudging=1.0), tiles, seed) for seed in range(30)} == {0, 2}
+
+
+# --- in Patchwork -------------------------------------------------------------------------------------------
+
+
+def snuggest(states: States, i: int, width: int) -> list[int]:
+    """Advancing and the snuggest placements of each patch."""
+    actions, anchors = np.empty(engine.MAX_LEGAL_ACTIONS, np.int16), np.empty((2, 25), np.uint64)
+    engine.legal(states, i, anchors)
+    return actions[: list_likely(states, i, width, anchors, new_ranking(), actions)].tolist()
+
+
+@pytest.mark.parametrize("level", sorted(partner_of_patchwork.HABITS))
+def test_patches_lie_snugly_on_every_level(level: int) -> None:
+    states = many_states()[::8]
+    chosen = agents.load(f"partner:level={level}", seed=1).act_batch(states)
+    width = partner_of_patchwork.HABITS[level].placements
+    assert all(action in snuggest(states, i, width) for i, action in enumerate(chosen))
+
+
+def test_the_highest_level_is_the_champion() -> None:
+    states = many_states()[::20]
+    expected = agents.load("champion:instant").act_batch(states)
+    assert agents.load("partner:level=5", seed=1).act_batch(states).tolist() == expected.tolist()
+
+
+def snugness(game: Game, player: int) -> int:
+    """Pairs of empty neighbors, less those that as many empty cells can have at most."""
+    quilt = game.quilt(player)
+    cells = int((~quilt).sum())
+    return joints_of(quilt) - (2 * cells - math.ceil(2 * math.sqrt(cells)))
+
+
+def test_the_eye_sees_what_a_move_costs_and_brings() -> None:
+    game, expansion, candidates = Game(seed=1), new_expansion(), partner_of_patchwork.new_candidates()
+    player = game.current_player
+    count = partner_of_patchwork.judge_by_eye(game.state, 0, 16, expansion, candidates)
+    assert count > 30
+    for action, value in zip(candidates.actions[:count].tolist(), candidates.values[:count], strict=True):
+        after, patch = game.clone(), game.decode(action).patch
+        after.play(action)
+        expected = 1.1 - 0.8  # a button earned, a space moved
+        if patch is not None:
+            income, price, time = PATCHES[patch].income, PATCHES[patch].buttons, PATCHES[patch].time
+            cells = len(PATCHES[patch].cells)
+            expected = 0.8 * 9 * income - 1.1 * price - 0.8 * time + 2 * (0.2 + 0.8 * time / 53) * cells
+        assert value == pytest.approx(expected + 0.7 * (snugness(after, player) - snugness(game, player)))
+
+
+# --- in NMBR 9 ----------------------------------------------------------------------------------------------
+
+
+def test_the_highest_digit_is_chosen() -> None:
+    game = nmbr9.Game(order="free", max_digit=5, deck_size=7, seed=1)
+    for level in partner_of_nmbr9.HABITS:
+        assert agents.load(f"partner:level={level}").act(game) == FIRST_CHOICE + 5

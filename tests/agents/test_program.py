@@ -69,20 +69,6 @@ def test_copies_start_a_program_of_their_own(agent: ProgramAgent) -> None:
     assert agent.act(game) in game.legal_actions()
 
 
-def test_a_fork_starts_a_program_of_its_own(agent: ProgramAgent, monkeypatch: pytest.MonkeyPatch) -> None:
-    game = patchwork.Game(seed=7)
-    agent.act(game)
-    before = agent._client
-    assert before is not None
-    monkeypatch.setattr(before._program, "_owner", -1)  # as a fork sees it
-    agent.act(game)
-    assert agent._client is not before
-    before.close()
-    assert before._program._process.returncode is None
-    monkeypatch.undo()
-    before._program.end()
-
-
 def test_what_players_do_not_know_is_not_told() -> None:
     game = nmbr9.Game(seed=7)
     for _ in range(3):

@@ -90,15 +90,6 @@ def test_it_plays_what_the_model_plays(tmp_path, policy, game, kwargs, kind):
         states = np.concatenate([game.state for game in games])
 
 
-def test_a_spec_may_draw_actions(saved):
-    game = rules_of("patchwork").game(seed=1)
-    drawn = {agents.load(f"{saved}:sample=true", seed=seed).act(game) for seed in range(20)}
-    assert len(drawn) > 3
-    assert drawn <= set(game.legal_actions())
-    with pytest.raises(ValueError, match="has no option 'simulations'"):
-        agents.load(f"{saved}:simulations=4")
-
-
 class Trap:
     """An object whose unpickling leaves a file behind."""
 
@@ -122,38 +113,32 @@ def test_nothing_is_executed(saved, tmp_path):
     with pytest.raises(ValueError, match=r"policy\.pth holds more than tensors"):
         agents.load(trapped)
     assert not mark.exists()
-
-
-def test_memory_that_a_few_bytes_ask_for(saved, tmp_path):
-    """PyTorch's reader of weights would make a byte array of any size."""
+    # PyTorch's reader of weights would make a byte array of any size.
     huge = change(saved, tmp_path / "huge.zip", weights=lambda tensors: tensors.update(more=bytearray(3)))
     assert b"bytearray" in huge.read_bytes()
     with pytest.raises(ValueError, match=r"policy\.pth holds more than tensors"):
         agents.load(huge)
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        (
-            lambda tensors: tensors.update({"network.value.bias": torch.zeros(2)}),
-            "network.value.bias' does not",
-        ),
-        (lambda tensors: tensors.pop("network.value.bias"), "network.value.bias' does not fit"),
-        (lambda tensors: tensors["network.value.bias"].fill_(torch.nan), "numbers that are not finite"),
-        (lambda tensors: tensors["_extra_state"].update(game="chess"), "no policy network for 'chess'"),
-        (lambda tensors: tensors["_extra_state"].update(game="nmbr9"), "is for Patchwork, not for nmbr9"),
-        (lambda tensors: tensors["_extra_state"].update(network={}), "it must give width, depth, channels"),
-        (
-            lambda tensors: tensors["_extra_state"]["network"].update(width=10**9),
-            "network.width is 1000000000",
-        ),
-        (lambda tensors: tensors.update(_extra_state=7), "tells 7; it must tell game and network"),
-    ],
-)
-def test_weights_that_do_not_fit(saved, tmp_path, changed, message):
-    with pytest.raises(ValueError, match=message):
-        agents.load(change(saved, tmp_path / "changed.zip", weights=changed))
+def test_weights_that_do_not_fit(saved, tmp_path):
+    def telling(**changes):
+        return lambda tensors: tensors["_extra_state"].update(changes)
+
+    def grow(tensors):
+        tensors["_extra_state"]["network"].update(width=10**9)
+
+    for changed, message in (
+        (lambda t: t.update({"network.value.bias": torch.zeros(2)}), "network.value.bias' does not fit"),
+        (lambda t: t.pop("network.value.bias"), "network.value.bias' does not fit"),
+        (lambda t: t["network.value.bias"].fill_(torch.nan), "numbers that are not finite"),
+        (telling(game="chess"), "no policy network for 'chess'"),
+        (telling(game="nmbr9"), "is for Patchwork, not for nmbr9"),
+        (telling(network={}), "it must give width, depth, channels"),
+        (grow, "network.width is 1000000000"),
+        (lambda t: t.update(_extra_state=7), "tells 7; it must tell game and network"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            agents.load(change(saved, tmp_path / "changed.zip", weights=changed))
 
 
 def test_files_of_another_kind(saved, tmp_path):

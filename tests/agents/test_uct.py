@@ -80,15 +80,12 @@ def test_a_budget_of_time_is_kept_in_every_part() -> None:
     assert agent.act(nmbr9.Game(seed=1)) in nmbr9.Game(seed=1).legal_actions()
 
 
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
+def test_wrong_options_are_errors() -> None:
+    for spec, message in (
         ("uct:simulations=1", "must be an integer of 2 to 1000000"),
         ("uct:simulations=4,seconds=1", "simulations=4 and seconds=1.0; give one of them"),
         (f"uct:simulations={10**12}", "must be an integer of 2 to 1000000"),
         ("uct:simulation=4", "did you mean 'simulations'"),
-    ],
-)
-def test_wrong_options_are_errors(spec: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        agents.load(spec)
+    ):
+        with pytest.raises(ValueError, match=message):
+            agents.load(spec)

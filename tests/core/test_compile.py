@@ -16,7 +16,6 @@ from typing import Any, NamedTuple, get_type_hints
 import numpy as np
 import pytest
 from numba import config
-from numba.core.caching import NullCache
 from numba.core.errors import NumbaError
 
 import patchwork_env
@@ -43,24 +42,6 @@ def _sum_of_squares(numbers: np.ndarray) -> int:
 @kernel
 def _quotient(a: float, b: float) -> float:
     return a / b
-
-
-@kernel
-def _cube(number: int) -> int:
-    return number * number * number
-
-
-@kernel
-def _sum_of_two_cubes() -> int:
-    return _cube(9) + _cube(number=10)
-
-
-@compiled_only
-def test_constants_share_the_code_of_their_type(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_sum_of_two_cubes, "_cache", NullCache())
-    monkeypatch.setattr(_cube.linked, "_cache", NullCache())
-    assert _sum_of_two_cubes() == 1729
-    assert [str(types) for (types,) in _cube.linked.signatures] == ["int64"]
 
 
 @compiled_only

@@ -108,11 +108,11 @@ def test_a_changed_position_is_refused_or_plays_on(game: BaseGame, data: st.Data
 
 
 @BOTH
-@pytest.mark.parametrize("text", [None, 1, b"patchwork/1", ""], ids=repr)
-def test_what_is_no_position(kind: Any, text: Any) -> None:
-    for read in (kind.from_position, kind.from_notation):
-        with pytest.raises(ValueError, match=r"a game is written as text|starts with"):
-            read(text)
+def test_what_is_no_position(kind: Any) -> None:
+    for text in (None, 1, b"patchwork/1", ""):
+        for read in (kind.from_position, kind.from_notation):
+            with pytest.raises(ValueError, match=r"a game is written as text|starts with"):
+                read(text)
     with pytest.raises(ValueError, match="a position is one line"):
         kind.from_position(kind(seed=1).position_text() + "\n+")
 
@@ -221,14 +221,6 @@ def test_pickles_hold_nothing_that_goes_unchecked(kind: Any) -> None:
         rebuild(kind, origin[:-5] + bytes([origin[-5] ^ 1]) + origin[-4:], actions)
     with pytest.raises(IllegalActionError):
         rebuild(kind, origin, (*actions, -1))
-
-
-@BOTH
-def test_a_game_of_a_first_state_has_its_ordinary_set_up(kind: Any) -> None:
-    """So that an engine that replays moves can follow games that come from records."""
-    game = kind(seed=5)
-    assert kind.from_state(game.state).notation() == game.notation()
-    assert "state=" not in game.notation()
 
 
 @ALL

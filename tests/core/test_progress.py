@@ -35,20 +35,6 @@ def begin_three(compilation: Compilation) -> None:
     compilation.end()
 
 
-def two_kernels():
-    """A kernel that calls another; neither is compiled yet or found on disk."""
-
-    def halved(number):
-        return number // 2
-
-    def quarter(number):
-        return halved(halved(number))
-
-    halved, quarter = kernel(halved), kernel(quarter)
-    halved.linked._cache = quarter._cache = NullCache()
-    return quarter
-
-
 def test_kernels_are_counted_with_those_that_they_call() -> None:
     heard = []
     with listen(heard.append):
@@ -59,8 +45,15 @@ def test_kernels_are_counted_with_those_that_they_call() -> None:
 
 @compiled_only
 def test_compiling_tells_what_it_compiles_once() -> None:
+    def halved(number):
+        return number // 2
+
+    def quarter(number):
+        return halved(halved(number))
+
+    halved, quarter = kernel(halved), kernel(quarter)
+    halved.linked._cache = quarter._cache = NullCache()  # neither is found on disk
     heard: list[Progress] = []
-    quarter = two_kernels()
     with listen(heard.append):
         assert quarter(12) == quarter(13) == 3
     outer, inner = heard
@@ -132,9 +125,7 @@ def test_a_terminal_has_a_bar_in_one_place(clock: list[float]) -> None:
 
 
 def test_files_get_plain_lines_ever_more_rarely(clock: list[float]) -> None:
-    written = shown(io.StringIO(), clock, [1, 2, *range(3, 300)])
-    lines = written.splitlines()
-    assert "\r" not in written
+    lines = shown(io.StringIO(), clock, [1, 2, *range(3, 300)]).splitlines()
     assert lines[0] == "greedy: 3%, 3 of 100 games, 1.0 a second, 0:00:03 gone, 0:01:37 left"
     assert [int(line.split()[2]) for line in lines] == [3, 9, 21, 45, 93, 153, 213, 273]
 

@@ -53,22 +53,6 @@ def test_the_bound_on_legal_actions_is_that_of_its_proof() -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "legal"),
-    [
-        ("1/0@0,3", True),  # beside
-        ("1/0@4,0", True),  # below
-        ("1/0@4,-1", True),  # below, its foot under the corner cell
-        ("1/0@-4,-2", False),  # corner to corner
-        ("1/0@0,4", False),  # a gap between
-        ("1/0@1,1", False),  # half on it
-        ("1/2@0,0", False),  # on a single tile
-    ],
-)
-def test_next_to_and_on_one_tile(word: str, legal: bool) -> None:
-    assert is_legal(after([9, 1], NINES[0]), word) == legal
-
-
-@pytest.mark.parametrize(
     ("word", "level"),
     [
         ("1/0@0,2", 1),  # two columns, one of each nine

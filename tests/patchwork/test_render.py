@@ -79,7 +79,7 @@ def quilt_names(drawing: str, player: int) -> list[list[str]]:
 
 def test_text_shows_figures_and_every_cell_of_both_quilts(positions):
     marks = {EMPTY: ".", SPECIAL_PATCH: "*", UNKNOWN_PIECE: "#"}
-    for game in positions:
+    for game in positions[::5]:
         drawing = text(game)
         assert all(
             len(line) <= 100 and line.isascii() and line == line.rstrip() for line in drawing.splitlines()
@@ -97,16 +97,11 @@ def test_text_shows_figures_and_every_cell_of_both_quilts(positions):
 def test_text_has_the_coordinates_and_names_of_moves():
     game = Game(seed=7)
     word = next(word for word in map(game.move_text, game.legal_actions()) if word.endswith("@d5"))
-    action = game.parse_move(word)
-    patch, cells = game.decode(action).patch, game.decode(action).cells
-    game.play(action)
-    shown = quilt_names(text(game), 0)
-    assert word.startswith(f"{patch}/")
-    assert {
-        (row, column) for row in range(9) for column in range(9) if shown[row][column] == str(patch)
-    } == cells
-    assert min(row for row, _ in cells) == 5 - 1
-    assert min(column for _, column in cells) == "abcdefghi".index("d")
+    move = game.decode(game.parse_move(word))
+    game.play(game.parse_move(word))
+    shown = np.array(quilt_names(text(game), 0)) == str(move.patch)
+    assert set(zip(*(indices.tolist() for indices in shown.nonzero()), strict=True)) == move.cells
+    assert (np.argwhere(shown).min(axis=0) == (5 - 1, "abcdefghi".index("d"))).all()
 
 
 def test_text_draws_the_patches_to_come():
@@ -122,7 +117,7 @@ def test_text_draws_the_patches_to_come():
 
 
 def test_text_shows_the_track(positions):
-    for game in positions:
+    for game in positions[::5]:
         lines = text(game).splitlines()
         start = next(number for number, line in enumerate(lines) if line.startswith("track"))
         marks, *tokens = (line[11:] for line in lines[start + 1 : start + 4])
@@ -133,14 +128,11 @@ def test_text_shows_the_track(positions):
 
 
 def test_text_says_whose_turn_it_is_and_who_has_won(positions, pending):
-    start, end = text(positions[0]), text(positions[-1])
-    assert start.startswith("player 0 to move")
-    assert "player 0   0" in start
-    assert "(on top)" in start
-    winner, scores = positions[-1].winner(), positions[-1].scores()
-    assert end.startswith(f"player {winner} wins {scores[winner]} to {scores[1 - winner]}")
-    assert "<- on move" not in end
+    assert text(positions[0]).startswith("player 0 to move")
+    assert "(on top)" in text(positions[0])
     assert text(pending).startswith(f"player {pending.current_player} places a special patch")
+    winner, scores = positions[-1].winner(), positions[-1].scores()
+    assert text(positions[-1]).startswith(f"player {winner} wins {scores[winner]} to {scores[1 - winner]}")
 
 
 # --- shapes and colors --------------------------------------------------------------------------------------
@@ -166,10 +158,7 @@ def test_svg_draws_the_cloth_of_every_piece(positions):
     game = positions[-1]
     shapes = table(game, player_names(game)).shapes
     drawn = [shape.fill for shape in shapes if isinstance(shape, Polygon) and shape.fill]
-    for patch in range(NUM_PATCHES):
-        on_table = sum(patch in game.layout(player) for player in (0, 1)) + (patch in game.circle)
-        assert on_table == 1
-        assert drawn.count(cloth.FABRICS[patch].cloth) == 1
+    assert all(drawn.count(fabric.cloth) == 1 for fabric in cloth.FABRICS)
 
 
 def test_pixels_show_the_covered_and_the_empty_cells(positions):

@@ -61,24 +61,6 @@ def test_successors_are_those_of_the_game(states):
     assert went_on == len(where) > 50
 
 
-def test_the_policy_prefers_what_it_values(states):
-    torch.manual_seed(0)
-    network = PatchworkNetwork(NetworkConfig(width=16, depth=1, lookahead=True))
-    inputs = PatchworkNetwork.encode(states)[0]
-    with torch.no_grad():
-        network.value.weight.normal_()
-        without = network(inputs).log_probabilities
-        network.ahead.weight.mul_(100)
-        trusting, _, _, outcomes = network(inputs)
-    kinds, gained = network.kinds_of(inputs.actions), trusting - without
-    scores = outcomes.sum(2)[inputs.rows, kinds]  # the weights of the three are equal
-    best = torch.stack([scores == scores[inputs.rows == row].max() for row in range(len(states))])
-    of_best = best[inputs.rows, torch.arange(len(scores))]
-    assert gained[of_best].min() > -1e-3
-    assert gained[of_best].max() > 0.5
-    assert torch.isfinite(trusting).all()
-
-
 def test_an_empty_batch_and_arrays_that_are_no_observations():
     empty = successors_of(torch.zeros(0, 307), *(torch.zeros(0, dtype=torch.int64),) * 2, torch.zeros(0))
     assert len(empty.places) == 0
@@ -86,14 +68,6 @@ def test_an_empty_batch_and_arrays_that_are_no_observations():
     observations = torch.from_numpy(random.uniform(-1, 2, (64, 307)).astype(np.float32))
     rows, actions = torch.arange(64).repeat_interleave(30), torch.arange(0, 1920) % 2026
     assert successors_of(observations, rows, actions, torch.zeros(1920)).outcomes.isfinite().all()
-
-
-def test_only_without_it_there_is_a_dense_form():
-    network = PatchworkNetwork(NetworkConfig(width=8, depth=1, lookahead=True))
-    with pytest.raises(ValueError, match=r"network\.lookahead is True"):
-        DensePolicy(network)
-    network.look_ahead(0)
-    assert DensePolicy(network).network is network
 
 
 @pytest.mark.parametrize("factor", [0, 5])
@@ -112,8 +86,11 @@ def test_a_factor_is_what_a_value_of_1_adds(states, monkeypatch, factor):
     torch.testing.assert_close(added, factor * found.signs)
 
 
-def test_networks_of_other_games_cannot_look_ahead():
-    network = Nmbr9Network(NetworkConfig(width=8, depth=1))
-    assert not network.looks_ahead
+def test_what_cannot_look_ahead():
+    network = PatchworkNetwork(NetworkConfig(width=8, depth=1, lookahead=True))
+    with pytest.raises(ValueError, match=r"network\.lookahead is True"):
+        DensePolicy(network)
+    network.look_ahead(0)
+    assert DensePolicy(network).network is network
     with pytest.raises(NotImplementedError, match="networks for nmbr9 do not look ahead"):
-        network.look_ahead(1)
+        Nmbr9Network(NetworkConfig(width=8, depth=1)).look_ahead(1)

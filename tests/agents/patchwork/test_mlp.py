@@ -28,12 +28,6 @@ def network():
     return network
 
 
-def test_it_has_the_tensors_of_stable_baselines3(network):
-    names = list(network.state_dict())
-    assert names[:2] == ["mlp_extractor.policy_net.0.weight", "mlp_extractor.policy_net.0.bias"]
-    assert {"action_net.weight", "value_net.bias", "mlp_extractor.value_net.2.bias"} <= set(names)
-
-
 def test_it_plays_the_likeliest_action_of_a_softmax_over_the_legal_ones(network):
     states = many_states()[::5]
     observations, masks = map(torch.from_numpy, views_of(states))

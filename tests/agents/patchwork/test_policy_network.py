@@ -34,7 +34,7 @@ _PARTS = {
 }
 
 
-@pytest.fixture(scope="module", params=["both", "features", "offers", "maps"])
+@pytest.fixture(scope="module", params=_PARTS)
 def network(request):
     """A network of which all parts matter; a fresh one is nearly uniform."""
     torch.manual_seed(3)
@@ -61,19 +61,14 @@ def test_kinds_of_actions():
     assert PatchworkNetwork.kinds_of(actions).tolist() == [0, 1, 1, 2, 2, 3, 3, 4, 4]
 
 
-def test_values_alone_are_those_of_the_whole_network(network, states):
+def test_values_alone_and_entropies_are_those_of_the_whole_policy(network, states):
+    (logs, entropies, values), legal = evaluate(network, states)
     inputs, _ = PatchworkNetwork.encode(states)
     with torch.inference_mode():
-        torch.testing.assert_close(network.values(inputs.observations), network(inputs).values)
-
-
-def test_entropies_are_those_of_the_whole_distribution(network, states):
-    (logs, entropies, _), legal = evaluate(network, states)
+        np.testing.assert_allclose(network.values(inputs.observations), values, rtol=1e-5, atol=1e-6)
     expected = sums_by_row(-np.exp(logs.astype(np.float64)) * logs, legal.counts)
     np.testing.assert_allclose(entropies, expected, atol=1e-4)
-    forced = legal.counts == 1
-    assert forced.any()
-    np.testing.assert_allclose(entropies[forced], 0, atol=1e-6)
+    np.testing.assert_allclose(entropies[legal.counts == 1], 0, atol=1e-6)
 
 
 def test_policy_against_dense_softmaxes(network, states):
