@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from patchwork_env import agents, nmbr9
+from patchwork_env import agents
 from patchwork_env.agents.analysis import IncrementalAnalyst, Line, Scorer, without_luck
 from patchwork_env.agents.compiled import write_weights
 from patchwork_env.agents.patchwork.champion import ChampionAgent, ValueAgent
@@ -15,6 +15,7 @@ from patchwork_env.agents.patchwork.expansion import TO_WIN
 from patchwork_env.core.files import write_folder
 from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork import Game
+from tests.agents.nmbr9.tables import played
 from tests.agents.values import simple_weights
 
 WEIGHTS = simple_weights()
@@ -170,9 +171,6 @@ def test_errors() -> None:
         agents.analyse(game, AGENT)
 
 
-# --- analyses that go on while somebody looks --------------------------------------------------------------
-
-
 def ending(spaces: int) -> Game:
     """A game in which the players have so many spaces left together, and a choice."""
     game, agent = Game(seed=7), agents.load("greedy")
@@ -185,13 +183,6 @@ def visits(lines: list[Line]) -> int:
     return sum(line.visits for line in lines)
 
 
-def ninth_round() -> nmbr9.Game:
-    game, agent = nmbr9.Game(seed=7, players=2), agents.load("greedy")
-    for _ in range(9):
-        game.play(agent.act(game))
-    return game
-
-
 @pytest.mark.parametrize(
     ("game", "spec", "kind", "most"),
     [
@@ -201,7 +192,7 @@ def ninth_round() -> nmbr9.Game:
             IncrementalAnalyst,
             4,
         ),  # 22,000, twice, four times, all 140,000
-        (ninth_round(), "nmbr9_champion:nodes=3000", Scorer, 9),
+        (played(5, seed=7, players=2), "nmbr9_champion:nodes=3000", Scorer, 9),
     ],
 )
 def test_every_round_knows_more(game: Any, spec: str, kind: type, most: int) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pickle
-import subprocess
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -125,30 +123,6 @@ def test_actions_are_drawn_with_a_seed(name: str, tmp_path: Path) -> None:
     assert later != first
     one.reseed(4)
     assert one.act_batch(states).tolist() == first
-
-
-@pytest.mark.slow
-def test_they_need_no_library_that_only_learning_needs(tmp_path: Path) -> None:
-    for name in KINDS:
-        write(tmp_path / name, name)
-    code = (
-        "import sys; from pathlib import Path; from patchwork_env import agents, nmbr9, patchwork\n"
-        "sys.modules['torch'] = None\n"
-        f"folder = Path({str(tmp_path)!r})\n"
-        "print(agents.load(folder / 'value').act(patchwork.Game(seed=1)))\n"
-        "print(agents.load(folder / 'nmbr9 value').act(nmbr9.Game(seed=1)))\n"
-        "print(agents.load(f'{folder / \"value\"}:nodes=4').name)\n"
-        "del sys.modules['torch']\n"
-        "print(agents.load(folder / 'maskable_ppo').act(patchwork.Game(seed=1)))\n"
-        "assert not {'stable_baselines3', 'sb3_contrib'} & set(sys.modules)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    expected = [
-        agents.load(tmp_path / name).act(GAMES[KINDS[name].game](seed=1))
-        for name in ("value", "nmbr9 value", "maskable_ppo")
-    ]
-    assert done.stdout.split() == list(map(str, [*expected[:2], "value:nodes=4", expected[2]]))
 
 
 @pytest.fixture

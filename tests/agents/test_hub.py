@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
+from pathlib import Path
 
 import gymnasium
 import pytest
@@ -18,9 +17,10 @@ pytest.importorskip("huggingface_hub")
 from huggingface_hub import constants
 from huggingface_hub.utils import _http
 
-from patchwork_env import agents
+from patchwork_env import agents, cli
 from patchwork_env.agents import hub
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
+from patchwork_env.learning.evaluation.players import hash_of_weights
 from patchwork_env.patchwork import Game
 from tests.agents.hub_server import Hub, serving, use
 
@@ -45,7 +45,7 @@ def moves(agent: agents.Agent) -> list[int]:
     return [agent.act(Game(seed=seed)) for seed in range(3)]
 
 
-def test_a_checkpoint_of_the_hub_plays_like_that_on_disk(server: Hub) -> None:
+def test_a_checkpoint_of_the_hub_plays_like_that_on_disk(server: Hub, tmp_path: Path) -> None:
     extra = {"model.pkl": b"cos\nsystem\n(S'exit 1'\ntR.", "run.py": b"raise SystemExit", "README.md": b"#"}
     commit = server.add("ann/champion", CHAMPION | extra)
     for spec in (f"hf:ann/champion@{commit}", "hf:ann/champion@main"):
@@ -53,6 +53,11 @@ def test_a_checkpoint_of_the_hub_plays_like_that_on_disk(server: Hub) -> None:
         assert agent.name == f"hf:ann/champion@{commit}"
         assert moves(agent) == moves(agents.load("champion:instant"))
     assert agents.load(f"hf:ann/champion@{commit}:fast").name == agent.name
+    spec, figures = f"hf:ann/champion@{commit}:instant", tmp_path / "figures.json"
+    assert cli.main(["evaluate", spec, "--against", "random", "--games", "2", "--json", str(figures)]) == 0
+    contents = json.loads(figures.read_text())
+    assert contents["weights"][spec] == hash_of_weights(SHIPPED_FOLDER / "champion")
+    assert contents["matches"][0]["agent"] == spec
     asked = {request.rpartition("/")[2] for request in server.requests}
     assert asked == {"checkpoint.json", "weights.safetensors"}, "nothing else is looked at"
 
@@ -83,24 +88,6 @@ def test_policies_of_both_games_are_opponents_everywhere(server: Hub) -> None:
     env.step(int(info["action_mask"].argmax()))
     with pytest.raises(ValueError, match="agent 'hf:ann/quick@main' has no option 'nodes'"):
         agents.load("hf:ann/quick@main:nodes=4")
-
-
-def test_commands_take_them(server: Hub, tmp_path) -> None:
-    commit = server.add("ann/champion", CHAMPION)
-    spec, figures = f"hf:ann/champion@{commit}:instant", tmp_path / "figures.json"
-    words = ["evaluate", spec, "--against", "random", "--games", "2", "--json", str(figures)]
-    command = [sys.executable, "-m", "patchwork_env.cli", *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    contents = json.loads(figures.read_text())
-    assert contents["weights"][spec] == agents_hash()
-    assert contents["matches"][0]["agent"] == spec
-
-
-def agents_hash() -> str:
-    from patchwork_env.learning.evaluation.players import hash_of_weights
-
-    return hash_of_weights(SHIPPED_FOLDER / "champion")
 
 
 def test_what_was_downloaded_needs_no_network(server: Hub, monkeypatch: pytest.MonkeyPatch) -> None:

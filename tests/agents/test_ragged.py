@@ -114,8 +114,6 @@ def test_choices_between_nearly_equal_actions(kinds, logs, expected):
     assert chosen.tolist() == [expected]
 
 
-# --- policies over lists, with their gradients, against those of PyTorch ------------------------------------
-
 ROWS = torch.tensor([0, 0, 0, 0, 2, 3, 3, 3, 3, 3])
 KINDS = torch.tensor([0, 1, 1, 2, 1, 0, 1, 1, 2, 2])
 

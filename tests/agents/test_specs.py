@@ -196,9 +196,6 @@ def test_a_third_game_has_the_agents_that_need_only_its_rules() -> None:
         agents.as_agent("greedy", game="row")
 
 
-# --- specs that begin with a word and a colon -------------------------------------------------------------
-
-
 class Named(Patient):
     def __init__(self, rest: str, seed: int | None, size: int = 1) -> None:
         self.name, self.seed, self.size = rest, seed, size

@@ -90,9 +90,6 @@ def test_nothing_is_told_where_it_is_quick_or_unwanted_or_nobody_reads_or_somebo
     assert told(Terminal()) == []
 
 
-# --- bars -------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """A list whose entry is the time in seconds."""

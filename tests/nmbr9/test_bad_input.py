@@ -127,9 +127,6 @@ def test_bad_positions_in_free_order() -> None:
             Game.from_position(text.replace(f"chosen={digit}", f"chosen={new}"))
 
 
-# --- bytes ------------------------------------------------------------------------------------------------
-
-
 CHANGES: list[tuple[str, Any, Any, str]] = [
     ("num_players", (), 0, "num_players is 0"),
     ("num_players", (), 5, "num_players is 5"),

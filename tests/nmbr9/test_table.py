@@ -37,8 +37,6 @@ def test_a_line_turns_where_it_would_spread_too_far(policy: Policy) -> None:
     assert MAX_SPREAD - 2 < max(spread_of(game)) <= MAX_SPREAD
 
 
-# --- some placement is always left --------------------------------------------------------------------------
-
 Reach = Callable[[npt.NDArray[np.int64], npt.NDArray[np.int64]], npt.NDArray[np.int64]]
 FURTHEST: dict[str, Reach] = {
     "up": lambda rows, columns: -rows,
@@ -102,9 +100,6 @@ def test_a_table_that_spreads_as_far_as_it_may_in_both_directions() -> None:
         assert max(spread_of(copy)) <= MAX_SPREAD
 
 
-# --- how the table moves ------------------------------------------------------------------------------------
-
-
 def test_the_table_follows_the_tiles() -> None:
     """As many rows of anchors above the tiles as below them, or one less; likewise columns."""
     for seed in range(2):
@@ -118,17 +113,3 @@ def test_the_table_follows_the_tiles() -> None:
                 assert behind - before in (0, 1) or game.is_over
                 assert min(indices) >= 0
                 assert max(indices) <= 63
-
-
-def test_a_table_that_moves_stays_the_same() -> None:
-    game, rng = Game(seed=4), random.Random(4)
-    while not game.is_over:
-        before = game.placements()
-        move = game.decode(action := rng.choice(game.legal_actions().tolist()))
-        game.play(action)
-        after = game.placements()
-        down = min(after[0].cells)[0] - min((*before, move)[0].cells)[0]
-        right = min(after[0].cells)[1] - min((*before, move)[0].cells)[1]
-        for old, new in zip((*before, move), after, strict=True):
-            assert new.cells == {(row + down, column + right) for row, column in old.cells}
-            assert (new.digit, new.level) == (old.digit, old.level)

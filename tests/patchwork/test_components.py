@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS, orient
-from patchwork_env.patchwork import NUM_ACTIONS, PATCHES, Game, engine, tables
-from patchwork_env.patchwork import components as c
+from patchwork_env.patchwork import PATCHES, Game, engine, tables
 from patchwork_env.patchwork.actions import DISTINCT, fits
 from tests.patchwork import naive
 from tests.patchwork.naive import Cell
@@ -49,16 +48,6 @@ def test_orientations() -> None:
             expected = cells_of(naive.oriented(drawing, orientation))
             assert set(orient(PATCHES[patch].cells, orientation)) == expected
         assert list(DISTINCT[patch]) == list(naive.distinct_orientations(drawing))
-
-
-def test_the_other_numbers() -> None:
-    assert (c.LAST_SPACE, c.INCOME_SPACES) == (53, (5, 11, 17, 23, 29, 35, 41, 47, 53))
-    assert c.SPECIAL_SPACES == {"revised": (26, 32, 38, 44, 50), "2014": (20, 26, 32, 44, 50)}
-    assert (c.QUILT_SIZE, c.NUM_CELLS, c.START_BUTTONS, c.NUM_OFFERED) == (9, 81, 5, 3)
-    assert (c.BONUS_SQUARE, c.BONUS_POINTS, c.PENALTY_PER_EMPTY_CELL) == (7, 7, 2)
-    assert NUM_ACTIONS == 1 + 3 * 8 * 81 + 81 == 2026
-    assert [index for index, patch in enumerate(PATCHES) if patch.size == 2] == [c.START_PATCH] == [0]
-    assert Game(seed=0).state.dtype.itemsize <= 96
 
 
 def test_at_most_1345_legal_actions() -> None:

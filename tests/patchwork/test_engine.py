@@ -6,7 +6,6 @@ This file is also run without compilation, where it must reach every line of the
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -102,47 +101,13 @@ def test_recorded_games_agree_with_the_naive_game_and_show_what_they_are_kept_fo
 
 
 def test_ends_of_games_agree_with_the_naive_game() -> None:
-    rng = random.Random(4)
-    for _ in range(12):
+    """From positions with few patches and nearly full quilts, up to ties."""
+    rng, ties = random.Random(4), 0
+    for number in range(12 if config.DISABLE_JIT else 80):
         naive, variant = crowded_position(rng)
-        play_out(game_at(naive, variant), naive, at_random, rng)
-
-
-@pytest.mark.slow
-def test_every_rare_event_occurs() -> None:
-    """In games by biased policies, in games found by search, and from positions near the end."""
-    rng = random.Random(12)
-    seen: Counter[str] = Counter()
-    for policy in PLAYED:
-        for number in range(25):
-            game, naive = both(random_circle(rng), number % 2, "revised")
-            seen += play_out(game, naive, policy, rng)
-    for record in GAMES:
-        seen += replay(record)
-    for number in range(400):
-        naive, variant = crowded_position(rng)
-        seen += play_out(game_at(naive, variant), naive, largest_patch if number % 2 else at_random, rng)
-    expected = {
-        "bonus tile by a patch",
-        "bonus tile by a special patch",
-        "special patch and income in one move",
-        "special patch before the opponent's turn",
-        "special patch discarded",
-        "two incomes in one move",
-        "longest advance",
-        "advance to an opponent on the last space",
-        "time beyond the last space",
-        "arrival on the opponent's space",
-        "several moves in a row",
-        "two patches left",
-        "one patch left",
-        "no patch left",
-        "purchase from fewer than three patches",
-        "quilt filled by a patch",
-        "quilt filled by a special patch",
-        "tie",
-    }
-    assert expected <= set(seen), f"never occurred: {sorted(expected - set(seen))}"
+        seen = play_out(game_at(naive, variant), naive, largest_patch if number % 2 else at_random, rng)
+        ties += seen["tie"]
+    assert ties or config.DISABLE_JIT
 
 
 def test_equal_scores_go_to_the_first_to_finish() -> None:

@@ -10,7 +10,7 @@ from patchwork_env.patchwork.figures import (
     GameStats,
     statistics_of_games,
 )
-from patchwork_env.patchwork.state import States, empty_states
+from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 
 GAMES, TURNS = 6, 150
@@ -74,6 +74,7 @@ def test_figures_of_whole_games(variant: str) -> None:
     states, actions = played(variant)
     expected = by_hand(states, actions)
     assert len(expected) > GAMES
+    assert GameStats(GAMES).count(states[:3], actions[:3]) == {} == statistics_of_games(states[0, :0])
     before = states.tobytes(), actions.tobytes()
     assert GameStats(GAMES).count(states, actions) == pytest.approx(mean(expected))
     assert (states.tobytes(), actions.tobytes()) == before
@@ -94,9 +95,3 @@ def test_games_are_counted_from_their_first_turn() -> None:
         ValueError, match=r"the saved counts have the shape \(6, 4\); this batch needs \(5, 4\)"
     ):
         GameStats(GAMES - 1).restore(first.save())
-
-
-def test_without_a_game_that_ended_there_is_nothing_to_say() -> None:
-    states, actions = played()
-    assert GameStats(GAMES).count(states[:3], actions[:3]) == {}
-    assert statistics_of_games(empty_states(0)) == {}

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from patchwork_env.patchwork import Game
 from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 
 NUM_GAMES = 10_000
@@ -73,9 +72,6 @@ def test_random_play(variant: str, turns: float, choices: float, score: float) -
     assert set(games.winners[difference == 0].tolist()) == {0, 1}
 
 
-# --- the random numbers behind them -----------------------------------------------------------------------
-
-
 def assert_uniform(counts: npt.NDArray[np.int64], freedom: int) -> None:
     """Pearson's chi-square, of mean `freedom` and variance twice that where all cells are equally likely."""
     expected = counts.mean()
@@ -95,13 +91,3 @@ def test_circles_and_first_players_are_uniformly_random() -> None:
     assert not pairs.diagonal().any()
     assert_uniform(pairs[~np.eye(32, dtype=bool)], 31 * 31 - 1)
     assert_uniform(np.bincount(env.current_players, minlength=2), 1)
-
-
-def test_random_actions_are_uniformly_random() -> None:
-    """In one position, many times over."""
-    game = Game(circle=[9, 2, 17, *(patch for patch in range(1, 33) if patch not in (9, 2, 17)), 0])
-    env = SelfPlayVectorEnv(NUM_GAMES, seed=2, masks=False, observations=False)
-    env.restore({**env.save(), "states": np.repeat(game.state, NUM_GAMES).view(np.uint8)})
-    drawn, number = np.unique(env.random_actions, return_counts=True)
-    assert drawn.tolist() == game.legal_actions().tolist()
-    assert_uniform(number, len(drawn) - 1)

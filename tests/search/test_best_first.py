@@ -178,33 +178,17 @@ def test_trees_are_those_of_the_definition(exploration, temperature, best_weight
 # --- ends ---------------------------------------------------------------------------------------------------
 
 
-def node_with(tree: Tree, player: int, values: list[float]) -> int:
-    """A new node; its edges have the actions 10, 11 …"""
-    node = add_node(tree)
-    for k, value in enumerate(values):
-        tree.edges[add_edge(tree, node, 10 + k)]["values"] = value
-    start_node(tree, node, player, Rule(exploration=0.3, temperature=0.1, best_weight=0.0))
-    return node
-
-
 def test_a_search_is_decided_when_the_rest_cannot_change_the_most_visited_edge() -> None:
-    tree = new_tree(4, 3, STATE)
-    node_with(tree, 0, [0.5, 0.4, 0.3])
+    tree = new_tree(1, 3, STATE)
+    assert not is_full(tree)
+    node = add_node(tree)
+    assert is_full(tree)
+    for action, value in enumerate((0.5, 0.4, 0.3)):
+        tree.edges[add_edge(tree, node, action)]["values"] = value
+    start_node(tree, node, 0, Rule(exploration=0.3, temperature=0.1, best_weight=0.0))
     assert most_visited(tree, ROOT) == 0
     tree.edges["visits"][:3] = 3, 8, 5
     assert most_visited(tree, ROOT) == 1
     assert [is_decided(tree, left) for left in (4, 3, 2, 0)] == [False, False, True, True]
     tree.edges["visits"][:3] = 8, 8, 5
     assert most_visited(tree, ROOT) == 0
-
-
-def test_a_tree_is_full_until_it_is_cleared() -> None:
-    tree = new_tree(2, 1, STATE)
-    for _ in range(2):
-        assert not is_full(tree)
-        node_with(tree, 0, [0.0])
-    assert is_full(tree)
-    reset(tree)
-    assert not is_full(tree)
-    assert node_with(tree, 1, [0.7]) == ROOT
-    assert tree.edges[0]["values"][0] == pytest.approx(0.7)

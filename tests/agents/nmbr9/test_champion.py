@@ -14,6 +14,7 @@ from patchwork_env.agents.nmbr9.value import WEIGHTS, new_weights
 from patchwork_env.core.files import write_folder
 from patchwork_env.games import NMBR9
 from patchwork_env.nmbr9 import Game, engine
+from tests.agents.nmbr9.tables import played
 
 EFFORT = 3000
 
@@ -23,14 +24,6 @@ def weights():
     weights = new_weights(3)
     weights["weights_3"] *= 30
     return weights
-
-
-def after(rounds, **setting):
-    """A game in which each player has placed some tiles by rule of thumb."""
-    game = Game(**setting)
-    while game.round < rounds:
-        game.play(choose_action(game.state, 0))
-    return game
 
 
 def agents_of(weights):
@@ -46,17 +39,14 @@ def chosen_alike(agent, *games):
     return len(chosen) == 1
 
 
-# --- honesty ----------------------------------------------------------------------------------------------
-
-
 def test_an_order_that_is_known_is_not_looked_at_either(weights):
     agent = ChampionAgent(weights, effort=EFFORT)
-    assert chosen_alike(agent, after(8, seed=4), after(8, seed=4, order="known"))
+    assert chosen_alike(agent, played(8, seed=4), played(8, seed=4, order="known"))
 
 
 def test_decks_that_are_imagined_are_rearrangements_of_the_rest(weights):
     """And each card comes next once in any row of as many decks as there are cards."""
-    game, work, streams = after(12, seed=5), search.new_workspace(), np.array([3], np.uint64)
+    game, work, streams = played(12, seed=5), search.new_workspace(), np.array([3], np.uint64)
     considered = search.begin(game.state, 0, search.SETTINGS._replace(candidates=2), weights, work)
     decks = []
     for _ in range(14):
@@ -69,11 +59,8 @@ def test_decks_that_are_imagined_are_rearrangements_of_the_rest(weights):
         assert sorted(deck[13] for deck in row) == sorted(game.deck[13:])
 
 
-# --- choosing ---------------------------------------------------------------------------------------------
-
-
 def test_others_tables_do_not_matter(weights):
-    alone, both = after(7, seed=6), Game(seed=6, players=2)
+    alone, both = played(7, seed=6), Game(seed=6, players=2)
     while both.round < 7:
         sensible = both.current_player == 1
         both.play(choose_action(both.state, 0) if sensible else both.legal_actions()[0])
@@ -83,7 +70,7 @@ def test_others_tables_do_not_matter(weights):
 
 
 def test_the_last_tile_goes_where_it_brings_most(weights):
-    game = after(19, seed=8)
+    game = played(19, seed=8)
     levels = [engine.level_of(game.state, 0, int(action)) for action in game.legal_actions()]
     for agent in agents_of(weights):
         assert engine.level_of(game.state, 0, agent.act(game)) == max(levels)
@@ -110,11 +97,8 @@ def test_keeping_the_best():
     assert work.sums[:5].tolist() == [5.0, 5.0, 3.0, 1.0, 2.0]
 
 
-# --- budgets and names ------------------------------------------------------------------------------------
-
-
 def test_effort_is_spent_and_not_much_more(weights):
-    game = after(10, seed=9)
+    game = played(10, seed=9)
     for effort in (1, 2000):
         agent = ChampionAgent(weights, effort=effort, seed=0)
         assert agent.act(game) in game.legal_actions()
@@ -132,7 +116,7 @@ def checkpoint(weights, tmp_path_factory):
 def test_specs(checkpoint):
     assert isinstance(agents.load(checkpoint), ValueAgent)
     assert isinstance(agents.load(f"{checkpoint}:instant"), ValueAgent)
-    game = after(16, seed=1)
+    game = played(16, seed=1)
     for spec in (f"{checkpoint}:nodes=500", f"{checkpoint}:seconds=0.02", f"{checkpoint}:fast"):
         agent = agents.load(spec, seed=2)
         assert isinstance(agent, ChampionAgent)
@@ -147,14 +131,8 @@ def test_budgets_that_are_none_are_refused(checkpoint):
         agents.load(f"{checkpoint}:level=slow")
 
 
-# --- analyses that go on while somebody looks --------------------------------------------------------------
-
-
 def middle(players: int = 2) -> Game:
-    game, agent = Game(seed=7, players=players), agents.load("greedy")
-    for _ in range(9):
-        game.play(agent.act(game))
-    return game
+    return played(5, seed=7, players=players)
 
 
 def test_it_can_be_repeated_and_changes_nothing() -> None:

@@ -20,7 +20,7 @@ from patchwork_env.agents.nmbr9.value import (
     read_table,
 )
 from patchwork_env.nmbr9 import Game, engine
-from tests.agents.nmbr9.contacts import contact_of
+from tests.agents.nmbr9.tables import contact_of, levels_of, played, positions, with_digit
 
 EVERYTHING = 10_000
 
@@ -34,29 +34,8 @@ def weights():
 
 @pytest.fixture(scope="module")
 def games():
-    """Games that go on, from the first tile to the last, some played well and some at random."""
-    rng, found = np.random.default_rng(0), []
-    for seed in range(8):
-        game = Game(seed=seed)
-        while not game.is_over:
-            found.append(game.clone())
-            legal = game.legal_actions()
-            sensible = rng.random() < seed / 8
-            game.play(greedy.choose_action(game.state, 0) if sensible else int(rng.choice(legal)))
-    return found
-
-
-def with_digit(game, digit):
-    """The same table with another tile in hand."""
-    state = game.state.copy()
-    state["deck"][0, game.round] = digit
-    return Game.from_state(state)
-
-
-def levels_of(game):
-    """How many legal placements there are on each level."""
-    levels = [engine.level_of(game.state, 0, int(action)) for action in game.legal_actions()]
-    return np.bincount(levels, minlength=engine.MAX_LEVELS + 2)
+    """From the first tile to the last, some played well and some at random."""
+    return positions([seed / 8 for seed in range(8)])
 
 
 def is_seen_completely(game):
@@ -85,9 +64,7 @@ def test_fits_are_the_legal_placements_of_every_level(games):
 
 def with_a_level_that_one_tile_fills():
     """On level 3 the cells of a 0 are free, and no others."""
-    game = Game(seed=830)
-    for _ in range(16):
-        game.play(greedy.choose_action(game.state, 0))
+    game = played(16, seed=830)
     assert levels_of(with_digit(game, 0))[3] == 1
     return game
 

@@ -64,21 +64,6 @@ def test_made_up_endings() -> None:
     assert checked["large"] < 20
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("style", ["any", "buys", "packs", "greedy"])
-def test_endings_of_games(style: str) -> None:
-    rng, checked = random.Random(style), 0
-    for _ in range(20):
-        game = played_ending(rng, style, rng.randint(3, 8))
-        try:
-            if not game.is_over:
-                check(game)
-                checked += 1
-        except TooLargeError:
-            continue
-    assert checked > 4
-
-
 def test_what_is_known_of_one_game_is_not_used_in_another() -> None:
     solver, rng = new_solver(), random.Random(3)
     game = made_up_ending(rng)

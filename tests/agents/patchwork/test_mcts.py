@@ -12,7 +12,6 @@ from patchwork_env import agents
 from patchwork_env.agents import GreedyAgent
 from patchwork_env.agents.patchwork import mcts as module
 from patchwork_env.agents.patchwork.endgame import new_solver, solve
-from patchwork_env.agents.patchwork.greedy import new_greedy_buffers, play_out
 from patchwork_env.agents.patchwork.mcts import (
     MOST_CANDIDATES,
     MctsAgent,
@@ -29,7 +28,7 @@ from patchwork_env.agents.patchwork.placements import (
 )
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.learning.evaluation.matches import play_matches
-from patchwork_env.patchwork import PATCHES, Game, engine
+from patchwork_env.patchwork import PATCHES, Game
 from tests.agents.positions import joints_of, many_states, quilt_after
 
 
@@ -110,9 +109,6 @@ def test_it_beats_the_greedy_agent() -> None:
     assert result.win_rate >= 0.8
 
 
-# --- the parts --------------------------------------------------------------------------------------------
-
-
 def test_placements_of_playouts_leave_the_most_joints() -> None:
     ranking, streams, checked, nowhere = new_ranking(), seed_streams(1), 0, 0
     for state in many_states()[::6]:
@@ -144,16 +140,6 @@ def test_special_patches_of_playouts_go_where_the_fewest_neighbors_are_empty() -
         game = Game.from_state(np.array([state]))
         joints = {action: joints_of(quilt_after(game, action)) for action in game.legal_actions().tolist()}
         assert joints[most_enclosed_cell(game.state, 0)] == max(joints.values())
-
-
-def test_playouts_end_and_vary() -> None:
-    table, streams, ends = new_greedy_buffers(), seed_streams(1), set()
-    for _ in range(20):
-        states = Game(seed=1).state.copy()
-        play_out(states, 0, table, streams, 0)
-        assert engine.is_over(states, 0)
-        ends.add(states.tobytes())
-    assert len(ends) == 20
 
 
 def test_candidates_begin_with_the_best_of_every_kind() -> None:

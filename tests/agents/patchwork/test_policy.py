@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 
+import numpy as np
 import pytest
 import torch
 
@@ -16,6 +17,7 @@ from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.components import LAST_SPACE
 from tests.agents.positions import many_states
+from tests.patchwork.endings import minimax, value_of
 
 
 @pytest.fixture(scope="module")
@@ -31,22 +33,9 @@ def checkpoint(network, tmp_path_factory):
     return folder
 
 
-def exact_value(game: Game, dynamics: PatchworkDynamics) -> float:
-    """Of player 0, from the whole rest of the game."""
-    if game.is_over:
-        return float(dynamics.returns(game.state)[0])
-    values = []
-    for action in game.legal_actions():
-        after = game.clone()
-        after.play(int(action))
-        values.append(exact_value(after, dynamics))
-    return max(values) if game.current_player == 0 else min(values)
-
-
 def test_the_last_decisions_of_a_game_are_right(network) -> None:
     """One player is at the end of the track, the other one buys or not: all can be counted through."""
-    dynamics = PatchworkDynamics(1, 1, 40)
-    agent = GumbelAgent(network, simulations=400, dynamics=dynamics)
+    agent = GumbelAgent(network, simulations=200, dynamics=PatchworkDynamics(1, 1, 40))
     states = many_states()
     late = states[(states["position"].max(axis=1) == LAST_SPACE) & (states["position"].min(axis=1) > 47)]
     decided = 0
@@ -54,14 +43,9 @@ def test_the_last_decisions_of_a_game_are_right(network) -> None:
         game = Game.from_state(late, i)
         if not 2 <= len(game.legal_actions()) <= 12:
             continue
-        value = exact_value(game, dynamics)
-        game.play(agent.act(game))
-        assert exact_value(game, dynamics) == pytest.approx(value)
+        assert value_of(game, agent.act(game)) == minimax(game)
         decided += 1
     assert decided >= 10
-
-
-# --- specs -------------------------------------------------------------------------------------------------
 
 
 def test_a_spec_plans_for_the_payoffs_that_the_network_learned_from(checkpoint, network, tmp_path) -> None:
@@ -97,3 +81,67 @@ def test_damaged_payoffs_are_an_error(checkpoint, tmp_path) -> None:
         with pytest.raises(ValueError, match=r"copy.*info\.reward"):
             agents.load(f"{tmp_path / 'copy'}:simulations=8")
         assert isinstance(agents.load(tmp_path / "copy"), PolicyAgent)
+
+
+def play_on(game: Game, action: int) -> None:
+    """An action, and then what is forced."""
+    game.play(action)
+    while len(game.legal_actions()) == 1:
+        game.play(int(game.legal_actions()[0]))
+
+
+def games_of(states) -> list[Game]:
+    return [Game.from_state(states, i) for i in range(len(states))]
+
+
+def test_steps_play_on_to_the_next_decision() -> None:
+    dynamics, random = PatchworkDynamics(), np.random.default_rng(1)
+    states = many_states()[::11]
+    games = games_of(states)
+    forced = 0
+    while len(states):
+        actions = np.array([random.choice(game.legal_actions()) for game in games])
+        turns = [game.clone() for game in games]
+        dynamics.step(states, actions)
+        for game, before, action in zip(games, turns, actions, strict=True):
+            play_on(game, int(action))
+            before.play(int(action))
+            forced += before != game
+        np.testing.assert_array_equal(states, np.concatenate([game.state for game in games]))
+        finished = dynamics.finished(states)
+        assert finished.tolist() == [game.is_over for game in games]
+        assert dynamics.players(states).tolist() == [game.current_player for game in games]
+        assert all(game.is_over or len(game.legal_actions()) > 1 for game in games)
+        states, games = states[~finished], [game for game in games if not game.is_over]
+    assert forced > 20
+
+
+def finished_games():
+    dynamics, random = PatchworkDynamics(), np.random.default_rng(2)
+    states, ended = many_states()[::11], []
+    while len(states):
+        dynamics.step(states, np.array([random.choice(game.legal_actions()) for game in games_of(states)]))
+        finished = dynamics.finished(states)
+        ended.append(states[finished])
+        states = states[~finished]
+    return np.concatenate(ended)
+
+
+@pytest.mark.parametrize(("outcome", "margin", "margin_scale"), [(1, 0, 40), (0.5, 2, 10), (0, 1, 40)])
+def test_payoffs_are_outcome_and_clipped_margin(outcome, margin, margin_scale) -> None:
+    states = finished_games()
+    dynamics = PatchworkDynamics(outcome, margin, margin_scale)
+    payoffs = dynamics.returns(states)
+    assert payoffs.dtype == np.float32
+    for game, payoff in zip(games_of(states), payoffs, strict=True):
+        first, second = game.scores()
+        lead = max(-1, min(1, (first - second) / margin_scale))
+        won = 1 if game.winner() == 0 else -1
+        assert payoff == pytest.approx(outcome * won + margin * lead)
+    assert np.abs(payoffs).max() <= dynamics.value_range / 2
+
+
+def test_wrong_payoffs_are_errors_that_name_them() -> None:
+    for arguments in ({"outcome": -1}, {"margin": float("nan")}, {"margin_scale": 0}, {"outcome": 0}):
+        with pytest.raises(ValueError, match=next(iter(arguments))):
+            PatchworkDynamics(**arguments)

@@ -56,11 +56,6 @@ def sums_by_row(values, counts):
     return np.add.reduceat(values.astype(np.float64), np.cumsum(counts) - counts)
 
 
-def test_kinds_of_actions():
-    actions = np.array([0, 1, 648, 649, 1296, 1297, 1944, 1945, 2025])
-    assert PatchworkNetwork.kinds_of(actions).tolist() == [0, 1, 1, 2, 2, 3, 3, 4, 4]
-
-
 def test_values_alone_and_entropies_are_those_of_the_whole_policy(network, states):
     (logs, entropies, values), legal = evaluate(network, states)
     inputs, _ = PatchworkNetwork.encode(states)
@@ -192,9 +187,6 @@ def _gradient(network, inputs):
     weights = torch.linspace(-1, 1, len(output.log_probabilities))
     ((output.log_probabilities * weights).sum() + output.entropies.sum() + output.values.sum()).backward()
     return torch.cat([parameter.grad.flatten() for parameter in network.parameters()])
-
-
-# --- prepared for many evaluations ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("features", [True, False])

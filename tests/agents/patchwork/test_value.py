@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from patchwork_env.agents.compiled import LEAK, arrays_of, record_type
+from patchwork_env.agents.compiled import LEAK, arrays_of
 from patchwork_env.agents.patchwork import features, patterns
 from patchwork_env.agents.patchwork.champion import ValueAgent
 from patchwork_env.agents.patchwork.expansion import (
@@ -307,17 +307,6 @@ def compactness_after(game, action):
         neighbors += [covered[row, column - 1], covered[row, column + 1]]
         points += {4: 2, 3: 1}.get(sum(map(bool, neighbors)), 0)
     return points
-
-
-def test_fields_of_records_cross_no_cache_line_without_need():
-    kind = record_type(
-        {"a": (np.uint8, (3,)), "b": (np.uint64, (4,)), "c": (np.float32, (16,)), "d": (np.uint8, ())}
-    )
-    assert [kind.fields[name][1] for name in "abcd"] == [0, 8, 64, 128]
-    assert kind.itemsize == 192
-
-
-# --- choosing ---------------------------------------------------------------------------------------------
 
 
 def test_choice_weighs_margin_against_win():
