@@ -9,11 +9,8 @@ import pytest
 
 from patchwork_env import agents
 from patchwork_env.agents.analysis import IncrementalAnalyst, Line, Scorer, without_luck
-from patchwork_env.agents.compiled import write_weights
 from patchwork_env.agents.patchwork.champion import ChampionAgent, ValueAgent
 from patchwork_env.agents.patchwork.expansion import TO_WIN
-from patchwork_env.core.files import write_folder
-from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork import Game
 from tests.agents.nmbr9.tables import played
 from tests.agents.values import simple_weights
@@ -142,16 +139,6 @@ def test_text() -> None:
     assert moves[-1].move in analysis.text(rows=None)
 
 
-def test_a_spec_names_the_agent(tmp_path) -> None:
-    folder = tmp_path / "value"
-    write_folder(folder, lambda target: write_weights(target, PATCHWORK, WEIGHTS, {}))
-    analysis = agents.analyse(middle(), f"{folder}:nodes=60")
-    assert analysis == agents.analyse(middle(), agents.load(f"{folder}:nodes=60"))
-    assert analysis.agent == "value:nodes=60"
-    with pytest.raises(ValueError, match="agent 'value' cannot analyse"):
-        agents.analyse(middle(), folder)
-
-
 def test_errors() -> None:
     game = middle()
     with pytest.raises(ValueError, match="agent 'greedy' cannot analyse; those can that search"):
@@ -206,12 +193,6 @@ def test_every_round_knows_more(game: Any, spec: str, kind: type, most: int) -> 
         assert {line.action for line in lines} <= set(game.legal_actions().tolist())
         assert len({line.action for line in lines}) == len(lines)
     assert game.to_bytes() == before
-
-
-@pytest.mark.parametrize("budget", ["nodes=40", "seconds=0.05"])
-def test_any_budget_ends_it(budget: str) -> None:
-    *_, last = agents.load(f"champion:{budget}").deepen(Game(seed=3))
-    assert budget != "nodes=40" or visits(last) == 39
 
 
 def test_it_neither_changes_what_the_agent_plays_nor_is_changed() -> None:

@@ -16,7 +16,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from patchwork_env import agents, nmbr9, patchwork
+from patchwork_env import agents
 from patchwork_env.agents.compiled import arrays_of, write_weights
 from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.nmbr9 import value as nmbr9_value
@@ -29,7 +29,6 @@ from patchwork_env.agents.policy import read_network, write_policy
 from patchwork_env.core.files import write_folder
 from patchwork_env.testing import check_agent
 
-GAMES = {"patchwork": patchwork.Game, "nmbr9": nmbr9.Game}
 INFO = {"steps": 5}
 SMALL = NetworkConfig(width=12, depth=2, channels=4)
 SIZES = {"width": 12, "depth": 2, "channels": 4, "features": True, "offers": False, "lookahead": False}
@@ -68,7 +67,6 @@ KINDS = {
         ("", ":sample=true"),
     ),
 }
-DRAWN = [name for name, kind in KINDS.items() if ":sample=true" in kind.options]
 
 
 def learned(name: str) -> Any:
@@ -110,19 +108,6 @@ def test_their_agents_keep_their_promises(name: str, option: str, tmp_path: Path
     agent = agents.load(f"{tmp_path / 'mine'}{option}", seed=1)
     assert agent.name in ("mine", f"mine{option}")
     check_agent(agent, games=1)
-
-
-@pytest.mark.parametrize("name", DRAWN)
-def test_actions_are_drawn_with_a_seed(name: str, tmp_path: Path) -> None:
-    write(tmp_path / "mine", name)
-    states = np.repeat(GAMES[KINDS[name].game](seed=1).state, 50)
-    one, same, other = (agents.load(f"{tmp_path / 'mine'}:sample=true", seed=seed) for seed in (4, 4, 5))
-    first, later = (one.act_batch(states).tolist() for _ in range(2))
-    assert same.act_batch(states).tolist() == first != other.act_batch(states).tolist()
-    assert len(set(first)) > 3
-    assert later != first
-    one.reseed(4)
-    assert one.act_batch(states).tolist() == first
 
 
 @pytest.fixture

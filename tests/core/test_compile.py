@@ -137,43 +137,39 @@ def test_kernels_that_do_not_count_references_return_numbers() -> None:
         assert words <= {"None", "bool", "int", "float", "np.uint64", "tuple"}, f"{name} returns {returned}"
 
 
+def write_modules(folder: Path, **sources: str) -> Path:
+    """Makes a package of modules, in which the decorator can be used at once."""
+    folder.mkdir(exist_ok=True)
+    (folder / "__init__.py").touch()
+    for name, source in sources.items():
+        first = "" if name == "constants" else "from patchwork_env.core.compile import kernel, template\n"
+        (folder / f"{name}.py").write_text(first + source)
+    return folder
+
+
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
     """A small package with the decorator, a constant, a kernel that uses it, and a kernel that calls that."""
-    folder = tmp_path / "patchwork_env"
-    (folder / "core").mkdir(parents=True)
+    folder = write_modules(
+        tmp_path / "patchwork_env",
+        constants="STEP = 1\n",
+        near="from patchwork_env.constants import STEP\n@kernel\ndef step(x):\n    return x + STEP\n",
+        rules="from patchwork_env.near import step\n@kernel\ndef two_steps(x):\n    return step(step(x))\n",
+    )
+    write_modules(folder / "core")
     for module in (cache, compile, linking, progress):
         shutil.copy(module.__file__, folder / "core")
-    (folder / "__init__.py").touch()
-    (folder / "core" / "__init__.py").touch()
-    (folder / "constants.py").write_text("STEP = 1\n")
-    (folder / "near.py").write_text(
-        "from patchwork_env.core.compile import kernel\n"
-        "from patchwork_env.constants import STEP\n"
-        "@kernel\ndef step(x):\n    return x + STEP\n"
-    )
-    (folder / "rules.py").write_text(
-        "from patchwork_env.core.compile import kernel\n"
-        "from patchwork_env import near\n"
-        "step = near.step\n"
-        "@kernel\ndef two_steps(x):\n    return step(step(x))\n"
-    )
     return folder
 
 
 def with_own_game(package: Path) -> Path:
     """Another package beside it, with a kernel that uses a constant of its own."""
-    own = package.parent / "own_game"
-    own.mkdir()
-    (own / "__init__.py").touch()
-    (own / "constants.py").write_text("FACTOR = 3\n")
-    (own / "rules.py").write_text(
-        "from patchwork_env.core.compile import kernel\n"
+    rules = (
         "from patchwork_env.near import step\n"
         "from own_game.constants import FACTOR\n"
         "@kernel\ndef scaled(x):\n    return FACTOR * step(x)\n"
     )
-    return own
+    return write_modules(package.parent / "own_game", constants="FACTOR = 3\n", rules=rules)
 
 
 def printed(package: Path, code: str) -> str:
@@ -304,14 +300,15 @@ def test_where_nothing_can_be_kept_kernels_are_compiled_all_the_same(
 def test_with_another_numba_machine_code_is_kept_until_any_source_has_changed(package: Path) -> None:
     """Of the package, or of that of a game; code for the sources of before is found again, within bounds."""
     own = with_own_game(package)
-    (package / "loops.py").write_text(
+    loops = (
         "from types import ModuleType\n"
-        "from patchwork_env.core.compile import specialize, template\n"
+        "from patchwork_env.core.compile import specialize\n"
         "game = None\n"
         "@template\ndef twice(x):\n    return game.step(game.step(x))\n"
         "def twice_in(step):\n"
         "    module = ModuleType('any')\n    module.step = step\n    return specialize(twice, module)\n"
     )
+    write_modules(package, loops=loops)
     gone = "import numba.core.typed_passes as passes; del passes.NativeLowering\n"
     code = (
         "from own_game.rules import scaled\n"
@@ -431,11 +428,7 @@ def test_code_is_kept_for_what_runs_not_for_what_files_say(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A module may be edited and loaded again while a process runs."""
-    (folder / "edited.py").write_text(
-        "from patchwork_env.core.compile import kernel\n"
-        "STEP = 1\n"
-        "@kernel\ndef step(x):\n    return x + STEP\n"
-    )
+    write_modules(folder, edited="STEP = 1\n@kernel\ndef step(x):\n    return x + STEP\n")
     monkeypatch.syspath_prepend(folder)
     module = importlib.import_module("edited")
     try:
@@ -456,15 +449,12 @@ def test_what_may_change_unseen_is_not_kept() -> None:
 
 @pytest.mark.slow
 def test_a_template_is_compiled_and_cached_for_every_game_of_its_own(package: Path) -> None:
-    (package / "loops.py").write_text(
-        "from patchwork_env.core.compile import template\n"
+    loops = (
         "game = None\n"
         "@template\ndef twice(x):\n    return game.step(game.step(x))\n"
         "@template\ndef four_times(x):\n    return twice(twice(x)) + game.shape[1]\n"
     )
-    (package / "other.py").write_text(
-        "from patchwork_env.core.compile import kernel\n@kernel\ndef step(x):\n    return 2 * x\n"
-    )
+    write_modules(package, loops=loops, other="@kernel\ndef step(x):\n    return 2 * x\n")
     code = (
         "from types import ModuleType\n"
         "from patchwork_env import loops, near, other\n"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from patchwork_env.core.kernels import nth_legal
 from patchwork_env.nmbr9 import Game, IllegalActionError, engine
 from patchwork_env.nmbr9.actions import DISTINCT, NUM_ACTIONS, ORIENTED
 from patchwork_env.nmbr9.components import MAX_CARDS
@@ -85,6 +87,7 @@ def test_repeated_orientations_and_foreign_actions() -> None:
     game = after([0, 8], "0/0@0,0")
     for orientation in (2, 3):
         assert not is_legal(game, f"8/{orientation}@0,3")
+    assert nth_legal(np.zeros((engine.NUM_MAPS, 64), np.uint64), 0) == -1
     for action in (-1, NUM_ACTIONS, 2**40, 16384):
         assert not engine.is_legal(game.state, 0, action)
 

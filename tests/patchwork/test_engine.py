@@ -17,6 +17,7 @@ from patchwork_env.core.random import random_below, start_streams
 from patchwork_env.patchwork import Game, engine
 from patchwork_env.patchwork.rules import RULES
 from patchwork_env.patchwork.state import States
+from patchwork_env.testing import check_position
 from tests.patchwork.naive import BONUS_SQUARES, Cell, NaiveGame
 from tests.patchwork.recorded import GAMES, Recorded
 from tests.patchwork.twins import (
@@ -157,6 +158,26 @@ def test_each_complete_square_brings_the_bonus_tile(square: set[Cell]) -> None:
 
 
 # --- legal sets -------------------------------------------------------------------------------------------
+
+
+def test_all_forms_of_the_legal_set_agree() -> None:
+    """Number, list, mask, n-th, and one by one; at the end there is nothing left but a winner."""
+    rng, pending = np.random.default_rng(0), 0
+    game = Game(seed=5)
+    while not game.is_over:
+        if game.pending_special or game.num_moves % 9 == 0:
+            check_position(game)
+            pending += game.pending_special
+        game.play(rng.choice(game.legal_actions()))
+    check_position(game)
+    assert pending
+    states = new_games(1)  # of a circle of two patches
+    states["num_patches"], states["buttons"] = 2, 20
+    assert [engine.is_legal(states, 0, 1 + 648 * slot) for slot in range(3)] == [True, True, False]
+    assert engine.nth_legal(np.zeros((2, engine.NUM_MAPS), np.uint64), 1) == -1
+    assert [engine.outcome(game.state, 0, player) for player in range(2)] == [
+        1 if player == game.winner() else -1 for player in range(2)
+    ]
 
 
 def test_placements_of_a_patch_are_the_purchases_of_the_rich() -> None:

@@ -58,10 +58,3 @@ def test_a_circle_from_chance_and_a_given_one_take_as_many_random_numbers() -> N
     env.reset()
     other.reset()
     assert env.game == other.game
-
-
-def test_the_games_of_a_batch_have_random_first_players() -> None:
-    env = SelfPlayVectorEnv(50, seed=1)
-    assert set(env.current_players.tolist()) == {0, 1}
-    assert len({game.circle for game in env.games()}) == 50
-    assert env.options == {"special_patches": "revised", "first_player": "random"}

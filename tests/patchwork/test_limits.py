@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.components import LAST_SPACE, PATCHES, START_BUTTONS
 from patchwork_env.patchwork.observation import BUTTONS_FEATURE, LAYOUT, as_dict
 from patchwork_env.patchwork.state import STATE
 from patchwork_env.patchwork.tables import INCOMES_UP_TO
 from patchwork_env.patchwork.validity import most_buttons
-from tests.attack.records import odd_patchwork
 
 ALL_INCOME = sum(patch.income for patch in PATCHES)
 SPACES = np.arange(LAST_SPACE + 1)
@@ -40,13 +38,3 @@ def test_no_move_leads_beyond_the_most_buttons() -> None:
                     gain = int(INCOMES_UP_TO[new] - INCOMES_UP_TO[old]) * richer - patch.buttons
                     room = most_buttons(new, richer) - most_buttons(old, income)
                     assert room - patch.buttons >= gain, "buying; the price is gone for both players together"
-
-
-def test_what_is_let_in_leads_only_to_what_is_let_in() -> None:
-    """Checked after every move of games that begin at the limits, with what no moves lead to."""
-    random = np.random.default_rng(0)
-    for _ in range(30):
-        game = odd_patchwork(random)
-        while not game.is_over:
-            game.play(random.choice(game.legal_actions()[-40:]))
-            Game.check_states(game.state)

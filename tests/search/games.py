@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-
 import numpy as np
 
 from patchwork_env.search import Evaluation
 
 
-class ToyGame(ABC):
-    """A game of two players; also its :class:`~patchwork_env.search.Dynamics`, record by record."""
+class ToyGame:
+    """A game of two players; also its :class:`~patchwork_env.search.Dynamics`, record by record.
 
-    dtype: np.dtype
-
-    @abstractmethod
-    def legal(self, state) -> list[int]:
-        """Legal actions; none if the game is over."""
-
-    @abstractmethod
-    def play(self, state, action: int) -> None:
-        """Plays in place."""
-
-    @abstractmethod
-    def payoff(self, state) -> float:
-        """Of player 0, at the end."""
+    It says what is legal, nothing if it is over, plays in place, and gives the payoff of player 0 at the end.
+    """
 
     def step(self, states, actions) -> None:
         for state, action in zip(states, actions, strict=True):
