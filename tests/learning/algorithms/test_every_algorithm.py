@@ -13,7 +13,7 @@ from patchwork_env.core.checks import seed_streams
 from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.config import load_config
-from tests.learning.same_runs import check_restored_trainer, check_resumed_run, metrics_of, start_run
+from tests.learning.same_runs import check_resumed_run, metrics_of, start_run
 from tests.learning.tiny_runs import TINY_RUNS
 
 
@@ -31,36 +31,28 @@ def finished(tmp_path_factory, config):
     return run
 
 
-def test_the_policy_of_a_run_plays_and_tells_where_it_comes_from(config, finished):
+def test_a_run_has_metrics_up_to_its_end_and_its_policy_plays(config, finished):
     settings, lines = load_config(config), metrics_of(finished)
-    description = json.loads((finished / "final" / "checkpoint.json").read_text())
-    assert description["game"] == settings.game
-    assert description["info"]["algorithm"] == settings.algorithm
-    assert description["info"]["steps"] == lines[-1]["steps"]
-    game = rules_of(settings.game).game(seed=3)
-    assert agents.load(f"{finished}/final").act(game) in game.legal_actions()
-
-
-def test_every_iteration_has_metrics_up_to_the_one_that_reaches_the_end(config, finished):
-    lines = metrics_of(finished)
     iterations = [line for line in lines if "losses/loss" in line]
     steps = [line["steps"] for line in iterations]
     assert len(steps) >= 4
     assert min(np.diff([0, *steps])) > 0
-    assert steps[-2] < load_config(config).total_steps <= steps[-1]
+    assert steps[-2] < settings.total_steps <= steps[-1]
     assert all(np.isfinite(list(line.values())).all() for line in iterations)
     assert all(line["time/steps_per_second"] > 0 for line in iterations)
     assert any("games/score" in line for line in lines)
     evaluated = [line["steps"] for line in lines if "evaluation/win_rate_against_random" in line]
     assert (evaluated[0], evaluated[-1]) == (steps[2], steps[-1])
+    description = json.loads((finished / "final" / "checkpoint.json").read_text())
+    assert description["game"] == settings.game
+    assert description["info"]["algorithm"] == settings.algorithm
+    assert description["info"]["steps"] == steps[-1]
+    game = rules_of(settings.game).game(seed=3)
+    assert agents.load(f"{finished}/final").act(game) in game.legal_actions()
 
 
 def test_a_resumed_run_equals_the_uninterrupted_one_to_the_bit(finished, tmp_path):
     check_resumed_run(finished, tmp_path / "run")
-
-
-def test_a_restored_trainer_goes_on_as_the_saved_one(config):
-    check_restored_trainer(config)
 
 
 def test_a_stored_policy_plays_as_the_trainer_does(config, tmp_path):

@@ -90,22 +90,12 @@ def test_the_page_of_a_run_tells_its_own_figures(run: Path, tmp_path: Path, name
     assert text.rstrip().endswith("description: '```'\n````"), "the fence is longer than those in the text"
 
 
-def test_figures_of_other_weights_are_not_told(run: Path, tmp_path: Path) -> None:
-    (file,) = (run / "evaluations").glob("step_*")
-    file.write_text(file.read_text().replace(WEIGHTS, "0" * 64))
-    assert publish(run, "ann/td", "--dry-run", tmp_path / "out") == 0
-    metadata, text = card(tmp_path / "out")
-    assert "model-index" not in metadata
-    assert "Nobody has measured these weights" in text
-
-
-def test_figures_of_an_evaluation_are_taken_if_they_are_of_these_weights(
+def test_figures_are_taken_if_they_are_of_these_weights(
     run: Path, match: MatchResult, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file, out = tmp_path / "figures.json", tmp_path / "out"
-    contents = results_as_dict(
-        [match], [Participant("greedy", WEIGHTS, None), Participant("random", None, None)]
-    )
+    players = [Participant("greedy", WEIGHTS, None), Participant("random", None, None)]
+    contents = results_as_dict([match], players)
     file.write_text(json.dumps(contents))
     assert publish("champion", "ann/champion", "--dry-run", out, "--figures", file) == 0
     metadata, text = card(out)
@@ -113,41 +103,38 @@ def test_figures_of_an_evaluation_are_taken_if_they_are_of_these_weights(
     assert "configuration:" in text
     assert publish(run / "best", "ann/td", "--dry-run", tmp_path / "best", "--figures", file) == 0
     assert "flatters" not in card(tmp_path / "best")[1], "they did not choose the policy"
-    assert publish("champion", "ann/c", "--dry-run", out, "--figures", file) == 2
-    assert "out exists already" in capsys.readouterr().err
-    for wrong in (contents | {"weights": {"greedy": "0" * 64}}, contents | {"game": "nmbr9"}):
+    others = "has no figures of an agent of patchwork with the weights"
+    for wrong, message in (
+        (contents | {"weights": {"greedy": "0" * 64}}, others),
+        (contents | {"game": "nmbr9"}, others),
+        ({}, f"{file} is damaged"),
+        (contents | {"matches": [{}]}, f"{file} is damaged"),
+        (contents | {"weights": []}, f"{file} is damaged"),
+    ):
         file.write_text(json.dumps(wrong))
         assert publish("champion", "ann/c", "--dry-run", tmp_path / "no", "--figures", file) == 2
-        assert "has no figures of an agent of patchwork with the weights" in capsys.readouterr().err
-    for wrong in ({}, contents | {"matches": [{}]}, contents | {"weights": []}):
-        file.write_text(json.dumps(wrong))
-        assert publish("champion", "ann/c", "--dry-run", tmp_path / "no", "--figures", file) == 2
-        assert f"{file} is damaged" in capsys.readouterr().err
-    assert not (tmp_path / "no").exists()
+        assert message in capsys.readouterr().err
+        assert not (tmp_path / "no").exists()
+    (evaluation,) = (run / "evaluations").glob("step_*")
+    evaluation.write_text(evaluation.read_text().replace(WEIGHTS, "0" * 64))
+    assert publish(run, "ann/td", "--dry-run", tmp_path / "other") == 0
+    metadata, text = card(tmp_path / "other")
+    assert "model-index" not in metadata
+    assert "Nobody has measured these weights" in text
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
+def test_what_cannot_be_published_is_a_sentence(run: Path, tmp_path: Path, capsys) -> None:
+    (run / "final" / "weights.safetensors").write_bytes(b"torn")
+    for words, message in (
         (("champion", "champion"), "the repository is 'champion'; write owner/name"),
         (("champion", "ann/champion@main"), "the repository is 'ann/champion@main'; write owner/name"),
         (("hf:ann/champion", "ann/champion"), "hf:ann/champion is on the Hub already"),
         (("greedy", "ann/greedy"), "there is no agent 'greedy'"),
         (("no/such/run", "ann/run"), "there is no checkpoint at 'no/such/run'"),
-    ],
-)
-def test_what_cannot_be_published_is_a_sentence(
-    words: tuple[str, str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert publish(*words, "--dry-run", tmp_path / "out") == 2
-    assert message in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_damaged_checkpoint_is_not_published(
-    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (run / "final" / "weights.safetensors").write_bytes(b"torn")
-    assert publish(run, "ann/td", "--dry-run", tmp_path / "out") == 2
-    assert "does not hold the weights" in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()
+        ((run, "ann/td"), "does not hold the weights"),
+    ):
+        assert publish(*words, "--dry-run", tmp_path / "out") == 2
+        assert message in capsys.readouterr().err
+        assert not (tmp_path / "out").exists()
+    assert publish("champion", "ann/c", "--dry-run", tmp_path) == 2
+    assert f"{tmp_path} exists already" in capsys.readouterr().err

@@ -20,9 +20,10 @@ from patchwork_env.errors import WorkerError
 
 pytest.importorskip("ray")
 
-from patchwork_env.learning.commands import evaluate, tournament
+from patchwork_env.learning.commands import tournament
 from patchwork_env.learning.distributed.jobs import OnCluster, do_jobs
-from patchwork_env.learning.distributed.ray_cluster import PoolStoppedError, RayPool, connected
+from patchwork_env.learning.distributed.ray_cluster import RayPool, connected
+from tests.learning.distributed.test_processes import alive, die, wait_until
 
 pytestmark = pytest.mark.older
 
@@ -56,10 +57,6 @@ def die_once(folder: Path, job: int) -> int:
     return job
 
 
-def die(shared: int, job: int) -> int:
-    os._exit(1)
-
-
 def describe_process(shared: np.ndarray, job: np.ndarray) -> tuple[int, int, str, bool]:
     """Its id, PyTorch's threads, a mark on what is shared, and whether arrays can be written."""
     import torch
@@ -74,20 +71,6 @@ def sleep(folder: Path, job: int) -> int:
     time.sleep(0 if job == 0 else 60)
     (folder / f"{job}-done").touch()
     return job
-
-
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def wait_until(condition, seconds: float = 20) -> bool:
-    end = time.monotonic() + seconds
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.05)
-    return bool(condition())
 
 
 @contextmanager
@@ -112,12 +95,9 @@ def output_after(process, number, seconds=30):
     return output
 
 
-@pytest.mark.parametrize("most", [None, 1])
-def test_every_job_is_done_once(most):
-    assert sorted(do_jobs(add, 10, [3, 1, 2], OnCluster("local", most))) == [(0, 13), (1, 11), (2, 12)]
-
-
-def test_no_jobs():
+def test_every_job_is_done_once():
+    for most in (None, 1):
+        assert sorted(do_jobs(add, 10, [3, 1, 2], OnCluster("local", most))) == [(0, 13), (1, 11), (2, 12)]
     assert list(do_jobs(add, 10, [], LOCAL)) == []
 
 
@@ -127,23 +107,6 @@ def test_an_error_of_a_job_is_raised_as_it_is():
     assert type(caught.value) is KeyError
     assert caught.value.args == ("job 3 of 5",)
     assert "in fail" in str(caught.value.__cause__)
-
-
-def test_what_cannot_be_sent_to_processes_is_the_error_that_it_is_without_a_cluster():
-    with pytest.raises(ValueError, match=r"Can't pickle .*: what several workers share must allow pickling"):
-        list(do_jobs(add, lambda: 0, [1, 2], LOCAL))
-
-
-@pytest.mark.parametrize(
-    ("workers", "message"),
-    [
-        (OnCluster("nowhere"), "cluster is 'nowhere'; allowed are local, auto and host:port"),
-        (OnCluster("local", 0), "workers is 0; allowed are 1 to 100000"),
-    ],
-)
-def test_workers_that_cannot_be(workers, message):
-    with pytest.raises(ValueError, match=message):
-        list(do_jobs(add, 0, [1], workers))
 
 
 def test_processes_read_once_what_is_shared_and_use_one_thread():
@@ -160,13 +123,6 @@ def test_a_job_whose_process_was_killed_is_done_again(ray, tmp_path):
     pool = RayPool(ray, 2)
     assert sorted(pool.imap(die_once, tmp_path, [0, 1, 2])) == [(0, 0), (1, 1), (2, 2)]
     assert pool.lost == 3
-
-
-def test_a_stopped_pool_does_nothing_more(ray, tmp_path):
-    pool = RayPool(ray)
-    pool.stop()
-    with pytest.raises(PoolStoppedError):
-        list(pool.imap(sleep, tmp_path, [1]))
 
 
 def test_a_job_that_always_loses_its_process(monkeypatch):
@@ -187,9 +143,6 @@ def test_an_early_end_cancels_what_is_not_done(tmp_path):
     assert len(list(tmp_path.glob("[1-4]-*"))) == len(pids)
 
 
-# --- games ------------------------------------------------------------------------------------------------
-
-
 def test_a_tournament_goes_on_and_ends_as_without_a_cluster(tmp_path, capsys):
     """Half of its blocks are played here, the others by the cluster."""
     game = ["random", "greedy", "--games", "256"]
@@ -200,17 +153,6 @@ def test_a_tournament_goes_on_and_ends_as_without_a_cluster(tmp_path, capsys):
         block.unlink()
     assert tournament.main(["--resume", "--cluster", "local", "--out", str(shared)]) == 0
     assert (shared / "games.csv").read_text() == (alone / "games.csv").read_text()
-
-
-def test_an_evaluation_says_the_same(tmp_path, capsys):
-    match = ["greedy", "--against", "random", "greedy", "--games", "200"]
-    assert evaluate.main(match) == 0
-    alone = capsys.readouterr().out
-    assert evaluate.main([*match, "--cluster", "local"]) == 0
-    assert capsys.readouterr().out == alone
-
-
-# --- the command ------------------------------------------------------------------------------------------
 
 
 SLOW = """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import subprocess
@@ -11,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
 
 from patchwork_env.errors import WorkerError
 from patchwork_env.learning.distributed.jobs import do_jobs
@@ -36,8 +36,9 @@ if __name__ == "__main__":
 """
 
 
-def add(shared: int, job: int) -> int:
-    return shared + job
+def look(shared: int, job: int) -> tuple[int, bool]:
+    """A sum, and whether the process is told of Ctrl-C, which jobs leave to the caller."""
+    return shared + job, signal.getsignal(signal.SIGINT) != signal.SIG_IGN
 
 
 def fail(shared: int, job: int) -> int:
@@ -48,6 +49,10 @@ def fail(shared: int, job: int) -> int:
 
 def die(shared: int, job: int) -> int:
     os._exit(1)
+
+
+def threads(shared: object, job: int) -> int:
+    return sys.modules["torch"].get_num_threads()
 
 
 def alive(pid: int) -> bool:
@@ -67,21 +72,26 @@ def wait_until(condition, seconds: float = 10) -> bool:
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_every_job_is_done_once(workers: int) -> None:
-    assert sorted(do_jobs(add, 10, [3, 1, 2], workers)) == [(0, 13), (1, 11), (2, 12)]
-    assert list(do_jobs(add, 10, [], workers)) == []
+    done = dict(do_jobs(look, 10, [3, 1, 2], workers))
+    assert done == {number: (total, workers == 1) for number, total in enumerate((13, 11, 12))}
+    assert list(do_jobs(look, 10, [], workers)) == []
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_an_error_of_a_job_is_raised(workers: int) -> None:
+def test_an_error_of_a_job_is_raised_and_ends_no_other_process_of_the_program() -> None:
     with pytest.raises(ValueError, match="job 3 of 5"):
-        list(do_jobs(fail, 5, [1, 2, 3, 4], workers))
+        list(do_jobs(fail, 5, [1, 3], 1))
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
+        with pytest.raises(ValueError, match="job 3 of 5"):
+            list(do_jobs(fail, 5, [3, 3], 2))
+        assert other.poll() is None
 
 
 def test_what_cannot_be_sent_to_processes_is_an_error_that_says_so() -> None:
     with pytest.raises(ValueError, match=r"Can't pickle .*: what several workers share must allow pickling"):
-        list(do_jobs(add, lambda: 0, [1, 2], 2))
+        list(do_jobs(look, lambda: 0, [1, 2], 2))
 
 
+@pytest.mark.slow
 def test_a_function_of_a_notebook_is_an_error_that_says_so(monkeypatch) -> None:
     """It can be pickled, but other processes find it in no module."""
 
@@ -90,7 +100,7 @@ def test_a_function_of_a_notebook_is_an_error_that_says_so(monkeypatch) -> None:
     of_a_cell.__module__, of_a_cell.__qualname__ = "__main__", "of_a_cell"
     monkeypatch.setattr(sys.modules["__main__"], "of_a_cell", of_a_cell, raising=False)
     with pytest.raises(ValueError, match=r"of_a_cell.*take 1 worker, .* not in a cell of a notebook"):
-        list(do_jobs(add, of_a_cell, [1, 2], 2))
+        list(do_jobs(look, of_a_cell, [1, 2], 2))
 
 
 def test_a_process_that_dies_is_an_error_that_says_so() -> None:
@@ -100,8 +110,6 @@ def test_a_process_that_dies_is_an_error_that_says_so() -> None:
 
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_jobs_have_one_thread_and_the_caller_as_many_as_before(workers: int, monkeypatch) -> None:
-    import torch
-
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     monkeypatch.setenv("OMP_NUM_THREADS", "2")  # in new processes
@@ -111,30 +119,6 @@ def test_jobs_have_one_thread_and_the_caller_as_many_as_before(workers: int, mon
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
-
-
-def threads(shared: object, job: int) -> int:
-    return sys.modules["torch"].get_num_threads()
-
-
-def test_jobs_leave_ctrl_c_to_the_caller() -> None:
-    assert sorted(do_jobs(is_told_of_ctrl_c, 0, [0, 0], 2)) == [(0, False), (1, False)]
-
-
-def is_told_of_ctrl_c(shared: int, job: int) -> bool:
-    return signal.getsignal(signal.SIGINT) != signal.SIG_IGN
-
-
-def test_an_error_ends_no_other_process_of_the_program() -> None:
-    other = multiprocessing.get_context("spawn").Process(target=time.sleep, args=(60,))
-    other.start()
-    try:
-        with pytest.raises(ValueError, match="job 3"):
-            list(do_jobs(fail, 5, [3, 3], 2))
-        assert other.is_alive()
-    finally:
-        other.kill()
-        other.join()
 
 
 @pytest.mark.slow

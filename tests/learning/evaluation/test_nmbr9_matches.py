@@ -121,9 +121,6 @@ def test_agents_of_different_games_do_not_meet() -> None:
     assert play_matches("greedy", "random", 2).games.game == "patchwork"
 
 
-# --- commands ---------------------------------------------------------------------------------------------
-
-
 def test_the_command_measures_and_says_the_game(tmp_path, capsys) -> None:
     path = tmp_path / "figures.json"
     arguments = f"greedy --against random --game nmbr9 --games 15 --order known --json {path}"

@@ -40,9 +40,6 @@ def test_quantiles_are_those_of_scipy() -> None:
     assert student_quantile(100_000) == Z
 
 
-# --- runs as the units --------------------------------------------------------------------------------------
-
-
 def simulated(
     runs: int, opponents: int, games: int, spread: float, repeats: int = 4000
 ) -> tuple[np.ndarray, np.ndarray, float]:
@@ -138,16 +135,6 @@ def test_a_profile_is_the_share_of_runs_above_a_threshold(statistics) -> None:
     assert (values <= high).all()
     assert low[2] < 0.4 < high[2]
     assert statistics.profile(FIRST[:1], np.array([0.5])).high is None
-
-
-# --- rliable ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("shape", [(3, 1), (5, 3), (8, 2)])
-def test_the_interquartile_mean_is_that_of_scipy(shape: tuple[int, int]) -> None:
-    stats = pytest.importorskip("scipy.stats")
-    scores = np.random.default_rng(1).normal(size=shape)
-    assert RLIABLE.mean(scores, None).values == pytest.approx(stats.trim_mean(scores, 0.25, axis=None))
 
 
 def test_the_stratified_bootstrap_draws_runs_for_each_opponent_by_itself() -> None:

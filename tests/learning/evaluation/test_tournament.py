@@ -320,9 +320,6 @@ def test_what_an_agent_raises_is_its_failure(name, said, place, tmp_path, module
     assert Tournament.resume(folder, forfeits=True).play(folder).forfeits(1) == 4
 
 
-# --- ladders ----------------------------------------------------------------------------------------------
-
-
 def run_folder(folder: Path, steps: list[int], final: int | None = None) -> Path:
     """A run with checkpoints after so many steps."""
     for number in steps:

@@ -19,11 +19,9 @@ from patchwork_env.learning.reports.charts import (
     Sample,
     Series,
     draw,
-    number,
     thinned,
     ticks,
 )
-from patchwork_env.learning.reports.plots import SERIES
 
 
 def coordinates(path: str) -> list[tuple[float, float]]:
@@ -51,8 +49,8 @@ def marks(chart: str, anchor: str) -> list[tuple[float, float, str]]:
     return [(float(x), float(y), text) for x, y, text in found]
 
 
-def series(*heights: float, color: int = 0) -> Series:
-    return Series("one", [Sample(100 * k, height) for k, height in enumerate(heights)], color)
+def series(*heights: float) -> Series:
+    return Series("one", [Sample(100 * k, height) for k, height in enumerate(heights)], 0)
 
 
 def test_ticks_are_round() -> None:
@@ -74,11 +72,6 @@ def test_ticks_enclose_everything() -> None:
     for value in (0.0, 5.0, -3e7, 1e-9):  # no extent at all
         marks = ticks(value, value)
         assert marks[0] < value < marks[-1]
-
-
-def test_numbers_are_short() -> None:
-    texts = {0: "0", 0.25: "0.25", 9999: "9999", 12_000: "12k", 1_500_000: "1.5M", -2e9: "-2G"}
-    assert {value: number(value) for value in texts} == texts
 
 
 def test_curves_lie_where_the_axes_say() -> None:
@@ -125,12 +118,6 @@ def test_the_pointer_meets_the_figures_of_all_curves_everywhere() -> None:
     assert all(begin <= x <= end for (x, _), (begin, end, _) in zip(line, strips, strict=True))
 
 
-def test_axes_of_shares_begin_at_0() -> None:
-    for values, low, high in (((0.0,), "0%", "100%"), ((0.5, 0.52), "0%", "60%"), ((1.0,), "0%", "100%")):
-        first, *_, last, _ = marks(draw("title", "steps", [series(*values)], is_share=True), "end")
-        assert (first[2], last[2]) == (low, high)
-
-
 def test_everything_lies_within_the_plot() -> None:
     random = np.random.default_rng(1)
     noisy = [Sample(float(x), y, (y - 1, y + 1)) for x, y in enumerate(random.normal(0, 1e5, 1500).tolist())]
@@ -161,8 +148,3 @@ def test_long_curves_are_thinned_to_means_and_extremes() -> None:
     assert not dots(chart)
     bounded = [sample._replace(bounds=(sample.y - 2, sample.y + 1)) for sample in samples]
     assert thinned(bounded)[0].bounds == (-2.0, 7.0)
-
-
-def test_colors_come_again_dashed() -> None:
-    chart = draw("title", "steps", [series(1, 2, color=k) for k in (0, len(SERIES))])
-    assert re.findall(r'class="line ([^"]*)"', chart) == ["c0", "c0 dashed"]

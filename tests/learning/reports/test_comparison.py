@@ -21,7 +21,7 @@ from patchwork_env.learning.evaluation import play_matches
 from patchwork_env.learning.evaluation.records import EVALUATION_FORMAT, EVALUATION_VERSION
 from patchwork_env.learning.evaluation.statistics import RLIABLE, mean_of_runs
 from patchwork_env.learning.reports.comparison import compare
-from patchwork_env.learning.reports.comparison_plots import curves, improvement, profiles
+from patchwork_env.learning.reports.comparison_plots import curves
 from patchwork_env.learning.reports.comparison_tables import provenance_lines, summary_table
 from patchwork_env.learning.reports.run_results import read_result, write_result, write_training
 
@@ -187,14 +187,6 @@ def test_footers_of_pictures_have_no_hashes_of_weights_or_are_left_out(runs, wri
         assert "SHA-256" in description
 
 
-def test_a_single_evaluation_is_a_dot_with_its_interval(tmp_path) -> None:
-    runs = [write_run(tmp_path / f"a-seed{k}", (0.1 + 0.1 * k,), seed=k, total_steps=1000) for k in range(3)]
-    for axes in curves(compared(*runs)).axes:
-        (dot,) = axes.containers
-        ((low, high),) = [segment[:, 1] for segment in dot.lines[2][0].get_segments()]
-        assert low < 0.2 < high
-
-
 def test_axes(tmp_path) -> None:
     for number, (rates, low, high) in enumerate([((0.0, 0.0), 0.0, 0.1), ((0.9, 1.0), 0.8, 1.0)]):
         for axes in curves(compared(write_run(tmp_path / f"{number}" / "a", rates))).axes:
@@ -212,20 +204,6 @@ def test_profiles_of_runs_that_did_equally_well_are_not_empty(tmp_path, rate) ->
     places, (shares, *_) = found.profile(found.groups[0], "greedy")
     assert 0.0 <= places[0] < places[-1] <= 1.0
     assert (shares[0], shares[-1]) == (rate > 0.0, 0.0)
-
-
-def test_improvements_without_an_interval_are_hollow(tmp_path) -> None:
-    (dot,) = improvement(compared(*(write_run(tmp_path / name) for name in "ab"))).axes[0].containers
-    assert dot.lines[0].get_markerfacecolor() == "white"
-
-
-@pytest.mark.parametrize("letters", [3, 20])
-def test_the_legend_is_no_wider_than_the_figure(tmp_path, letters) -> None:
-    names = [letter * letters for letter in "mwx"]
-    figure = profiles(compared(*(write_run(tmp_path / name) for name in names)))
-    (legend,) = figure.legends
-    assert [text.get_text()[:letters] for text in legend.get_texts()] == names
-    assert legend.get_window_extent().width <= figure.bbox.width
 
 
 def test_the_command_prints_every_format_and_the_statistics_of_rliable(runs, capsys) -> None:

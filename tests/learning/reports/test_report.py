@@ -176,11 +176,6 @@ def test_runs_that_have_just_begun(tmp_path) -> None:
         (folder / "metrics.jsonl").touch()
 
 
-def test_charts_of_a_single_opponent_name_it(tmp_path) -> None:
-    page = report(tmp_path, write_run(tmp_path / "run", opponents=("random",), iterations=4))
-    page.check_titles("games won against random, over steps", "empty cells against random")
-
-
 def test_numbers_that_are_none_are_left_out(tmp_path) -> None:
     folder = write_run(tmp_path / "run", evaluations=0, iterations=3)
     with (folder / "metrics.jsonl").open("a") as file:

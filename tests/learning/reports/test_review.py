@@ -63,9 +63,6 @@ def reviewed() -> Review:
     return review(finished(), AGENT)
 
 
-# --- what it says -------------------------------------------------------------------------------------------
-
-
 def test_evaluations_are_those_of_the_searches() -> None:
     game, result = finished(), reviewed()
     assert len(result.evaluations) == len(game.history) + 1
@@ -158,9 +155,6 @@ def test_a_game_without_moves_and_an_agent_without_value_are_errors() -> None:
         review(Game(seed=1), AGENT)
     with pytest.raises(ValueError, match="agent 'greedy' cannot analyse"):
         review(finished(), agents.load("greedy"))
-
-
-# --- the command --------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

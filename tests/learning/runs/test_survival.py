@@ -173,14 +173,14 @@ def test_a_new_run_can_be_resumed_from_its_beginning(config, tmp_path, monkeypat
     """From the moment that it has a configuration, which is written after the first checkpoint."""
     run, cut_off = tmp_path / "run", tmp_path / "cut_off"
     for place, name, folder in ((PpoTrainer, "step", run), (checkpoints_module, "write_text", cut_off)):
-        with monkeypatch.context() as context:
-            context.setattr(place, name, killed)
-            with pytest.raises(Killed):
-                start_run(config, folder)
+        monkeypatch.setattr(place, name, killed)
+        with pytest.raises(Killed):
+            start_run(config, folder)
+        monkeypatch.undo()
         assert checkpoints_of(folder) == [checkpoint(folder, 0)]
     assert not (cut_off / "config.yaml").exists()
     assert load_config(run / "config.yaml") == load_config(config)
-    assert resume_run(run, "total_steps=64") == 0
+    assert resume_run(run, "total_steps=64", "evaluation.opponents=[]") == 0
     assert checkpoints_of(run) == [checkpoint(run, 0), checkpoint(run, 1)]
 
 

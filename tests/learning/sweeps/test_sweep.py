@@ -21,7 +21,7 @@ from patchwork_env.learning.commands import train
 from patchwork_env.learning.commands.sweep import main
 from patchwork_env.learning.config import load_config
 from patchwork_env.learning.sweeps import sweep as sweep_module
-from patchwork_env.learning.sweeps.parameters import check_trials, draw_trials, overrides, parse_parameter
+from patchwork_env.learning.sweeps.parameters import check_trials, draw_trials, parse_parameter
 from patchwork_env.learning.sweeps.sweep import Settings, Sweep, begin_sweep, run_trial
 from patchwork_env.learning.system.lock import exclusive_lock
 from tests.learning.same_runs import tensors_of
@@ -177,20 +177,6 @@ def test_values_are_checked_against_the_configuration(config, text, message):
     parameters = [parse_parameter(text)]
     with pytest.raises(ConfigError, match=message):
         check_trials(config, [], parameters, draw_trials(parameters, None, 0))
-
-
-def test_values_of_all_types_reach_the_configuration(config):
-    values = {
-        "ppo.target_kl": 1e-5,
-        "ppo.epochs": 3,
-        "league.choice": '"even"',
-        "ppo.learning_rate": '{"start": 1.0, "end": 0.5}',
-        "checkpoint_minutes": "null",
-        "special_patches": '"2014"',
-    }
-    found = load_config(config, overrides(values))
-    assert (found.ppo.target_kl, found.ppo.epochs, found.league.choice) == (1e-5, 3, "even")
-    assert (found.ppo.learning_rate.start, found.special_patches) == (1.0, "2014")
 
 
 # --- the command ------------------------------------------------------------------------------------------

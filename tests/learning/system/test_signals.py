@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 
 import pytest
@@ -36,32 +37,22 @@ def interruption_of(signals):
     raise AssertionError("no signal has come through")
 
 
-def test_the_echo_of_a_signal_is_no_second_one():
+def test_the_echo_of_a_signal_is_no_second_one_and_a_third_disturbs_nobody(monkeypatch):
     interruption, done = interruption_of(3)
-    assert done
     assert interruption.signal == signal.SIGTERM
-    assert not interruption.at_once
-
-
-def test_a_third_signal_disturbs_nobody(monkeypatch):
+    assert (done, interruption.at_once) == (True, False)
     monkeypatch.setattr(signals_module, "_ECHO_SECONDS", -1.0)
     interruption, done = interruption_of(3)
-    assert not done
-    assert interruption.at_once
+    assert (done, interruption.at_once) == (False, True)
 
 
 def test_other_threads_than_the_main_one_leave_signals_alone():
-    before = signal.getsignal(signal.SIGTERM)
-    seen = []
-
     def work():
         with signals_interrupt(), signals_wait():
-            seen.append(signal.getsignal(signal.SIGTERM))
+            return signal.getsignal(signal.SIGTERM)
 
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    assert seen == [before]
+    with ThreadPoolExecutor() as pool:
+        assert pool.submit(work).result() is signal.getsignal(signal.SIGTERM)
 
 
 def is_interrupted_behind(call):
@@ -77,22 +68,26 @@ def is_interrupted_behind(call):
     return False
 
 
-def test_a_signal_during_an_import_takes_effect_behind_it(tmp_path, monkeypatch):
+@pytest.fixture
+def asking(tmp_path, monkeypatch):
+    """A module during whose import a signal comes."""
     (tmp_path / "asks.py").write_text("import os, signal\n\nos.kill(os.getpid(), signal.SIGTERM)\n")
     monkeypatch.syspath_prepend(tmp_path)
-    assert is_interrupted_behind(lambda: import_module("asks"))
-    assert sys.modules.pop("asks")
+    yield "asks"
+    sys.modules.pop("asks", None)
 
 
-def test_a_signal_that_is_put_off_to_the_end_of_the_block_goes_to_the_next_handler(tmp_path, monkeypatch):
+def test_a_signal_during_an_import_takes_effect_behind_it(asking):
+    assert is_interrupted_behind(lambda: import_module(asking))
+
+
+def test_a_signal_that_is_put_off_to_the_end_of_the_block_goes_to_the_next_handler(asking, monkeypatch):
     monkeypatch.setattr(signals_module, "_AGAIN_SECONDS", 60.0)
-    (tmp_path / "asks_late.py").write_text("import os, signal\n\nos.kill(os.getpid(), signal.SIGTERM)\n")
-    monkeypatch.syspath_prepend(tmp_path)
     seen = []
     before = signal.signal(signal.SIGTERM, lambda number, frame: seen.append(number))
     try:
         with signals_interrupt():
-            import_module("asks_late")
+            import_module(asking)
             assert not seen
         assert seen == [signal.SIGTERM]
     finally:

@@ -89,9 +89,6 @@ def test_decks_differ_and_are_those_of_the_published_game():
     assert all(sorted(deck) == sorted(2 * list(range(10))) for deck in decks)
 
 
-# --- the network ------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def states():
     found = []

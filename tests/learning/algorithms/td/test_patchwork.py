@@ -158,9 +158,6 @@ def test_scripted_players_have_their_shares_of_the_games():
     assert (games.scripted[games.openings > 0] == NOBODY).all()
 
 
-# --- the network ------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def weights():
     weights = new_weights(1)
