@@ -11,6 +11,7 @@ import hashlib
 import numpy as np
 import pytest
 
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.config import algorithms, load_config
 from patchwork_env.learning.config.keys import Schedule, section_of
@@ -86,6 +87,18 @@ def model(name):
         return found(1.0) if callable(found) else found
 
     return measured
+
+
+def entropy_coefficient(trainer):
+    return iterations(trainer, 1).model.ent_coef
+
+
+def fixed_games(trainer):
+    return trainer.self_play.opponent_keys().count(-2)
+
+
+def fixed_opponents(trainer):
+    return [agent.name for agent in trainer.env.first_opponents]
 
 
 def rewards(trainer):
@@ -179,37 +192,17 @@ ROWS = [
     ("maskable_ppo", ("maskable_ppo.minibatch_size=32",), model("batch_size"), 32),
     ("maskable_ppo", ("maskable_ppo.epochs=3",), model("n_epochs"), 3),
     ("maskable_ppo", ("maskable_ppo.learning_rate=0.5",), model("lr_schedule"), 0.5),
-    (
-        "maskable_ppo",
-        ("maskable_ppo.entropy_coefficient=0.25",),
-        lambda t: iterations(t, 1).model.ent_coef,
-        0.25,
-    ),
+    ("maskable_ppo", ("maskable_ppo.entropy_coefficient=0.25",), entropy_coefficient, 0.25),
     ("maskable_ppo", ("maskable_ppo.value_coefficient=3",), model("vf_coef"), 3),
     ("maskable_ppo", ("maskable_ppo.clip_range=0.7",), model("clip_range"), 0.7),
     ("maskable_ppo", ("maskable_ppo.gamma=0.5",), model("gamma"), 0.5),
     ("maskable_ppo", ("maskable_ppo.gae_lambda=0.5",), model("gae_lambda"), 0.5),
     ("maskable_ppo", ("maskable_ppo.max_gradient_norm=7",), model("max_grad_norm"), 7),
     ("maskable_ppo", ("maskable_ppo.target_kl=0.5",), model("target_kl"), 0.5),
-    (
-        "maskable_ppo",
-        ("maskable_ppo.policy=network",),
-        lambda t: type(t.network).__name__,
-        "PatchworkNetwork",
-    ),
+    ("maskable_ppo", ("maskable_ppo.policy=network",), lambda t: type(t.network), PatchworkNetwork),
     ("maskable_ppo", ("maskable_ppo.net_arch=[8]",), lambda t: shape("action_net.weight")(t)[1], 8),
-    (
-        "maskable_ppo",
-        ("maskable_ppo.fixed_fraction=0.5",),
-        lambda t: t.self_play.opponent_keys().count(-2),
-        4,
-    ),
-    (
-        "maskable_ppo",
-        ("maskable_ppo.fixed_opponents=[random]",),
-        lambda t: [agent.name for agent in t.env.first_opponents],
-        ["random"],
-    ),
+    ("maskable_ppo", ("maskable_ppo.fixed_fraction=0.5",), fixed_games, 4),
+    ("maskable_ppo", ("maskable_ppo.fixed_opponents=[random]",), fixed_opponents, ["random"]),
     ("maskable_ppo of nmbr9", ("maskable_ppo.points=2",), lambda t: t.env._scale, 2),
     ("maskable_ppo of nmbr9", ("network.width=24",), shape("trunk.0.bias"), (24,)),
 ]

@@ -239,18 +239,3 @@ def test_a_cluster_without_a_free_processor_says_so(nodes, paths):
     finally:
         for occupant in occupants:
             ray.kill(occupant)
-
-
-def test_without_any_node_patience_ends(nodes, paths):
-    trainer = make_trainer(load_config(paths["td"], ["cluster.workers=2", "cluster.patience=3.0"]))
-    with played_on_cluster(trainer):
-        trainer.step()
-        for node in list(nodes.worker_nodes):
-            nodes.remove_node(node, allow_graceful=False)
-        try:
-            with pytest.raises(NoWorkersError, match=r"no worker for 3 s: the cluster has 0 processors"):
-                trainer.step()
-        finally:
-            nodes.add_node(num_cpus=1)
-            nodes.add_node(num_cpus=1)
-        until(lambda: trainer.step()["cluster/workers"] == 2)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -20,34 +18,14 @@ ROOT = Path(__file__).parents[3]
 
 def test_the_command_measures_against_every_opponent(tmp_path, capsys) -> None:
     path = tmp_path / "figures.json"
-    arguments = "greedy --against random greedy --games 20 --seed 3 --special-patches 2014 --json"
-    assert evaluate.main([*arguments.split(), str(path)]) == 0
-    opponents = ("random", "greedy")
-    matches = [play_matches("greedy", opponent, 20, 3, special_patches="2014") for opponent in opponents]
+    words = f"greedy --against random greedy --games 20 --seed 3 --special-patches 2014 --json {path}"
+    assert evaluate.main(words.split()) == 0
+    matches = [play_matches("greedy", name, 20, 3, special_patches="2014") for name in ("random", "greedy")]
     assert capsys.readouterr().out == "".join(match.table() + "\n" for match in matches)
-    assert json.loads(path.read_text()) == {
-        "format": "patchwork-env evaluation",
-        "version": 1,
-        "game": "patchwork",
-        "weights": {"greedy": None, "random": None},
-        "matches": [match.as_dict() for match in matches],
-        "made_with": made_with(),
-    }
-
-
-@pytest.mark.slow
-def test_the_module_runs_as_a_program_without_torch() -> None:
-    code = (
-        "import sys; sys.modules['torch'] = None\n"
-        "from training.evaluate import main\n"
-        "sys.exit(main(sys.argv[1:]))"
-    )
-    arguments = ["greedy", "--against", "random", "--games", "20"]
-    for program in (["-c", code], ["-m", "training.evaluate"]):
-        command = [sys.executable, *program, *arguments]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        assert done.stdout.startswith("greedy against random: 20 games, 10 circles from both seats")
+    expected = {"format": "patchwork-env evaluation", "version": 1, "game": "patchwork"}
+    expected |= {"weights": {"greedy": None, "random": None}, "made_with": made_with()}
+    expected["matches"] = [match.as_dict() for match in matches]
+    assert json.loads(path.read_text()) == expected
 
 
 @pytest.mark.parametrize(
@@ -57,8 +35,6 @@ def test_the_module_runs_as_a_program_without_torch() -> None:
         ("greedy greedy --against random", "agents are measured once; given more than once: greedy"),
         ("greedy --against random none/here", "there is no checkpoint at 'none/here'"),
         ("greedy --against random --games 21", "games is 21; it must be even"),
-        ("greedy --against random --games 0", "games is 0"),
-        ("greedy --against random --seed -1", "seed is -1"),
         ("greedy --against random --workers 0", "workers is 0"),
         ("greedy --against random --json none/here.json", "there is no folder none for here.json"),
         ("greedy --against random --json .", "is a folder"),

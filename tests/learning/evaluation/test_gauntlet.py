@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -173,29 +171,6 @@ def test_results_of_fewer_games_or_members_say_so(small) -> None:
         assert [match["games"] for match in data["matches"]] == games
 
 
-@pytest.mark.slow
-def test_processes_and_stops_change_nothing(small, tmp_path, monkeypatch) -> None:
-    whole = play_gauntlet("random")
-    parallel = play_gauntlet("random", workers=2)
-    counted: list[int] = []
-
-    def stop(games: int) -> None:
-        counted.append(games)
-        if len(counted) == 4:
-            raise KeyboardInterrupt
-
-    folder = tmp_path / "games"
-    with pytest.raises(KeyboardInterrupt):
-        play_gauntlet("random", folder=folder, progress=stop)
-    assert len(list((folder / "blocks").iterdir())) == 3
-    counted.clear()
-    resumed = play_gauntlet("random", folder=folder, progress=counted.append)
-    assert counted == [148, 8, 4]
-    for other in (parallel, resumed):
-        assert [r.as_dict() for r in other.results] == [r.as_dict() for r in whole.results]
-        assert (other.rating, other.interval) == (whole.rating, whole.interval)
-
-
 def test_matches_of_others_give_a_rating_too(small) -> None:
     results = [play_matches(lowest, name, 20, seed=3) for name in ("random", "greedy")]
     value, _ = rating_of(results, SMALL)
@@ -208,28 +183,11 @@ def test_matches_of_others_give_a_rating_too(small) -> None:
 # --- the command ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
-def test_the_command_measures_a_function_of_another_module(tmp_path) -> None:
-    (tmp_path / "mine.py").write_text(FUNCTIONS)
-    words = "-m training.gauntlet mine:lowest --games 2 --workers 1 --version 1 --json result.json"
-    environment = {"PYTHONPATH": f"{tmp_path}:{ROOT}", "PATH": "/usr/bin:/bin"}
-    command = [sys.executable, *words.split()]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("mine:lowest in gauntlet v1 (a trial: 8 of 4000 games): rating ")
-    data = json.loads((tmp_path / "result.json").read_text())
-    assert (data["version"], data["agent"], data["complete"]) == (1, "mine:lowest", False)
-    assert [match["opponent"] for match in data["matches"]] == list(read_pool(1).specs)
-    assert {match["seed"] for match in data["matches"]} == {20261121}
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["gredy"], "there is no agent 'gredy'"),
-        (["no_such_module:act"], "No module named 'no_such_module'"),
         (["random", "--games", "3"], "games is 3; it must be even"),
-        (["random", "--workers", "0"], "workers is 0"),
         (["random", "--skip", "gredy"], "gredy is not in gauntlet v2; its members: random, greedy"),
         (["random", "--skip", "random", "greedy"], "nobody is left of gauntlet v2 without random, greedy"),
         (["random", "--json", "none/here.json"], "there is no folder none"),

@@ -78,24 +78,6 @@ def test_parts_make_the_whole_and_are_frozen(script, tmp_path, monkeypatch, caps
         assert str(member["rating"]) in printed
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--only", "greedy"], "--only takes new members, not greedy"),
-        (["--games", "greedy", "random", "4"], "--games names greedy random, who do not meet"),
-        (["--games", "mcts:simulations=2", "greedy", "3"], "games is 3; it must be even"),
-        (["--only", "mcts:simulations=2", "--write"], "leave out --only"),
-        (["--version", "1", "--write"], "version 1 is published"),
-    ],
-)
-def test_mistakes(script, tmp_path, monkeypatch, capsys, arguments, message) -> None:
-    with pytest.raises(SystemExit) as error:
-        measure(script, tmp_path, monkeypatch, *arguments)
-    assert error.value.code == 2
-    assert message in capsys.readouterr().err
-    assert not (tmp_path / "games").exists()
-
-
 @pytest.mark.slow
 def test_the_script_runs_as_documented(tmp_path: Path) -> None:
     before = pool_file(2).read_bytes()

@@ -117,12 +117,12 @@ def test_few_runs_are_not_sure_to_do_better() -> None:
 @pytest.mark.parametrize("statistics", [STUDENT, RLIABLE])
 def test_the_probability_of_improvement_counts_pairs(statistics) -> None:
     """Of 9 pairs, 5 and one of equals against the first opponent, 7 and two of equals against the second."""
-    probability, interval = statistics.improvement(FIRST[:3], SECOND)
+    probability, (low, high) = statistics.improvement(FIRST[:3], SECOND)
     assert probability == pytest.approx(((5 + 0.5) / 9 + (7 + 1) / 9) / 2)
-    assert interval[0] < probability < interval[1]
+    assert low < probability < high
     mirrored, bounds = statistics.improvement(SECOND, FIRST[:3])
     assert mirrored == pytest.approx(1 - probability)
-    assert bounds == pytest.approx((1 - interval[1], 1 - interval[0]), abs=0.02)
+    assert bounds == pytest.approx((1 - high, 1 - low), abs=0.02)
     assert statistics.improvement(FIRST[:1], SECOND)[1] is None
 
 

@@ -21,7 +21,6 @@ from patchwork_env.learning.evaluation import play_matches
 from patchwork_env.learning.evaluation.records import EVALUATION_FORMAT, EVALUATION_VERSION
 from patchwork_env.learning.evaluation.statistics import RLIABLE, mean_of_runs
 from patchwork_env.learning.reports.comparison import compare
-from patchwork_env.learning.reports.comparison_plots import curves
 from patchwork_env.learning.reports.comparison_tables import provenance_lines, summary_table
 from patchwork_env.learning.reports.run_results import read_result, write_result, write_training
 
@@ -185,16 +184,6 @@ def test_footers_of_pictures_have_no_hashes_of_weights_or_are_left_out(runs, wri
         description = (folder / "curves.svg").read_text()
         assert "Made with" in description
         assert "SHA-256" in description
-
-
-def test_axes(tmp_path) -> None:
-    for number, (rates, low, high) in enumerate([((0.0, 0.0), 0.0, 0.1), ((0.9, 1.0), 0.8, 1.0)]):
-        for axes in curves(compared(write_run(tmp_path / f"{number}" / "a", rates))).axes:
-            bottom, top = axes.get_ylim()
-            assert low <= bottom <= rates[0] <= rates[1] <= top <= high
-    slow, fast = (write_run(tmp_path / name, speed=speed) for name, speed in (("slow", 100), ("fast", 1000)))
-    scales = [axes.get_xscale() for axes in curves(compared(slow, fast)).axes]
-    assert scales == ["linear", "log"]  # equal steps; 20 and 2 minutes
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.25, 1.0])

@@ -241,26 +241,6 @@ def test_several_runs_are_laid_over_each_other(run, tmp_path) -> None:
     assert f"<h1>{twin}</h1>" in source
 
 
-@pytest.mark.slow
-def test_page_of_a_long_run_stays_small(run, tmp_path) -> None:
-    folder = shutil.copytree(run, tmp_path / "long")
-    names = [f"losses/loss_{k}" for k in range(12)] + [f"games/figure_{k}" for k in range(12)]
-    with (folder / "metrics.jsonl").open("a") as file:
-        for k in range(31, 6000):
-            line = {"steps": 100 * k, "minutes": k / 2} | dict.fromkeys(names, k * 7919 % 1000 / 7)
-            file.write(json.dumps(line) + "\n")
-    contents = json.loads((folder / LAST).read_text())
-    for name in ("matches", "sample_games"):
-        found = contents[name]
-        contents[name] = [one | {"opponent": f"{one['opponent']}_{k}"} for one in found for k in range(4)]
-    for k in range(1, 300):
-        contents["steps"] = 2000 * k
-        (folder / "evaluations" / f"step_{2000 * k:010d}.json").write_text(json.dumps(contents))
-    page = report(tmp_path, folder)
-    assert len(page.source) < 3_000_000
-    assert "are thinned" in page.text
-
-
 # --- names that would like to be more -----------------------------------------------------------------------
 
 EVIL = "\"'><img src=x onerror=alert(1)></style></title></pre><script>alert(2)</script>&amp;{{ 7 * 7 }}"
@@ -322,12 +302,10 @@ def test_folders_that_have_no_page(tower, tmp_path, capsys) -> None:
         ("config.yaml", "- a", "config.yaml is damaged"),
         ("config.yaml", "[" * 10_000, "config.yaml is not valid YAML: lists and mappings are nested too"),
         ("metrics.jsonl", '{"steps": 1, "minutes": 1}\n{"ste\n', "metrics.jsonl, line 2, is damaged"),
-        ("metrics.jsonl", "[]\n", "metrics.jsonl, line 1, is damaged"),
         ("metrics.jsonl", '{"steps": "x", "minutes": 1}\n', "metrics.jsonl, line 1, is damaged"),
         ("metrics.jsonl", '{"steps": 1}\n', "metrics.jsonl, line 1, is damaged"),
         (LAST, "[" * 10_000, "is damaged: its lists and objects are nested too"),
         (LAST, "{", "step_0000003000.json is damaged"),
-        (LAST, "[]", "step_0000003000.json is damaged"),
         (LAST, '{"format": "x", "version": 1}', "is 'x', version 1; this"),
         (LAST, "without matches", "is damaged: matches: Field required"),
         (LAST, "of checkers", "starts with 'patchwork/1', not with 'checkers/1'"),

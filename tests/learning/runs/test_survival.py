@@ -305,25 +305,20 @@ def spoil(path):
     [
         (in_state(steps="x"), "steps is 'x'; the folder is that of step"),
         (in_state(steps=-5), "steps is -5; the folder is that of step"),
-        (in_state(steps=10**9), "steps is 1000000000; the folder is that of step"),
         (in_state(iteration=-1), "iteration is -1; allowed are 0 to"),
         (in_state(seconds=0), "seconds is 0; allowed are numbers above 0"),
         (in_state(seconds=float("nan")), "'NaN' is no finite number"),
-        (in_state(network=[]), "is damaged"),
         (in_state(optimizer={"0": {}}), "is damaged"),
         (in_state(league=3), "is damaged"),
         (in_state(opponents=[3] * 4), "is damaged"),
         (trainer_json(state=[]), "is damaged"),
-        (trainer_json(fixed=3), "is damaged"),
         (trainer_json("[" * 10**5), "nested too deeply"),
         (trainer_json("[]"), "is damaged"),
-        (trainer_json("{}"), "is damaged"),
         (
             in_newest("trainer.safetensors", spoil),
             "'network/value.bias' in trainer.safetensors is not",
         ),
         (truncate("trainer.safetensors"), "is damaged, or of another version"),
-        (truncate("trainer.json"), "is damaged, or of another version"),
         (truncate("weights.safetensors"), "does not hold the weights"),
         (truncate("checkpoint.json"), "is damaged"),
         (in_newest("trainer.safetensors", Path.unlink), "is damaged"),
@@ -331,7 +326,6 @@ def spoil(path):
         (lambda run: (run / "config.yaml").write_text("sed: 1"), "unknown key 'sed'"),
         (lambda run: (run / "config.yaml").unlink(), "is no run: it holds no config.yaml"),
         ("network.width=9", "network.width is 9, and 8 in"),
-        ("network.depth=2", "network.depth is 2, and 1 in"),
         ("ppo.num_envs=9", "ppo.num_envs is 9, and 8 in"),
         ("special_patches=2014", "special_patches is '2014', and 'revised' in"),
         ("ppo.epoch=3", "ppo.epoch"),
@@ -455,18 +449,17 @@ def test_locks_need_nothing_that_only_unix_has(monkeypatch):
 
 
 def test_a_run_is_in_use_while_it_trains(config, tmp_path, monkeypatch, capsys):
-    run, errors = tmp_path / "run", []
+    run = tmp_path / "run"
 
     def resume_meanwhile(*_):
-        if not errors:
-            errors.append(resume_run(run))
+        monkeypatch.setattr(PpoTrainer, "step", killed)
+        assert resume_run(run) == 2
         raise Killed
 
     monkeypatch.setattr(PpoTrainer, "step", resume_meanwhile)
     with pytest.raises(Killed):
         start_run(config, run)
-    assert errors == [2]
-    assert f"{run} is in use" in capsys.readouterr().err
+    assert f"{run} is in use: another process works there" in capsys.readouterr().err
 
 
 def test_file_systems_without_locks(run, monkeypatch, capsys):

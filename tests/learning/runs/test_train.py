@@ -11,7 +11,6 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file
 
 from patchwork_env.agents.patchwork.policy import load_policy
 from patchwork_env.learning.commands import train
@@ -115,21 +114,6 @@ def test_the_seed_decides_the_run_and_evaluations_change_nothing(finished, confi
     assert start_run(config, run, "evaluation.opponents=[]") == 0
     assert tensors_of(checkpoints_of(run)[-1]) == tensors_of(checkpoints_of(finished)[-1])
     assert evaluations_of(run) == []
-
-
-def test_another_seed_is_another_training_with_the_same_evaluations(finished, config, tmp_path):
-    def circle_of(run):
-        notation = evaluations_of(run)[0].sample_games[0].notation
-        return next(line for line in notation.splitlines() if "circle" in line)
-
-    circles = [circle_of(finished)]
-    for number, more in enumerate(([], ["evaluation.seed=1"])):
-        run = tmp_path / str(number)
-        assert start_run(config, run, "seed=6", "total_steps=64", "evaluation.opponents=[random]", *more) == 0
-        circles.append(circle_of(run))
-    assert circles[0] == circles[1] != circles[2]
-    first, other = (checkpoints_of(folder)[0] / "weights.safetensors" for folder in (finished, run))
-    assert not load_file(first)["value.weight"].equal(load_file(other)["value.weight"])
 
 
 def test_checkpoints_by_the_clock(config, tmp_path):

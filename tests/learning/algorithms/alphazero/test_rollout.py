@@ -85,13 +85,14 @@ def test_examples_are_those_of_plain_play(turns, monkeypatch):
 
 def games_before_their_last_choice():
     env = new_env(GAMES)
+    saved, states = env.save(), env.states.copy()
     for i in range(GAMES):
         games = [Game(seed=i)]
         while not games[-1].is_over:
             games.append(games[-1].clone())
             games[-1].play(games[-1].legal_actions()[-1])  # buys whatever it can and ends without buttons
-        last = [game for game in games if len(game.legal_actions()) > 1][-1]
-        env.states[i], env.counts[i] = last.state[0], len(last.legal_actions())
+        states[i] = [game for game in games if len(game.legal_actions()) > 1][-1].state[0]
+    env.restore(saved | {"states": states.view(np.uint8)})
     return env
 
 

@@ -11,11 +11,9 @@ from hypothesis.extra.numpy import arrays
 from patchwork_env.learning.algorithms.common.advantages import (
     Decisions,
     advantages,
-    next_choices,
     rewards_of_players,
 )
 from patchwork_env.learning.config import Reward
-from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
 from tests.learning.algorithms.naive import naive_advantage
 
 
@@ -55,24 +53,3 @@ def test_both_players_are_rewarded_for_the_winner_and_the_clipped_difference_whe
     first = np.array([[2.5, -2.25, 0.0], [2.5, -2.5, 2.0]])
     assert rewards.dtype == np.float32
     np.testing.assert_array_equal(rewards, np.stack([first, -first], -1))
-
-
-def test_next_choices_come_after_forced_turns_and_tell_who_won():
-    env = SelfPlayVectorEnv(60, seed=5, masks=False, observations=False)
-    ends = forced = 0
-    for _ in range(42):
-        env.step(env.random_actions)
-    for _ in range(14):
-        before = env.states.copy()
-        ahead = next_choices(env.states)
-        np.testing.assert_array_equal(env.states, before)
-        for i, game in enumerate(env.games()):
-            while len(game.legal_actions()) == 1:
-                game.play(game.legal_actions()[0])
-                forced += 1
-            assert ahead.states[i : i + 1].tobytes() == game.state.tobytes()
-            assert ahead.winners[i] == (game.winner() if game.is_over else -1)
-            assert ahead.scores[i].tolist() == (list(game.scores()) if game.is_over else [0, 0])
-            ends += game.is_over
-        env.step(env.random_actions)
-    assert forced > ends > 5

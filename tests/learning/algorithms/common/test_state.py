@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
-import numpy as np
 import pytest
 import torch
 
 from patchwork_env.learning.algorithms.common.state import (
-    as_arrays,
-    as_tensors,
     join,
     load_optimizer_state,
     optimizer_state,
-    split,
 )
 
 
@@ -33,14 +27,11 @@ def test_what_an_optimizer_keeps_fits_its_parameters_and_shares_no_memory(learne
         ("0", "exp_avg", torch.zeros(3, 2)),
         ("0", "exp_avg_sq", torch.zeros(())),
         ("1", "step", torch.zeros(2)),
-        ("1", "step", torch.tensor(-1.0)),
         ("1", "step", torch.tensor(-1e8)),
         ("0", "step", torch.tensor(torch.nan)),
-        ("0", "step", torch.tensor(1e30)),
         ("1", "exp_avg", None),
         ("1", "momentum", torch.zeros(2)),
         ("2", "exp_avg", torch.zeros(2)),
-        ("-1", "exp_avg", torch.zeros(2)),
     ):
         state = optimizer_state(learner)
         load_optimizer_state(learner, state)
@@ -52,21 +43,6 @@ def test_what_an_optimizer_keeps_fits_its_parameters_and_shares_no_memory(learne
     load_optimizer_state(learner, state)
     state["0"]["exp_avg"][:] = 7
     assert (optimizer_state(learner)["0"]["exp_avg"] != 7).all()
-
-
-def test_states_are_values_and_tensors():
-    arrays = {"streams": np.array([1, 2**63], np.uint64), "ends": np.array([True, False])}
-    state = {"a": {"b.c": torch.ones(2), "d": {}, "e": [1]}, "f": 2.5, "g": as_tensors(arrays)}
-    values, tensors = split(state)
-    assert values == {"a": {"d": {}, "e": [1]}, "f": 2.5, "g": {}}
-    assert set(tensors) == {"a/b.c", "g/streams", "g/ends"}
-    joined = join(json.loads(json.dumps(values)), tensors)
-    assert joined == state
-    assert joined["a"]["b.c"] is state["a"]["b.c"]
-    again = as_arrays(joined["g"])
-    assert {name: (array.dtype, array.tolist()) for name, array in again.items()} == {
-        name: (array.dtype, array.tolist()) for name, array in arrays.items()
-    }
 
 
 def test_a_tensor_without_a_place_is_refused():

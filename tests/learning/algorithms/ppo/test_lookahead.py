@@ -11,7 +11,6 @@ from patchwork_env.agents.patchwork import policy_network
 from patchwork_env.agents.patchwork.policy import load_policy
 from patchwork_env.learning.algorithms.common.state import split
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
-from patchwork_env.learning.algorithms.ppo.learner import PpoLearner
 from patchwork_env.learning.config import ConfigError, load_config
 from tests.agents.positions import many_states
 
@@ -81,23 +80,6 @@ def test_a_run_looks_ahead_from_its_share_on(looks, tmp_path):
     factors = 10 * late.network.ahead.weight.detach()
     torch.testing.assert_close(factors, torch.full((1, 3), 7.0), rtol=0, atol=0.5)
     assert (factors != 7).any()  # it is learned
-
-
-def test_learning_reads_what_was_found_when_the_decisions_were_made(looks, monkeypatch):
-    trainer, learn, read = trainer_after(0, LATE), PpoLearner.update, []
-
-    def update(learner, rollout, *arguments):
-        looks.clear()
-        metrics = learn(learner, rollout, *arguments)
-        read.append((rollout.outcomes, list(looks)))
-        return metrics
-
-    monkeypatch.setattr(PpoLearner, "update", update)
-    while not trainer.is_done:
-        trainer.step()
-    assert [outcomes.shape for outcomes, _ in read] == 2 * [(8, 8, 5, 0)] + 2 * [(8, 8, 5, 3)]
-    assert all(outcomes.any() for outcomes, _ in read[2:])
-    assert [looked for _, looked in read] == 4 * [[]]
 
 
 def test_outcomes_that_are_given_are_taken_for_those_that_would_be_found(looks):
