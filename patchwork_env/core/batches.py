@@ -280,9 +280,9 @@ def write_scores(
 ) -> None:
     """Writes the scores of the listed games into their rows of ``scores``, ``(n, players)`` or ``(n, 1)``.
 
-    Those of ``seats`` ``(n,)`` come first, those of the others follow in the order of turns.
+    They are those that the ``seats`` ``(n,)`` know, whose own comes first; the others follow by turns.
     """
     for i in games:
         number = game.num_players(states, i)
         for k in range(scores.shape[1]):
-            scores[i, k] = game.score(states, i, (seats[i] + k) % number)
+            scores[i, k] = game.visible_score(states, i, seats[i], (seats[i] + k) % number)

@@ -60,6 +60,8 @@ class Kernels(Protocol):
         num_players: ``(states, i)`` is the number of players; by default ``max_players``.
         outcome: ``(states, i, player)`` is the reward for the end of a game: 1 for a sole winner; the rewards
             of all players add up to 0. By default those with the highest score win.
+        visible_score: ``(states, i, observer, player)`` is a player's score as far as another player, or the
+            same one, knows it; by default all of it.
         determinize: ``(states, i, streams)`` draws anew what the record holds but the current player cannot
             know, such as the order of the cards to come; by default nothing.
         is_legal: ``(states, i, action)`` says of any integer whether the current player may play it.
@@ -85,6 +87,7 @@ class Kernels(Protocol):
     write_observation: Callable[[States, int, int, Observation], None]
     num_players: Callable[[States, int], int]
     outcome: Callable[[States, int, int], float]
+    visible_score: Callable[[States, int, int, int], int]
     determinize: Callable[[States, int, Streams], None]
     is_legal: Callable[[States, int, int], bool]
     allows: Callable[[LegalSet, int], bool]
@@ -211,6 +214,12 @@ def shared_prize(states: States, i: int, player: int) -> float:
     return (number * share - 1.0) / (number - 1.0)
 
 
+@template
+def score_of(states: States, i: int, observer: int, player: int) -> int:
+    """A player's score in a game in which everybody knows it."""
+    return game.score(states, i, player)
+
+
 @kernel
 def keep(states: States, i: int, streams: Streams) -> None:
     """Changes nothing: the record holds nothing that players cannot know."""
@@ -219,6 +228,7 @@ def keep(states: States, i: int, streams: Streams) -> None:
 _DEFAULTS: dict[str, Any] = {
     "num_players": most_players,
     "outcome": shared_prize,
+    "visible_score": score_of,
     "determinize": keep,
     "is_legal": is_legal,
     "allows": allows,

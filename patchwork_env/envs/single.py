@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gymnasium.error import ResetNeeded
 from gymnasium.utils import seeding
 
-from patchwork_env.core.batches import SCORE, final_reward, loop, write_view
+from patchwork_env.core.batches import SCORE, final_reward, loop, write_scores, write_view
 from patchwork_env.core.checks import check_action, check_one_of, check_seed, determinization_streams
 from patchwork_env.core.game import RENDER_MODES, BaseGame, Rules, SetUp
 from patchwork_env.core.random import Streams
@@ -50,8 +50,9 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
 
     **Info** has the same keys after every call: ``action_mask``: int8 ``(num_actions,)``, 1 for the legal
     actions, also given by :meth:`action_masks`; ``seat``: the learner's player number; ``scores``: int16
-    ``(players,)``, at the end of a game the learner's and then those of the others in the order of play,
-    zeros until then; ``illegal_action``: the action that was not legal and ended the episode, else -1.
+    ``(players,)``, the present ones as far as the learner knows them, its own first and then those of the
+    others in the order of play; ``illegal_action``: the action that was not legal and ended the episode, or
+    else -1.
 
     A game that ends before the learner's first turn is passed over: :meth:`reset` begins the next one.
 
@@ -181,8 +182,6 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         observation, info = self._observe(game, seat)
         if is_over:
             self._illegal_ends = 0
-            scores = game.scores()
-            info["scores"] = np.array(scores[seat:] + scores[:seat], np.int16)
         return observation, self._reward(before, game, seat, is_over), is_over, False, info
 
     def action_masks(self) -> npt.NDArray[np.int8]:
@@ -249,8 +248,10 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         if self.render_mode == "human":
             self.render()
         observation = self._rules.layout.as_dict(vector) if self._named else vector
-        scores = np.zeros(self._players, np.int16)
-        return observation, {"action_mask": mask, "seat": seat, "scores": scores, "illegal_action": NO_ACTION}
+        scores = np.empty((1, self._players), np.int16)
+        loop(write_scores, self._rules)(game.state, _ALL_GAMES, np.array([seat]), scores)
+        info = {"action_mask": mask, "seat": seat, "scores": scores[0], "illegal_action": NO_ACTION}
+        return observation, info
 
     def _require_episode(self) -> _Episode:
         if self._episode is None:

@@ -244,9 +244,9 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             num_illegal = int(np.count_nonzero(illegal))
             others = int(np.count_nonzero(ended)) - num_illegal
             self._illegal_ends = count_illegal_ends(self._illegal_ends, num_illegal, others)
-            results = self._results(states, learners, ended, illegal, checked)
+            results = {"illegal_action": np.where(illegal, checked, NO_ACTION)}
             if self._autoreset is AutoresetMode.SAME_STEP:
-                infos, results = self._final_infos(states, learners, ended, results), {}
+                infos, results = self._final_infos(states, learners, ended, **results), {}
                 dealer, opponents = dealer.copy(), opponents and opponents.copy()
                 self._deal(dealer, opponents, states, learners, np.flatnonzero(ended))
                 ended = np.zeros_like(ended)
@@ -397,7 +397,8 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             present = np.ones(self.num_envs, np.bool_)
         else:
             masks, seats = masks * present[:, None], seats * present
-        entries = {"action_mask": masks, "seat": seats, "scores": self._no_scores(), **results}
+        scores = self._scores(states, learners, present)
+        entries = {"action_mask": masks, "seat": seats, "scores": scores, **results}
         entries.setdefault("illegal_action", NO_ACTION * present)
         if len(self.opponents) > 1:
             entries["opponent"] = self.opponent_numbers * present
@@ -414,19 +415,14 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             loop(batches.write_views, self._rules)(*present, *shown)
             self._is_shown = True
 
-    def _results(
-        self, states: States, learners: Games, ended: Flags, illegal: Flags, actions: Games
-    ) -> Infos:
-        """What infos say of the games that have ``ended``, some of them by an ``illegal`` action."""
-        scores = self._no_scores()
-        loop(batches.write_scores, self._rules)(states, np.flatnonzero(ended & ~illegal), learners, scores)
-        return {"scores": scores, "illegal_action": np.where(illegal, actions, NO_ACTION)}
+    def _scores(self, states: States, learners: Games, chosen: Flags) -> npt.NDArray[np.int16]:
+        """The scores of some games as the learners know them, theirs first; zeros for the others."""
+        scores = np.zeros((self.num_envs, self._players), np.int16)
+        loop(batches.write_scores, self._rules)(states, np.flatnonzero(chosen), learners, scores)
+        return scores
 
-    def _no_scores(self) -> npt.NDArray[np.int16]:
-        return np.zeros((self.num_envs, self._players), np.int16)
-
-    def _final_infos(self, states: States, learners: Games, ended: Flags, results: Infos) -> Infos:
-        """The entries ``final_obs`` and ``final_info``, the ``results`` included, for the ``ended`` games."""
+    def _final_infos(self, states: States, learners: Games, ended: Flags, illegal_action: Games) -> Infos:
+        """The entries ``final_obs`` and ``final_info`` for the ``ended`` games."""
         vectors = np.empty_like(self._observations)
         masks = np.zeros(self._masks.shape, np.int8)  # zeros_like would touch all of its memory
         games = np.flatnonzero(ended)
@@ -435,8 +431,9 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         for game in games:
             vector = vectors[game].copy()
             observations[game] = self._rules.layout.as_dict(vector) if self._named else vector
-        final = {"action_mask": masks, "seat": np.where(ended, learners, 0), "scores": results["scores"]}
-        final["illegal_action"] = np.where(ended, results["illegal_action"], 0)
+        scores = self._scores(states, learners, ended)
+        final = {"action_mask": masks, "seat": np.where(ended, learners, 0), "scores": scores}
+        final["illegal_action"] = np.where(ended, illegal_action, 0)
         if len(self.opponents) > 1:
             final["opponent"] = np.where(ended, self.opponent_numbers, 0)
         final |= {f"_{key}": ended for key in final}

@@ -526,3 +526,11 @@ def points(states: States, i: int, player: int, number: int) -> int:
 def score(states: States, i: int, player: int) -> int:
     """The sum of digit times level over a player's tiles; at any time of the game."""
     return points(states, i, player, num_placed(states, i, player))
+
+
+@kernel
+def visible_score(states: States, i: int, observer: int, player: int) -> int:
+    """A player's score as another one sees it: what is placed in a round shows at its end."""
+    if player == observer:
+        return score(states, i, player)
+    return points(states, i, player, int(states[i]["round"]))

@@ -67,10 +67,12 @@ def test_episodes(case: Case) -> None:
             assert after["seat"] == env.seat
             assert (after["action_mask"] == env.action_masks()).all()
             assert env.game.is_over or env.game.current_player == env.seat
+            known = [env.game.public().scores()[player] for player in range(case.players)]
+            known[env.seat] = env.game.scores()[env.seat]
+            assert after["scores"].tolist() == [*known[env.seat :], *known[: env.seat]]
+            assert after["scores"].dtype == np.int16
             total += reward
         scores = env.game.scores()
-        assert after["scores"].tolist() == [*scores[env.seat :], *scores[: env.seat]]
-        assert after["scores"].dtype == np.int16
         assert env.game.is_over
         if case.players == 1:
             assert total == scores[0] - before
