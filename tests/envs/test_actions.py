@@ -279,65 +279,46 @@ def check_many(make: Callable[[], Door], allowed: list[Any], refused: list[Any],
 # --- actions that exist and are not legal -------------------------------------------------------------------
 
 
-def step_in_turn(env: Any, action: int) -> tuple[list[float], bool]:
-    env.step(action)
+@pytest.mark.parametrize("make", [nmbr9_v0.env, nmbr9_v0.raw_env])
+def test_an_illegal_action_in_turn_ends_the_game(make: Callable[..., Any]) -> None:
+    env = make(illegal_action="terminate", **OPTIONS)
+    env.reset(seed=1)
+    before = env.unwrapped.game
+    env.step(ILLEGAL)
+    assert [*env.rewards.values()] == [-1.0, 0.0]
+    assert all(env.terminations.values())
     assert env.terminations == env.truncations
-    return [*env.rewards.values()], all(env.terminations.values())
-
-
-def step_at_once(env: Any, action: int) -> tuple[list[float], bool]:
-    _, rewards, terminations, truncations, _ = env.step({"player_0": action, "player_1": ACTION})
-    assert terminations == truncations
-    return [*rewards.values()], all(terminations.values()) and not env.agents
-
-
-def step_alone(env: Any, action: int) -> tuple[list[float], bool]:
-    _, reward, terminated, truncated, info = env.step(action)
-    assert (truncated, info["illegal_action"]) == (False, action)
-    return [reward, 0.0], terminated
-
-
-def step_many(envs: Any, action: int) -> tuple[list[float], bool]:
-    _, rewards, terminations, truncations, infos = envs.step([ACTION, action])
-    assert (terminations.tolist(), truncations.any()) == ([False, True], False)
-    assert infos["illegal_action"].tolist() == [-1, action]
-    return [*rewards[::-1]], True
-
-
-OFFERING = {
-    "env": (nmbr9_v0.env, step_in_turn),
-    "raw_env": (nmbr9_v0.raw_env, step_in_turn),
-    "parallel_env": (nmbr9_v0.parallel_env, step_at_once),
-    "Gymnasium": (partial(nmbr9_v0.Nmbr9Env, **LEARNER), step_alone),
-    "vector": (partial(nmbr9_v0.Nmbr9VectorEnv, 2, autoreset_mode="Disabled", **LEARNER), step_many),
-}
-
-
-@pytest.mark.parametrize(("make", "step"), OFFERING.values(), ids=OFFERING)
-def test_an_illegal_action_ends_the_game_or_raises(
-    make: Callable[..., Any], step: Callable[..., Any]
-) -> None:
-    def new(illegal_action: str) -> tuple[Any, Callable[[], Any]]:
-        env = make(illegal_action=illegal_action, **OPTIONS)
-        env.reset(seed=1)
-        return env, (lambda: env.games()[1]) if step is step_many else (lambda: env.unwrapped.game)
-
-    env, look = new("terminate")
-    before = look()
-    assert step(env, ILLEGAL) == ([-1.0, 0.0], True)
-    assert look() == before
-    strict, look = new("raise")
-    for _ in range(2):
-        with pytest.raises(IllegalActionError, match=f"action {ILLEGAL} .*is not legal"):
-            step(strict, ILLEGAL)
-        assert look() == before
+    assert env.unwrapped.game == before
 
 
 def test_where_all_act_at_once_each_is_answerable_for_its_own_action() -> None:
     env = nmbr9_v0.parallel_env(players=3, illegal_action="terminate")
     env.reset(seed=1)
     legal = int(env.game.legal_actions()[0])
-    _, rewards, *_ = env.step({"player_0": ILLEGAL, "player_1": legal, "player_2": ILLEGAL})
+    _, rewards, *ends, _ = env.step({"player_0": ILLEGAL, "player_1": legal, "player_2": ILLEGAL})
     assert rewards == {"player_0": -1.0, "player_1": 0.0, "player_2": -1.0}
+    assert ends == [dict.fromkeys(rewards, True)] * 2
     with pytest.raises(RuntimeError, match=r"call reset\(\)"):
         env.step({})
+
+
+STRICT: dict[str, Callable[..., Any]] = {
+    "env": nmbr9_v0.env,
+    "raw_env": nmbr9_v0.raw_env,
+    "parallel_env": nmbr9_v0.parallel_env,
+    "Gymnasium": partial(nmbr9_v0.Nmbr9Env, **LEARNER),
+    "vector": partial(nmbr9_v0.Nmbr9VectorEnv, 2, **LEARNER),
+}
+
+
+@pytest.mark.parametrize("name", STRICT)
+def test_an_illegal_action_can_be_an_error(name: str) -> None:
+    env = STRICT[name](illegal_action="raise", **OPTIONS)
+    env.reset(seed=1)
+    many = {"parallel_env": {"player_0": ILLEGAL, "player_1": ACTION}, "vector": [ACTION, ILLEGAL]}
+    look = env.games if name == "vector" else lambda: env.unwrapped.game
+    before = look()
+    for _ in range(2):
+        with pytest.raises(IllegalActionError, match=f"action {ILLEGAL} .*is not legal"):
+            env.step(many.get(name, ILLEGAL))
+        assert look() == before

@@ -107,6 +107,8 @@ def test_infos_keep_their_keys(case: Case) -> None:
             action = mask.argmin() if fails and len(infos) == 2 else mask.argmax()
             *_, ended, _, info = env.step(action)
             infos.append(info)
+        with pytest.raises(ResetNeeded, match=r"call reset\(\)"):
+            env.step(0)
         assert infos[-1]["illegal_action"] == (action if fails else -1)
         assert {(*info,) for info in infos} == {("action_mask", "seat", "scores", "illegal_action")}
         assert {info["scores"].dtype for info in infos} == {np.dtype(np.int16)}

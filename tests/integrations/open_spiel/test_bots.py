@@ -8,7 +8,6 @@ import pytest
 pytest.importorskip("pyspiel")
 
 import pyspiel
-from open_spiel.python import rl_environment
 from open_spiel.python.algorithms import cfr, evaluate_bots, exploitability
 from open_spiel.python.bots import uniform_random
 
@@ -79,16 +78,3 @@ def test_a_bot_is_an_agent():
         open_spiel.as_agent(None, pyspiel.load_game("tic_tac_toe"))
     result = play_matches(agent, "random", games=2)
     assert "mcts of OpenSpiel against random: 2 games" in result.table()
-
-
-def test_the_environments_of_open_spiel_step():
-    """``rl_environment``, on which its learning agents stand."""
-    for name in ("python_patchwork(seed=7)", "python_nmbr9(players=2,deck_size=3)"):
-        env = rl_environment.Environment(load(name))
-        env.seed(1)
-        step = env.reset()
-        while not step.last():
-            player = step.observations["current_player"]
-            assert len(step.observations["info_state"][player]) == env.observation_spec()["info_state"][0]
-            step = env.step([step.observations["legal_actions"][player][0]])
-        assert sum(step.rewards) == 0

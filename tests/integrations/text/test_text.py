@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import random
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from patchwork_env import games
 from patchwork_env.core.game import BaseGame
@@ -162,41 +164,46 @@ def test_examples_make_sense() -> None:
     assert game.scores()[0] > 30
 
 
-def test_what_cannot_be_bought_says_why() -> None:
+def test_examples_are_what_can_be_bought() -> None:
     game = Patchwork(seed=7)  # offers 25, 17 and 12 for 4, 7 and 2 buttons, of which the player has 5
     assert "patch 17: no placements (7 buttons" in text.moves_text(game)
     examples = [group.example for group in text.moves(game)]
     assert [example and example.group for example in examples] == ["advance", "patch 25", None, "patch 12"]
-    assert "too dear, you have 5" in refusal(game, "17/0@a1")
-    assert "patch 3 is not offered; the offered patches are 25, 17, 12" in refusal(game, "3/0@a1")
-    assert "there is no special patch to place" in refusal(game, "*a1")
-    assert "there is no orientation 9" in refusal(game, "25/9@a1")
-    assert "there is no orientation 12" in refusal(game, "25/12@a1")
-    assert "would leave the quilt. The nearest that are: 25/0@f8" in refusal(game, "25/0@f9")
 
 
-def test_covered_cells_are_named() -> None:
+def covered() -> Patchwork:
+    """A game in which player 0 has covered some cells."""
     game = Patchwork(circle=[12, 1, *(patch for patch in range(2, 33) if patch != 12), 0])
     for move in ("12/0@a1", "advance"):
         game.play(text.parse(game, move))
-    assert game.current_player == 0
-    assert "it would cover a2, b2, which are covered already. The nearest" in refusal(game, "2/0@a2")
-    assert "it would cover b2, which is covered already. The nearest" in refusal(game, "2/0@b2")
+    return game
+
+
+def tiled() -> Nmbr9:
+    game = Nmbr9(deck=[8, 8, 7, 1])
+    game.play(text.parse(game, "8/0@0,0"))
+    return game
 
 
 @pytest.mark.parametrize(
-    ("word", "reason"),
+    ("game", "word", "reason"),
     [
-        ("5/0@0,0", "the tile to be placed is 8, not 5"),
-        ("=8", "tile 8 is to be placed now"),
-        ("8/0@0,1", "below it would be the table, tiles of level 0, which must be one level"),
-        ("8/0@9,9", "on level 0 it would touch no other tile of that level"),
-        ("8/0@0,0", "on level 1 it would rest on one tile alone"),
+        (Patchwork(seed=7), "17/0@a1", "too dear, you have 5"),
+        (Patchwork(seed=7), "3/0@a1", "patch 3 is not offered; the offered patches are 25, 17, 12"),
+        (Patchwork(seed=7), "*a1", "there is no special patch to place"),
+        (Patchwork(seed=7), "25/9@a1", "there is no orientation 9"),
+        (Patchwork(seed=7), "25/12@a1", "there is no orientation 12"),
+        (Patchwork(seed=7), "25/0@f9", "would leave the quilt. The nearest that are: 25/0@f8"),
+        (covered(), "2/0@a2", "it would cover a2, b2, which are covered already. The nearest"),
+        (covered(), "2/0@b2", "it would cover b2, which is covered already. The nearest"),
+        (tiled(), "5/0@0,0", "the tile to be placed is 8, not 5"),
+        (tiled(), "=8", "tile 8 is to be placed now"),
+        (tiled(), "8/0@0,1", "below it would be the table, tiles of level 0, which must be one level"),
+        (tiled(), "8/0@9,9", "on level 0 it would touch no other tile of that level"),
+        (tiled(), "8/0@0,0", "on level 1 it would rest on one tile alone"),
     ],
 )
-def test_tiles_that_cannot_lie_there_say_why(word: str, reason: str) -> None:
-    game = Nmbr9(deck=[8, 8])
-    game.play(text.parse(game, "8/0@0,0"))
+def test_illegal_moves_say_why(game: BaseGame, word: str, reason: str) -> None:
     assert reason in refusal(game, word)
 
 
@@ -284,3 +291,43 @@ def test_other_games_have_no_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(games._MODULES, "row", "tests.toy")
     with pytest.raises(ValueError, match="'row' cannot be told in words; allowed are patchwork, nmbr9"):
         text.rules(Toy(seed=1))
+
+
+# --- a collection of answers that were labelled by hand -----------------------------------------------------
+
+
+COLLECTION: dict[str, dict[str, list[dict[str, str]]]] = yaml.safe_load(
+    Path(__file__).with_name("answers.yaml").read_text(encoding="utf-8")
+)
+CASES = [
+    pytest.param(position, said, label, id=f"{position}-{kind}-{number}")
+    for position, kinds in COLLECTION.items()
+    for kind, cases in kinds.items()
+    for number, case in enumerate(cases, 1)
+    for label, said in case.items()
+]
+
+
+POSITIONS = {
+    "start": Patchwork(seed=7),
+    "special": after(Patchwork(seed=7), 25),
+    "tile": tiled(),
+    "choose": Nmbr9(seed=7, order="free"),
+}
+
+
+def read(game: BaseGame[Any], said: str) -> str:
+    """What a text is taken for: a request, the word of a move, or ``"none"``."""
+    if text.is_request(said):
+        return text.ask(game, said)
+    try:
+        return game.move_text(text.parse(game, said))
+    except IllegalActionError:
+        return "none"
+
+
+@pytest.mark.parametrize(("position", "said", "label"), CASES)
+def test_answers_are_read_as_a_strict_reader_would(position: str, said: str, label: str) -> None:
+    game = POSITIONS[position]
+    wanted = text.ask(game, label) if label.partition(" ")[0] in text.REQUESTS else label
+    assert read(game, said) == wanted
