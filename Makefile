@@ -109,7 +109,6 @@ test-libraries: $(VENV)-libraries/ready  ## run the tests that need other librar
 test-older: $(VENV)-older/ready  ## run those with Ray, OpenEnv and AgileRL, which need older versions, and all of environments
 	$(VENV)-older/bin/python -c "$(foreach name,$(imports_older),import $(name);)"
 	$(VENV)-older/bin/python -m pytest -m older
-	$(VENV)-older/bin/python -m tests.attack kill_sweep kill_rllib_ppo --attempts 1 --workers 1
 	$(VENV)-older/bin/python $(pytest) tests/envs tests/patchwork/test_environments.py tests/nmbr9/test_environments.py
 
 test-browser: $(VENV)-libraries/ready site  ## drive the page in Chromium, with a server and without, and the documents

@@ -21,7 +21,7 @@ from patchwork_env.learning.runs.folder import CONFIG_FILE
 from patchwork_env.learning.system.machine import describe_setup
 
 OPPONENT = "greedy"
-WITH_NETWORK = ("ppo", "alphazero", "rllib_ppo")
+WITH_NETWORK = ("ppo", "alphazero")
 """The algorithms whose policies a search can plan with."""
 
 

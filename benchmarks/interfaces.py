@@ -96,10 +96,7 @@ def rllib() -> Counts:
     """The environment of RLlib."""
     from patchwork_env.integrations.rllib.env import GameMultiAgentEnv
 
-    reward = {"outcome": 1.0, "margin": 0.0, "margin_scale": 40.0}
-    env = GameMultiAgentEnv(
-        {"game": "patchwork", "reward": reward, "points": 0.0, "players": 2, "special_patches": "revised"}
-    )
+    env = GameMultiAgentEnv()
     while True:
         observations, _ = env.reset()
         count, over = 0, False

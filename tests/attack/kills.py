@@ -159,9 +159,9 @@ def _train(text: str, folder: Path) -> list[str]:
     return begin_or_resume("train", run, "config.yaml", "--config", str(config), "--run-dir", str(run))
 
 
-def training(text: str, environment: dict[str, str] | None = None) -> Job:
+def training(text: str) -> Job:
     """A run of a configuration."""
-    return Job(partial(_train, text), lambda folder: result_of(folder / "run"), environment)
+    return Job(partial(_train, text), lambda folder: result_of(folder / "run"))
 
 
 def _results_of(folder: Path) -> Any:

@@ -14,7 +14,6 @@ from patchwork_env import cli
 from tests.learning.tiny_runs import TINY_RUNS
 
 ALGORITHMS = ("ppo", "td", "solo_td", "alphazero", "maskable_ppo")
-"""Those whose runs, if they were stopped, end like ones that never were: all but ``rllib_ppo``."""
 _FILES = ("*.safetensors", "checkpoint.json", "trainer.json")
 
 

@@ -12,6 +12,7 @@ STATEMENTS = {
     "torchrl": "import patchwork_env.integrations.torchrl",
     "stable_baselines3": "from patchwork_env.integrations.sb3 import SelfPlayVecEnv",
     "mcp_types": "import patchwork_env.integrations.mcp.server",
+    "ray": "import patchwork_env.integrations.rllib",
 }
 """What needs a library, by its name."""
 SCRIPT = """

@@ -14,7 +14,6 @@ _OF_ALGORITHMS = {
     "maskable_ppo": "num_envs=16 rollout_steps=16 minibatch_size=64",
     "td": "games=8 gradient_steps=2 minibatch_size=64",
     "solo_td": "games=8 gradient_steps=2 minibatch_size=64",
-    "rllib_ppo": "num_envs=8 batch_size=128 minibatch_size=64",
 }
 
 

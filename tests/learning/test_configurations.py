@@ -9,16 +9,8 @@ from typing import Any
 import pytest
 
 from patchwork_env.learning.commands import evaluate, train
-from patchwork_env.learning.config import CONFIGS, load_config
+from patchwork_env.learning.config import CONFIGS
 from tests.learning.small_runs import small
-
-OLDER = [pytest.mark.older, pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")]
-CONFIGURATIONS = [
-    pytest.param(
-        path, id=path.stem, marks=OLDER if load_config(path).algorithm == "rllib_ppo" else pytest.mark.slow
-    )
-    for path in sorted(CONFIGS.glob("*.yaml"))
-]
 
 
 def curves(run: Path) -> list[dict[str, Any]]:
@@ -26,12 +18,9 @@ def curves(run: Path) -> list[dict[str, Any]]:
     return [row for row in rows if any(name.startswith("losses/") for name in row)]
 
 
-@pytest.mark.parametrize("configuration", CONFIGURATIONS)
-def test_a_configuration_trains_goes_on_and_plays(
-    configuration: Path, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    if request.node.get_closest_marker("older"):
-        pytest.importorskip("ray")
+@pytest.mark.slow
+@pytest.mark.parametrize("configuration", sorted(CONFIGS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_a_configuration_trains_goes_on_and_plays(configuration: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     command = ["--config", str(configuration), "--run-dir", str(run), "--set", *small(configuration)]
     assert train.main(command) == 0

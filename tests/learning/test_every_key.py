@@ -30,7 +30,6 @@ ELSEWHERE = {
     "device": "tests/learning/test_another_device.py",
     "cluster": "tests/learning/distributed",
     "checkpoint_minutes": "tests/learning/runs",
-    "rllib_ppo": "tests/integrations/rllib",
 }
 NOTED = {
     "description": "another",

@@ -1,1 +1,11 @@
-"""PPO of RLlib: the games as its environments and the project's networks as its modules. Needs Ray."""
+"""The games for RLlib: its environment, the project's networks as its modules, and a league.
+
+Needs the extra ``ray``.
+"""
+
+from __future__ import annotations
+
+from patchwork_env.core.extras import from_extra
+
+with from_extra("ray", f"{__name__} needs"):
+    import ray.rllib  # noqa: F401

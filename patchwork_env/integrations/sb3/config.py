@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from patchwork_env.games import NMBR9
-from patchwork_env.learning.algorithms.ppo.config import PpoRun, RolloutLearning
+from patchwork_env.learning.algorithms.ppo.config import PpoLearning, PpoRun
 from patchwork_env.learning.config.keys import (
     BYTES_OF_MASK,
     BYTES_OF_OBSERVATION,
@@ -22,7 +22,7 @@ from patchwork_env.learning.config.keys import (
 )
 
 
-class MaskablePpo(RolloutLearning):
+class MaskablePpo(PpoLearning):
     """MaskablePPO of sb3-contrib; every game has one learner and one opponent.
 
     In ``fixed_fraction`` of the games the opponent is one of the agents ``fixed_opponents``, in the games of

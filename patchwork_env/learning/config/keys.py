@@ -96,7 +96,6 @@ def section_keys(kind: type[BaseModel], prefix: str = "") -> list[str]:
 
 
 OTHER_NAMES = {
-    "batch_size": ("train_batch_size",),
     "candidate_placements": ("width",),
     "clip_range": ("clip_param",),
     "ema_decay": ("averaging",),
@@ -299,8 +298,6 @@ class RunConfig(Section):
     """The games that the algorithm learns."""
     TRAINER: ClassVar[str] = ""
     """The subclass of ``Trainer`` that trains, as ``module:Class``."""
-    EXTRA: ClassVar[str] = "train"
-    """The extra that installs the packages that the trainer needs."""
 
     description: Annotated[str, Field(max_length=1000)] = ""
     """A sentence about the purpose of the run, for ``--list``."""
@@ -363,14 +360,9 @@ class RewardedRun(RunConfig):
 
     reward: Reward = Reward()
 
-    @property
-    def has_rewards(self) -> bool:
-        """Whether any reward is above 0."""
-        return self.reward.outcome > 0 or self.reward.margin > 0
-
     @model_validator(mode="after")
     def _check_rewards(self) -> RewardedRun:
-        if not self.has_rewards:
+        if self.reward.outcome == self.reward.margin == 0:
             raise ValueError("reward.outcome and reward.margin are both 0: there would be nothing to learn")
         return self
 

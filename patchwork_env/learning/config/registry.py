@@ -20,7 +20,6 @@ _CONFIGS = {
     "alphazero": "patchwork_env.learning.algorithms.alphazero.config:AlphaZeroConfig",
     "maskable_ppo": "patchwork_env.integrations.sb3.config:MaskablePpoConfig",
     "ppo": "patchwork_env.learning.algorithms.ppo.config:PpoConfig",
-    "rllib_ppo": "patchwork_env.integrations.rllib.config:RllibPpoConfig",
     "solo_td": "patchwork_env.learning.algorithms.td.config:SoloTdConfig",
     "td": "patchwork_env.learning.algorithms.td.config:TdConfig",
 }
@@ -50,7 +49,7 @@ def config_class(algorithm: Any, game: Any) -> type[RunConfig]:
 
 def trainer_class(config: RunConfig) -> Any:
     """The class of the trainer for a configuration."""
-    with from_extra(config.EXTRA, f"{config.algorithm} needs"):
+    with from_extra("train", f"{config.algorithm} needs"):
         return resolve_name(config.TRAINER)
 
 

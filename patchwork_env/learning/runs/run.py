@@ -143,7 +143,6 @@ def _trainer(config: RunConfig) -> Iterator[Trainer]:
     with ExitStack() as stack:
         stack.callback(torch.set_num_threads, threads)
         trainer = make_trainer(config.model_copy(update={"device": _usable_device(config.device)}))
-        stack.callback(trainer.close)
         if isinstance(trainer, RemoteTrainer) and trainer.config.cluster.workers:
             stack.enter_context(played_on_cluster(trainer))
         yield trainer

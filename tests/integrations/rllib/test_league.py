@@ -1,68 +1,129 @@
-"""Who sits where, and what the results of league games are."""
+"""What RLlib makes of games, of whole trajectories for every player, and of the league."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 pytest.importorskip("ray")
 
-from patchwork_env import nmbr9, patchwork
-from patchwork_env.integrations.rllib.league import (
-    Seats,
-    allotted,
-    finished_game,
-    league_results,
-    seats_of,
+import torch
+from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
+
+from examples import rllib_self_play as example
+from patchwork_env.integrations.rllib.league import MAIN, LeagueCallback, module_of
+from patchwork_env.integrations.rllib.module import module_spec
+
+pytestmark = [
+    pytest.mark.older,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning"),
+]
+
+
+@pytest.fixture
+def built(connection):
+    """Builds the algorithm of the example with few games at once, and stops it in the end."""
+    made = []
+
+    def build(env_config, players=2, turns=256, **league):
+        config = example.ppo(iterations=10, workers=0, turns=turns, seed=5)
+        spec = module_spec(env_config.get("game", "patchwork"))
+        config.environment(env_config={"rewards": "outcome", **env_config})
+        config.env_runners(num_envs_per_env_runner=4)
+        config.rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs={MAIN: spec}))
+        config.callbacks(partial(LeagueCallback, players=players, **league))
+        made.append(config.build_algo())
+        return made[-1]
+
+    yield build
+    for algorithm in made:
+        algorithm.stop()
+
+
+@pytest.mark.parametrize("env_config", [{}, {"game": "nmbr9", "players": 3}], ids=["patchwork", "nmbr9"])
+def test_every_player_has_a_whole_trajectory_with_the_reward_at_its_end(built, env_config):
+    algorithm, games = built(env_config, turns=28), defaultdict(list)
+    for _ in range(25):  # chunks of 7 turns
+        for chunk in algorithm.env_runner.sample():
+            games[chunk.id_].append(chunk)
+    ended = [chunks for chunks in games.values() if chunks[-1].is_terminated]
+    assert len(ended) >= 8
+    for chunks in ended:
+        returns = []
+        for agent in chunks[-1].agent_ids:
+            parts = [chunk.agent_episodes[agent] for chunk in chunks if agent in chunk.agent_ids]
+            assert parts[-1].is_terminated
+            for part in parts:
+                masks = part.get_observations(slice(0, len(part)))["action_mask"]
+                assert masks[np.arange(len(part)), part.get_actions()].all(), "decisions of this player"
+            returns.append(sum(sum(part.get_rewards()) for part in parts))
+            assert returns[-1] == pytest.approx(5 * parts[-1].get_infos(-1)["outcome"]), "that of the end"
+        assert len(returns) == env_config.get("players", 2)
+        assert sum(returns) == pytest.approx(0)
+        turns = sum(len(part) for chunk in chunks for part in chunk.agent_episodes.values())
+        assert turns == sum(len(chunk) for chunk in chunks)
+
+
+def test_past_selves_are_frozen_have_a_seat_and_win_or_lose(built):
+    algorithm = built({}, every=1, fraction=1.0)
+    assert algorithm.train()["win_rates"] == {}
+    copy = {name: tensor.clone() for name, tensor in algorithm.get_module(MAIN).state_dict().items()}
+    results = [algorithm.train() for _ in range(3)]
+    main, past = (algorithm.get_module(name).state_dict() for name in (MAIN, "past_0"))
+    assert all(torch.equal(past[name], copy[name]) for name in copy), "as the learner was"
+    assert not all(torch.equal(main[name], copy[name]) for name in copy), "who learns"
+    assert set(results[-1]["win_rates"]) == {"past_0", "past_1", "past_2"}
+    assert any(0 < rate != 0.5 for rate in results[-1]["win_rates"].values())
+    learners, dealt = Counter(), {}
+    for _ in range(4):
+        for game in algorithm.env_runner.sample():
+            modules = {agent: game.module_for(agent) for agent in ("player_0", "player_1")}
+            assert modules == dealt.setdefault(game.id_, modules), "a game keeps its opponent"
+    for modules in dealt.values():
+        (learner,) = (agent for agent, module in modules.items() if module == MAIN)
+        learners[learner] += 1
+    assert set(learners) == {"player_0", "player_1"}
+
+
+@pytest.mark.parametrize("players", [2, 3])
+def test_seats_and_past_selves_are_drawn_in_their_shares(players):
+    weights, games, found = {"past_0": 1.0, "past_1": 3.0}, 4000, Counter()
+    for game in range(games):
+        episode = SimpleNamespace(id_=f"game {game}")
+        deal = partial(module_of, episode=episode, weights=weights, fraction=0.5, players=players)
+        modules = [deal(f"player_{player}") for player in range(players)]
+        others = set(modules) - {MAIN}
+        assert modules.count(MAIN) == (1 if others else players)
+        found[*sorted(others), *((modules.index(MAIN),) if others else ())] += 1
+    assert found[()] / games == pytest.approx(0.5, abs=0.04)
+    for seat in range(players):
+        for name, share in (("past_0", 0.25), ("past_1", 0.75)):
+            assert found[name, seat] / games == pytest.approx(0.5 * share / players, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("modules", "outcome", "logged"),
+    [
+        ((MAIN, "past_4"), 1.0, [("past_4", 1.0)]),
+        (("past_4", MAIN), -1.0, [("past_4", 0.0)]),
+        (("past_4", MAIN, "past_4"), 0.25, [("past_4", 0.5)]),
+        (("past_4", MAIN, "past_4"), -0.5, [("past_4", 0.0)]),
+        ((MAIN, "past_4"), 0.0, [("past_4", 0.5)]),
+        ((MAIN, MAIN), 1.0, []),
+    ],
 )
-
-pytestmark = pytest.mark.older
-
-
-@pytest.mark.parametrize("players", [2, 3, 4])
-def test_the_learner_has_every_seat_against_every_past_self_equally_often(players):
-    games, opponents = 4 * 3 * players, [(2, 7), (0, 8), (4, 9)]
-    dealt = [seats_of(game, games, players, 0.5, opponents) for game in range(games)]
-    assert dealt[: games // 2] == [Seats(-1, 0)] * (games // 2)
-    league = Counter(dealt[games // 2 :])
-    expected = {Seats(slot, seat, snapshot) for slot, snapshot in opponents for seat in range(players)}
-    assert set(league) == expected
-    assert max(league.values()) - min(league.values()) <= 1
-    assert {seats_of(game, 8, players, 0.5, opponents=[]) for game in range(8)} == {Seats(-1, 0)}
-
-
-def test_a_snapshot_waits_for_a_slot_that_no_game_needs():
-    slots = allotted([5, 6], {}, set(), 3)
-    assert slots == {0: 5, 1: 6}
-    slots = allotted([7, 6], slots, {0, 1}, 3)
-    assert slots == {0: 5, 1: 6, 2: 7}
-    slots = allotted([7, 8], slots, {0, 1, 2}, 3)
-    assert slots == {0: 5, 1: 6, 2: 7}  # 8 waits
-    slots = allotted([7, 8], slots, {1, 2}, 3)
-    assert slots == {0: 8, 1: 6, 2: 7}
-    assert allotted([7, 8], slots, set(), 3) == {0: 8, 2: 7}
-
-
-def played_out(game):
-    rng = np.random.default_rng(0)
-    while not game.is_over:
-        game.play(rng.choice(game.legal_actions()))
-    return game
-
-
-def test_wins_are_counted_by_the_learners_seat():
-    game = played_out(patchwork.Game(seed=1))
-    seats = [Seats(-1, 0), Seats(0, 0, 5), Seats(0, 1, 5), Seats(0, 1, 6)]
-    wins, games = league_results([finished_game(game, each, 40) for each in seats])
-    assert games == {5: 2, 6: 1}
-    assert wins == {5: 1, 6: float(game.winner() == 1)}
-
-
-def test_a_shared_win_is_half_a_win(monkeypatch):
-    game = played_out(nmbr9.Game(seed=1, players=3))
-    monkeypatch.setattr(nmbr9.Game, "scores", lambda self: (5, 9, 9))
-    finished = [finished_game(game, Seats(0, seat, 4), 60) for seat in (0, 1, 2)]
-    assert [one.won for one in finished] == [0, 0.5, 0.5]
-    assert league_results(finished) == ({4: 1.0}, {4: 3.0})
+def test_what_the_learner_wins_counts_and_shared_wins_are_halves(modules, outcome, logged):
+    agents = {f"player_{number}": module for number, module in enumerate(modules)}
+    ends = {
+        agent: SimpleNamespace(get_infos=lambda at, own=module == MAIN: {"outcome": outcome if own else 7.0})
+        for agent, module in agents.items()
+    }
+    episode = SimpleNamespace(agent_ids=set(agents), agent_episodes=ends, module_for=agents.get)
+    found = []
+    logger = SimpleNamespace(log_value=lambda key, value, reduce: found.append((key[-1], value)))
+    LeagueCallback().on_episode_end(episode=episode, metrics_logger=logger)
+    assert found == logged

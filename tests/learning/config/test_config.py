@@ -277,8 +277,6 @@ def test_every_number_has_bounds():
         ("maskable_ppo", "maskable_ppo.num_envs=1000000", "maskable_ppo.num_envs is 1000000"),
         ("td", "td.games=1000000", "td.games is 1000000, td.window is 4"),
         ("solo_td", "solo_td.games=500000", "solo_td.games is 500000, solo_td.window"),
-        ("rllib_ppo", "network.width=30000", "network.width is 30000"),
-        ("rllib_ppo", "rllib_ppo={num_envs: 1000000, batch_size: 1000000}", "rllib_ppo.num_envs is"),
     ],
 )
 def test_memory_is_counted_before_it_is_asked_for(load, algorithm, settings, named):
@@ -329,12 +327,12 @@ def test_missing_file_names_the_nearest(tmp_path):
 @pytest.mark.parametrize(
     ("algorithm", "override", "readers"),
     [
-        ("td", "league.size=3", "maskable_ppo, ppo, rllib_ppo"),
-        ("td", "network.width=3", "alphazero, maskable_ppo, ppo, rllib_ppo"),
+        ("td", "league.size=3", "maskable_ppo, ppo"),
+        ("td", "network.width=3", "alphazero, maskable_ppo, ppo"),
         ("maskable_ppo", "ppo.epochs=3", "ppo"),
-        ("alphazero", "league.size=3", "maskable_ppo, ppo, rllib_ppo"),
-        ("ppo", "cluster.workers=2", "alphazero, rllib_ppo, solo_td, td"),
-        ("solo_td", "reward.margin=1", "alphazero, maskable_ppo, ppo, rllib_ppo, td"),
+        ("alphazero", "league.size=3", "maskable_ppo, ppo"),
+        ("ppo", "cluster.workers=2", "alphazero, solo_td, td"),
+        ("solo_td", "reward.margin=1", "alphazero, maskable_ppo, ppo, td"),
         ("ppo", "td.games=3", "td"),
     ],
 )
@@ -359,7 +357,6 @@ def test_hints_name_keys_of_the_own_algorithm_alone(message):
         ("ppo", "logging", "tracker"),
         ("ppo", "ppo.rollout_turns", "ppo.rollout_steps"),
         ("maskable_ppo", "maskable_ppo.batch_size", "maskable_ppo.minibatch_size"),
-        ("rllib_ppo", "rllib_ppo.lr", "rllib_ppo.learning_rate"),
         ("td", "td.trace", "td.td_lambda"),
         ("solo_td", "solo_td.averaging", "solo_td.ema_decay"),
         ("alphazero", "alphazero.updates", "alphazero.gradient_steps"),

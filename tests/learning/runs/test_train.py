@@ -238,7 +238,7 @@ def test_explain(capsys):
     assert "solo_td.ema_decay = 0.998" in explain(["solo_td"])
     assert "ppo." not in explain(["solo_td"]) + explain()
     named = {line.partition(" ")[0] for line in explain(["gamma"]).splitlines() if line[0] != " "}
-    assert named == {"maskable_ppo.gamma", "ppo.gamma", "rllib_ppo.gamma"}
+    assert named == {"maskable_ppo.gamma", "ppo.gamma"}
     assert "algorithm = ppo   (alphazero | maskable_ppo | ppo | " in explain(["algorithm"])
     assert "device = cpu   (string)" in explain()  # as the default algorithm has it, not td
     for name, hint in (

@@ -86,10 +86,6 @@ class Trainer(ABC):
         if type(seconds) not in (int, float) or seconds < 0 or (seconds == 0) != (self.steps == 0):
             raise ValueError(f"seconds is {short_repr(seconds)}; allowed are numbers above 0")
 
-    def close(self) -> None:
-        """Gives up what the trainer holds outside this process; it cannot be used any more."""
-        return
-
     def policy_info(self) -> dict[str, Any]:
         """What the files of a policy tell about its training."""
         info = {

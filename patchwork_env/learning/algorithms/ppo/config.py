@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -34,9 +33,6 @@ from patchwork_env.learning.config.keys import (
 class PpoLearning(Section):
     """The keys that all implementations of proximal policy optimization here share."""
 
-    TURNS: ClassVar[tuple[str, ...]] = ("num_envs", "rollout_steps")
-    """The keys whose product is the number of turns in an iteration."""
-
     num_envs: Fixed[Size] = 512
     """Number of games that are played side by side."""
     epochs: Positive = 2
@@ -44,29 +40,21 @@ class PpoLearning(Section):
     minibatch_size: Size = 1024
     """Number of decisions in a gradient step."""
     learning_rate: Schedule = Schedule(start=1e-3, end=1e-4)
-    """Step size of Adam; ``lr`` of RLlib."""
+    """Step size of Adam."""
     entropy_coefficient: Schedule = Schedule(start=0.01, end=0.001)
-    """Weight of the policy's entropy in the loss, ``ent_coef`` of sb3-contrib and ``entropy_coeff`` of RLlib;
-    more of it explores more."""
+    """Weight of the policy's entropy in the loss, ``ent_coef`` of sb3-contrib; more of it explores more."""
     value_coefficient: NonNegative = 0.5
-    """Weight of the squared error of the value in the loss; ``vf_coef`` of sb3-contrib, ``vf_loss_coeff`` of
-    RLlib."""
+    """Weight of the squared error of the value in the loss; ``vf_coef`` of sb3-contrib."""
     clip_range: Rate = 0.2
-    """By how much the probability ratio may leave 1 before it is clipped; ``clip_param`` of RLlib."""
+    """By how much the probability ratio may leave 1 before it is clipped."""
     gamma: Fraction = 1.0
     """Discount of rewards from one decision to the next decision of the same player."""
     gae_lambda: Fraction = 0.95
-    """Decay of generalized advantage estimation: 1 takes the returns themselves, 0 trusts the next value;
-    ``lambda_`` of RLlib."""
+    """Decay of generalized advantage estimation: 1 takes the returns themselves, 0 trusts the next value."""
     max_gradient_norm: Rate = 0.5
-    """Norm to which gradients are shortened; ``max_grad_norm`` of sb3-contrib, ``grad_clip`` of RLlib."""
+    """Norm to which gradients are shortened; ``max_grad_norm`` of sb3-contrib."""
     points: NonNegative = 0.0
     """Reward for each point in NMBR 9, at the moment when it is scored; 0 in Patchwork."""
-
-
-class RolloutLearning(PpoLearning):
-    """The keys of those in which every game has as many decisions or turns in an iteration."""
-
     rollout_steps: Size = 64
     """Number of turns of each game in an iteration."""
     target_kl: Rate | None = None
@@ -102,10 +90,10 @@ class PpoRun(RewardedRun):
     def least_memory(self) -> MemoryEstimate:
         """Of the rollout, a minibatch, the network and its past selves."""
         name, learning, (keys, weights) = self.algorithm, self.learning, self.weights
-        turns = prod(getattr(learning, key) for key in learning.TURNS)
+        turns = learning.num_envs * learning.rollout_steps
         snapshots = self.effective_league.num_snapshots(self.total_steps // turns)
         return {
-            tuple(f"{name}.{key}" for key in learning.TURNS): turns * self.BYTES_OF_TURN,
+            (f"{name}.num_envs", f"{name}.rollout_steps"): turns * self.BYTES_OF_TURN,
             (f"{name}.minibatch_size",): min(learning.minibatch_size, turns) * BYTES_OF_SAMPLE,
             keys: weights * BYTES_OF_LEARNING,
             ("league.size", *keys): snapshots * weights * BYTES_OF_WEIGHT,
@@ -123,7 +111,7 @@ class PpoRun(RewardedRun):
         return self
 
 
-class Ppo(RolloutLearning):
+class Ppo(PpoLearning):
     """Proximal policy optimization (Schulman et al. 2017)."""
 
     kl_coefficient: Schedule = Schedule(start=0.0, end=0.0)
