@@ -88,3 +88,5 @@ class LeagueCallback(RLlibCallback):
         algorithm.add_module(name, spec, new_agent_to_module_mapping_fn=deal)
         state = {"rl_module": {name: learner.get_state()}}
         algorithm.set_state({"learner_group": {"learner": state}})
+        # Env runners take the learner's weights only where it has learned since they took some.
+        algorithm.env_runner_group.foreach_env_runner(lambda runner: runner.set_state(state))
