@@ -14,7 +14,7 @@ from numba import config
 
 from patchwork_env.core.batches import begin_games
 from patchwork_env.core.random import random_below, start_streams
-from patchwork_env.patchwork import Game, engine
+from patchwork_env.patchwork import NUM_ACTIONS, Game, engine
 from patchwork_env.patchwork.rules import RULES
 from patchwork_env.patchwork.state import States
 from patchwork_env.testing import check_position
@@ -163,10 +163,13 @@ def test_each_complete_square_brings_the_bonus_tile(square: set[Cell]) -> None:
 def test_all_forms_of_the_legal_set_agree() -> None:
     """Number, list, mask, n-th, and one by one; at the end there is nothing left but a winner."""
     rng, pending = np.random.default_rng(0), 0
-    game = Game(seed=5)
+    game, legal_set = Game(seed=5), np.empty((2, engine.NUM_MAPS), np.uint64)
     while not game.is_over:
         if game.pending_special or game.num_moves % 9 == 0:
             check_position(game)
+            engine.legal(game.state, 0, legal_set)
+            allowed = [action for action in range(-1, NUM_ACTIONS + 1) if engine.allows(legal_set, action)]
+            assert allowed == game.legal_actions().tolist()
             pending += game.pending_special
         game.play(rng.choice(game.legal_actions()))
     check_position(game)
