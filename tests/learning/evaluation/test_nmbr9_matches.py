@@ -110,13 +110,16 @@ def test_equal_seeds_give_equal_matches_whatever_the_processes() -> None:
 def test_agents_of_different_games_do_not_meet() -> None:
     nmbr9_only = Spy("solitaire")
     nmbr9_only.games = ("nmbr9",)
-    message = "'mcts' plays patchwork, 'solitaire' plays nmbr9"
-    with pytest.raises(ValueError, match=f"agents of different games cannot meet: {message}"):
-        play_matches("mcts", nmbr9_only, 2)
-    with pytest.raises(ValueError, match="agent 'mcts' plays patchwork, not nmbr9"):
-        match("mcts", "random")
-    with pytest.raises(ValueError, match="the gauntlet is one of Patchwork: agent 'solitaire' plays nmbr9"):
-        play_gauntlet(nmbr9_only, games=2)
+    for meeting, message in (
+        (
+            lambda: play_matches("mcts", nmbr9_only, 2),
+            "games cannot meet: 'mcts' plays patchwork, 'soli",
+        ),
+        (lambda: match("mcts", "random"), "agent 'mcts' plays patchwork, not nmbr9"),
+        (lambda: play_gauntlet(nmbr9_only, games=2), "is one of Patchwork: agent 'solitaire' plays nmbr9"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            meeting()
     assert play_matches(nmbr9_only, "random", 3).games.game == "nmbr9"
     assert play_matches("greedy", "random", 2).games.game == "patchwork"
 
