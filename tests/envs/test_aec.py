@@ -320,12 +320,3 @@ def test_an_illegal_action_ends_the_game(case: Case) -> None:
         while own.agents:
             assert_alike(own, theirs, stepping(None))
         assert_alike(own, theirs, stepping(None))
-
-
-def test_a_copy_asks_its_own_game() -> None:
-    own, _ = both(CASES[0])
-    own.reset(seed=1)
-    twin = copy.deepcopy(own)
-    own.step(choose(own.last()[0]["action_mask"], np.random.default_rng(0)))
-    assert twin.unwrapped.game.num_moves == 0
-    assert own.unwrapped.game.num_moves == 1

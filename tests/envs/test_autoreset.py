@@ -13,10 +13,9 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import data_equivalence
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from patchwork_env.agents import load
 from patchwork_env.envs.single import GameEnv
 from patchwork_env.envs.vector import GameVectorEnv
-from tests.envs.cases import CASES, NMBR9, Case, LastAction, cases, choose, opponent_of
+from tests.envs.cases import CASES, NMBR9, Case, cases, choose, opponent_of
 
 NEXT_STEP, SAME_STEP, DISABLED = AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP, AutoresetMode.DISABLED
 modes = pytest.mark.parametrize("mode", list(AutoresetMode), ids=lambda mode: mode.value)
@@ -147,24 +146,6 @@ def test_games_that_have_ended_wait_without_an_autoreset() -> None:
     assert [game.to_bytes() for game in envs.games()] == before
     envs.reset(options={"reset_mask": ended})
     envs.step(envs.action_masks().argmax(axis=1))
-
-
-@modes
-def test_which_opponent_a_game_was_played_against(mode: AutoresetMode) -> None:
-    envs = batched(QUICK, 4, mode, opponent=[LastAction(), load("random")], opponent_shares=[1, 3])
-    _, infos = envs.reset(seed=0)
-    playing, ends = envs.opponent_numbers, 0
-    for _ in range(8):
-        _, _, terminations, _, infos = envs.step(infos["action_mask"].argmax(axis=1))
-        found = infos["final_info"] if mode is SAME_STEP and terminations.any() else infos
-        if terminations.any():
-            assert (found["opponent"][terminations] == playing[terminations]).all()
-            assert found["_opponent"][terminations].all()
-            ends += 1
-            if mode is DISABLED:
-                infos = envs.reset(options={"reset_mask": terminations})[1]
-        playing = envs.opponent_numbers
-    assert ends
 
 
 # --- by name ------------------------------------------------------------------------------------------------

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 from patchwork_env import games
-from patchwork_env.envs.single import GameEnv
 from patchwork_env.errors import UnknownOptionError
-from tests.envs.cases import ROW, LastAction, play
+from tests.envs.cases import ROW
 
 IDS = [
     f"patchwork_env:{name}"
@@ -91,18 +90,3 @@ def test_games_of_other_packages_are_found_by_their_entry_points(installed: None
 
 def test_records_are_known_though_another_game_loads_their_rules(installed: None) -> None:
     assert games.rules_of(np.zeros(1, np.dtype([("inner", "u1")]))).name == "inner"
-
-
-def test_gymnasium_makes_the_environment_of_a_game_of_ones_own() -> None:
-    gymnasium.register(
-        "RowAgainstLastAction-v0",
-        entry_point="patchwork_env.envs.single:GameEnv",
-        kwargs={"rules": ROW, "opponent": LastAction()},
-    )
-    env = gymnasium.make("RowAgainstLastAction-v0", render_mode="ansi")
-    assert isinstance(env.unwrapped, GameEnv)
-    _, info = env.reset(seed=3)
-    *_, (_, reward, terminated, _, info) = play(env, info, 3)
-    assert terminated
-    assert reward == np.sign(info["scores"][0] - info["scores"][1])
-    assert env.render() == str(env.unwrapped.game)

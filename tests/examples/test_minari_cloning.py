@@ -6,7 +6,6 @@ import sys
 
 import numpy as np
 import pytest
-import torch
 
 pytest.importorskip("minari")
 
@@ -14,8 +13,6 @@ import minari
 
 from examples import minari_cloning as example
 from patchwork_env import agents
-from patchwork_env.agents.networks import NetworkConfig
-from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.integrations.minari import record
 from patchwork_env.patchwork import Game
 
@@ -48,14 +45,6 @@ def test_decisions_are_those_of_the_games(dataset, decisions):
     assert decisions.returns.tolist() == [result for _, _, result in positions]
     assert np.array_equal(decisions.observations, [game.observation() for game, _, _ in positions])
     assert decisions.legal.tolist() == [a for game, _, _ in positions for a in game.legal_actions().tolist()]
-
-
-def test_agreement_is_that_of_the_agent(dataset, decisions):
-    torch.manual_seed(1)
-    network = PatchworkNetwork(NetworkConfig(width=16, depth=1))
-    agent = example.toolbox.PolicyAgent(network)
-    equal = [agent.act(game) == action for game, action, _ in positions_of(dataset)]
-    assert example.agreement(network, decisions) == pytest.approx(np.mean(equal))
 
 
 def test_it_records_learns_saves_and_measures(tmp_path, monkeypatch, capsys):

@@ -13,7 +13,7 @@ import pytest
 from patchwork_env import agents
 from patchwork_env.errors import IllegalActionError, StorageError
 from patchwork_env.integrations.language_models import TextAgent, Usage, rate
-from patchwork_env.learning.evaluation import matches, play_matches
+from patchwork_env.learning.evaluation import play_matches
 from patchwork_env.nmbr9 import Game as Nmbr9
 from patchwork_env.patchwork import Game
 
@@ -150,22 +150,6 @@ def test_a_rating_comes_with_its_interval_and_what_it_took() -> None:
     ):
         with pytest.raises(ValueError, match=told):
             rate(first_offer, against=against)
-
-
-def test_the_usage_counts_what_copies_in_other_processes_were_asked(monkeypatch) -> None:
-    def in_a_copy(function, shared, jobs, workers):
-        copied = pickle.loads(pickle.dumps(shared))
-        return enumerate(function(copied, job) for job in jobs)
-
-    usages = []
-    for _ in range(2):
-        agent = TextAgent(first_offer, "model")
-        agent.usage.add(Usage(decisions=5))
-        result = rate(agent, games=2, against=["random", "greedy"])
-        assert result.usage.decisions == agent.usage.decisions - 5 > 0
-        usages.append(agent.usage.as_dict() | {"seconds": 0})
-        monkeypatch.setattr(matches, "do_jobs", in_a_copy)
-    assert usages[0] == usages[1]
 
 
 @pytest.mark.parametrize(

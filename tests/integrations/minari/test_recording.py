@@ -250,16 +250,6 @@ def test_the_command_records_what_the_function_does(tmp_path, monkeypatch, capsy
     assert files(tmp_path / "function") == files(tmp_path / "command")
 
 
-def test_the_command_says_what_is_wrong(tmp_path, capsys):
-    words = ["greedy", "--id", "some/name-v0", "--players", "2", "--minari-path", str(tmp_path)]
-    assert cli.main(["dataset", *words]) == 2
-    assert capsys.readouterr().err == (
-        "patchwork-env dataset: a dataset of Patchwork got an unexpected keyword argument 'players'; "
-        "did you mean 'first_player'?\n"
-    )
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_folders_may_be_relative_and_are_the_users_if_none_is_given(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert record("random", 1, "name-v0", root="here").storage.data_path == tmp_path / "here/name-v0/data"

@@ -115,23 +115,6 @@ def test_what_an_observation_tells_in_figures(address: str) -> None:
     assert schema["action"]["additionalProperties"] is False
 
 
-def test_sessions_at_once_are_independent(address: str) -> None:
-    with session(address) as env:
-        expected = {seed: play(env, seed) for seed in (1, 2)}
-    played: dict[int, list[TextObservation]] = {}
-
-    def run(seed: int) -> None:
-        with session(address) as own:
-            played[seed] = play(own, seed)
-
-    threads = [threading.Thread(target=run, args=(seed,)) for seed in expected]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert played == expected
-
-
 def test_bad_answers(address: str) -> None:
     with session(address) as env:
         env.reset(seed=3, mistakes=3, penalty=0.5)

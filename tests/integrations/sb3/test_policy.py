@@ -60,31 +60,6 @@ def test_learns_what_maskable_ppo_learns(monkeypatch, threads):
         assert (weights != before[name]).any()
 
 
-def test_the_same_weights_give_the_same_policy():
-    own, theirs = own_model(), their_model()
-    for name, weights in theirs.policy.state_dict().items():
-        assert (own.policy.network.state_dict()[name] == weights).all()
-    with torch.no_grad():
-        for model in (own, theirs):
-            getattr(model.policy, "network", model.policy).action_net.weight.mul_(300)  # far from even
-    observations = own.env.reset()
-    masks = torch.from_numpy(own.env.action_masks()) != 0
-    masks[0] = False
-    masks[0, 7] = True  # a single legal action
-    masks[1] = True
-    tensor, actions, results = torch.from_numpy(observations), masks.int().argmax(1), []
-    for model in (own, theirs):
-        values, log_probabilities, entropies = model.policy.evaluate_actions(tensor, actions, masks)
-        loss = (log_probabilities * torch.linspace(-1, 1, 6)).sum() + 0.3 * entropies.sum() + values.sum()
-        gradients = torch.autograd.grad(loss, list(model.policy.parameters()))
-        results.append((values, log_probabilities, entropies, *gradients))
-    for one, other in zip(*results, strict=True):
-        torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)
-    assert results[0][2][0] == 0
-    predicted = [m.predict(observations, action_masks=masks, deterministic=True)[0] for m in (own, theirs)]
-    assert (predicted[0] == predicted[1]).all()
-
-
 def test_a_policy_that_is_not_finite_is_told():
     own = own_model()
     with torch.no_grad():

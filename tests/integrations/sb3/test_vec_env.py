@@ -213,16 +213,6 @@ def test_seeds():
     assert (first.reset() == other.reset()).all()
 
 
-def test_the_number_of_games_does_not_matter():
-    few, many = SelfPlayVecEnv(2, "greedy", seed=4), SelfPlayVecEnv(9, "greedy", seed=4)
-    assert (few.reset() == many.reset()[:2]).all()
-    for _ in range(50):
-        actions = many.action_masks().argmax(1)
-        results = few.step(actions[:2]), many.step(actions)
-        for own, other in zip(results[0][:3], results[1][:3], strict=True):
-            assert (own == other[:2]).all()
-
-
 @pytest.mark.parametrize("options", [{"opponent": "greedy"}, {"game": "nmbr9"}])
 def test_saved_games_go_on_alike(options):
     env, other = (SelfPlayVecEnv(5, seed=seed, **options) for seed in (1, 2))

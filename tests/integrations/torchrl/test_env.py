@@ -13,11 +13,8 @@ pytest.importorskip("torchrl")
 
 from torchrl.envs import (
     ActionMask,
-    Compose,
     GymEnv,
-    RewardSum,
     SerialEnv,
-    StepCounter,
     TransformedEnv,
     check_env_specs,
 )
@@ -51,16 +48,6 @@ def play(env, steps):
 @kinds
 def test_specs(options):
     check_env_specs(torchrl.make_env(num_envs=3, seed=1, **options), break_when_any_done="both")
-
-
-@kinds
-def test_transforms(options):
-    env = torchrl.make_env(num_envs=2, seed=1, **options)
-    env = TransformedEnv(env, Compose(ActionMask(), StepCounter(max_steps=7), RewardSum()))
-    check_env_specs(env)
-    data = play(env, 30)
-    assert data["next", "truncated"][:, [6, 13, 20, 27]].any()
-    assert data["next", "step_count"].max() == 7
 
 
 @pytest.mark.parametrize("game", ["patchwork", "nmbr9"])
@@ -130,19 +117,6 @@ def test_against_an_opponent_the_learner_alone_is_rewarded():
             ends += 1
     assert ends > 3
     assert "rewards" not in step["next"]
-
-
-@pytest.mark.parametrize("opponent", [None, "greedy"])
-def test_games_are_reset_one_by_one(opponent):
-    env = torchrl.make_env(num_envs=3, seed=5, opponent=opponent)
-    tensordict = play(env, 5)["next"][:, -1].clone()
-    before = env.batch.states.copy()
-    tensordict["_reset"] = torch.tensor([[False], [True], [False]])
-    after = env.reset(tensordict)
-    changed = [bytes(a) != bytes(b) for a, b in zip(before, env.batch.states, strict=True)]
-    assert changed == [False, True, False]
-    np.testing.assert_array_equal(after["observation"], env.batch.observations)
-    np.testing.assert_array_equal(after["action_mask"], env.batch.masks == 1)
 
 
 class Counting(LastAction):

@@ -57,12 +57,3 @@ def test_collecting_estimating_and_learning(opponent):
     collector.shutdown()
     assert all(bool(torch.isfinite(parameter).all()) for parameter in loss.parameters())
     assert not any(torch.equal(*pair) for pair in zip(before, loss.parameters(), strict=True))
-
-
-def test_a_collector_without_a_policy_draws_legal_actions():
-    env = torchrl.make_env(num_envs=4, seed=1)
-    collector = Collector(env, frames_per_batch=4 * 80, total_frames=4 * 80)
-    (data,) = collector
-    collector.shutdown()
-    assert data["next", "done"].any()
-    assert len(data["action"].unique()) > 50
