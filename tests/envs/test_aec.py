@@ -204,7 +204,6 @@ def test_players_who_take_turns_have_no_parallel_environment() -> None:
 
 # --- calls, in PettingZoo's own three wrappers and in those here --------------------------------------------
 
-
 Call = Callable[[Any], Any]
 OF_A_GAME = ("agents", "agent_selection", "rewards", "terminations", "truncations", "infos", "num_agents")
 

@@ -10,12 +10,11 @@ import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import data_equivalence
 
-from patchwork_env.agents import BatchAgent
 from patchwork_env.agents.ragged import legal_lists, observations_of
 from patchwork_env.core.game import BaseGame
 from patchwork_env.envs.single import GameEnv
 from patchwork_env.envs.vector import GameVectorEnv
-from patchwork_env.errors import IllegalActionError, OpponentError
+from patchwork_env.errors import OpponentError
 from tests.envs.cases import (
     CASES,
     BatchCheat,
@@ -265,14 +264,6 @@ def test_a_wrong_answer_leaves_all_as_it_was(case: Case, make: Any, cheat: Cheat
         assert all_of(env) == before == all_of(twin)
         cheat.answer = None
         assert_same(env.step(actions), twin.step(actions))
-
-
-@pytest.mark.parametrize("answer", TO_BATCHES, ids=repr)
-def test_an_agent_for_batches_needs_one_integer_for_each_game(answer: Any) -> None:
-    cheat = BatchCheat()
-    cheat.answer = answer
-    with pytest.raises(IllegalActionError):
-        BatchAgent.act(cheat, CASES[0].rules.game(seed=1))  # type: ignore[arg-type]
 
 
 def test_opponents_see_copies() -> None:

@@ -49,17 +49,6 @@ def run(talk, server=None, **options):
     return asyncio.run(connected())
 
 
-def test_tools_are_listed_with_their_arguments() -> None:
-    async def talk(client):
-        return (await client.list_tools()).tools
-
-    listed = {tool.name: tool for tool in run(talk)}
-    assert list(listed) == list(TOOLS)
-    assert listed["play"].input_schema["required"] == ["game_id", "move"]
-    assert listed["show"].annotations.read_only_hint
-    assert not listed["play"].annotations.read_only_hint
-
-
 @pytest.mark.parametrize(("mode", "game"), [("auto", "patchwork"), ("legacy", "nmbr9")])
 def test_whole_games_are_played_in_every_version_of_the_protocol(mode, game) -> None:
     async def talk(client):

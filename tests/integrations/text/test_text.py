@@ -295,7 +295,6 @@ def test_other_games_have_no_words(monkeypatch: pytest.MonkeyPatch) -> None:
 
 # --- a collection of answers that were labelled by hand -----------------------------------------------------
 
-
 COLLECTION: dict[str, dict[str, list[dict[str, str]]]] = yaml.safe_load(
     Path(__file__).with_name("answers.yaml").read_text(encoding="utf-8")
 )

@@ -1,4 +1,4 @@
-"""Batches of games as an environment of TorchRL: steps, rewards, resets and seeds.
+"""Batches of games as an environment of TorchRL: steps, rewards, resets, seeds, and training on them.
 
 Runs where TorchRL is installed: ``make test-libraries``.
 """
@@ -11,14 +11,14 @@ import torch
 
 pytest.importorskip("torchrl")
 
-from torchrl.envs import (
-    ActionMask,
-    GymEnv,
-    SerialEnv,
-    TransformedEnv,
-    check_env_specs,
-)
+from tensordict.nn import TensorDictModule
+from torch import nn
+from torchrl.collectors import Collector
+from torchrl.data import LazyTensorStorage, SamplerWithoutReplacement, TensorDictReplayBuffer
+from torchrl.envs import ActionMask, GymEnv, SerialEnv, TransformedEnv, check_env_specs
 from torchrl.envs.utils import step_mdp
+from torchrl.modules import MaskedCategorical, ProbabilisticActor
+from torchrl.objectives import ClipPPOLoss
 
 from patchwork_env import nmbr9_v0, patchwork_v0
 from patchwork_env.errors import UnknownOptionError
@@ -222,3 +222,46 @@ def test_environments_of_torchrl_around_ours():
     with pytest.raises(RuntimeError, match="put the transform ActionMask around a SerialEnv"):
         env.rollout(3)
     assert TransformedEnv(env, ActionMask()).rollout(3).shape == (2, 3, 3)
+
+
+# --- collectors, buffers and losses of TorchRL --------------------------------------------------------------
+
+
+def actor():
+    torch.manual_seed(1)
+    return ProbabilisticActor(
+        TensorDictModule(nn.Linear(307, 2026), in_keys=["observation"], out_keys=["logits"]),
+        in_keys={"logits": "logits", "mask": "action_mask"},
+        distribution_class=MaskedCategorical,
+        return_log_prob=True,
+    )
+
+
+@pytest.mark.parametrize("opponent", [None, "random"])
+def test_collecting_estimating_and_learning(opponent):
+    policy = actor()
+    critic = TensorDictModule(nn.Linear(307, 1), in_keys=["observation"], out_keys=["state_value"])
+    env = torchrl.make_env(num_envs=8, opponent=opponent, seed=1)
+    frames = {"frames_per_batch": 8 * 30, "total_frames": 2 * 8 * 30}
+    collector = Collector(env, policy, auto_register_policy_transforms=False, **frames)
+    loss = ClipPPOLoss(policy, critic)
+    if opponent is None:
+        loss.make_value_estimator(torchrl.TurnGAE, gamma=1.0, lmbda=0.95, value_network=critic)
+    buffer = TensorDictReplayBuffer(
+        storage=LazyTensorStorage(240), sampler=SamplerWithoutReplacement(), batch_size=60
+    )
+    optimizer = torch.optim.Adam(loss.parameters())
+    before = [parameter.detach().clone() for parameter in loss.parameters()]
+    for data in collector:
+        assert data.shape == (8, 30)
+        assert bool(data["action_mask"].gather(-1, data["action"].unsqueeze(-1)).all())
+        loss.value_estimator(data)
+        buffer.extend(data.reshape(-1))
+        for sample in buffer:
+            parts = loss(sample)
+            sum(part for name, part in parts.items() if name.startswith("loss_")).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    collector.shutdown()
+    assert all(bool(torch.isfinite(parameter).all()) for parameter in loss.parameters())
+    assert not any(torch.equal(*pair) for pair in zip(before, loss.parameters(), strict=True))
