@@ -96,9 +96,8 @@ def test_what_no_spec_can_be_is_an_error_in_few_words() -> None:
             agents.load(spec)
         assert len(str(error.value)) < 200
     for spec in ("a" * 4000, "runs/" + "a" * 4000, "a" * 4000 + ".onnx", "\ud800", "greedy:\ud800"):
-        with pytest.raises((ValueError, FileNotFoundError), match=r"a|ud800") as error:
+        with pytest.raises((ValueError, FileNotFoundError), match=r"^.{1,999}$"):
             agents.load(spec)
-        assert len(str(error.value)) < 1000
     for other in (None, 3, b"greedy", ["greedy"], 1.5):
         for read in (agents.load, agents.path_of):
             with pytest.raises(ValueError, match="must be text or a path, not"):
@@ -153,10 +152,7 @@ def test_options_stand_behind_the_last_colon(checkpoint, tmp_path) -> None:
 def test_wrong_specs_are_errors_that_say_what_is_allowed(checkpoint) -> None:
     for spec, message in (
         ("gredy", "no agent 'gredy'; allowed are 'random', 'greedy', .* and paths .* did you mean 'greedy'"),
-        (
-            "dqn:simulations=400",
-            "no agent 'dqn'; allowed are 'random', 'greedy', .*'champion'.* and",
-        ),
+        ("dqn:simulations=400", "no agent 'dqn'; allowed are 'random', 'greedy', .*'champion'.* and"),
         ("", "the spec of an agent is empty; allowed are 'random', 'greedy'"),
         ("random:temperature=2", "agent 'random' has no option 'temperature'; its options: none"),
         ("ppo:samples=true", "agent 'ppo' has no option 'samples'; its options: sample"),
