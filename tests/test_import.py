@@ -154,13 +154,6 @@ def test_what_documents_call_free_of_extras_runs_without_any(tmp_path: Path) -> 
 
 
 COUNT = "from patchwork_env.core.bits import popcount; print(popcount(7))"
-PLAY = """
-from patchwork_env.patchwork import Game
-game = Game(seed=3)
-while not game.is_over:
-    game.play(int(game.legal_actions()[-1]))
-print(*game.scores())
-"""
 NO_HOME = {"HOME": "/dev/null", "XDG_CACHE_HOME": "/dev/null"}
 
 
@@ -173,13 +166,6 @@ def copied(folder: Path) -> Path:
     return folder
 
 
-def zipped(folder: Path) -> Path:
-    """The package in an archive, from which Python can import but to which Numba cannot write."""
-    file = folder / "library.zip"
-    with zipfile.ZipFile(file, "w") as archive:
-        for path in PACKAGE.rglob("*.py"):
-            archive.write(path, path.relative_to(PROJECT))
-    return file
 
 
 def printed_without_a_cache(code: str, place: Path, cache: str) -> str:
@@ -201,9 +187,3 @@ def test_without_a_writable_cache(tmp_path: Path) -> None:
         assert printed_without_a_cache(COUNT, place, cache) == "3"
 
 
-@pytest.mark.slow
-def test_a_game_from_an_archive(tmp_path: Path) -> None:
-    game = Game(seed=3)
-    while not game.is_over:
-        game.play(int(game.legal_actions()[-1]))
-    assert printed_without_a_cache(PLAY, zipped(tmp_path), "") == " ".join(map(str, game.scores()))

@@ -45,20 +45,6 @@ print(json.dumps({
 }))
 """
 
-IMPORT_ALL = """
-import importlib, json, pkgutil, sys
-import patchwork_env
-
-missing = {}
-for module in pkgutil.walk_packages(patchwork_env.__path__, "patchwork_env."):
-    if module.name.startswith(("patchwork_env.learning", "patchwork_env.integrations.")):
-        continue
-    try:
-        importlib.import_module(module.name)
-    except ModuleNotFoundError as error:
-        missing[module.name] = error.name
-print(json.dumps({"missing": missing, "modules": sorted(sys.modules)}))
-"""
 
 OWN_PROJECT = """
 [build-system]
@@ -91,15 +77,6 @@ class Cautious(Agent):
 """
 
 EXTRAS = {"torch", "onnx", "onnxruntime", "matplotlib", "pygame", "PIL", "yaml", "pydantic", "starlette"}
-NEED_AN_EXTRA = {
-    f"patchwork_env.agents.{name}"
-    for name in (
-        *("networks", "policy", "ragged_policy", "sb3_models"),
-        *(f"patchwork.{n}" for n in ("dense", "dense_features", "lookahead", "mlp", "policy")),
-        *(f"patchwork.{n}" for n in ("policy_features", "policy_network", "onnx_agent", "onnx_export")),
-        *(f"nmbr9.{n}" for n in ("policy_features", "policy_network")),
-    )
-} | {f"patchwork_env.play.{name}" for name in ("guard", "server", "serving")}
 
 
 def run(*command: object, cwd: Path) -> str:
@@ -277,13 +254,5 @@ def test_an_episode_in_another_project(python: Path, tmp_path: Path) -> None:
     assert not EXTRAS & set(report["modules"])
 
 
-def test_training_stays_outside(python: Path, tmp_path: Path) -> None:
-    found = run(python, "-c", "import importlib.util as u; print(u.find_spec('training'))", cwd=tmp_path)
-    assert found.strip() == "None"
 
 
-def test_only_learned_agents_need_an_extra(python: Path, tmp_path: Path) -> None:
-    report = json.loads(run(python, "-c", IMPORT_ALL, cwd=tmp_path))
-    assert set(report["missing"]) == NEED_AN_EXTRA
-    assert set(report["missing"].values()) <= {"torch", "onnx", "onnxruntime", "starlette", "uvicorn"}
-    assert {"patchwork_env.patchwork.engine", "patchwork_env.agents.simple"} <= set(report["modules"])

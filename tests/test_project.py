@@ -62,10 +62,6 @@ def test_the_citation_is_that_of_this_version() -> None:
     assert all(name in text("LICENSE") for name in names)
 
 
-def test_the_changelog_has_a_place_for_what_comes_next() -> None:
-    assert re.search(r"^## Unreleased$", text("CHANGELOG.md"), re.MULTILINE)
-    headings = re.findall(r"^### (.+)$", text("CHANGELOG.md"), re.MULTILINE)
-    assert set(headings) <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
@@ -110,29 +106,10 @@ def test_the_workflow_tries_other_systems() -> None:
     assert all((PROJECT / path).exists() for path in named)
 
 
-def test_hooks_before_commits_need_no_network() -> None:
-    repositories = loaded(".pre-commit-config.yaml")["repos"]
-    assert [repository["repo"] for repository in repositories] == ["local"]
-    entries = [hook["entry"] for repository in repositories for hook in repository["hooks"]]
-    assert all(entry.startswith(".venv/bin/python -m ") for entry in entries)
-    modules = {entry.split()[2] for entry in entries}
-    assert (
-        modules
-        == set(re.findall(r"\$\(python\) -m (\w+)", text("Makefile").partition("\nlint:")[2])) & modules
-    )
 
 
-@pytest.mark.parametrize("script", sorted((PROJECT / "tools").glob("*.sh")), ids=lambda path: path.name)
-def test_scripts_are_well_formed(script: Path) -> None:
-    assert script.stat().st_mode & 0o111, "it is not executable"
-    assert subprocess.run(["bash", "-n", str(script)], check=False).returncode == 0
 
 
-@pytest.mark.parametrize("script", sorted((PROJECT / "benchmarks").glob("*.py")), ids=lambda path: path.stem)
-def test_benchmarks_say_how_they_are_called(script: Path) -> None:
-    source = script.read_text(encoding="utf-8")
-    if "argparse" in source and "__main__" in source:
-        assert f"python benchmarks/{script.name}" in source
 
 
 def test_what_skips_without_a_library_is_marked_for_the_environment_that_has_it() -> None:

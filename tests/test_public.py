@@ -53,6 +53,3 @@ def test_all_errors_are_public_and_documented() -> None:
     assert all(getattr(errors, name).__doc__ for name in errors.__all__)
 
 
-def test_there_are_no_other_modules() -> None:
-    with pytest.raises(AttributeError, match="has no attribute 'chess'"):
-        patchwork_env.chess  # noqa: B018

@@ -136,9 +136,6 @@ def test_a_copy_of_the_toy_is_a_game_of_its_own(tmp_path: Path, monkeypatch: pyt
     assert copied.RULES.game is copied.Game
 
 
-def test_a_kernel_that_is_missing_is_named() -> None:
-    with pytest.raises(AttributeError, match="the game 'row' has no kernel 'is_over'"):
-        print(replace(toy.RULES, engine=()).kernels)
 
 
 def test_rules_that_no_other_process_finds_are_refused() -> None:

@@ -1,4 +1,4 @@
-"""Runs attacks: ``python -m tests.attack [NAMES…] [--minutes M | --attempts N] [--seed S] [--json FILE]``.
+"""Runs attacks: ``python -m tests.attack [NAMES…] [--minutes M | --attempts N] [--seed S]``.
 
 The exit code is 1 if anything broke; every failure comes with the command that repeats it.
 """
@@ -7,13 +7,9 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
-import json
 import os
 import secrets
 import sys
-from collections.abc import Iterable
-from dataclasses import asdict
-from pathlib import Path
 
 from tests.attack import frame
 
@@ -22,9 +18,7 @@ def main() -> int:
     """Runs the attacks that the command line names, and prints a table."""
     options = _options()
     attacks = frame.find_attacks()
-    for name in _chosen(frame.left_out(), options.names):
-        print(f"{name} is left out: {frame.left_out()[name]} is not installed")
-    names = _chosen(attacks, options.names)
+    names = [name for name in attacks if any(fnmatch.fnmatch(name, pattern) for pattern in options.names)]
     if not names:
         raise SystemExit(f"there is no attack {' '.join(options.names)}; there are {', '.join(attacks)}")
     if options.attempt is not None:
@@ -32,26 +26,19 @@ def main() -> int:
             inputs = frame.attempt(name, attacks[name], options.seed, options.attempt)
             print(name, inputs, "inputs, nothing broke")
         return 0
-    seconds = None if options.attempts else 60 * options.minutes
-    print(f"{len(names)} attacks with seed {options.seed}", flush=True)
+    print(f"{len(names)} attacks with seed {options.seed}; not installed: {frame.left_out()}", flush=True)
     results = frame.run(
         names,
         options.seed,
-        seconds=seconds,
+        seconds=None if options.attempts else 60 * options.minutes,
         attempts=options.attempts,
         workers=options.workers,
         timeout=options.timeout,
     )
-    print(_table(results))
-    if options.json:
-        found = {name: asdict(result) for name, result in results.items()}
-        options.json.write_text(json.dumps({"seed": options.seed, "attacks": found}, indent=1) + "\n")
+    print(f"{'attack':<44} attempts   inputs failures seconds")
+    for name, one in results.items():
+        print(f"{name:<44} {one.attempts:>8} {one.inputs:>8} {one.failures:>8} {one.seconds:>7.0f}")
     return int(any(result.failures for result in results.values()))
-
-
-def _chosen(names: Iterable[str], patterns: list[str]) -> list[str]:
-    """The names that one of the patterns matches."""
-    return [name for name in names if any(fnmatch.fnmatch(name, pattern) for pattern in patterns)]
 
 
 def _options() -> argparse.Namespace:
@@ -64,24 +51,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=secrets.randbits(32), help="default: a fresh one")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--timeout", type=float, default=frame.TIMEOUT, help="seconds for one attempt")
-    parser.add_argument("--json", type=Path, help="write the results to this file")
     return parser.parse_args()
-
-
-def _table(results: dict[str, frame.Result]) -> str:
-    """The counts of every attack and of all together, as text."""
-    counts = {
-        name: (result.attempts, result.inputs, len(result.failures), round(result.seconds))
-        for name, result in results.items()
-    }
-    counts["all"] = tuple(map(sum, zip(*counts.values(), strict=True)))
-    width = max(map(len, ("attack", *counts)))
-    lines = [f"{'attack':<{width}}  attempts       inputs  failures  seconds"]
-    lines += [
-        f"{name:<{width}}  {attempts:>8,}  {inputs:>11,}  {failures:>8,}  {seconds:>7,}"
-        for name, (attempts, inputs, failures, seconds) in counts.items()
-    ]
-    return "\n".join(lines)
 
 
 if __name__ == "__main__":

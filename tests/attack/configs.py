@@ -14,10 +14,7 @@ from tests.attack.mutations import ODD_VALUES, mutate_text, mutate_tree
 from tests.attack.sound import pick, refused_or, require_line, require_message
 
 BATCH = 10
-_TAGS = (
-    *("!!bool", "!!int", "!!float", "!!timestamp"),
-    *("!!binary", "!!set", "!!omap", "!!python/name:os.getpid"),
-)
+_TAGS = ("bool", "int", "float", "timestamp", "binary", "set", "omap", "python/name:os.getpid")
 _NOT_FROM_INSIDE = re.compile("a value cannot be read: .*")
 """What YAML's own readers say of a value, which comes after the words of the package."""
 
@@ -53,10 +50,8 @@ def overrides(random: Generator) -> int:
         path = pick(random, sorted(CONFIGS.glob("*.yaml")))
         algorithm = re.search(r"algorithm: (\w+)", path.read_text())
         key = pick(random, keys[algorithm[1] if algorithm else "ppo"])
-        value = pick(
-            random, (_as_yaml(pick(random, ODD_VALUES)), f"{pick(random, _TAGS)} foo", "[" * 3000, "*a")
-        )
-        given = f"{key}={value}"
+        values = (_as_yaml(pick(random, ODD_VALUES)), f"!!{pick(random, _TAGS)} foo", "[" * 3000, "*a")
+        given = f"{key}={pick(random, values)}"
         if random.integers(3) == 0:
             given = mutate_text(given, random, "ppo.learning_rate={start: 1e-3, end: 1e-4}")
         _try(path, [given])

@@ -54,10 +54,8 @@ def _change(path: Path, random: Generator, other: bytes) -> None:
         path.rename(path.with_name(pick(random, _ODD_NAMES)))
     elif kind == 2 and path.parent.name.startswith("step_"):
         path.parent.rename(path.parent.with_name(pick(random, _ODD_NAMES)))
-    elif kind <= 7 and path.suffix in (".onnx", ".zip"):
-        path.write_bytes((_with_odd_parts if path.suffix == ".onnx" else _with_odd_members)(data, random))
-    elif kind <= 7 and path.suffix == ".safetensors":
-        path.write_bytes((_with_odd_header if kind <= 4 else _with_odd_numbers)(data, random))
+    elif kind <= 7 and path.suffix in _WITH_ODD_PARTS:
+        path.write_bytes(_WITH_ODD_PARTS[path.suffix](data, random))
     elif kind <= 5 and path.suffix in (".json", ".jsonl"):
         lines = data.decode().splitlines() if path.suffix == ".jsonl" else [data.decode()]
         path.write_text("\n".join(json.dumps(mutate_tree(json.loads(line), random)) for line in lines) + "\n")
@@ -68,25 +66,24 @@ def _change(path: Path, random: Generator, other: bytes) -> None:
         path.write_bytes(mutate_bytes(data, random, other))
 
 
-def _with_odd_header(weights: bytes, random: Generator) -> bytes:
-    """A file of weights whose header, which is JSON behind its length, changed."""
-    size = int.from_bytes(weights[:8], "little")
-    header = json.dumps(mutate_tree(json.loads(weights[8 : 8 + size]), random)).encode()
-    return len(header).to_bytes(8, "little") + header + weights[8 + size :]
-
-
-def _with_odd_numbers(weights: bytes, random: Generator) -> bytes:
+def _with_odd_weights(weights: bytes, random: Generator) -> bytes:
+    """A file of weights with odd numbers, or whose header, which is JSON behind its length, changed."""
     from safetensors.numpy import load, save
 
+    if random.random() < 0.5:
+        size = int.from_bytes(weights[:8], "little")
+        header = json.dumps(mutate_tree(json.loads(weights[8 : 8 + size]), random)).encode()
+        return len(header).to_bytes(8, "little") + header + weights[8 + size :]
     arrays = load(weights)
     array = pick(random, [array for array in arrays.values() if array.size]).reshape(-1)
-    places = random.integers(len(array), size=3)
     is_real = array.dtype.kind == "f"
-    array[places] = pick(random, _ODD_NUMBERS) if is_real else random.integers(256, size=3)
+    array[random.integers(len(array), size=3)] = (
+        pick(random, _ODD_NUMBERS) if is_real else random.integers(256)
+    )
     return save(arrays)
 
 
-def _with_odd_parts(contents: bytes, random: Generator) -> bytes:
+def _with_odd_nodes(contents: bytes, random: Generator) -> bytes:
     """An ONNX model with other metadata, weights, nodes or names."""
     import onnx
 
@@ -128,6 +125,9 @@ def _with_odd_members(contents: bytes, random: Generator) -> bytes:
         torch.save(tensors, buffer := io.BytesIO())
         members["policy.pth"] = buffer.getvalue()
     return _packed(members)
+
+
+_WITH_ODD_PARTS = {".safetensors": _with_odd_weights, ".onnx": _with_odd_nodes, ".zip": _with_odd_members}
 
 
 def _unpacked(contents: bytes) -> Files:
@@ -309,23 +309,15 @@ def _results() -> Files:
     from patchwork_env.learning.reports.run_results import RunResult, write_result
 
     match = {"games": 10, "seed": 7, "special_patches": "revised", "sides": {"agent": {"score": 20.0}}}
+    match |= {"opponent": "random", "win_rate": 0.5, "score_difference": -1 / 3}
     start = {"steps": 0, "commit": "c" * 40, "patchwork_env": "0.1.0", "machine": "a machine"}
     told = {"name": "ppo", "game": "patchwork", "algorithm": "ppo", "starts": (start,), "weights": "ab" * 32}
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(3):
-            evaluations = [
-                {
-                    "steps": 100 * k,
-                    "minutes": k / 2 + seed,
-                    "matches": [
-                        {**match, "opponent": name, "win_rate": k / 4, "score_difference": -k / 3}
-                        for name in ("random", "greedy")
-                    ],
-                }
-                for k in range(3)
-            ]
-            own = {"seed": seed, "configuration": {"seed": seed, "ppo": {"epochs": 2}}}
-            write_result(RunResult.model_validate({**told, **own, "evaluations": evaluations}), Path(folder))
+            told |= {"seed": seed, "configuration": {"seed": seed, "ppo": {"epochs": 2}}}
+            matches = [match, {**match, "opponent": "greedy"}]
+            told["evaluations"] = [{"steps": k, "minutes": k + seed, "matches": matches} for k in range(3)]
+            write_result(RunResult.model_validate(told), Path(folder))
         return _files_of(Path(folder))
 
 

@@ -24,7 +24,7 @@ import warnings
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from multiprocessing import connection
 from pathlib import Path
 from typing import IO, Any
@@ -66,7 +66,7 @@ def _all(package: str, variable: str) -> dict[str, Any]:
     """What the modules of a package have in a variable, by the names of attacks; none is there twice."""
     folder = getattr(importlib.import_module(package), "__path__", ())
     found: dict[str, Any] = {}
-    for name in (package, *(module.name for module in pkgutil.walk_packages(folder, f"{package}."))):
+    for name in (package, *(module.name for module in pkgutil.iter_modules(folder, f"{package}."))):
         if not name.startswith((f"{package}.__main__", f"{package}.test_")):
             entries = getattr(importlib.import_module(name), variable, ())
             assert not found.keys() & set(entries), f"{name} repeats the name of an attack"
@@ -84,28 +84,13 @@ def attempt(name: str, attack: Attack, seed: int, number: int) -> int:
 
 
 @dataclass
-class Failure:
-    """What an attempt broke."""
-
-    attack: str
-    seed: int
-    attempt: int
-    error: str
-
-    @property
-    def command(self) -> str:
-        """The command that repeats the attempt."""
-        return f"python -m tests.attack {self.attack} --seed {self.seed} --attempt {self.attempt}"
-
-
-@dataclass
 class Result:
     """What came of the attempts of one attack; ``seconds`` are those of all workers together."""
 
     attempts: int = 0
     inputs: int = 0
+    failures: int = 0
     seconds: float = 0.0
-    failures: list[Failure] = field(default_factory=list)
 
 
 class Worker:
@@ -157,14 +142,11 @@ def _work(parent: connection.Connection, package: str, log_path: str, timeout: f
     os.setsid()
     resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
     attacks = find_attacks(package)
-    with open(log_path, "w") as log:
+    with open(log_path, "w") as log, contextlib.suppress(EOFError, ConnectionError):
         faulthandler.enable(log)
         while True:
-            try:
-                parent.send(None)
-                name, seed, number = parent.recv()
-            except (EOFError, ConnectionError):
-                return
+            parent.send(None)
+            name, seed, number = parent.recv()
             faulthandler.dump_traceback_later(timeout, exit=True, file=log)
             try:
                 answer = attempt(name, attacks[name], seed, number), None
@@ -185,74 +167,47 @@ def run(
     messages: IO[str] | None = None,
     package: str = PACKAGE,
 ) -> dict[str, Result]:
-    """Runs attacks in worker processes and gives to each the same share of the time.
+    """Runs attacks in so many worker processes; each failure is told at once, to ``messages``.
 
-    Args:
-        names: The names of the attacks.
-        seed: The seed of all attempts.
-        seconds: When no further attempt begins; every attack gets at least one.
-        attempts: Or the number of attempts of each attack.
-        workers: The number of processes.
-        timeout: Seconds after which an attempt counts as hanging.
-        messages: Where each failure is told at once; None for the standard output.
-        package: The package of the attacks.
-
-    Returns:
-        The results by name; after Ctrl-C those that there are.
+    No attempt begins after ``seconds``, of which every attack gets the same share, and at least one attempt;
+    or else every attack gets so many ``attempts``.
     """
     results = {name: Result() for name in names}
-    ends_at = float("inf") if seconds is None else time.monotonic() + seconds
-    following = _next_attempts(results, attempts, ends_at)
-    lock, stopped = threading.Lock(), threading.Event()
-    staff: list[Worker] = []
+    following = _next_attempts(results, attempts, time.monotonic() + (seconds or float("inf")))
+    lock, staff = threading.Lock(), [Worker(package, timeout) for _ in range(workers)]
 
     def work(place: int) -> None:
         """Runs attempts with one worker after the other, until there are no more."""
         while True:
             with lock:
-                job = next(following, None)
-                if job is None or stopped.is_set():
+                if (job := next(following, None)) is None:
                     return
                 if not staff[place].process.is_alive():
                     staff[place].end()
                     staff[place] = Worker(package, timeout)
-            name, number = job
             began = time.monotonic()
-            inputs, error = staff[place].attempt(name, seed, number)
-            if stopped.is_set():
-                return
+            inputs, error = staff[place].attempt(job[0], seed, job[1])
             with lock:
-                result = results[name]
+                result = results[job[0]]
                 result.attempts += 1
                 result.inputs += inputs
+                result.failures += error is not None
                 result.seconds += time.monotonic() - began
                 if error is not None:
-                    failure = Failure(name, seed, number, error[-_MOST_ABOUT_A_FAILURE:])
-                    result.failures.append(failure)
-                    told = f"{failure.error.rstrip()}\nrepeat with: {failure.command}\n"
-                    print(told, file=messages, flush=True)
+                    repeat = f"python -m {PACKAGE} {job[0]} --seed {seed} --attempt {job[1]}"
+                    said = error[-_MOST_ABOUT_A_FAILURE:].rstrip()
+                    print(f"{said}\nrepeat with: {repeat}\n", file=messages, flush=True)
 
-    staff += [Worker(package, timeout) for _ in range(workers)]
-    threads = [threading.Thread(target=work, args=(place,)) for place in range(workers)]
+    threads = [threading.Thread(target=work, args=(place,), daemon=True) for place in range(workers)]
     try:
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-    except KeyboardInterrupt:
-        stopped.set()
     finally:
-        _end(staff, threads)
-    return results
-
-
-def _end(staff: list[Worker], threads: list[threading.Thread]) -> None:
-    while any(thread.is_alive() for thread in threads):
         for worker in staff:
-            worker.kill()
-        time.sleep(0.1)
-    for worker in staff:
-        worker.end()
+            worker.end()
+    return results
 
 
 def _next_attempts(
@@ -269,7 +224,7 @@ def _next_attempts(
         waiting = [
             name
             for name, result in results.items()
-            if len(result.failures) < MOST_FAILURES
+            if result.failures < MOST_FAILURES
             and (begun[name] < attempts if attempts else not begun[name] or time.monotonic() < ends_at)
         ]
         if not waiting:

@@ -2,34 +2,39 @@
 
 Most processes are forked from a warm one, so that every moment of a training can be hit many times; those of
 ``kill_fresh_training`` and ``kill_compiling`` are new interpreters, which are killed while they import,
-compile and write machine code, too.
+compile and write machine code, too. Sweeps start processes of their own: what they start, and what that
+starts, is found by a variable of its environment.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
-import json
 import os
-import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from numpy.random import Generator
 
 from patchwork_env import agents, cli
-from tests.attack.whole_runs import ALGORITHMS, command, configuration, require_same, result_of, without_times
+from tests.attack.whole_runs import ALGORITHMS, JOBS, Job, require_same, unharmed
 
 KILLS = 8
 """Processes of one attempt that may be killed; the next one goes on to the end."""
+_FEW = 2
+"""And of sweeps, each of which takes seconds to start."""
+_MARK = "PATCHWORK_ATTACK"
+_PATIENCE = 60.0
+"""Seconds within which processes have to end after that which started them."""
 _POLICY = ("checkpoint.json", "weights.safetensors")
 _KERNELS = """
 from patchwork_env.core.compile import kernel
@@ -58,167 +63,76 @@ _PRINTED = "9 2.25 14 [0 3 6]\n"
 # --- processes ----------------------------------------------------------------------------------------------
 
 
-class Forked:
-    """A command in a process that is forked from this one, with its imports and compiled code."""
+class Process:
+    """A command in a process forked from this one, with its imports and compiled code, or in a new one."""
 
-    def __init__(self, arguments: list[str], output: Path) -> None:
+    def __init__(
+        self, arguments: list[str], output: Path, *, fresh: bool = False, **environment: str
+    ) -> None:
         self.output = output
-        self.process = os.fork()
-        if self.process == 0:
-            code = 1
-            try:
-                handle = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-                os.dup2(handle, 1)
-                os.dup2(handle, 2)
-                code = cli.main(arguments)
-            except BaseException:
-                traceback.print_exc()
-            finally:
-                sys.stderr.flush()
-                os._exit(code)
-
-    def poll(self) -> int | None:
-        """The exit code; None while it runs."""
-        ended, status = os.waitpid(self.process, os.WNOHANG)
-        return os.waitstatus_to_exitcode(status) if ended else None
+        if fresh:
+            with output.open("ab") as file:
+                popen = subprocess.Popen(
+                    [sys.executable, *arguments], stdout=file, stderr=file, env={**os.environ, **environment}
+                )
+            self.poll, self._kill, self.wait = popen.poll, popen.kill, popen.wait
+        else:
+            fork = get_context("fork").Process(target=_run, args=(arguments, output))
+            fork.start()
+            self.poll, self._kill, self.wait = lambda: fork.exitcode, fork.kill, fork.join
 
     def kill(self) -> None:
-        os.kill(self.process, signal.SIGKILL)
-        os.waitpid(self.process, 0)
+        self._kill()
+        self.wait()
+
+    def ends(self, seconds: float = float("inf"), waits: Callable[[], bool] = bool) -> bool:
+        """Whether it ends well, or is killed: after so many seconds, once ``waits`` says no."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline or waits():
+            code = self.poll()
+            if code is not None:
+                assert code == 0, f"ended with exit code {code}:\n{self.output.read_text()[-3000:]}"
+                return True
+            time.sleep(0.0005)
+        self.kill()
+        return False
 
 
-class Fresh:
-    """A Python program in a new interpreter, with some variables more in its environment."""
-
-    def __init__(self, arguments: list[str], output: Path, **environment: str) -> None:
-        self.output = output
-        with output.open("ab") as file:
-            self.process = subprocess.Popen(
-                [sys.executable, *arguments], stdout=file, stderr=file, env={**os.environ, **environment}
-            )
-        self.poll = self.process.poll
-
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.wait()
-
-
-def ends(process: Forked | Fresh, seconds: float = float("inf"), waits: Callable[[], bool] = bool) -> bool:
-    """Whether a process ends well, or is killed: after so many seconds, once ``waits`` says no."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline or waits():
-        code = process.poll()
-        if code is not None:
-            assert code == 0, f"ended with exit code {code}:\n{process.output.read_text()[-3000:]}"
-            return True
-        pause()
-    process.kill()
-    return False
+def _run(arguments: list[str], output: Path) -> None:
+    """Runs the command in a forked process, which ends without what this one has to do in the end."""
+    code = 1
+    try:
+        handle = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        os.dup2(handle, 1)
+        os.dup2(handle, 2)
+        code = cli.main(arguments)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
 
 
-def pause() -> None:
-    """Waits until it is worth while to look again."""
-    time.sleep(0.0005)
-
-
-# --- jobs ---------------------------------------------------------------------------------------------------
-
-
-class Job(NamedTuple):
-    """A command that goes on where it was stopped.
-
-    Attributes:
-        arguments: ``(folder)`` says how it begins to write into a folder, or goes on; other files that it
-            needs are beside the folder.
-        result: ``(folder)`` is what it has left, without times.
-        environment: Variables; None for a process that is forked.
-    """
-
-    arguments: Callable[[Path], list[str]]
-    result: Callable[[Path], Any]
-    environment: dict[str, str] | None = None
-
-    def start(self, folder: Path) -> Forked | Fresh:
-        arguments, output = self.arguments(folder), folder.with_name("output.txt")
-        if self.environment is None:
-            return Forked(arguments, output)
-        return Fresh(["-m", "patchwork_env.cli", *arguments], output, **self.environment)
-
-
-def begin_or_resume(name: str, folder: Path, file: str, *begin: str) -> list[str]:
-    """The arguments that resume what is in a folder, if there is the file that says so, or else begin it."""
-    if (folder / file).exists():
-        return [name, "--resume", str(folder)]
-    shutil.rmtree(folder, ignore_errors=True)  # its first process was killed too early
-    return [name, *begin]
-
-
-def _train(text: str, folder: Path) -> list[str]:
-    config, run = folder.with_name("config.yaml"), folder / "run"
-    config.write_text(text)
-    return begin_or_resume("train", run, "config.yaml", "--config", str(config), "--run-dir", str(run))
-
-
-def training(text: str) -> Job:
-    """A run of a configuration."""
-    return Job(partial(_train, text), lambda folder: result_of(folder / "run"))
-
-
-def _results_of(folder: Path) -> Any:
-    """The results of games; None if there are none yet."""
-    path = folder / "results.json"
-    return without_times(json.loads(path.read_text())) if path.exists() else None
-
-
-_FEW = ["--games", "40", "--workers", "1"]
-TRAININGS = {name: training(configuration(name)) for name in ALGORITHMS}
-GAMES = {
-    "evaluate": Job(
-        lambda folder: [
-            *(
-                "evaluate",
-                "random",
-                "--against",
-                "greedy",
-                "--json",
-                str(folder / "results.json"),
-                "--overwrite",
-            ),
-            *_FEW,
-        ],
-        _results_of,
-    ),
-    "tournament": Job(
-        lambda folder: ["tournament", "random", "greedy", "--out", str(folder), *_FEW], _results_of
-    ),
-}
-
-
-@functools.cache
-def unharmed(name: str) -> tuple[Any, float]:
-    """What a training or games leave that nobody disturbs, and their seconds with everything imported."""
-    job = (TRAININGS | GAMES)[name]
-    for _ in range(2):
-        with tempfile.TemporaryDirectory() as parent:
-            folder, began = Path(parent, "work"), time.monotonic()
-            folder.mkdir()
-            command(*job.arguments(folder))
-            expected, seconds = job.result(folder), time.monotonic() - began
-    return expected, seconds
+def start(job: Job, folder: Path, *, fresh: bool = False) -> Process:
+    """Starts or resumes a job."""
+    arguments, output = job.arguments(folder), folder.with_name("output.txt")
+    if fresh:
+        return Process(["-m", "patchwork_env.cli", *arguments], output, fresh=True)
+    return Process(arguments, output)
 
 
 def kill_and_go_on(
-    job: Job, folder: Path, seconds: float, random: Generator, check: Callable[[], object], most: int = KILLS
+    begin: Callable[[], Process],
+    folder: Path,
+    seconds: float,
+    random: Generator,
+    check: Callable[[], object],
+    most: int = KILLS,
 ) -> int:
-    """Starts a job again and again until it ends, and returns how often it was killed before.
+    """Begins a process again and again until one ends, and returns how often it was killed before.
 
-    Args:
-        job: The job.
-        folder: Its folder; about every other kill waits until something is being written there.
-        seconds: The time that the job takes if nobody kills it.
-        random: The moments.
-        check: Called after every kill.
-        most: Processes that may be killed.
+    It would take so many ``seconds`` if nobody killed it; about every other kill waits until something is
+    being written in the folder. ``check`` is called after every kill.
     """
 
     def is_idle() -> bool:
@@ -227,10 +141,10 @@ def kill_and_go_on(
     for kills in range(most):
         latest = time.monotonic() + 2 * seconds
         waits = is_idle if random.random() < 0.5 else bool
-        if ends(job.start(folder), random.uniform(0, 2 * seconds / most), waits):
+        if begin().ends(random.uniform(0, 2 * seconds / most), waits):
             return kills
         check()
-    assert ends(job.start(folder))
+    assert begin().ends()
     return most
 
 
@@ -255,20 +169,20 @@ class Witness:
         self._seen = present
 
 
-# --- attacks ------------------------------------------------------------------------------------------------
+# --- trainings and games ------------------------------------------------------------------------------------
 
 
-def kill(name: str, is_fresh: bool, random: Generator) -> int:
+def kill(name: str, fresh: bool, random: Generator) -> int:
     """Kills and resumes a training or games until they have ended like those that nobody disturbed."""
     expected, seconds = unharmed(name)
-    job = (TRAININGS | GAMES)[name]._replace(environment={} if is_fresh else None)
     with tempfile.TemporaryDirectory() as parent:
         folder = Path(parent, "work")
         folder.mkdir()
-        look = Witness(folder / "run").look if name in TRAININGS else partial(job.result, folder)
-        kills = kill_and_go_on(job, folder, seconds + 20 * is_fresh, random, look)
+        look = Witness(folder / "run").look if name in ALGORITHMS else partial(JOBS[name].result, folder)
+        begin = partial(start, JOBS[name], folder, fresh=fresh)
+        kills = kill_and_go_on(begin, folder, seconds + 20 * fresh, random, look)
         look()
-        require_same(job.result(folder), expected)
+        require_same(JOBS[name].result(folder), expected)
     return kills
 
 
@@ -281,21 +195,79 @@ def kill_compiling(random: Generator) -> int:
         outputs = [folder / "one.txt", folder / "other.txt"]
         places = {"NUMBA_CACHE_DIR": str(folder / "cache")}
         places["PYTHONPATH"] = os.pathsep.join([name, *sys.path])
-        start = partial(Fresh, ["-c", "import kernels"], **places)
+        begin = partial(Process, ["-c", "import kernels"], fresh=True, **places)
         for _ in range(3):
-            processes = [start(output) for output in outputs]
-            kills += sum(not ends(process, random.uniform(0, 6)) for process in processes)
+            processes = [begin(output) for output in outputs]
+            kills += sum(not process.ends(random.uniform(0, 6)) for process in processes)
         for output in outputs:
             output.unlink()
-            assert ends(start(output))
+            assert begin(output).ends()
             assert output.read_text() == _PRINTED, output.read_text()
     return kills
 
 
+# --- what starts processes of its own -----------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _leaving_no_process() -> Iterator[Path]:
+    """Gives a new folder; checks that all processes end that were started within the block."""
+    with tempfile.TemporaryDirectory() as name:
+        os.environ[_MARK] = name
+        try:
+            yield Path(name)
+        finally:
+            del os.environ[_MARK]
+        deadline = time.monotonic() + _PATIENCE
+        while left := _started_by(f"{_MARK}={name}"):
+            assert time.monotonic() < deadline, f"these go on without what started them: {', '.join(left)}"
+            time.sleep(0.1)
+
+
+def _started_by(mark: str) -> list[str]:
+    """The command lines of the processes with a variable in their environment."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it has ended
+            if mark.encode() in (process / "environ").read_bytes().split(b"\0"):
+                found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode()[:200])
+    return found
+
+
+@functools.cache
+def _unharmed_sweep() -> tuple[dict[str, Any], float]:
+    """What a sweep leaves that nobody kills, and the seconds that it takes in a new process."""
+    with _leaving_no_process() as parent:
+        began = time.monotonic()
+        assert start(JOBS["sweep"], parent / "work", fresh=True).ends()
+        return JOBS["sweep"].result(parent / "work"), time.monotonic() - began
+
+
+def kill_sweep(random: Generator) -> int:
+    """Kills and resumes a sweep until it has ended like the unharmed one, and all of its runs, too."""
+    (expected, seconds), job = _unharmed_sweep(), JOBS["sweep"]
+    with _leaving_no_process() as parent:
+        sweep = parent / "work"
+        begin = partial(start, job, sweep, fresh=True)
+        kills = kill_and_go_on(begin, sweep, seconds, random, partial(_require_no_failure, sweep), _FEW)
+        require_same(job.result(sweep), expected)
+    return kills
+
+
+def _require_no_failure(folder: Path) -> None:
+    """Checks that no trial of a sweep that was killed has failed."""
+    if (folder / "study.jsonl").exists():
+        from patchwork_env.learning.sweeps.sweep import Sweep
+
+        errors = [row.error for row in Sweep(folder).rows() if row.error]
+        assert not errors, f"trials have failed: {errors}"
+
+
 ATTACKS = {
-    **{f"kill_{name}": partial(kill, name, False) for name in TRAININGS | GAMES},
+    **{f"kill_{name}": partial(kill, name, False) for name in (*ALGORITHMS, "evaluate", "tournament")},
     "kill_fresh_training": partial(kill, "ppo", True),
     "kill_compiling": kill_compiling,
+    "kill_sweep": kill_sweep,
 }
 SLOW = set(ATTACKS)
-NEEDS = {"kill_maskable_ppo": "sb3_contrib"}
+NEEDS = {"kill_maskable_ppo": "sb3_contrib", "kill_sweep": "optuna"}

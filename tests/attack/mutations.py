@@ -7,10 +7,15 @@ import math
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.random import Generator
 
+from patchwork_env import nmbr9, patchwork
 from tests.attack.sound import pick
 
 ODD_TEXTS = (
@@ -93,6 +98,19 @@ ODD_VALUES = (
     *([], {}, [[]], {"": {}}, [0] * 500, [[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]),
 )
 """Values of JSON and YAML that readers of other values may stumble over."""
+_RECORDS = [game.state.dtype for game in (patchwork.Game(seed=1), nmbr9.Game(seed=1))]
+ODD_OBJECTS = (
+    *ODD_VALUES,
+    *(2, 5, 2**15, 2**32 + 1, 10**5000, 1.0, -1.0, -math.inf, 1j, Fraction(1, 2), Decimal("NaN")),
+    *("0", "no", "٣", "\0", "a" * 5000, b"", b"1", bytearray(b"x"), memoryview(b"x"), Path("x")),
+    *(np.int64(1), np.int8(-1), np.uint64(2**64 - 1), np.float32(1), np.float64("nan"), np.bool_(True)),
+    *(np.str_("x"), np.array("x"), np.array(1), np.array(1.5), np.array(True), np.array(None), np.array([])),
+    *(np.zeros((2, 2)), np.zeros(3, object), np.zeros(2, "V7"), np.array([1, 2.5]), np.array([1])),
+    *(np.zeros(0, np.int64), np.zeros(1, _RECORDS[0]), np.zeros(2, _RECORDS[1])),
+    *([1], [None], [[1]], ["a"], (), (1, 2), {"a": 1}, {1: 2}, set(), {1}, frozenset(), range(3)),
+    *(object(), int, len, lambda *_: 1, Ellipsis, NotImplemented, slice(1), iter([1])),
+)
+"""Objects of all kinds."""
 
 
 def mutate_tree(tree: Any, random: Generator) -> Any:

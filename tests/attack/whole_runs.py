@@ -1,14 +1,20 @@
-"""Commands that take seconds, and all that they leave, to compare with what others left."""
+"""Commands that take seconds and go on where they were stopped, and all that they leave."""
 
 from __future__ import annotations
 
 import contextlib
+import csv
+import functools
 import hashlib
 import io
 import json
-from collections.abc import Iterator
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from patchwork_env import cli
 from tests.learning.tiny_runs import TINY_RUNS
@@ -38,6 +44,9 @@ def command(*arguments: str) -> None:
     assert code == 0, said.getvalue()
 
 
+# --- what they leave ----------------------------------------------------------------------------------------
+
+
 def result_of(run: Path) -> dict[str, Any]:
     """All that a finished run leaves, except what says when it was made and how long it took, by the path."""
     folders = [*(run / "checkpoints").iterdir(), run / "final", run / "best"]
@@ -50,8 +59,26 @@ def result_of(run: Path) -> dict[str, Any]:
     return found
 
 
-def require_same(found: dict[str, Any], expected: dict[str, Any]) -> None:
-    """Checks that a run left what another one left; the error names the files that differ."""
+def _result_of_games(folder: Path) -> Any:
+    """The results of games; None if there are none yet."""
+    path = folder / "results.json"
+    return contents_of(path) if path.exists() else None
+
+
+def _result_of_sweep(folder: Path) -> dict[str, Any]:
+    """All that a finished sweep leaves, except times, by the path."""
+    text = (folder / "winner.json").read_text().replace(str(folder), "SWEEP")
+    found: dict[str, Any] = {"winner.json": without_times(json.loads(text))}
+    with (folder / "results.csv").open(newline="") as file:
+        found["results.csv"] = [without_times(row) for row in csv.DictReader(file)]
+    found["files"] = sorted(path.name for path in folder.iterdir() if path.suffix != ".lock")
+    for run in sorted(path for path in (folder / "trials").iterdir() if path.is_dir()):
+        found |= {f"{run.name}/{path}": contents for path, contents in result_of(run).items()}
+    return found
+
+
+def require_same(found: Any, expected: Any) -> None:
+    """Checks that a command left what another one left; the error names the files that differ."""
     differing = [path for path in sorted(found | expected) if found.get(path) != expected.get(path)]
     assert not differing, f"these are not those of the unharmed run: {', '.join(differing)}"
 
@@ -73,3 +100,71 @@ def without_times(values: Any) -> Any:
 
 def _is_time(name: str) -> bool:
     return name.startswith("time/") or any(word in name for word in ("minutes", "second", "made", "machine"))
+
+
+# --- how they begin and go on -------------------------------------------------------------------------------
+
+
+class Job(NamedTuple):
+    """A command that goes on where it was stopped.
+
+    ``arguments(folder)`` says how it begins to write into a folder, or goes on; other files that it needs are
+    beside the folder. ``result(folder)`` is what it has left, without times.
+    """
+
+    arguments: Callable[[Path], list[str]]
+    result: Callable[[Path], Any]
+
+
+def _begin_or_resume(name: str, folder: Path, file: str, *begin: str) -> list[str]:
+    """The arguments that resume what is in a folder, if there is the file that says so, or else begin it."""
+    if (folder / file).exists():
+        return [name, "--resume", str(folder)]
+    shutil.rmtree(folder, ignore_errors=True)  # its first process was killed too early
+    return [name, *begin]
+
+
+def _train(text: str, folder: Path) -> list[str]:
+    config, run = folder.with_name("config.yaml"), folder / "run"
+    config.write_text(text)
+    return _begin_or_resume("train", run, "config.yaml", "--config", str(config), "--run-dir", str(run))
+
+
+def _sweep(folder: Path) -> list[str]:
+    """A sweep of three trials, two at a time."""
+    config = folder.with_name("config.yaml")
+    config.write_text(configuration("ppo"))
+    begin = ("--config", str(config), "--out", str(folder), "--param", "seed=grid(1, 2, 3)")
+    return [*_begin_or_resume("sweep", folder, "study.jsonl", *begin), "--workers", "2"]
+
+
+def _evaluate(folder: Path) -> list[str]:
+    stored = ["--json", str(folder / "results.json"), "--overwrite"]
+    return ["evaluate", "random", "--against", "greedy", *stored, "--games", "40", "--workers", "1"]
+
+
+def _tournament(folder: Path) -> list[str]:
+    return ["tournament", "random", "greedy", "--out", str(folder), "--games", "40", "--workers", "1"]
+
+
+_TRAININGS = {
+    name: Job(partial(_train, configuration(name)), lambda folder: result_of(folder / "run"))
+    for name in ALGORITHMS
+}
+JOBS = _TRAININGS | {
+    "evaluate": Job(_evaluate, _result_of_games),
+    "tournament": Job(_tournament, _result_of_games),
+    "sweep": Job(_sweep, _result_of_sweep),
+}
+
+
+@functools.cache
+def unharmed(name: str) -> tuple[Any, float]:
+    """What a command leaves that nobody disturbs, and its seconds with everything imported."""
+    for _ in range(2):
+        with tempfile.TemporaryDirectory() as parent:
+            folder, began = Path(parent, "work"), time.monotonic()
+            folder.mkdir()
+            command(*JOBS[name].arguments(folder))
+            expected, seconds = JOBS[name].result(folder), time.monotonic() - began
+    return expected, seconds

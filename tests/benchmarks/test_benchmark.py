@@ -76,20 +76,8 @@ def test_the_page_of_results_is_made_of_the_files(tmp_path) -> None:
     assert (docs / "images/benchmark/patchwork-greedy/curves.svg").is_file()
 
 
-@pytest.mark.slow
-def test_a_folder_without_results_leaves_all_files_alone(tmp_path) -> None:
-    missing = tmp_path / "none"
-    places = (f"--write={tmp_path}", "--results", str(missing), "--docs", str(tmp_path))
-    done = run_benchmark("benchmark.py", *places)
-    assert done.returncode == 2
-    assert f"there are no results in {missing}" in done.stderr
-    assert list(tmp_path.iterdir()) == []
 
 
-def test_the_strongest_come_first() -> None:
-    weak, strong = (result_with(win_rate=rate).model_copy(update={"name": str(rate)}) for rate in (0.2, 0.7))
-    ((_, comparison),) = comparisons([weak, strong])
-    assert [group.label for group in comparison.groups] == ["0.7", "0.2"]
 
 
 def test_results_of_the_project_keep_the_protocol(tmp_path) -> None:

@@ -59,10 +59,6 @@ def test_an_agent_is_not_shown_the_order_of_the_cards_to_come() -> None:
     assert Game.from_notation(result.games[0].notation).deck == DECKS[0]
 
 
-def test_a_known_deck_is_shown() -> None:
-    spy = Spy()
-    play_decks(spy, {0: DECKS[0]}, "known")
-    assert {(game.deck, game.order) for game in spy.shown} == {(DECKS[0], "known")}
 
 
 def test_figures_are_those_of_the_games() -> None:
@@ -97,9 +93,6 @@ def test_processes_and_other_decks_change_nothing() -> None:
     assert play_decks(agent, DECKS, seed=5).games[0].notation != alone.games[0].notation
 
 
-def test_agents_of_the_other_game_are_errors() -> None:
-    with pytest.raises(ValueError, match="agent 'mcts' plays patchwork, not nmbr9"):
-        play_decks(agents.load("mcts"), DECKS)
 
 
 def test_the_documents_show_what_the_benchmark_prints_and_writes() -> None:

@@ -106,9 +106,6 @@ def worth(game: Game, action: int) -> tuple[int, int]:
     return (level_of(game, action), -abs(2 * row - TABLE_SIZE) - abs(2 * column - TABLE_SIZE))
 
 
-def level_of(game: Game, action: int) -> int:
-    """The level on which an action places a tile."""
-    return game.decode(action).level or 0
 
 
 def test_a_tile_is_dragged_to_the_table(open_page: Any) -> None:
@@ -144,11 +141,6 @@ def test_a_ghost_says_what_it_would_score_or_why_it_does_not_fit(open_page: Any)
     assert notes >= fits
 
 
-def test_a_tile_is_not_placed_where_it_does_not_fit(open_page: Any) -> None:
-    page = open_page(ALONE)
-    role(page, "cell", player=0).first.click()
-    page.wait_for_selector(".notice")
-    assert game_of(page).num_moves == 0
 
 
 def test_cards_that_are_hidden_stay_hidden(open_page: Any) -> None:
@@ -160,12 +152,6 @@ def test_cards_that_are_hidden_stay_hidden(open_page: Any) -> None:
     assert digits == list(Game(seed=7).deck[1:])
 
 
-def test_a_preview_draws_a_line_on_the_tables(open_page: Any) -> None:
-    page = open_page("?game=nmbr9&players=2&seed=7&seat=both")
-    page.evaluate("window.game.page.view.preview(['0/0@0,0', '0/1@0,0', '7/0@-1,-2'])")
-    assert page.locator(".near .ghost").count() + page.locator(".far .ghost").count() == 3
-    assert page.locator(".ghost.hint").count() == 1
-    assert sorted(page.locator(".ghost-tag").all_text_contents()) == ["1", "2", "3"]
 
 
 def test_the_rules_open_in_the_language_and_at_the_game(open_page: Any) -> None:

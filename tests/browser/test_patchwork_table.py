@@ -124,16 +124,6 @@ def test_a_reload_goes_on_where_one_was(open_page: Any) -> None:
     assert page.evaluate("window.game.notation()") == before
 
 
-def test_two_pages_at_once_do_not_disturb_each_other(open_page: Any) -> None:
-    first = open_page(TWO_PEOPLE)
-    second = first.context.new_page()
-    second.goto(first.url.replace("seed=7", "seed=8").partition("#")[0])
-    second.wait_for_selector("[data-ready]", state="attached")
-    role(first, "advance").click()
-    wait_for_move(first, 0)
-    reload(first)
-    assert game_of(first).num_moves == 1
-    assert game_of(second) == Game(seed=8)
 
 
 def test_moves_wait_for_a_server_that_died(open_page: Any) -> None:
@@ -255,12 +245,6 @@ def test_the_wheel_turns_by_the_distance_that_it_goes(open_page: Any) -> None:
         assert role(page, "hand").get_attribute("data-orientation") == orientation
 
 
-def test_lines_that_begin_with_an_advance_show_it(open_page: Any) -> None:
-    page = open_page(TWO_PEOPLE)
-    preview = "words => window.game.page.view.preview(words)"
-    for words, shown in (([{"word": "+", "player": 0}], True), ([], False), (["+"], True)):
-        page.evaluate(preview, words)
-        assert ("suggested" in (role(page, "advance").get_attribute("class") or "")) == shown
 
 
 def test_the_language_chosen_last_stays(open_page: Any) -> None:
@@ -311,28 +295,7 @@ def test_moves_that_others_made_are_not_those_of_the_present_players(open_page: 
     assert after[before].startswith("You")
 
 
-def test_nobody_present_has_won_a_game_of_others(open_page: Any) -> None:
-    page = open_page(query_of("patchwork", "en", None).replace("seat=both", "opponent=greedy&seat=0"))
-    assert page.inner_text(".status-turn").split()[0] in ("Blue", "Red")
 
 
-LAST_PIECE = {
-    "patchwork": "document.querySelector('.piece[data-last] .cloth')",
-    "nmbr9": "document.querySelector('.tile[data-last] .tile-face')",
-}
-SHAPE = "(path) => { const { width, height } = path.getBBox(); return [(width / height).toFixed(2)]; }"
 
 
-@pytest.mark.parametrize("game", ["patchwork", "nmbr9"])
-def test_moves_are_pictures_with_words(open_page: Any, game: str) -> None:
-    page = open_page(query_of(game, "en", 14))
-    move = page.locator('[data-role="moves"] [aria-current] .move-drawing')
-    shape = f"({SHAPE})"
-    drawn = move.evaluate(f"(move) => {shape}(move.querySelector('.cloth, .tile-face'))")
-    assert drawn == page.evaluate(f"{shape}({LAST_PIECE[game]})")
-    words, notation = move.get_attribute("title").split("\n")
-    assert notation == page.evaluate("window.game.notation()").split()[-1]
-    assert notation.split("/")[0] not in words.split() or game == "nmbr9"
-    place = notation.partition("@")[2]
-    beside = set(page.locator(".near .coordinates text").all_text_contents())
-    assert set(place if game == "patchwork" else place.split(",")) <= beside

@@ -97,33 +97,6 @@ def test_an_analysis_goes_on(open_page: Any, site: StaticSite, game: str) -> Non
     assert 0 < depths[0] < depths[2]
 
 
-def test_what_is_wrong_is_said(open_page: Any, site: StaticSite) -> None:
-    page = open_page("", at=site)
-    messages = page.evaluate(
-        """async () => {
-          const { backend } = window.game.page;
-          const { notation } = await backend.open({ game: "patchwork", seed: 1 });
-          const refusals = [
-            backend.play(notation, "zz"),
-            backend.play(notation, 1945),
-            backend.open({ game: "chess" }),
-            backend.open({ notation: "patchwork/1 variant=revised first=0 circle=1,2,3" }),
-            backend.choose(notation, "mcts:seconds=1"),
-          ];
-          const said = (error) => `${error.name}: ${error.message}`;
-          return Promise.all(refusals.map((refusal) => refusal.catch(said)));
-        }"""
-    )
-    expected = (
-        "is not a move here",
-        "is not legal for player 0",
-        "'chess'",
-        "3 patches",
-        "no agent 'mcts:seconds=1'",
-    )
-    for message, words in zip(messages, expected, strict=True):
-        assert message.startswith("BackendError: ")
-        assert words in message
 
 
 def test_without_a_network_after_the_first_visit(open_page: Any, site: StaticSite) -> None:

@@ -46,8 +46,6 @@ def test_what_an_address_asks_for_in_vain_is_said_and_a_game_is_there(open_page:
     assert page.evaluate("window.game.page.session.seats.map(({ kind }) => kind)") == ["person", "agent"]
 
 
-def test_an_unknown_language_is_said(open_page: Any) -> None:
-    assert "lang=xx" in told(open_page("?game=nmbr9&lang=xx", locale="pl"), ".notice.error")
 
 
 @pytest.mark.parametrize("fragment", ["nonsense", "patchwork%2F1", "%00"])

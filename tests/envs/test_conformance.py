@@ -21,7 +21,7 @@ from patchwork_env.envs.aec import GameAECEnv
 from patchwork_env.envs.parallel import GameParallelEnv
 from patchwork_env.envs.single import GameEnv
 from patchwork_env.errors import MissingExtraError
-from tests.attack.interrupts import KINDS
+from tests.attack.objects import KINDS
 from tests.envs.cases import Case, cases, layouts, opponent_of
 
 with warnings.catch_warnings():  # of its own example, which it imports

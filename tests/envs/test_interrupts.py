@@ -14,15 +14,15 @@ from numba import config
 from patchwork_env import patchwork, patchwork_v0
 from patchwork_env.agents import BatchAgent
 from patchwork_env.core.game import BaseGame
-from tests.attack.interrupts import KINDS, learners, require_whole
-from tests.attack.interrupts.kinds import Kind, Last
-from tests.attack.interrupts.stepper import Call, counting, quietly
+from tests.attack import objects
+from tests.attack.interrupts import Interruptible, counting, quietly, require_whole
+from tests.attack.objects import KINDS, Kind, Last
 from tests.attack.sound import pick
 
 needs_alarms = pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="Windows has no alarms")
 
 
-def interrupt(kind: Kind, target: Any, call: Call, most: int) -> None:
+def interrupt(kind: Kind, target: Any, call: Interruptible, most: int) -> None:
     """Interrupts a call before so many of its bytecodes, the last ones included."""
     after = copy.deepcopy(target)
     quietly(call, copy.deepcopy(target))  # compiles
@@ -113,7 +113,7 @@ def test_an_opponent_may_call_the_environment(is_batch: bool) -> None:
                 step(env, 1)
                 env.reset()
 
-    step = learners.step_vector if is_batch else learners.step_single
+    step = objects.step_vector if is_batch else objects.step_single
     make: Any = (
         (lambda one: patchwork_v0.PatchworkVectorEnv(3, one)) if is_batch else patchwork_v0.PatchworkEnv
     )

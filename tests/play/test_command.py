@@ -120,14 +120,6 @@ def test_what_cannot_be_served_is_an_error(
     assert message in capsys.readouterr().err
 
 
-def test_an_opponent_brings_its_game() -> None:
-    for words, game in (
-        (["--opponent", "nmbr9_champion:instant"], "nmbr9"),
-        (["--opponent", "greedy"], "patchwork"),
-        (["--opponent", "greedy", "--game", "nmbr9"], "nmbr9"),
-    ):
-        options = command._parser().parse_args(words)
-        assert command._game_of(options, Players([options.opponent])) == game
 
 
 def test_without_its_libraries_it_says_how_to_get_them(

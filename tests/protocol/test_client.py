@@ -55,11 +55,6 @@ def test_answers_are_sorted_by_their_ids(inbox: _Inbox) -> None:
     assert set(inbox.asked) == {"2"}
 
 
-def test_warnings_are_kept_and_no_answers(inbox: _Inbox) -> None:
-    for field in "abc":
-        receive(inbox, id="1", warning="unknown", field=field)
-    assert [warning["field"] for warning in inbox._warnings] == ["b", "c"]
-    assert waiting(inbox, "1") == []
 
 
 @pytest.mark.parametrize(

@@ -132,9 +132,6 @@ def test_a_seed_repeats_a_choice() -> None:
     assert chosen(1) == GAME.move_text(agents.load("random", seed=1).act(GAME))
 
 
-def test_the_agent_of_the_command_line_answers_where_none_is_named() -> None:
-    answer = only({"id": "a", "method": "choose", **NEW}, agent="greedy")
-    assert answer["action"] == agents.load("greedy").act(GAME)
 
 
 def test_an_analysis_has_the_budget_of_the_query() -> None:

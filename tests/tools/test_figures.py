@@ -21,10 +21,6 @@ def test_the_pages_say_what_the_files_hold() -> None:
     assert not old, f"python -m tools.figures must fill {old}"
 
 
-def test_every_table_of_a_page_is_there_once() -> None:
-    named = [name for page in figures.pages() for _, name, _ in figures.BLOCK.findall(page.read_text())]
-    assert set(named) <= set(TABLES)
-    assert sorted(named) == sorted(set(named)), "a table belongs to one page, others have a link"
 
 
 def test_every_extra_has_its_size() -> None:

@@ -80,16 +80,6 @@ def test_the_folder_is_the_page_with_modules_and_a_list_of_its_files(tmp_path: P
         check_sizes(sizes, 10)
 
 
-def test_another_content_is_another_version(tmp_path: Path) -> None:
-    workers = []
-    for content in (b"one", b"two"):
-        modules = tmp_path / content.decode()
-        modules.mkdir()
-        (modules / "game.wasm").write_bytes(content)
-        assemble(tmp_path / "site", modules)
-        workers.append((tmp_path / "site" / "service_worker.js").read_text(encoding="utf-8"))
-    assert workers[0] != workers[1]
-    assert "{version}" not in workers[0]
 
 
 def test_what_is_missing_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,9 +111,3 @@ def test_packages_must_be_those_of_the_lock() -> None:
         check_versions(lock, {"numba": "0.69.0"})
 
 
-@pytest.mark.parametrize(
-    ("said", "number"),
-    [("Debian LLD 22.1.8 (compatible with GNU linkers)", 22), ("v20.20.2\n", 20), ("nothing", 0)],
-)
-def test_versions_are_read(said: str, number: int) -> None:
-    assert major_version(said) == number

@@ -49,13 +49,6 @@ def test_the_candidate_picked_among_many_is_the_naive_one(policy: str, evaluatio
     assert cells_of_plan(plan) == naive.plan(policy, evaluation, tiles)
 
 
-def test_candidates_are_counted() -> None:
-    every = StrategyPlacer("All", "First")
-    every.plan([SINGLE_CELL, SINGLE_CELL])
-    assert every.candidates == 81 + 80
-    both = StrategyPlacer("BL/LB", "First")
-    both.plan([SINGLE_CELL, SINGLE_CELL])
-    assert both.candidates == 4
 
 
 def test_random_choices_lean_toward_the_first_candidate() -> None:
@@ -86,5 +79,3 @@ def test_what_is_no_strategy(arguments: tuple, message: str) -> None:
         StrategyPlacer(*arguments)
 
 
-def test_evaluations_are_the_published_ones() -> None:
-    assert len(POLICIES) * len(EVALUATIONS) == 45

@@ -1,28 +1,43 @@
-"""Interrupts before single bytecodes of the package, and signals after a time."""
+"""Interrupts at random moments of every public call, after which nothing may be half done.
+
+Signal handlers of Python run between two bytecodes. So an attempt counts the bytecodes of the package that a
+call runs, and raises an error before a random one of them, which repeats exactly; one in some attempts sends
+a real signal after a random time instead. The object must then be equal to a copy that did nothing of the
+call, or to one that did all of it, and must go on exactly like that copy.
+"""
 
 from __future__ import annotations
 
+import copy
 import dis
 import functools
 import signal
 import sys
+import time
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from numpy.random import Generator
+
 import patchwork_env
+from tests.attack.objects import KINDS, Kind
+from tests.attack.sound import pick
 
 ERRORS = (KeyboardInterrupt, SystemExit, MemoryError)
 FOLDERS = (str(Path(patchwork_env.__file__).parent), "pettingzoo/utils/wrappers", "pettingzoo/utils/env.py")
 """Where bytecodes are counted: in the package, and in the wrappers of PettingZoo around it."""
 LEFT_OUT = ("core/compile.py",)  # which runs while Numba compiles
+SIGNALS = 0.2
+"""The share of attempts with a real signal."""
 
-Call = Callable[[Any], object]
+Interruptible = Callable[[Any], object]
 
 
-def quietly(call: Call, target: Any) -> None:
+def quietly(call: Interruptible, target: Any) -> None:
     """Makes a call, whatever it raises."""
     try:
         call(target)
@@ -74,7 +89,7 @@ def _unbreakable(code: types.CodeType) -> frozenset[int]:
     return frozenset(found)
 
 
-def with_a_signal(call: Call, target: Any, seconds: float, error: type[BaseException]) -> None:
+def with_a_signal(call: Interruptible, target: Any, seconds: float, error: type[BaseException]) -> None:
     """Makes a call during which, or after which, a signal comes, whose handler raises ``error``."""
 
     def interrupt(*_: Any) -> None:
@@ -92,3 +107,35 @@ def with_a_signal(call: Call, target: Any, seconds: float, error: type[BaseExcep
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, handler)
+
+
+def attack(kind: Kind, random: Generator) -> None:
+    """Interrupts one call of one object."""
+    target = kind.make(random)
+    call = pick(random, kind.calls(target, random))
+    error = pick(random, ERRORS)
+    before, after = copy.deepcopy(target), copy.deepcopy(target)
+    quietly(call, copy.deepcopy(target))  # compiles
+    began = time.perf_counter()
+    with counting(None, error) as count:
+        quietly(call, after)
+    took = time.perf_counter() - began
+    if random.random() < SIGNALS:
+        with_a_signal(call, target, random.random() * took / 3, error)
+    else:
+        with counting(int(random.integers(1, count[0] + 2)), error):
+            quietly(call, target)
+    require_whole(kind, target, before, after)
+
+
+def require_whole(kind: Kind, target: Any, before: Any, after: Any) -> None:
+    """Raises AssertionError unless an object is equal to one of two others and goes on like it."""
+    seen = kind.look(target)
+    looks = [kind.look(twin) for twin in (before, after)]
+    fitting = [twin for twin, look in zip((before, after), looks, strict=True) if look == seen]
+    assert fitting, f"torn: {seen!r:.300} is neither {looks[0]!r:.300} nor {looks[1]!r:.300}"
+    future = list(kind.go_on(target))
+    assert any(list(kind.go_on(twin)) == future for twin in fitting), "it does not go on like either"
+
+
+ATTACKS = {f"interrupt_{name}": partial(attack, kind) for name, kind in KINDS.items()}

@@ -1,0 +1,255 @@
+"""Mutated requests and answers: of the engine, language models, their tools and the page; specs of agents."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import io
+import json
+from typing import Any
+
+from numpy.random import Generator
+
+from patchwork_env import agents, games
+from patchwork_env.agents import hub
+from patchwork_env.core.game import BaseGame
+from patchwork_env.errors import OpponentError
+from patchwork_env.integrations.language_models import TextAgent
+from patchwork_env.integrations.mcp.session import Session
+from patchwork_env.integrations.mcp.tools import TOOLS
+from patchwork_env.protocol.command import serve
+from patchwork_env.protocol.engine import Engine
+from patchwork_env.protocol.queries import NEEDED
+from patchwork_env.service.players import Players
+from patchwork_env.testing import check_position
+from tests.attack.mutations import ODD_TEXTS, mutate_bytes, mutate_text, mutate_tree
+from tests.attack.sound import SPECS, pick, refused_or, require_message, started
+
+BATCH = 40
+_GAMES = (games.PATCHWORK, games.NMBR9)
+
+
+# --- agents -------------------------------------------------------------------------------------------------
+
+_SPECS = (
+    *("random", "greedy", "mcts:simulations=400", "champion:level=fast,aim=score", "champion:fast", "uct"),
+    *("runs/quick/final:simulations=64,sample=true", "policy.onnx:sample=true", "beam:width=8", "a/b/c"),
+)
+
+
+def specs(random: Generator) -> int:
+    """Specs of agents: an agent, or an error that ``agents.load`` documents."""
+    documented = (ValueError, FileNotFoundError)
+    for _ in range(BATCH):
+        spec = mutate_text(pick(random, _SPECS), random, pick(random, _SPECS))
+        agent = refused_or(agents.load, spec, errors=documented)
+        assert agent is None or isinstance(agent, agents.Agent)
+        refused_or(agents.path_of, spec, errors=documented)
+    return BATCH
+
+
+def hub_names(random: Generator) -> int:
+    """Names of repositories of the Hugging Face Hub: two words and a revision that lead out of no folder."""
+    for _ in range(BATCH):
+        name = mutate_text("hf:ann/quick@refs/pr/1", random, pick(random, ("../..", "hf:b/c", "/.", "@x")))
+        found = refused_or(hub.repository_of, name, errors=ValueError)
+        parts = f"{found[0]}/{found[1] or 'main'}".split("/") if found else []
+        assert not [part for part in parts if not part or part.startswith(".") or not part.isascii()], name
+    return BATCH
+
+
+# --- the engine ---------------------------------------------------------------------------------------------
+
+
+def engine_queries(random: Generator) -> int:
+    """Lines with queries of every method, one after the other in one stream, with odd fields and bytes."""
+    templates = [_query(method, random) for method in NEEDED]
+    lines = []
+    for number in range(BATCH):
+        query = _changed(pick(random, templates), pick(random, templates), random)
+        if isinstance(query, dict) and random.random() < 0.8:
+            query = {**query, "id": str(number)}
+        line = json.dumps(query).encode()
+        lines.append(mutate_bytes(line, random).replace(b"\n", b" ") if random.random() < 0.1 else line)
+    answers, players = io.BytesIO(), Players()
+    assert serve(io.BytesIO(b"\n".join(lines)), answers, lambda send: Engine(players, send, threads=2))
+    for line in answers.getvalue().splitlines():
+        _require_answer(json.loads(line))
+    return BATCH
+
+
+def _changed(query: dict[str, Any], other: dict[str, Any], random: Generator) -> Any:
+    """A query with odd values, those of another query, or another notation; its budget stays small."""
+    kind = random.integers(3)
+    if kind == 0:
+        changed = mutate_tree(query, random)
+    elif kind == 1 and "notation" in query:
+        changed = {**query, "notation": mutate_text(query["notation"], random, other.get("notation", ""))}
+    else:
+        changed = query | {key: other[key] for key in sorted(query.keys() & other.keys()) if key != "method"}
+    if isinstance(changed, dict) and changed.get("method") in ("choose", "analyse"):
+        changed = {**changed, "time_limit": 5, "agent": query.get("agent", "greedy")}
+        for name in ("nodes", "seconds", "simulations", "level"):
+            changed.pop(name, None)
+    return changed
+
+
+def _query(method: str, random: Generator) -> dict[str, Any]:
+    """A query that is as it must be."""
+    rules = games.rules_of(pick(random, _GAMES))
+    game = started(rules, random)
+    query: dict[str, Any] = {"id": "t", "method": method}
+    if method in ("query_agents", "query_components"):
+        return {**query, "game": rules.name}
+    if method.startswith(("query", "terminate")):
+        return {**query, **({"terminate_id": "3", "plies": [0]} if method == "terminate" else {})}
+    abouts = (
+        {"notation": game.notation(), "plies": [game.num_moves, 0] if game.num_moves else [0]},
+        {"game": rules.name, "state": game.to_bytes().hex(), "moves": game.legal_actions().tolist()[:1]},
+        {"game": rules.name, "options": {"seed": 3}, "moves": ["+"], "plies": [0]},
+    )
+    asked = {"agent": pick(random, SPECS), "priority": 2} if method in ("choose", "analyse") else {}
+    more = {"choose": {"seed": 3}, "analyse": {"lines": 2, "report_every": 0.001}}.get(method, {})
+    return {**query, **pick(random, abouts), **asked, **more}
+
+
+def _require_answer(answer: dict[str, Any]) -> None:
+    if "error" in answer:
+        require_message(ValueError(answer["error"]))
+    elif "position" in answer:
+        rules = games.rules_of(answer["position"]["game"])
+        game = rules.game.from_notation(answer["notation"])
+        check_position(game)
+        assert game == rules.game.from_bytes(bytes.fromhex(answer["state"]))
+    else:
+        assert isinstance(answer["id"], str)
+        assert "warning" in answer or "done" in answer or "terminated" in answer or len(answer) > 1
+
+
+# --- language models ----------------------------------------------------------------------------------------
+
+_ANSWERS = (
+    "<think>answer: +</think>\nanswer: placements of patch 12 orientation 3 row 3 page 2",
+    *("**Answer:** `12/0@a1`\n```\n+\n```", "Move: **12/3@d5**", "<answer>12/3@d5</answer><|im_end|>"),
+    *("answer: shapes of tile 7", "move: 7/3@-2,5.", "<thinking>" * 50 + "answer: *d5"),
+    *("buy patch 12 in orientation 3 at d5", "place tile 7, orientation 3, at row -2, column 5"),
+    '{"move": "7/3@-2,5", "reason": "\\boxed{+}"}',
+)
+
+
+def model_answers(random: Generator) -> int:
+    """Whatever a model answers, a legal action comes of it, and the counts agree."""
+    game = started(games.rules_of(pick(random, _GAMES)), random)
+    if game.is_over:
+        return 1
+    legal, before = game.legal_actions(), game.to_bytes()
+
+    def answer(prompt: str) -> str:
+        known = (*_ANSWERS, game.move_text(random.choice(legal)))
+        return mutate_text(pick(random, known), random, pick(random, known))
+
+    asked = TextAgent(answer, retries=1, questions=2)
+    for _ in range(BATCH // 4):
+        assert asked.act(game) in legal
+    assert game.to_bytes() == before
+    usage = asked.usage
+    assert usage.calls == usage.decisions - usage.fallbacks + usage.questions + usage.illegal_answers, str(
+        usage
+    )
+    assert usage.illegal_answers == usage.retries + usage.fallbacks, str(usage)
+    return usage.calls
+
+
+def tool_calls(random: Generator) -> int:
+    """Calls with odd, missing and exchanged arguments: an answer, or an error after which nothing changed."""
+    return asyncio.run(_call_tools(random))
+
+
+async def _call_tools(random: Generator) -> int:
+    session = Session()
+    for game in _GAMES:
+        await session.call("new_game", {"game": game, "opponent": "random", "seed": int(random.integers(9))})
+    for _ in range(BATCH // 2):
+        tool, arguments = _tool(session, random)
+        if random.random() < 0.6:
+            arguments = mutate_tree(arguments, random) or {}
+        if not isinstance(arguments, dict):  # which no message of the protocol can hold
+            arguments = {}
+        if tool == "analyse":  # which would think for longer otherwise
+            arguments |= {"agent": pick(random, SPECS[2:4]), "seconds": 0.01}
+        before = _held(session)
+        try:
+            assert (await session.call(tool, arguments)).strip(), "the answer says nothing"
+        except (ValueError, OpponentError, OSError, ImportError) as error:
+            require_message(error)
+            assert _held(session) == before, f"a refused call of {tool} changed a game"
+        for name, held in _held(session).items():
+            if before.get(name) != held:
+                check_position(held)
+    return BATCH // 2
+
+
+def _tool(session: Session, random: Generator) -> tuple[str, dict[str, Any]]:
+    """A tool with arguments that are as they must be, or nearly."""
+    name, game = pick(random, [*_held(session).items(), ("patchwork-9", None)])
+    over = game is None or game.is_over
+    values = {"game_id": name, "move": "+" if over else game.move_text(random.choice(game.legal_actions()))}
+    values |= {
+        "game": pick(random, games.GAMES),
+        "opponent": pick(random, (*SPECS, None)),
+        "seat": 1,
+        "seed": 7,
+    }
+    values |= {"variant": "2014", "players": 2, "order": "free", "notation": "patchwork/1 state=00"}
+    values |= {"group": "patch 12", "piece": "patch 12", "orientation": 1, "row": 3, "column": "d"}
+    values |= {"level": 0, "page": 1, "agent": pick(random, (*SPECS, None)), "lines": 3, "seconds": 0.01}
+    tool = TOOLS[name := pick(random, TOOLS)]
+    given = [key for key in tool.allowed if random.random() < 0.4]
+    return name, {key: values[key] for key in (*tool.needed, *given)}
+
+
+def _held(session: Session) -> dict[str, BaseGame]:
+    return {name: table.game for name, table in session._tables.items()}
+
+
+# --- the page -----------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _page() -> Any:
+    from tests.play.client import Client
+
+    return Client()
+
+
+def page_requests(random: Generator) -> int:
+    """Requests with other methods, paths and headers: nothing but the page, and only to the page."""
+    from patchwork_env.play.server import PAGE
+    from tests.play.client import HEADERS
+
+    files = {path.read_bytes() for path in PAGE.rglob("*") if path.is_file()}
+    paths = ("/", "/js/main.js", "/index.html", "/api/open", "/js/../../command.py", "/%2e%2e/server.py")
+    for _ in range(BATCH):
+        path, method = (
+            mutate_text(pick(random, paths), random),
+            pick(random, ("GET", "POST", "HEAD", "PUT", "\0")),
+        )
+        name = pick(random, HEADERS)
+        foreign = (*ODD_TEXTS, "http://evil.example", "evil.example:8053", mutate_text(HEADERS[name], random))
+        given = HEADERS | {name: pick(random, foreign).encode("latin-1", "replace").decode("latin-1")}
+        body = b'{"game": "patchwork", "seed": 1}' if method == "POST" else b""
+        answer = _page().ask(path, body, method=method, headers=given)
+        assert answer.status < 500, f"status {answer.status}: {answer.body[:200]!r}"
+        if given[name] != HEADERS[name]:
+            assert method != "POST" or name == "content-type" or answer.status == 403
+            assert name != "host" or answer.status == 403
+        if answer.status == 200 and method == "GET":
+            assert answer.body in files, f"{path!r} gave {answer.body[:100]!r}"
+    return BATCH
+
+
+ATTACKS = {
+    attack.__name__: attack
+    for attack in (specs, hub_names, engine_queries, model_answers, tool_calls, page_requests)
+}
+NEEDS = {"page_requests": "starlette"}
