@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -115,8 +114,6 @@ def test_pipes_of_others_that_break_are_errors(capsys) -> None:
 
     assert run_command(CommandParser(), fail, [], "program") == 2
     assert capsys.readouterr().err == "program: the engine is gone\n"
-
-
 
 
 def test_shipped_configurations_are_listed(capsys) -> None:

@@ -39,7 +39,10 @@ NEEDS = {
     r"rllib": ("ray", pytest.mark.older),
 }
 """What code says if it needs a library that `make test` does without, and the mark of where that is."""
-SLOW = r"export_policy|MaskablePPO|beam:|STEPS"
+SLOW = (
+    r"export_policy|MaskablePPO|beam:|STEPS|check_game|GameVectorEnv|Client\(|save_gif|hierarchical|gauntlet"
+)
+SLOW += r"|PolicyAgent\("
 """What examples say that take seconds."""
 WRITTEN_BY_THE_BUILD = re.compile(r"docs/(_build|reference/(api|commands|configuration|source))/")
 PAGES = sorted(

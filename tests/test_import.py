@@ -7,12 +7,9 @@ import os
 import shutil
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
-
-from patchwork_env.patchwork import Game
 
 PROJECT = Path(__file__).parents[1]
 PACKAGE = PROJECT / "patchwork_env"
@@ -166,8 +163,6 @@ def copied(folder: Path) -> Path:
     return folder
 
 
-
-
 def printed_without_a_cache(code: str, place: Path, cache: str) -> str:
     """What a process prints that imports the package from a place where nothing can be written."""
     said = "\nimport patchwork_env; print(patchwork_env.__file__)"
@@ -185,5 +180,3 @@ def test_without_a_writable_cache(tmp_path: Path) -> None:
     place = copied(tmp_path)
     for cache in ("", "/dev/null/cache"):  # no folder, and an impossible one
         assert printed_without_a_cache(COUNT, place, cache) == "3"
-
-

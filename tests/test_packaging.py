@@ -252,7 +252,3 @@ def test_an_episode_in_another_project(python: Path, tmp_path: Path) -> None:
     assert report["moves"] > 5
     assert report["reward"] in (-1.0, 1.0)
     assert not EXTRAS & set(report["modules"])
-
-
-
-

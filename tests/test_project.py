@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
 import tomllib
 from importlib.metadata import requires
 from pathlib import Path
@@ -62,8 +61,6 @@ def test_the_citation_is_that_of_this_version() -> None:
     assert all(name in text("LICENSE") for name in names)
 
 
-
-
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
 def test_targets_that_pages_name_are_there(page: str) -> None:
     named = re.findall(r"(?:^|`)make ([a-z][\w.-]*)", text(page), re.MULTILINE)
@@ -104,12 +101,6 @@ def test_the_workflow_tries_other_systems() -> None:
     named = re.findall(r"(?:tests|configs)/[\w.]+", " ".join(step.get("run", "") for step in job["steps"]))
     assert len(named) > 3
     assert all((PROJECT / path).exists() for path in named)
-
-
-
-
-
-
 
 
 def test_what_skips_without_a_library_is_marked_for_the_environment_that_has_it() -> None:

@@ -8,7 +8,6 @@ from types import ModuleType
 
 import pytest
 
-import patchwork_env
 from patchwork_env import errors
 
 MODULES = ["", ".agents", ".errors", ".games", ".patchwork", ".nmbr9", ".patchwork.render", ".nmbr9.render"]
@@ -51,5 +50,3 @@ def test_all_errors_are_public_and_documented() -> None:
     raised = {name for name in defined if issubclass(getattr(errors, name), Exception)}
     assert raised == set(errors.__all__)
     assert all(getattr(errors, name).__doc__ for name in errors.__all__)
-
-

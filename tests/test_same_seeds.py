@@ -37,6 +37,7 @@ from tests.patchwork.recorded import GAMES
 FILE = Path(__file__).with_name("same_seeds.json")
 STRIDE = 7919
 """A prime, so that actions chosen by multiples of it come from all over the legal ones."""
+SLOW = ("patchwork_agent spec=partner:level=2", "patchwork_agent spec=partner:level=4")
 SMALL_DECK = {"max_digit": 5, "copies": 3, "deck_size": 7}
 
 
@@ -529,7 +530,9 @@ def record(names: Sequence[str]) -> None:
     FILE.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", AREAS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in AREAS]
+)
 def test_seeds_give_what_they_gave(name: str) -> None:
     changed = changed_parts(recorded().get(name, {}), AREAS[name]().digests())
     assert not changed, f"{name}: seeds give other {', '.join(changed)} than on record"

@@ -24,17 +24,16 @@ from tests.envs.cases import LastAction
 from tests.toy import engine
 
 GAMES: list[tuple[str, dict[str, Any]]] = [
-    ("patchwork", {}),
     ("patchwork", {"special_patches": "2014", "first_player": 1}),
-    *(("nmbr9", {"order": order, "players": 1}) for order in ("unknown", "known", "free")),
-    *(("nmbr9", {"order": order, "players": 3, "deck_size": 7}) for order in ("unknown", "known", "free")),
+    ("nmbr9", {"order": "unknown", "players": 1}),
+    *(("nmbr9", {"order": order, "players": 3, "deck_size": 5}) for order in ("known", "free")),
     ("row", {}),
 ]
 
 
 @pytest.mark.parametrize(("name", "options"), GAMES)
 def test_our_games_keep_their_promises(name: str, options: dict[str, Any]) -> None:
-    check_game(rules_of(name), games=4, **options)
+    check_game(rules_of(name), games=2, **options)
 
 
 # --- broken games -----------------------------------------------------------------------------------------
@@ -134,8 +133,6 @@ def test_a_copy_of_the_toy_is_a_game_of_its_own(tmp_path: Path, monkeypatch: pyt
     for module in copied.RULES.engine:
         assert Path(module.__file__).is_relative_to(tmp_path)
     assert copied.RULES.game is copied.Game
-
-
 
 
 def test_rules_that_no_other_process_finds_are_refused() -> None:

@@ -76,10 +76,6 @@ def test_the_page_of_results_is_made_of_the_files(tmp_path) -> None:
     assert (docs / "images/benchmark/patchwork-greedy/curves.svg").is_file()
 
 
-
-
-
-
 def test_results_of_the_project_keep_the_protocol(tmp_path) -> None:
     for file in RESULTS.glob("*.json"):
         result = read_result(file)

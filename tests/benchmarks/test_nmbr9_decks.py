@@ -59,8 +59,6 @@ def test_an_agent_is_not_shown_the_order_of_the_cards_to_come() -> None:
     assert Game.from_notation(result.games[0].notation).deck == DECKS[0]
 
 
-
-
 def test_figures_are_those_of_the_games() -> None:
     result = play_decks(agents.load("greedy"), DECKS)
     replayed = [Game.from_notation(game.notation) for game in result.games]
@@ -91,8 +89,6 @@ def test_processes_and_other_decks_change_nothing() -> None:
     assert shared.scores.tolist() == alone.scores[[2, 3, 5]].tolist()
     assert [game.notation for game in shared.games] == [alone.games[k].notation for k in (2, 3, 5)]
     assert play_decks(agent, DECKS, seed=5).games[0].notation != alone.games[0].notation
-
-
 
 
 def test_the_documents_show_what_the_benchmark_prints_and_writes() -> None:

@@ -1,10 +1,17 @@
-"""Servers of the page in processes of their own, which can be killed and come back."""
+"""Servers of the page in processes of their own, which can be killed and come back, and of folders."""
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import http.server
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 
 class Server:
@@ -49,3 +56,22 @@ class Server:
         if self._process is not None:
             self._process.kill()
             self._process.communicate()
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *words: Any) -> None:
+        pass
+
+
+@contextlib.contextmanager
+def folder_server(folder: Path) -> Iterator[http.server.ThreadingHTTPServer]:
+    """Serves the files of a folder on a port of its own."""
+    handler = functools.partial(_Quiet, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+def address_of(server: http.server.ThreadingHTTPServer) -> str:
+    return f"http://127.0.0.1:{server.server_port}/"

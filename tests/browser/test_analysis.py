@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from patchwork_env.learning.reports.review import NAMES, accuracy, counts
+from patchwork_env.learning.reports.review import NAMES
 from patchwork_env.nmbr9 import Game as Nmbr9
 from tests.browser.conftest import Open
 
@@ -84,8 +84,6 @@ def wait_for_ply(visit: Visit, number: int) -> None:
     visit.page.wait_for_function(f"window.game.page.session.ply === {number}")
 
 
-def word_of(visit: Visit, at: int) -> str:
-    return str(visit.page.evaluate(f"window.game.page.session.main[{at}].word"))
 
 
 def notation(visit: Visit) -> str:
@@ -117,35 +115,6 @@ def test_graph_list_counts_and_bar_tell_the_same(reviewed: Visit) -> None:
     assert marks == counted == in_list
     listed = page.locator('[data-role="worst"] > li')
     assert listed.first.get_attribute("data-name") == "blunder"
-
-    wins = []
-    for at in range(len(page.evaluate("window.game.page.session.main"))):
-        page.evaluate(f"window.game.page.session.goto({at})")
-        reviewed.until(f"document.querySelector('[data-role=graph]').ariaValueNow == {at}")
-        wins.append(float(reviewed.role("evaluation").get_attribute("data-win")))
-    losses: tuple[list[float], list[float]] = ([], [])
-    for verdict in page.evaluate(VERDICTS):
-        player, at = verdict["player"], verdict["ply"]
-        step = (wins[at - 1] - wins[at]) * (1 if player == 0 else -1)
-        losses[player].append(0 if verdict["word"] == verdict["best"] else step)
-    for player in (0, 1):
-        side = page.locator(f'[data-role="accuracy"][data-player="{player}"]')
-        assert float(side.get_attribute("data-value")) == pytest.approx(accuracy(losses[player]), abs=0.01)
-        shown = {
-            item.get_attribute("data-name"): int(item.get_attribute("data-count"))
-            for item in side.locator("[data-name]").all()
-        }
-        assert shown == counts(losses[player])
-
-
-VERDICTS = """
-(async () => {
-  const { review } = await import("/js/analysis/review.js");
-  const { session, analyses } = window.game.page;
-  const found = session.main.map(({ ply }) => analyses.of(session.mainNotationAt(ply)));
-  return review(session.main, found).verdicts;
-})()
-"""
 
 
 def test_the_graph_goes_to_positions_by_mouse_and_by_keys(reviewed: Visit) -> None:
@@ -226,8 +195,6 @@ def test_reports_tell_what_the_page_tells(reviewed: Visit, kind: str, tmp_path: 
     words = notation(reviewed).split("\n", 1)[1].split()
     assert " ".join(words) in text
     assert not re.search(r'(src|href)="', text)
-
-
 
 
 def test_nmbr9_alone_has_points_instead_of_a_probability(visit: Visit) -> None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import functools
-import http.server
 import json
 import re
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.browser.serving import address_of, folder_server
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("chromium")]
 
@@ -51,11 +50,8 @@ OUTSIDE = """() => {
 def address() -> Iterator[str]:
     if not (SITE / "index.html").exists():
         pytest.fail("there is no site of documents: make docs")
-    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(SITE))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/"
-        server.shutdown()
+    with folder_server(SITE) as server:
+        yield address_of(server)
 
 
 @pytest.fixture

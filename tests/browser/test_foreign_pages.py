@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import functools
-import http.server
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.browser.serving import Server
+from tests.browser.serving import Server, address_of, folder_server
 
 pytestmark = pytest.mark.browser
 
@@ -45,11 +42,8 @@ def page(chromium: Any) -> Any:
 def elsewhere(tmp_path: Path) -> Iterator[str]:
     """The address of another server's page on this machine; Chromium itself stops those from afar."""
     (tmp_path / "index.html").write_text("<title>Elsewhere</title>", encoding="utf-8")
-    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as other:
-        threading.Thread(target=other.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{other.server_port}/"
-        other.shutdown()
+    with folder_server(tmp_path) as other:
+        yield address_of(other)
 
 
 def test_a_page_of_another_origin_is_refused(page: Any, server: Server, elsewhere: str) -> None:

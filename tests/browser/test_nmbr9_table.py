@@ -103,9 +103,7 @@ def worth(game: Game, action: int) -> tuple[int, int]:
     if action >= FIRST_CHOICE:
         return (0, action)
     _, row, column = placement(action)
-    return (level_of(game, action), -abs(2 * row - TABLE_SIZE) - abs(2 * column - TABLE_SIZE))
-
-
+    return (game.decode(action).level or 0, -abs(2 * row - TABLE_SIZE) - abs(2 * column - TABLE_SIZE))
 
 
 def test_a_tile_is_dragged_to_the_table(open_page: Any) -> None:
@@ -141,8 +139,6 @@ def test_a_ghost_says_what_it_would_score_or_why_it_does_not_fit(open_page: Any)
     assert notes >= fits
 
 
-
-
 def test_cards_that_are_hidden_stay_hidden(open_page: Any) -> None:
     page = open_page(ALONE)
     assert page.evaluate("window.game.page.session.position.state.deck") == list(Game(seed=7).deck[:1])
@@ -150,8 +146,6 @@ def test_cards_that_are_hidden_stay_hidden(open_page: Any) -> None:
     page = open_page(f"{ALONE}&order=known")
     digits = [int(text) for text in page.locator(".upcoming li").all_inner_texts()]
     assert digits == list(Game(seed=7).deck[1:])
-
-
 
 
 def test_the_rules_open_in_the_language_and_at_the_game(open_page: Any) -> None:

@@ -54,35 +54,24 @@ def test_a_whole_game(open_page: Any, by: str) -> None:
     assert overflow(page) <= 0
 
 
-def test_a_patch_is_dragged_to_the_quilt(open_page: Any) -> None:
+def test_a_patch_is_dragged_to_where_it_fits(open_page: Any) -> None:
     page = open_page(TWO_PEOPLE)
     offer = role(page, "offer", slot=0).bounding_box()
-    cell = role(page, "cell", player=0, row=4, column=4).bounding_box()
     x, y = offer["x"], offer["y"]
-    drag(page, (x + 40, y + 30), (x + 60, y + 50), (cell["x"], cell["y"]))
-    page.keyboard.press("r")
-    page.mouse.up()
-    wait_for_move(page, 0)
-    assert game_of(page).quilt(0)[3:6, 3:6].any()
-
-
-def test_a_patch_dropped_beside_the_quilt_stays_in_hand(open_page: Any) -> None:
-    page = open_page(TWO_PEOPLE)
-    offer = role(page, "offer", slot=0).bounding_box()
-    drag(page, (offer["x"] + 40, offer["y"] + 30), (offer["x"] + 60, offer["y"] - 200))
-    page.mouse.up()
+    drag(page, (x + 40, y + 30), (x + 60, y - 200))
+    page.mouse.up()  # beside the quilt
     assert role(page, "hand").get_attribute("data-patch") == "25"
-    assert game_of(page).num_moves == 0
-
-
-def test_a_patch_is_not_placed_where_it_does_not_fit(open_page: Any) -> None:
-    page = open_page(TWO_PEOPLE)
-    role(page, "offer", slot=0).click()
     role(page, "cell", player=0, row=8, column=8).click()
     page.wait_for_selector('[data-role="notice"]')
     assert game_of(page).num_moves == 0
     page.keyboard.press("Escape")
     assert role(page, "hand").get_attribute("data-patch") is None
+    cell = role(page, "cell", player=0, row=4, column=4).bounding_box()
+    drag(page, (x + 40, y + 30), (x + 60, y + 50), (cell["x"], cell["y"]))
+    page.keyboard.press("r")
+    page.mouse.up()
+    wait_for_move(page, 0)
+    assert game_of(page).quilt(0)[3:6, 3:6].any()
 
 
 def test_what_cannot_be_bought_says_why(open_page: Any) -> None:
@@ -95,21 +84,7 @@ def test_what_cannot_be_bought_says_why(open_page: Any) -> None:
         assert ("short" in offer.get_attribute("title")) is not affordable
 
 
-def test_undo_goes_back_to_the_last_decision_and_redo_returns(open_page: Any) -> None:
-    page = open_page(AGAINST_GREEDY)
-    role(page, "advance").click()
-    wait_for_move(page, 1)
-    wait_for_turn(page, 0)
-    before = game_of(page)
-    role(page, "undo").click()
-    assert game_of(page).num_moves == 0
-    role(page, "redo").click()
-    assert game_of(page).history == before.history
-    role(page, "moves").locator("[data-ply='1'] , [data-ply='0']").first.click()
-    assert game_of(page).num_moves == 0
-
-
-def test_a_reload_goes_on_where_one_was(open_page: Any) -> None:
+def test_undo_and_redo_also_after_a_reload(open_page: Any) -> None:
     page = open_page(AGAINST_GREEDY)
     role(page, "advance").click()
     wait_for_move(page, 1)
@@ -122,8 +97,8 @@ def test_a_reload_goes_on_where_one_was(open_page: Any) -> None:
     assert game_of(page).num_moves == 0
     role(page, "redo").click()
     assert page.evaluate("window.game.notation()") == before
-
-
+    role(page, "moves").locator("[data-ply='1'] , [data-ply='0']").first.click()
+    assert game_of(page).num_moves == 0
 
 
 def test_moves_wait_for_a_server_that_died(open_page: Any) -> None:
@@ -148,30 +123,13 @@ def test_two_agents_are_watched_and_paused(open_page: Any) -> None:
     assert role(page, "offer", slot=0).get_attribute("aria-disabled") == "true"
 
 
-def test_a_pasted_game_is_opened(open_page: Any) -> None:
-    page = open_page(TWO_PEOPLE)
-    game = Game(seed=9)
-    for _ in range(6):
-        game.play(int(game.legal_actions()[-1]))
-    role(page, "share").click()
-    role(page, "notation").fill("nonsense")
-    role(page, "openGame").click()
-    page.wait_for_selector("dialog .field-error:not(:empty)")
-    role(page, "notation").fill(game.notation())
-    role(page, "openGame").click()
-    page.wait_for_selector("dialog", state="detached")
-    assert game_of(page) == game
-
-
-@pytest.mark.parametrize(
-    ("button", "start"), [("saveSvg", b"<svg"), ("savePng", b"\x89PNG"), ("saveText", b"patchwork/1")]
-)
-def test_what_is_saved(open_page: Any, button: str, start: bytes) -> None:
+def test_what_is_saved(open_page: Any) -> None:
     page = open_page(TWO_PEOPLE)
     role(page, "share").click()
-    with page.expect_download() as download:
-        role(page, button).click()
-    assert download.value.path().read_bytes().startswith(start)
+    for button, start in (("saveSvg", b"<svg"), ("savePng", b"\x89PNG"), ("saveText", b"patchwork/1")):
+        with page.expect_download() as download:
+            role(page, button).click()
+        assert download.value.path().read_bytes().startswith(start), button
 
 
 def test_a_new_game_is_played_as_chosen(open_page: Any) -> None:
@@ -245,8 +203,6 @@ def test_the_wheel_turns_by_the_distance_that_it_goes(open_page: Any) -> None:
         assert role(page, "hand").get_attribute("data-orientation") == orientation
 
 
-
-
 def test_the_language_chosen_last_stays(open_page: Any) -> None:
     page, held = open_page(TWO_PEOPLE + "&lang=en"), []
     page.route("**/languages/fa.json", lambda route: held.append(route))
@@ -285,6 +241,9 @@ def test_moves_that_others_made_are_not_those_of_the_present_players(open_page: 
     wait_for_move(page, 14)
     opened = page.evaluate(titles)[:15]
     assert {title.split()[0] for title in opened} == {"Blue", "Red"}
+    moves = page.evaluate("window.game.notation()").split("\n")[1].split()[:15]
+    assert [title.split("\n")[1] for title in opened] == moves
+    assert page.locator('[data-role="moves"] [aria-current] :is(.cloth, .tile-face)').count()
     before = len(page.evaluate(titles))
     page.evaluate("window.game.play(window.game.page.session.position.legal[0])")
     wait_for_move(page, before)
@@ -293,9 +252,3 @@ def test_moves_that_others_made_are_not_those_of_the_present_players(open_page: 
     after = page.evaluate(titles)
     assert after[:15] == opened
     assert after[before].startswith("You")
-
-
-
-
-
-

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-import http.server
-import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -15,41 +12,28 @@ import pytest
 from patchwork_env.nmbr9 import Game as Nmbr9
 from patchwork_env.patchwork import Game as Patchwork
 from tests.browser.playing import role, wait_for_move, wait_for_turn
+from tests.browser.serving import address_of, folder_server
 
 pytestmark = pytest.mark.browser
 
 SITE = Path(__file__).parents[2] / "site"
 
 
-class StaticSite:
+class Place(NamedTuple):
     """The folder that ``make site`` writes, on a port of its own and below a path."""
 
-    def __init__(self, folder: Path) -> None:
-        (folder / "some").mkdir()
-        (folder / "some" / "where").symlink_to(SITE)
-        handler = functools.partial(_Quiet, directory=str(folder))
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self.address = f"http://127.0.0.1:{self._server.server_port}/some/where/"
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-
-    def stop(self) -> None:
-        """Ends it; nobody answers there any more."""
-        self._server.shutdown()
-        self._server.server_close()
-
-
-class _Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *words: Any) -> None:
-        pass
+    address: str
+    server: Any
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Iterator[StaticSite]:
+def site(tmp_path: Path) -> Iterator[Place]:
     if not (SITE / "index.html").exists():
         pytest.fail("there is no site to open: make site")
-    running = StaticSite(tmp_path)
-    yield running
-    running.stop()
+    (tmp_path / "some").mkdir()
+    (tmp_path / "some" / "where").symlink_to(SITE)
+    with folder_server(tmp_path) as server:
+        yield Place(f"{address_of(server)}some/where/", server)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +44,7 @@ def site(tmp_path: Path) -> Iterator[StaticSite]:
     ],
     ids=["patchwork", "nmbr9"],
 )
-def test_a_whole_game(open_page: Any, site: StaticSite, query: str, start: Any) -> None:
+def test_a_whole_game(open_page: Any, site: Place, query: str, start: Any) -> None:
     game = type(start)
     page = open_page(query, at=site)
     assert game.from_notation(page.evaluate("window.game.notation()")) == start
@@ -78,7 +62,7 @@ def test_a_whole_game(open_page: Any, site: StaticSite, query: str, start: Any) 
 
 
 @pytest.mark.parametrize("game", ["patchwork", "nmbr9"])
-def test_an_analysis_goes_on(open_page: Any, site: StaticSite, game: str) -> None:
+def test_an_analysis_goes_on(open_page: Any, site: Place, game: str) -> None:
     page = open_page("", at=site)
     depths = page.evaluate(
         """async (game) => {
@@ -97,12 +81,11 @@ def test_an_analysis_goes_on(open_page: Any, site: StaticSite, game: str) -> Non
     assert 0 < depths[0] < depths[2]
 
 
-
-
-def test_without_a_network_after_the_first_visit(open_page: Any, site: StaticSite) -> None:
+def test_without_a_network_after_the_first_visit(open_page: Any, site: Place) -> None:
     page = open_page("?game=patchwork&seed=7", at=site)
     page.evaluate("navigator.serviceWorker.ready.then(() => null)")
-    site.stop()
+    site.server.shutdown()
+    site.server.server_close()
     page.goto(site.address + "?game=nmbr9&seed=3&lang=pl")
     page.wait_for_selector("[data-ready]", state="attached")
     assert page.evaluate("document.documentElement.lang") == "pl"

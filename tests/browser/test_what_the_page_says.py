@@ -17,6 +17,7 @@ from tests.play.test_languages import texts_of
 
 pytestmark = pytest.mark.browser
 
+ODD = "tests.play.odd_agents"
 SEATS = "0, 1, random, both, none"
 
 
@@ -44,8 +45,6 @@ def test_what_an_address_asks_for_in_vain_is_said_and_a_game_is_there(open_page:
     assert said(language, "errors.agent", agent="nobody") in notice
     assert game_of(page).num_moves == 0
     assert page.evaluate("window.game.page.session.seats.map(({ kind }) => kind)") == ["person", "agent"]
-
-
 
 
 @pytest.mark.parametrize("fragment", ["nonsense", "patchwork%2F1", "%00"])
@@ -138,3 +137,31 @@ def test_moves_are_browsed_by_keys(open_page: Any) -> None:
     for key, ply in (("ArrowLeft", last - 1), ("[", last - 2), ("]", last - 1), ("Home", 0), ("End", last)):
         page.keyboard.press(key)
         assert page.evaluate("window.game.page.session.ply") == ply, key
+
+
+# --- agents that fail ---------------------------------------------------------------------------------------
+
+
+def against(agent: str) -> str:
+    """The address of a game in which an agent begins."""
+    return f"?game=patchwork&opponent={agent}&seat=1&seed=7"
+
+
+def test_an_agent_that_fails_is_named_and_another_can_play(open_page: Any) -> None:
+    with Server("--opponent", f"{ODD}:raises") as server:
+        page = open_page(against(f"{ODD}:raises"), at=server)
+        notice = page.wait_for_selector(".notice.error").inner_text()
+        assert f"{ODD}:raises" in notice
+        assert "ZeroDivisionError" in notice
+        assert game_of(page).num_moves == 0
+        wait_for_move(open_page(against("greedy"), at=server), 0)
+
+
+def test_nobody_else_waits_for_an_agent_that_hangs(open_page: Any) -> None:
+    with Server("--opponent", f"{ODD}:hangs") as server:
+        waiting = open_page(against(f"{ODD}:hangs"), at=server)
+        waiting.wait_for_selector('[data-role="status"][data-thinking="true"]')
+        other = open_page(against("greedy"), at=server)
+        wait_for_move(other, 0)
+        assert game_of(waiting).num_moves == 0
+        assert role(waiting, "status").get_attribute("data-thinking") == "true"

@@ -20,7 +20,6 @@ from patchwork_env.core.progress import Compilation
 from patchwork_env.patchwork import Game
 from patchwork_env.play import command
 from patchwork_env.play.command import telling
-from patchwork_env.service.players import Players
 
 NOTATION = Game(seed=7).notation()
 
@@ -118,8 +117,6 @@ def test_what_cannot_be_served_is_an_error(
 ) -> None:
     assert cli.main(["play", "--no-browser", *words.split()]) == 2
     assert message in capsys.readouterr().err
-
-
 
 
 def test_without_its_libraries_it_says_how_to_get_them(

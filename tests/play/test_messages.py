@@ -54,55 +54,35 @@ def test_games_have_their_options(client: Client, options: Any, game: Any) -> No
     assert client.ask("/api/open", options).json["notation"] == game.notation()
 
 
-
-
 NOTATION = patchwork.Game(seed=7).notation()
 OVER = nmbr9.Game(deck=[1])
 OVER.play(int(OVER.legal_actions()[0]))
 
 WRONG: list[tuple[str, Any, str]] = [
-    ("open", {"gmae": "patchwork"}, "the message lacks 'game'"),
     ("open", {"game": "patchwrk"}, "did you mean 'patchwork'?"),
-    ("open", {"game": ["patchwork"]}, "game must be a text, not ['patchwork']"),
     ("open", {"game": "patchwork", "sed": 1}, "unknown field 'sed'; did you mean 'seed'?"),
     ("open", {"game": "patchwork", "players": 1}, "unknown field 'players'"),
     ("open", {"game": "patchwork", "seed": -1}, "seed is -1; allowed are 0 to 2**64 - 1"),
-    ("open", {"game": "patchwork", "seed": 1.5}, "seed must be an integer, not 1.5"),
-    ("open", {"game": "patchwork", "seed": True}, "seed must be an integer, not True"),
-    ("open", {"game": "patchwork", "circle": [0] * 33}, "circle"),
     ("open", {"game": "patchwork", "variant": "2015"}, "2015"),
-    ("open", {"game": "nmbr9", "deck": "12"}, "a card of the deck must be an integer"),
-    ("open", {"game": "nmbr9", "players": 5}, "players is 5; allowed are 1 to 4"),
     ("open", {"game": "nmbr9", "order": "random"}, "order is 'random'"),
     ("open", {"game": "nmbr9", "notation": NOTATION}, "a game of patchwork, not of nmbr9"),
-    ("open", {"notation": NOTATION, "seed": 3}, "unknown field 'seed'"),
     ("open", {"notation": NOTATION + " +" * 500}, "move "),
     ("open", {"notation": "chess/1 e4"}, "there is no game 'chess'; allowed are 'patchwork', 'nmbr9'"),
-    ("open", {"notation": ""}, "the text is empty"),
-    ("open", {"notation": 7}, "notation must be a text, not 7"),
-    ("components", {"game": "row"}, "allowed are 'patchwork', 'nmbr9'"),
     ("components", {}, "the message lacks 'game'; it needs 'game'"),
     ("play", {"notation": NOTATION}, "the message lacks 'move'; it needs 'notation', 'move'"),
     ("play", {"notation": NOTATION, "move": "*d5"}, "action 1984 is not legal"),
-    ("play", {"notation": NOTATION, "move": 1989}, "action 1989 is not legal"),
-    ("play", {"notation": NOTATION, "move": 10**30}, "does not exist; actions are 0 to 2025"),
-    ("play", {"notation": NOTATION, "move": [1]}, "move must be an integer, not [1]"),
     ("play", {"notation": NOTATION, "move": False}, "move must be an integer, not False"),
     ("play", {"notation": OVER.notation(), "move": 0}, "after the end of the game"),
     ("agents", {"game": "patchwork", "notation": ""}, "unknown field 'notation'"),
-    ("choose", {"notation": NOTATION}, "the message lacks 'agent'"),
-    ("choose", {"notation": NOTATION, "agent": 3}, "agent must be a text, not 3"),
     (
         "choose",
         {"notation": NOTATION, "agent": "x" * 5000},
         "agent has 5000 characters; allowed are at most 4096",
     ),
-    ("choose", {"notation": NOTATION, "agent": "greedy", "seed": "1"}, "seed must be an integer, not '1'"),
     ("choose", {"notation": OVER.notation(), "agent": "greedy"}, "the game is over"),
     ("choose", {"notation": NOTATION, "agent": "os:getcwd"}, "would run code"),
     ("analyse", {"notation": NOTATION, "lines": 0}, "lines is 0; allowed are 1 to 50"),
     ("analyse", {"notation": NOTATION, "agent": "tests.play.odd_agents:raises"}, "would run code"),
-    ("analyse", {"notation": OVER.notation()}, "the game is over"),
 ]
 
 
@@ -120,23 +100,15 @@ def test_wrong_messages_are_refused(client: Client, route: str, message: Any, wo
     [
         (b"", "the message is damaged: Expecting value"),
         (b"[]", "a message is an object, not []"),
-        (b"null", "a message is an object, not None"),
-        (b"{", "the message is damaged"),
         (b"\xff\xfe", "the message is no text in UTF-8"),
         (b'{"game": 1, "game": 2}', "the key 'game' appears twice"),
         (b'{"game": NaN}', "no finite number"),
-        (b'{"game": 1e999}', "no finite number"),
         (b'{"seed": ' + b"9" * 5000 + b"}", "an integer in it has thousands of digits"),
         (b"[" * 60_000, "nested too deeply"),
-        (b'{"a":' * 10_000, "nested too deeply"),
         (json.dumps({"game": "\ud800"}).encode(), "there is no game '\\ud800'"),
-        (json.dumps({"\ud800": 1, "game": "nmbr9"}).encode(), "unknown field '\\ud800'"),
     ],
-    ids=range(13),
 )
 def test_what_is_no_message_is_refused(client: Client, body: bytes, words: str) -> None:
     answer = client.ask("/api/open", body)
     assert answer.status == 400
     assert words in answer.json["error"]
-
-

@@ -55,8 +55,6 @@ def test_answers_are_sorted_by_their_ids(inbox: _Inbox) -> None:
     assert set(inbox.asked) == {"2"}
 
 
-
-
 @pytest.mark.parametrize(
     ("line", "words"),
     [

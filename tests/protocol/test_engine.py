@@ -132,8 +132,6 @@ def test_a_seed_repeats_a_choice() -> None:
     assert chosen(1) == GAME.move_text(agents.load("random", seed=1).act(GAME))
 
 
-
-
 def test_an_analysis_has_the_budget_of_the_query() -> None:
     query = {"id": "a", "method": "analyse", **NEW, "agent": "champion:fast", "lines": 2}
     answer = only({**query, "nodes": 300})
@@ -165,47 +163,32 @@ def test_unknown_fields_are_warned_of_and_the_query_goes_on() -> None:
     [
         ({"method": "chose"}, "method", "did you mean 'choose'?"),
         ({"method": None}, "method", "the message lacks 'method'"),
-        ({"method": ["choose"]}, "method", "must be a text"),
         ({"game": "chess"}, "game", "there is no game 'chess'"),
         ({"game": None, "options": None}, "game", "names no game"),
-        ({"options": [7]}, "options", "must be an object"),
         ({"options": {"sede": 7}}, "options", "did you mean 'seed'?"),
         ({"options": {"seed": "x"}}, "options", "seed must be an integer"),
-        ({"options": {"circle": [1, 2]}}, "options", "circle"),
         ({"notation": GAME.notation()}, "options", "'notation' and 'options'; give one"),
         ({"options": None, "notation": "patchwork/1"}, "notation", ""),
         ({"options": None, "notation": nmbr9.Game(1).notation()}, "game", "nmbr9, not of patchwork"),
         ({"options": None, "state": "00"}, "state", ""),
-        ({"options": None, "state": "xyz"}, "state", ""),
         ({"moves": "+"}, "moves", "must be a list"),
         ({"moves": ["+", "*a1"]}, "moves", "entry 2 of moves: '*a1'"),
-        ({"moves": [1.0]}, "moves", "must be an integer"),
         ({"moves": [10**30]}, "moves", "entry 1 of moves: action 1000"),
         ({"plies": [0, 1]}, "plies", "there is no ply 1 in plies; the game has 0 moves"),
-        ({"plies": [-1]}, "plies", "allowed are 0 to"),
         ({"plies": []}, "plies", "at least one ply"),
         ({"plies": [0, 0]}, "plies", "none twice"),
         ({"agent": 3}, "agent", "must be a text"),
-        ({"agent": ""}, "agent", "the spec of an agent is empty"),
-        ({"agent": "x" * 5000}, "agent", "5000 characters"),
         ({"agent": "greedi"}, "agent", "did you mean 'greedy'?"),
-        ({"agent": "runs/none"}, "agent", "there is no checkpoint"),
         ({"agent": "nmbr9_champion:instant"}, None, "plays nmbr9, not patchwork"),
         ({"agent": f"{ODD}:raises"}, "agent", "would run code; start the server with --allow"),
-        ({"agent": "program:sh"}, "agent", "would run code"),
         ({"agent": "program", "level": "fast"}, "agent", "'program:fast' would run code"),
-        ({"agent": "tests.play.odd_agents:raises", "seconds": 1}, "agent", ""),
         ({"seconds": 0}, "seconds", "at least 0.001"),
         ({"seconds": 10**400}, "seconds", "finite number"),
-        ({"seconds": 10**6}, "seconds", "at most 100,000"),
-        ({"seconds": True}, "seconds", "finite number"),
-        ({"nodes": 0}, "nodes", "allowed are 1 to"),
         ({"simulations": 1.5}, "simulations", "must be an integer"),
         ({"agent": "mcts", "simulations": 10**9}, "simulations", "allowed are 1 to 1000000"),
         ({"agent": "mcts", "simulations": 1}, "agent", "it must be an integer of 2 to 1000000"),
         ({"level": "fast,nodes=3"}, "level", "allowed are 'instant'"),
         ({"seed": 2**64}, "seed", "allowed are 0 to"),
-        ({"priority": 10**10}, "priority", "allowed are"),
         ({"time_limit": "1"}, "time_limit", "finite number"),
     ],
 )

@@ -21,8 +21,6 @@ def test_the_pages_say_what_the_files_hold() -> None:
     assert not old, f"python -m tools.figures must fill {old}"
 
 
-
-
 def test_every_extra_has_its_size() -> None:
     template = (figures.FOLDER / "tables" / "install_sizes.md").read_text()
     extras = {install_sizes.NONE, install_sizes.GPU, *install_sizes.extras()}

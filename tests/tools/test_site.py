@@ -17,7 +17,7 @@ from tools.site import toolchain
 from tools.site.facts import fields_of, stored_weights
 from tools.site.folder import assemble, check_sizes, files_of, sizes_of, table_of
 from tools.site.rooms import Memory
-from tools.site.toolchain import MissingToolError, check_versions, find_node, major_version
+from tools.site.toolchain import MissingToolError, check_versions, find_node
 
 
 class Inner(NamedTuple):
@@ -80,8 +80,6 @@ def test_the_folder_is_the_page_with_modules_and_a_list_of_its_files(tmp_path: P
         check_sizes(sizes, 10)
 
 
-
-
 def test_what_is_missing_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(toolchain.shutil, "which", lambda name: None)
     with pytest.raises(MissingToolError, match=r"^Node\.js of version 18 or newer is not there: apt-get .+$"):
@@ -109,5 +107,3 @@ def test_packages_must_be_those_of_the_lock() -> None:
     check_versions(lock, {"numba": "0.68.1", "llvmlite": "0.50.0"})
     with pytest.raises(MissingToolError, match=r"^numba is 0\.69\.0, but requirements\.lock has 0\.68\.1"):
         check_versions(lock, {"numba": "0.69.0"})
-
-

@@ -42,10 +42,6 @@ def test_it_beats_the_published_strategies() -> None:
     assert (ours.area == 81).sum() >= 19
 
 
-
-
-
-
 def test_the_best_of_all_stages_counts() -> None:
     for tiles in deal_orders(5, seed=14):
         areas = [run_experiment(BeamPlacer([s]), tiles[None]).area[0] for s in ((1, 1), (2, 500))]

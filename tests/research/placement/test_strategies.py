@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from research.placement import EVALUATIONS, NOT_PLACED, POLICIES, StrategyPlacer, cells_at, deal_orders
+from research.placement import NOT_PLACED, POLICIES, StrategyPlacer, cells_at, deal_orders
 from research.placement.shapes import SINGLE_CELL, STARTS
 from tests.research.placement import naive
 
@@ -49,8 +49,6 @@ def test_the_candidate_picked_among_many_is_the_naive_one(policy: str, evaluatio
     assert cells_of_plan(plan) == naive.plan(policy, evaluation, tiles)
 
 
-
-
 def test_random_choices_lean_toward_the_first_candidate() -> None:
     """Of two candidates, each draws one of four numbers, and the first one wins ties: 10 of 16."""
     placer = StrategyPlacer("BL/LB", "Random", seed=3)
@@ -77,5 +75,3 @@ def test_a_seed_fixes_the_random_choices() -> None:
 def test_what_is_no_strategy(arguments: tuple, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         StrategyPlacer(*arguments)
-
-
