@@ -164,19 +164,14 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return environment(wheel, tmp_path_factory.mktemp("environment")) / "python"
 
 
-def test_the_wheel_holds_the_library_and_nothing_else(wheel: Path) -> None:
-    names = zipfile.ZipFile(wheel).namelist()
+def test_the_wheel_holds_all_of_the_library_and_nothing_else(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
     assert {name.split("/")[0].split("-")[0] for name in names} == {"patchwork_env"}
-    assert "patchwork_env/py.typed" in names
     assert not [name for name in names if name.endswith((".pyc", ".nbi", ".nbc"))]
     configs = {f"patchwork_env/configs/{path.name}" for path in (PROJECT / "configs").glob("*.yaml")}
     assert len(configs) > 5
-    assert configs <= set(names)
-
-
-def test_the_wheel_holds_every_file_of_the_library(wheel: Path) -> None:
     files = {path for path in (PROJECT / "patchwork_env").rglob("*.*") if "__pycache__" not in path.parts}
-    assert {file.relative_to(PROJECT).as_posix() for file in files} <= set(zipfile.ZipFile(wheel).namelist())
+    assert configs | {file.relative_to(PROJECT).as_posix() for file in files} <= names
 
 
 def test_the_source_distribution_makes_the_same_wheel(wheel: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import json
 import tempfile
 import zipfile
 from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from functools import cache, partial
 from pathlib import Path
@@ -19,8 +20,7 @@ from patchwork_env import agents, games
 from patchwork_env.errors import DivergenceError
 from tests.attack.mutations import mutate_bytes, mutate_text, mutate_tree
 from tests.attack.sound import pick, refused_or, require_line
-from tests.attack.whole_runs import ALGORITHMS
-from tests.learning.tiny_runs import TINY_RUNS
+from tests.attack.whole_runs import ALGORITHMS, command, configuration, quiet
 
 BATCH = 5
 _MOVES = 12
@@ -172,33 +172,26 @@ def _checkpoint(kind: str) -> Files:
         "nmbr9_value": lambda folder: write_weights(folder, games.NMBR9, new_nmbr9_weights(1)),
         "onnx": lambda folder: (folder / "policy.onnx").write_bytes(policy_to_onnx(network)),
         "sb3": lambda folder: _write_model(folder / "model.zip", network),
-        "sb3_mlp": lambda folder: _write_model(folder / "model.zip", mlp.MlpNetwork(mlp.MlpConfig((8,)))),
     }[kind]
     with tempfile.TemporaryDirectory() as folder:
         write(Path(folder))
         return _files_of(Path(folder))
 
 
-CHECKPOINTS = ("network", "mlp", "value", "nmbr9_network", "nmbr9_value", "onnx", "sb3", "sb3_mlp")
+CHECKPOINTS = ("network", "mlp", "value", "nmbr9_network", "nmbr9_value", "onnx", "sb3")
 
 
 def _write_model(path: Path, network: Any) -> None:
-    """What matters of a model of Stable-Baselines3: perceptrons, or with a network of the package."""
+    """What matters of a model of Stable-Baselines3 with a network of the package."""
     import torch
 
     from patchwork_env.agents import sb3_models
 
-    bounds, tensors = games.rules_of(games.PATCHWORK).layout.upper_bounds, dict(network.state_dict())
-    is_own = not any(name.startswith("mlp_extractor") for name in tensors)
-    if is_own:
-        tensors = {sb3_models.PREFIX + name: tensor for name, tensor in tensors.items()}
-        tensors["_extra_state"] = {"game": games.PATCHWORK, "network": asdict(network.config)}
+    tensors = {sb3_models.PREFIX + name: tensor for name, tensor in network.state_dict().items()}
+    tensors["_extra_state"] = {"game": games.PATCHWORK, "network": asdict(network.config)}
+    bounds = games.rules_of(games.PATCHWORK).layout.upper_bounds
     box = {":type:": "<class 'gymnasium.spaces.box.Box'>", "low": str(0 * bounds), "high": str(bounds)}
-    data = {
-        "policy_class": {"__module__": sb3_models._NETWORK_MODULE if is_own else sb3_models._MLP_MODULE},
-        "policy_kwargs": {"activation_fn": "<class 'torch.nn.modules.activation.ReLU'>", "net_arch": [8]},
-        "observation_space": box,
-    }
+    data = {"policy_class": {"__module__": sb3_models._NETWORK_MODULE}, "observation_space": box}
     torch.save(tensors, buffer := io.BytesIO())
     path.write_bytes(_packed({"data": json.dumps(data).encode(), "policy.pth": buffer.getvalue()}))
 
@@ -222,66 +215,32 @@ def _play(folder: Path, random: Generator) -> None:
 
 
 @cache
-def _config(algorithm: str) -> Any:
-    from patchwork_env.learning.config import load_config
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "config.yaml")
-        path.write_text(TINY_RUNS[algorithm])
-        return load_config(path, ["total_steps=100000"])
-
-
-@cache
 def _run(algorithm: str) -> Files:
-    """A run with checkpoints, an evaluation and metrics."""
-    from patchwork_env.learning.algorithms.common.trainer import make_trainer
-    from patchwork_env.learning.evaluation.matches import play_matches
-    from patchwork_env.learning.runs.checkpoints import begin_run, save_checkpoint
-    from patchwork_env.learning.runs.evaluations import record
-    from patchwork_env.learning.runs.loggers import Log
-
+    """A run with checkpoints, evaluations and metrics."""
     with tempfile.TemporaryDirectory() as name:
-        folder, trainer = Path(name), make_trainer(_config(algorithm))
-        begin_run(folder, trainer, trainer.config)
-        log = Log(folder, 0, trainer.config.model_copy(update={"tracker": ()}))
-        for _ in range(2):
-            log.add(trainer.step(), trainer.steps, trainer.seconds / 60)
-            save_checkpoint(folder, trainer)
-        result = play_matches(trainer.agent(), "random", 2, game=trainer.config.game, keep=1)
-        record(folder, trainer, [result], log)
-        log.close()
-        return _files_of(folder)
+        config, run = Path(name, "config.yaml"), Path(name, "run")
+        config.write_text(configuration(algorithm))
+        command("train", "--config", str(config), "--run-dir", str(run))
+        return _files_of(run)
 
 
-def _go_on(algorithm: str, folder: Path, random: Generator) -> None:
+def _go_on(folder: Path, random: Generator) -> None:
     """Reads the results of a run and the policies on the way, and trains on."""
-    from patchwork_env.learning.algorithms.common.trainer import make_trainer
     from patchwork_env.learning.config import check_memory, load_config
     from patchwork_env.learning.reports.run_results import read_result
-    from patchwork_env.learning.runs.checkpoints import load_checkpoint, save_checkpoint
     from patchwork_env.learning.runs.folder import rungs
-    from patchwork_env.learning.runs.loggers import Log
-
-    def resumed() -> Any:
-        config = check_memory(load_config(folder / "config.yaml"))
-        is_large = sum(config.least_memory().values()) > 10**7  # it would take long
-        trainer = make_trainer(_config(algorithm) if is_large else config)
-        load_checkpoint(folder, trainer)
-        return trainer
+    from patchwork_env.learning.runs.run import resumed_run
 
     _refused_or(read_result, folder)
     _refused_or(rungs, folder, count=2)
-    trainer = _refused_or(resumed)
-    if trainer is None:
+    config = _refused_or(lambda: check_memory(load_config(folder / "config.yaml")))
+    if config is None or sum(config.least_memory().values()) > 10**7:  # it would take long
         return
-    log = Log(folder, trainer.steps, trainer.config.model_copy(update={"tracker": ()}))
-    try:
-        log.add(trainer.step(), trainer.steps, trainer.seconds / 60)
-        save_checkpoint(folder, trainer)
-    except DivergenceError:
-        pass
-    finally:
-        log.close()
+    with quiet(), ExitStack() as stack, suppress(DivergenceError):
+        run = _refused_or(stack.enter_context, resumed_run(folder))
+        if run is not None:
+            run.log(run.trainer.step())
+            run.save_if_due()
 
 
 # --- tournaments and results --------------------------------------------------------------------------------
@@ -342,8 +301,8 @@ def _compare(folder: Path, random: Generator) -> None:
 
 ATTACKS = {
     **{f"checkpoint_{kind}": partial(attack, partial(_checkpoint, kind), _play) for kind in CHECKPOINTS},
-    **{f"run_{name}": partial(attack, partial(_run, name), partial(_go_on, name)) for name in ALGORITHMS},
+    **{f"run_{name}": partial(attack, partial(_run, name), _go_on) for name in ALGORITHMS},
     "tournament_files": partial(attack, _tournament, _resume_tournament),
     "result_files": partial(attack, _results, _compare),
 }
-SLOW = {"checkpoint_onnx", "checkpoint_sb3", "checkpoint_sb3_mlp", *(f"run_{name}" for name in ALGORITHMS)}
+SLOW = {"checkpoint_onnx", "checkpoint_sb3", *(f"run_{name}" for name in ALGORITHMS)}

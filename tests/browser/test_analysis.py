@@ -84,8 +84,6 @@ def wait_for_ply(visit: Visit, number: int) -> None:
     visit.page.wait_for_function(f"window.game.page.session.ply === {number}")
 
 
-
-
 def notation(visit: Visit) -> str:
     return str(visit.page.evaluate("window.game.page.session.mainNotation"))
 

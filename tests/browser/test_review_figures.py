@@ -95,7 +95,7 @@ def analysis_of(analysis: Analysis) -> dict[str, Any]:
 
 def test_figures_are_those_of_the_command(pytestconfig) -> None:
     game = read_game(pytestconfig.rootpath / "examples" / "game.txt")
-    agent = ChampionAgent(simple_weights(), TO_WIN, nodes=20)
+    agent = ChampionAgent(simple_weights(), TO_WIN, nodes=5)
     expected = review(game, agent).as_dict()
     positions, analyses, at = [], [], game.root()
     for action in [*game.history, None]:

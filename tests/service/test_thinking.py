@@ -170,37 +170,6 @@ def test_an_analysis_ends_when_nobody_reads_it() -> None:
     assert odd_agents.closed.wait(60)
 
 
-def test_requests_do_not_wait_for_each_other(client: Client) -> None:
-    """Two analyses go on while an agent moves and a game is opened."""
-    odd = Client(f"{ODD}:endless")
-
-    async def exchange(path: str, message: Any) -> tuple[Exchange, asyncio.Task[None]]:
-        found = Exchange(odd.app, "POST", path, json.dumps(message).encode(), HEADERS)
-        return found, asyncio.create_task(found.run())
-
-    async def all_at_once() -> list[dict[str, Any]]:
-        analysis = {"notation": NOTATION, "agent": f"{ODD}:endless"}
-        going_on = [await exchange("/api/analyse", analysis) for _ in range(2)]
-        for found, _ in going_on:
-            for _ in range(3):
-                await found.parts.get()
-        answers = []
-        for path, message in (
-            ("/api/choose", {"notation": NOTATION, "agent": "greedy"}),
-            ("/api/open", {"game": "nmbr9", "seed": 1}),
-        ):
-            found, task = await exchange(path, message)
-            await task
-            answers.append(found.parts.get_nowait())
-        for found, task in going_on:
-            assert (await found.parts.get())["body"]
-            found.leave()
-            await task
-        return answers
-
-    assert [answer["status"] for answer in asyncio.run(all_at_once())] == [200, 200]
-
-
 @pytest.mark.parametrize("game", ["patchwork", "nmbr9"])
 def test_the_listed_agents_can_be_loaded(game: str) -> None:
     listed = Players(["greedy"]).listed(game)
