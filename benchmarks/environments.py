@@ -24,14 +24,14 @@ from pettingzoo.classic.connect_four import connect_four
 from benchmarks.keeping import add_write_option, keep, of_unit
 from patchwork_env import patchwork_v0
 from patchwork_env.learning.system.machine import describe_setup
-from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
+from patchwork_env.patchwork_v0 import SelfPlayBatch
 
 NAME = "patchwork_env:Patchwork-v0"
 NUM_GAMES, FEW_GAMES = 1024, 8
 CONNECT_FOUR_RAW, CONNECT_FOUR = "connect_four_v3, raw_env()", "connect_four_v3, env()"
 RAW, WRAPPED = "patchwork_v0, raw_env()", "patchwork_v0, env()"
 
-ALL_THREADS = f"SelfPlayVectorEnv, {NUM_GAMES} games, all threads"
+ALL_THREADS = f"SelfPlayBatch, {NUM_GAMES} games, all threads"
 
 RNG = np.random.default_rng()
 
@@ -90,7 +90,7 @@ def batches(envs: Any) -> Counts:
         yield envs.num_envs
 
 
-def self_play(env: SelfPlayVectorEnv) -> Counts:
+def self_play(env: SelfPlayBatch) -> Counts:
     """Both players' steps in many games at once, choosing the action compiled."""
     while True:
         env.step(env.random_actions)
@@ -116,8 +116,8 @@ def loops() -> dict[str, Counts]:
         f"gymnasium.make_vec, {FEW_GAMES} games, against random": batches(vector_env("random", FEW_GAMES)),
         f"gymnasium.make_vec, {games}, against random": batches(vector_env("random")),
         f"gymnasium.make_vec, {games}, against greedy": batches(vector_env("greedy")),
-        f"SelfPlayVectorEnv, {games}, 1 thread": self_play(SelfPlayVectorEnv(NUM_GAMES)),
-        ALL_THREADS: self_play(SelfPlayVectorEnv(NUM_GAMES, threads=None)),
+        f"SelfPlayBatch, {games}, 1 thread": self_play(SelfPlayBatch(NUM_GAMES)),
+        ALL_THREADS: self_play(SelfPlayBatch(NUM_GAMES, threads=None)),
     }
 
 

@@ -25,7 +25,7 @@ from patchwork_env.agents.patchwork.policy import PolicyAgent, load_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.patchwork.state import States
-from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
+from patchwork_env.patchwork_v0 import SelfPlayBatch
 
 _TURNS = 20
 """Turns of random play before the positions that are evaluated: the middle of the game."""
@@ -37,7 +37,7 @@ Rates = dict[str, dict[int, float]]
 
 def positions(number: int) -> States:
     """States from the middle of games."""
-    env = SelfPlayVectorEnv(number, seed=1, masks=False, observations=False)
+    env = SelfPlayBatch(number, seed=1, masks=False, observations=False)
     for _ in range(_TURNS):
         env.step(env.random_actions)
     return env.states.copy()

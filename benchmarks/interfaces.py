@@ -40,7 +40,7 @@ from benchmarks.environments import (
 from benchmarks.keeping import add_write_option, keep, of_unit
 from patchwork_env import patchwork_v0
 from patchwork_env.patchwork import Game
-from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
+from patchwork_env.patchwork_v0 import SelfPlayBatch
 
 MANY, FEW = 1024, 64
 """Games of a batch."""
@@ -228,7 +228,7 @@ class Interface(NamedTuple):
 
 INTERFACES = {
     "game": Interface(game_object),
-    "self_play": Interface(lambda: self_play(SelfPlayVectorEnv(MANY))),
+    "self_play": Interface(lambda: self_play(SelfPlayBatch(MANY))),
     "aec_raw": Interface(lambda: turns(patchwork_v0.raw_env())),
     "aec": Interface(lambda: turns(patchwork_v0.env())),
     "gymnasium": Interface(lambda: episodes(gymnasium.make(NAME, opponent="random"))),

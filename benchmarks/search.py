@@ -25,7 +25,7 @@ from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.agents.policy import NetworkEvaluator
 from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.patchwork.state import States
-from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
+from patchwork_env.patchwork_v0 import SelfPlayBatch
 from patchwork_env.search import Evaluation, GumbelSearch
 
 _TURNS = 20
@@ -33,7 +33,7 @@ _TURNS = 20
 
 def positions(number: int) -> States:
     """States from the middle of games, all of which have a choice."""
-    env = SelfPlayVectorEnv(number, seed=1, masks=False, observations=False)
+    env = SelfPlayBatch(number, seed=1, masks=False, observations=False)
     greedy = GreedyAgent()
     for turn in range(_TURNS):
         env.step(greedy.act_batch(env.states) if turn % 2 else env.random_actions)

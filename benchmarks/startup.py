@@ -46,8 +46,8 @@ _, info = env.reset(seed=1)
 env.step(int(info["action_mask"].argmax()))
 """
 BATCH = """
-from patchwork_env.{game}_v0 import SelfPlayVectorEnv
-env = SelfPlayVectorEnv(64, seed=1, threads={threads})
+from patchwork_env.{game}_v0 import SelfPlayBatch
+env = SelfPlayBatch(64, seed=1, threads={threads})
 env.step(env.random_actions)
 """
 AGENT = """

@@ -26,7 +26,7 @@ from torch import Tensor
 
 from patchwork_env.learning import toolbox
 from patchwork_env.learning.toolbox import PolicyNetwork
-from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
+from patchwork_env.patchwork_v0 import SelfPlayBatch
 
 NETWORK = toolbox.NetworkConfig(width=256, depth=2, channels=0, offers=True, lookahead=True)
 LOOKAHEAD_FROM, LOOKAHEAD_FACTOR = 0.6, 12.0
@@ -51,7 +51,7 @@ class SelfPlay:
     def __init__(self, num_envs: int, seed: int, threads: toolbox.ThreadPool) -> None:
         # Neither masks nor observations: the network lists and observes just the states that it is asked
         # about. Masks of 2026 bytes for each of 512 games would be written every turn for nothing.
-        self.env = SelfPlayVectorEnv(num_envs, seed=seed, masks=False, observations=False)
+        self.env = SelfPlayBatch(num_envs, seed=seed, masks=False, observations=False)
         self.random = np.random.default_rng(seed)
         self.threads = threads
         self.pool: toolbox.SnapshotPool[PolicyNetwork] = toolbox.SnapshotPool(LEAGUE)

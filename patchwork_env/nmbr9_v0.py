@@ -38,9 +38,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from patchwork_env.core.names import renamed
+from patchwork_env.envs import self_play
 from patchwork_env.envs.aec import GameAECEnv
 from patchwork_env.envs.parallel import GameParallelEnv
-from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.envs.single import GameEnv
 from patchwork_env.envs.vector import GameVectorEnv
 from patchwork_env.nmbr9.rules import RULES
@@ -50,11 +51,13 @@ __all__ = [
     "Nmbr9Env",
     "Nmbr9ParallelEnv",
     "Nmbr9VectorEnv",
-    "SelfPlayVectorEnv",
+    "SelfPlayBatch",
     "env",
     "parallel_env",
     "raw_env",
 ]
+
+__getattr__ = renamed(__name__, {"SelfPlayVectorEnv": "SelfPlayBatch"})
 
 
 class Nmbr9AECEnv(GameAECEnv):
@@ -157,11 +160,11 @@ class Nmbr9VectorEnv(GameVectorEnv):
         super().__init__(RULES, num_envs, as_agents(opponent, game=RULES.name), **options)
 
 
-class SelfPlayVectorEnv(SelfPlayBatch):
+class SelfPlayBatch(self_play.SelfPlayBatch):
     """Plays ``num_envs`` games of NMBR 9 at once, each step with one action of every current player.
 
-    >>> from patchwork_env.nmbr9_v0 import SelfPlayVectorEnv
-    >>> env = SelfPlayVectorEnv(4, seed=1)
+    >>> from patchwork_env.nmbr9_v0 import SelfPlayBatch
+    >>> env = SelfPlayBatch(4, seed=1)
     >>> for _ in range(100):
     ...     env.step(env.random_actions)
     >>> env.masks.shape

@@ -36,13 +36,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from patchwork_env.core.names import renamed
+from patchwork_env.envs import self_play
 from patchwork_env.envs.aec import GameAECEnv
-from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.envs.single import GameEnv
 from patchwork_env.envs.vector import GameVectorEnv
 from patchwork_env.patchwork.rules import RULES
 
-__all__ = ["PatchworkAECEnv", "PatchworkEnv", "PatchworkVectorEnv", "SelfPlayVectorEnv", "env", "raw_env"]
+__all__ = ["PatchworkAECEnv", "PatchworkEnv", "PatchworkVectorEnv", "SelfPlayBatch", "env", "raw_env"]
+
+__getattr__ = renamed(__name__, {"SelfPlayVectorEnv": "SelfPlayBatch"})
 
 
 class PatchworkAECEnv(GameAECEnv):
@@ -130,11 +133,11 @@ class PatchworkVectorEnv(GameVectorEnv):
         super().__init__(RULES, num_envs, as_agents(opponent, game=RULES.name), **options)
 
 
-class SelfPlayVectorEnv(SelfPlayBatch):
+class SelfPlayBatch(self_play.SelfPlayBatch):
     """Plays ``num_envs`` games of Patchwork at once, each step with one action of every current player.
 
-    >>> from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
-    >>> env = SelfPlayVectorEnv(4, seed=1)
+    >>> from patchwork_env.patchwork_v0 import SelfPlayBatch
+    >>> env = SelfPlayBatch(4, seed=1)
     >>> for _ in range(100):
     ...     env.step(env.random_actions)
     >>> env.masks.shape

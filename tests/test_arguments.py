@@ -75,7 +75,7 @@ def test_numpy_integers_are_integers(rules: Rules) -> None:
         assert agents.RandomAgent(seven).act(rules.game(seed=7)) == agents.RandomAgent(7).act(
             rules.game(seed=7)
         )
-        for env in (module.raw_env(), single(seat=kind(0)), many(one), module.SelfPlayVectorEnv(one)):
+        for env in (module.raw_env(), single(seat=kind(0)), many(one), module.SelfPlayBatch(one)):
             env.reset(seed=seven)
 
 

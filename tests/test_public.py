@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import pkgutil
 from types import ModuleType
 
 import pytest
@@ -50,3 +51,31 @@ def test_all_errors_are_public_and_documented() -> None:
     raised = {name for name in defined if issubclass(getattr(errors, name), Exception)}
     assert raised == set(errors.__all__)
     assert all(getattr(errors, name).__doc__ for name in errors.__all__)
+
+
+RENAMED = {
+    "polyomino": "core.polyomino",
+    "patchwork.vector_env": "patchwork_v0",
+    "nmbr9.aec_env": "nmbr9_v0",
+    "patchwork_v0.SelfPlayVectorEnv": "patchwork_v0.SelfPlayBatch",
+    "nmbr9_v0.SelfPlayVectorEnv": "nmbr9_v0.SelfPlayBatch",
+    "agents.MctsAgent": "agents.patchwork.mcts.MctsAgent",
+    "agents.checkpoint": "agents.patchwork.policy",
+    "agents.dense": "agents.patchwork.dense",
+    "agents.network": "agents.patchwork.policy_network",
+    "learning.toolbox.keep_freed_memory": "learning.toolbox.tune_malloc",
+    "patchwork.Game.imagine": "nmbr9.Game.determinize",
+    "patchwork_v0.SelfPlayBatch.winners": "envs.self_play.BatchArrays.rewards",
+    "nmbr9_v0.Nmbr9AECEnv.observation_of": "nmbr9.Game.observation",
+}
+"""Names that documents have shown, and the present ones."""
+
+
+@pytest.mark.parametrize(("old", "now"), RENAMED.items())
+def test_an_old_name_is_an_error_that_gives_the_present_one(old: str, now: str) -> None:
+    assert pkgutil.resolve_name(f"patchwork_env.{now}") is not None
+    place, _, name = f"patchwork_env.{old}".rpartition(".")
+    owner = pkgutil.resolve_name(place)
+    ask = f"owner.{name}" if inspect.isclass(owner) else f"from {place} import {name}"
+    with pytest.raises((AttributeError, ImportError), match=rf"{name} is .*\b{now.rpartition('.')[2]} now"):
+        exec(ask, {"owner": owner})

@@ -30,8 +30,8 @@ import pytest
 import torch
 
 from patchwork_env import agents, nmbr9, nmbr9_v0, patchwork, patchwork_v0
-from patchwork_env.nmbr9_v0 import SelfPlayVectorEnv as Nmbr9SelfPlay
-from patchwork_env.patchwork_v0 import SelfPlayVectorEnv as PatchworkSelfPlay
+from patchwork_env.nmbr9_v0 import SelfPlayBatch as Nmbr9SelfPlay
+from patchwork_env.patchwork_v0 import SelfPlayBatch as PatchworkSelfPlay
 from tests.patchwork.recorded import GAMES
 
 FILE = Path(__file__).with_name("same_seeds.json")

@@ -57,7 +57,14 @@ ANALYST = "champion:seconds=1"
 
 _SIMPLE = ("CallableAgent", "GreedyAgent", "ObservingAgent", "RandomAgent")
 __getattr__, __dir__ = lazy_names(
-    __name__, {"Agent": "base", "BatchAgent": "base"} | dict.fromkeys(_SIMPLE, "simple")
+    __name__,
+    {"Agent": "base", "BatchAgent": "base"} | dict.fromkeys(_SIMPLE, "simple"),
+    {
+        "MctsAgent": "patchwork_env.agents.patchwork.mcts.MctsAgent",
+        "checkpoint": "patchwork_env.agents.patchwork.policy",
+        "dense": "patchwork_env.agents.patchwork.dense",
+        "network": "patchwork_env.agents.patchwork.policy_network",
+    },
 )
 
 

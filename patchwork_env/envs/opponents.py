@@ -71,8 +71,8 @@ class Opponents:
 
     >>> import numpy as np
     >>> from patchwork_env import agents
-    >>> from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
-    >>> env, seats = SelfPlayVectorEnv(8, seed=7), np.arange(8) % 2
+    >>> from patchwork_env.patchwork_v0 import SelfPlayBatch
+    >>> env, seats = SelfPlayBatch(8, seed=7), np.arange(8) % 2
     >>> opponents = Opponents(8, [agents.load("greedy"), agents.load("random")], shares=[0.75, 0.25])
     >>> for _ in range(100):
     ...     actions = env.random_actions.copy()  # here the learner asks its policy

@@ -25,6 +25,7 @@ from patchwork_env.core.compile import template
 from patchwork_env.core.cores import usable_cores
 from patchwork_env.core.game import BaseGame, Rules
 from patchwork_env.core.kernels import Kernels, States
+from patchwork_env.core.names import Renamed
 from patchwork_env.core.random import Streams, random_below
 from patchwork_env.core.tensors import Observation
 from patchwork_env.envs.options import check_num_envs, check_rewards, check_saved, complete
@@ -97,6 +98,9 @@ class SelfPlayBatch:
     Raises:
         ValueError: An option is unknown or its value not allowed.
     """
+
+    endings = Renamed("terminations")
+    gains = winners = Renamed("rewards")
 
     def __init__(
         self,

@@ -7,7 +7,7 @@
 >>> network(inputs).log_probabilities.shape == legal.actions.shape
 True
 
-Games come in batches from ``patchwork_v0.SelfPlayVectorEnv``, whose ``states`` all of this reads.
+Games come in batches from ``patchwork_v0.SelfPlayBatch``, whose ``states`` all of this reads.
 
 ``docs/train/own_algorithm.md`` has a PPO in fifty lines and a table of all names, and ``examples/own_ppo.py``
 uses all of them.
@@ -27,6 +27,7 @@ from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.agents.policy import PolicyAgent, save_policy
 from patchwork_env.agents.ragged import LegalLists, legal_lists, most_probable, observations_of, sample
 from patchwork_env.agents.ragged_policy import hierarchical_policy
+from patchwork_env.core.names import renamed
 from patchwork_env.envs.opponents import Opponents
 from patchwork_env.errors import DivergenceError
 from patchwork_env.learning.algorithms.common.advantages import (
@@ -73,3 +74,5 @@ __all__ = [
     "tune_malloc",
     "write_training",
 ]
+
+__getattr__ = renamed(__name__, {"keep_freed_memory": "tune_malloc"})

@@ -7,13 +7,13 @@ import numpy as np
 from patchwork_env.agents import GreedyAgent
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.state import NOBODY, States
-from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
+from patchwork_env.patchwork_v0 import SelfPlayBatch
 from tests.patchwork.naive import PLACEMENTS, Cell
 
 
 def many_states(seed: int = 3, special_patches: str = "revised") -> States:
     """States of the beginning, the middle and the end of 24 games, some with a special patch to place."""
-    env = SelfPlayVectorEnv(24, seed=seed, masks=False, observations=False, special_patches=special_patches)
+    env = SelfPlayBatch(24, seed=seed, masks=False, observations=False, special_patches=special_patches)
     greedy, collected = GreedyAgent(), []
     for turn in range(46):
         if turn % 5 == 0:

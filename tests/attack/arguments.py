@@ -129,7 +129,7 @@ def _environment_calls(rules: Any, random: Generator) -> Iterator[Call]:
     yield Call(getattr(module, f"{name}VectorEnv"), many | learner | options, errors)
     yield Call(partial(gymnasium.make_vec, env_id, 2), learner | options, errors)
     own = {"num_envs": 2, "seed": 1, "masks": True, "observations": False, "threads": 1}
-    yield Call(module.SelfPlayVectorEnv, own | options, errors)
+    yield Call(module.SelfPlayBatch, own | options, errors)
 
 
 def _learning_calls(rules: Any, random: Generator) -> Iterator[Call]:

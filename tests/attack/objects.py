@@ -474,7 +474,7 @@ def make_batch(threads: int, random: Generator) -> Any:
     module, options = pick(random, VARIANTS)
     own = {"masks": bool(random.random() < 0.9), "observations": bool(random.random() < 0.9)}
     size = int(random.integers(1, 20)) if threads == 1 else int(random.integers(33, 200))
-    env = module.SelfPlayVectorEnv(size, seed=number(random), threads=threads, **options, **own)
+    env = module.SelfPlayBatch(size, seed=number(random), threads=threads, **options, **own)
     for _ in range(int(random.integers(80))):
         env.step(env.random_actions)
     return env

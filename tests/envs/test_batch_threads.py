@@ -32,7 +32,7 @@ def contents(env) -> dict[str, bytes]:
 @pytest.mark.parametrize("module", [patchwork_v0, nmbr9_v0], ids=["patchwork", "nmbr9"])
 @pytest.mark.parametrize("own", [{}, {"masks": False}, {"observations": False, "rewards": "score"}], ids=str)
 def test_threads_do_not_change_the_games(module, own) -> None:
-    alone, *others = (module.SelfPlayVectorEnv(31, seed=5, threads=number, **own) for number in (1, 2, 4))
+    alone, *others = (module.SelfPlayBatch(31, seed=5, threads=number, **own) for number in (1, 2, 4))
     duplicates = [copy.deepcopy(others[0]), pickle.loads(pickle.dumps(others[1]))]
     for step in range(120):
         if step == 60:
@@ -45,7 +45,7 @@ def test_threads_do_not_change_the_games(module, own) -> None:
 
 @pytest.mark.parametrize("wrong", [0, 40, 199])
 def test_an_illegal_action_changes_nothing(wrong: int) -> None:
-    env = patchwork_v0.SelfPlayVectorEnv(200, seed=5, threads=3)
+    env = patchwork_v0.SelfPlayBatch(200, seed=5, threads=3)
     env.step(env.random_actions)
     actions, saved, before = env.random_actions.copy(), env.save(), contents(env)
     actions[[wrong, 199]] = 5000
@@ -56,7 +56,7 @@ def test_an_illegal_action_changes_nothing(wrong: int) -> None:
 
 
 def test_an_interrupt_waits_for_all_parts(monkeypatch) -> None:
-    env, twin = (patchwork_v0.SelfPlayVectorEnv(40, seed=5, threads=2) for _ in range(2))
+    env, twin = (patchwork_v0.SelfPlayBatch(40, seed=5, threads=2) for _ in range(2))
     for each in (env, twin):
         each.step(each.random_actions)
     submit = env._team._leader.submit
@@ -78,5 +78,5 @@ def test_an_interrupt_waits_for_all_parts(monkeypatch) -> None:
 
 
 def test_there_are_no_more_threads_than_cores() -> None:
-    assert patchwork_v0.SelfPlayVectorEnv(1, threads=None).threads == 4
-    assert patchwork_v0.SelfPlayVectorEnv(1, threads=9).threads == 4
+    assert patchwork_v0.SelfPlayBatch(1, threads=None).threads == 4
+    assert patchwork_v0.SelfPlayBatch(1, threads=9).threads == 4

@@ -166,7 +166,7 @@ def test_states_from_outside_are_checked(case: Case) -> None:
     ],
 )
 def test_what_was_not_saved_cannot_be_restored(change: Any) -> None:
-    env = nmbr9_v0.SelfPlayVectorEnv(5, seed=3, players=2)
+    env = nmbr9_v0.SelfPlayBatch(5, seed=3, players=2)
     before = snapshot(env, 5)
     with pytest.raises(ValueError, match="the saved games have the arrays"):
         env.restore(change(env.save()))
@@ -187,6 +187,6 @@ def test_pickles_with_states_that_no_game_reaches_are_refused(case: Case) -> Non
 
 
 def test_states_of_another_number_of_players_are_refused() -> None:
-    env, other = nmbr9_v0.SelfPlayVectorEnv(2, seed=1), nmbr9_v0.SelfPlayVectorEnv(2, seed=1, players=3)
+    env, other = nmbr9_v0.SelfPlayBatch(2, seed=1), nmbr9_v0.SelfPlayBatch(2, seed=1, players=3)
     with pytest.raises(ValueError, match=r"the saved games have \[3\] players"):
         env.restore(other.save())

@@ -10,11 +10,11 @@ import pytest
 
 from patchwork_env import nmbr9_v0
 from patchwork_env.nmbr9 import Game
-from patchwork_env.nmbr9_v0 import Nmbr9AECEnv, Nmbr9Env, SelfPlayVectorEnv
+from patchwork_env.nmbr9_v0 import Nmbr9AECEnv, Nmbr9Env, SelfPlayBatch
 
 
 def test_decks_give_their_games() -> None:
-    batch = SelfPlayVectorEnv(2, deck=[3, 1, 4], seed=1)
+    batch = SelfPlayBatch(2, deck=[3, 1, 4], seed=1)
     for _ in range(7):
         batch.step(batch.random_actions)
         assert {game.deck for game in batch.games()} == {(3, 1, 4)}
@@ -30,7 +30,7 @@ def test_decks_give_their_games() -> None:
     ],
 )
 def test_wrong_options(options: dict[str, Any], message: str) -> None:
-    for make in (nmbr9_v0.raw_env, nmbr9_v0.parallel_env, partial(SelfPlayVectorEnv, 1), Nmbr9Env):
+    for make in (nmbr9_v0.raw_env, nmbr9_v0.parallel_env, partial(SelfPlayBatch, 1), Nmbr9Env):
         with pytest.raises(ValueError, match=message):
             make(**options)
 

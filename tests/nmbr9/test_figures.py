@@ -7,11 +7,11 @@ import pytest
 
 from patchwork_env.nmbr9 import Game
 from patchwork_env.nmbr9.figures import GameStats, statistics_of_games
-from patchwork_env.nmbr9_v0 import SelfPlayVectorEnv
+from patchwork_env.nmbr9_v0 import SelfPlayBatch
 
 
 def test_games_that_end_are_counted() -> None:
-    env, states, actions = SelfPlayVectorEnv(3, seed=4, deck_size=7), [], []
+    env, states, actions = SelfPlayBatch(3, seed=4, deck_size=7), [], []
     games, ended = env.games(), []
     for _ in range(20):
         states.append(env.states.copy())

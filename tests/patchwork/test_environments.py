@@ -10,7 +10,7 @@ import pytest
 
 from patchwork_env import patchwork_v0
 from patchwork_env.patchwork import Game
-from patchwork_env.patchwork_v0 import PatchworkEnv, PatchworkVectorEnv, SelfPlayVectorEnv
+from patchwork_env.patchwork_v0 import PatchworkEnv, PatchworkVectorEnv, SelfPlayBatch
 
 CIRCLE = [*range(32, 0, -1), 0]
 
@@ -29,7 +29,7 @@ def test_an_action_counts_by_the_game_that_was_set_last() -> None:
 
 
 def test_wrong_options() -> None:
-    batches = [partial(kind, 2) for kind in (PatchworkVectorEnv, SelfPlayVectorEnv)]
+    batches = [partial(kind, 2) for kind in (PatchworkVectorEnv, SelfPlayBatch)]
     for options, message in (
         ({"special_patches": 2014}, "special_patches is 2014"),
         ({"first_player": "player_0"}, "'player_0'; allowed are 'random'"),

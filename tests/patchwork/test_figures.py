@@ -11,14 +11,14 @@ from patchwork_env.patchwork.figures import (
     statistics_of_games,
 )
 from patchwork_env.patchwork.state import States
-from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
+from patchwork_env.patchwork_v0 import SelfPlayBatch
 
 GAMES, TURNS = 6, 150
 
 
 def played(variant: str = "revised") -> tuple[States, np.ndarray]:
     """States before each turn and actions of some random games, ``(TURNS, GAMES)``."""
-    env = SelfPlayVectorEnv(GAMES, seed=3, special_patches=variant, masks=False, observations=False)
+    env = SelfPlayBatch(GAMES, seed=3, special_patches=variant, masks=False, observations=False)
     states, actions = np.empty((TURNS, GAMES), env.states.dtype), np.empty((TURNS, GAMES), np.int64)
     for turn in range(TURNS):
         states[turn], actions[turn] = env.states, env.random_actions

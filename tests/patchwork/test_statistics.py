@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
+from patchwork_env.patchwork_v0 import SelfPlayBatch
 
 NUM_GAMES = 10_000
 PUBLISHED_GAMES = 239_000 // 2
@@ -31,7 +31,7 @@ class Sample(NamedTuple):
 
 def sample(variant: str) -> Sample:
     """The first game of each place in a batch; every game is counted, so short games have no advantage."""
-    env = SelfPlayVectorEnv(NUM_GAMES, seed=5, special_patches=variant, masks=False, observations=False)
+    env = SelfPlayBatch(NUM_GAMES, seed=5, special_patches=variant, masks=False, observations=False)
     turns, choices = np.zeros(NUM_GAMES, np.int64), np.zeros(NUM_GAMES, np.int64)
     scores, winners = np.zeros((NUM_GAMES, 2), np.int64), np.full(NUM_GAMES, -1, np.int8)
     playing = np.ones(NUM_GAMES, bool)
@@ -81,7 +81,7 @@ def assert_uniform(counts: npt.NDArray[np.int64], freedom: int) -> None:
 
 def test_circles_and_first_players_are_uniformly_random() -> None:
     """Every patch but the last at every place, and every neighbor behind every patch."""
-    env = SelfPlayVectorEnv(NUM_GAMES, seed=11, masks=False, observations=False, first_player="random")
+    env = SelfPlayBatch(NUM_GAMES, seed=11, masks=False, observations=False, first_player="random")
     circles = env.states["circle"][:, :32].astype(np.int64) - 1
     places = np.zeros((32, 32), np.int64)
     np.add.at(places, (circles, np.arange(32)), 1)

@@ -157,7 +157,7 @@ class GamesEnv(EnvBase):
     ``("next", "action_mask")`` is True everywhere, as a distribution without any action does not exist.
 
     Games depend on the seed, on their index and on their own actions alone: they are those of the game's
-    ``SelfPlayVectorEnv`` with this seed, or of its vector environment against opponents. Random actions are
+    ``SelfPlayBatch`` with this seed, or of its vector environment against opponents. Random actions are
     drawn with PyTorch's random numbers.
 
     Attributes:

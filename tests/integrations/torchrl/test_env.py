@@ -56,7 +56,7 @@ def test_games_are_those_of_the_batch(game):
     options = {"seed": 3} if game == "patchwork" else {"seed": 3, "players": 3, "rewards": "score"}
     env = torchrl.make_env(game, 4, **options)
     module = patchwork_v0 if game == "patchwork" else nmbr9_v0
-    batch = module.SelfPlayVectorEnv(4, **options)
+    batch = module.SelfPlayBatch(4, **options)
     tensordict, ends = env.reset(), 0
     torch.manual_seed(1)
     for _ in range(80):

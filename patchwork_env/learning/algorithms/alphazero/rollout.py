@@ -22,7 +22,7 @@ from patchwork_env.learning.algorithms.common.gradients import ThreadPool
 from patchwork_env.learning.config import Reward
 from patchwork_env.patchwork.figures import Ended, GameStats
 from patchwork_env.patchwork.state import States, empty_states
-from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
+from patchwork_env.patchwork_v0 import SelfPlayBatch
 from patchwork_env.search import Evaluation, GumbelSearch, SearchResult
 
 
@@ -76,7 +76,7 @@ class SearchedSelfPlay:
     """
 
     def __init__(
-        self, env: SelfPlayVectorEnv, config: AlphaZero, reward: Reward, threads: ThreadPool | None = None
+        self, env: SelfPlayBatch, config: AlphaZero, reward: Reward, threads: ThreadPool | None = None
     ) -> None:
         self.env = env
         self.config = config

@@ -40,7 +40,7 @@ from patchwork_env.learning.algorithms.common.workers import (
     concatenated,
 )
 from patchwork_env.patchwork.figures import Ended
-from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
+from patchwork_env.patchwork_v0 import SelfPlayBatch
 
 _Arrays = dict[str, npt.NDArray[Any]]
 
@@ -166,5 +166,5 @@ def _new_self_play(
     config: AlphaZeroConfig, num_envs: int, seed: int, threads: ThreadPool | None = None
 ) -> SearchedSelfPlay:
     track = config.special_patches
-    env = SelfPlayVectorEnv(num_envs, seed=seed, special_patches=track, masks=False, observations=False)
+    env = SelfPlayBatch(num_envs, seed=seed, special_patches=track, masks=False, observations=False)
     return SearchedSelfPlay(env, config.alphazero, config.reward, threads)

@@ -17,7 +17,7 @@ from patchwork_env.learning.algorithms.common.advantages import advantages
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool
 from patchwork_env.learning.config import Reward
 from patchwork_env.patchwork import Game
-from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
+from patchwork_env.patchwork_v0 import SelfPlayBatch
 from patchwork_env.search import GumbelSearch
 
 GAMES = 6
@@ -26,7 +26,7 @@ CONFIG = AlphaZero(num_envs=GAMES, simulations=4, max_considered=4, td_lambda=1.
 
 
 def new_env(games):
-    return SelfPlayVectorEnv(games, seed=2, masks=False, observations=False)
+    return SelfPlayBatch(games, seed=2, masks=False, observations=False)
 
 
 def make_network(seed=0):
@@ -46,7 +46,7 @@ def test_examples_are_those_of_plain_play(turns, monkeypatch):
 
     def noted_step(actions):
         asked.append((env.states.copy(), actions.copy()))
-        return SelfPlayVectorEnv.step(env, actions)
+        return SelfPlayBatch.step(env, actions)
 
     monkeypatch.setattr(module, "advantages", noted_advantages)
     monkeypatch.setattr(env, "step", noted_step)

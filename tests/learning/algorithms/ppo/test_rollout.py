@@ -21,7 +21,7 @@ from patchwork_env.learning.algorithms.ppo.rollout import SelfPlay, choose
 from patchwork_env.learning.config import Reward
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.actions import ADVANCE
-from patchwork_env.patchwork_v0 import SelfPlayVectorEnv
+from patchwork_env.patchwork_v0 import SelfPlayBatch
 
 GAMES = 12
 REWARD = Reward(outcome=0.5, margin=2.0, margin_scale=20.0)
@@ -37,7 +37,7 @@ def make_network(seed=0, advance=0.0):
 
 
 def new_self_play(league_fraction=0.0):
-    env = SelfPlayVectorEnv(GAMES, seed=2, masks=False, observations=False)
+    env = SelfPlayBatch(GAMES, seed=2, masks=False, observations=False)
     return SelfPlay(env, REWARD, league_fraction)
 
 
@@ -178,7 +178,7 @@ def test_actions_are_drawn_by_the_policies_that_are_asked():
 
 def test_single_game_all_against_past_selves():
     """Turns in which nobody is asked, or the past self alone, are no obstacle."""
-    env, network = SelfPlayVectorEnv(1, seed=2, masks=False, observations=False), make_network()
+    env, network = SelfPlayBatch(1, seed=2, masks=False, observations=False), make_network()
     learner = PpoLearner(network, Ppo())
     rollout = SelfPlay(env, REWARD, 1.0).collect(network, {0: make_network(1)}, 60, np.random.default_rng(1))
     assert 0 < rollout.decisions.learning.sum() < 50
