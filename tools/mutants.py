@@ -178,7 +178,11 @@ def draw(folders: tuple[str, ...], count: int, seed: int) -> list[Mutant]:
     """Mutants from all folders by turns."""
     pools = []
     for folder in folders:
-        files = [file for file in sorted((PROJECT / folder).rglob("*.py")) if file.parent.name != "render"]
+        files = [
+            file
+            for file in sorted((PROJECT / folder).rglob("*.py"))
+            if "render" not in (file.stem, file.parent.name)
+        ]
         pools.append([mutant for file in files for mutant, _ in mutants_of(file, folder)])
         random.Random(f"{seed} {folder}").shuffle(pools[-1])
     turns = range(max(map(len, pools)))
