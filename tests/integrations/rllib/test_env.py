@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 
@@ -77,12 +75,6 @@ def test_games_are_those_of_the_engine_and_all_players_hear_of_the_end(config):
         else:
             assert gained == pytest.approx(scale * outcome)
     assert n > 1 or infos == {}
-
-
-def test_in_patchwork_a_player_moves_several_times_in_a_row():
-    movers = [acted[0] for acted, *_ in play(GameMultiAgentEnv(), 3, np.random.default_rng(3))[1:]]
-    assert any(a == b for a, b in pairwise(movers))
-    assert any(a != b for a, b in pairwise(movers))
 
 
 @pytest.mark.parametrize("game", ["patchwork", "nmbr9"])

@@ -17,6 +17,7 @@ from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 from examples import rllib_self_play as example
 from patchwork_env.integrations.rllib.league import MAIN, LeagueCallback, module_of
 from patchwork_env.integrations.rllib.module import module_spec
+from patchwork_env.learning.distributed.ray_cluster import connected
 
 pytestmark = [
     pytest.mark.older,
@@ -24,9 +25,9 @@ pytestmark = [
 ]
 
 
-@pytest.fixture
-def built(connection):
-    """Builds the algorithm of the example with few games at once, and stops it in the end."""
+@pytest.fixture(scope="module")
+def built():
+    """Builds the algorithm of the example with few games at once; they are stopped in the end, with Ray."""
     made = []
 
     def build(env_config, players=2, turns=256, **league):
@@ -39,9 +40,10 @@ def built(connection):
         made.append(config.build_algo())
         return made[-1]
 
-    yield build
-    for algorithm in made:
-        algorithm.stop()
+    with connected("local", 1):
+        yield build
+        for algorithm in made:
+            algorithm.stop()
 
 
 @pytest.mark.parametrize("env_config", [{}, {"game": "nmbr9", "players": 3}], ids=["patchwork", "nmbr9"])
