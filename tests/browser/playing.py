@@ -1,4 +1,4 @@
-"""A person at the page of Patchwork: moves by mouse, by touch or by keyboard alone."""
+"""A person at the page: moves by mouse, by touch or by keyboard alone."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.actions import placement
+from patchwork_env.service.positions import read_game
 
 ARROWS = {(-1, 0): "ArrowUp", (1, 0): "ArrowDown", (0, -1): "ArrowLeft", (0, 1): "ArrowRight"}
 
@@ -17,9 +18,9 @@ def role(page: Any, name: str, **data: int) -> Any:
     )
 
 
-def game_of(page: Any) -> Game:
+def game_of(page: Any) -> Any:
     """The game as the page tells it."""
-    return Game.from_notation(page.evaluate("window.game.notation()"))
+    return read_game(page.evaluate("window.game.notation()"))
 
 
 def reload(page: Any) -> None:
@@ -93,19 +94,19 @@ def play_with_keys(page: Any, game: Game, action: int) -> None:
     return page.keyboard.press("Enter")
 
 
-def turn_to(page: Any, orientation: int, turn: Any, flip: Any) -> None:
+def turn_to(page: Any, orientation: int, turn: Any, flip: Any = None) -> None:
     """Turns and flips what is in hand until it lies as wished."""
     hand = role(page, "hand")
     for attempt in range(9):
         if hand.get_attribute("data-orientation") == str(orientation):
             return
-        flip() if attempt == 4 else turn()
+        flip() if flip and attempt == 4 else turn()
     raise AssertionError(f"the piece in hand never came to orientation {orientation}")
 
 
 def walk_to(page: Any, row: int, column: int) -> None:
     """Moves the ghost to a cell with the arrow keys."""
-    for _ in range(20):
+    for _ in range(80):
         at = page.evaluate(
             "[document.activeElement.dataset.row, document.activeElement.dataset.column].map(Number)"
         )

@@ -9,17 +9,11 @@ import pytest
 
 from patchwork_env.nmbr9 import Game
 from patchwork_env.nmbr9.actions import FIRST_CHOICE, TABLE_SIZE, place_action, placement
-from tests.browser.playing import drag, role
+from tests.browser.playing import drag, game_of, role, turn_to, walk_to
 
 pytestmark = pytest.mark.browser
 
 ALONE = "?game=nmbr9&players=1&seed=7"
-TURNS = 4
-
-
-def game_of(page: Any) -> Game:
-    """The game as the page tells it."""
-    return Game.from_notation(page.evaluate("window.game.notation()"))
 
 
 def wait_for(page: Any, num_moves: int) -> None:
@@ -31,27 +25,6 @@ def wait_for(page: Any, num_moves: int) -> None:
         }""",
         arg=num_moves,
     )
-
-
-def turn_to(page: Any, orientation: int, turn: Any) -> None:
-    """Turns the tile in hand until it lies as wished."""
-    for _ in range(TURNS):
-        if role(page, "hand").get_attribute("data-orientation") == str(orientation):
-            return
-        turn()
-    raise AssertionError(f"the tile in hand never came to orientation {orientation}")
-
-
-def walk_to(page: Any, row: int, column: int) -> None:
-    """Moves the ghost to a cell: to a place that fits, and from there by arrow keys."""
-    page.keyboard.press(".")
-    at = page.evaluate("['row', 'column'].map(name => Number(document.activeElement.dataset[name]))")
-    for distance, back, on in (
-        (row - at[0], "ArrowUp", "ArrowDown"),
-        (column - at[1], "ArrowLeft", "ArrowRight"),
-    ):
-        for _ in range(abs(distance)):
-            page.keyboard.press(on if distance > 0 else back)
 
 
 def play(page: Any, game: Game, action: int, by: str) -> None:
@@ -67,6 +40,7 @@ def play(page: Any, game: Game, action: int, by: str) -> None:
     orientation, row, column = placement(action)
     if by == "keys":
         turn_to(page, orientation, lambda: page.keyboard.press("r"))
+        page.keyboard.press(".")  # to a place that fits
         walk_to(page, row, column)
         page.keyboard.press("Enter")
     else:

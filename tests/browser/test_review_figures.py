@@ -16,6 +16,7 @@ from patchwork_env.agents.patchwork.champion import ChampionAgent
 from patchwork_env.agents.patchwork.expansion import TO_WIN
 from patchwork_env.learning.reports.review import NAMES, read_game, review
 from patchwork_env.patchwork import Game
+from patchwork_env.service.positions import positions_of
 from tests.agents.values import simple_weights
 
 pytestmark = pytest.mark.browser
@@ -46,24 +47,6 @@ def of_page(positions: list[dict[str, Any]], analyses: list[dict[str, Any] | Non
         check=True,
     )
     return dict(json.loads(ran.stdout))
-
-
-def position_of(game: Game) -> dict[str, Any]:
-    """What a review needs of a position as the page has it."""
-    history = game.history
-    before = game.clone()
-    word = None
-    if history:
-        before.undo()
-        word = before.move_text(history[-1])
-    return {
-        "ply": len(history),
-        "player": game.current_player,
-        "over": game.is_over,
-        "scores": game.scores(),
-        "winners": game.winners(),
-        "word": word,
-    }
 
 
 def analysis_of(analysis: Analysis) -> dict[str, Any]:
@@ -97,14 +80,11 @@ def test_figures_are_those_of_the_command(pytestconfig) -> None:
     game = read_game(pytestconfig.rootpath / "examples" / "game.txt")
     agent = ChampionAgent(simple_weights(), TO_WIN, nodes=5)
     expected = review(game, agent).as_dict()
-    positions, analyses, at = [], [], game.root()
-    for action in [*game.history, None]:
-        positions.append(position_of(at))
-        analyses.append(None if at.is_over else analysis_of(agents.analyse(at, agent)))
-        if action is not None:
-            at.play(action)
-
-    found = of_page(positions, analyses)
+    analyses, at = [], game.root()
+    for action in game.history:
+        analyses.append(analysis_of(agents.analyse(at, agent)))
+        at.play(action)
+    found = of_page(positions_of(game), [*analyses, None])
     assert found["names"] == NAMES
     assert [one["win"] for one in found["evaluations"]] == [one["win"] for one in expected["evaluations"]]
     assert [one["exact"] for one in found["evaluations"]] == [one["exact"] for one in expected["evaluations"]]
@@ -129,10 +109,9 @@ def test_figures_are_those_of_the_command(pytestconfig) -> None:
 
 def test_moves_without_an_analysis_have_no_figures() -> None:
     game = Game(seed=3)
-    positions = [position_of(game)]
     for _ in range(3):
         game.play(int(game.legal_actions()[0]))
-        positions.append(position_of(game))
+    positions = positions_of(game)
     found = of_page(positions, [None] * len(positions))
     assert found["evaluations"] == [None] * len(positions)
     assert [verdict["winLoss"] for verdict in found["verdicts"]] == [None] * 3

@@ -11,7 +11,7 @@ import pytest
 
 from patchwork_env.nmbr9 import Game as Nmbr9
 from patchwork_env.patchwork import Game as Patchwork
-from tests.browser.playing import role, wait_for_move, wait_for_turn
+from tests.browser.playing import game_of, role, wait_for_move, wait_for_turn
 from tests.browser.serving import address_of, folder_server
 
 pytestmark = pytest.mark.browser
@@ -45,17 +45,16 @@ def site(tmp_path: Path) -> Iterator[Place]:
     ids=["patchwork", "nmbr9"],
 )
 def test_a_whole_game(open_page: Any, site: Place, query: str, start: Any) -> None:
-    game = type(start)
     page = open_page(query, at=site)
-    assert game.from_notation(page.evaluate("window.game.notation()")) == start
+    assert game_of(page) == start
     draw = np.random.default_rng(5)
     while wait_for_turn(page, 0):
-        played = game.from_notation(page.evaluate("window.game.notation()"))
+        played = game_of(page)
         legal = page.evaluate("window.game.page.session.position.legal")
         assert legal == [int(action) for action in played.legal_actions()]
         page.evaluate("word => window.game.play(word)", played.move_text(int(draw.choice(legal))))
         wait_for_move(page, played.num_moves)
-    over = game.from_notation(page.evaluate("window.game.notation()"))
+    over = game_of(page)
     assert over.is_over
     for player, score in enumerate(over.scores()):
         assert role(page, "score", player=player).get_attribute("data-value") == str(score)
