@@ -11,7 +11,6 @@ from typing import Any
 from numpy.random import Generator
 
 from patchwork_env import agents, games
-from patchwork_env.agents import hub
 from patchwork_env.core.game import BaseGame
 from patchwork_env.errors import OpponentError
 from patchwork_env.integrations.language_models import TextAgent
@@ -45,16 +44,6 @@ def specs(random: Generator) -> int:
         agent = refused_or(agents.load, spec, errors=documented)
         assert agent is None or isinstance(agent, agents.Agent)
         refused_or(agents.path_of, spec, errors=documented)
-    return BATCH
-
-
-def hub_names(random: Generator) -> int:
-    """Names of repositories of the Hugging Face Hub: two words and a revision that lead out of no folder."""
-    for _ in range(BATCH):
-        name = mutate_text("hf:ann/quick@refs/pr/1", random, pick(random, ("../..", "hf:b/c", "/.", "@x")))
-        found = refused_or(hub.repository_of, name, errors=ValueError)
-        parts = f"{found[0]}/{found[1] or 'main'}".split("/") if found else []
-        assert not [part for part in parts if not part or part.startswith(".") or not part.isascii()], name
     return BATCH
 
 
@@ -249,7 +238,6 @@ def page_requests(random: Generator) -> int:
 
 
 ATTACKS = {
-    attack.__name__: attack
-    for attack in (specs, hub_names, engine_queries, model_answers, tool_calls, page_requests)
+    attack.__name__: attack for attack in (specs, engine_queries, model_answers, tool_calls, page_requests)
 }
 NEEDS = {"page_requests": "starlette"}

@@ -1,8 +1,7 @@
-"""Mutated games: bytes, records, saved batches, notation, positions, moves and settings of episodes."""
+"""Mutated games: bytes, records, saved batches, notation, positions and moves."""
 
 from __future__ import annotations
 
-import dataclasses
 import zlib
 from functools import partial
 from typing import Any
@@ -14,10 +13,8 @@ from patchwork_env import games
 from patchwork_env.core.game import Rules
 from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.errors import IllegalActionError
-from patchwork_env.integrations.text.episode import GAME_OPTIONS, Episode, Settings
-from patchwork_env.service.players import Players
 from patchwork_env.testing import check_position
-from tests.attack.mutations import ODD_VALUES, mutate_bytes, mutate_text
+from tests.attack.mutations import mutate_bytes, mutate_text
 from tests.attack.records import odd_games
 from tests.attack.sound import pick, refused_or, require_message, require_sound, started
 
@@ -168,20 +165,6 @@ def words(rules: Rules, random: Generator) -> None:
             assert game.parse_move(game.move_text(action)) == action
 
 
-def settings(rules: Rules, random: Generator) -> None:
-    """Settings of an episode in words, of any types: an episode that begins, or an error."""
-    own = tuple(entry.name for entry in dataclasses.fields(Settings))
-    names, values = (
-        (*own, *GAME_OPTIONS[rules.name], "seed", "\0"),
-        (*ODD_VALUES, 2, "2", [7], "loss", "score"),
-    )
-    for _ in range(BATCH // 10):
-        given = {pick(random, names): pick(random, values) for _ in range(random.integers(1, 4))}
-        changed = refused_or(Settings(rules.name, opponent="random").changed, given)
-        episode = changed and refused_or(Episode, changed, Players(), int(random.integers(2**32)))
-        assert episode is None or episode.first.text
-
-
 def _attack(try_all: Any, name: str, random: Generator) -> int:
     try_all(games.rules_of(name), random)
     return BATCH
@@ -189,6 +172,6 @@ def _attack(try_all: Any, name: str, random: Generator) -> int:
 
 ATTACKS = {
     f"{try_all.__name__}_{name}": partial(_attack, try_all, name)
-    for try_all in (damaged_bytes, fields_bytes, odd_states, saves, notation, positions, words, settings)
+    for try_all in (damaged_bytes, fields_bytes, odd_states, saves, notation, positions, words)
     for name in (games.PATCHWORK, games.NMBR9)
 }

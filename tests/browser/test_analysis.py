@@ -143,7 +143,7 @@ def test_lines_are_drawn_on_the_board_and_explored(visit: Visit, game: str) -> N
     line.click()
     visit.until("window.game.page.session.ply === 9")
     assert notation(visit) == before
-    assert visit.role("variations").locator("button").count() == 2
+    visit.until("document.querySelectorAll('[data-role=variations] button').length === 2")
     visit.role("leave").click()
     assert ply(visit) == 7
     assert visit.page.evaluate("window.game.page.session.exploring") is False

@@ -96,17 +96,6 @@ def test_all_sections_stand_in_the_bar_and_keys_are_two_clicks_away(page, addres
     assert page.locator("article").get_by_text("ppo.num_envs").first.is_visible()
 
 
-def test_examples_are_copied_without_prompts_and_answers(page, address) -> None:
-    page.goto(f"{address}reference/api/patchwork_env.patchwork.html")
-    page.context.grant_permissions(["clipboard-read"])
-    example = page.locator("div.highlight", has_text="Game(seed=7)").first
-    example.hover()
-    example.locator(".copybtn").click()
-    text = page.evaluate("navigator.clipboard.readText()")
-    assert text.startswith("game = Game(seed=7)\nwhile not game.is_over:\n    game.play")
-    assert not re.search(r">>>|^\.\.\.|^True", text, re.MULTILINE)
-
-
 def test_pages_describe_themselves_and_lead_on() -> None:
     texts = {path.relative_to(SITE).as_posix(): path.read_text("utf-8") for path in SITE.rglob("*.html")}
     pages = {
