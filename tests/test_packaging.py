@@ -1,6 +1,5 @@
 """The wheel, as another project meets it: built, installed in a fresh environment, used from elsewhere."""
 
-import json
 import os
 import shutil
 import signal
@@ -23,29 +22,15 @@ pytestmark = pytest.mark.slow
 PROJECT = Path(__file__).parents[1]
 
 EPISODE = """
-import json, sys
-import gymnasium
-
+import gymnasium, sys
 env = gymnasium.make("patchwork_env:Patchwork-v0", opponent="random")
-observation, info = env.reset(seed=5)
-env.action_space.seed(5)
-moves, over = 0, False
+_, info = env.reset(seed=5)
+over = False
 while not over:
-    action = env.action_space.sample(info["action_mask"])
-    observation, reward, terminated, truncated, info = env.step(action)
-    moves, over = moves + 1, terminated or truncated
-
+    _, reward, over, _, info = env.step(info["action_mask"].argmax())
 import patchwork_env
-print(json.dumps({
-    "file": patchwork_env.__file__,
-    "version": patchwork_env.__version__,
-    "moves": moves,
-    "reward": float(reward),
-    "modules": sorted(sys.modules),
-}))
+print(patchwork_env.__file__, *sys.modules)
 """
-
-
 OWN_PROJECT = """
 [build-system]
 requires = ["hatchling"]
@@ -241,9 +226,6 @@ def test_the_page_comes_with_the_wheel(wheel: Path, tmp_path: Path) -> None:
 
 
 def test_an_episode_in_another_project(python: Path, tmp_path: Path) -> None:
-    report = json.loads(run(python, "-c", EPISODE, cwd=tmp_path).splitlines()[-1])
-    assert Path(report["file"]).is_relative_to(python.parents[1])
-    assert report["version"] == distribution("patchwork-env").version
-    assert report["moves"] > 5
-    assert report["reward"] in (-1.0, 1.0)
-    assert not EXTRAS & set(report["modules"])
+    file, *modules = run(python, "-c", EPISODE, cwd=tmp_path).split()
+    assert Path(file).is_relative_to(python.parents[1])
+    assert not EXTRAS & set(modules)

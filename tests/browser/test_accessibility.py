@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from tests.browser.fitting import what_does_not_fit
 from tests.browser.views import GAMES, LANGUAGES, query_of, views_of_game
 
 pytestmark = pytest.mark.browser
@@ -21,6 +20,32 @@ SCANNED = (360, 1440)
 """The widths at which axe looks at the page."""
 GRAVE = ("serious", "critical")
 SCHEMES = ("light", "dark")
+CUT_OFF = """
+() => {
+  const shown = (element) => element.checkVisibility({ visibilityProperty: true, opacityProperty: true })
+    && !element.closest(".visually-hidden, details:not([open]) > :not(summary)");
+  const text = (element) => element.textContent.trim().slice(0, 40);
+  const wide = document.documentElement.scrollWidth - document.documentElement.clientWidth;
+  const cut = [...document.querySelectorAll(
+    "button, a, label, label > span, h1, h2, h3, dt, dd, summary, legend, .status-turn, p, th, td, strong",
+  )].filter(shown).filter((element) => element.scrollWidth > element.clientWidth + 2
+    && element.clientWidth > 1 && getComputedStyle(element).overflowX !== "auto");
+  const outside = [...document.querySelectorAll("button, select, input, textarea, a, h2, p")].filter(shown)
+    .filter((element) => {
+      const { left, right, width } = element.getBoundingClientRect();
+      const isScrolled = element.closest(".review-scroll, [data-scrolls]");
+      return width > 1 && !isScrolled && !element.matches(".skip") && (left < -1 || right > innerWidth + 1);
+    });
+  const told = (what) => (element) =>
+    `${what}: ${element.localName}.${element.className}[${element.dataset.role ?? ""}] "${text(element)}"`;
+  return [
+    ...(wide > 0 ? [`the page is ${wide} px too wide`] : []),
+    ...cut.map(told("cut off")),
+    ...outside.map(told("outside")),
+  ];
+}
+"""
+"""What is cut off or lies outside the window, in words."""
 SETTLED = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 """Waits until what was changed is on the screen."""
 
@@ -48,7 +73,7 @@ def findings_at(page: Any, width: int, axe: str) -> list[str]:
     """What does not fit a screen, and what axe finds on it in the colours of the day and of the night."""
     page.set_viewport_size({"width": width, "height": HEIGHTS[width]})
     page.evaluate(SETTLED)
-    findings = what_does_not_fit(page)
+    findings: list[str] = page.evaluate(CUT_OFF)
     for scheme in SCHEMES if width in SCANNED else ():
         page.emulate_media(color_scheme=scheme)
         page.evaluate(SETTLED)

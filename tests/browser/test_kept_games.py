@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,30 +33,20 @@ class Player:
         self.tabs, self.page = [page], page
         self.draw = np.random.default_rng(seed)
         self.seen: set[str] = set()
-        self.actions: list[Callable[[], None]] = [
-            *[self.move] * 5,
-            *[self.browse] * 3,
-            *(
-                self.undo,
-                self.redo,
-                self.explore,
-                self.leave,
-                self.adopt,
-                self.reload,
-                self.back,
-                self.forward,
-            ),
-            *(self.new_game, self.open_text, self.open_nothing, self.open_kept, self.open_tab),
-        ]
+        buttons = {name: partial(self.press, name) for name in ("undo", "redo", "leave", "adopt")}
+        others = (self.explore, self.reload, self.back, self.forward)
+        others += (self.new_game, self.open_text, self.open_nothing, self.open_kept, self.open_tab)
+        self.actions = [("move", self.move)] * 5 + [("browse", self.browse)] * 3
+        self.actions += [*buttons.items(), *((action.__name__, action) for action in others)]
 
     def act(self) -> str:
         """Does something in one of the tabs; returns what."""
         self.page = self.tabs[self.draw.integers(len(self.tabs))]
         self.page.bring_to_front()
-        action = self.actions[self.draw.integers(len(self.actions))]
+        name, action = self.actions[self.draw.integers(len(self.actions))]
         action()
         self.settle()
-        return action.__name__
+        return str(name)
 
     def settle(self) -> None:
         """Waits until no agent moves; notes what is there then, in every tab."""
@@ -89,18 +79,6 @@ class Player:
     def browse(self) -> None:
         last = self.page.evaluate("window.game.page.session.line.length")
         self.session(f"goto({self.draw.integers(last)})")
-
-    def undo(self) -> None:
-        self.press("undo")
-
-    def redo(self) -> None:
-        self.press("redo")
-
-    def leave(self) -> None:
-        self.press("leave")
-
-    def adopt(self) -> None:
-        self.press("adopt")
 
     def press(self, name: str) -> None:
         if role(self.page, name).is_visible() and role(self.page, name).is_enabled():

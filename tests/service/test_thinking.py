@@ -46,6 +46,9 @@ def choose(client: Client, agent: str, **fields: Any) -> list[dict[str, Any]]:
 def test_agents_choose_what_they_choose_elsewhere(client: Client) -> None:
     action = agents.load("greedy").act(GAME)
     assert choose(client, "greedy") == [{"choice": {"action": action, "word": GAME.move_text(action)}}]
+    for seed in range(3):
+        action = agents.load("random", seed=seed).act(GAME)
+        assert choose(client, "random", seed=seed)[0]["choice"]["action"] == action
 
 
 @pytest.mark.parametrize(
