@@ -9,7 +9,6 @@ from importlib.metadata import requires
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
@@ -61,11 +60,14 @@ def test_the_citation_is_that_of_this_version() -> None:
     assert all(name in text("LICENSE") for name in names)
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
-def test_targets_that_pages_name_are_there(page: str) -> None:
-    named = re.findall(r"(?:^|`)make ([a-z][\w.-]*)", text(page), re.MULTILINE)
-    assert named
-    assert set(named) <= targets()
+def test_what_make_and_pages_about_it_name_is_there() -> None:
+    for page in ("README.md", "CONTRIBUTING.md"):
+        named = re.findall(r"(?:^|`)make ([a-z][\w.-]*)", text(page), re.MULTILINE)
+        assert set(named) & targets() == set(named) != set(), page
+    names = re.findall(r"(?<!\S)tests/\S+", text("Makefile"))
+    (benchmarks,) = re.findall(r"^BENCHMARKS \?= (.*)$", text("Makefile"), re.MULTILINE)
+    names += [f"benchmarks/{name}.py" for name in benchmarks.split()]
+    assert [name for name in names if not (PROJECT / name).exists()] == []
 
 
 def test_the_workflow_runs_what_all_checks_are() -> None:
@@ -135,18 +137,6 @@ def test_the_table_of_versions_is_that_of_the_locks() -> None:
         package = re.sub(r"[-_.]+", "-", name).lower().removesuffix(", the oldest")
         assert locked(lock)[packages.get(package, package)] == version, name
     assert {path.name for path in PROJECT.glob("requirements*.lock")} == {row[3] for row in rows[1:]}
-
-
-def test_all_tests_of_make_are_there() -> None:
-    assert [
-        path for path in re.findall(r"(?<!\S)tests/\S+", text("Makefile")) if not (PROJECT / path).exists()
-    ] == []
-
-
-def test_all_benchmarks_of_make_are_there() -> None:
-    names = re.search(r"^BENCHMARKS \?= (.*)$", text("Makefile"), re.MULTILINE)
-    assert names is not None
-    assert [name for name in names[1].split() if not (PROJECT / f"benchmarks/{name}.py").is_file()] == []
 
 
 def defined(path: str) -> set[str]:
