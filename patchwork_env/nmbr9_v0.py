@@ -19,7 +19,7 @@ for each of the others; winners with equal scores share their gain, so that all 
 **Options** are keyword arguments of all environments, except where a class says otherwise:
 
 ==================  ==========================================================================================
-``players``         1-4; by default 2 in PettingZoo's environments, 1 elsewhere
+``players``         1 (default) to 4
 ``observation``     ``"flat"`` (default), one vector, or ``"dict"``
 ``rewards``         by default ``"score"`` with one player and ``"outcome"`` with several
 ``order``           ``"unknown"`` (default), ``"known"`` or ``"free"``: see :class:`~patchwork_env.nmbr9.Game`

@@ -144,7 +144,7 @@ class SelfPlayBatch(self_play.SelfPlayBatch):
     (4, 2026)
 
     See :class:`~patchwork_env.envs.self_play.SelfPlayBatch` for its arrays and for its options ``seed``,
-    ``rewards``, ``masks``, ``observations`` and ``threads``. ``first_player`` is ``"random"`` by default.
+    ``rewards``, ``masks``, ``observations`` and ``threads``.
     """
 
     def __init__(self, num_envs: int, **options: Any) -> None:

@@ -246,7 +246,7 @@ def nmbr9_parallel_env(trace: Trace, **options: Any) -> None:
 @area({"name": "patchwork/patchwork_v0"}, {"name": "nmbr9/nmbr9_v0"})
 def wrapped_aec_env(trace: Trace, name: str) -> None:
     """A game on the environment with its wrappers that an illegal action ends."""
-    env = pettingzoo.make("aec", name)
+    env = pettingzoo.make("aec", name, **({"players": 2} if "nmbr9" in name else {}))
     env.reset(seed=5)
     for k in range(8):
         see_agents(trace, env)

@@ -82,8 +82,6 @@ class Rules:
             allowed.
         options: The options of environments with their defaults.
         reset_options: The names of the options of one ``reset``.
-        turn_options: The defaults that differ in the environments of PettingZoo.
-        batch_options: The defaults that differ in batched self-play.
         is_simultaneous: Whether all players act at once: at the beginning of a round every one of them may be
             set as ``current_player`` of a record to learn what it may do.
         magic: The four bytes with which stored records begin.
@@ -106,8 +104,6 @@ class Rules:
     set_up: Callable[[Mapping[str, Any], Mapping[str, Any]], SetUp]
     options: Mapping[str, Any] = field(default_factory=dict)
     reset_options: tuple[str, ...] = ()
-    turn_options: Mapping[str, Any] = field(default_factory=dict)
-    batch_options: Mapping[str, Any] = field(default_factory=dict)
     is_simultaneous: bool = False
     magic: bytes
     find_contradiction: Callable[[States], str | None]

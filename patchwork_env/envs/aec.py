@@ -65,13 +65,12 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         **options: Any,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        defaults = {**rules.options, **rules.turn_options}
         own = ("render_mode", "observation", "rewards", "illegal_action")
         self._rules = rules
         self._display = Display(render_mode, rules)
         self._named = check_layout(observation)
         self.raises = check_one_of(illegal_action, ILLEGAL_ACTION, "illegal_action") == "raise"
-        self._dealer = Dealer(rules, 1, complete(options, defaults, own, type(self).__name__))
+        self._dealer = Dealer(rules, 1, complete(options, rules.options, own, type(self).__name__))
         self._kind = check_rewards(rewards, self._dealer.players)
         self._game: BaseGame | None = None
         self._has_rewards = True  # whether there may be some of the last step, or accumulated ones, to clear

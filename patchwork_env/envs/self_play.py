@@ -116,8 +116,7 @@ class SelfPlayBatch:
     ) -> None:
         self._rules = rules
         n = self.num_envs = check_num_envs(num_envs)
-        defaults = {**rules.options, **rules.batch_options}
-        self._options = complete(options, defaults, _OWN_OPTIONS, type(self).__name__)
+        self._options = complete(options, rules.options, _OWN_OPTIONS, type(self).__name__)
         initial_state, flags, players = rules.set_up(self._options, {})
         self.threads = _available_threads(threads)
         self._arrays = arrays = BatchArrays(

@@ -82,7 +82,6 @@ RULES = Rules(
         "deck": None,
     },
     reset_options=("deck",),
-    turn_options={"players": 2},
     is_simultaneous=True,
     magic=b"NMB9",
     find_contradiction=validity.find_contradiction,

@@ -78,7 +78,6 @@ RULES = Rules(
     set_up=set_up,
     options={"special_patches": "revised", "first_player": 0},
     reset_options=("circle", "first_player"),
-    batch_options={"first_player": "random"},
     magic=b"PTCH",
     find_contradiction=validity.find_contradiction,
     limits=validity.limits,

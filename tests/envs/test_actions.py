@@ -99,7 +99,7 @@ def rllib() -> Door:
     pytest.importorskip("ray")
     from patchwork_env.integrations.rllib.env import GameMultiAgentEnv
 
-    env = GameMultiAgentEnv({"game": "nmbr9"})
+    env = GameMultiAgentEnv({"game": "nmbr9", "players": 2})
     env.reset(seed=1, options={"deck": OPTIONS["deck"]})
     return Door(lambda action: env.step({"player_0": action}), lambda: env.game)
 

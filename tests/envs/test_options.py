@@ -7,13 +7,15 @@ from typing import Any
 
 import pytest
 
+from patchwork_env.core.game import Rules
 from patchwork_env.envs.aec import GameAECEnv
 from patchwork_env.envs.parallel import GameParallelEnv
 from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.envs.single import GameEnv
 from patchwork_env.envs.vector import GameVectorEnv
 from patchwork_env.errors import UnknownOptionError
-from tests.envs.cases import CASES, Case, opponent_of
+from patchwork_env.integrations.sb3 import SelfPlayVecEnv
+from tests.envs.cases import CASES, NMBR9, PATCHWORK, Case, opponent_of
 
 KINDS = {kind.__name__: kind for kind in (GameAECEnv, GameParallelEnv, GameEnv, GameVectorEnv, SelfPlayBatch)}
 MAKERS = KINDS | {"wrapped": GameAECEnv.wrapped}
@@ -51,6 +53,18 @@ def make(name: str, case: Case, **options: Any) -> Any:
     needed: dict[str, Any] = {"num_envs": 1, "opponent": opponent_of(case)}
     needed = {option: value for option, value in needed.items() if option in options_of(name)}
     return MAKERS[name](case.rules, **{**needed, **options})
+
+
+@pytest.mark.parametrize("rules", [PATCHWORK, NMBR9], ids=str)
+def test_without_options_every_interface_plays_the_game_of_the_seed(rules: Rules) -> None:
+    case, learner = Case(rules, {}, {}), SelfPlayVecEnv(1, game=rules.name, seed=7)
+    learner.reset()
+    found = {"Stable-Baselines3": learner.games()[0]}
+    for name in KINDS if rules.is_simultaneous else KINDS.keys() - {"GameParallelEnv"}:
+        env = make(name, case, **({"seat": 0} if "seat" in options_of(name) else {}))
+        env.reset(seed=7)
+        found[name] = env.games()[0] if hasattr(env, "games") else env.game
+    assert found == dict.fromkeys(found, rules.game(seed=7))
 
 
 @kinds

@@ -76,7 +76,7 @@ class MaskablePpoTrainer(Trainer):
         if config.is_solo:
             rewards = {"rewards": "score", "reward_scale": settings.points}
         self.env = SelfPlayVecEnv(
-            settings.num_envs, game=config.game, seed=config.seed, **rewards, **config.variant
+            settings.num_envs, game=config.game, seed=config.seed, **rewards, **config.training_options
         )
         self.env.first_opponents = [_load_fixed(spec) for spec in settings.fixed_opponents]
         self._watch = _Watch()

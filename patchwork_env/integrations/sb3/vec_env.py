@@ -139,8 +139,7 @@ class SelfPlayVecEnv(MaskedVecEnv):
     ) -> None:
         self.rules = rules = rules_of(game)
         own = ("num_envs", "opponent", "opponent_shares", "game", "seed", "rewards", "reward_scale")
-        known = {**rules.options, **rules.batch_options}
-        self._set_up = rules.set_up(complete(options, known, own, type(self).__name__), {})
+        self._set_up = rules.set_up(complete(options, rules.options, own, type(self).__name__), {})
         self.num_players = self._set_up.players
         self._weights = rewards if isinstance(rewards, Reward) else None
         if self._weights is not None and self.num_players == 1:

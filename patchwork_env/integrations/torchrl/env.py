@@ -120,16 +120,15 @@ def make_env(
     rules = rules_of(game)
     check_num_envs(num_envs)
     check_flag(categorical_actions, "categorical_actions")
-    defaults = {**rules.options, **(rules.batch_options if opponent is None else {})}
     further = _OF_SELF_PLAY if opponent is None else _OF_OPPONENTS
-    given = complete(options, {**defaults, **further}, _OWN_OPTIONS, "make_env")
+    given = complete(options, {**rules.options, **further}, _OWN_OPTIONS, "make_env")
     if opponent is None:
         return GamesEnv(
             SelfPlayGames(rules, num_envs, seed=seed, rewards=rewards, **given),
             categorical_actions=categorical_actions,
             device=device,
         )
-    if rules.set_up({name: given[name] for name in defaults}, {}).players == 1:
+    if rules.set_up({name: given[name] for name in rules.options}, {}).players == 1:
         raise ValueError(f"opponent is {short_repr(opponent)}; a game for one player has none")
     agents = as_agents(opponent, game=rules.name)
     batch = OpponentGames(rules, num_envs, agents, seed, rewards=rewards, **given)

@@ -338,6 +338,11 @@ class RunConfig(Section):
         """The options of the game that is played, as ``check_variant`` takes them."""
         return {"special_patches": self.special_patches} if self.game == PATCHWORK else {}
 
+    @property
+    def training_options(self) -> dict[str, Any]:
+        """The options of the games to learn from; in Patchwork, chance decides who begins."""
+        return {**self.variant, "first_player": "random"} if self.game == PATCHWORK else self.variant
+
     def least_memory(self) -> MemoryEstimate:
         """The bytes of memory that a run needs, or less, by the keys that ask for them."""
         return {}

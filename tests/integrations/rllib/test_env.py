@@ -77,9 +77,9 @@ def test_games_are_those_of_the_engine_and_all_players_hear_of_the_end(config):
     assert n > 1 or infos == {}
 
 
-@pytest.mark.parametrize("game", ["patchwork", "nmbr9"])
-def test_it_passes_the_check_of_rllib_which_knows_no_masks(game):
-    env = GameMultiAgentEnv({"game": game, "illegal_action": "terminate"})
+@pytest.mark.parametrize("options", [{}, {"game": "nmbr9", "players": 2}])
+def test_it_passes_the_check_of_rllib_which_knows_no_masks(options):
+    env = GameMultiAgentEnv({"illegal_action": "terminate", **options})
     for agent in env.possible_agents:
         env.action_spaces[agent].seed(1)
     check_multiagent_environments(env)

@@ -103,7 +103,7 @@ def test_it_plays_the_games_that_single_ones_are(options):
     env.reset()
     streams, rules = env.save()["streams"], env.rules
     variant = {name: value for name, value in options.items() if name in rules.options}
-    set_up = rules.set_up({**rules.options, **rules.batch_options, **variant}, {})
+    set_up = rules.set_up({**rules.options, **variant}, {})
 
     def begin(i):
         states = rules.empty_states(1)

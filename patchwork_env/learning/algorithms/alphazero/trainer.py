@@ -165,6 +165,6 @@ class Result(NamedTuple):
 def _new_self_play(
     config: AlphaZeroConfig, num_envs: int, seed: int, threads: ThreadPool | None = None
 ) -> SearchedSelfPlay:
-    track = config.special_patches
-    env = SelfPlayBatch(num_envs, seed=seed, special_patches=track, masks=False, observations=False)
+    options = config.training_options
+    env = SelfPlayBatch(num_envs, seed=seed, masks=False, observations=False, **options)
     return SearchedSelfPlay(env, config.alphazero, config.reward, threads)

@@ -48,7 +48,7 @@ class PpoTrainer(Trainer):
             seed=config.seed,
             masks=False,
             observations=False,
-            **config.variant,
+            **config.training_options,
         )
         threads, points = ThreadPool(config.threads), config.ppo.points
         self.self_play = SelfPlay(self.env, config.reward, config.league.fraction, threads, points)

@@ -85,10 +85,9 @@ class PatchworkValue(ValueGame):
     def play(self, weights: Weights, progress: float, streams: Streams) -> Played:
         config, shape, streams = self._config.td, (len(streams), MAX_TURNS), streams.copy()
         payoffs = Payoffs(self._config.reward.outcome, self._margin, config.rival_weight)
-        options = {"special_patches": self._config.special_patches, "first_player": "random"}
         games = Games(
             streams,
-            begin_games(RULES, streams, **options),
+            begin_games(RULES, streams, **self._config.training_options),
             empty_states(len(streams) * MAX_TURNS).reshape(shape),
             np.empty((*shape, OUTPUTS), np.float32),
             np.empty(shape, np.bool_),
