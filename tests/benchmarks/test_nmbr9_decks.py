@@ -59,6 +59,12 @@ def test_an_agent_is_not_shown_the_order_of_the_cards_to_come() -> None:
     assert Game.from_notation(result.games[0].notation).deck == DECKS[0]
 
 
+def test_a_known_deck_is_shown() -> None:
+    spy = Spy()
+    play_decks(spy, {0: DECKS[0]}, "known")
+    assert {(game.deck, game.order) for game in spy.shown} == {(DECKS[0], "known")}
+
+
 def test_figures_are_those_of_the_games() -> None:
     result = play_decks(agents.load("greedy"), DECKS)
     replayed = [Game.from_notation(game.notation) for game in result.games]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import re
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -76,21 +77,21 @@ def is_running(process: int) -> bool:
     return False
 
 
+def comes(condition: Callable[[], object]) -> bool:
+    """Whether something is true within some seconds."""
+    return any(condition() or time.sleep(0.01) for _ in range(1000))
+
+
 def test_a_program_that_hangs_is_killed_with_all_that_it_started() -> None:
     client = Client(DEAF)
     client.send("choose", notation="+" * 500_000)  # more than a pipe holds
     with pytest.raises(OpponentError, match=r"gave no answer within 0\.05 seconds"):
         client.ask("choose", 0.05)
-    while not client.warnings:
-        time.sleep(0.005)
+    assert comes(lambda: client.warnings)
     client.close(patience=0.05)
     assert client._program._process.returncode == -9
     (warning,) = client.warnings
-    for _ in range(1000):  # what has been killed ends soon
-        if not is_running(warning["warning"]):
-            return
-        time.sleep(0.01)
-    raise AssertionError("what the program started goes on")
+    assert comes(lambda: not is_running(warning["warning"])), "what the program started goes on"
 
 
 def test_a_client_that_nobody_holds_ends_its_program() -> None:

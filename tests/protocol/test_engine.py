@@ -47,7 +47,7 @@ class Answers(list[dict[str, Any]]):
 
     def wait(self, number: int) -> list[dict[str, Any]]:
         with self.changed:
-            assert self.changed.wait_for(lambda: len(self) >= number, 600), self
+            assert self.changed.wait_for(lambda: len(self) >= number, 120), self
             return list(self)
 
 

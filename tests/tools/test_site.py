@@ -67,6 +67,9 @@ def test_the_folder_is_the_page_with_modules_and_a_list_of_its_files(tmp_path: P
     worker = (site / "service_worker.js").read_text(encoding="utf-8")
     listed = json.loads(worker.split("FILES = ")[1].split(";")[0])
     assert {*listed} == {"./", *files_of(site)} - {"service_worker.js"}
+    (modules / "game.wasm").write_bytes(b"\0wsm")
+    assemble(site, modules)
+    assert (site / "service_worker.js").read_text(encoding="utf-8") != worker, "a version of other contents"
     assert {"index.html", "js/wasm_worker.js", "rules/fa.html", "style/rules.css", "wasm/game.wasm"} <= {
         *listed
     }
