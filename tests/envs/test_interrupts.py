@@ -17,7 +17,6 @@ from patchwork_env.core.game import BaseGame
 from tests.attack import objects
 from tests.attack.interrupts import Interruptible, counting, quietly, require_whole
 from tests.attack.objects import KINDS, Kind, Last
-from tests.attack.sound import pick
 
 needs_alarms = pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="Windows has no alarms")
 
@@ -47,7 +46,8 @@ def test_calls_at_any_moment(name: str) -> None:
     for seed in range({"self_play_threads": 1, "agent": 4, "make_vec": 5}.get(name, 8)):
         random = np.random.default_rng(seed)
         target = kind.make(random)
-        interrupt(kind, target, pick(random, kind.calls(target, random)), most)
+        calls = kind.calls(target, random)
+        interrupt(kind, target, calls[seed % len(calls)], most)
 
 
 # --- agents -------------------------------------------------------------------------------------------------
