@@ -256,7 +256,12 @@ def turn_calls(env: Any, random: Generator) -> list[Call]:
         refused = (AssertionError, RuntimeError)  # whatever the argument
         early = [Call("step", {"action": 0}, refused), Call("observe", {"agent": "player_0"}, refused)]
         return [Call("reset", new), *early]
-    calls = [Call("reset", new), Call("reset"), Call(_reset_with, reset_options(env)), Call("state")]
+    calls = [
+        Call("reset", new),
+        Call("reset"),
+        Call(_reset_with, reset_options(env.unwrapped.game)),
+        Call("state"),
+    ]
     calls += [Call(name, {"agent": "player_0"}) for name in ("observe", "action_space", "observation_space")]
     calls += [Call("agent_iter", {"max_iter": 2})]
     calls += [Call(_set_game, {"game": env.unwrapped.game.clone()}, (TypeError,)), Call(_set_game)]
@@ -266,11 +271,11 @@ def turn_calls(env: Any, random: Generator) -> list[Call]:
     return calls
 
 
-def reset_options(env: Any) -> dict[str, Any]:
+def reset_options(game: Any) -> dict[str, Any]:
     """The options of a reset that decide what a game begins with."""
-    if "atchwork" in str(env.unwrapped.metadata.get("name", env.unwrapped)):
+    if isinstance(game, patchwork.Game):
         return {"circle": patchwork.Game(seed=1).circle, "first_player": 1}
-    return {}
+    return {"deck": game.deck}
 
 
 def _reset_with(env: Any, **options: Any) -> Any:
@@ -389,7 +394,7 @@ def single_calls(env: Any, random: Generator) -> list[Call]:
     calls = [
         Call("reset"),
         Call("reset", {"seed": seed, "options": {}}),
-        Call(_reset_with, reset_options(env)),
+        Call(_reset_with, reset_options(env.unwrapped.game)),
     ]
     calls += [Call("step", {"action": action}, (gymnasium.error.ResetNeeded,))]
     return [*calls, *(4 * [Call(lambda env: step_single(env, seed))]), Call(_masks)]
@@ -446,7 +451,10 @@ def vector_calls(envs: Any, random: Generator) -> list[Call]:
     wrong = random.integers(envs.single_action_space.n, size=envs.num_envs)
     some = {"reset_mask": np.arange(envs.num_envs) % 2 == 0}
     resets = [{}, {"seed": seed}, {"seed": seed, "options": some}, {"seed": [1] * envs.num_envs}]
-    calls = [*(Call("reset", given) for given in resets), Call(_reset_with, reset_options(envs) | some)]
+    calls = [
+        *(Call("reset", given) for given in resets),
+        Call(_reset_with, reset_options(envs.unwrapped.games()[0]) | some),
+    ]
     calls += [Call("step", {"actions": wrong}, (gymnasium.error.ResetNeeded,))]
     return [*calls, *(4 * [Call(lambda envs: step_vector(envs, seed))]), Call("action_masks")]
 
