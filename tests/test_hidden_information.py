@@ -89,7 +89,7 @@ def champion_of(game: BaseGame) -> list[str]:
 
 
 def observed(game: BaseGame) -> Any:
-    return game.observation().tobytes(), game.legal_actions().tolist(), repr(game.legal_moves)
+    return game.observation().tobytes(), game.legal_actions().tolist(), repr(game.legal_moves())
 
 
 def determinized(game: BaseGame) -> Any:

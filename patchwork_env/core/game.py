@@ -217,8 +217,8 @@ class BaseGame(Generic[M]):
     """One game: its position, with all positions before it since this object began.
 
     Only :meth:`play` and :meth:`undo` change a game, each by one assignment: an interrupt leaves it as it was
-    before such a call or as it is after it. A property says what lies on the table; a method takes arguments
-    or works something out.
+    before such a call or as it is after it. What a position has is a property; what takes arguments or is
+    worked out is a method.
 
     A derived class needs its :attr:`rules`. Unless it overrides more, its moves are the numbers of its
     actions, and positions are written as stored states.
@@ -396,7 +396,6 @@ class BaseGame(Generic[M]):
             kernels.write_actions(legal_set, actions)
         return actions
 
-    @property
     def legal_moves(self) -> list[M]:
         """The legal moves, in the order of their actions; see :meth:`decode_all`."""
         return self.decode_all()

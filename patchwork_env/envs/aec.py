@@ -115,9 +115,12 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
     def step(self, action: int | None) -> None:
         """Plays an action of ``agent_selection``; None removes an agent whose game is over.
 
+        An illegal action raises an error or, with ``illegal_action="terminate"``, ends the game with -1. One
+        outside the action space always raises. After an error nothing has changed.
+
         Raises:
-            IllegalActionError: There is no such action, or it is not legal and that raises, or the agent's
-                game is over; nothing has changed.
+            IllegalActionError: The action is illegal and that raises, it is outside the action space, or the
+                agent's game is over.
             RuntimeError: No agent is left, or there was no :meth:`reset` yet.
         """
         if not self.agents:
@@ -153,7 +156,7 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
 
     @property
     def has_game(self) -> bool:
-        """Whether there was a :meth:`reset`, or a game was set."""
+        """Whether there was a :meth:`reset`."""
         return self._game is not None
 
     def require_action(self, action: Any) -> int:
@@ -194,22 +197,8 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
 
     @property
     def game(self) -> BaseGame:
-        """A copy of the game that is on.
-
-        Setting it makes the environment go on with a copy of the given game, which may be over already. All
-        agents take part again, and rewards of the earlier game are forgotten.
-
-        Raises:
-            TypeError: The new value is not a game of these rules.
-            ValueError: The new game has another number of players.
-            RuntimeError: There was no :meth:`reset` yet.
-        """
+        """A copy of the game that is on; RuntimeError before the first :meth:`reset`."""
         return self._require_game().clone()
-
-    @game.setter
-    def game(self, game: BaseGame) -> None:
-        self._check_game(game)
-        self.begin(game.clone())
 
     def render(self) -> Any:
         """The game as text (``"ansi"``), as uint8 ``(height, width, 3)`` (``"rgb_array"``) or in a window."""
@@ -234,13 +223,9 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         return self._rules.game.unchecked(states), dealer
 
     def begin(self, game: BaseGame, dealer: Dealer | None = None) -> None:
-        """Makes a game the one that is on, with all agents and without rewards of earlier games.
-
-        The game is not copied.
-        """
+        """Makes a game, not copied, the one that is on, with all agents and without rewards."""
         agents = list(self.possible_agents)
-        gained = self._final_rewards(game) if game.is_over else {}
-        rewards = {agent: gained.get(player, 0.0) for agent, player in self._players.items()}
+        rewards = dict.fromkeys(agents, 0.0)
         after = {
             "_game": game,
             "_dealer": dealer or self._dealer,
@@ -311,14 +296,6 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
             raise ValueError(f"there is no agent {short_repr(agent)}; there are {there}")
         return agent
 
-    def _check_game(self, game: Any) -> None:
-        kind = self._rules.game
-        if not isinstance(game, kind):
-            raise TypeError(f"game must be a {kind.__module__}.{kind.__name__}, not {type(game).__name__}")
-        players = game.num_players
-        if players != len(self.possible_agents):
-            raise ValueError(f"game has {players} players, this environment {len(self.possible_agents)}")
-
     def _require_game(self) -> BaseGame:
         if self._game is None:
             raise RuntimeError("no game is on: call reset()")
@@ -360,7 +337,7 @@ class OrderEnforcing(OrderEnforcingWrapper[str, MaskedObservation, Any]):
         return super().__getattr__(name)
 
     def step(self, action: Any) -> None:
-        """Plays an action of the action space; an illegal one ends the game."""
+        """Plays an action; an illegal one ends the game with -1, one outside the action space raises."""
         if self.env.has_game and self.env.agents:
             self._has_updated = True
             self.env.step(action)

@@ -75,9 +75,16 @@ class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
     ) -> tuple[dict[str, MaskedObservation], Rewards, Flags, Flags, dict[str, dict[str, Any]]]:
         """Plays one action of every agent.
 
-        Returns observations, rewards, terminations, truncations and infos of all agents. If there is no such
-        action of one of them, or if it is not legal and that raises, IllegalActionError is raised and nothing
-        has changed.
+        An illegal action raises an error or, with ``illegal_action="terminate"``, ends the game for all, with
+        -1 for its agent. One that is missing or outside the action space always raises. After an error
+        nothing has changed.
+
+        Returns:
+            Observations, rewards, terminations, truncations and infos of all agents.
+
+        Raises:
+            IllegalActionError: An action is illegal and that raises, is missing, or is outside the space.
+            RuntimeError: No game is on.
         """
         agents, aec = self.agents, self._aec
         if not agents:

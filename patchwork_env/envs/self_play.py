@@ -171,12 +171,14 @@ class SelfPlayBatch:
     def step(self, actions: npt.ArrayLike) -> None:
         """Plays one action in every game.
 
+        If one of them is illegal, or outside the action space, an error is raised and no game is changed.
+
         Args:
             actions: Integers ``(n,)``.
 
         Raises:
-            IllegalActionError: An action is not legal; the message names the first such game. No game is
-                changed.
+            IllegalActionError: An action is illegal or outside the space; the message names the first such
+                game.
             ValueError: The actions have another shape or type.
         """
         arrays = self._arrays

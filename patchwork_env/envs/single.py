@@ -153,11 +153,14 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
     def step(self, action: SupportsIndex) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Plays the learner's action, then the opponent's until it is the learner's turn again.
 
+        An illegal action ends the episode with -1 or, with ``illegal_action="raise"``, raises an error. One
+        outside the action space always raises. After an error no game has changed.
+
         Returns:
             Observation, reward, terminated, truncated and info.
 
         Raises:
-            IllegalActionError: There is no such action, or with ``illegal_action="raise"`` it is not legal.
+            IllegalActionError: The action is illegal and that raises, or it is outside the action space.
             OpponentError: The opponent's action is not legal; nothing has changed but in the opponent itself.
             ResetNeeded: The episode has ended or has not begun.
         """

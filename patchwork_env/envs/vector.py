@@ -190,6 +190,9 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
     def step(self, actions: npt.ArrayLike) -> tuple[Any, npt.NDArray[np.float64], Flags, Flags, Infos]:
         """Plays the learner's action in every game, then the opponent's.
 
+        An illegal action ends its episode with -1 or, with ``illegal_action="raise"``, raises an error. One
+        outside the action space always raises. After an error no game has changed.
+
         Where a game ends, or ended in the step before, the next one begins as ``autoreset_mode`` says.
 
         Args:
@@ -199,10 +202,10 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             Observations, rewards, terminations, truncations and infos.
 
         Raises:
-            IllegalActionError: There is no such action, or with ``illegal_action="raise"`` it is not legal;
-                the message names the first such game. No game has changed.
-            ValueError: The actions have another shape or type. No game has changed.
-            OpponentError: The opponent's action is not legal. No game has changed.
+            IllegalActionError: An action is illegal and that raises, or is outside the action space; the
+                message names the first such game.
+            ValueError: The actions have another shape or type.
+            OpponentError: The opponent's action is not legal.
             ResetNeeded: There was no :meth:`reset` yet, or none of a game that has ended.
         """
         return self._step(actions, self._ended)

@@ -264,7 +264,6 @@ def turn_calls(env: Any, random: Generator) -> list[Call]:
     ]
     calls += [Call(name, {"agent": "player_0"}) for name in ("observe", "action_space", "observation_space")]
     calls += [Call("agent_iter", {"max_iter": 2})]
-    calls += [Call(_set_game, {"game": env.unwrapped.game.clone()}, (TypeError,)), Call(_set_game)]
     if env.agents:
         calls += 9 * [Call(lambda env: step_turns(env, seed))]
         calls += [Call("last"), Call("step", {"action": action}), Call("step", {"action": None})]
@@ -280,10 +279,6 @@ def reset_options(game: Any) -> dict[str, Any]:
 
 def _reset_with(env: Any, **options: Any) -> Any:
     return env.reset(options=options)
-
-
-def _set_game(env: Any, **given: Any) -> None:
-    env.unwrapped.game = given.get("game", env.unwrapped.game)
 
 
 def has_begun(env: Any) -> bool:

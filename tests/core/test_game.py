@@ -124,7 +124,7 @@ def test_what_is_no_position(kind: Any) -> None:
 def test_many_actions_are_decoded_as_one(kind: Any) -> None:
     game = kind(seed=1)
     legal = game.legal_actions()
-    assert game.decode_all(legal) == [game.decode(action) for action in legal] == game.legal_moves
+    assert game.decode_all(legal) == [game.decode(action) for action in legal] == game.legal_moves()
     assert game.decode_all([]) == []
     for no_list in (0, 1.5, object(), np.array(1), [int(game.action_mask().argmin())]):
         with pytest.raises(IllegalActionError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from typing import Any
 
 import pytest
@@ -84,3 +85,9 @@ def test_wrong_values_are_named_with_their_options(name: str, case: Case) -> Non
     if "opponent" in options_of(name) and case.players > 1:
         with pytest.raises(ValueError, match="opponent is None"):
             make(name, case, **case.options, opponent=None)
+
+
+@pytest.mark.parametrize("step", [*(kind.step for kind in KINDS.values()), SelfPlayVecEnv.step_async])
+def test_the_first_lines_about_a_step_say_what_a_wrong_action_does(step: Any) -> None:
+    first = re.split("Args:|Returns:|Raises:", inspect.getdoc(step) or "")[0]
+    assert "illegal" in first and "outside the action space" in first

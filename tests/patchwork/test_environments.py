@@ -5,27 +5,12 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from patchwork_env import patchwork_v0
-from patchwork_env.patchwork import Game
 from patchwork_env.patchwork_v0 import PatchworkEnv, PatchworkVectorEnv, SelfPlayBatch
 
 CIRCLE = [*range(32, 0, -1), 0]
-
-
-def test_an_action_counts_by_the_game_that_was_set_last() -> None:
-    env = patchwork_v0.env()
-    env.reset(seed=1)
-    env.last()
-    other = Game(seed=2, first_player=1)
-    new = np.flatnonzero(other.action_mask() > env.unwrapped.game.action_mask())[0]
-    env.unwrapped.game = other
-    env.step(new)
-    other.play(new)
-    assert env.unwrapped.game == other
-    assert not any(env.terminations.values())
 
 
 def test_wrong_options() -> None:

@@ -52,7 +52,7 @@ class MaskedObservation(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructor
         return _masked(observation, info), info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """Plays an action."""
+        """Plays an action; an illegal one, or one outside the space, does what the environment does."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         return _masked(observation, info), reward, terminated, truncated, info
 

@@ -66,9 +66,11 @@ class GameMultiAgentEnv(MultiAgentEnv):
     ) -> tuple[_Observations, dict[str, float], dict[str, bool], dict[str, bool], _Infos]:
         """Plays the action of the player to move.
 
+        An illegal action raises an error or, with ``illegal_action="terminate"``, ends the game with -1. One
+        outside the action space always raises. After an error nothing has changed.
+
         Raises:
-            IllegalActionError: The action is not legal, and ``illegal_action`` is not ``"terminate"``;
-                nothing has changed.
+            IllegalActionError: The action is illegal and that raises, or it is outside the action space.
             ValueError: There is not exactly one action, that of the player to move.
         """
         aec, player = self._aec, self._aec.agent_selection

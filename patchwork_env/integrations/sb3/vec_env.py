@@ -221,10 +221,13 @@ class SelfPlayVecEnv(MaskedVecEnv):
         return self._observe()
 
     def step_async(self, actions: npt.NDArray[np.int64]) -> None:
-        """Takes the learner's actions, integers ``(num_envs,)``; if one is refused, no game is changed.
+        """Takes the learner's actions, integers ``(num_envs,)``.
+
+        If one of them is illegal, or outside the action space, an error is raised and no game is changed.
 
         Raises:
-            IllegalActionError: An action is not legal; the message names the first such game.
+            IllegalActionError: An action is illegal or outside the space; the message names the first such
+                game.
             ValueError: The actions have another shape or type.
         """
         self._actions[:] = check_actions(actions, self.num_envs)

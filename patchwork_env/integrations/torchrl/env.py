@@ -199,7 +199,7 @@ class GamesEnv(EnvBase):
         )
 
     def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
-        """Plays one action in every game; if one is not legal, no game is changed."""
+        """Plays one action in every game; an illegal or impossible one raises, and no game is changed."""
         staying = ~_flags(tensordict, "_step", self.batch.num_envs)
         turn = self.batch.turn(self._actions(tensordict.get("action"), staying), staying)
         self._is_new[~staying] = False
