@@ -15,7 +15,6 @@ from patchwork_env.core.game import BaseGame
 from patchwork_env.errors import OpponentError
 from patchwork_env.integrations.language_models import TextAgent
 from patchwork_env.integrations.mcp.session import Session
-from patchwork_env.integrations.mcp.tools import TOOLS
 from patchwork_env.protocol.command import serve
 from patchwork_env.protocol.engine import Engine
 from patchwork_env.protocol.queries import NEEDED
@@ -192,9 +191,11 @@ def _tool(session: Session, random: Generator) -> tuple[str, dict[str, Any]]:
     values |= {"variant": "2014", "players": 2, "order": "free", "notation": "patchwork/1 state=00"}
     values |= {"group": "patch 12", "piece": "patch 12", "orientation": 1, "row": 3, "column": "d"}
     values |= {"level": 0, "page": 1, "agent": pick(random, (*SPECS, None)), "lines": 3, "seconds": 0.01}
-    tool = TOOLS[name := pick(random, TOOLS)]
-    given = [key for key in tool.allowed if random.random() < 0.4]
-    return name, {key: values[key] for key in (*tool.needed, *given)}
+    schema = session.tools[name := pick(random, session.tools)].json_schema()
+    given = [
+        key for key in schema["properties"] if key in schema.get("required", ()) or random.random() < 0.4
+    ]
+    return name, {key: values[key] for key in given}
 
 
 def _held(session: Session) -> dict[str, BaseGame]:

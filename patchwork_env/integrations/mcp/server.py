@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
+from inspect import getdoc
 from typing import Any
 
 from patchwork_env.core.extras import from_extra
@@ -26,7 +27,6 @@ from patchwork_env.integrations.mcp.session import (
     Session,
     read_resource,
 )
-from patchwork_env.integrations.mcp.tools import TOOLS
 from patchwork_env.service.players import Players
 
 NAME = "patchwork-env"
@@ -72,19 +72,19 @@ async def serve(trusted: Collection[str] = ()) -> None:
 
 
 async def _list_tools(context: Any, params: Any) -> Any:
-    return types.ListToolsResult(
-        tools=[
-            types.Tool(
-                name=name,
-                description=tool.description,
-                input_schema=tool.schema,
-                annotations=types.ToolAnnotations(
-                    read_only_hint=tool.only_reads, destructive_hint=False, open_world_hint=False
-                ),
-            )
-            for name, tool in TOOLS.items()
-        ]
-    )
+    session = context.lifespan_context
+    tools = [
+        types.Tool(
+            name=name,
+            description=getdoc(getattr(session, name)),
+            input_schema=arguments.json_schema(),
+            annotations=types.ToolAnnotations(
+                read_only_hint=name in session.only_read, destructive_hint=False, open_world_hint=False
+            ),
+        )
+        for name, arguments in session.tools.items()
+    ]
+    return types.ListToolsResult(tools=tools)
 
 
 async def _call_tool(context: Any, params: Any) -> Any:

@@ -1,23 +1,33 @@
-"""The games of a session, and what tools and addresses give of them, for a language model to read."""
+"""The games of a session, and the tools by which a language model plays them.
+
+Every tool is a method of :class:`Session`. Its docstring and the types of its arguments are what clients
+read, and what calls are checked by.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Collection, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import Field, TypeAdapter, ValidationError
+from pydantic_core import ArgsKwargs
+
+from patchwork_env.agents.specs import MAX_SPEC_LENGTH
 from patchwork_env.core.checks import check_between, offset_seed
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.names import counted, short_repr
+from patchwork_env.core.names import counted, did_you_mean, short_repr
 from patchwork_env.envs.opponents import opponent_seed
 from patchwork_env.errors import OpponentError
 from patchwork_env.games import NMBR9, PATCHWORK, rules_of
 from patchwork_env.integrations import text
-from patchwork_env.integrations.mcp.tools import check_call
+from patchwork_env.nmbr9.components import ORDERS
+from patchwork_env.patchwork.components import VARIANTS
 from patchwork_env.service import positions
+from patchwork_env.service.fields import MOST_BYTES
 from patchwork_env.service.players import ANALYSTS, CHAMPIONS, Players
 from patchwork_env.service.streams import Event
 from patchwork_env.service.thinking import Thinking
@@ -29,8 +39,17 @@ _SCHEME = "patchwork-env://"
 RULES = {game: f"{_SCHEME}rules/{game}" for game in positions.GAMES}
 PICTURE = f"{_SCHEME}games/{{game_id}}/picture"
 PLAIN, SVG = "text/plain", "image/svg+xml"
-DEFAULT_LINES, DEFAULT_SECONDS = 5, 3.0
 _MOST_WORDS = 8
+_OPPONENT = """\
+Who plays all other seats and answers at once: an agent such as 'greedy', 'partner:level=2', 'champion:fast'
+(patchwork) or 'nmbr9_champion:fast' (nmbr9). Without one you play every seat."""
+_ONE_OF = "{0}: one of {1}; the first by default."
+
+Word = Annotated[str, Field(max_length=200)]  # a move or a name
+Spec = Annotated[str, Field(max_length=MAX_SPEC_LENGTH)]
+Notation = Annotated[str, Field(max_length=MOST_BYTES)]
+GameId = Annotated[Word, Field(description="The game, as new_game has called it.")]
+Asked = Annotated[Spec | None, Field(description="Who is asked; the champion of the game by default.")]
 
 
 @dataclass
@@ -60,68 +79,96 @@ class Session:
         self.thinking = Thinking(self._players)
         self._tables: dict[str, Table] = {}
         self._begun = 0
+        changing: tuple[Any, ...] = (self.new_game, self.play, self.undo, self.end_game)
+        reading: tuple[Any, ...] = (self.show, self.legal_moves, self.shapes, self.hint, self.analyse)
+        self.tools = {tool.__name__: TypeAdapter(tool) for tool in (*changing, *reading)}
+        self.only_read = frozenset(tool.__name__ for tool in reading)
 
     async def call(self, tool: str, arguments: Mapping[str, Any] | None) -> str:
         """Checks a call of a tool and does it; what goes wrong is raised."""
-        given = check_call(tool, arguments)
-        answer: str = await getattr(self, tool)(**given)
+        if tool not in self.tools:
+            raise ValueError(f"there is no tool {short_repr(tool)}; {did_you_mean(tool, self.tools)}")
+        given = {name: value for name, value in (arguments or {}).items() if value is not None}
+        adapter = self.tools[tool]
+        try:
+            working = adapter.validate_python(ArgsKwargs((), given))
+        except ValidationError as error:
+            raise ValueError(_what_is_wrong(error, adapter.json_schema()["properties"])) from None
+        answer: str = await working
         return answer if len(answer) <= MOST_CHARACTERS else f"{answer[:MOST_CHARACTERS]}\n… (cut)"
 
     def game(self, game_id: str) -> BaseGame:
         """The game of a name, which nobody must play on; ValueError if there is none."""
         return self._table(game_id).game
 
-    # --- games --------------------------------------------------------------------------------------------
+    # --- tools --------------------------------------------------------------------------------------------
 
     async def new_game(
         self,
-        game: str | None = None,
-        opponent: str | None = None,
-        seat: int = 0,
-        seed: int | None = None,
-        **options: Any,
+        game: Annotated[str | None, Field(description=_ONE_OF.format("Which game", positions.GAMES))] = None,
+        opponent: Annotated[Spec | None, Field(description=_OPPONENT)] = None,
+        seat: Annotated[int, Field(ge=0, description="Your seat against an opponent; 0 begins.")] = 0,
+        seed: Annotated[int | None, Field(ge=0, description="For the same game again.")] = None,
+        variant: Annotated[str | None, Field(description=_ONE_OF.format("Patchwork", VARIANTS))] = None,
+        players: Annotated[int | None, Field(description="NMBR 9: 1 to 4; 2 with an opponent.")] = None,
+        order: Annotated[str | None, Field(description=_ONE_OF.format("NMBR 9: the deck", ORDERS))] = None,
+        notation: Annotated[Notation | None, Field(description="A game to go on with.")] = None,
     ) -> str:
-        """Begins a game, or goes on with that of ``notation``; an opponent that is first to move does so."""
+        """Begins a game of Patchwork or NMBR 9. Gives its game_id, the rules, the position and the moves."""
         self._require_room()
-        beginning = _beginning(game, seed, opponent is not None, options)
-        check_between(seat, 0, beginning.num_players - 1, "seat")
+        given = {"seed": seed, "variant": variant, "players": players, "order": order}
+        options = {name: value for name, value in given.items() if value is not None}
+        first = _first_position(game, notation, options, opponent is not None)
+        check_between(seat, 0, first.num_players - 1, "seat")
         if opponent is not None:
-            await asyncio.to_thread(self._check_opponent, opponent, beginning)
-        table = Table(beginning, opponent, seat, seed)
-        table.game = await self._answered(table, beginning.clone())
+            await asyncio.to_thread(self._players.try_out, opponent, rules_of(first.state).name)
+        table = Table(first, opponent, seat, seed)
+        table.game = await self._answered(table, first.clone())
         self._require_room()  # others may have begun meanwhile
         self._begun += 1
-        name = f"{rules_of(beginning.state).name}-{self._begun}"
+        name = f"{rules_of(first.state).name}-{self._begun}"
         self._tables[name] = table
         return _paragraphs(
-            f"game_id: {name}", text.rules(beginning), _answers_text(table, beginning), _position_text(table)
+            f"game_id: {name}", text.rules(first), _answers_text(table, first), _position_text(table)
         )
 
-    async def end_game(self, game_id: str) -> str:
-        """Forgets a game."""
-        self._table(game_id)
-        del self._tables[game_id]
-        return f"{game_id} is forgotten; {len(self._tables)} of at most {MOST_GAMES} games are held."
-
-    async def show(self, game_id: str) -> str:
-        """The position, the kinds of moves, and the game in notation."""
+    async def show(self, game_id: GameId) -> str:
+        """Shows the position, the kinds of legal moves, and the game in notation if nothing is hidden."""
         table = self._table(game_id)
         notation = text.notation(table.game)
         return _paragraphs(_position_text(table), f"In notation:\n{notation.strip()}" if notation else "")
 
-    async def legal_moves(self, game_id: str, **wanted: Any) -> str:
-        """The kinds of moves, or the placements that are asked for."""
-        game = self.game(game_id)
-        return text.placements_text(game, **wanted) if wanted else text.moves_text(game)
+    async def legal_moves(
+        self,
+        game_id: GameId,
+        group: Annotated[Word | None, Field(description="A piece, such as 'patch 12' or 'tile 7'.")] = None,
+        orientation: Annotated[int | None, Field(description="Of the piece.")] = None,
+        row: Annotated[int | Word | None, Field(description="Of the topmost cell.")] = None,
+        column: Annotated[int | Word | None, Field(description="Of the leftmost cell.")] = None,
+        level: Annotated[int | None, Field(description="NMBR 9: of the tile.")] = None,
+        page: Annotated[int | None, Field(description="Of a long list; 1 by default.")] = None,
+    ) -> str:
+        """Lists legal moves.
 
-    async def shapes(self, game_id: str, piece: str) -> str:
-        """The shape of a piece of the game."""
+        Without further arguments it tells how many there are of each kind, with them, by pages, the
+        placements that fit all of them.
+        """
+        game = self.game(game_id)
+        filters = {"orientation": orientation, "row": row, "column": column, "level": level}
+        if (group, page, *filters.values()) == (None,) * 6:
+            return text.moves_text(game)
+        return text.placements_text(game, group, page=page or 1, **filters)
+
+    async def shapes(
+        self, game_id: GameId, piece: Annotated[Word, Field(description="Such as 'patch 12' or 'tile 7'.")]
+    ) -> str:
+        """Draws any piece of the game in all its orientations, also one that is not yet offered or drawn."""
         return text.shapes_text(self.game(game_id), piece)
 
-    # --- moves --------------------------------------------------------------------------------------------
-
-    async def play(self, game_id: str, move: str) -> str:
-        """Plays a move, and the opponent's answer."""
+    async def play(
+        self, game_id: GameId, move: Annotated[Word, Field(description="Such as '12/3@d5' or '7/3@-2,5'.")]
+    ) -> str:
+        """Plays a move for the player to move. An opponent answers at once, until it is your move again."""
         table = self._table(game_id)
         async with table.busy:
             before = table.game
@@ -132,8 +179,8 @@ class Session:
             answers = _answers_text(table, before)
         return _paragraphs(f"{played} {answers}".strip(), _position_text(table))
 
-    async def undo(self, game_id: str) -> str:
-        """Takes back the client's last move, and what came after it."""
+    async def undo(self, game_id: GameId) -> str:
+        """Takes back your last move, and what an opponent has answered."""
         table = self._table(game_id)
         async with table.busy:
             game, taken = table.game.clone(), 0
@@ -145,10 +192,8 @@ class Session:
             table.game = game
         return _paragraphs(f"{counted(taken, 'move')} taken back.", _position_text(table))
 
-    # --- agents -------------------------------------------------------------------------------------------
-
-    async def hint(self, game_id: str, agent: str | None = None) -> str:
-        """What an agent would play."""
+    async def hint(self, game_id: GameId, agent: Asked = None) -> str:
+        """Tells what a strong agent would play now."""
         game = self.game(game_id)
         spec = agent or f"{CHAMPIONS[rules_of(game.state).name]}:fast"
         choice = await self._choice(game, spec, None)
@@ -156,12 +201,12 @@ class Session:
 
     async def analyse(
         self,
-        game_id: str,
-        agent: str | None = None,
-        lines: int = DEFAULT_LINES,
-        seconds: float = DEFAULT_SECONDS,
+        game_id: GameId,
+        agent: Asked = None,
+        lines: Annotated[int, Field(ge=1, le=20, description="How many moves to show.")] = 5,
+        seconds: Annotated[float, Field(gt=0, le=60, description="How long to think.")] = 3.0,
     ) -> str:
-        """The best moves that a search finds in so many seconds, which begin with its first result."""
+        """Tells the best moves that a search finds, what to expect of each, and how the game may go on."""
         game = self.game(game_id)
         spec = agent or ANALYSTS[rules_of(game.state).name]
         stream = self.thinking.analyse({"notation": game.notation(), "agent": spec, "lines": lines})
@@ -177,9 +222,13 @@ class Session:
             raise OpponentError(f"agent {short_repr(spec)} found nothing")
         return _analysis_text(spec, latest)
 
-    def _check_opponent(self, spec: str, game: BaseGame) -> None:
-        with self._players.borrow(spec) as agent:
-            agent.check_game(rules_of(game.state).name)
+    async def end_game(self, game_id: GameId) -> str:
+        """Forgets a game, which makes room for another one."""
+        self._table(game_id)
+        del self._tables[game_id]
+        return f"{game_id} is forgotten; {len(self._tables)} of at most {MOST_GAMES} games are held."
+
+    # --- what they share ----------------------------------------------------------------------------------
 
     async def _answered(self, table: Table, game: BaseGame) -> BaseGame:
         """The game after the moves of the opponent that are due."""
@@ -236,15 +285,30 @@ async def _checked(stream: Any) -> AsyncGenerator[Event]:
             yield event
 
 
-def _beginning(name: str | None, seed: int | None, has_opponent: bool, options: dict[str, Any]) -> BaseGame:
+def _what_is_wrong(error: ValidationError, known: Collection[str]) -> str:
+    """The first thing that is wrong with the arguments of a call."""
+    problem = error.errors(include_url=False)[0]
+    name, value = str(problem["loc"][0]), short_repr(problem["input"])
+    match problem["type"]:
+        case "missing_argument":
+            return f"the call lacks {name!r}; the arguments are {', '.join(known)}"
+        case "unexpected_keyword_argument":
+            return f"there is no argument {short_repr(name)}; {did_you_mean(name, known)}"
+    return f"{name} is {value}: {problem['msg']}"
+
+
+def _first_position(
+    name: str | None, notation: str | None, options: dict[str, Any], has_opponent: bool
+) -> BaseGame:
     """A new game with these options, or that of a notation."""
-    notation = options.pop("notation", None)
     if notation is not None:
         game = positions.read_game(notation)
         found = rules_of(game.state).name
-        if options or name not in (None, found):
-            wrong = ", ".join(options) or "game"
-            raise ValueError(f"{wrong} cannot be chosen for the game of a notation, which is one of {found}")
+        wrong = ", ".join(option for option in options if option != "seed")
+        if wrong or name not in (None, found):
+            raise ValueError(
+                f"{wrong or 'game'} cannot be chosen for the game of a notation, which is one of {found}"
+            )
         return game
     name = positions.known_game(PATCHWORK if name is None else name)
     for option in options:
@@ -252,7 +316,7 @@ def _beginning(name: str | None, seed: int | None, has_opponent: bool, options: 
             raise ValueError(f"{name} has no option {option!r}; it has {', '.join(positions.OPTIONS[name])}")
     if name == NMBR9 and has_opponent:
         options.setdefault("players", 2)
-    return positions.new_game(name, options if seed is None else {**options, "seed": seed})
+    return positions.new_game(name, options)
 
 
 def _answers_text(table: Table, before: BaseGame) -> str:

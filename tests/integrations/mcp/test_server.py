@@ -19,7 +19,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.exceptions import MCPError
 
 from patchwork_env.integrations.mcp.server import create_server
-from patchwork_env.integrations.mcp.tools import TOOLS
+from patchwork_env.integrations.mcp.session import Session
 from patchwork_env.patchwork import Game
 from tests.integrations.mcp.test_session import play_through
 
@@ -95,7 +95,7 @@ def test_the_session_of_the_page_can_be_replayed() -> None:
 def test_the_page_names_all_tools_and_arguments() -> None:
     listed = re.findall(r"^\| `(\w+)\((.*?)\)` \|", PAGE, re.MULTILINE)
     assert {name: tuple(arguments.split(", ")) for name, arguments in listed} == {
-        name: (*tool.needed, *tool.allowed) for name, tool in TOOLS.items()
+        name: tuple(arguments.json_schema()["properties"]) for name, arguments in Session().tools.items()
     }
 
 

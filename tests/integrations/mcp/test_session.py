@@ -135,10 +135,10 @@ def test_analyses_are_from_the_side_of_the_player_to_move(session) -> None:
     ("tool", "arguments", "message"),
     [
         ("plya", {}, "there is no tool 'plya'; did you mean 'play'"),
-        ("play", {"game_id": FIRST}, "lacks 'move'"),
-        ("play", {"game_id": FIRST, "move": "+", "mov": "+"}, "unknown field 'mov'; did you mean 'move'"),
-        ("play", {"game_id": FIRST, "move": 3}, "move must be a text, not 3"),
-        ("play", {"game_id": FIRST, "move": "+" * 999}, "move has 999 characters"),
+        ("play", {"game_id": FIRST}, "lacks 'move'; the arguments are game_id, move"),
+        ("play", {"game_id": FIRST, "move": "+", "mov": "+"}, "no argument 'mov'; did you mean 'move'"),
+        ("play", {"game_id": FIRST, "move": 3}, "move is 3: Input should be a valid string"),
+        ("play", {"game_id": FIRST, "move": "+" * 999}, "String should have at most 200 characters"),
         ("play", {"game_id": FIRST, "move": "12/0@i9"}, "is not legal: it is 2 high and 3 wide"),
         ("play", {"game_id": "p-9", "move": "+"}, "there is no game 'p-9'; the games are: patchwork-1"),
         ("new_game", {"game": "chess"}, "there is no game 'chess'"),
@@ -154,8 +154,12 @@ def test_analyses_are_from_the_side_of_the_player_to_move(session) -> None:
         ("analyse", {"game_id": FIRST, "agent": "greedy"}, "agent 'greedy' cannot analyse"),
         ("legal_moves", {"game_id": FIRST, "group": "patch 12", "page": 9}, "page is 9; allowed are 1 to 8"),
         ("legal_moves", {"game_id": FIRST, "group": "patch 99"}, "there is no 'patch 99' now"),
-        ("analyse", {"game_id": FIRST, "seconds": 61}, "seconds is 61; it must be at most 60"),
-        ("analyse", {"game_id": FIRST, "lines": 21}, "lines is 21; allowed are 1 to 20"),
+        (
+            "analyse",
+            {"game_id": FIRST, "seconds": 61},
+            "seconds is 61: Input should be less than or equal to 60",
+        ),
+        ("analyse", {"game_id": FIRST, "lines": 21}, "lines is 21: Input should be less than or equal to 20"),
     ],
 )
 def test_bad_calls_are_told_what_is_wrong_and_change_nothing(session, tool, arguments, message) -> None:

@@ -1,0 +1,314 @@
+"""Language models as players: any function from text to text plays paired games and gets a rating.
+
+>>> from patchwork_env.integrations.language_models import TextAgent, rate
+>>> result = rate(lambda prompt: "answer: +", games=2, against=["random", "greedy"])
+>>> result.usage.illegal_answers > 0  # where a special patch was to be placed
+True
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from patchwork_env import agents
+from patchwork_env.agents import Agent, BatchAgent
+from patchwork_env.agents.base import Actions
+from patchwork_env.core.checks import as_path, as_texts, check_between
+from patchwork_env.core.files import storing_in
+from patchwork_env.core.game import BaseGame
+from patchwork_env.core.kernels import States
+from patchwork_env.core.messages import encoded
+from patchwork_env.core.names import short_repr
+from patchwork_env.errors import IllegalActionError
+from patchwork_env.games import NMBR9, PATCHWORK, rules_of
+from patchwork_env.integrations import text
+from patchwork_env.learning.evaluation import GauntletResult, play_gauntlet
+from patchwork_env.learning.evaluation.gauntlet import LATEST, read_pool
+from patchwork_env.service.positions import action_of
+
+__all__ = ["ModelRating", "TextAgent", "Usage", "rate"]
+
+
+@dataclass
+class Usage:
+    """Counts over all decisions of a model."""
+
+    decisions: int = 0  # moves to be chosen
+    calls: int = 0  # one for each decision, and one more after each question or bad answer
+    questions: int = 0  # answers that are requests, such as for placements
+    illegal_answers: int = 0  # answers that are neither a legal move nor a question
+    retries: int = 0  # illegal answers after which the model got another call
+    fallbacks: int = 0  # moves of another player, for lack of a legal one
+    prompt_characters: int = 0
+    answer_characters: int = 0
+    seconds: float = 0.0  # of all calls, added up over threads
+
+    def add(self, other: Usage) -> None:
+        """Adds the counts of another object."""
+        for name, value in asdict(other).items():
+            setattr(self, name, getattr(self, name) + value)
+
+    as_dict = asdict
+
+    def __str__(self) -> str:
+        return (
+            f"{self.decisions:,} decisions by {self.calls:,} calls in {self.seconds:.1f} s, "
+            f"{self.questions:,} questions, {self.illegal_answers:,} illegal answers, "
+            f"{self.fallbacks:,} moves by the fallback; "
+            f"{self.prompt_characters:,} characters of prompts and {self.answer_characters:,} of answers"
+        )
+
+
+Complete = Callable[[str], str]  # a language model: from a prompt to its answer
+_REPEATED = 300  # the characters at the end of an answer that later prompts repeat
+_TASK = """\
+Think first if you like. The last line of your answer is "answer:" with a move, such as "answer: {example}",
+and nothing else, or with one of these requests, after which you are asked again:
+{requests}"""
+
+
+@dataclass
+class Decision:
+    """How a model came to a move."""
+
+    prompt: str  # the first one
+    exchange: list[dict[str, str | None]] = field(default_factory=list)  # answers with replies
+    action: int | None = None  # None if no legal one was named
+    usage: Usage = field(default_factory=lambda: Usage(decisions=1))
+
+
+def decide(game: BaseGame, complete: Complete, retries: int, questions: int) -> Decision:
+    """Asks a model for a move until it names a legal one, or has had all of its tries."""
+    example = next(group.example.word for group in text.moves(game) if group.example)
+    task = _TASK.format(example=example, requests=text.requests_text(game))
+    prompt = "\n\n".join([text.rules(game), text.describe(game), text.moves_text(game), task])
+    decision = Decision(prompt)
+    usage = decision.usage
+    while decision.action is None and usage.illegal_answers <= retries:
+        answer = _ask(complete, prompt, usage)
+        try:
+            decision.action, reply = _read(game, answer, usage, questions)
+        except ValueError as error:
+            usage.illegal_answers += 1
+            reply = f"No legal move: {error}"
+        decision.exchange.append({"answer": answer, "reply": reply})
+        prompt = f"{prompt}\n\nYour answer:\n{answer.strip()[-_REPEATED:]}\n\n{reply}\n\n{task}"
+    usage.retries = min(usage.illegal_answers, retries)
+    return decision
+
+
+def _ask(complete: Complete, prompt: str, usage: Usage) -> str:
+    began = time.perf_counter()
+    answer: Any = complete(prompt)
+    usage.seconds += time.perf_counter() - began
+    if not isinstance(answer, str):
+        raise ValueError(f"a language model answers with text, not with {short_repr(answer)}")
+    usage.calls += 1
+    usage.prompt_characters += len(prompt)
+    usage.answer_characters += len(answer)
+    return answer
+
+
+def _read(game: BaseGame, answer: str, usage: Usage, most: int) -> tuple[int | None, str | None]:
+    """The action that an answer chooses, or else the reply to its request."""
+    if not text.is_request(answer):
+        return text.parse(game, answer), None
+    if usage.questions == most:
+        raise ValueError(f"all {most} requests are used up; the answer must be a move")
+    reply = text.ask(game, answer)
+    usage.questions += 1
+    return None, reply
+
+
+RANDOM = "random"
+_MOST_TRIES = 100
+_MOST_THREADS = 256
+
+
+class TextAgent(BatchAgent):
+    """A player that asks a language model for its moves, or any other function from a prompt to an answer.
+
+    Each prompt holds everything: the rules, the position, the legal moves in groups, and what was said about
+    this move before. So the function needs no memory. It answers as it likes, with a last line such as
+    ``answer: 12/3@d5``, or ``answer: placements of patch 12`` to be asked again with this list. After an
+    answer that is neither it is told what is wrong, and asked again.
+
+    >>> from patchwork_env.patchwork import Game
+    >>> TextAgent(lambda prompt: "answer: +", "idler").act(Game(seed=7))
+    0
+
+    Args:
+        complete: The function. An error that it raises ends the match.
+        name: The name of the agent in tables and messages; that of the function by default.
+        retries: How often it is asked again, for one move, after answers that are no legal move.
+        questions: How often it may ask for something, for one move; asking more often is a bad answer.
+        fallback: Who moves when it has given no legal move: a spec, an agent or a function. With None,
+            :class:`~patchwork_env.errors.IllegalActionError` is raised, which ends the match.
+        transcript: The path of a file to which every decision is appended, a line of JSON each.
+        threads: How many games of a batch are asked about at the same time; the function is called by so many
+            threads.
+
+    Attributes:
+        usage: How often the function was called, how often its answers were bad, and what that took.
+
+    Raises:
+        ValueError: A value is not allowed, or the fallback is no agent.
+    """
+
+    games = (PATCHWORK, NMBR9)
+
+    def __init__(
+        self,
+        complete: Complete,
+        name: str | None = None,
+        *,
+        retries: int = 2,
+        questions: int = 6,
+        fallback: str | Agent | Callable[..., Any] | None = RANDOM,
+        transcript: str | os.PathLike[str] | None = None,
+        threads: int = 1,
+    ) -> None:
+        if not callable(complete) or isinstance(complete, type):
+            raise ValueError(f"{short_repr(complete)} is no function from a prompt to an answer")
+        if not isinstance(name, str | None):
+            raise ValueError(f"the name of an agent must be text, not {short_repr(name)}")
+        self.name = name or str(getattr(complete, "__name__", type(complete).__name__))
+        self.usage = Usage()
+        self._complete = complete
+        self._retries = check_between(retries, 0, _MOST_TRIES, "retries")
+        self._questions = check_between(questions, 0, _MOST_TRIES, "questions")
+        self._fallback = None if fallback is None else agents.as_agent(fallback)
+        self._transcript = None if transcript is None else as_path(transcript)
+        self._threads = check_between(threads, 1, _MOST_THREADS, "threads")
+
+    def act_batch(self, states: States) -> Actions:
+        """Asks for a move in every game."""
+        game_class = rules_of(self.check_states(states)).game
+        games = [game_class.unchecked(states, i) for i in range(len(states))]
+        decisions = zip(games, self._decisions(games), strict=True)
+        return np.array([self._settle(game, decision) for game, decision in decisions], np.int64)
+
+    def reseed(self, seed: int | None = None) -> None:
+        """Restarts the random numbers of the fallback; what a model draws is its own affair."""
+        if self._fallback is not None:
+            self._fallback.reseed(seed)
+
+    def take_counts(self) -> Usage:
+        """The usage since the last call, which is then none."""
+        taken, self.usage = self.usage, Usage()
+        return taken
+
+    def add_counts(self, counts: Usage) -> None:
+        """Adds a usage."""
+        self.usage.add(counts)
+
+    def _decisions(self, games: list[BaseGame]) -> Iterator[Decision]:
+        ask = partial(decide, complete=self._complete, retries=self._retries, questions=self._questions)
+        count = min(self._threads, len(games))
+        if count == 1:
+            yield from map(ask, games)
+            return
+        with ThreadPoolExecutor(count) as threads:
+            yield from threads.map(ask, games)
+
+    def _settle(self, game: BaseGame, decision: Decision) -> int:
+        """The action of a decision, or else that of the fallback; counts it and notes it down."""
+        action = decision.action
+        if action is None and self._fallback is not None:
+            action = action_of(game, self._fallback.act(game))
+            decision.usage.fallbacks = 1
+        self.usage.add(decision.usage)
+        if self._transcript is not None:
+            with storing_in(self._transcript), open(self._transcript, "ab") as file:
+                file.write(encoded(_entry(game, decision, action)) + b"\n")
+        if action is None:
+            raise IllegalActionError(
+                f"the model gave no legal move in {1 + self._retries} tries; "
+                f"its last answer: {short_repr(decision.exchange[-1]['answer'])}"
+            )
+        return action
+
+
+def _entry(game: BaseGame, decision: Decision, action: int | None) -> dict[str, Any]:
+    """The line of a transcript."""
+    return {
+        "game": rules_of(game.state).name,
+        "position": game.position_text(),
+        "player": game.current_player,
+        "prompt": decision.prompt,
+        "exchange": decision.exchange,
+        "move": None if action is None else game.move_text(action),
+        **decision.usage.as_dict(),
+    }
+
+
+@dataclass(frozen=True)
+class ModelRating:
+    """How a language model did in the gauntlet, and how often it was asked."""
+
+    gauntlet: GauntletResult
+    usage: Usage
+
+    @property
+    def rating(self) -> float:
+        """The rating on the scale of the gauntlet, in Elo points."""
+        return self.gauntlet.rating
+
+    @property
+    def interval(self) -> tuple[float | None, float | None]:
+        """The 95% interval of the rating; an end is None if the model won all games, or none."""
+        return self.gauntlet.interval
+
+    def table(self) -> str:
+        """All of it as lines of text."""
+        return f"{self.gauntlet.table()}\n{self.usage}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it as plain data, for JSON."""
+        return {**self.gauntlet.as_dict(), "usage": self.usage.as_dict()}
+
+
+def rate(
+    model: TextAgent | Complete,
+    games: int | None = 20,
+    against: Sequence[str] | None = None,
+    *,
+    version: int = LATEST,
+    **options: Any,
+) -> ModelRating:
+    """Has a language model play the gauntlet of Patchwork: every circle from both seats, on a fixed scale.
+
+    Args:
+        model: A player that asks one, or the function itself.
+        games: The most games against each member of the pool, an even number; None for those of the protocol,
+            which are thousands.
+        against: The specs of the members to meet; None for the whole pool.
+        version: The version of the gauntlet.
+        options: Further arguments of :func:`~patchwork_env.learning.evaluation.play_gauntlet`, whose errors
+            are raised, such as ``folder``, where games are kept, so that a second call goes on after a stop.
+
+    Returns:
+        The rating with its interval, the matches, and the usage in the games that were played now, by
+        whichever workers.
+    """
+    player = model if isinstance(model, TextAgent) else TextAgent(model)
+    pool = read_pool(version)
+    if against is not None:
+        met = [pool.member(spec).agent for spec in as_texts(against, "against")]
+        options["skip"] = [spec for spec in pool.specs if spec not in met]
+    before = player.take_counts()
+    try:
+        result = play_gauntlet(player, version=version, games=games, **options)
+    finally:
+        spent = player.take_counts()
+        for usage in (before, spent):
+            player.add_counts(usage)
+    return ModelRating(result, spent)
