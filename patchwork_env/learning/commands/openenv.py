@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None, program: str = "patchwork-env opene
 
 def _run(options: argparse.Namespace) -> int:
     from patchwork_env.integrations.openenv import create_app
-    from patchwork_env.integrations.openenv.guard import MOST_BYTES
+    from patchwork_env.integrations.openenv.environment import MOST_BYTES
 
     import uvicorn  # isort: skip - whose absence is told by the import above
 

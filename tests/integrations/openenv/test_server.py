@@ -33,7 +33,7 @@ from patchwork_env.integrations.openenv import (
     create_app,
 )
 from patchwork_env.integrations.openenv.client import LONGEST_TEXT
-from patchwork_env.integrations.openenv.guard import MOST_BYTES
+from patchwork_env.integrations.openenv.environment import MOST_BYTES
 from patchwork_env.patchwork import Game
 
 pytestmark = pytest.mark.older
@@ -44,7 +44,9 @@ SESSIONS = 4
 def address() -> Iterator[str]:
     """The address of a server of Patchwork, whose opponent is random."""
     app = create_app("patchwork", opponents=["random", "tests.play.odd_agents:raises"], sessions=SESSIONS)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1))
+    server = uvicorn.Server(
+        uvicorn.Config(app, log_level="error", ws_max_size=MOST_BYTES, timeout_graceful_shutdown=1)
+    )
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()
@@ -177,7 +179,9 @@ def test_messages_that_are_too_long_end_the_session_alone(address: str) -> None:
         assert caught.value.rcvd is not None
         assert caught.value.rcvd.code == 1009
         assert other.step("moves").observation.kind == "answer"
-    assert httpx.post(f"{address}/reset", content=b"x" * (MOST_BYTES + 1)).status_code == 413
+    long = b"x" * (MOST_BYTES + 1)
+    answers = [httpx.post(f"{address}/reset", content=content) for content in (long, iter([long]))]
+    assert [answer.status_code for answer in answers] == [413, 411]
 
 
 @pytest.mark.parametrize(
