@@ -17,7 +17,10 @@ from __future__ import annotations
 
 from patchwork_env.integrations.text.moves import (
     PAGE,
+    REQUESTS,
+    ask,
     describe,
+    is_request,
     moves,
     moves_text,
     news,
@@ -25,10 +28,10 @@ from patchwork_env.integrations.text.moves import (
     parse,
     placements,
     placements_text,
+    requests_text,
     rules,
     shapes_text,
 )
-from patchwork_env.integrations.text.requests import REQUESTS, ask, is_request, requests_text
 from patchwork_env.integrations.text.view import Choice, Group
 
 __all__ = [

@@ -25,8 +25,16 @@ from patchwork_env.envs.opponents import opponent_seed
 from patchwork_env.envs.options import ILLEGAL_REWARD, check_rewards
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import NMBR9, PATCHWORK, rules_of
-from patchwork_env.integrations.text.moves import describe, moves_text, news, parse, rules
-from patchwork_env.integrations.text.requests import ask, is_request, requests_text
+from patchwork_env.integrations.text.moves import (
+    ask,
+    describe,
+    is_request,
+    moves_text,
+    news,
+    parse,
+    requests_text,
+    rules,
+)
 from patchwork_env.service.players import CHAMPIONS, Players
 from patchwork_env.service.positions import known_game
 
