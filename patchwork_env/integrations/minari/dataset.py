@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import gymnasium
 import h5py
 import numpy as np
+import numpy.typing as npt
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.spaces import Dict
 from gymnasium.utils import RecordConstructorArgs
@@ -19,12 +20,13 @@ from minari.dataset.minari_storage import MinariStorage
 from minari.namespace import NAMESPACE_METADATA_FILENAME
 from minari.storage import get_dataset_path
 
+from patchwork_env.core.batches import Actions, Masks
 from patchwork_env.core.checks import as_path
 from patchwork_env.core.files import storing_in, write_folder, write_text, write_through
 from patchwork_env.core.game import Rules
 from patchwork_env.core.names import short_repr
+from patchwork_env.core.tensors import Observation
 from patchwork_env.envs.spaces import GameSpaces
-from patchwork_env.integrations.minari.episodes import Episode
 
 ENTRY_POINT = "patchwork_env.integrations.minari:MaskedObservation"
 """Where datasets find the wrapper; it stands in their files, and must not change."""
@@ -62,64 +64,31 @@ def _masked(observation: Any, info: Mapping[str, Any]) -> dict[str, Any]:
 
 
 DATA = "data"  # the folder within that of a dataset that holds its files; Minari tells a dataset by it
+_FILE = "main_data.hdf5"  # Minari's name of the file with the episodes
 _LONGEST_ID = 200
+_COMPRESSION = {"compression": "gzip", "compression_opts": 6}
+"""Which every HDF5 library can read. It takes a fiftieth of the time that ``champion:instant`` plays."""
 
 
-class Place(NamedTuple):
-    """Where a dataset lies, or is to lie."""
+class EpisodeData(NamedTuple):
+    """What one player sees and does in a game, in which the player decides ``T`` times.
 
-    root: Path  # the folder of all datasets
-    dataset_id: str  # such as ``"patchwork/self-play/champion-v0"``
+    The last entries of observations, masks and plies are those at the end of the game.
+    """
 
-    @classmethod
-    def of_new(cls, dataset_id: str, root: Any = None) -> Self:
-        """The place of a dataset to be written; with no ``root``, in Minari's own folder.
-
-        A dataset there, or an id that Minari could not find again, is refused.
-        """
-        _check_id(dataset_id)
-        top = get_dataset_path() if root is None else as_path(root)
-        place = cls(top.absolute(), dataset_id)  # Minari cannot measure what lies in a relative folder
-        place.require_free()
-        return place
-
-    @property
-    def folder(self) -> Path:
-        """The folder of the dataset."""
-        return self.root / self.dataset_id
-
-    @property
-    def namespaces(self) -> list[Path]:
-        """The folders between the root and the dataset, from the inside."""
-        return list(self.folder.parents)[: self.dataset_id.count("/")]
-
-    def require_free(self) -> None:
-        """Raises FileExistsError if the dataset exists, or would lie within another one."""
-        if self.folder.exists():
-            raise FileExistsError(f"there is a dataset at {self.folder} already; take another id or version")
-        for folder in self.namespaces:
-            if (folder / DATA).exists():
-                raise FileExistsError(f"{short_repr(self.dataset_id)} would lie within the dataset {folder}")
-
-    def write_namespaces(self) -> None:
-        """Makes the namespaces of the dataset known to Minari."""
-        for folder in self.namespaces:
-            if not (folder / NAMESPACE_METADATA_FILENAME).exists():
-                write_text(folder / NAMESPACE_METADATA_FILENAME, "{}")
-
-    @contextmanager
-    def cleared_on_failure(self) -> Iterator[None]:
-        """Deletes the folders of namespaces that are empty if an error or an interrupt ends the block."""
-        try:
-            yield
-        except BaseException:
-            for folder in self.namespaces:
-                with suppress(OSError):  # it holds something
-                    folder.rmdir()
-            raise
+    observations: Observation  # float32 ``(T + 1, size)``, from this player's view
+    masks: Masks  # int8 ``(T + 1, num_actions)``; at the end all zeros
+    actions: Actions  # int64 ``(T,)``
+    rewards: npt.NDArray[np.float64]  # float64 ``(T,)``
+    plies: npt.NDArray[np.int16]  # the actions of all players before, int16 ``(T + 1,)``
+    metadata: Mapping[str, Any]
 
 
-def _check_id(dataset_id: Any) -> None:
+def folder_of_new(dataset_id: str, root: Any = None) -> Path:
+    """The folder of a dataset to be written; with no ``root``, in Minari's own folder.
+
+    A dataset there is refused, and so is an id that Minari could not find again.
+    """
     try:
         if not isinstance(dataset_id, str) or len(dataset_id) > _LONGEST_ID:
             raise ValueError
@@ -131,84 +100,83 @@ def _check_id(dataset_id: Any) -> None:
             f"the id of a dataset is {short_repr(dataset_id)}; it must be like 'namespace/name-v0': letters, "
             f"digits, '-' and '_', at most {_LONGEST_ID}, two at least for a namespace, which is not {DATA!r}"
         ) from None
+    top = get_dataset_path() if root is None else as_path(root)
+    folder = top.absolute() / dataset_id  # Minari cannot measure what lies in a relative folder
+    _require_free(folder, dataset_id)
+    return folder
 
 
-_FILE = "main_data.hdf5"  # Minari's name of the file with the episodes
-_COMPRESSION = {"compression": "gzip", "compression_opts": 6}
-"""Which every HDF5 library can read. It takes a fiftieth of the time that ``champion:instant`` plays."""
+def _require_free(folder: Path, dataset_id: str) -> None:
+    """Raises FileExistsError if the dataset exists, or would lie within another one."""
+    if folder.exists():
+        raise FileExistsError(f"there is a dataset at {folder} already; take another id or version")
+    for namespace in _namespaces(folder, dataset_id):
+        if (namespace / DATA).exists():
+            raise FileExistsError(f"{short_repr(dataset_id)} would lie within the dataset {namespace}")
 
 
-class EpisodeFile:
-    """The file with the episodes of a dataset, to which they are appended.
-
-    Every array is one compressed chunk. Minari's own writer compresses nothing, and most of what is stored
-    are zeros of action masks.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.episodes = self.steps = 0
-        self._file = h5py.File(path, "w", libver="v110", track_order=True)
-
-    def append(self, episode: Episode, about: Mapping[str, Any]) -> None:
-        """Writes an episode, with further metadata."""
-        steps = len(episode.actions)
-        is_last = np.arange(steps) == steps - 1
-        arrays = {
-            "observations/observation": episode.observations,
-            "observations/action_mask": episode.masks,
-            "actions": episode.actions,
-            "rewards": episode.rewards,
-            "terminations": is_last,
-            "truncations": np.zeros_like(is_last),
-            "infos/ply": episode.plies,
-        }
-        with storing_in(self.path):
-            group = self._file.create_group(f"episode_{self.episodes}")
-            group.attrs.update({"id": self.episodes, "total_steps": steps, **about})
-            for name, array in arrays.items():
-                group.create_dataset(name, data=array, chunks=array.shape, **_COMPRESSION)
-        self.episodes += 1
-        self.steps += steps
-
-    def close(self) -> None:
-        """Closes the file."""
-        self._file.close()
+def _namespaces(folder: Path, dataset_id: str) -> list[Path]:
+    """The folders between the root and that of a dataset, from the inside."""
+    return list(folder.parents)[: dataset_id.count("/")]
 
 
 def write_dataset(
-    place: Place,
+    folder: Path,
+    dataset_id: str,
     rules: Rules,
     environment: EnvSpec | None,
     metadata: Mapping[str, Any],
-    fill: Callable[[EpisodeFile], None],
+    episodes: Iterable[EpisodeData],
 ) -> None:
-    """Writes a dataset with what ``fill`` appends; after an error nothing is left behind."""
+    """Writes a dataset, complete or, after an error, not at all."""
 
-    def write(folder: Path) -> None:
-        data, spaces = folder / DATA, GameSpaces(rules)
-        storage = MinariStorage.new(
-            data, spaces.masked_space(named=False), spaces.action_space(), environment
-        )
-        file = EpisodeFile(data / _FILE)
-        try:
-            fill(file)
-        finally:
-            file.close()
-        storage.update_metadata(
-            {
-                **metadata,
-                "dataset_id": place.dataset_id,
-                "minari_version": minari_version,
-                "total_episodes": file.episodes,
-                "total_steps": file.steps,
-                "dataset_size": storage.get_size(),
-            }
-        )
+    def write(partial: Path) -> None:
+        data, spaces = partial / DATA, GameSpaces(rules)
+        observation_space, action_space = spaces.masked_space(named=False), spaces.action_space()
+        storage = MinariStorage.new(data, observation_space, action_space, environment)
+        steps = []
+        with h5py.File(data / _FILE, "w", libver="v110", track_order=True) as file:
+            for number, episode in enumerate(episodes):
+                with storing_in(data / _FILE):
+                    _write_episode(file, number, episode)
+                steps.append(len(episode.actions))
+        of_all = {"total_episodes": len(steps), "total_steps": sum(steps), "dataset_size": storage.get_size()}
+        about = {"dataset_id": dataset_id, "minari_version": minari_version, **of_all}
+        storage.update_metadata({**metadata, **about})
         for path in (*data.iterdir(), data):
             write_through(path)
-        place.require_free()
+        _require_free(folder, dataset_id)
 
-    with place.cleared_on_failure():
-        write_folder(place.folder, write)
-    place.write_namespaces()
+    namespaces = _namespaces(folder, dataset_id)
+    try:
+        write_folder(folder, write)
+    except BaseException:
+        for namespace in namespaces:
+            with suppress(OSError):  # it holds something
+                namespace.rmdir()
+        raise
+    for namespace in namespaces:
+        if not (namespace / NAMESPACE_METADATA_FILENAME).exists():
+            write_text(namespace / NAMESPACE_METADATA_FILENAME, "{}")
+
+
+def _write_episode(file: h5py.File, number: int, episode: EpisodeData) -> None:
+    """Adds an episode, every array as one compressed chunk.
+
+    Minari's own writer compresses nothing, and most of what is stored are zeros of action masks.
+    """
+    steps = len(episode.actions)
+    is_last = np.arange(steps) == steps - 1
+    arrays = {
+        "observations/observation": episode.observations,
+        "observations/action_mask": episode.masks,
+        "actions": episode.actions,
+        "rewards": episode.rewards,
+        "terminations": is_last,
+        "truncations": np.zeros_like(is_last),
+        "infos/ply": episode.plies,
+    }
+    group = file.create_group(f"episode_{number}")
+    group.attrs.update({"id": number, "total_steps": steps, **episode.metadata})
+    for name, array in arrays.items():
+        group.create_dataset(name, data=array, chunks=array.shape, **_COMPRESSION)

@@ -4,40 +4,41 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
+import numpy.typing as npt
 from gymnasium.envs.registration import EnvSpec, WrapperSpec
 from minari import MinariDataset
 
 from patchwork_env import __version__
 from patchwork_env.agents import Agent, as_agent
-from patchwork_env.core.batches import REWARDS
-from patchwork_env.core.checks import check_between, check_seed
-from patchwork_env.core.game import Rules
+from patchwork_env.core.batches import REWARDS, SCORE, deal_all, final_reward, loop, write_views
+from patchwork_env.core.checks import check_between, check_seed, seed_streams
+from patchwork_env.core.game import BaseGame, Rules
+from patchwork_env.core.kernels import States
 from patchwork_env.core.names import short_repr
 from patchwork_env.envs.options import check_rewards, complete
 from patchwork_env.games import rules_of
 from patchwork_env.integrations.minari.dataset import (
     DATA,
     ENTRY_POINT,
-    EpisodeFile,
+    EpisodeData,
     MaskedObservation,
-    Place,
+    folder_of_new,
     write_dataset,
 )
-from patchwork_env.integrations.minari.episodes import Block, PlayedGame, episodes_of, play_block
 from patchwork_env.learning.distributed.jobs import Workers, check_workers, do_jobs
 from patchwork_env.learning.evaluation.matches import MOST_GAMES, Player, Progress, name_of
 from patchwork_env.learning.evaluation.players import fingerprint
-from patchwork_env.learning.evaluation.playing import BLOCK_SIZE
+from patchwork_env.learning.evaluation.playing import BLOCK_SIZE, Games, spawn_seed
 from patchwork_env.learning.evaluation.runners import common_game
 
 
-class Plan(NamedTuple):
+class Recording(NamedTuple):
     """What is to be played, after all checks."""
 
     rules: Rules
@@ -49,46 +50,12 @@ class Plan(NamedTuple):
     seed: int
     rewards: int
 
-    @classmethod
-    def of(
-        cls,
-        players: Player | Sequence[Player],
-        games: Any,
-        game: str | None,
-        seed: int | None,
-        rewards: str | None,
-        options: dict[str, Any],
-    ) -> Self:
-        """The plan for the arguments of :func:`record`."""
-        several: list[Any] = list(players) if isinstance(players, list | tuple) else [players]
-        if not several:
-            raise ValueError("there are no agents; a dataset needs one at least")
-        listed = [os.fspath(player) if isinstance(player, os.PathLike) else player for player in several]
-        loaded = [as_agent(player) for player in listed]
-        rules = rules_of(common_game(loaded, game))
-        if "players" in rules.options:
-            options = {"players": len(listed), **options}
-        complete_options = complete(options, rules.options, (), f"a dataset of {rules.title}")
-        seats = rules.set_up(complete_options, {}).players
-        return cls(
-            rules=rules,
-            options={name: _plain(value) for name, value in complete_options.items()},
-            players=listed,
-            agents=loaded,
-            seats=seats,
-            games=check_between(games, 1, MOST_GAMES, "games"),
-            seed=check_seed(seed),
-            rewards=check_rewards(rewards, seats),
-        )
-
     @property
-    def blocks(self) -> list[Block]:
+    def blocks(self) -> list[BlockOfGames]:
         """The games in blocks."""
+        make = partial(BlockOfGames, self.rules.name, self.options, self.seed)
         begins = range(0, self.games, BLOCK_SIZE)
-        ends = (min(begin + BLOCK_SIZE, self.games) for begin in begins)
-        return [
-            Block(self.rules.name, self.options, self.seed, *span) for span in zip(begins, ends, strict=True)
-        ]
+        return [make(begin, min(begin + BLOCK_SIZE, self.games)) for begin in begins]
 
     @property
     def names(self) -> list[str]:
@@ -130,11 +97,6 @@ class Plan(NamedTuple):
                 "seed": self.seed,
             },
         }
-
-
-def _plain(value: Any) -> Any:
-    """The value of an option as JSON can say it."""
-    return np.asarray(value).tolist() if isinstance(value, np.ndarray | np.generic | tuple) else value
 
 
 def record(
@@ -192,13 +154,48 @@ def record(
         OpponentError: An agent failed: it raised another error, or is a program.
         WorkerError: A process was killed.
     """
-    plan = Plan.of(agents, games, game, seed, rewards, options)
+    recording = _checked(agents, games, game, seed, rewards, options)
     about = _texts(author=author, code_permalink=code_permalink, description=description)
-    workers, place = check_workers(workers), Place.of_new(dataset_id, root)
-    played = _in_order(do_jobs(play_block, plan.agents, plan.blocks, workers))
-    fill = partial(_write_games, plan, played, progress)
-    write_dataset(place, plan.rules, plan.environment(), {**plan.metadata(), **about}, fill)
-    return MinariDataset(place.folder / DATA)
+    workers, folder = check_workers(workers), folder_of_new(dataset_id, root)
+    played = _in_order(do_jobs(play_block, recording.agents, recording.blocks, workers))
+    metadata, episodes = {**recording.metadata(), **about}, _episodes(recording, played, progress)
+    write_dataset(folder, dataset_id, recording.rules, recording.environment(), metadata, episodes)
+    return MinariDataset(folder / DATA)
+
+
+def _checked(
+    players: Player | Sequence[Player],
+    games: Any,
+    game: str | None,
+    seed: int | None,
+    rewards: str | None,
+    options: dict[str, Any],
+) -> Recording:
+    several: list[Any] = list(players) if isinstance(players, list | tuple) else [players]
+    if not several:
+        raise ValueError("there are no agents; a dataset needs one at least")
+    listed = [os.fspath(player) if isinstance(player, os.PathLike) else player for player in several]
+    loaded = [as_agent(player) for player in listed]
+    rules = rules_of(common_game(loaded, game))
+    if "players" in rules.options:
+        options = {"players": len(listed), **options}
+    options = complete(options, rules.options, (), f"a dataset of {rules.title}")
+    seats = rules.set_up(options, {}).players
+    return Recording(
+        rules=rules,
+        options={name: _plain(value) for name, value in options.items()},
+        players=listed,
+        agents=loaded,
+        seats=seats,
+        games=check_between(games, 1, MOST_GAMES, "games"),
+        seed=check_seed(seed),
+        rewards=check_rewards(rewards, seats),
+    )
+
+
+def _plain(value: Any) -> Any:
+    """The value of an option as JSON can say it."""
+    return np.asarray(value).tolist() if isinstance(value, np.ndarray | np.generic | tuple) else value
 
 
 def _texts(**given: Any) -> dict[str, Any]:
@@ -221,22 +218,99 @@ def _in_order(results: Iterable[tuple[int, list[PlayedGame]]]) -> Iterator[Playe
             following += 1
 
 
-def _write_games(
-    plan: Plan, played: Iterable[PlayedGame], progress: Progress | None, file: EpisodeFile
-) -> None:
-    """Writes the episodes of all games, one game after the other."""
+def _episodes(
+    recording: Recording, played: Iterable[PlayedGame], progress: Progress | None
+) -> Iterator[EpisodeData]:
+    """The episodes of all games, one game after the other."""
     for one in played:
-        game = one.game
-        seated = [plan.names[agent] for agent in one.seating]
+        game, agents = one.game, [recording.names[agent] for agent in one.seating]
         about = {
             "seed": one.seed,
             "game": one.number,
-            "agents": seated,
+            "agents": agents,
             "scores": np.array(game.scores(), np.int16),
             "winners": np.array(game.winners(), np.int8),
             "notation": game.notation(),
         }
-        for episode in episodes_of(plan.rules, one, plan.rewards):
-            file.append(episode, {**about, "seat": episode.seat, "agent": seated[episode.seat]})
+        states = _states_of(game)
+        for seat, agent in enumerate(agents):
+            about_player = {**about, "seat": seat, "agent": agent}
+            yield _episode(recording, states, game.history, seat, about_player)
         if progress:
             progress(1)
+
+
+def _states_of(game: BaseGame[Any]) -> States:
+    """The records of a game before every action and at the end, ``(plies + 1,)``."""
+    position = game.root()
+    states = np.repeat(position.state, len(game.history) + 1)
+    for ply, action in enumerate(game.history, 1):
+        position.play(action)
+        states[ply] = position.state[0]
+    return states
+
+
+def _episode(
+    recording: Recording, states: States, history: Sequence[int], seat: int, about: dict[str, Any]
+) -> EpisodeData:
+    """What a player saw and did in a game."""
+    rules = recording.rules
+    plies = np.append(np.flatnonzero(states["current_player"][:-1] == seat), len(history))
+    states = states[plies]
+    count = len(states)
+    observations = np.empty((count, rules.layout.size), np.float32)
+    masks = np.empty((count, rules.num_actions), np.int8)
+    loop(write_views, rules)(states, np.arange(count), np.full(count, seat), masks, observations)
+    rewards = _rewards(rules, states, seat, recording.rewards)
+    actions = np.array(history, np.int64)[plies[:-1]]
+    return EpisodeData(observations, masks, actions, rewards, plies.astype(np.int16), about)
+
+
+def _rewards(rules: Rules, states: States, seat: int, kind: int) -> npt.NDArray[np.float64]:
+    """A player's rewards, ``(T,)``, for ``T`` records in which it is to move, and the last one."""
+    if kind == SCORE:
+        score = rules.kernels.score
+        return np.diff([float(score(states, i, seat)) for i in range(len(states))])
+    rewards = np.zeros(len(states) - 1)
+    rewards[-1] = loop(final_reward, rules)(states, len(states) - 1, seat, kind)
+    return rewards
+
+
+# --- playing ----------------------------------------------------------------------------------------------
+
+
+class BlockOfGames(NamedTuple):
+    """The games ``begin ... end - 1`` of a dataset, which are played side by side."""
+
+    game: str
+    options: Mapping[str, Any]
+    seed: int  # of the dataset
+    begin: int  # the number of the first game
+    end: int
+
+
+class PlayedGame(NamedTuple):
+    """A game that was played to its end."""
+
+    number: int  # in the dataset
+    seed: int  # with which the game and environments deal it
+    game: BaseGame[Any]
+    seating: tuple[int, ...]  # which of the agents sat in each seat
+
+
+def play_block(agents: Sequence[Agent], block: BlockOfGames) -> list[PlayedGame]:
+    """Plays all games of a block, which depend on the agents and the block alone.
+
+    Agents move up by one seat from game to game.
+    """
+    numbers, rules = range(block.begin, block.end), rules_of(block.game)
+    seeds = [spawn_seed(block.seed, number) for number in numbers]
+    set_up, states = rules.set_up(block.options, {}), rules.empty_states(len(numbers))
+    dealt = np.concatenate([seed_streams(seed) for seed in seeds])
+    loop(deal_all, rules)(states, dealt, set_up.initial_state, set_up.flags)
+    hidden = seed_streams(spawn_seed(block.seed, block.begin, len(agents)), len(numbers))
+    seating = np.add.outer(numbers, range(set_up.players)) % len(agents)
+    games = Games(agents, states, hidden, seating, keep=len(numbers))
+    games.play([spawn_seed(block.seed, block.begin, place) for place in range(len(agents))])
+    seated = map(tuple, seating.tolist())
+    return list(map(PlayedGame, numbers, seeds, games.kept, seated))
