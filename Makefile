@@ -33,7 +33,7 @@ extras := play train onnx export sweep render dev
 extras_libraries := open_spiel torchrl minari mcp hub wandb trackio proofs
 extras_older := ray openenv
 # What tests import, so that none of them is left out because something is missing.
-imports_libraries := array_api_compat huggingface_hub mcp minari mlflow moviepy ortools playwright pyspiel rliable.library \
+imports_libraries := array_api_compat huggingface_hub mcp minari mlflow moviepy ortools playwright pyspiel \
 	supersuit tianshou torchrl trackio wandb
 imports_older := agilerl openenv ray
 

@@ -13,7 +13,7 @@ from typing import Any
 from sphinx.ext.autodoc.mock import mock
 
 from patchwork_env import cli
-from patchwork_env.learning.config.explain import Key, keys_of
+from patchwork_env.learning.config.loading import Key, keys_of
 from patchwork_env.learning.config.registry import algorithms
 
 PROJECT = Path(__file__).parents[1]

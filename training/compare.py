@@ -10,7 +10,7 @@ The same in Python:
     from patchwork_env.learning.reports.comparison_plots import write_figures
     from patchwork_env.learning.reports.comparison import compare
     from patchwork_env.learning.reports.run_results import read_result
-    from patchwork_env.learning.reports.comparison_tables import summary_table
+    from patchwork_env.learning.reports.comparison import summary_table
 
     comparison = compare([read_result(path) for path in Path("runs").glob("ppo-seed*")], against=["greedy"])
     print(summary_table(comparison).csv())

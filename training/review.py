@@ -7,7 +7,7 @@ The same in Python; the agent is a search with a learned value:
 
     from patchwork_env import agents
     from patchwork_env.learning.reports.review import review
-    from patchwork_env.learning.reports.review_page import text
+    from patchwork_env.learning.reports.review import text
     from patchwork_env.patchwork import Game
 
     game = Game.from_notation(open("examples/game.txt").read())

@@ -76,9 +76,9 @@ def parameters(random: Generator) -> int:
 
 def _try(path: Path, given: list[str] | tuple[str, ...]) -> None:
     """Loads a configuration, which is refused or survives being stored and loaded again."""
-    from patchwork_env.learning.config import check_memory, dump_config, load_config
+    from patchwork_env.learning.config import dump_config, load_config
 
-    config = _refused_or(lambda: check_memory(load_config(path, given)))
+    config = _refused_or(load_config, path, given)
     if config is None:
         return
     with tempfile.TemporaryDirectory() as folder:

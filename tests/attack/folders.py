@@ -224,17 +224,24 @@ def _run(algorithm: str) -> Files:
         return _files_of(run)
 
 
+def _is_small(tree: Any) -> bool:
+    """Whether all numbers of games, decisions and weights in a configuration are small."""
+    if isinstance(tree, dict):
+        return all(_is_small(value) for key, value in tree.items() if key not in ("seed", "total_steps"))
+    return not isinstance(tree, int) or tree <= 1000
+
+
 def _go_on(folder: Path, random: Generator) -> None:
     """Reads the results of a run and the policies on the way, and trains on."""
-    from patchwork_env.learning.config import check_memory, load_config
+    from patchwork_env.learning.config import RunConfig, load_config
     from patchwork_env.learning.reports.run_results import read_result
     from patchwork_env.learning.runs.folder import rungs
     from patchwork_env.learning.runs.run import resumed_run
 
     _refused_or(read_result, folder)
     _refused_or(rungs, folder, count=2)
-    config = _refused_or(lambda: check_memory(load_config(folder / "config.yaml")))
-    if config is None or sum(config.least_memory().values()) > 10**7:  # it would take long
+    config: RunConfig | None = _refused_or(load_config, folder / "config.yaml")
+    if config is None or not _is_small(config.model_dump()):  # it would take long
         return
     with quiet(), ExitStack() as stack, suppress(DivergenceError):
         run = _refused_or(stack.enter_context, resumed_run(folder))
@@ -283,7 +290,7 @@ def _results() -> Files:
 def _compare(folder: Path, random: Generator) -> None:
     """Compares results and makes tables of them, and now and then figures."""
     from patchwork_env.learning.evaluation.tables import FORMATS
-    from patchwork_env.learning.reports import comparison_tables
+    from patchwork_env.learning.reports import comparison as tables
     from patchwork_env.learning.reports.comparison import compare
     from patchwork_env.learning.reports.comparison_plots import write_comparison
     from patchwork_env.learning.reports.run_results import read_result, write_result
@@ -293,7 +300,7 @@ def _compare(folder: Path, random: Generator) -> None:
     if not comparison:
         return
     for form in FORMATS:
-        assert "ppo" in comparison_tables.as_text(comparison, form)
+        assert "ppo" in tables.as_text(comparison, form)
     assert read_result(write_result(read[0], folder / "again")).evaluations == read[0].evaluations
     if random.random() < 0.025:
         write_comparison(comparison, folder / "out")

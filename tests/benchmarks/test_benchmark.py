@@ -10,7 +10,7 @@ from benchmarks.benchmark import GAMES, PAGES, TASKS, check_protocol, comparison
 from benchmarks.keeping import FOLDER
 from patchwork_env.learning.evaluation.players import fingerprint
 from patchwork_env.learning.evaluation.tables import MARKDOWN
-from patchwork_env.learning.reports.comparison_tables import as_text
+from patchwork_env.learning.reports.comparison import as_text
 from patchwork_env.learning.reports.run_results import RunResult, read_result, write_result
 from tests.scripts import ROOT, run_benchmark
 

@@ -11,8 +11,7 @@ from typing import Any
 
 from safetensors.torch import load_file
 
-from patchwork_env.learning.algorithms.common.state import split
-from patchwork_env.learning.algorithms.common.trainer import Trainer, make_trainer
+from patchwork_env.learning.algorithms.common.trainer import Trainer, make_trainer, split
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
 from patchwork_env.learning.evaluation.records import Evaluation, read_evaluation

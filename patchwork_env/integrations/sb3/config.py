@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -10,8 +9,6 @@ from pydantic import Field, model_validator
 from patchwork_env.games import NMBR9
 from patchwork_env.learning.algorithms.ppo.config import PpoLearning, PpoRun
 from patchwork_env.learning.config.keys import (
-    BYTES_OF_MASK,
-    BYTES_OF_OBSERVATION,
     Fixed,
     Fraction,
     Positive,
@@ -88,11 +85,3 @@ class MaskablePpoConfig(PpoRun):
                 f"maskable_ppo.fixed_fraction {fixed} and league.fraction {past} are more than all games"
             )
         return self
-
-    @property
-    def weights(self) -> tuple[tuple[str, ...], int]:
-        """The keys that say how large the network is, and the number of its weights."""
-        if self.maskable_ppo.policy == "network":
-            return super().weights
-        sizes = (BYTES_OF_OBSERVATION // 4, *self.maskable_ppo.net_arch, BYTES_OF_MASK)
-        return ("maskable_ppo.net_arch",), sum(first * second for first, second in pairwise(sizes))

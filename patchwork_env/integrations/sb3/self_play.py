@@ -24,8 +24,7 @@ from patchwork_env.envs.options import complete
 from patchwork_env.integrations.sb3.agents import as_agent, snapshot_of
 from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv
 from patchwork_env.learning.algorithms.common.league import SnapshotPool
-from patchwork_env.learning.algorithms.common.state import MAX_EXACT_INT, State, join, split
-from patchwork_env.learning.algorithms.common.trainer import prefixed
+from patchwork_env.learning.algorithms.common.trainer import MAX_EXACT_INT, State, join, prefixed, split
 from patchwork_env.learning.config import League
 
 _LEAGUE = "patchwork_env league"

@@ -29,16 +29,17 @@ from patchwork_env.integrations.sb3.config import MaskablePpoConfig
 from patchwork_env.integrations.sb3.policy import BoolMaskBuffer, LegalMlpPolicy, PatchworkPolicy
 from patchwork_env.integrations.sb3.self_play import SelfPlayCallback
 from patchwork_env.integrations.sb3.vec_env import Info, SelfPlayVecEnv
-from patchwork_env.learning.algorithms.common.state import (
+from patchwork_env.learning.algorithms.common.trainer import (
     MAX_EXACT_INT,
     State,
+    Trainer,
     as_arrays,
     as_tensors,
     load_optimizer_state,
     optimizer_state,
+    prefixed,
+    statistics_of_games,
 )
-from patchwork_env.learning.algorithms.common.stats import statistics_of_games
-from patchwork_env.learning.algorithms.common.trainer import Trainer, prefixed
 
 MODEL_FILE = "model.zip"
 """The file that ``MaskablePPO.load`` reads."""

@@ -16,16 +16,12 @@ from pathlib import Path
 
 from patchwork_env.core.commands import CommandParser, add_overwrite, check_place, run_command
 from patchwork_env.learning.commands.match_options import add_format
-from patchwork_env.learning.evaluation.statistics import METRICS, STATISTICS
+from patchwork_env.learning.evaluation.statistics import METRICS
 from patchwork_env.learning.reports.plots import FORMATS
 
 _BY_HELP = (
     "what the runs of a group have in common: name (that of the folder without a seed), configuration (apart "
     "from the seed), or keys such as algorithm or ppo.epochs (default: name configuration)"
-)
-_STATISTICS_HELP = (
-    "student: means with intervals of Student's t; rliable: interquartile means with intervals of the "
-    "stratified bootstrap (default: %(default)s)"
 )
 
 
@@ -37,7 +33,6 @@ def main(arguments: list[str] | None = None, program: str = "training.compare") 
     option("--against", nargs="+", default=(), metavar="AGENT", help="default: those of the last evaluations")
     option("--metric", choices=METRICS, help="what is compared (default: win_rate; for nmbr9 score)")
     option("--by", nargs="+", metavar="WHAT", help=_BY_HELP)
-    option("--statistics", choices=STATISTICS, default=next(iter(STATISTICS)), help=_STATISTICS_HELP)
     add_format(parser)
     option("--out", type=Path, metavar="DIR", help="also write all tables and figures into DIR")
     option("--figures", choices=FORMATS, default=FORMATS[0], help="their format (default: %(default)s)")
@@ -48,9 +43,8 @@ def main(arguments: list[str] | None = None, program: str = "training.compare") 
 
 
 def _run(options: argparse.Namespace) -> int:
-    from patchwork_env.learning.reports import comparison_tables as tables
     from patchwork_env.learning.reports import plots
-    from patchwork_env.learning.reports.comparison import BY, compare
+    from patchwork_env.learning.reports.comparison import BY, as_text, compare
     from patchwork_env.learning.reports.comparison_plots import write_comparison
     from patchwork_env.learning.reports.run_results import read_result, result_file, write_result
 
@@ -69,14 +63,8 @@ def _run(options: argparse.Namespace) -> int:
         for result in results:
             print(write_result(result, options.export))
         return 0
-    comparison = compare(
-        results,
-        against=options.against,
-        metric=options.metric,
-        by=options.by or BY,
-        statistics=STATISTICS[options.statistics],
-    )
+    comparison = compare(results, against=options.against, metric=options.metric, by=options.by or BY)
     if options.out:
         write_comparison(comparison, options.out, options.figures, has_footer=not options.no_footer)
-    print(tables.as_text(comparison, options.format))
+    print(as_text(comparison, options.format))
     return 0

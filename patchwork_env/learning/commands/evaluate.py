@@ -52,7 +52,7 @@ def main(arguments: list[str] | None = None, program: str = "training.evaluate")
 def _run(options: argparse.Namespace) -> int:
     from patchwork_env.learning.evaluation.players import Participant
     from patchwork_env.learning.evaluation.results import matches_table, results_as_dict
-    from patchwork_env.learning.evaluation.seeds import SEEDS_HEADING, over_seeds, seeds_table
+    from patchwork_env.learning.evaluation.statistics import OF_RUNS, over_seeds, seeds_table
 
     check_json(options)
     repeated = sorted({spec for spec in options.agents if options.agents.count(spec) > 1})
@@ -73,14 +73,14 @@ def _run(options: argparse.Namespace) -> int:
         )
         contents["over_seeds"] = [entry._asdict() for entry in together]
         if options.format != CSV:
-            print("", render([SEEDS_HEADING, seeds_table(together)], options.format), sep="\n")
+            print("", render([f"Over the runs. {OF_RUNS}.", seeds_table(together)], options.format), sep="\n")
     write_json(options, contents)
     return 0
 
 
 def _check_runs(agents: list[Participant]) -> None:
     """Raises ValueError unless there are several agents with different weights."""
-    from patchwork_env.learning.evaluation.seeds import check_independent
+    from patchwork_env.learning.evaluation.statistics import check_independent
 
     if len(agents) < 2:
         raise ValueError("--seeds is for several agents, runs of one configuration; there is one")

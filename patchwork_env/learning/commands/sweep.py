@@ -58,7 +58,7 @@ def main(arguments: list[str] | None = None, program: str = "training.sweep") ->
 
 
 def _run(options: argparse.Namespace) -> int:
-    from patchwork_env.learning.sweeps.command import run
+    from patchwork_env.learning.sweeps.sweep import run
 
     options.config = options.config or options.name
     if (options.config is None) == (options.resume is None):

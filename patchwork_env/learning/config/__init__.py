@@ -1,7 +1,6 @@
 """The configuration of a run: typed, strict, and made of defaults, a YAML file and ``--set``."""
 
 from patchwork_env.errors import ConfigError
-from patchwork_env.learning.config.explain import explain
 from patchwork_env.learning.config.keys import (
     Cluster,
     ClusterRun,
@@ -14,11 +13,11 @@ from patchwork_env.learning.config.keys import (
     Schedule,
     Section,
     changes_learning,
-    check_memory,
 )
 from patchwork_env.learning.config.loading import (
     differences,
     dump_config,
+    explain,
     flattened,
     list_configs,
     load_config,
@@ -46,7 +45,6 @@ __all__ = [
     "Section",
     "algorithms",
     "changes_learning",
-    "check_memory",
     "differences",
     "dump_config",
     "explain",

@@ -8,23 +8,19 @@ are the sections that the algorithm reads and no others, so that no key can be s
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable
-from functools import reduce
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from patchwork_env.errors import ConfigError
 from patchwork_env.games import PATCHWORK
-from patchwork_env.learning.system.machine import memory_limit
 
 WHOLE = BeforeValidator(
     lambda value: int(value) if isinstance(value, float) and value.is_integer() else value
 )
 """Makes a type of integers take whole numbers in every form, as ``2e4`` in YAML."""
 # Every number has a lower and an upper bound. The upper ones are far above what is of use, and keep what is
-# computed from the numbers finite; check_memory adds up the memory.
+# computed from the numbers finite.
 Steps = Annotated[int, Field(ge=1, le=9 * 10**9), WHOLE]  # the names of files have ten digits for them
 Positive = Annotated[int, Field(ge=1, le=10**9), WHOLE]
 Size = Annotated[int, Field(ge=1, le=10**6), WHOLE]
@@ -35,7 +31,7 @@ Channels = Annotated[int, Field(ge=0, le=2**16), WHOLE]
 Threads = Annotated[int, Field(ge=1, le=1024), WHOLE]
 Count = Annotated[int, Field(ge=0, le=10**5), WHOLE]
 Seed = Annotated[int, Field(ge=0, lt=2**64), WHOLE]
-Games = Annotated[int, Field(ge=2, le=10**6, multiple_of=2), WHOLE]
+EvenSize = Annotated[int, Field(ge=2, le=10**6, multiple_of=2), WHOLE]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 NonNegative = Annotated[float, Field(ge=0, le=10**6)]
 Rate = Annotated[float, Field(gt=0, le=10**6)]
@@ -45,17 +41,6 @@ _FIXED = "fixed for a whole run"
 Fixed = Annotated[_Value, _FIXED]
 """The type of a key on which the stored state of a run depends: a resumed run has the same value."""
 Specs = Annotated[tuple[Annotated[str, Field(max_length=4096)], ...], Field(max_length=100)]
-
-
-MemoryEstimate = dict[tuple[str, ...], int]
-"""Bytes of memory by the keys of a configuration that ask for them."""
-BYTES_OF_WEIGHT = 4
-BYTES_OF_LEARNING = 16
-"""Bytes of a weight that is learned by Adam: the weight, its gradient and two moments."""
-BYTES_OF_OBSERVATION, BYTES_OF_MASK = 1228, 2026
-"""Bytes of an observation and of an action mask of Patchwork; those of NMBR 9 are larger."""
-BYTES_OF_SAMPLE = 16_200
-"""Bytes of a decision in a gradient step: the logits of all placements and their gradients."""
 
 
 class Section(BaseModel):
@@ -186,15 +171,6 @@ class Network(Section):
                 raise ValueError(f"{name} is true and features is false: {name} needs features")
         return self
 
-    @property
-    def num_weights(self) -> int:
-        """The number of weights, or a few less."""
-        return self.width * (400 + (self.depth - 1) * self.width + self.channels) + 300 * self.channels
-
-
-NETWORK_KEYS = ("network.width", "network.depth", "network.channels")
-"""The keys that memory for the weights of a network depends on."""
-
 
 class Reward(Section):
     """The reward that a player gets at the end of a game."""
@@ -224,10 +200,6 @@ class League(Section):
     half_life: Positive = 20
     """Number of iterations after which the result of a game against a snapshot counts half as much."""
 
-    def num_snapshots(self, iterations: int) -> int:
-        """The largest number of snapshots that are kept in so many iterations."""
-        return min(self.size, iterations // self.snapshot_every + 1) if self.fraction else 0
-
 
 class Evaluation(Section):
     """Evaluations: paired games against fixed opponents, during the run and at its end."""
@@ -240,9 +212,9 @@ class Evaluation(Section):
     seed: Seed = 0
     """Seed of the circles or decks, and of the players; with the same seed, runs are measured on the same
     ones."""
-    games: Games = 200
+    games: EvenSize = 200
     """Number of games against each opponent in an evaluation during the run."""
-    final_games: Games = 1000
+    final_games: EvenSize = 1000
     """Number of games against each opponent at the end of the run."""
     opponents: Specs = ("random", "greedy")
     """Specs of the agents that the policy plays against; an empty list leaves evaluations out."""
@@ -343,10 +315,6 @@ class RunConfig(Section):
         """The options of the games to learn from; in Patchwork, chance decides who begins."""
         return {**self.variant, "first_player": "random"} if self.game == PATCHWORK else self.variant
 
-    def least_memory(self) -> MemoryEstimate:
-        """The bytes of memory that a run needs, or less, by the keys that ask for them."""
-        return {}
-
     @model_validator(mode="after")
     def _check_game(self) -> RunConfig:
         if self.game not in self.GAMES:
@@ -376,22 +344,3 @@ class ClusterRun(RunConfig):
     """A run whose games the workers of a cluster can play."""
 
     cluster: Cluster = Cluster()
-
-
-def check_memory(config: RunConfig, available: int | None = None) -> RunConfig:
-    """The configuration, if it needs no more bytes than are available, by default those of the machine.
-
-    ConfigError names the keys that need most of them.
-    """
-    available = memory_limit() if available is None else available
-    needs = config.least_memory()
-    total = sum(needs.values())
-    if total > available:
-        keys, most = max(needs.items(), key=operator.itemgetter(1))
-        values = config.model_dump(mode="json")
-        settings = ", ".join(f"{key} is {reduce(operator.getitem, key.split('.'), values)}" for key in keys)
-        raise ConfigError(
-            f"{settings}: that takes at least {most / 1e9:,.2f} GB of memory, and the whole configuration "
-            f"{total / 1e9:,.2f} GB; this process may have {available / 1e9:,.2f} GB"
-        )
-    return config

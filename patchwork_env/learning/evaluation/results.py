@@ -21,7 +21,7 @@ from patchwork_env.learning.evaluation.statistics import (
     mean_interval,
     win_rate_interval,
 )
-from patchwork_env.learning.evaluation.tables import Column, Table, interval_columns
+from patchwork_env.learning.evaluation.tables import DIFFERENCE_COLUMNS, WIN_COLUMNS, Column, Table
 from patchwork_env.learning.system.machine import made_with
 
 if TYPE_CHECKING:
@@ -268,8 +268,6 @@ def results_as_dict(results: Sequence[MatchResult], participants: Sequence[Parti
     }
 
 
-WIN_COLUMNS = interval_columns("wins", "{:.1%}")
-DIFFERENCE_COLUMNS = interval_columns("score difference", "{:+.1f}")
 MATCH_COLUMNS = [Column("games"), *WIN_COLUMNS, *DIFFERENCE_COLUMNS]
 """Columns for the figures of a match."""
 

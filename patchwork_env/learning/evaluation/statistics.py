@@ -2,38 +2,36 @@
 
 A run that meets several opponents is one training, strong or weak against all of them at once. So its unit is
 the whole run: what it reached against all opponents counts as one value. Scores of runs are arrays
-``(..., runs, opponents)``.
-
-:data:`STUDENT` is what tables show. Its intervals hold for three runs as for ten, which those of a bootstrap
-of so few cannot. :data:`RLIABLE` is that of Agarwal et al., "Deep Reinforcement Learning at the Edge of the
-Statistical Precipice" (NeurIPS 2021), whose own library is rliable: interquartile means with intervals of the
-stratified bootstrap. It draws runs for each opponent by itself, so its intervals are too narrow where the
-same runs met several, and where there are few runs.
+``(..., runs, opponents)``. The intervals hold for three runs as for ten, which those of a bootstrap of so few
+cannot.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from math import cos, pi, sin, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+from patchwork_env.learning.evaluation.tables import DIFFERENCE_COLUMNS, WIN_COLUMNS, Column, Table
 
 CONFIDENCE = 0.95
 """The confidence level of all intervals: the share of cases in which the truth lies within."""
 Z = 1.959963984540054
 """The 97.5% quantile of the normal distribution: two-sided intervals of 95%."""
-RESAMPLES = 2000
-"""The number of draws of the stratified bootstrap."""
+METRICS = ("win_rate", "score_difference", "score")
+"""What policies are compared by: figures of a match, of which more is better."""
+OF_RUNS = "Means over runs, with 95% intervals of Student's t, at least as wide as the games make them"
+"""What figures over runs are, in words."""
+ALL_OPPONENTS = "all of them"
 
 Interval = tuple[float, float]
 Floats = npt.NDArray[np.float64]
 
 _QUANTILE = (1 + CONFIDENCE) / 2
-_OTHER_SEED = 1
-"""The seed of the draws of a second configuration, which are independent of those of the first."""
 _MANY = 100_000
 """Degrees of freedom from which on Student's distribution is the normal one, to five digits."""
 _HALVINGS = 60
@@ -116,25 +114,6 @@ class Band(NamedTuple):
         return float(self.low[place]), float(self.high[place])
 
 
-class Statistics(NamedTuple):
-    """How figures over runs are computed; ``description`` is the text for tables.
-
-    Attributes:
-        mean: Of scores ``(..., runs, opponents)`` the mean over the runs. For win rates a second array of
-            this shape has the numbers of games; it is None for others.
-        profile: Of scores ``(runs, opponents)`` the share of runs above each threshold ``(places,)``.
-        improvement: The probability that a run of a first configuration does better than one of a second, of
-            scores ``(runs, opponents)`` and ``(other runs, opponents)``: for each opponent the share of the
-            pairs of runs in which the first has the higher score, where equal ones count one half (the
-            statistic of Mann and Whitney). Opponents count alike.
-    """
-
-    mean: Callable[[Floats, Floats | None], Band]
-    profile: Callable[[Floats, Floats], Band]
-    improvement: Callable[[Floats, Floats], tuple[float, Interval | None]]
-    description: str
-
-
 # --- runs as the units --------------------------------------------------------------------------------------
 
 
@@ -163,8 +142,11 @@ def mean_of_runs(scores: Floats, games: Floats | None = None) -> Band:
     return Band(values, *np.clip((middle + np.stack([-margin, margin])) / (1 + width), 0, 1))
 
 
-def _profile(scores: Floats, thresholds: Floats) -> Band:
-    """Shares of runs by their own means, with the interval of a win rate for so many runs."""
+def profile(scores: Floats, thresholds: Floats) -> Band:
+    """The shares ``(places,)`` of runs whose own means of scores ``(runs, opponents)`` are above thresholds.
+
+    The interval is that of a win rate for so many runs.
+    """
     above = [(scores.mean(-1) > threshold).astype(np.float64) for threshold in thresholds]
     shares = np.array([one.mean() for one in above])
     if len(scores) < 2:
@@ -173,9 +155,16 @@ def _profile(scores: Floats, thresholds: Floats) -> Band:
     return Band(shares, low, high)
 
 
-def _improvement(first: Floats, second: Floats) -> tuple[float, Interval | None]:
-    """With the interval of method 5 of Newcombe (Statistics in Medicine 25, 2006, pages 559 to 573)."""
-    probability = float(_shares_of_wins(first, second))
+def improvement(first: Floats, second: Floats) -> tuple[float, Interval | None]:
+    """The probability that a run of a first configuration does better than one of a second.
+
+    Of scores ``(runs, opponents)`` and ``(other runs, opponents)`` it is, for each opponent, the share of the
+    pairs of runs in which the first has the higher score, where equal ones count one half (the statistic of
+    Mann and Whitney); opponents count alike. The interval is that of method 5 of Newcombe (Statistics in
+    Medicine 25, 2006, pages 559 to 573).
+    """
+    own, others = first[:, None], second[None]
+    probability = float(((own > others) + 0.5 * (own == others)).mean())
     sizes = len(first), len(second)
     if min(sizes) < 2:
         return probability, None
@@ -196,85 +185,64 @@ def _least(probability: float, first: int, second: int) -> float:
     return low
 
 
-def _shares_of_wins(first: Floats, second: Floats) -> Floats:
-    """The mean over opponents of the share of pairs of runs in which the first is ahead, ``(...)``."""
-    own, others = first[..., :, None, :], second[..., None, :, :]
-    shares: Floats = ((own > others) + 0.5 * (own == others)).mean((-3, -2, -1))
-    return shares
+# --- runs of one configuration with different seeds ---------------------------------------------------------
 
 
-STUDENT = Statistics(
-    mean_of_runs,
-    _profile,
-    _improvement,
-    "Means over runs, with 95% intervals of Student's t, at least as wide as the games make them",
-)
+def check_independent(runs: Iterable[tuple[str, str]], what: str) -> None:
+    """Raises ValueError if two runs, by their names and seeds or weights, are one sample."""
+    seen: dict[str, str] = {}
+    for name, own in runs:
+        if own in seen:
+            raise ValueError(f"{seen[own]} and {name} are no independent samples: both have the {what} {own}")
+        seen[own] = name
 
 
-# --- the statistics of rliable ------------------------------------------------------------------------------
+class OverSeeds(NamedTuple):
+    """Means over several runs against an opponent, or against all, and the extremes of the win rates.
 
-
-def _middle_means(scores: Floats) -> Floats:
-    """The interquartile means of scores ``(..., runs, opponents)``, ``(...)``.
-
-    As in rliable, the number of scores left out at each end is rounded down.
+    Points won from strong opponents and from weak ones are not of one kind: against all of them there is no
+    score difference.
     """
-    ordered = np.sort(scores.reshape(*scores.shape[:-2], -1), axis=-1)
-    cut = ordered.shape[-1] // 4
-    means: Floats = ordered[..., cut : ordered.shape[-1] - cut].mean(-1)
-    return means
+
+    opponent: str
+    runs: int
+    win_rate: float
+    win_rate_interval: Interval | None
+    lowest: float
+    highest: float
+    score_difference: float | None
+    score_difference_interval: Interval | None
 
 
-def _rliable_mean(scores: Floats, games: Floats | None = None) -> Band:
-    """The interquartile mean of all scores of all runs; the games do not matter."""
-    return _bootstrapped(scores, _middle_means)
+def over_seeds(runs: Sequence[Sequence[Mapping[str, Any]]]) -> list[OverSeeds]:
+    """An entry for every opponent and, if there are several, one for all of them.
+
+    ``runs`` are the matches of each run, as the ``as_dict`` of their results; a single run measures its own
+    policy, not those that its configuration trains on average, so each counts as one value.
+    """
+    met = [[match["opponent"] for match in matches] for matches in runs]
+    if not met or not met[0] or any(opponents != met[0] for opponents in met):
+        listed = "; ".join(", ".join(opponents) or "nobody" for opponents in met) or "no runs"
+        raise ValueError(f"runs are aggregated that met the same opponents; these met: {listed}")
+    rates, games, differences = (
+        np.array([[match[key] for match in matches] for matches in runs], np.float64)
+        for key in ("win_rate", "games", "score_difference")
+    )
+    parts = {name: [k] for k, name in enumerate(met[0])}
+    if len(parts) > 1:
+        parts[ALL_OPPONENTS] = list(range(len(parts)))
+    entries = []
+    for name, columns in parts.items():
+        wins, own = mean_of_runs(rates[:, columns], games[:, columns]), rates[:, columns].mean(1)
+        reached = float(wins.values), wins.interval(), float(own.min()), float(own.max())
+        points = mean_of_runs(differences[:, columns])
+        difference = (None, None) if name == ALL_OPPONENTS else (float(points.values), points.interval())
+        entries.append(OverSeeds(name, len(runs), *reached, *difference))
+    return entries
 
 
-def _rliable_profile(scores: Floats, thresholds: Floats) -> Band:
-    """The run-score distribution of section 4.2 of Agarwal et al."""
-
-    def shares(scores: Floats) -> Floats:
-        return np.stack([(scores > threshold).mean((-2, -1)) for threshold in thresholds])
-
-    return _bootstrapped(scores, shares)
-
-
-def _rliable_improvement(first: Floats, second: Floats) -> tuple[float, Interval | None]:
-    probability = float(_shares_of_wins(first, second))
-    if min(len(first), len(second)) < 2:
-        return probability, None
-    low, high = _bounds(_shares_of_wins(_resampled(first), _resampled(second, _OTHER_SEED)))
-    return probability, (float(low), float(high))
-
-
-def _bootstrapped(scores: Floats, figure: Callable[[Floats], Floats]) -> Band:
-    """A figure with the interval of its values for all draws, ``(..., draws)``."""
-    if scores.shape[-2] < 2:
-        return Band(figure(scores), None, None)
-    return Band(figure(scores), *_bounds(figure(_resampled(scores))))
-
-
-def _resampled(scores: Floats, seed: int = 0) -> Floats:
-    """``(..., RESAMPLES, runs, opponents)``: for each opponent by itself as many runs, with replacement."""
-    runs, opponents = scores.shape[-2:]
-    chosen = np.random.default_rng(seed).integers(runs, size=(RESAMPLES, runs, opponents))
-    drawn: Floats = scores[..., chosen, np.arange(opponents)]
-    return drawn
-
-
-def _bounds(drawn: Floats) -> Floats:
-    """The bounds of 95% intervals from the figures of all draws, ``(..., draws)`` to ``(2, ...)``."""
-    quantiles: Floats = np.quantile(drawn, [1 - _QUANTILE, _QUANTILE], axis=-1)
-    return quantiles
-
-
-RLIABLE = Statistics(
-    _rliable_mean,
-    _rliable_profile,
-    _rliable_improvement,
-    "Interquartile means over runs, with 95% intervals of the stratified bootstrap",
-)
-METRICS = ("win_rate", "score_difference", "score")
-"""What policies are compared by: figures of a match, of which more is better."""
-STATISTICS = {"student": STUDENT, "rliable": RLIABLE}
-"""The statistics by their names."""
+def seeds_table(entries: Sequence[OverSeeds]) -> Table:
+    """A row for every entry."""
+    extremes = [Column(title, "{:.1%}".format) for title in ("lowest", "highest")]
+    columns = [Column("against"), Column("runs"), *WIN_COLUMNS, *extremes, *DIFFERENCE_COLUMNS]
+    return Table(columns, entries)

@@ -1,10 +1,13 @@
-"""Compares configurations by several runs of each: which runs belong together, what they reach, and when."""
+"""Compares configurations by several runs of each: which runs belong together, what they reach, and when.
+
+Every table and every picture names the code, the packages and the machine of its runs.
+"""
 
 from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -12,12 +15,14 @@ import numpy as np
 
 from patchwork_env.core.documents import one_line
 from patchwork_env.core.names import did_you_mean, short_repr
-from patchwork_env.learning.config import flattened
+from patchwork_env.learning.config import changes_learning, flattened
+from patchwork_env.learning.evaluation import statistics
 from patchwork_env.learning.evaluation.records import MatchFigures
 from patchwork_env.learning.evaluation.runners import runner_of
-from patchwork_env.learning.evaluation.seeds import ALL_OPPONENTS, check_independent, config_key
-from patchwork_env.learning.evaluation.statistics import METRICS, STUDENT, Band, Floats, Interval, Statistics
+from patchwork_env.learning.evaluation.statistics import ALL_OPPONENTS, METRICS, Band, Floats, Interval
+from patchwork_env.learning.evaluation.tables import Column, Table, interval_columns, render
 from patchwork_env.learning.reports.run_results import RunResult
+from patchwork_env.learning.system.machine import PACKAGES
 
 NAME, CONFIGURATION = "name", "configuration"
 BY = (NAME, CONFIGURATION)
@@ -32,6 +37,23 @@ _MOST_PLACES = 120
 _THRESHOLDS = 101
 _SHARE_GRAIN = 0.05
 """Thresholds begin and end at multiples of this for shares, and of 1 for scores."""
+
+UNKNOWN = "not recorded"
+SHORT = 12
+"""The number of digits by which commits and hashes of weights are cut; no less than ``UNKNOWN`` has."""
+KEYS = ("patchwork_env", "commit", "python", *PACKAGES, "machine")
+"""What the runs note of every start."""
+
+TITLES = {"win_rate": "wins", "score_difference": "score difference", "score": "score"}
+_FORMS = {"win_rate": "{:.1%}", "score_difference": "{:+.1f}", "score": "{:.1f}"}
+_IMPROVEMENT = (
+    "Probability of improvement: that a run of the first configuration does better than one of the second."
+)
+_ALL_RUNS = f"All runs, at their last evaluations, with the first {SHORT} digits of their weights' SHA-256."
+_TRAINING = [Column("steps", "{:,.0f}".format), Column("minutes", "{:.1f}".format)]
+_PROVENANCE = [Column(key, None) for key in (*KEYS, "weights")]
+"""Columns for :func:`_provenance`, which CSV alone has."""
+_GROUP = [Column("configuration"), Column("against"), Column("runs")]
 
 
 class Curve(NamedTuple):
@@ -58,14 +80,12 @@ class Comparison:
         game: The name of the game.
         metric: What is compared; one of :data:`~patchwork_env.learning.evaluation.statistics.METRICS`.
         opponents: The opponents that count, at least one.
-        statistics: How figures over runs are computed.
     """
 
     groups: tuple[Group, ...]
     game: str
     metric: str
     opponents: tuple[str, ...]
-    statistics: Statistics = STUDENT
 
     @property
     def is_share(self) -> bool:
@@ -89,14 +109,14 @@ class Comparison:
     def mean(self, group: Group, columns: Sequence[int]) -> Band:
         """The mean over the runs of a group, of some columns of :meth:`scores`."""
         games = self._figures(group, "games")[:, columns] if self.is_share else None
-        return self.statistics.mean(self.scores(group)[:, columns], games)
+        return statistics.mean_of_runs(self.scores(group)[:, columns], games)
 
     def improvements(self) -> Iterator[tuple[Group, Group, str, float, Interval | None]]:
         """For every two groups and every opponent: the probability of improvement and its interval."""
         for first, second in itertools.combinations(self.groups, 2):
             own, others = self.scores(first), self.scores(second)
             for name, part in self.parts().items():
-                yield first, second, name, *self.statistics.improvement(own[:, part], others[:, part])
+                yield first, second, name, *statistics.improvement(own[:, part], others[:, part])
 
     def learning_curve(self, group: Group, opponent: str, axis: str) -> Curve | None:
         """The mean over the runs of a group at steps or minutes; None if the runs have none in common."""
@@ -111,7 +131,7 @@ class Comparison:
         if not len(places):
             return None
         played = games[..., None] if self.is_share else None
-        return Curve(places, self.statistics.mean(figures[..., None], played))
+        return Curve(places, statistics.mean_of_runs(figures[..., None], played))
 
     def profile(self, group: Group, opponent: str) -> Curve:
         """The share of the runs of a group that reach more than each of some thresholds."""
@@ -122,7 +142,7 @@ class Comparison:
         if self.is_share:
             low, high = max(low, 0.0), min(high, 1.0)
         thresholds = np.linspace(low, high, _THRESHOLDS)
-        return Curve(thresholds, self.statistics.profile(self.scores(group)[:, [column]], thresholds))
+        return Curve(thresholds, statistics.profile(self.scores(group)[:, [column]], thresholds))
 
 
 def at_common_places(of_runs: Sequence[Sequence[tuple[float, ...]]], axis: str) -> tuple[Floats, Floats]:
@@ -156,7 +176,6 @@ def compare(
     against: Sequence[str] = (),
     metric: str | None = None,
     by: Sequence[str] = BY,
-    statistics: Statistics = STUDENT,
 ) -> Comparison:
     """Groups runs, after checking that they were measured in the same way.
 
@@ -166,7 +185,6 @@ def compare(
         metric: What is compared; by default the win rate or, where the sides do not interact, the score.
         by: What the runs of a group have in common: ``name``, ``configuration`` apart from keys that change
             nothing of what is learned, and full names of keys, such as ``ppo.epochs``.
-        statistics: How figures over runs are computed.
 
     Raises:
         ValueError: There are no runs, one has not ended, they are of different games or variants, their last
@@ -186,7 +204,7 @@ def compare(
         matches = [_last_match(run, name) for run in results]
         _check_alike("variant of the game", results, [match.variant for match in matches])
         _check_alike(f"number of games against {name}", results, [match.games for match in matches])
-    return Comparison(_grouped(results, by), game, metric, opponents, statistics)
+    return Comparison(_grouped(results, by), game, metric, opponents)
 
 
 def _check_ended(run: RunResult) -> None:
@@ -261,9 +279,15 @@ def _grouped(results: Sequence[RunResult], by: Sequence[str]) -> tuple[Group, ..
         groups.setdefault(name := json.dumps(common), []).append(run)
         labels.setdefault(name, ", ".join(_label(key, keys.get(key)) for key in titles))
     for runs in groups.values():
-        check_independent(((run.source, str(run.seed)) for run in runs), "seed")
+        statistics.check_independent(((run.source, str(run.seed)) for run in runs), "seed")
         runs.sort(key=lambda run: run.seed)
     return _with_different_labels([Group(labels[name], tuple(runs)) for name, runs in groups.items()])
+
+
+def config_key(configuration: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration by full keys, without its seed and without what has no effect on learning."""
+    keys = flattened(configuration)
+    return {key: keys[key] for key in sorted(keys) if changes_learning(key)}
 
 
 def _label(key: str, value: Any) -> str:
@@ -284,3 +308,150 @@ def _with_different_labels(groups: Sequence[Group]) -> tuple[Group, ...]:
             words = ", ".join(f"{key}={short_repr(keys.get(key), 20)}" for key in names)
             different[number] = replace(group, label=f"{group.label} ({words or number})")
     return tuple(different)
+
+
+# --- tables -------------------------------------------------------------------------------------------------
+
+
+def as_text(comparison: Comparison, form: str) -> str:
+    """The tables in one of the formats of :mod:`~patchwork_env.learning.evaluation.tables`.
+
+    CSV is the first of them alone, with what the runs were made with in each row.
+    """
+    parts: list[str | Table] = [_explanation(comparison), summary_table(comparison)]
+    if len(comparison.groups) > 1:
+        parts += [_IMPROVEMENT, improvement_table(comparison)]
+    parts += [_ALL_RUNS, runs_table(comparison)]
+    return render([*parts, *setup_lines(comparison.groups)], form)
+
+
+def _explanation(comparison: Comparison) -> str:
+    runs = [run for group in comparison.groups for run in group.runs]
+    matches = [run.last.match(name) for run in runs for name in comparison.opponents]
+    games = sorted({match.games for match in matches if match})
+    seeds = sorted({match.seed for match in matches if match})
+    of_games = " or ".join(f"{number:,}" for number in games)
+    of_seeds = f"seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}"
+    return (
+        f"{comparison.game}: {TITLES[comparison.metric]} over {of_games} games of every run, "
+        f"evaluation {of_seeds}. {statistics.OF_RUNS}; steps, turns of all games, and minutes "
+        "are means."
+    )
+
+
+def summary_table(comparison: Comparison) -> Table:
+    """A row for every configuration and opponent, and one for all opponents if win rates of several count."""
+    form = _FORMS[comparison.metric]
+    extremes = [Column(title, form.format) for title in ("lowest", "highest")]
+    columns = [*_GROUP, *interval_columns(TITLES[comparison.metric], form), *extremes, *_TRAINING]
+    rows = []
+    for group in comparison.groups:
+        training = [float(np.mean([getattr(run.last, axis) for run in group.runs])) for axis in AXES]
+        for name, part in comparison.parts().items():
+            mean, own = comparison.mean(group, part), comparison.scores(group)[:, part].mean(1)
+            reached = float(mean.values), mean.interval(), float(own.min()), float(own.max())
+            rows.append([*_about(group, name), *reached, *training, *_provenance(group.runs)])
+    return Table([*columns, *_PROVENANCE], rows)
+
+
+def improvement_table(comparison: Comparison) -> Table:
+    """A row for every two configurations and every opponent."""
+    columns = [Column("configuration"), Column("better than"), Column("against")]
+    rows = [
+        [first.label, second.label, *figures, *_provenance([*first.runs, *second.runs])]
+        for first, second, *figures in comparison.improvements()
+    ]
+    return Table([*columns, *interval_columns("probability", "{:.0%}"), *_PROVENANCE], rows)
+
+
+def runs_table(comparison: Comparison) -> Table:
+    """A row for every run."""
+    form = _FORMS[comparison.metric].format
+    columns = [Column("configuration"), Column("seed"), *_TRAINING]
+    columns += [Column(f"against {name}", form) for name in comparison.opponents]
+    *provenance, weights = _PROVENANCE
+    columns += [*provenance, weights._replace(show=lambda text: text[:SHORT])]
+    rows = [
+        [group.label, run.seed, run.last.steps, run.last.minutes, *scores.tolist(), *_provenance([run])]
+        for group in comparison.groups
+        for run, scores in zip(group.runs, comparison.scores(group), strict=True)
+    ]
+    return Table(columns, rows)
+
+
+def curves_table(comparison: Comparison) -> Table:
+    """The places of all learning curves."""
+    rows = [
+        [*_about(group, name), axis, *figures, *_provenance(group.runs)]
+        for group in comparison.groups
+        for name in comparison.opponents
+        for axis in AXES
+        for figures in _figures(comparison.learning_curve(group, name, axis))
+    ]
+    figures = interval_columns(TITLES[comparison.metric], "{}")
+    return Table([*_GROUP, Column("axis"), Column("place"), *figures, *_PROVENANCE], rows)
+
+
+def profiles_table(comparison: Comparison) -> Table:
+    """The places of all performance profiles."""
+    rows = [
+        [*_about(group, name), *figures, *_provenance(group.runs)]
+        for group in comparison.groups
+        for name in comparison.opponents
+        for figures in _figures(comparison.profile(group, name))
+    ]
+    figures = interval_columns("share of runs above", "{}")
+    return Table([*_GROUP, Column("threshold"), *figures, *_PROVENANCE], rows)
+
+
+def _about(group: Group, opponent: str) -> list[Any]:
+    return [group.label, opponent, len(group.runs)]
+
+
+def _figures(curve: Curve | None) -> Iterator[list[Any]]:
+    """The place, the value and its interval, one by one."""
+    if curve:
+        for k, place in enumerate(curve.places):
+            yield [float(place), float(curve.band.values[k]), curve.band.interval(k)]
+
+
+# --- what the runs were made with ---------------------------------------------------------------------------
+
+
+def _provenance(runs: Sequence[RunResult]) -> list[str]:
+    """What some runs were made with, each thing in full; where runs differ, all values."""
+    cells = [dict.fromkeys(run.made_with(key) or UNKNOWN for run in runs) for key in KEYS]
+    return ["; ".join(cell) for cell in (*cells, [run.weights or UNKNOWN for run in runs])]
+
+
+def provenance_lines(groups: Sequence[Group]) -> list[str]:
+    """Sentences about the code, packages and machines of the runs, and the hashes of their weights."""
+    weights = "; ".join(
+        f"{group.label} {', '.join(f'{run.seed}: {(run.weights or UNKNOWN)[:SHORT]}' for run in group.runs)}"
+        for group in groups
+    )
+    return [*setup_lines(groups), f"SHA-256 of the final weights, by seed: {weights}."]
+
+
+def setup_lines(groups: Sequence[Group]) -> list[str]:
+    """Sentences about the code, packages and machines, for tables that have the weights in a column."""
+    labels: dict[str, dict[str, None]] = {}
+    for group in groups:
+        for run in group.runs:
+            labels.setdefault(_setup(run), {})[group.label] = None
+    return [
+        f"Made with {setup} ({', '.join(whose)})." if len(labels) > 1 else f"Made with {setup}."
+        for setup, whose in labels.items()
+    ]
+
+
+def _setup(run: RunResult) -> str:
+    if not run.starts:
+        return f"versions that were {UNKNOWN}"
+    code = f"patchwork_env {run.made_with('patchwork_env')}"
+    if commit := run.made_with("commit"):
+        # A ``+`` stands for files that were changed.
+        short = [one[:SHORT] + "+" * one.endswith("+") for one in commit.split(", then ")]
+        code += f" (commit {', then '.join(short)})"
+    packages = [f"{name} {version}" for name in PACKAGES if (version := run.made_with(name)) is not None]
+    return ", ".join([code, f"Python {run.made_with('python')}", *packages, f"on {run.made_with('machine')}"])

@@ -15,10 +15,17 @@ from patchwork_env.core.files import make_folder, storing_in, write_text
 from patchwork_env.core.names import counted
 from patchwork_env.learning.evaluation.statistics import Band
 from patchwork_env.learning.evaluation.tables import LATEX, MARKDOWN
-from patchwork_env.learning.reports import comparison_tables
+from patchwork_env.learning.reports import comparison as tables
 from patchwork_env.learning.reports.charts import number, percentage
-from patchwork_env.learning.reports.comparison import AXES, Comparison, Curve, Group
-from patchwork_env.learning.reports.comparison_tables import TITLES, provenance_lines, setup_lines
+from patchwork_env.learning.reports.comparison import (
+    AXES,
+    TITLES,
+    Comparison,
+    Curve,
+    Group,
+    provenance_lines,
+    setup_lines,
+)
 from patchwork_env.learning.reports.plots import FORMATS, SERIES, TRAINING, new_figure, save
 
 if TYPE_CHECKING:
@@ -51,16 +58,16 @@ def write_comparison(
 ) -> None:
     """Writes all tables of a comparison, as Markdown, LaTeX and CSV, and its figures into a folder."""
     csv = {
-        "summary": comparison_tables.summary_table(comparison),
-        "improvement": comparison_tables.improvement_table(comparison),
-        "runs": comparison_tables.runs_table(comparison),
-        "curves": comparison_tables.curves_table(comparison),
-        "profiles": comparison_tables.profiles_table(comparison),
+        "summary": tables.summary_table(comparison),
+        "improvement": tables.improvement_table(comparison),
+        "runs": tables.runs_table(comparison),
+        "curves": tables.curves_table(comparison),
+        "profiles": tables.profiles_table(comparison),
     }
     with storing_in(folder):
         make_folder(folder)
         for name, ending in ((MARKDOWN, "md"), (LATEX, "tex")):
-            write_text(folder / f"comparison.{ending}", comparison_tables.as_text(comparison, name) + "\n")
+            write_text(folder / f"comparison.{ending}", tables.as_text(comparison, name) + "\n")
         for name, table in csv.items():
             write_text(folder / f"{name}.csv", table.csv())
         write_figures(comparison, folder, form, has_footer=has_footer)

@@ -18,11 +18,10 @@ from patchwork_env.games import NMBR9, PATCHWORK, rules_of
 from patchwork_env.learning.evaluation.records import MatchFigures, SampleGame
 from patchwork_env.learning.evaluation.results import milestones
 from patchwork_env.learning.evaluation.runners import runner_of
-from patchwork_env.learning.evaluation.seeds import OverSeeds, config_key, over_seeds
-from patchwork_env.learning.evaluation.statistics import STUDENT
+from patchwork_env.learning.evaluation.statistics import OF_RUNS, OverSeeds, over_seeds
 from patchwork_env.learning.reports import charts
 from patchwork_env.learning.reports.charts import MOST_POINTS, Sample, Series, as_words, render
-from patchwork_env.learning.reports.comparison import AXES, STEPS, at_common_places
+from patchwork_env.learning.reports.comparison import AXES, STEPS, at_common_places, config_key
 from patchwork_env.learning.reports.run_results import Point, RunResult, name_without_seed
 
 _MOST_PICTURES = 4
@@ -107,7 +106,7 @@ def render_page(runs: Sequence[RunResult]) -> str:
         has_first_turn=not runner_of(game).is_noninteractive,
         shares=shares_of(game),
         over_seeds=_over_seeds(groups),
-        statistics=STUDENT.description,
+        statistics=OF_RUNS,
         matches=matches,
         figures=figures,
         sections=sections(groups),

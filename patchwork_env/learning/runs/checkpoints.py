@@ -19,8 +19,7 @@ from patchwork_env.core.documents import one_line, read_object
 from patchwork_env.core.files import check_new, make_folder, storing_in, write_folder, write_text
 from patchwork_env.core.names import short_repr
 from patchwork_env.errors import ConfigError, DivergenceError, StorageError
-from patchwork_env.learning.algorithms.common.state import join, split
-from patchwork_env.learning.algorithms.common.trainer import Trainer
+from patchwork_env.learning.algorithms.common.trainer import Trainer, join, split
 from patchwork_env.learning.config import RunConfig, dump_config
 from patchwork_env.learning.runs.folder import (
     CHECKPOINTS,

@@ -25,7 +25,7 @@ from patchwork_env.core.progress import Bar
 from patchwork_env.errors import ConfigError, DivergenceError, NoWorkersError, StorageError
 from patchwork_env.learning.algorithms.common.trainer import Trainer, make_trainer
 from patchwork_env.learning.algorithms.common.workers import RemoteTrainer, played_on_cluster
-from patchwork_env.learning.config import RunConfig, check_memory, dump_config, load_config
+from patchwork_env.learning.config import RunConfig, dump_config, load_config
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.players import hash_of_weights
 from patchwork_env.learning.evaluation.records import read_evaluation
@@ -135,14 +135,19 @@ def resumed_run(folder: Path, overrides: Sequence[str] = ()) -> Iterator[Run]:
 @contextmanager
 def _trainer(config: RunConfig) -> Iterator[Trainer]:
     """The trainer of a configuration that is known to work, and the workers that play for it."""
-    check_memory(config)
     check_names(config)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # the threads of the run share batches, not operations
     tune_malloc()
     with ExitStack() as stack:
         stack.callback(torch.set_num_threads, threads)
-        trainer = make_trainer(config.model_copy(update={"device": _usable_device(config.device)}))
+        config = config.model_copy(update={"device": _usable_device(config.device)})
+        try:
+            trainer = make_trainer(config)
+        except (MemoryError, RuntimeError) as error:  # PyTorch has no error of its own for memory
+            if not isinstance(error, MemoryError) and "alloc" not in str(error):
+                raise
+            raise ConfigError(f"the games and networks need more memory than there is: {error}") from None
         if isinstance(trainer, RemoteTrainer) and trainer.config.cluster.workers:
             stack.enter_context(played_on_cluster(trainer))
         yield trainer

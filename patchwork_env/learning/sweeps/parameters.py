@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from patchwork_env.core.documents import one_line
 from patchwork_env.core.extras import from_extra
 from patchwork_env.errors import ConfigError
-from patchwork_env.learning.config import check_memory, load_config, parse_yaml
+from patchwork_env.learning.config import load_config, parse_yaml
 from patchwork_env.learning.sweeps import FORMS, RANDOM
 
 with from_extra("sweep", "sweeps need"):
@@ -169,7 +169,7 @@ def check_trials(
     for trial in tried:
         changes = overrides(trial)
         try:
-            check_memory(load_config(path, [*settings, *changes]))
+            load_config(path, [*settings, *changes])
         except ConfigError as error:
             message = str(error)
             for parameter, change in zip(parameters, changes, strict=True):

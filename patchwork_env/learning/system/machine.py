@@ -1,9 +1,8 @@
-"""The machine and the versions that figures were measured with, its memory, and how C allocates it."""
+"""The machine and the versions that figures were measured with, and how C allocates memory."""
 
 from __future__ import annotations
 
 import ctypes
-import os
 import platform
 import subprocess
 from collections.abc import Iterable
@@ -50,20 +49,6 @@ def describe_machine(device: str = "cpu") -> str:
 
         text += f", {torch.cuda.get_device_name(device)}"
     return text
-
-
-def memory_limit() -> int:
-    """The bytes of memory that this process may have: those of the machine, or of its control group.
-
-    Where the system does not say, a limit that nothing reaches.
-    """
-    limits = [2**62]
-    with suppress(AttributeError, OSError, ValueError):
-        limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    for file in ("memory.max", "memory/memory.limit_in_bytes"):  # of version 2 and of version 1
-        with suppress(OSError, ValueError):  # the text "max" stands for no limit
-            limits.append(int(Path("/sys/fs/cgroup", file).read_text(encoding="utf-8")))
-    return min(limits)
 
 
 def describe_setup(packages: Iterable[str] = ("numpy", "numba"), device: str = "cpu") -> str:

@@ -11,8 +11,7 @@ import pytest
 from patchwork_env import agents
 from patchwork_env.learning.commands import evaluate
 from patchwork_env.learning.evaluation.matches import play_matches
-from patchwork_env.learning.evaluation.seeds import ALL_OPPONENTS, over_seeds, seeds_table
-from patchwork_env.learning.evaluation.statistics import mean_of_runs
+from patchwork_env.learning.evaluation.statistics import ALL_OPPONENTS, mean_of_runs, over_seeds, seeds_table
 
 RUNS = "ppo-quick", "ppo-quick-v1"
 OPPONENTS = "random", "greedy"

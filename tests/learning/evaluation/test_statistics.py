@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from patchwork_env.learning.evaluation.statistics import (
-    RLIABLE,
-    STUDENT,
     Band,
     Z,
+    improvement,
     mean_interval,
     mean_of_runs,
+    profile,
     student_quantile,
 )
 
@@ -81,7 +81,7 @@ def test_intervals_of_the_probability_of_improvement_cover_it(runs: int) -> None
     """Of normal scores that differ by one standard deviation, which is 76% of all pairs."""
     random = np.random.default_rng(runs)
     pairs = random.normal(size=(600, 2, runs, 1)) + np.array([1, 0])[:, None, None]
-    intervals = [STUDENT.improvement(*pair)[1] for pair in pairs]
+    intervals = [improvement(*pair)[1] for pair in pairs]
     assert 0.92 <= np.mean([low <= 0.7602 <= high for low, high in intervals]) <= 0.985
 
 
@@ -108,75 +108,28 @@ def test_few_runs_are_not_sure_to_do_better() -> None:
     """All pairs are won by the first; three against three are so by chance alone in one case of ten."""
     for runs, least in ((2, 0.386), (3, 0.501), (5, 0.643)):
         better, worse = np.ones((runs, 1)), np.zeros((runs, 1))
-        probability, interval = STUDENT.improvement(better, worse)
+        probability, interval = improvement(better, worse)
         assert probability == 1
         assert interval == pytest.approx((least, 1), abs=0.001)
-        assert STUDENT.improvement(worse, better)[1] == pytest.approx((0, 1 - least), abs=0.001)
+        assert improvement(worse, better)[1] == pytest.approx((0, 1 - least), abs=0.001)
 
 
-@pytest.mark.parametrize("statistics", [STUDENT, RLIABLE])
-def test_the_probability_of_improvement_counts_pairs(statistics) -> None:
+def test_the_probability_of_improvement_counts_pairs() -> None:
     """Of 9 pairs, 5 and one of equals against the first opponent, 7 and two of equals against the second."""
-    probability, (low, high) = statistics.improvement(FIRST[:3], SECOND)
+    probability, (low, high) = improvement(FIRST[:3], SECOND)
     assert probability == pytest.approx(((5 + 0.5) / 9 + (7 + 1) / 9) / 2)
     assert low < probability < high
-    mirrored, bounds = statistics.improvement(SECOND, FIRST[:3])
+    mirrored, bounds = improvement(SECOND, FIRST[:3])
     assert mirrored == pytest.approx(1 - probability)
     assert bounds == pytest.approx((1 - high, 1 - low), abs=0.02)
-    assert statistics.improvement(FIRST[:1], SECOND)[1] is None
+    assert improvement(FIRST[:1], SECOND)[1] is None
 
 
-@pytest.mark.parametrize("statistics", [STUDENT, RLIABLE])
-def test_a_profile_is_the_share_of_runs_above_a_threshold(statistics) -> None:
-    values, low, high = statistics.profile(FIRST[:, :1], np.array([0.0, 0.2, 0.65, 0.9]))
+def test_a_profile_is_the_share_of_runs_above_a_threshold() -> None:
+    values, low, high = profile(FIRST[:, :1], np.array([0.0, 0.2, 0.65, 0.9]))
     assert values == pytest.approx([1.0, 0.8, 0.4, 0.0])
     assert (low[3], high[0]) == (0.0, 1.0)
     assert (low <= values).all()
     assert (values <= high).all()
     assert low[2] < 0.4 < high[2]
-    assert statistics.profile(FIRST[:1], np.array([0.5])).high is None
-
-
-def test_the_stratified_bootstrap_draws_runs_for_each_opponent_by_itself() -> None:
-    """Where the runs agree on an opponent, the draws do not move it, however far opponents are apart."""
-    assert RLIABLE.mean(np.tile([0.2, 0.8], (5, 1)), None).interval() == pytest.approx((0.5, 0.5))
-    scores = np.random.default_rng(0).normal(0.5, 0.1, (10, 2))
-    low, high = RLIABLE.mean(scores, None).interval()
-    assert high - low == pytest.approx(2 * Z * 0.1 / np.sqrt(20), rel=0.5)
-    assert RLIABLE.mean(scores, None).interval() == (low, high)
-    assert RLIABLE.mean(scores[:1], None).interval() is None
-
-
-@pytest.mark.libraries
-@pytest.mark.filterwarnings("ignore")  # of rliable about other packages
-def test_statistics_are_those_of_rliable() -> None:
-    """Values to rounding; intervals, which other random numbers draw, to two digits."""
-    library = pytest.importorskip("rliable.library")
-    metrics = pytest.importorskip("rliable.metrics")
-    random = np.random.default_rng(3)
-    first, second = random.normal(0.6, 0.1, (8, 3)), random.normal(0.55, 0.1, (6, 3))
-    means, intervals = library.get_interval_estimates(
-        {"first": first},
-        lambda scores: np.array([metrics.aggregate_iqm(scores)]),
-        reps=2000,
-        random_state=np.random.RandomState(1),
-    )
-    mean = RLIABLE.mean(first, None)
-    assert mean.values == pytest.approx(means["first"][0])
-    assert mean.interval() == pytest.approx(tuple(intervals["first"][:, 0]), abs=0.01)
-
-    thresholds = np.linspace(0.3, 0.9, 7)
-    shares, bands = library.create_performance_profile({"first": first}, thresholds, reps=2000)
-    values, low, high = RLIABLE.profile(first, thresholds)
-    assert values == pytest.approx(shares["first"])
-    assert np.stack([low, high]) == pytest.approx(bands["first"], abs=0.045)  # a run in a task is 1/24
-
-    better, bounds = library.get_interval_estimates(
-        {"both": (first, second)},
-        lambda x, y: np.array([metrics.probability_of_improvement(x, y)]),
-        reps=2000,
-        random_state=np.random.RandomState(2),
-    )
-    probability, interval = RLIABLE.improvement(first, second)
-    assert probability == pytest.approx(better["both"][0])
-    assert interval == pytest.approx(tuple(bounds["both"][:, 0]), abs=0.021)  # a pair of runs is 1/48
+    assert profile(FIRST[:1], np.array([0.5])).high is None

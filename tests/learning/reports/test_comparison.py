@@ -19,9 +19,8 @@ from patchwork_env.learning.commands.compare import main
 from patchwork_env.learning.config import dump_config
 from patchwork_env.learning.evaluation import play_matches
 from patchwork_env.learning.evaluation.records import EVALUATION_FORMAT, EVALUATION_VERSION
-from patchwork_env.learning.evaluation.statistics import RLIABLE, mean_of_runs
-from patchwork_env.learning.reports.comparison import compare
-from patchwork_env.learning.reports.comparison_tables import provenance_lines, summary_table
+from patchwork_env.learning.evaluation.statistics import mean_of_runs
+from patchwork_env.learning.reports.comparison import compare, provenance_lines, summary_table
 from patchwork_env.learning.reports.run_results import read_result, write_result, write_training
 
 START = {"steps": 0, "commit": "c" * 40, "patchwork_env": "0.1.0", "python": "3.11.7", "numpy": "2.4.6"}
@@ -122,9 +121,6 @@ def test_curves_are_means_over_what_all_runs_have(runs, found) -> None:
     np.testing.assert_allclose(steps.band.values, [0.1, 0.6])
     for place, rates in enumerate((np.full((5, 1), 0.1), found.scores(wide))):
         assert steps.band.interval(place) == mean_of_runs(rates, np.full((5, 1), 100.0)).interval()
-    by_rliable = compare([read_result(run) for run in runs], statistics=RLIABLE)
-    of_rliable = by_rliable.learning_curve(wide, "greedy", "steps")
-    np.testing.assert_allclose(of_rliable.band.values, [0.1, 0.7])  # of 0, 0.6 to 0.9 the middle three
     assert found.learning_curve(plain, "greedy", "minutes") is None  # 2 to 4, 1 to 2 and 2/3 to 4/3 minutes
     together = compared(*runs[5:7])
     curve = together.learning_curve(together.groups[0], "greedy", "minutes")
@@ -195,7 +191,7 @@ def test_profiles_of_runs_that_did_equally_well_are_not_empty(tmp_path, rate) ->
     assert (shares[0], shares[-1]) == (rate > 0.0, 0.0)
 
 
-def test_the_command_prints_every_format_and_the_statistics_of_rliable(runs, capsys) -> None:
+def test_the_command_prints_every_format(runs, capsys) -> None:
     for form in ("text", "markdown", "latex", "csv"):
         assert cli.main(["compare", *map(str, runs), "--format", form]) == 0
         said = capsys.readouterr().out
@@ -203,10 +199,6 @@ def test_the_command_prints_every_format_and_the_statistics_of_rliable(runs, cap
         assert "greedy" in said
         assert ("Made with patchwork_env 0.1.0" in said) == (form != "csv")
         assert ("60.0%" in said) == (form in ("text", "markdown"))
-    assert main([*map(str, runs), "--statistics", "rliable"]) == 0
-    said = capsys.readouterr().out
-    assert "stratified bootstrap" in said
-    assert "70.0%" in said
 
 
 def test_several_opponents_and_odd_names(tmp_path, capsys) -> None:

@@ -17,6 +17,9 @@ from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.commands.review import FIGURES, PAGE, PICTURE, main
 from patchwork_env.learning.evaluation.results import position_after
 from patchwork_env.learning.reports.review import (
+    BEST,
+    MOST_MISTAKES,
+    PLAYED,
     POINTS,
     Review,
     accuracy,
@@ -24,8 +27,9 @@ from patchwork_env.learning.reports.review import (
     name_of,
     read_game,
     review,
+    summary,
+    text,
 )
-from patchwork_env.learning.reports.review_page import BEST, MOST_MISTAKES, PLAYED, summary, text
 from patchwork_env.nmbr9 import Game as Nmbr9
 from patchwork_env.patchwork import Game
 from tests.agents.values import simple_weights

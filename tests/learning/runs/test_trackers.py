@@ -20,8 +20,7 @@ from patchwork_env.errors import MissingExtraError
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
 from patchwork_env.learning.runs import loggers
-from patchwork_env.learning.runs.loggers import Log, logger_of
-from patchwork_env.learning.runs.trackers import SERVICES
+from patchwork_env.learning.runs.loggers import SERVICES, Log, logger_of
 
 CONFIG = """
 total_steps: 128

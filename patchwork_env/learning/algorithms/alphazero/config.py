@@ -6,14 +6,10 @@ from typing import ClassVar, Literal
 
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.config.keys import (
-    BYTES_OF_LEARNING,
-    BYTES_OF_SAMPLE,
-    NETWORK_KEYS,
     ClusterRun,
     Count,
     Fixed,
     Fraction,
-    MemoryEstimate,
     Network,
     NonNegative,
     Positive,
@@ -24,11 +20,6 @@ from patchwork_env.learning.config.keys import (
     Several,
     Size,
 )
-
-_BYTES_OF_TURN = 60
-"""Bytes of a turn that is learned from; some turns leave no choice."""
-_BYTES_OF_NODE = 80
-"""Bytes of a node of a search, in most of the games."""
 
 
 class AlphaZero(Section):
@@ -75,16 +66,3 @@ class AlphaZeroConfig(ClusterRun, RewardedRun):
     """The algorithm that learns."""
     alphazero: AlphaZero = AlphaZero()
     network: Network = Network()
-
-    def least_memory(self) -> MemoryEstimate:
-        settings = self.alphazero
-        turns = settings.num_envs * settings.rollout_steps
-        window = min(settings.window, self.total_steps // turns + 1)
-        nodes = settings.num_envs * settings.simulations
-        keys = ("alphazero.num_envs", "alphazero.rollout_steps", "alphazero.window")
-        return {
-            keys: turns * window * _BYTES_OF_TURN,
-            ("alphazero.num_envs", "alphazero.simulations"): nodes * _BYTES_OF_NODE,
-            ("alphazero.minibatch_size",): min(settings.minibatch_size, turns) * BYTES_OF_SAMPLE,
-            NETWORK_KEYS: self.network.num_weights * BYTES_OF_LEARNING,
-        }

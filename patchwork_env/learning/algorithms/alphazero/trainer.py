@@ -26,7 +26,7 @@ from patchwork_env.learning.algorithms.alphazero.rollout import (
     SearchedSelfPlay,
 )
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool
-from patchwork_env.learning.algorithms.common.state import (
+from patchwork_env.learning.algorithms.common.trainer import (
     State,
     as_arrays,
     as_tensors,

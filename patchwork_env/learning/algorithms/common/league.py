@@ -17,7 +17,7 @@ from torch import nn
 
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.names import short_repr
-from patchwork_env.learning.algorithms.common.state import MAX_EXACT_INT, State
+from patchwork_env.learning.algorithms.common.trainer import MAX_EXACT_INT, State
 from patchwork_env.learning.config import League
 
 Policy = TypeVar("Policy", bound=nn.Module)

@@ -8,12 +8,30 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
 from patchwork_env import agents
 from patchwork_env.agents import Agent
 from patchwork_env.core.checks import as_integer, check_between
+from patchwork_env.core.game import Rules
+from patchwork_env.core.kernels import States
 from patchwork_env.core.names import short_repr
-from patchwork_env.learning.algorithms.common.state import State
+from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.config import RewardedRun, RunConfig, trainer_class
+from patchwork_env.nmbr9 import figures as nmbr9
+from patchwork_env.patchwork import figures as patchwork
+
+State = dict[str, Any]
+"""A nested dictionary with tensors, and values that JSON can hold; no name has a slash."""
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+MAX_EXACT_INT = 2**53
+"""The highest number up to which all whole numbers are floats, too."""
+_OF_ADAM = ("step", "exp_avg", "exp_avg_sq")
+"""What an optimizer of the family of Adam keeps for each parameter."""
 
 
 class Trainer(ABC):
@@ -108,3 +126,77 @@ def make_trainer(config: RunConfig) -> Trainer:
     """The trainer of the configuration's game and algorithm."""
     trainer: Trainer = trainer_class(config)(config)
     return trainer
+
+
+def statistics_of_games(rules: Rules, finals: States) -> dict[str, float]:
+    """Mean figures of ``(k,)`` games that are over; empty if there are none."""
+    return (patchwork if rules.name == PATCHWORK else nmbr9).statistics_of_games(finals)
+
+
+# --- states, as a file of JSON and one of tensors -----------------------------------------------------------
+
+
+def split(state: State) -> tuple[State, dict[str, Tensor]]:
+    """Divides a state into values for JSON and tensors by their paths, as in ``network/trunk.weight``."""
+    values: State = {}
+    tensors: dict[str, Tensor] = {}
+    for name, value in state.items():
+        if isinstance(value, Tensor):
+            tensors[name] = value
+        elif isinstance(value, dict):
+            values[name], inner = split(value)
+            tensors |= {f"{name}/{path}": tensor for path, tensor in inner.items()}
+        else:
+            values[name] = value
+    return values, tensors
+
+
+def join(values: State, tensors: Mapping[str, Tensor]) -> State:
+    """Puts tensors back into values; KeyError or TypeError if one has no place there."""
+    for path, tensor in tensors.items():
+        *outer, name = path.split("/")
+        place = values
+        for key in outer:
+            place = place[key]
+        place[name] = tensor
+    return values
+
+
+def as_tensors(arrays: Arrays) -> dict[str, Tensor]:
+    """Arrays as tensors that share their memory; records, which PyTorch does not know, as bytes."""
+    return {
+        name: torch.from_numpy(array.view(np.uint8) if array.dtype.names else array)
+        for name, array in arrays.items()
+    }
+
+
+def as_arrays(tensors: Mapping[str, Tensor]) -> dict[str, npt.NDArray[Any]]:
+    """Tensors on the CPU as arrays that share their memory."""
+    return {name: tensor.numpy() for name, tensor in tensors.items()}
+
+
+def optimizer_state(optimizer: torch.optim.Optimizer) -> State:
+    """What an optimizer of the family of Adam keeps for each parameter, by the parameter's number."""
+    return {str(number): dict(kept) for number, kept in optimizer.state_dict()["state"].items()}
+
+
+def load_optimizer_state(optimizer: torch.optim.Optimizer, state: State) -> None:
+    """Brings an optimizer to an :func:`optimizer_state`; its rates and other settings stay its own.
+
+    Shapes and numbers of steps are checked, as PyTorch does not, and Adam would divide by zero or overflow.
+    """
+    parameters = {
+        str(number): parameter
+        for number, parameter in enumerate(p for group in optimizer.param_groups for p in group["params"])
+    }
+    if not state.keys() <= parameters.keys():
+        raise ValueError(f"the optimizer holds {list(state)}; there are {len(parameters)} parameters")
+    for number, kept in state.items():
+        shapes = {name: tuple(tensor.shape) for name, tensor in kept.items()}
+        expected = {name: () if name == "step" else tuple(parameters[number].shape) for name in _OF_ADAM}
+        if shapes != expected:
+            raise ValueError(f"the optimizer holds {shapes} for parameter {number}; it needs {expected}")
+        if not 0 <= (step := kept["step"].item()) <= MAX_EXACT_INT:
+            raise ValueError(f"the optimizer holds {step} steps; allowed are 0 to {MAX_EXACT_INT}")
+    own = {int(number): {name: t.clone() for name, t in kept.items()} for number, kept in state.items()}
+    optimizer.load_state_dict({"state": own, "param_groups": optimizer.state_dict()["param_groups"]})

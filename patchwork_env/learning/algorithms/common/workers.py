@@ -22,8 +22,7 @@ import numpy.typing as npt
 
 from patchwork_env.errors import NoWorkersError, WorkerError
 from patchwork_env.games import rules_of
-from patchwork_env.learning.algorithms.common.state import State, as_arrays, as_tensors
-from patchwork_env.learning.algorithms.common.trainer import Trainer, prefixed
+from patchwork_env.learning.algorithms.common.trainer import State, Trainer, as_arrays, as_tensors, prefixed
 from patchwork_env.learning.config import ClusterRun, trainer_class
 from patchwork_env.learning.distributed.ray_cluster import RayPool, connected
 from patchwork_env.learning.system.machine import made_with, tune_malloc

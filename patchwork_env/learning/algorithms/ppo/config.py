@@ -8,16 +8,9 @@ from pydantic import Field, model_validator
 
 from patchwork_env.games import NMBR9, PATCHWORK
 from patchwork_env.learning.config.keys import (
-    BYTES_OF_LEARNING,
-    BYTES_OF_MASK,
-    BYTES_OF_OBSERVATION,
-    BYTES_OF_SAMPLE,
-    BYTES_OF_WEIGHT,
-    NETWORK_KEYS,
     Fixed,
     Fraction,
     League,
-    MemoryEstimate,
     Network,
     NonNegative,
     Positive,
@@ -66,8 +59,6 @@ class PpoRun(RewardedRun):
     """A run that learns Patchwork by self-play, or NMBR 9, alone for points."""
 
     GAMES: ClassVar[tuple[str, ...]] = (PATCHWORK, NMBR9)
-    BYTES_OF_TURN: ClassVar[int] = BYTES_OF_OBSERVATION + BYTES_OF_MASK
-    """Bytes of a turn in a rollout."""
 
     network: Network = Network()
     league: League = League()
@@ -81,23 +72,6 @@ class PpoRun(RewardedRun):
     def effective_league(self) -> League:
         """The league that is played: none where a player is alone."""
         return League(fraction=0.0) if self.is_solo else self.league
-
-    @property
-    def weights(self) -> tuple[tuple[str, ...], int]:
-        """The keys that say how large the network is, and the number of its weights."""
-        return NETWORK_KEYS, self.network.num_weights
-
-    def least_memory(self) -> MemoryEstimate:
-        """Of the rollout, a minibatch, the network and its past selves."""
-        name, learning, (keys, weights) = self.algorithm, self.learning, self.weights
-        turns = learning.num_envs * learning.rollout_steps
-        snapshots = self.effective_league.num_snapshots(self.total_steps // turns)
-        return {
-            (f"{name}.num_envs", f"{name}.rollout_steps"): turns * self.BYTES_OF_TURN,
-            (f"{name}.minibatch_size",): min(learning.minibatch_size, turns) * BYTES_OF_SAMPLE,
-            keys: weights * BYTES_OF_LEARNING,
-            ("league.size", *keys): snapshots * weights * BYTES_OF_WEIGHT,
-        }
 
     @model_validator(mode="after")
     def _check_points(self) -> PpoRun:
@@ -132,8 +106,6 @@ class PpoConfig(PpoRun):
     """A run of PPO with the project's own network."""
 
     TRAINER: ClassVar[str] = "patchwork_env.learning.algorithms.ppo.trainer:PpoTrainer"
-    BYTES_OF_TURN: ClassVar[int] = 100
-    """The record of the state, and what was chosen and expected."""
 
     algorithm: Literal["ppo"] = "ppo"
     """The algorithm that learns."""

@@ -15,11 +15,12 @@ from patchwork_env.agents.networks import PolicyNetwork
 from patchwork_env.agents.policy import NetworkEvaluator
 from patchwork_env.core.kernels import States
 from patchwork_env.envs.self_play import SelfPlayBatch
-from patchwork_env.games import rules_of
+from patchwork_env.games import PATCHWORK, rules_of
 from patchwork_env.learning.algorithms.common.advantages import Decisions, next_choices, rewards_of_players
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool
-from patchwork_env.learning.algorithms.common.stats import new_stats
 from patchwork_env.learning.config import Reward
+from patchwork_env.nmbr9 import figures as nmbr9
+from patchwork_env.patchwork import figures as patchwork
 from patchwork_env.search import Evaluation
 
 LEARNER, NEW_GAME = -1, -2
@@ -112,7 +113,9 @@ class SelfPlay:
         self.points = points
         self.rules = rules_of(env.states)
         self.players = env.rewards.shape[1]
-        self.stats = new_stats(self.rules, env.num_envs)
+        self.stats: patchwork.GameStats | nmbr9.GameStats = nmbr9.GameStats()
+        if self.rules.name == PATCHWORK:
+            self.stats = patchwork.GameStats(env.num_envs)
         self.opponents = np.full(env.num_envs, NEW_GAME, np.int64)
         self._threads = threads or ThreadPool()
         games = np.arange(env.num_envs)

@@ -15,14 +15,15 @@ from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool
 from patchwork_env.learning.algorithms.common.league import SnapshotPool
-from patchwork_env.learning.algorithms.common.state import (
+from patchwork_env.learning.algorithms.common.trainer import (
     State,
+    Trainer,
     as_arrays,
     as_tensors,
     load_optimizer_state,
     optimizer_state,
+    prefixed,
 )
-from patchwork_env.learning.algorithms.common.trainer import Trainer, prefixed
 from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.algorithms.ppo.learner import PpoLearner
 from patchwork_env.learning.algorithms.ppo.rollout import LEARNER, NEW_GAME, SelfPlay

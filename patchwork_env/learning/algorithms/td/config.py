@@ -8,7 +8,6 @@ from patchwork_env.games import NMBR9, PATCHWORK
 from patchwork_env.learning.config.keys import (
     ClusterRun,
     Fraction,
-    MemoryEstimate,
     NonNegative,
     Positive,
     Rate,
@@ -80,24 +79,15 @@ class ValueRun(ClusterRun):
     """A run that learns a compiled value; it uses no GPU."""
 
     TRAINER: ClassVar[str] = "patchwork_env.learning.algorithms.td.trainer:TdTrainer"
-    BYTES_OF_GAME: ClassVar[int] = 0
-    """Bytes of the positions of a game that is learned from."""
 
     device: Literal["cpu"] = "cpu"
     """The device on which PyTorch learns; this algorithm uses no GPU."""
-
-    def least_memory(self) -> MemoryEstimate:
-        settings = self.learning
-        window = min(settings.window, self.total_steps // settings.games + 1)
-        keys = (f"{self.algorithm}.games", f"{self.algorithm}.window")
-        return {keys: settings.games * window * self.BYTES_OF_GAME}
 
 
 class TdConfig(ValueRun, RewardedRun):
     """A run of temporal-difference learning of Patchwork."""
 
     GAMES: ClassVar[tuple[str, ...]] = (PATCHWORK,)
-    BYTES_OF_GAME: ClassVar[int] = 3000
 
     algorithm: Literal["td"] = "td"
     """The algorithm that learns."""
@@ -108,7 +98,6 @@ class SoloTdConfig(ValueRun):
     """A run of temporal-difference learning of NMBR 9."""
 
     GAMES: ClassVar[tuple[str, ...]] = (NMBR9,)
-    BYTES_OF_GAME: ClassVar[int] = 13_000
 
     game: str = NMBR9
     """The game that is learned."""

@@ -19,7 +19,7 @@ from patchwork_env.core.intrinsics import Floats, Rows, rows_adder
 from patchwork_env.core.kernels import States
 from patchwork_env.core.random import Streams
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool, compute_gradient, means
-from patchwork_env.learning.algorithms.common.state import (
+from patchwork_env.learning.algorithms.common.trainer import (
     MAX_EXACT_INT,
     State,
     as_tensors,

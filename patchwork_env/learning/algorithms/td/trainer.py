@@ -15,8 +15,7 @@ from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.random import Streams
 from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool
-from patchwork_env.learning.algorithms.common.state import State
-from patchwork_env.learning.algorithms.common.stats import statistics_of_games
+from patchwork_env.learning.algorithms.common.trainer import State, statistics_of_games
 from patchwork_env.learning.algorithms.common.workers import (
     RemoteTrainer,
     Statistics,

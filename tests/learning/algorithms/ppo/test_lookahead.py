@@ -9,8 +9,7 @@ import torch
 
 from patchwork_env.agents.patchwork import policy_network
 from patchwork_env.agents.patchwork.policy import load_policy
-from patchwork_env.learning.algorithms.common.state import split
-from patchwork_env.learning.algorithms.common.trainer import make_trainer
+from patchwork_env.learning.algorithms.common.trainer import make_trainer, split
 from patchwork_env.learning.config import ConfigError, load_config
 from tests.agents.positions import many_states
 

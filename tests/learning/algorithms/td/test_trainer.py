@@ -8,7 +8,6 @@ import torch
 
 from patchwork_env.errors import DivergenceError
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
-from patchwork_env.learning.algorithms.td.config import Td, TdConfig
 from patchwork_env.learning.config import load_config
 from tests.learning.same_runs import state_of
 from tests.learning.tiny_runs import SOLO_TD, TD, TINY_RUNS
@@ -19,13 +18,6 @@ def config(request, tmp_path):
     path = tmp_path / "tiny.yaml"
     path.write_text(TINY_RUNS[request.param])
     return path
-
-
-def test_memory_is_that_of_the_games_that_are_learned_from():
-    """At most as many as are played in the whole run."""
-    for total_steps, iterations in ((100, 3), (10_000, 4)):
-        config = TdConfig(total_steps=total_steps, td=Td(games=50, window=4))
-        assert config.least_memory() == {("td.games", "td.window"): 50 * iterations * config.BYTES_OF_GAME}
 
 
 def test_threads_change_nothing(config):
