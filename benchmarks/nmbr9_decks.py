@@ -35,8 +35,9 @@ from patchwork_env.core.files import check_file_path, write_text
 from patchwork_env.core.names import counted, short_repr
 from patchwork_env.errors import WorkerError
 from patchwork_env.games import NMBR9
+from patchwork_env.learning.commands.match_options import help_on_agents
 from patchwork_env.learning.distributed.jobs import Workers, add_worker_options, do_jobs, workers_of
-from patchwork_env.learning.evaluation.players import HELP, Participant
+from patchwork_env.learning.evaluation.matches import Participant
 from patchwork_env.learning.evaluation.playing import attribute_errors
 from patchwork_env.learning.evaluation.store import GameStore, open_store
 from patchwork_env.learning.system.machine import describe_setup, made_with
@@ -74,7 +75,7 @@ def main() -> int:
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0], epilog=HELP)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0], epilog=help_on_agents())
     parser.add_argument("agent", metavar="AGENT", nargs="?", help="who is measured")
     parser.add_argument("--decks", type=int, metavar="N", help="how many; default: all of the file")
     parser.add_argument("--first", type=int, metavar="K", default=0, help="number of the first (default: 0)")

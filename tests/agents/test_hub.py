@@ -20,7 +20,7 @@ from huggingface_hub.utils import _http
 from patchwork_env import agents, cli
 from patchwork_env.agents import hub
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
-from patchwork_env.learning.evaluation.players import hash_of_weights
+from patchwork_env.learning.evaluation.matches import hash_of_weights
 from patchwork_env.patchwork import Game
 from tests.agents.hub_server import Hub, serving, use
 

@@ -9,7 +9,7 @@ import pytest
 from patchwork_env import agents
 from patchwork_env.agents import hub
 from patchwork_env.agents.specs import is_import, is_remote
-from patchwork_env.learning.evaluation.players import load_player
+from patchwork_env.learning.evaluation.matches import load_player
 from patchwork_env.service.players import Players
 
 

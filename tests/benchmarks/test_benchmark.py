@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.benchmark import GAMES, PAGES, TASKS, check_protocol, comparisons, figures_of, read_results
 from benchmarks.keeping import FOLDER
-from patchwork_env.learning.evaluation.players import fingerprint
+from patchwork_env.learning.evaluation.matches import fingerprint
 from patchwork_env.learning.evaluation.tables import MARKDOWN
 from patchwork_env.learning.reports.comparison import as_text
 from patchwork_env.learning.reports.run_results import RunResult, read_result, write_result

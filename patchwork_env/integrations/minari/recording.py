@@ -32,8 +32,7 @@ from patchwork_env.integrations.minari.dataset import (
     write_dataset,
 )
 from patchwork_env.learning.distributed.jobs import Workers, check_workers, do_jobs
-from patchwork_env.learning.evaluation.matches import MOST_GAMES, Player, Progress, name_of
-from patchwork_env.learning.evaluation.players import fingerprint
+from patchwork_env.learning.evaluation.matches import MOST_GAMES, Player, Progress, fingerprint, name_of
 from patchwork_env.learning.evaluation.playing import BLOCK_SIZE, Games, spawn_seed
 from patchwork_env.learning.evaluation.runners import common_game
 

@@ -31,7 +31,7 @@ from patchwork_env.learning.distributed.jobs import add_worker_options, workers_
 from patchwork_env.learning.evaluation.tables import CSV, TEXT, render
 
 if TYPE_CHECKING:
-    from patchwork_env.learning.evaluation.players import Participant
+    from patchwork_env.learning.evaluation.matches import Participant
     from patchwork_env.learning.evaluation.results import MatchResult
 
 
@@ -50,7 +50,7 @@ def main(arguments: list[str] | None = None, program: str = "training.evaluate")
 
 
 def _run(options: argparse.Namespace) -> int:
-    from patchwork_env.learning.evaluation.players import Participant
+    from patchwork_env.learning.evaluation.matches import Participant
     from patchwork_env.learning.evaluation.results import matches_table, results_as_dict
     from patchwork_env.learning.evaluation.statistics import OF_RUNS, over_seeds, seeds_table
 
@@ -65,7 +65,7 @@ def _run(options: argparse.Namespace) -> int:
     results = _play(options, runs, opponents)
     if options.format != TEXT:
         print(render([results[0].set_ups(), matches_table(results)], options.format))
-    contents = results_as_dict(results, (*runs, *opponents))
+    contents = results_as_dict(results, {one.name: one.weights for one in (*runs, *opponents)})
     if options.seeds:
         matches = [result.as_dict() for result in results]
         together = over_seeds(

@@ -32,7 +32,7 @@ def main(arguments: list[str] | None = None, program: str = "training.review") -
 
 
 def _run(options: argparse.Namespace) -> int:
-    from patchwork_env.learning.evaluation.players import load_player
+    from patchwork_env.learning.evaluation.matches import load_player
     from patchwork_env.learning.reports.review import read_game, render_page, review, text, write_picture
 
     out = options.out or options.game.with_name(options.game.stem + "-review")

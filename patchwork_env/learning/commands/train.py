@@ -45,10 +45,10 @@ def _run(options: argparse.Namespace) -> int:
     source = options.config or options.name
     if not (source or options.resume or options.list or options.explain is not None):
         options.fail("one of NAME, --config, --resume, --list and --explain is required")
-    if options.resume and options.run_dir:
-        options.fail("--run-dir is for new runs; --resume goes on in the folder of the old one")
+    if options.resume and (source or options.run_dir):
+        options.fail("NAME, --config and --run-dir are for new runs; a run that is resumed keeps its own")
 
-    from patchwork_env.learning.config import differences, explain, list_configs, load_config
+    from patchwork_env.learning.config import explain, list_configs, load_config
 
     if options.list:
         configs = [(path.stem, description) for path, description in list_configs()]
@@ -61,14 +61,10 @@ def _run(options: argparse.Namespace) -> int:
     config = load_config(source, options.set) if source else None
 
     from patchwork_env.learning.runs.checkpoints import free_folder  # what trains loads PyTorch
-    from patchwork_env.learning.runs.folder import CONFIG_FILE
     from patchwork_env.learning.runs.run import new_run, resumed_run
 
-    if config and not options.resume:
+    if config:
         with new_run(config, options.run_dir or free_folder(Path("runs") / Path(source).stem)) as run:
             return run.train()
     with resumed_run(options.resume, options.set) as run:
-        others = differences(load_config(run.folder / CONFIG_FILE), config) if config else []
-        if others:
-            print(f"the run keeps its own configuration; {source} differs in {', '.join(others)}", flush=True)
         return run.train()

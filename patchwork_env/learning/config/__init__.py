@@ -15,7 +15,6 @@ from patchwork_env.learning.config.keys import (
     changes_learning,
 )
 from patchwork_env.learning.config.loading import (
-    differences,
     dump_config,
     explain,
     flattened,
@@ -45,7 +44,6 @@ __all__ = [
     "Section",
     "algorithms",
     "changes_learning",
-    "differences",
     "dump_config",
     "explain",
     "find_config",

@@ -103,13 +103,6 @@ def list_configs(folder: Path = CONFIGS) -> list[tuple[Path, str]]:
     return [(path, load_config(path).description) for path in sorted(folder.glob("*.yaml"))]
 
 
-def differences(first: RunConfig, second: RunConfig) -> list[str]:
-    """The full names of the keys in which two configurations differ."""
-    values, others = flattened(first.model_dump()), flattened(second.model_dump())
-    missing = object()
-    return [key for key in values | others if values.get(key, missing) != others.get(key, missing)]
-
-
 def flattened(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """The values of a configuration and of its sections by their full keys, as in ``ppo.epochs``."""
     flat: dict[str, Any] = {}

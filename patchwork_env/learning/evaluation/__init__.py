@@ -9,8 +9,7 @@ from patchwork_env.core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from patchwork_env.learning.evaluation.gauntlet import GauntletResult, play_gauntlet
-    from patchwork_env.learning.evaluation.matches import play_matches
-    from patchwork_env.learning.evaluation.players import load_player
+    from patchwork_env.learning.evaluation.matches import load_player, play_matches
     from patchwork_env.learning.evaluation.results import MatchResult
     from patchwork_env.learning.evaluation.tournament import Tournament
 
@@ -29,7 +28,7 @@ __getattr__, __dir__ = lazy_names(
         "GauntletResult": "gauntlet",
         "MatchResult": "results",
         "Tournament": "tournament",
-        "load_player": "players",
+        "load_player": "matches",
         "play_gauntlet": "gauntlet",
         "play_matches": "matches",
     },

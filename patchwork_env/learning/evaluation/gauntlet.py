@@ -20,8 +20,15 @@ from patchwork_env.core.checks import as_integer, as_texts
 from patchwork_env.core.names import short_repr
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.distributed.jobs import Workers, check_workers
-from patchwork_env.learning.evaluation.matches import Player, Progress, check_games, play_all
-from patchwork_env.learning.evaluation.players import Participant, fingerprint, load_player
+from patchwork_env.learning.evaluation.matches import (
+    Participant,
+    Player,
+    Progress,
+    check_games,
+    fingerprint,
+    load_player,
+    play_all,
+)
 from patchwork_env.learning.evaluation.playing import BLOCK_SIZE
 from patchwork_env.learning.evaluation.ratings import Bounds, expected_wins, rate_against, show_bounds
 from patchwork_env.learning.evaluation.results import (

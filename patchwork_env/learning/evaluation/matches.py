@@ -1,13 +1,18 @@
-"""Matches between two agents. All agents meet the same circles or decks; see ``runners``."""
+"""Who takes part in evaluations, and matches of two agents: all meet the same circles or decks."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from patchwork_env import agents
 from patchwork_env.agents import Agent
+from patchwork_env.agents.checkpoints import WEIGHTS_FILE
+from patchwork_env.agents.specs import import_agent, is_import
 from patchwork_env.core.checks import as_integer, check_at_least_one, check_between, check_seed
 from patchwork_env.core.names import short_repr
 from patchwork_env.errors import IllegalActionError, OpponentError
@@ -31,6 +36,59 @@ Progress = Callable[[int], object]
 
 MOST_GAMES = 10**6
 """The most games of a match."""
+
+
+class Participant(NamedTuple):
+    """An agent that takes part in an evaluation, by its spec or the name of the function.
+
+    ``weights`` is the SHA-256 of the agent's weights; None if it has none on disk.
+    """
+
+    name: str
+    weights: str | None
+    agent: Agent
+
+    @classmethod
+    def load(cls, text: str) -> Participant:
+        """Loads an agent as :func:`load_player` does."""
+        agent = load_player(text)
+        return cls(text, fingerprint(text), agent)
+
+    def against(self, other: Participant) -> str:
+        """The name of the match against another one in a store of games, whoever else takes part."""
+        sides = (json.dumps([one.name, one.weights]).encode() for one in (self, other))
+        return "_against_".join(hashlib.sha256(side).hexdigest()[:16] for side in sides)
+
+
+def load_player(text: str) -> Agent:
+    """Loads an agent by its text in a command, which becomes its name.
+
+    The text is a spec, see :mod:`patchwork_env.agents`, or ``module:name``: an agent, a class of agents,
+    which is called with its options alone, or a function from a game to an action, in a module that is
+    imported.
+
+    Raises:
+        ValueError: There is no such agent, or the name is that of something else.
+        FileNotFoundError: There is no such checkpoint.
+        ImportError: There is no such module, or it lacks the name.
+    """
+    if not isinstance(text, str):
+        raise ValueError(f"an agent is named by text, not by {short_repr(text)}")
+    agent = import_agent(text) if is_import(text) else agents.load(text)
+    agent.name = text
+    return agent
+
+
+def fingerprint(text: str) -> str | None:
+    """The SHA-256 of the weights that an agent plays with; None if it has none on disk."""
+    path = None if is_import(text) else agents.path_of(text)
+    return None if path is None else hash_of_weights(path)
+
+
+def hash_of_weights(path: Path) -> str:
+    """The SHA-256 of a file of weights, or of that in the folder of a checkpoint."""
+    with (path if path.is_file() else path / WEIGHTS_FILE).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def play_matches(

@@ -13,7 +13,6 @@ import numpy.typing as npt
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import aligned, counted
 from patchwork_env.games import rules_of
-from patchwork_env.learning.evaluation.players import Participant
 from patchwork_env.learning.evaluation.runners import AGENT, OPPONENT, MatchGames, MatchRunner, runner_of
 from patchwork_env.learning.evaluation.statistics import (
     CONFIDENCE,
@@ -256,13 +255,16 @@ def match_cells(result: MatchResult) -> list[Any]:
     return [len(result.games), wins, result.interval, difference, result.score_difference_interval]
 
 
-def results_as_dict(results: Sequence[MatchResult], participants: Sequence[Participant]) -> dict[str, Any]:
-    """Matches, at least one, as plain data for JSON; docs/reference/formats.md describes them."""
+def results_as_dict(results: Sequence[MatchResult], weights: Mapping[str, str | None]) -> dict[str, Any]:
+    """Matches, at least one, as plain data for JSON; docs/reference/formats.md describes them.
+
+    ``weights`` are the SHA-256 of the agents' weights by their names.
+    """
     return {
         "format": FORMAT,
         "version": VERSION,
         "game": results[0].games.game,
-        "weights": {one.name: one.weights for one in participants},
+        "weights": dict(weights),
         "matches": [result.as_dict() for result in results],
         "made_with": made_with(),
     }

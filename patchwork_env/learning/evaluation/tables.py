@@ -127,3 +127,15 @@ def _as_latex(part: str | Table) -> str:
     columns = "".join("l" if place in left else "r" for place in range(number))
     begin, end = rf"\begin{{tabular}}{{{columns}}}", r"\end{tabular}"
     return "\n".join([begin, r"\toprule", heading, r"\midrule", *rows, r"\bottomrule", end])
+
+
+def labels(texts: Sequence[str]) -> list[str]:
+    """Short names for tables and plots: as many last parts of each path as are needed to tell it apart."""
+    parts = [text.rstrip("/").split("/") for text in texts]
+    short = []
+    for mine in parts:
+        length = 1
+        while sum(other[-length:] == mine[-length:] for other in parts) > 1 and length < len(mine):
+            length += 1
+        short.append("/".join(mine[-length:]))
+    return short

@@ -18,8 +18,7 @@ from patchwork_env.core.checks import as_number, as_texts, check_seed
 from patchwork_env.core.documents import one_line
 from patchwork_env.core.names import short_repr
 from patchwork_env.learning.distributed.jobs import Workers, check_workers
-from patchwork_env.learning.evaluation.matches import Progress, check_games, play_all
-from patchwork_env.learning.evaluation.players import Participant, labels
+from patchwork_env.learning.evaluation.matches import Participant, Progress, check_games, play_all
 from patchwork_env.learning.evaluation.playing import BLOCK_SIZE
 from patchwork_env.learning.evaluation.ratings import Ratings, expected_wins, rate, show_bounds
 from patchwork_env.learning.evaluation.results import MatchResult, seconds_per_move, wins_by_set_up
@@ -32,7 +31,15 @@ from patchwork_env.learning.evaluation.runners import (
 )
 from patchwork_env.learning.evaluation.statistics import CONFIDENCE
 from patchwork_env.learning.evaluation.store import open_store, read_settings
-from patchwork_env.learning.evaluation.tables import TEXT, Column, Table, csv_text, interval_column, render
+from patchwork_env.learning.evaluation.tables import (
+    TEXT,
+    Column,
+    Table,
+    csv_text,
+    interval_column,
+    labels,
+    render,
+)
 from patchwork_env.learning.system.machine import made_with
 
 DEFAULT_ANCHOR = "random"
@@ -88,7 +95,7 @@ class Tournament:
 
         Args:
             agents: Two or more different agents, each as
-                :func:`~patchwork_env.learning.evaluation.players.load_player` takes it.
+                :func:`~patchwork_env.learning.evaluation.matches.load_player` takes it.
             games: The number of games of every pairing, at least 1; for Patchwork even.
             seed: The seed of the circles or decks, and of the agents' random numbers.
             variant: The option for the variant of the game, such as ``{"order": "known"}``.

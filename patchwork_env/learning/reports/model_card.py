@@ -21,7 +21,7 @@ from patchwork_env.agents.hub import PREFIX
 from patchwork_env.core.documents import one_line, read_object
 from patchwork_env.core.names import counted
 from patchwork_env.games import rules_of
-from patchwork_env.learning.evaluation.players import hash_of_weights
+from patchwork_env.learning.evaluation.matches import hash_of_weights
 from patchwork_env.learning.evaluation.records import MatchFigures, as_type, read_evaluation
 from patchwork_env.learning.evaluation.results import MATCH_COLUMNS
 from patchwork_env.learning.evaluation.runners import runner_of

@@ -24,8 +24,8 @@ from patchwork_env.core.names import aligned, counted
 from patchwork_env.drawing.pictures import player_names
 from patchwork_env.drawing.scene import to_svg
 from patchwork_env.games import PATCHWORK, rules_of
-from patchwork_env.learning.evaluation.players import labels
 from patchwork_env.learning.evaluation.results import position_after
+from patchwork_env.learning.evaluation.tables import labels
 from patchwork_env.learning.reports import charts
 from patchwork_env.learning.reports.charts import Sample, Series, render
 from patchwork_env.learning.reports.plots import SERIES, new_figure, save

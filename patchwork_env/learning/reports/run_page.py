@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
-import numpy as np
 from markupsafe import Markup
 
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.names import counted
 from patchwork_env.games import NMBR9, PATCHWORK, rules_of
 from patchwork_env.learning.evaluation.records import MatchFigures, SampleGame
 from patchwork_env.learning.evaluation.results import milestones
 from patchwork_env.learning.evaluation.runners import runner_of
-from patchwork_env.learning.evaluation.statistics import OF_RUNS, OverSeeds, over_seeds
 from patchwork_env.learning.reports import charts
 from patchwork_env.learning.reports.charts import MOST_POINTS, Sample, Series, as_words, render
-from patchwork_env.learning.reports.comparison import AXES, STEPS, at_common_places, config_key
-from patchwork_env.learning.reports.run_results import Point, RunResult, name_without_seed
+from patchwork_env.learning.reports.comparison import AXES, STEPS
+from patchwork_env.learning.reports.run_results import Point, RunResult
 
 _MOST_PICTURES = 4
 """The number of last positions that are drawn, over all runs; each takes about 120 kB."""
@@ -97,7 +91,6 @@ def render_page(runs: Sequence[RunResult]) -> str:
         for evaluation, match in run.matches(opponent)[-1:]
     ]
     figures = dict.fromkeys(name for one in matches for name in one["figures"].sides.agent)
-    groups = groups_of_seeds(runs)
     return render(
         "run.html.jinja",
         title=", ".join(run.label for run in runs),
@@ -105,45 +98,13 @@ def render_page(runs: Sequence[RunResult]) -> str:
         words=_WORDS.get(game, Words()),
         has_first_turn=not runner_of(game).is_noninteractive,
         shares=shares_of(game),
-        over_seeds=_over_seeds(groups),
-        statistics=OF_RUNS,
         matches=matches,
         figures=figures,
-        sections=sections(groups),
+        sections=sections(runs),
         most_points=MOST_POINTS,
-        is_thinned=any(len(run.metrics) > MOST_POINTS for run, *others in groups if not others),
+        is_thinned=any(len(run.metrics) > MOST_POINTS for run in runs),
         sample_games=_sample_games(runs),
     )
-
-
-def groups_of_seeds(runs: Sequence[RunResult]) -> list[list[RunResult]]:
-    """Groups of runs that differ in their seeds and in nothing else, nor in whom they met at last.
-
-    Of several runs with one seed, which are no independent samples, each is in a group of its own.
-    """
-    alike: dict[tuple[str, int], list[RunResult]] = {}
-    earlier: Counter[tuple[str, int]] = Counter()
-    for run in runs:
-        key = json.dumps([config_key(run.configuration), _last_opponents(run)], default=str)
-        alike.setdefault((key, earlier[key, run.seed]), []).append(run)
-        earlier[key, run.seed] += 1
-    return list(alike.values())
-
-
-def _last_opponents(run: RunResult) -> list[str]:
-    return [match.opponent for match in run.last.matches] if run.evaluations else []
-
-
-def _over_seeds(groups: Sequence[Sequence[RunResult]]) -> list[tuple[str, list[OverSeeds]]]:
-    """The names of the runs of each group of several, and what they reached together."""
-    return [
-        (
-            ", ".join(run.label for run in group),
-            over_seeds([[match.model_dump() for match in run.last.matches] for run in group]),
-        )
-        for group in groups
-        if len(group) > 1 and _last_opponents(group[0])
-    ]
 
 
 def _sample_games(runs: Sequence[RunResult]) -> list[dict[str, Any]]:
@@ -209,23 +170,19 @@ class Section(NamedTuple):
     charts: list[Markup]
 
 
-_Groups = Sequence[Sequence[RunResult]]
 _Value = tuple[float | None, tuple[float, float] | None]
 """A value, which may not be known, and its bounds if it has them."""
-_Curve = tuple[str, list[tuple[str, list[Point]]]]
-"""The label of a curve, and the names of its runs with their points."""
+_Curve = tuple[str, list[Point]]
+"""A curve with its label."""
 
 
-def sections(groups: _Groups) -> list[Section]:
-    """All sections that have anything to show.
+def sections(runs: Sequence[RunResult]) -> list[Section]:
+    """All sections that have anything to show of runs of one game.
 
-    Args:
-        groups: Runs of one game; those of a group differ in nothing but their seeds. Charts of one run have a
-            curve for every opponent, those of several a curve for every group.
+    Charts of one run have a curve for every opponent, those of several a curve for every run.
     """
-    runs = [run for group in groups for run in group]
     words = _WORDS.get(runs[0].game, Words())
-    listed = [_win_rates(groups, words), _evaluation_games(groups, words)]
+    listed = [_win_rates(runs, words), _evaluation_games(runs, words)]
     names_of: dict[str, list[str]] = {group: [] for group in _GROUPS}
     for name in dict.fromkeys(name for run in runs for name in run.metric_names()):
         group = "league" if _LEAGUE.match(name) else name.partition("/")[0]
@@ -235,80 +192,50 @@ def sections(groups: _Groups) -> list[Section]:
         title, text = _GROUPS.get(group, (as_words(group), ""))
         drawn = []
         for name in names:
-            curves = _curves(groups, partial(RunResult.curve, name=name))
-            drawn += _draw(groups, as_words(name), STEPS, curves, is_share=bool(_SHARE.search(name)))
+            curves = [(run.label, run.curve(name)) for run in runs]
+            drawn += _draw(runs, as_words(name), STEPS, curves, is_share=bool(_SHARE.search(name)))
         listed.append(Section(title, text.format(self_play=words.self_play), drawn))
     return [section for section in listed if section.charts]
 
 
-def _win_rates(groups: _Groups, words: Words) -> Section:
+def _win_rates(runs: Sequence[RunResult], words: Words) -> Section:
     drawn = []
     for axis in AXES:
-        for name, curves in _against_opponents(
-            groups, lambda match: (match.win_rate, match.win_rate_interval)
-        ):
+        for name, curves in _against_opponents(runs, lambda match: (match.win_rate, match.win_rate_interval)):
             title = f"games won{name}, over {axis}"
-            drawn += _draw(groups, title, axis, curves, is_share=True, y_range=(0, 1))
+            drawn += _draw(runs, title, axis, curves, is_share=True, y_range=(0, 1))
     matches = words.matches[0].upper() + words.matches[1:]
-    return Section("Win rates", f"{matches}. {_bands(groups)}", drawn)
+    return Section("Win rates", f"{matches}. Bands are 95% intervals.", drawn)
 
 
-def _evaluation_games(groups: _Groups, words: Words) -> Section:
+def _evaluation_games(runs: Sequence[RunResult], words: Words) -> Section:
     """The section with the figures of the evaluations' games; of several runs these would be too many."""
 
     def difference(match: MatchFigures) -> _Value:
         return match.score_difference, match.score_difference_interval
 
     drawn = []
-    for name, curves in _against_opponents(groups, difference):
-        drawn += _draw(groups, f"score difference{name}", STEPS, curves)
-    first = groups[0][0]
-    matches = [match for evaluation in first.evaluations for match in evaluation.matches]
+    for name, curves in _against_opponents(runs, difference):
+        drawn += _draw(runs, f"score difference{name}", STEPS, curves)
+    matches = [match for evaluation in runs[0].evaluations for match in evaluation.matches]
     figures = dict.fromkeys(name for match in matches for name in match.sides.agent)
-    for figure in figures if _is_single(groups) else ():
+    for figure in figures if len(runs) == 1 else ():
 
         def mean(match: MatchFigures, figure: str = figure) -> _Value:
             interval = match.score_intervals.get("agent") if figure == "score" else None
             return match.sides.agent.get(figure), interval  # earlier versions knew fewer figures
 
-        is_share = figure in shares_of(first.game)
-        for name, curves in _against_opponents(groups, mean):
-            drawn += _draw(groups, as_words(figure) + name, STEPS, curves, is_share=is_share)
-    text = f"The policy's own figures, per game against each opponent. {words.figures} {_bands(groups)}"
+        is_share = figure in shares_of(runs[0].game)
+        for name, curves in _against_opponents(runs, mean):
+            drawn += _draw(runs, as_words(figure) + name, STEPS, curves, is_share=is_share)
+    text = (
+        f"The policy's own figures, per game against each opponent. {words.figures} Bands are 95% intervals."
+    )
     return Section("Games of the evaluations", text, drawn)
 
 
-def _is_single(groups: _Groups) -> bool:
-    return sum(map(len, groups)) == 1
-
-
-def _bands(groups: _Groups) -> str:
-    """What bands are, in words."""
-    if all(len(group) == 1 for group in groups):
-        return "Bands are 95% intervals."
-    return (
-        "Runs that differ in nothing but their seeds share a curve, their mean, with a band from the lowest "
-        "to the highest of them; bands of single runs are 95% intervals."
-    )
-
-
-def _curves(groups: _Groups, points_of: Callable[[RunResult], list[Point]]) -> list[_Curve]:
-    """A curve for every group, named after its runs, without seeds where that is enough."""
-    labels = []
-    for group in groups:
-        names = ", ".join(dict.fromkeys(name_without_seed(run.label) or run.label for run in group))
-        labels.append(f"{names} ({counted(len(group), 'run')})" if len(group) > 1 else group[0].label)
-    return [
-        (
-            label if labels.count(label) == 1 else ", ".join(run.label for run in group),
-            [(run.label, points_of(run)) for run in group],
-        )
-        for label, group in zip(labels, groups, strict=True)
-    ]
-
-
 def _against_opponents(
-    groups: _Groups, value: Callable[[MatchFigures], _Value]
+    runs: Sequence[RunResult], value: Callable[[MatchFigures], _Value]
 ) -> list[tuple[str, list[_Curve]]]:
     """The charts of a value of matches: for each the opponent's part of its title, and its curves."""
 
@@ -316,45 +243,27 @@ def _against_opponents(
         values = [(evaluation, *value(match)) for evaluation, match in run.matches(opponent)]
         return [Point(one.steps, one.minutes, y, bounds) for one, y, bounds in values if y is not None]
 
-    opponents = list(dict.fromkeys(name for group in groups for run in group for name in run.opponents))
-    if _is_single(groups):
-        run = groups[0][0]
-        curves = [(opponent, [(run.label, points(run, opponent))]) for opponent in opponents]
+    opponents = list(dict.fromkeys(name for run in runs for name in run.opponents))
+    if len(runs) == 1:
+        curves = [(opponent, points(runs[0], opponent)) for opponent in opponents]
         name = f" against {opponents[0]}" if len(opponents) == 1 else ""  # there will be no legend
         return [(name, curves)] if curves else []
     return [
-        (f" against {opponent}", _curves(groups, partial(points, opponent=opponent)))
+        (f" against {opponent}", [(run.label, points(run, opponent)) for run in runs])
         for opponent in opponents
     ]
 
 
-def _draw(groups: _Groups, title: str, axis: str, curves: Sequence[_Curve], **options: Any) -> list[Markup]:
+def _draw(
+    runs: Sequence[RunResult], title: str, axis: str, curves: Sequence[_Curve], **options: Any
+) -> list[Markup]:
     """A chart, with a legend wherever there are several runs; none if no curve has points.
 
     The color of a curve is its place among all, so that charts agree.
     """
     series = [
-        Series(name, samples, color)
-        for color, (label, of_runs) in enumerate(curves)
-        for name, samples in _samples(label, of_runs, axis)
-    ]
-    has_legend = not _is_single(groups)
-    return [charts.draw(title, axis, series, has_legend=has_legend, **options)] if series else []
-
-
-def _samples(
-    label: str, of_runs: Sequence[tuple[str, list[Point]]], axis: str
-) -> list[tuple[str, list[Sample]]]:
-    """The mean of the runs that have points; each by itself where they have no place in common."""
-    own = [
-        (name, [Sample(float(getattr(point, axis)), point.value, point.bounds) for point in points])
-        for name, points in of_runs
+        Series(label, [Sample(float(getattr(one, axis)), one.value, one.bounds) for one in points], color)
+        for color, (label, points) in enumerate(curves)
         if points
     ]
-    if len(own) < 2:
-        return [(label, samples) for _, samples in own]
-    places, figures = at_common_places([[(x, y) for x, y, _ in samples] for _, samples in own], axis)
-    if not len(places):
-        return own
-    means, lows, highs = (how(figures[0], -1).tolist() for how in (np.mean, np.min, np.max))
-    return [(label, list(map(Sample, places.tolist(), means, zip(lows, highs, strict=True))))]
+    return [charts.draw(title, axis, series, has_legend=len(runs) > 1, **options)] if series else []

@@ -22,7 +22,7 @@ from patchwork_env.core.files import make_folder, storing_in, write_text
 from patchwork_env.core.names import counted, short_repr
 from patchwork_env.games import GAMES, PATCHWORK
 from patchwork_env.learning.config import parse_yaml
-from patchwork_env.learning.evaluation.players import hash_of_weights
+from patchwork_env.learning.evaluation.matches import hash_of_weights
 from patchwork_env.learning.evaluation.records import (
     Count,
     Evaluation,

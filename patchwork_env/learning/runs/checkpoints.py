@@ -21,6 +21,7 @@ from patchwork_env.core.names import short_repr
 from patchwork_env.errors import ConfigError, DivergenceError, StorageError
 from patchwork_env.learning.algorithms.common.trainer import Trainer, join, split
 from patchwork_env.learning.config import RunConfig, dump_config
+from patchwork_env.learning.evaluation.matches import hash_of_weights
 from patchwork_env.learning.runs.folder import (
     CHECKPOINTS,
     CONFIG_FILE,
@@ -78,9 +79,10 @@ def save_checkpoint(run: Path, trainer: Trainer) -> Path:
     def write(target: Path) -> None:
         trainer.write_policy(target)
         values, tensors = split(trainer.state_dict())
-        text = json.dumps({"fixed": trainer.config.fixed_values(), "state": values}, indent=1)
-        (target / _TRAINER_JSON).write_text(text + "\n", encoding="utf-8")
         write_tensors(target / _TRAINER_TENSORS, tensors)
+        digest = hash_of_weights(target / _TRAINER_TENSORS)
+        contents = {"fixed": trainer.config.fixed_values(), "tensors": digest, "state": values}
+        (target / _TRAINER_JSON).write_text(json.dumps(contents, indent=1) + "\n", encoding="utf-8")
 
     folder = run / CHECKPOINTS / step_name(trainer.steps)
     with storing_in(folder.parent):
@@ -120,11 +122,10 @@ def load_checkpoint(run: Path, trainer: Trainer) -> Path:
                     f"{key} is {short_repr(value)}, and {short_repr(old)} in {folder}: "
                     "it stays as it is for a whole run"
                 )
-        tensors = load_file(folder / _TRAINER_TENSORS)
-        for name, tensor in tensors.items():
-            if not tensor.isfinite().all():
-                raise ValueError(f"{short_repr(name)} in {_TRAINER_TENSORS} is not finite")
-        state = join(contents["state"], tensors)
+        file = folder / _TRAINER_TENSORS
+        if hash_of_weights(file) != contents.get("tensors", hash_of_weights(file)):
+            raise ValueError(f"{file.name} is not what was written: its SHA-256 is another")
+        state = join(contents["state"], load_file(file))
         if state["steps"] != steps_of(folder):
             raise ValueError(
                 f"steps is {short_repr(state['steps'])}; the folder is that of step {steps_of(folder)}"

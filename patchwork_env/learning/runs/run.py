@@ -26,8 +26,7 @@ from patchwork_env.errors import ConfigError, DivergenceError, NoWorkersError, S
 from patchwork_env.learning.algorithms.common.trainer import Trainer, make_trainer
 from patchwork_env.learning.algorithms.common.workers import RemoteTrainer, played_on_cluster
 from patchwork_env.learning.config import RunConfig, dump_config, load_config
-from patchwork_env.learning.evaluation.matches import play_matches
-from patchwork_env.learning.evaluation.players import hash_of_weights
+from patchwork_env.learning.evaluation.matches import hash_of_weights, play_matches
 from patchwork_env.learning.evaluation.records import read_evaluation
 from patchwork_env.learning.evaluation.results import MatchResult
 from patchwork_env.learning.runs.checkpoints import (

@@ -12,8 +12,7 @@ import yaml
 
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
 from patchwork_env.cli import main
-from patchwork_env.learning.evaluation.matches import play_matches
-from patchwork_env.learning.evaluation.players import Participant
+from patchwork_env.learning.evaluation.matches import Participant, play_matches
 from patchwork_env.learning.evaluation.records import EVALUATION_FORMAT, EVALUATION_VERSION
 from patchwork_env.learning.evaluation.results import MatchResult, results_as_dict
 
@@ -95,7 +94,7 @@ def test_figures_are_taken_if_they_are_of_these_weights(
 ) -> None:
     file, out = tmp_path / "figures.json", tmp_path / "out"
     players = [Participant("greedy", WEIGHTS, None), Participant("random", None, None)]
-    contents = results_as_dict([match], players)
+    contents = results_as_dict([match], {one.name: one.weights for one in players})
     file.write_text(json.dumps(contents))
     assert publish("champion", "ann/champion", "--dry-run", out, "--figures", file) == 0
     metadata, text = card(out)

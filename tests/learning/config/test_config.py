@@ -14,7 +14,6 @@ from patchwork_env.learning.config import (
     RunConfig,
     Schedule,
     algorithms,
-    differences,
     dump_config,
     list_configs,
     load_config,
@@ -125,13 +124,6 @@ def test_dump_gives_the_same_configuration(load):
     )
     assert load(dump_config(config)) == config
     assert set(yaml.safe_load(dump_config(config))) == set(PpoConfig.model_fields)
-
-
-def test_differences(load):
-    config = load("ppo: {epochs: 7}")
-    assert differences(config, load("ppo: {epochs: 7}")) == []
-    other = load("seed: 1\nppo: {epochs: 8, learning_rate: {end: 0}}")
-    assert differences(config, other) == ["seed", "ppo.epochs", "ppo.learning_rate.end"]
 
 
 # --- mistakes -----------------------------------------------------------------------------------------------

@@ -9,7 +9,8 @@ import pytest
 from patchwork_env import agents
 from patchwork_env.agents import CallableAgent, GreedyAgent
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
-from patchwork_env.learning.evaluation.players import fingerprint, labels, load_player
+from patchwork_env.learning.evaluation.matches import fingerprint, load_player
+from patchwork_env.learning.evaluation.tables import labels
 from patchwork_env.patchwork import Game
 
 MODULE = """

@@ -22,8 +22,7 @@ from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.errors import IllegalActionError, OpponentError
 from patchwork_env.learning.commands import tournament
 from patchwork_env.learning.evaluation import ratings
-from patchwork_env.learning.evaluation.matches import play_matches
-from patchwork_env.learning.evaluation.players import load_player
+from patchwork_env.learning.evaluation.matches import load_player, play_matches
 from patchwork_env.learning.evaluation.runners import AGENT, OPPONENT, PatchworkRunner
 from patchwork_env.learning.evaluation.tournament import Rung, Tournament
 from patchwork_env.learning.runs.folder import rungs

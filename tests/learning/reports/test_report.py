@@ -8,7 +8,6 @@ import shutil
 from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from patchwork_env.games import rules_of
@@ -20,7 +19,6 @@ from patchwork_env.learning.evaluation.records import EVALUATION_FORMAT as FORMA
 from patchwork_env.learning.evaluation.records import EVALUATION_VERSION as VERSION
 from patchwork_env.learning.evaluation.records import read_evaluation
 from patchwork_env.learning.evaluation.results import sample_games
-from patchwork_env.learning.evaluation.statistics import mean_of_runs
 from patchwork_env.learning.runs.folder import evaluation_files
 from tests.learning.reports.pages import Page, check_nothing_has_to_be_loaded
 
@@ -201,28 +199,6 @@ def test_files_of_other_versions(run, tmp_path) -> None:
     page = report(tmp_path, folder)
     assert "unheard_of: 1" in page.text
     assert "not stated" in page.text
-
-
-def test_runs_with_other_seeds_are_put_together(tmp_path) -> None:
-    folders = [write_run(tmp_path / f"seed{seed}", evaluations=1, seed=seed) for seed in (1, 2, 3)]
-    other = write_run(tmp_path / "slower", evaluations=1, total_steps=6000)
-    match_of_random = last_evaluation(folders[0]).matches[0]
-    page = report(tmp_path, *folders, other)
-    for label in ("seed1, seed2, seed3 (3 runs)", "slower"):
-        assert page.source.count(f"</span>{label}</li>") == page.source.count('role="img"')
-    shown = page.text
-    assert shown.count("Over seeds") == 1
-    assert "seed1, seed2, seed3 differ in nothing but their seeds" in shown
-    rates = np.full((3, 1), match_of_random.win_rate)
-    low, high = mean_of_runs(rates, 0 * rates + match_of_random.games).interval()
-    row = f"random 3 {match_of_random.win_rate:.1%} {low:.1%} to {high:.1%} "
-    assert row.replace(" ", "") in shown.replace(" ", "")
-    copy = shutil.copytree(folders[0], tmp_path / "copy")
-    for pair in ((folders[0], other), (folders[0], copy)):
-        assert "Over seeds" not in report(tmp_path, *pair).text
-    assert "seed1, seed2, seed3 differ in nothing" in report(tmp_path, *folders, copy).text
-    write_evaluation(folders[1], 9000, [match("random")])
-    assert "seed1, seed3 differ in nothing" in report(tmp_path, *folders).text
 
 
 def test_several_runs_are_laid_over_each_other(run, tmp_path) -> None:

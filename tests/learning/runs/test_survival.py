@@ -248,22 +248,10 @@ def test_a_finished_run_adds_nothing_but_a_longer_one_takes_its_place(finished, 
     assert [start["steps"] for start in read_versions(run)] == [0, 640, 640]
 
 
-def test_a_resumed_run_keeps_its_configuration(run, config, tmp_path, capsys):
-    """The file that it was started with may be given again, and may be another one by now."""
-    before, changed = (run / "config.yaml").read_bytes(), tmp_path / "changed.yaml"
-    text, resume = config.read_text(), ["--config", str(changed), "--resume", str(run)]
-    for given, differs in (
-        (text, ""),
-        (text.replace("seed: 5", "seed: 6").replace("width: 8", "width: 99"), "seed, network.width"),
-    ):
-        changed.write_text(given)
-        assert train.main(resume) == 0
-        output = capsys.readouterr().out
-        assert f"{changed} differs in {differs}" in output if differs else "differs" not in output
-        assert (run / "config.yaml").read_bytes() == before
-    changed.write_text("sed: 5")
-    assert train.main(resume) == 2
-    assert "unknown key 'sed'" in capsys.readouterr().err
+def test_a_resumed_run_keeps_its_configuration(run, config, capsys):
+    with pytest.raises(SystemExit):
+        train.main(["--config", str(config), "--resume", str(run)])
+    assert "a run that is resumed keeps its own" in capsys.readouterr().err
 
 
 # --- what cannot be resumed ---------------------------------------------------------------------------------
@@ -308,17 +296,13 @@ def spoil(path):
         (in_state(iteration=-1), "iteration is -1; allowed are 0 to"),
         (in_state(seconds=0), "seconds is 0; allowed are numbers above 0"),
         (in_state(seconds=float("nan")), "'NaN' is no finite number"),
-        (in_state(optimizer={"0": {}}), "is damaged"),
         (in_state(league=3), "is damaged"),
         (in_state(opponents=[3] * 4), "is damaged"),
         (trainer_json(state=[]), "is damaged"),
         (trainer_json("[" * 10**5), "nested too deeply"),
         (trainer_json("[]"), "is damaged"),
-        (
-            in_newest("trainer.safetensors", spoil),
-            "'network/value.bias' in trainer.safetensors is not",
-        ),
-        (truncate("trainer.safetensors"), "is damaged, or of another version"),
+        (in_newest("trainer.safetensors", spoil), "trainer.safetensors is not what was written"),
+        (truncate("trainer.safetensors"), "trainer.safetensors is not what was written"),
         (truncate("weights.safetensors"), "does not hold the weights"),
         (truncate("checkpoint.json"), "is damaged"),
         (in_newest("trainer.safetensors", Path.unlink), "is damaged"),

@@ -16,8 +16,7 @@ from patchwork_env.agents.patchwork.policy import load_policy
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import CONFIGS, ConfigError, algorithms, explain, load_config
 from patchwork_env.learning.config.loading import keys_of
-from patchwork_env.learning.evaluation.matches import play_matches
-from patchwork_env.learning.evaluation.players import hash_of_weights
+from patchwork_env.learning.evaluation.matches import hash_of_weights, play_matches
 from patchwork_env.learning.evaluation.records import read_evaluation
 from patchwork_env.learning.runs.checkpoints import free_folder
 from patchwork_env.learning.runs.folder import best_file, candidate_folders

@@ -30,8 +30,6 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 
 MAX_EXACT_INT = 2**53
 """The highest number up to which all whole numbers are floats, too."""
-_OF_ADAM = ("step", "exp_avg", "exp_avg_sq")
-"""What an optimizer of the family of Adam keeps for each parameter."""
 
 
 class Trainer(ABC):
@@ -181,22 +179,6 @@ def optimizer_state(optimizer: torch.optim.Optimizer) -> State:
 
 
 def load_optimizer_state(optimizer: torch.optim.Optimizer, state: State) -> None:
-    """Brings an optimizer to an :func:`optimizer_state`; its rates and other settings stay its own.
-
-    Shapes and numbers of steps are checked, as PyTorch does not, and Adam would divide by zero or overflow.
-    """
-    parameters = {
-        str(number): parameter
-        for number, parameter in enumerate(p for group in optimizer.param_groups for p in group["params"])
-    }
-    if not state.keys() <= parameters.keys():
-        raise ValueError(f"the optimizer holds {list(state)}; there are {len(parameters)} parameters")
-    for number, kept in state.items():
-        shapes = {name: tuple(tensor.shape) for name, tensor in kept.items()}
-        expected = {name: () if name == "step" else tuple(parameters[number].shape) for name in _OF_ADAM}
-        if shapes != expected:
-            raise ValueError(f"the optimizer holds {shapes} for parameter {number}; it needs {expected}")
-        if not 0 <= (step := kept["step"].item()) <= MAX_EXACT_INT:
-            raise ValueError(f"the optimizer holds {step} steps; allowed are 0 to {MAX_EXACT_INT}")
+    """Brings an optimizer to an :func:`optimizer_state`; its rates and other settings stay its own."""
     own = {int(number): {name: t.clone() for name, t in kept.items()} for number, kept in state.items()}
     optimizer.load_state_dict({"state": own, "param_groups": optimizer.state_dict()["param_groups"]})

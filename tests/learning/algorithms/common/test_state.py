@@ -21,24 +21,7 @@ def learner():
     return optimizer
 
 
-def test_what_an_optimizer_keeps_fits_its_parameters_and_shares_no_memory(learner):
-    """Its steps may be compiled code that checks no bounds."""
-    for number, name, tensor in (
-        ("0", "exp_avg", torch.zeros(3, 2)),
-        ("0", "exp_avg_sq", torch.zeros(())),
-        ("1", "step", torch.zeros(2)),
-        ("1", "step", torch.tensor(-1e8)),
-        ("0", "step", torch.tensor(torch.nan)),
-        ("1", "exp_avg", None),
-        ("1", "momentum", torch.zeros(2)),
-        ("2", "exp_avg", torch.zeros(2)),
-    ):
-        state = optimizer_state(learner)
-        load_optimizer_state(learner, state)
-        kept = {**state.get(number, {}), name: tensor}
-        state[number] = {key: value for key, value in kept.items() if value is not None}
-        with pytest.raises(ValueError, match="optimizer holds"):
-            load_optimizer_state(learner, state)
+def test_what_an_optimizer_keeps_shares_no_memory(learner):
     state = optimizer_state(learner)
     load_optimizer_state(learner, state)
     state["0"]["exp_avg"][:] = 7
