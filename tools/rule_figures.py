@@ -15,10 +15,11 @@ from pathlib import Path
 
 from patchwork_env import agents, nmbr9, patchwork
 from patchwork_env.core.polyomino import Cell, Cells, extent, normalize
-from patchwork_env.drawing.scene import Label, Lines, Point, Polygon, Rectangle, Scene, to_svg
+from patchwork_env.drawing import Label, Lines, Point, Polygon, Rectangle, Scene, to_svg
 from patchwork_env.nmbr9 import render as relief
 from patchwork_env.nmbr9.actions import ORIENTED as TURNED
 from patchwork_env.nmbr9.components import NUM_DIGITS, TILES
+from patchwork_env.patchwork import cloth
 from patchwork_env.patchwork.actions import ORIENTED
 from patchwork_env.patchwork.components import (
     BONUS_SQUARE,
@@ -29,8 +30,7 @@ from patchwork_env.patchwork.components import (
     QUILT_SIZE,
     SPECIAL_SPACES,
 )
-from patchwork_env.patchwork.render import cloth
-from patchwork_env.patchwork.render.table import pieces
+from patchwork_env.patchwork.render import pieces
 
 _RIGHT, _WRONG = "#2e8b57", "#c0392b"
 _TEXT = 19

@@ -8,7 +8,7 @@ from patchwork_env.core.checks import check_one_of
 from patchwork_env.core.game import RENDER_MODES, BaseGame, Rules
 
 if TYPE_CHECKING:
-    from patchwork_env.drawing.pixels import Frame, Window
+    from patchwork_env.drawing import Frame, Window
 
 FRAMES_PER_SECOND = 4  # the pace of the mode ``"human"``
 
@@ -38,7 +38,7 @@ class Display:
         if self.mode == "rgb_array":
             return frame
         if self._window is None:
-            from patchwork_env.drawing.pixels import Window
+            from patchwork_env.drawing import Window
 
             self._window = Window(self._rules.title, FRAMES_PER_SECOND)
         self._window.show(frame)

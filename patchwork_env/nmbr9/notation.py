@@ -36,10 +36,9 @@ from patchwork_env.nmbr9.actions import (
     placement,
 )
 from patchwork_env.nmbr9.components import NUM_DIGITS, ORDERS
-from patchwork_env.nmbr9.rules import RULES, set_up
+from patchwork_env.nmbr9.rules import RULES, replay, set_up
 from patchwork_env.nmbr9.state import FREE, NO_DIGIT, States
 from patchwork_env.nmbr9.tables import middle
-from patchwork_env.nmbr9.validity import replay
 
 SET_UPS = (
     ("players", "order", "rounds", "deck"),

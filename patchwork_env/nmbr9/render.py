@@ -12,9 +12,20 @@ from string import ascii_lowercase, ascii_uppercase
 
 from patchwork_env.core.names import counted
 from patchwork_env.core.polyomino import Cell, normalize
-from patchwork_env.drawing.pictures import Pictures, player_names
-from patchwork_env.drawing.pixels import Frame, save_gif, save_png
-from patchwork_env.drawing.scene import Label, Lines, Point, Polygon, Rectangle, Scene, Segment
+from patchwork_env.drawing import (
+    Frame,
+    Label,
+    Lines,
+    Pictures,
+    Point,
+    Polygon,
+    Rectangle,
+    Scene,
+    Segment,
+    player_names,
+    save_gif,
+    save_png,
+)
 from patchwork_env.errors import MissingExtraError
 from patchwork_env.nmbr9.actions import NUM_TURNS, ORIENTED, Move
 from patchwork_env.nmbr9.components import NUM_DIGITS

@@ -1,6 +1,8 @@
 """The rules of NMBR 9 in the form that code without knowledge of the game uses, and their options.
 
 Checks of options raise ValueError with the offending value and what is allowed.
+``find_contradiction`` says which records are states that a game can reach: a record holds every move, and
+all of them are replayed.
 """
 
 from __future__ import annotations
@@ -11,10 +13,12 @@ from typing import Any
 from patchwork_env.core.checks import as_integers, check_between, check_one_of
 from patchwork_env.core.game import Rules, SetUp
 from patchwork_env.core.names import short_repr
-from patchwork_env.nmbr9 import engine, observation, validity
-from patchwork_env.nmbr9.actions import NUM_ACTIONS, TABLE_SIZE
+from patchwork_env.core.storage import Limits
+from patchwork_env.nmbr9 import engine, observation
+from patchwork_env.nmbr9.actions import NUM_ACTIONS, NUM_TURNS, TABLE_SIZE, choose_action, place_action
 from patchwork_env.nmbr9.components import COPIES, MAX_CARDS, MAX_PLAYERS, NUM_DIGITS, ORDERS
-from patchwork_env.nmbr9.state import FREE, STATE, empty_states
+from patchwork_env.nmbr9.state import FREE, NO_DIGIT, STATE, States, empty_states
+from patchwork_env.nmbr9.tables import middle
 
 
 def set_up(options: Mapping[str, Any], reset_options: Mapping[str, Any]) -> SetUp:
@@ -61,6 +65,99 @@ def check_deck(deck: Iterable[Any]) -> list[int]:
     return digits
 
 
+# --- which records are states that a game can reach ---------------------------------------------------------
+
+
+def limits(states: States) -> Limits:
+    """The lowest and the highest value of each field."""
+    return {
+        "num_players": (1, MAX_PLAYERS),
+        "num_cards": (1, MAX_CARDS),
+        "order": (0, len(ORDERS) - 1),
+        "num_rounds": (1, states["num_cards"]),
+        "round": (0, states["num_rounds"]),
+        "current_player": (0, states["num_players"] - 1),
+        "chosen": (0, NO_DIGIT),
+        "deck": (0, NUM_DIGITS - 1),
+        "piece": (0, NUM_TURNS * NUM_DIGITS - 1),
+        "level": (0, engine.MAX_LEVELS - 1),
+        "row": (0, TABLE_SIZE - 1),
+        "column": (0, TABLE_SIZE - 1),
+    }
+
+
+def find_contradiction(states: States) -> str | None:
+    """Says why the first record cannot be a state of a game; None if it is one."""
+    try:
+        replayed = replay(states)
+    except ValueError as error:
+        return str(error)
+    different = [name for name in STATE.names or () if (states[0][name] != replayed[0][name]).any()]
+    return f"after its moves, {different[0]} would be other than stored" if different else None
+
+
+def replay(states: States) -> States:
+    """The state to which the moves of the first record lead; ValueError if one of them is impossible.
+
+    Its levels, rows and columns come from the moves. Of the record's own rows and columns, only the
+    differences from those of each table's first tile matter.
+    """
+    record, replayed = states[0], empty_states(1)
+    players, cards = int(record["num_players"]), int(record["num_cards"])
+    deck = record["deck"].tolist()
+    if any(deck[cards:]):
+        raise ValueError(f"there is more in the deck than its {cards} cards: {deck}")
+    if record["order"] == FREE and deck[:cards] != sorted(deck[:cards]):
+        raise ValueError(f"the supply of a game in free order is not sorted: {deck}")
+    engine.new(replayed, 0, players, int(record["order"]), 0, cards, int(record["num_rounds"]))
+    replayed["deck"] = record["deck"]
+    for step in range(_num_steps(record)):
+        cycle, player = divmod(step, players)
+        number, is_placing = divmod(cycle, 2) if record["order"] == FREE else (cycle, 1)
+        if number >= record["num_rounds"]:
+            raise ValueError(f"player {player} is to move after the last round")
+        if not is_placing:
+            action = choose_action(_stored_digit(record, player, number))
+        elif engine.digit_to_place(replayed, 0) == record["piece"][player, number] // NUM_TURNS:
+            action = _stored_placement(record, replayed, player, number)
+        else:
+            action = -1
+        if not engine.is_legal(replayed, 0, action):
+            done = "placed" if is_placing else "chosen"
+            raise ValueError(f"player {player} cannot have {done} tile {number} as is stored")
+        engine.apply(replayed, 0, action)
+    return replayed
+
+
+def _num_steps(record: Any) -> int:
+    """The number of actions that lead to the record."""
+    players, player, rounds = (int(record[name]) for name in ("num_players", "current_player", "round"))
+    if record["order"] != FREE:
+        return rounds * players + player
+    has_chosen = record["chosen"][player] != NO_DIGIT
+    return (2 * rounds + int(has_chosen)) * players + player
+
+
+def _stored_digit(record: Any, player: int, number: int) -> int:
+    """The digit of a stored tile, or of the tile that has been chosen to be the next one."""
+    is_placed = number < record["round"] or record["chosen"][player] == NO_DIGIT
+    return int(record["piece"][player, number]) // NUM_TURNS if is_placed else int(record["chosen"][player])
+
+
+def _stored_placement(record: Any, states: States, player: int, number: int) -> int:
+    """The action that placed a stored tile, found from its place relative to the first tile; -1 if none."""
+    piece = int(record["piece"][player, number])
+    if number == 0:
+        row, column = middle(piece)
+    else:
+        row, column = (
+            int(states[0][axis][player, 0]) + int(record[axis][player, number]) - int(record[axis][player, 0])
+            for axis in ("row", "column")
+        )
+    on_table = 0 <= row < TABLE_SIZE and 0 <= column < TABLE_SIZE
+    return place_action(piece % NUM_TURNS, row, column) if on_table else -1
+
+
 RULES = Rules(
     name="nmbr9",
     title="NMBR 9",
@@ -84,6 +181,6 @@ RULES = Rules(
     reset_options=("deck",),
     is_simultaneous=True,
     magic=b"NMB9",
-    find_contradiction=validity.find_contradiction,
-    limits=validity.limits,
+    find_contradiction=find_contradiction,
+    limits=limits,
 )

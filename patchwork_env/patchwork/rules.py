@@ -1,20 +1,41 @@
 """The rules of Patchwork in the form that code without knowledge of the game uses, and their options.
 
 Checks of options raise ValueError with the offending value and what is allowed.
+``find_contradiction`` says which records are states that a game can reach, as far as a record shows it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+
+import numpy as np
 
 from patchwork_env.core.checks import as_integers, check_between, check_one_of
 from patchwork_env.core.game import Rules, SetUp
 from patchwork_env.core.names import short_repr
-from patchwork_env.patchwork import engine, observation, validity
+from patchwork_env.core.storage import Limits
+from patchwork_env.patchwork import engine, observation
 from patchwork_env.patchwork.actions import NUM_ACTIONS
-from patchwork_env.patchwork.components import NUM_PATCHES, NUM_PLAYERS, START_PATCH, VARIANTS
-from patchwork_env.patchwork.state import NOBODY, STATE, empty_states
+from patchwork_env.patchwork.components import (
+    LAST_SPACE,
+    NUM_CELLS,
+    NUM_PATCHES,
+    NUM_PLAYERS,
+    PATCHES,
+    QUILT_SIZE,
+    START_BUTTONS,
+    START_PATCH,
+    VARIANTS,
+)
+from patchwork_env.patchwork.state import NOBODY, STATE, States, empty_states
+from patchwork_env.patchwork.tables import (
+    FULL_WORD,
+    INCOMES_UP_TO,
+    SECOND_WORD_ROW,
+    SPECIALS_UP_TO,
+    WORD_ROWS,
+)
 
 
 def set_up(options: Mapping[str, Any], reset_options: Mapping[str, Any]) -> SetUp:
@@ -64,6 +85,102 @@ def check_circle(circle: Iterable[Any]) -> list[int]:
     return patches
 
 
+# --- which records are states that a game can reach ---------------------------------------------------------
+
+
+def limits(states: States) -> Limits:
+    """The lowest and the highest value of each field; only incomes have no bounds of their own."""
+    most = {"num_patches": NUM_PATCHES, "circle": NUM_PATCHES - 1, "quilt": FULL_WORD, "current_player": 1}
+    most |= {"pending_special": 1, "bonus_owner": NOBODY, "first_finisher": NOBODY}
+    most |= {"variant": len(VARIANTS) - 1, "position": LAST_SPACE, "buttons": np.iinfo(np.int16).max}
+    return {name: (0, highest) for name, highest in most.items()}
+
+
+def find_contradiction(states: States) -> str | None:
+    """Says why the first record cannot be a state of a game; None if nothing speaks against it."""
+    checks = (_in_circle, _in_quilts, _in_turn, _in_totals, _in_buttons)
+    return next((problem for check in checks for problem in check(states)), None)
+
+
+def _in_circle(states: States) -> Iterator[str]:
+    circle, number = states["circle"][0], states["num_patches"][0]
+    left = circle[:number].tolist()
+    if len(set(left)) != len(left):
+        yield f"the circle {left} repeats a patch"
+    if circle[number:].any():
+        yield "there are patches behind the end of the circle"
+
+
+def _in_quilts(states: States) -> Iterator[str]:
+    for player, (upper, lower) in enumerate(states["quilt"][0].tolist()):
+        shared_rows = WORD_ROWS - SECOND_WORD_ROW
+        if upper >> SECOND_WORD_ROW * QUILT_SIZE != lower & ((1 << shared_rows * QUILT_SIZE) - 1):
+            yield f"the two words of player {player}'s quilt disagree"
+    owner = int(states["bonus_owner"][0])
+    squares = [engine.has_square(states, 0, player) for player in range(NUM_PLAYERS)]
+    if any(squares) if owner == NOBODY else not squares[owner]:
+        yield f"the owner of the bonus tile is {owner} while completed squares are {squares}"
+
+
+def _in_turn(states: States) -> Iterator[str]:
+    record = states[0]
+    positions, player = record["position"].tolist(), int(record["current_player"])
+    first = int(record["first_finisher"])
+    finished = [who for who in range(NUM_PLAYERS) if positions[who] == LAST_SPACE]
+    if (first != NOBODY) != bool(finished) or (finished and first not in finished):
+        yield f"the first to reach the end is {first} while the positions are {positions}"
+    mine, other = positions[player], positions[1 - player]
+    if record["pending_special"]:
+        reached = SPECIALS_UP_TO[record["variant"]]
+        if reached[mine] <= reached[other] or not engine.empty_cells(states, 0, player):
+            yield f"player {player} has no special patch to place at the positions {positions}"
+    elif mine > other or (len(finished) == NUM_PLAYERS and player == first):
+        yield f"player {player} is not to move at the positions {positions}"
+
+
+def _bought(states: States) -> list[int]:
+    """The patches that have left the circle."""
+    left = states["circle"][0, : states["num_patches"][0]].tolist()
+    return [patch for patch in range(NUM_PATCHES) if patch not in left]
+
+
+def _in_totals(states: States) -> Iterator[str]:
+    """The patches bought must lie on the quilts, with nothing else than special patches."""
+    record, bought = states[0], [PATCHES[patch] for patch in _bought(states)]
+    incomes = sum(patch.income for patch in bought)
+    if sum(record["income"].tolist()) != incomes:
+        yield f"the incomes {record['income']} do not add up to the {incomes} of the patches bought"
+    covered = [NUM_CELLS - engine.empty_cells(states, 0, player) for player in range(NUM_PLAYERS)]
+    specials = sum(covered) - sum(patch.size for patch in bought)
+    passed = SPECIALS_UP_TO[record["variant"], record["position"].max()]
+    taken = int(passed) - int(record["pending_special"])
+    lowest = 0 if NUM_CELLS in covered else taken  # a full quilt discards special patches
+    if not lowest <= specials <= taken:
+        pieces = f"{len(bought)} patches and at most {taken} special patches"
+        yield f"{sum(covered)} cells are covered by {pieces}"
+
+
+def most_buttons(position: int, income: int) -> int:
+    """The most buttons that a player can have on a space of the time track, with some income.
+
+    They come from the start, from advancing by at most all spaces, and from every income mark passed. A state
+    within these bounds leads only to states within them, so that buttons never exceed the number
+    5 + 53 + 9 * 38 for which records and observations have room.
+    """
+    return START_BUTTONS + int(position) + int(INCOMES_UP_TO[position]) * int(income)
+
+
+def _in_buttons(states: States) -> Iterator[str]:
+    buttons = states["buttons"][0].tolist()
+    most = list(map(most_buttons, states["position"][0], states["income"][0]))
+    paid = sum(PATCHES[patch].buttons for patch in _bought(states))
+    for player in range(NUM_PLAYERS):
+        if buttons[player] > most[player]:
+            yield f"player {player} has {buttons[player]} buttons, of which at most {most[player]} can be"
+    if sum(buttons) > sum(most) - paid:
+        yield f"the buttons {buttons} are more than {sum(most)} less the {paid} paid for patches"
+
+
 RULES = Rules(
     name="patchwork",
     title="Patchwork",
@@ -79,6 +196,6 @@ RULES = Rules(
     options={"special_patches": "revised", "first_player": 0},
     reset_options=("circle", "first_player"),
     magic=b"PTCH",
-    find_contradiction=validity.find_contradiction,
-    limits=validity.limits,
+    find_contradiction=find_contradiction,
+    limits=limits,
 )

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from patchwork_env.agents.nmbr9.plans import Plan, as_solo_game
+from patchwork_env.agents.nmbr9.beam import Plan, as_solo_game
 from patchwork_env.agents.nmbr9.value import read_value
 from patchwork_env.core.files import check_file_path, write_text
 from patchwork_env.errors import WorkerError

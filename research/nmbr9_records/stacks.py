@@ -7,9 +7,9 @@ from time import perf_counter
 
 import numpy as np
 
-from patchwork_env.agents.nmbr9 import beam, plans
+from patchwork_env.agents.nmbr9 import beam
+from patchwork_env.agents.nmbr9.beam import Plan, Stack, action_of, plan_of
 from patchwork_env.agents.nmbr9.fits import Tile
-from patchwork_env.agents.nmbr9.plans import Plan, Stack, action_of, plan_of
 from patchwork_env.agents.nmbr9.value import Weights
 from patchwork_env.core.polyomino import Cell
 from patchwork_env.nmbr9 import engine
@@ -66,7 +66,7 @@ def complete(root: States, stack: Stack, weights: Weights, width: int = _FINISHI
     table = root.copy()
     if not put(table, stack):
         return None
-    return plan_of(table) if engine.is_over(table, 0) else plans.search(table, width, weights, free_from=0)
+    return plan_of(table) if engine.is_over(table, 0) else beam.search(table, width, weights, free_from=0)
 
 
 def put(states: States, tiles: Iterable[Tile]) -> bool:

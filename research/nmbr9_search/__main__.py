@@ -17,8 +17,7 @@ import numpy as np
 
 from benchmarks.nmbr9_decks import FILE, DecksResult, play_decks, read_decks
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
-from patchwork_env.agents.nmbr9.champion import ChampionAgent, ValueAgent
-from patchwork_env.agents.nmbr9.search import SETTINGS
+from patchwork_env.agents.nmbr9.champion import SETTINGS, ChampionAgent, ValueAgent
 from patchwork_env.agents.nmbr9.value import read_value
 from patchwork_env.learning.system.machine import describe_setup
 

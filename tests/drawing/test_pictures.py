@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from patchwork_env import nmbr9, nmbr9_v0, patchwork, patchwork_v0
-from patchwork_env.drawing.pixels import Window, save_gif, save_png
+from patchwork_env.drawing import Window, save_gif, save_png
 from patchwork_env.envs import display
 from patchwork_env.errors import MissingExtraError, StorageError
 from tests.attack.sound import require_message

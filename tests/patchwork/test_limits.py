@@ -6,9 +6,9 @@ import numpy as np
 
 from patchwork_env.patchwork.components import LAST_SPACE, PATCHES, START_BUTTONS
 from patchwork_env.patchwork.observation import BUTTONS_FEATURE, LAYOUT, as_dict
+from patchwork_env.patchwork.rules import most_buttons
 from patchwork_env.patchwork.state import STATE
 from patchwork_env.patchwork.tables import INCOMES_UP_TO
-from patchwork_env.patchwork.validity import most_buttons
 
 ALL_INCOME = sum(patch.income for patch in PATCHES)
 SPACES = np.arange(LAST_SPACE + 1)

@@ -15,7 +15,7 @@ _PACKAGE = "patchwork_env.agents.nmbr9"
 
 register(
     "beam",
-    f"{_PACKAGE}.plans:load",
+    f"{_PACKAGE}.beam:load",
     games=(NMBR9,),
     options={"width": integer(1, 999_999), "seconds": seconds, "value": str},
     listed=False,

@@ -1,16 +1,361 @@
-"""Policies in the form that other libraries expect: masks in, all 2026 actions out. Needs torch."""
+"""Policies in the form that other libraries expect: masks in, all 2026 actions out. Needs torch.
+
+The features are here in plain operations on tensors, for all actions at once, which can be exported.
+:mod:`.policy_features` says what they are, and counts the same numbers for lists of legal actions with
+compiled code, in a fraction of the time.
+
+Every cell of a quilt is of a *sort*: empty or covered, with so many empty neighbors. What a placement makes
+of the sort of a cell depends only on whether it covers the cell, and on how many of its neighbors. Hence the
+changes that all placements make are one product: of the sorts of the cells around every anchor, and of a
+table for every shape. A position takes most of a megabyte while this is computed.
+"""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from patchwork_env.agents.patchwork.dense_features import DenseFeatures, by_kind
 from patchwork_env.agents.patchwork.placements import NUM_KINDS
+from patchwork_env.agents.patchwork.policy_features import NEXT, SOON, Features, fits_of
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.agents.ragged import TIE
-from patchwork_env.patchwork.actions import FIRST_BUY
+from patchwork_env.core.polyomino import NUM_ORIENTATIONS
+from patchwork_env.patchwork.actions import DISTINCT, FIRST_BUY, ORIENTED, SLOT_SIZE
+from patchwork_env.patchwork.components import (
+    BONUS_SQUARE,
+    LAST_SPACE,
+    NUM_CELLS,
+    NUM_OFFERED,
+    NUM_PATCHES,
+    NUM_PLAYERS,
+    PATCHES,
+    PENALTY_PER_EMPTY_CELL,
+    QUILT_SIZE,
+)
+from patchwork_env.patchwork.observation import BOX, BUTTONS_FEATURE, PLAYER_FEATURES, SLICES
+from patchwork_env.patchwork.tables import INCOMES_UP_TO
+
+_NO_PIECE, _SPECIAL_PIECE = 0, NUM_PATCHES + 1
+"""Pieces are nothing (what advancing places, and what the circle holds behind its end), the patches as
+``index + 1``, and special patches."""
+_PIECES = NUM_PATCHES + 2
+_EMPTY_SORTS = 5
+"""Sorts 0-4 are empty cells with so many empty neighbors, and sorts 5-9 covered ones."""
+_SORTS = 2 * _EMPTY_SORTS
+_COUNTED_SORTS = _EMPTY_SORTS + 2
+"""Figures of a quilt are how many cells there are of each of the first sorts."""
+_IN_REACH = range(-1, BOX + 1)
+"""The rows and columns that a shape can cover or lie next to, counted from its anchor."""
+_WINDOW = len(_IN_REACH) ** 2
+_MAPS = NUM_OFFERED * NUM_ORIENTATIONS + 1
+"""The shapes that can be placed, in the order of the actions: those of the slots, and the special patch."""
+_SQUARES = (QUILT_SIZE - BONUS_SQUARE + 1) ** 2
+
+
+class DenseFeatures(nn.Module):
+    """Counts the features of positions and of all actions, ``offers`` among them; it learns nothing."""
+
+    def __init__(self, offers: bool = False) -> None:
+        super().__init__()
+        self.offers = offers
+        shapes, windows, squares = _shapes(), _windows(), _squares()
+        self.shapes = _table(torch.from_numpy(shapes).flatten(2).float())
+        self.changes = _table(_changes(shapes))
+        self.windows = _table(windows)
+        self.squares = _table(squares)
+        self.square_overlaps = _table(_with_outside(squares, 0.0, 0)[windows.T].flatten(1))
+        self.neighbors = _table(_neighbors())
+        self.distinct = _table(_distinct())
+        self.facts = _table(_facts())
+        self.marks_after = _table(torch.from_numpy(INCOMES_UP_TO[LAST_SPACE] - INCOMES_UP_TO).float())
+        self.is_advance = _table(torch.eye(NUM_KINDS)[0])
+
+    def forward(self, observations: Tensor, legal: Tensor) -> Features:
+        """The features of positions and of all actions but advancing.
+
+        Args:
+            observations: float32 ``(n, OBSERVATION_SIZE)``, from the view of the players to move.
+            legal: bool ``(n, NUM_ACTIONS)``, the legal actions; those of others have no meaning.
+        """
+        view = _read(observations)
+        sorts, missing = self._sorts(view.quilts), BONUS_SQUARE**2 - view.quilts @ self.squares
+        placements = self._placements(sorts[:, 0], missing[:, 0], view.circle)
+        positions, moves = self._positions(view, sorts, missing), self._moves(view)
+        best = _best_placements(placements, legal[:, FIRST_BUY:])
+        kinds = [self._effects(view, moves), best]
+        if self.offers:
+            kinds.append(self._offers_of_kinds(view, moves, fits_of(positions)))
+            positions = torch.cat([positions, self._offers_of_positions(view)], 1)
+        possible = torch.stack([part.any(1) for part in by_kind(legal)], 1)
+        return Features(positions, torch.cat(kinds, 2).where(possible.unsqueeze(2), 0.0), placements)
+
+    def _sorts(self, quilts: Tensor) -> Tensor:
+        """The sort of every cell as a one-hot vector, ``(n, NUM_PLAYERS, 81, _SORTS)``."""
+        sort = (1 - quilts) @ self.neighbors + _EMPTY_SORTS * quilts
+        return (sort.unsqueeze(3) == torch.arange(_SORTS, device=quilts.device)).float()
+
+    def _positions(self, view: _View, sorts: Tensor, missing: Tensor) -> Tensor:
+        figures = _figures(sorts.sum(2), missing.amin(2)) / 20
+        fits = torch.log1p(self._fits(view.quilts, view.circle[:, :NEXT])) / 5
+        projected = view.buttons + self.marks_after[view.spaces] * view.incomes
+        return torch.cat([figures, fits, projected.unsqueeze(2) / 40], 2).flatten(1)
+
+    def _fits(self, quilts: Tensor, patches: Tensor) -> Tensor:
+        """The number of distinct placements of the next patches on quilts, ``(n, NUM_PLAYERS, NEXT)``."""
+        around = _with_outside(quilts, 1.0, 2).index_select(2, self.windows.flatten())
+        shapes = self.shapes[patches].flatten(1, 2).transpose(1, 2)
+        is_free = around.view(-1, NUM_PLAYERS * NUM_CELLS, _WINDOW) @ shapes == 0
+        fits = is_free.float().view(-1, NUM_PLAYERS, NUM_CELLS, NEXT, NUM_ORIENTATIONS).sum(2)
+        return (fits * self.distinct[patches].unsqueeze(1)).sum(3)
+
+    def _moves(self, view: _View) -> _Moves:
+        """What moves of every kind are for the player who moves, as far as it is known before placing."""
+        (space, other_space), (buttons, _) = torch.split(view.spaces, 1, 1), torch.split(view.buttons, 1, 1)
+        pieces = functional.pad(view.circle[:, :NUM_OFFERED], (1, 0), value=_NO_PIECE)
+        pieces = functional.pad(pieces, (0, 1), value=_SPECIAL_PIECE)
+        size, price, time, income = self.facts[pieces].unbind(2)
+        target = torch.cat([other_space + 1, (space + time.long())[:, 1:]], 1).clamp(max=LAST_SPACE)
+        marks = self.marks_after[space] - self.marks_after[target]
+        gain = (target - space) * self.is_advance - price + marks * (view.incomes[:, :1] + income)
+        return _Moves(size, income, target, gain, buttons + gain)
+
+    def _effects(self, view: _View, moves: _Moves) -> Tensor:
+        """The features of kinds that do not depend on the placement, ``(n, NUM_KINDS, 10)``."""
+        (space, other_space), (income, _) = torch.split(view.spaces, 1, 1), torch.split(view.incomes, 1, 1)
+        size, income_gain, target, gain, buttons_after = moves
+        empty = NUM_CELLS - view.quilts[:, 0].sum(1, keepdim=True)
+        marks, marks_after = self.marks_after[space], self.marks_after[target]
+        projected_gain = gain + marks_after * (income + income_gain) - marks * income
+        specials, targets = view.specials.unsqueeze(1), target.unsqueeze(2)
+        reaches_special = ((specials > 0) & (specials <= targets)).any(2) & (empty > size)
+        moves_again = reaches_special | (target <= other_space)
+        effects = [
+            torch.ones_like(size),
+            buttons_after / 30,
+            gain / 10,
+            income_gain / 3,
+            projected_gain / 20,
+            size / 8,
+            size * target / (4 * LAST_SPACE),
+            (target - space) / 6,
+            (other_space - target) / 10,
+            moves_again.float() + reaches_special.float(),
+        ]
+        return torch.stack(effects, 2)
+
+    def _offers_of_positions(self, view: _View) -> Tensor:
+        """What the next patches are for both players, ``(n, POSITION_OFFERS)``."""
+        patches = view.circle[:, :SOON].unsqueeze(1)
+        return self._judged(patches, view.spaces.unsqueeze(2), view.buttons.unsqueeze(2)).flatten(1)
+
+    def _offers_of_kinds(self, view: _View, moves: _Moves, fits: Tensor) -> Tensor:
+        """What is offered after moves of every kind, ``(n, NUM_KINDS, KIND_OFFERS)``."""
+        places, is_offered = _places_offered((view.circle > 0).sum(1, keepdim=True))
+        patches = view.circle.gather(1, places).view(-1, NUM_KINDS, NUM_OFFERED) * is_offered
+        size, _, time, _ = self.facts[patches].unbind(3)
+        parts = [torch.stack([size / 8, time / 6], 3)]
+        for player in range(NUM_PLAYERS):
+            space, buttons = view.spaces[:, player, None], view.buttons[:, player, None]
+            if player == 0:
+                space, buttons = moves.target, moves.buttons_after
+            fit = fits[:, player].gather(1, places).view(-1, NUM_KINDS, NUM_OFFERED) * is_offered
+            parts += [self._judged(patches, space.unsqueeze(2), buttons.unsqueeze(2)), fit.unsqueeze(3)]
+        return torch.cat(parts, 3).flatten(2)
+
+    def _judged(self, patches: Tensor, spaces: Tensor, buttons: Tensor) -> Tensor:
+        """The values of patches for players on spaces, and whether their buttons pay for them, ``(…, 2)``."""
+        size, price, time, income = self.facts[patches].unbind(-1)
+        targets = (spaces + time.long()).clamp(max=LAST_SPACE)
+        saved = PENALTY_PER_EMPTY_CELL * size * targets / LAST_SPACE
+        value = income * self.marks_after[spaces] + saved - price - (targets - spaces)
+        judged = torch.stack([value / 10, (buttons >= price).float()], -1)
+        return judged.where((patches > 0).unsqueeze(-1), 0.0)
+
+    def _placements(self, sorts: Tensor, missing: Tensor, circle: Tensor) -> Tensor:
+        """By how much every placement changes the figures of the own quilt.
+
+        They are given by its sorts ``(n, 81, _SORTS)`` and the empty cells of its 7x7 squares ``(n, 9)``.
+        """
+        offered = circle[:, :NUM_OFFERED]
+        around = _with_outside(sorts, 0.0, 1).index_select(1, self.windows.flatten())
+        changes = _of_maps(self.changes, offered).float()
+        changes = changes.view(-1, _MAPS * _COUNTED_SORTS, _WINDOW * _SORTS).transpose(1, 2)
+        counted = around.view(-1, NUM_CELLS, _WINDOW * _SORTS) @ changes
+        counted = counted.view(-1, NUM_CELLS, _MAPS, _COUNTED_SORTS).transpose(1, 2)
+        overlaps = _of_maps(self.shapes, offered) @ self.square_overlaps
+        left = missing.view(-1, 1, 1, _SQUARES) - overlaps.view(-1, _MAPS, NUM_CELLS, _SQUARES)
+        fewer = left.amin(3) - missing.amin(1).view(-1, 1, 1)
+        return _figures(counted, fewer).flatten(1, 2) / 4
+
+
+class _View(NamedTuple):
+    """What observations show, for both players, the one to move first."""
+
+    quilts: Tensor  # the covered cells, 0 or 1, (n, NUM_PLAYERS, 81)
+    circle: Tensor  # pieces, int64 (n, 33)
+    specials: Tensor  # the spaces of the special patches that are left, else 0, int64 (n, 5)
+    spaces: Tensor  # of the tokens, int64 (n, NUM_PLAYERS)
+    buttons: Tensor  # (n, NUM_PLAYERS)
+    incomes: Tensor  # (n, NUM_PLAYERS)
+
+
+class _Moves(NamedTuple):
+    """What moves of every kind do, all ``(n, NUM_KINDS)``."""
+
+    size: Tensor  # the cells that they cover
+    income: Tensor  # that they gain
+    target: Tensor  # the space that the token moves to, int64
+    gain: Tensor  # buttons
+    buttons_after: Tensor
+
+
+def _read(observations: Tensor) -> _View:
+    """What observations show; the scales are those of :mod:`patchwork_env.patchwork.observation`."""
+    sizes = [part.stop - part.start for part in SLICES.values()]
+    parts = dict(zip(SLICES, torch.split(observations, sizes, 1), strict=True))
+    players = parts["players"].reshape(-1, NUM_PLAYERS, PLAYER_FEATURES).unbind(2)
+    return _View(
+        quilts=parts["quilts"].reshape(-1, NUM_PLAYERS, NUM_CELLS),
+        circle=(parts["circle"] * NUM_PATCHES).round().long(),
+        specials=(parts["specials"] * LAST_SPACE).round().long(),
+        spaces=(players[2] * LAST_SPACE).round().long(),
+        buttons=(players[BUTTONS_FEATURE] * 32).round(),
+        incomes=(players[4] * 38).round(),
+    )
+
+
+def by_kind(of_actions: Tensor) -> tuple[Tensor, ...]:
+    """Splits ``(…, NUM_ACTIONS)`` by the kind of action: advance, the three slots, special patch."""
+    return torch.split(of_actions, [FIRST_BUY, *[SLOT_SIZE] * NUM_OFFERED, NUM_CELLS], -1)
+
+
+def _figures(counted: Tensor, missing: Tensor) -> Tensor:
+    """The figures ``(…, PLACEMENT_FEATURES)`` of quilts, or changes of them.
+
+    They follow from the numbers of cells of the sorts, ``(…, _COUNTED_SORTS)`` or more, and from the empty
+    cells of the fullest 7x7 square, ``(…)``.
+    """
+    ends = torch.arange(_EMPTY_SORTS, dtype=counted.dtype, device=counted.device).unsqueeze(1)
+    joints = counted[..., :_EMPTY_SORTS] @ (ends / 2)
+    return torch.cat([counted[..., :_COUNTED_SORTS], joints, missing.unsqueeze(-1)], -1)
+
+
+def _places_offered(lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """Where the patches offered after moves of every kind lie in circles of some lengths, ``(n, 1)``.
+
+    Returns the places, int64 ``(n, NUM_KINDS * NUM_OFFERED)``, and which of them hold an offer.
+    """
+    kinds = torch.arange(NUM_KINDS, device=lengths.device)
+    bought = ((kinds > 0) & (kinds <= NUM_OFFERED)).long()
+    slots = torch.arange(NUM_OFFERED, device=lengths.device)
+    places = ((kinds * bought).unsqueeze(1) + slots).flatten().unsqueeze(0)
+    wrapped = torch.where(places < lengths, places, places - lengths).clamp(min=0)
+    return wrapped, slots < (lengths - bought).unsqueeze(2)
+
+
+def _best_placements(placements: Tensor, legal: Tensor) -> Tensor:
+    """What the legal placements of each kind come to, ``(n, NUM_KINDS, 3)``; see :func:`.policy_features`."""
+    figures = placements.unbind(2)
+    judged = torch.stack([(2 * figures[5] + figures[6]) / 4, figures[7] / 4 + 3], 1)
+    judged = judged.where(legal.unsqueeze(1), -torch.inf)
+    judged, legal = (functional.pad(of_placements, (FIRST_BUY, 0)) for of_placements in (judged, legal))
+    best = torch.stack([part.amax(2) for part in by_kind(judged)], 1)
+    numbers = torch.stack([part.sum(1) for part in by_kind(legal)], 1)
+    return torch.cat([best, numbers.unsqueeze(2) / 100], 2)
+
+
+def _of_maps(table: Tensor, offered: Tensor) -> Tensor:
+    """The rows ``(n, _MAPS, k)`` of a table ``(_PIECES, NUM_ORIENTATIONS, k)`` for the shapes to place."""
+    special = table[_SPECIAL_PIECE, :1].expand(offered.shape[0], -1, -1)
+    return torch.cat([table[offered].flatten(1, 2), special], 1)
+
+
+def _with_outside(of_cells: Tensor, value: float, dim: int) -> Tensor:
+    """Adds a cell that stands for all outside of the quilt, and that windows point to."""
+    return torch.cat([of_cells, torch.full_like(of_cells.narrow(dim, 0, 1), value)], dim)
+
+
+# --- tables of pieces, quilts and the shapes around anchors -------------------------------------------------
+
+
+def _table(tensor: Tensor) -> nn.Buffer:
+    """A tensor that goes with the module to another device, and is none of its weights."""
+    return nn.Buffer(tensor, persistent=False)
+
+
+def _windows() -> Tensor:
+    """The cells in reach of every anchor, int64 ``(81, _WINDOW)``; 81 for those outside of the quilt."""
+    quilt = np.full((QUILT_SIZE + 2 * BOX,) * 2, NUM_CELLS)
+    quilt[BOX:-BOX, BOX:-BOX] = np.arange(NUM_CELLS).reshape(QUILT_SIZE, QUILT_SIZE)
+    around = BOX + np.add.outer(np.arange(QUILT_SIZE), _IN_REACH)
+    cells = quilt[around[:, None, :, None], around[None, :, None, :]]
+    return torch.from_numpy(cells.reshape(NUM_CELLS, -1))
+
+
+def _neighbors() -> Tensor:
+    """Which cells of a quilt are neighbors, 0 or 1, ``(81, 81)``."""
+    rows, columns = np.divmod(np.arange(NUM_CELLS), QUILT_SIZE)
+    distances = abs(np.subtract.outer(rows, rows)) + abs(np.subtract.outer(columns, columns))
+    return torch.from_numpy(distances == 1).float()
+
+
+def _squares() -> Tensor:
+    """Which cells of a quilt lie in each 7x7 square, 0 or 1, ``(81, 9)``."""
+    behind = np.subtract.outer(np.arange(QUILT_SIZE), np.arange(QUILT_SIZE - BONUS_SQUARE + 1))
+    in_span = (behind >= 0) & (behind < BONUS_SQUARE)
+    return torch.from_numpy(np.kron(in_span, in_span)).float()
+
+
+def _shapes() -> npt.NDArray[np.bool_]:
+    """Which cells in reach of its anchor every shape covers, ``(_PIECES, 8, BOX + 2, BOX + 2)``."""
+    covers = np.zeros((_PIECES, NUM_ORIENTATIONS, BOX + 2, BOX + 2), np.bool_)
+    for patch, oriented in enumerate(ORIENTED):
+        for orientation, cells in enumerate(oriented):
+            for row, column in cells:
+                covers[patch + 1, orientation, 1 + row, 1 + column] = True
+    covers[_SPECIAL_PIECE, :, 1, 1] = True
+    return covers
+
+
+def _distinct() -> Tensor:
+    """Which orientations of a piece repeat no lower one, 0 or 1, ``(_PIECES, 8)``."""
+    is_distinct = torch.zeros(_PIECES, NUM_ORIENTATIONS)
+    for patch, orientations in enumerate(DISTINCT):
+        is_distinct[patch + 1, list(orientations)] = 1
+    return is_distinct
+
+
+def _facts() -> Tensor:
+    """Size, price, time and income of every piece, ``(_PIECES, 4)``."""
+    of_patches = [(patch.size, patch.buttons, patch.time, patch.income) for patch in PATCHES]
+    return torch.tensor([(0, 0, 0, 0), *of_patches, (1, 0, 0, 0)]).float()
+
+
+def _changes(covers: npt.NDArray[np.bool_]) -> Tensor:
+    """How the numbers of cells of each sort change on account of a cell in reach of a shape that is placed.
+
+    The entries of each shape, int8 ``(_PIECES, 8, k)``, go by the sort that is counted, the cell in reach,
+    and the sort of that cell before.
+    """
+    padded = np.pad(covers, ((0, 0), (0, 0), (1, 1), (1, 1))).astype(np.int8)
+    fewer = (
+        padded[:, :, 2:, 1:-1] + padded[:, :, :-2, 1:-1] + padded[:, :, 1:-1, 2:] + padded[:, :, 1:-1, :-2]
+    )
+    changed = np.zeros((_PIECES, NUM_ORIENTATIONS, _SORTS, *covers.shape[2:], _SORTS), np.int8)
+    for before in range(_SORTS):
+        after = before - fewer + _EMPTY_SORTS * (covers & (before < _EMPTY_SORTS))
+        for sort in range(_SORTS):
+            changed[:, :, sort, :, :, before] = (after == sort).astype(np.int8) - (before == sort)
+    return torch.from_numpy(changed[:, :, :_COUNTED_SORTS]).flatten(2)
+
+
+# --- the policy ---------------------------------------------------------------------------------------------
+
 
 _IMPOSSIBLE = -1e9
 

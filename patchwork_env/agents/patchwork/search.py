@@ -16,18 +16,19 @@ from patchwork_env.agents.patchwork.endgame import Solver, is_ending, solve
 from patchwork_env.agents.patchwork.endgame import margin_of as margin_of_value
 from patchwork_env.agents.patchwork.expansion import (
     LIKELY,
+    SEARCH_CACHE_SIZE,
     Expansion,
     Payoffs,
     action_utility,
     expand,
     expand_further,
+    forget,
     margin_of,
     new_expansion,
     utility,
 )
 from patchwork_env.agents.patchwork.features import signed
 from patchwork_env.agents.patchwork.placements import NUM_KINDS, kind_of
-from patchwork_env.agents.patchwork.quilts import SEARCH_CACHE_SIZE, forget
 from patchwork_env.agents.patchwork.value import Weights
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import Floats

@@ -21,8 +21,7 @@ from patchwork_env.patchwork.components import (
 )
 from patchwork_env.patchwork.engine import MAX_TURNS
 from patchwork_env.patchwork.game import Game
-from patchwork_env.patchwork.rules import RULES
-from patchwork_env.patchwork.validity import most_buttons
+from patchwork_env.patchwork.rules import RULES, most_buttons
 
 PRINTS = {"revised": "revised", "edition2014": "2014"}
 """The prints of the time track by their names here, where a bare number would not be a text."""

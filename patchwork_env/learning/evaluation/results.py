@@ -24,7 +24,7 @@ from patchwork_env.learning.evaluation.tables import DIFFERENCE_COLUMNS, WIN_COL
 from patchwork_env.learning.system.machine import made_with
 
 if TYPE_CHECKING:
-    from patchwork_env.drawing.pixels import Frame
+    from patchwork_env.drawing import Frame
 
 FORMAT = "patchwork-env evaluation"
 VERSION = 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from patchwork_env.core.extras import from_extra
 from patchwork_env.core.files import write_bytes
-from patchwork_env.drawing.scene import mix
+from patchwork_env.drawing import mix
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,9 +7,8 @@ import pytest
 
 from patchwork_env import agents
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
-from patchwork_env.agents.nmbr9 import beam, plans
-from patchwork_env.agents.nmbr9.beam import search
-from patchwork_env.agents.nmbr9.plans import Plan, as_solo_game, plan
+from patchwork_env.agents.nmbr9 import beam
+from patchwork_env.agents.nmbr9.beam import Plan, as_solo_game, plan, search
 from patchwork_env.agents.nmbr9.value import read_value
 from patchwork_env.nmbr9 import Game, engine
 
@@ -32,7 +31,7 @@ def play(game: Game, agent: agents.Agent) -> tuple[int, ...]:
 @pytest.mark.parametrize("settings", [{"order": "known", "deck_size": 9}, SMALL_FREE], ids=str)
 def test_it_plays_what_it_has_planned(settings, weights, monkeypatch) -> None:
     made: list[Plan] = []
-    monkeypatch.setattr(plans, "plan", lambda *args, **budget: made.append(plan(*args, **budget)) or made[-1])
+    monkeypatch.setattr(beam, "plan", lambda *args, **budget: made.append(plan(*args, **budget)) or made[-1])
     game = Game(seed=4, players=2, **settings)
     scores = play(game, agents.load("beam:width=20"))
     assert len(made) == 1
@@ -52,7 +51,7 @@ def test_another_move_than_planned_makes_another_plan(settings) -> None:
 
 def test_decks_of_a_batch_keep_their_plans(monkeypatch) -> None:
     made: list[Plan] = []
-    monkeypatch.setattr(plans, "plan", lambda *args, **budget: made.append(plan(*args, **budget)) or made[-1])
+    monkeypatch.setattr(beam, "plan", lambda *args, **budget: made.append(plan(*args, **budget)) or made[-1])
     games = [Game(seed=seed, order="known", deck_size=6) for seed in range(4)]
     agent = agents.load("beam:width=5")
     while not games[0].is_over:

@@ -7,7 +7,7 @@ import pytest
 
 from patchwork_env import agents
 from patchwork_env.agents.compiled import aligned_records, write_weights
-from patchwork_env.agents.nmbr9 import search
+from patchwork_env.agents.nmbr9 import champion
 from patchwork_env.agents.nmbr9.champion import LEVELS, ChampionAgent, ValueAgent
 from patchwork_env.agents.nmbr9.greedy import choose_action
 from patchwork_env.agents.nmbr9.value import WEIGHTS, new_weights
@@ -46,11 +46,11 @@ def test_an_order_that_is_known_is_not_looked_at_either(weights):
 
 def test_decks_that_are_imagined_are_rearrangements_of_the_rest(weights):
     """And each card comes next once in any row of as many decks as there are cards."""
-    game, work, streams = played(12, seed=5), search.new_workspace(), np.array([3], np.uint64)
-    considered = search.begin(game.state, 0, search.SETTINGS._replace(candidates=2), weights, work)
+    game, work, streams = played(12, seed=5), champion.new_workspace(), np.array([3], np.uint64)
+    considered = champion.begin(game.state, 0, champion.SETTINGS._replace(candidates=2), weights, work)
     decks = []
     for _ in range(14):
-        search.roll_out(considered, search.SETTINGS._replace(depth=1), weights, work, streams)
+        champion.roll_out(considered, champion.SETTINGS._replace(depth=1), weights, work, streams)
         decks.append(work.root["deck"][0, :20].tolist())
     assert len(set(map(tuple, decks))) > 12
     assert all(deck[:13] == list(game.deck[:13]) for deck in decks)
@@ -90,9 +90,9 @@ def test_search_finds_what_the_value_does_not_see():
 
 
 def test_keeping_the_best():
-    work = search.new_workspace()
+    work = champion.new_workspace()
     work.actions[:5], work.sums[:5] = [10, 11, 12, 13, 14], [1.0, 5.0, 3.0, 5.0, 2.0]
-    search.keep_best(5, 3, work)
+    champion.keep_best(5, 3, work)
     assert work.actions[:5].tolist() == [11, 13, 12, 10, 14]
     assert work.sums[:5].tolist() == [5.0, 5.0, 3.0, 1.0, 2.0]
 

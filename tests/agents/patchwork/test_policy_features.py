@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from patchwork_env.agents.patchwork.dense_features import DenseFeatures
+from patchwork_env.agents.patchwork.dense import DenseFeatures
 from patchwork_env.agents.patchwork.greedy import patch_value
 from patchwork_env.agents.patchwork.policy_features import (
     KIND_FEATURES,

@@ -12,15 +12,16 @@ from patchwork_env.agents.patchwork import features, patterns
 from patchwork_env.agents.patchwork.champion import ValueAgent
 from patchwork_env.agents.patchwork.expansion import (
     LIKELY,
+    MOST_CHOICES,
     Payoffs,
     best_action,
     draw_action,
     expand,
     expand_further,
     expand_likely,
+    forget,
     new_expansion,
 )
-from patchwork_env.agents.patchwork.quilts import MOST_CHOICES, forget
 from patchwork_env.agents.patchwork.value import (
     OWN_EMPTY,
     SCALES,

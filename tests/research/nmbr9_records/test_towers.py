@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from patchwork_env import agents
-from patchwork_env.agents.nmbr9.plans import Stack, as_solo_game, plan
+from patchwork_env.agents.nmbr9.beam import Stack, as_solo_game, plan
 from patchwork_env.agents.nmbr9.value import read_value
 from patchwork_env.nmbr9 import Game, engine
 from patchwork_env.nmbr9.tables import SHAPES

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from patchwork_env.agents.compiled import aligned_records
-from patchwork_env.agents.nmbr9 import search
+from patchwork_env.agents.nmbr9 import champion
 from patchwork_env.agents.nmbr9.partner import new_candidates
 from patchwork_env.agents.nmbr9.value import WEIGHTS
 from patchwork_env.agents.partner import Candidates
@@ -41,7 +41,7 @@ class Room(NamedTuple):
     supply: Any
     chosen: Any
     candidates: Candidates
-    work: search.Workspace
+    work: champion.Workspace
     weights: Any
 
 
@@ -55,7 +55,7 @@ MEMORY = Memory(
         np.zeros(NUM_DIGITS, np.int64),
         np.zeros(1, np.int64),
         new_candidates(),
-        search.new_workspace(),
+        champion.new_workspace(),
         aligned_records(WEIGHTS),
     ),
 )

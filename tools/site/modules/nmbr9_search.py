@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from patchwork_env.agents.nmbr9 import search
+from patchwork_env.agents.nmbr9 import champion
 from patchwork_env.agents.nmbr9.expansion import LIKELY, best_action, expand
 from patchwork_env.agents.nmbr9.value import evaluate
 from patchwork_env.core.compile import kernel
@@ -27,7 +27,7 @@ def choose(effort: int) -> int:
 def search_action(here: Room, effort: int) -> int:
     """The action that :class:`ChampionAgent` chooses with a budget."""
     work = here.work
-    considered = search.begin(here.states, 0, search.SETTINGS, here.weights, work)
+    considered = champion.begin(here.states, 0, champion.SETTINGS, here.weights, work)
     if work.root[0]["round"] + 1 == work.root[0]["num_rounds"]:
         return work.actions[0]
     rounds = 0
@@ -36,8 +36,8 @@ def search_action(here: Room, effort: int) -> int:
     for done in range(1, rounds + 1):
         before = work.rollouts[0]
         while work.rollouts[0] == before or work.effort[0] / effort < done / rounds:
-            search.roll_out(considered, search.SETTINGS, here.weights, work, here.streams)
-        search.keep_best(considered, (considered + 1) // 2, work)
+            champion.roll_out(considered, champion.SETTINGS, here.weights, work, here.streams)
+        champion.keep_best(considered, (considered + 1) // 2, work)
         considered = (considered + 1) // 2
     return work.actions[0]
 
@@ -48,7 +48,7 @@ def search_action(here: Room, effort: int) -> int:
 def begin_search() -> int:
     """Begins a search: lists the candidates; returns their number."""
     here = room()
-    return search.begin(here.states, 0, search.SETTINGS, here.weights, here.work)
+    return champion.begin(here.states, 0, champion.SETTINGS, here.weights, here.work)
 
 
 def roll_out(considered: int, effort: int) -> int:
@@ -56,13 +56,13 @@ def roll_out(considered: int, effort: int) -> int:
     here = room()
     before = here.work.rollouts[0]
     while here.work.rollouts[0] == before or here.work.effort[0] < effort:
-        search.roll_out(considered, search.SETTINGS, here.weights, here.work, here.streams)
+        champion.roll_out(considered, champion.SETTINGS, here.weights, here.work, here.streams)
     return here.work.rollouts[0]
 
 
 def keep_best(considered: int, number: int) -> int:
     """Moves the best of the first candidates to the front."""
-    search.keep_best(considered, number, room().work)
+    champion.keep_best(considered, number, room().work)
     return 0
 
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from patchwork_env.agents import partner
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
-from patchwork_env.agents.patchwork.analysis import FIRST_EFFORT, SOLVER_SHARE
-from patchwork_env.agents.patchwork.champion import DEFAULT_LEVEL, limits_of
+from patchwork_env.agents.patchwork.champion import DEFAULT_LEVEL, FIRST_EFFORT, SOLVER_SHARE, limits_of
 from patchwork_env.agents.patchwork.dynamics import NO_ACTION
 from patchwork_env.agents.patchwork.partner import CHAMPION, HABITS
 from patchwork_env.agents.patchwork.search import LEVELS, NO_LIMIT

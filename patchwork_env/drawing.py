@@ -1,25 +1,180 @@
-"""Scenes as arrays of pixels, drawn by Pillow, in files, and in a window on the screen, opened by pygame."""
+"""Pictures as lists of primitives, drawn as SVG, as pixels and in a window; nothing here knows a game.
+
+All lengths are in the scene's own units; x points to the right and y downward. Colors are written as
+``#rrggbb``. Strokes are centered on the outline. Texts lie above all shapes. Pillow draws pixels, and pygame
+opens windows; both are imported when they are first needed.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from functools import lru_cache
+from html import escape
 from io import BytesIO
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.core.checks import as_number, as_path
+from patchwork_env.core.checks import as_number, as_path, as_texts, check_between
 from patchwork_env.core.extras import from_extra
 from patchwork_env.core.files import write_bytes
+from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import short_repr
-from patchwork_env.drawing.scene import Circle, Label, Lines, Polygon, Rectangle, Scene, Shape
 
 if TYPE_CHECKING:
     from PIL import ImageDraw, ImageFont
+
+Point = tuple[float, float]
+Segment = tuple[Point, Point]
+Anchor = Literal["start", "middle", "end"]
+
+_FONTS = "Aileron, 'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', sans-serif"
+
+
+class Rectangle(NamedTuple):
+    """An upright rectangle with its top-left corner at (x, y) and corners rounded by ``radius``."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    fill: str | None = None
+    radius: float = 0
+    stroke: str | None = None
+    stroke_width: float = 1
+
+
+class Polygon(NamedTuple):
+    """A closed polygon that does not cross itself."""
+
+    points: tuple[Point, ...]
+    fill: str | None = None
+    stroke: str | None = None
+    stroke_width: float = 1
+
+
+class Circle(NamedTuple):
+    """A circle around (x, y)."""
+
+    x: float
+    y: float
+    radius: float
+    fill: str | None = None
+    stroke: str | None = None
+    stroke_width: float = 1
+
+
+class Lines(NamedTuple):
+    """Separate straight lines of one color and width."""
+
+    segments: tuple[Segment, ...]
+    stroke: str
+    width: float = 1
+
+
+class Label(NamedTuple):
+    """One line of text whose baseline starts, ends or has its middle at (x, y)."""
+
+    x: float
+    y: float
+    text: str
+    size: float
+    color: str
+    anchor: Anchor = "start"
+    bold: bool = False
+
+
+Shape = Rectangle | Polygon | Circle | Lines
+
+
+@dataclass
+class Scene:
+    """A picture of ``width`` by ``height``: shapes from back to front, and labels above them."""
+
+    width: float
+    height: float
+    background: str
+    shapes: list[Shape] = field(default_factory=list)
+    labels: list[Label] = field(default_factory=list)
+
+    def add(self, *items: Shape | Label) -> None:
+        """Adds labels, and shapes in front of the present ones."""
+        for item in items:
+            if isinstance(item, Label):
+                self.labels.append(item)
+            else:
+                self.shapes.append(item)
+
+
+def mix(first: str, second: str, share: float) -> str:
+    """A mixture of two colors, with the given share (0-1) of ``second``."""
+    pairs = ((int(first[i : i + 2], 16), int(second[i : i + 2], 16)) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(a + share * (b - a)):02x}" for a, b in pairs)
+
+
+# --- SVG --------------------------------------------------------------------------------------------------
+
+
+def to_svg(scene: Scene, title: str) -> str:
+    """Draws a scene as a self-contained SVG document, which has no scripts or links and loads nothing."""
+    size = f'width="{_number(scene.width)}" height="{_number(scene.height)}"'
+    box = f'viewBox="0 0 {_number(scene.width)} {_number(scene.height)}"'
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} {box}>',
+        f"<title>{escape(title)}</title>",
+        f'<rect {size} fill="{scene.background}"/>',
+        '<g stroke-linejoin="round">',
+        *map(_shape, scene.shapes),
+        "</g>",
+        f'<g font-family="{_FONTS}">',
+        *map(_label, scene.labels),
+        "</g>",
+        "</svg>",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def _paint(fill: str | None, stroke: str | None, stroke_width: float) -> str:
+    paint = f'fill="{fill or "none"}"'
+    return paint if stroke is None else f'{paint} stroke="{stroke}" stroke-width="{_number(stroke_width)}"'
+
+
+def _shape(shape: Shape) -> str:
+    match shape:
+        case Rectangle(x, y, width, height, fill, radius, stroke, stroke_width):
+            box = f'x="{_number(x)}" y="{_number(y)}" width="{_number(width)}" height="{_number(height)}"'
+            corner = f' rx="{_number(radius)}"' if radius else ""
+            return f"<rect {box}{corner} {_paint(fill, stroke, stroke_width)}/>"
+        case Circle(x, y, radius, fill, stroke, stroke_width):
+            place = f'cx="{_number(x)}" cy="{_number(y)}" r="{_number(radius)}"'
+            return f"<circle {place} {_paint(fill, stroke, stroke_width)}/>"
+        case Polygon(points, fill, stroke, stroke_width):
+            corners = " ".join(f"{_number(x)},{_number(y)}" for x, y in points)
+            return f'<polygon points="{corners}" {_paint(fill, stroke, stroke_width)}/>'
+        case Lines(segments, stroke, width):
+            path = "".join(
+                f"M{_number(x1)} {_number(y1)}L{_number(x2)} {_number(y2)}" for (x1, y1), (x2, y2) in segments
+            )
+            return f'<path d="{path}" stroke="{stroke}" stroke-width="{_number(width)}"/>'
+
+
+def _label(label: Label) -> str:
+    style = f' text-anchor="{label.anchor}"' if label.anchor != "start" else ""
+    style += ' font-weight="bold"' if label.bold else ""
+    place = f'x="{_number(label.x)}" y="{_number(label.y)}" font-size="{_number(label.size)}"'
+    return f'<text {place} fill="{label.color}"{style}>{escape(label.text)}</text>'
+
+
+# --- pixels -----------------------------------------------------------------------------------------------
+
 
 Frame = npt.NDArray[np.uint8]
 """uint8 array ``(height, width, 3)``: red, green and blue, 0-255."""
@@ -215,3 +370,61 @@ class Window:
         if self._screen is not None:
             self._pygame.display.quit()
         self._screen, self._closed = None, True
+
+
+# --- pictures of games ------------------------------------------------------------------------------------
+
+
+_MIN_WIDTH, _MAX_WIDTH, _DEFAULT_WIDTH = 100, 8000, 960
+
+G = TypeVar("G", bound=BaseGame)
+
+
+def player_names(game: BaseGame[Any]) -> tuple[str, ...]:
+    """What pictures call the players of a game unless they have names."""
+    return tuple(f"player {player}" for player in range(game.num_players))
+
+
+@dataclass(frozen=True)
+class Pictures(Generic[G]):
+    """How games of one kind are drawn, as text and as a scene with the names of the players.
+
+    Games are only read. Anything but a game of this kind, or too few names, is a ValueError.
+    """
+
+    title: str
+    kind: type[G]
+    draw_text: Callable[[G], str]
+    scene: Callable[[G, tuple[str, ...]], Scene]
+
+    def text(self, game: G) -> str:
+        """The picture as plain text."""
+        return self.draw_text(self._checked(game))
+
+    def svg(self, game: G, names: tuple[str, ...] | None = None) -> str:
+        """The picture as a self-contained SVG document, with these names or those of :func:`player_names`."""
+        return to_svg(self._scene(game, names), self.title)
+
+    def rgb_array(self, game: G, width: int = _DEFAULT_WIDTH, names: tuple[str, ...] | None = None) -> Frame:
+        """The same picture as :meth:`svg` as pixels, uint8 ``(height, width, 3)``, drawn without a display.
+
+        The width is 100 to 8000 pixels, and the height follows from it.
+
+        Raises:
+            MissingExtraError: Pillow is not installed.
+        """
+        checked = check_between(width, _MIN_WIDTH, _MAX_WIDTH, "width")
+        return to_array(self._scene(game, names), checked)
+
+    def _scene(self, game: G, names: tuple[str, ...] | None) -> Scene:
+        players = player_names(self._checked(game))
+        if names is None:
+            return self.scene(game, players)
+        if len(as_texts(names, "names")) < len(players):
+            raise ValueError(f"names are a tuple of {len(players)} texts, not {short_repr(names)}")
+        return self.scene(game, tuple(names))
+
+    def _checked(self, game: Any) -> G:
+        if not isinstance(game, self.kind):
+            raise ValueError(f"these are pictures of games of {self.title}, not of {short_repr(game)}")
+        return game

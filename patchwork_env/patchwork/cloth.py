@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from patchwork_env.core.polyomino import Cell, Cells
-from patchwork_env.drawing.scene import (
+from patchwork_env.drawing import (
     Circle,
     Label,
     Lines,
