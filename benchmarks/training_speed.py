@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from benchmarks.keeping import add_write_option, figure, keep
-from patchwork_env.agents.policy import NetworkEvaluator
+from patchwork_env.agents.networks import NetworkEvaluator
 from patchwork_env.core.cores import usable_cores
 from patchwork_env.learning.algorithms.common.trainer import Trainer, make_trainer
 from patchwork_env.learning.algorithms.ppo.trainer import PpoTrainer

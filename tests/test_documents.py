@@ -74,7 +74,7 @@ PATH = re.compile(r"`((?:patchwork_env|training|research|benchmarks|tests|tools|
 @pytest.fixture(autouse=True)
 def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Agents that an example registers are forgotten when it ends."""
-    monkeypatch.setattr(specs, "_entries", dict(specs.registered()))
+    monkeypatch.setattr(specs, "_entries", dict(specs._entries))
 
 
 @pytest.fixture(autouse=True)

@@ -5,8 +5,8 @@ string in :func:`load`, on the command line, in a configuration file and as a Gy
 one game or several, as :attr:`Agent.games` says. :func:`register` makes an agent of one's own a spec.
 
 :mod:`~patchwork_env.agents.base` defines agents, :mod:`~patchwork_env.agents.specs` reads specs,
-``agents/patchwork`` and ``agents/nmbr9`` have the agents of a game, and every folder in ``shipped/`` is a
-checkpoint that comes with the package and has the folder's name.
+``agents/patchwork`` and ``agents/nmbr9`` have the agents of a game, all of which are registered here, and
+every folder in ``shipped/`` is a checkpoint that comes with the package and has the folder's name.
 """
 
 from __future__ import annotations
@@ -15,11 +15,16 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from patchwork_env.agents.checkpoints import MASKABLE_PPO, NETWORK, VALUE
 from patchwork_env.agents.specs import (
+    AIMS,
+    FEWEST_SIMULATIONS,
+    VALUE_OPTIONS,
     boolean,
     integer,
     load,
     names,
+    one_of,
     path_of,
     register,
     register_checkpoint,
@@ -31,8 +36,14 @@ from patchwork_env.games import NMBR9, PATCHWORK
 
 if TYPE_CHECKING:
     from patchwork_env.agents.analysis import Analysis
-    from patchwork_env.agents.base import Agent, BatchAgent
-    from patchwork_env.agents.simple import CallableAgent, GreedyAgent, ObservingAgent, RandomAgent
+    from patchwork_env.agents.base import (
+        Agent,
+        BatchAgent,
+        CallableAgent,
+        GreedyAgent,
+        ObservingAgent,
+        RandomAgent,
+    )
 
 __all__ = [
     "ANALYST",
@@ -55,10 +66,16 @@ __all__ = [
 ANALYST = "champion:seconds=1"
 """The spec of the agent that analyses unless another one is named."""
 
-_SIMPLE = ("CallableAgent", "GreedyAgent", "ObservingAgent", "RandomAgent")
+ONNX_SUFFIX = ".onnx"
+"""The ending of files that hold an exported policy."""
+_AGENTS = "patchwork_env.agents"
+_SAMPLE, _SIMULATIONS = {"sample": boolean}, integer(FEWEST_SIMULATIONS)
+_SEARCH = {"simulations": _SIMULATIONS, "seconds": seconds}
+
+_CLASSES = ("Agent", "BatchAgent", "CallableAgent", "GreedyAgent", "ObservingAgent", "RandomAgent")
 __getattr__, __dir__ = lazy_names(
     __name__,
-    {"Agent": "base", "BatchAgent": "base"} | dict.fromkeys(_SIMPLE, "simple"),
+    dict.fromkeys(_CLASSES, "base"),
     {
         "MctsAgent": "patchwork_env.agents.patchwork.mcts.MctsAgent",
         "checkpoint": "patchwork_env.agents.patchwork.policy",
@@ -68,26 +85,36 @@ __getattr__, __dir__ = lazy_names(
 )
 
 
-register("random", "patchwork_env.agents.simple:RandomAgent")
-register("greedy", "patchwork_env.agents.simple:GreedyAgent", games=(PATCHWORK, NMBR9))
+register("random", f"{_AGENTS}.base:RandomAgent")
+register("greedy", f"{_AGENTS}.base:GreedyAgent", games=(PATCHWORK, NMBR9))
 register(
-    "partner",
-    "patchwork_env.agents.partner:PartnerAgent",
-    games=(PATCHWORK, NMBR9),
-    options={"level": integer(1, 5)},
+    "partner", f"{_AGENTS}.partner:PartnerAgent", games=(PATCHWORK, NMBR9), options={"level": integer(1, 5)}
 )
-register(
-    "uct",
-    "patchwork_env.agents.uct:UctAgent",
-    options={"simulations": integer(2), "seconds": seconds},
-)
+register("uct", f"{_AGENTS}.uct:UctAgent", options=_SEARCH)
 register(
     "program:",
-    "patchwork_env.agents.program:ProgramAgent",
+    f"{_AGENTS}.program:ProgramAgent",
     options={"seconds": seconds, "start_seconds": seconds},
     needs_trust=True,
 )
-register(".zip", "patchwork_env.agents.sb3_models:load", options={"sample": boolean}, extra="train")
+register(".zip", f"{_AGENTS}.sb3_models:load", options=_SAMPLE, extra="train")
+register("mcts", f"{_AGENTS}.patchwork.mcts:MctsAgent", games=(PATCHWORK,), options=_SEARCH)
+register(ONNX_SUFFIX, f"{_AGENTS}.patchwork.onnx_agent:load", options=_SAMPLE, extra="onnx")
+register(
+    "beam",
+    f"{_AGENTS}.nmbr9.beam:load",
+    games=(NMBR9,),
+    options={"width": integer(1, 999_999), "seconds": seconds, "value": str},
+    listed=False,
+)
+for _game, _kind, _load, _options, _extra in (
+    (PATCHWORK, NETWORK, "patchwork.policy:load", {**_SAMPLE, "simulations": _SIMULATIONS}, "train"),
+    (PATCHWORK, MASKABLE_PPO, "patchwork.mlp:load", _SAMPLE, "train"),
+    (PATCHWORK, VALUE, "patchwork.champion:load", {**VALUE_OPTIONS, "aim": one_of(*AIMS)}, ""),
+    (NMBR9, NETWORK, "nmbr9.policy_network:load", _SAMPLE, "train"),
+    (NMBR9, VALUE, "nmbr9.champion:load", VALUE_OPTIONS, ""),
+):
+    register_checkpoint(_game, _kind, f"{_AGENTS}.{_load}", options=_options, extra=_extra)
 
 
 def as_agent(
@@ -105,8 +132,7 @@ def as_agent(
     Raises:
         ValueError: ``agent`` is none of these, or does not play the game; for other errors see :func:`load`.
     """
-    from patchwork_env.agents.base import Agent
-    from patchwork_env.agents.simple import CallableAgent
+    from patchwork_env.agents.base import Agent, CallableAgent
 
     if isinstance(agent, str | os.PathLike):
         agent = load(agent, seed)

@@ -23,8 +23,14 @@ from torch import Tensor
 
 from patchwork_env.agents.base import SamplingAgent
 from patchwork_env.agents.checkpoints import Shapes, not_finite
-from patchwork_env.agents.networks import NetworkConfig, network_class
-from patchwork_env.agents.policy import PolicyAgent, config_of, weight_shapes, with_weights
+from patchwork_env.agents.networks import (
+    NetworkConfig,
+    PolicyAgent,
+    config_of,
+    network_class,
+    weight_shapes,
+    with_weights,
+)
 from patchwork_env.core.documents import parse_json
 from patchwork_env.core.names import short_repr
 from patchwork_env.games import PATCHWORK, rules_of

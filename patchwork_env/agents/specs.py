@@ -5,9 +5,9 @@ A spec is a name, such as ``"greedy"`` or ``"ppo"``, the path of a checkpoint fo
 ``"mcts:simulations=400"``, ``"runs/quick/final:sample=true"``. The level of a search may stand there by its
 name alone: ``"champion:fast"`` is ``"champion:level=fast"``.
 
-An agent is registered next to where it is defined. Packages make theirs known by an entry point of the group
-``patchwork_env.agents``: its name is that of the agent, its value a module that calls :func:`register` when
-it is imported, or a factory. It is loaded when a spec uses the name.
+The agents of this library are registered in :mod:`patchwork_env.agents`. Packages make theirs known by an
+entry point of the group ``patchwork_env.agents``: its name is that of the agent, its value a module that
+calls :func:`register` when it is imported, or a factory. It is loaded when a spec uses the name.
 
 Commands also take ``module:name``, for an agent in a module that is imported. The page, the engine over pipes
 and the servers of language models, where others name agents, ask :func:`runs_code` first.
@@ -41,14 +41,15 @@ FEWEST_NODES, MOST_NODES = 2, 200_000
 """The limits of the nodes of such a search; in Patchwork the most take 150 MB."""
 BUDGETS = ("level", "nodes", "seconds", "simulations")
 """The options that are budgets."""
-MOST_SIMULATIONS = 10**6
-"""The most simulations of a move; searches have memory for each of them."""
+FEWEST_SIMULATIONS, MOST_SIMULATIONS = 2, 10**6
+"""The limits of the simulations of a move: one would compare nothing, and searches have memory for each."""
+AIMS = ("win", "rich", "margin", "score")
+"""What a search of Patchwork with a learned value plays for. ``win`` is the strongest. ``rich`` is to win
+too, but with many points for both players. ``margin`` is the difference of the scores. ``score`` is the player's
+own points, with little regard to who wins."""
 MAX_SPEC_LENGTH = 4096
 """The most characters of a spec, as of a path on most systems."""
 ENTRY_POINT_GROUP = "patchwork_env.agents"
-_PROVIDERS = ("patchwork_env.agents.patchwork", "patchwork_env.agents.nmbr9")
-"""Packages of this library that register agents when they are imported."""
-
 Factory = str | Callable[..., "Agent"]
 """Makes an agent, or ``"module:function"`` for a function to import."""
 Reader = Callable[[str], Any]
@@ -207,18 +208,11 @@ def _add(key: str | tuple[str, str], entry: Entry) -> None:
     _entries[key] = entry
 
 
-def registered() -> dict[str | tuple[str, str], Entry]:
-    """The registry with all agents of this library."""
-    for module in _PROVIDERS:
-        importlib.import_module(module)
-    return _entries
-
-
 def named(name: str) -> Entry | None:
     """The entry of a name, which may come from another package; None if nobody has registered it."""
     if not _NAME.fullmatch(name):
         return None
-    if name not in registered() and name in _entry_points():
+    if name not in _entries and name in _entry_points():
         _load_entry_point(_entry_points()[name])
     return _entries.get(name)
 
@@ -226,14 +220,14 @@ def named(name: str) -> Entry | None:
 def _of_scheme(name: str) -> Entry | None:
     """The entry of the word and the colon that a name begins with."""
     scheme, colon, _ = name.partition(":")
-    return registered().get(f"{scheme}:") if colon else None
+    return _entries.get(f"{scheme}:") if colon else None
 
 
 def _of_ending(name: str) -> Entry | None:
     """The entry of the ending of a file."""
     if hub.is_on_hub(name) or os.path.isdir(name):
         return None
-    return registered().get(os.path.splitext(name)[1] or ".")
+    return _entries.get(os.path.splitext(name)[1] or ".")
 
 
 def _entry_points() -> dict[str, EntryPoint]:
@@ -271,7 +265,7 @@ def names(game: str | None = None) -> tuple[str, ...]:
         check_one_of(game, GAMES, "game")
     listed = (
         str(name)
-        for name, entry in registered().items()
+        for name, entry in _entries.items()
         if entry.listed and (game is None or entry.games is None or game in entry.games)
     )
     shipped = (name for name in _shipped() if game is None or _game_of(name) == game)
@@ -347,14 +341,13 @@ def _find(name: str) -> tuple[Entry, tuple[str, ...]]:
 def _of_checkpoint(path: str) -> Entry:
     description = checkpoints.read_description(Path(path))
     game, kind = description["game"], description["policy"]
-    known = registered()
-    if (game, kind) not in known:
-        kinds = ", ".join(repr(key[1]) for key in known if isinstance(key, tuple) and key[0] == game)
+    if (game, kind) not in _entries:
+        kinds = ", ".join(repr(key[1]) for key in _entries if isinstance(key, tuple) and key[0] == game)
         raise ValueError(
             f"the policy of {path} is {short_repr(kind)}; this library plays of those for {game}: "
             f"{kinds or 'none'}"
         )
-    return known[game, kind]
+    return _entries[game, kind]
 
 
 _PAIR = "[a-z_]+=[^=]*"
@@ -529,8 +522,7 @@ def import_agent(text: str) -> Agent:
     A class may have options behind a second colon: see ``options`` of :func:`register`. The current folder is
     the last in which modules are looked for.
     """
-    from patchwork_env.agents.base import Agent
-    from patchwork_env.agents.simple import CallableAgent
+    from patchwork_env.agents.base import Agent, CallableAgent
 
     target, texts = (text, {}) if _IMPORTED.fullmatch(text) else parse(text)
     module, _, name = target.partition(":")

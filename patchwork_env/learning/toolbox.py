@@ -22,9 +22,14 @@ with from_extra("train", f"{__name__} needs"):
     import pydantic  # noqa: F401
     import torch  # noqa: F401
 
-from patchwork_env.agents.networks import NetworkConfig, PolicyNetwork, network_class
+from patchwork_env.agents.networks import (
+    NetworkConfig,
+    PolicyAgent,
+    PolicyNetwork,
+    network_class,
+    save_policy,
+)
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
-from patchwork_env.agents.policy import PolicyAgent, save_policy
 from patchwork_env.agents.ragged import LegalLists, legal_lists, most_probable, observations_of, sample
 from patchwork_env.agents.ragged_policy import hierarchical_policy
 from patchwork_env.core.names import renamed

@@ -11,9 +11,8 @@ import torch
 
 from patchwork_env import nmbr9
 from patchwork_env.agents import Agent, ObservingAgent
-from patchwork_env.agents.networks import NetworkConfig
+from patchwork_env.agents.networks import NetworkConfig, PolicyAgent
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
-from patchwork_env.agents.policy import PolicyAgent
 from patchwork_env.errors import IllegalActionError, OpponentError
 from patchwork_env.patchwork import Game
 

@@ -16,8 +16,8 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.vec_env import VecNormalize
 
 from patchwork_env import agents
+from patchwork_env.agents.networks import PolicyAgent
 from patchwork_env.agents.patchwork.mlp import MlpAgent
-from patchwork_env.agents.policy import PolicyAgent
 from patchwork_env.core.batches import begin_games
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.games import rules_of

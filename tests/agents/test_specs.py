@@ -27,7 +27,7 @@ register("row", "tests.toy")
 @pytest.fixture
 def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """A registry that forgets what a test registers."""
-    monkeypatch.setattr(specs, "_entries", dict(specs.registered()))
+    monkeypatch.setattr(specs, "_entries", dict(specs._entries))
 
 
 class Patient(Agent):

@@ -154,14 +154,13 @@ def _files_of(folder: Path) -> Files:
 def _checkpoint(kind: str) -> Files:
     """A small checkpoint of a kind."""
     from patchwork_env.agents.compiled import write_weights
-    from patchwork_env.agents.networks import NetworkConfig
+    from patchwork_env.agents.networks import NetworkConfig, write_policy
     from patchwork_env.agents.nmbr9.policy_network import Nmbr9Network
     from patchwork_env.agents.nmbr9.value import new_weights as new_nmbr9_weights
     from patchwork_env.agents.patchwork import mlp
     from patchwork_env.agents.patchwork.onnx_export import policy_to_onnx
     from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
     from patchwork_env.agents.patchwork.value import new_weights
-    from patchwork_env.agents.policy import write_policy
 
     network = PatchworkNetwork(NetworkConfig(8, 1, 4)).eval()
     write = {

@@ -19,9 +19,11 @@ from patchwork_env.agents.networks import (
     Inputs,
     NetworkConfig,
     Output,
+    PolicyAgent,
     PolicyNetwork,
     initialize,
     new_trunk,
+    read_network,
 )
 from patchwork_env.agents.nmbr9.policy_features import (
     IS_LIKELY,
@@ -30,7 +32,6 @@ from patchwork_env.agents.nmbr9.policy_features import (
     features_of,
     position_features,
 )
-from patchwork_env.agents.policy import PolicyAgent, read_network
 from patchwork_env.agents.ragged_policy import hierarchical_policy, ragged_products
 from patchwork_env.games import NMBR9
 from patchwork_env.nmbr9.actions import FIRST_CHOICE

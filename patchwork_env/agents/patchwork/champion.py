@@ -17,7 +17,6 @@ import numpy.typing as npt
 from patchwork_env.agents.analysis import Line
 from patchwork_env.agents.base import Actions, BatchAgent, serialized
 from patchwork_env.agents.checkpoints import is_shipped
-from patchwork_env.agents.patchwork import AIMS
 from patchwork_env.agents.patchwork.dynamics import NO_ACTION, only_action
 from patchwork_env.agents.patchwork.endgame import new_solver
 from patchwork_env.agents.patchwork.expansion import (
@@ -52,7 +51,7 @@ from patchwork_env.agents.patchwork.search import (
     solved_ending,
 )
 from patchwork_env.agents.patchwork.value import Weights, read_value
-from patchwork_env.agents.specs import FEWEST_NODES, MOST_NODES, check_budget, spec_of
+from patchwork_env.agents.specs import AIMS, FEWEST_NODES, MOST_NODES, check_budget, spec_of
 from patchwork_env.core.checks import check_between, check_one_of
 from patchwork_env.core.compile import kernel
 from patchwork_env.games import PATCHWORK
@@ -439,7 +438,7 @@ def load(
 ) -> BatchAgent:
     """The agent of a value's checkpoint; it searches if there are options, or it comes with the package.
 
-    ``aim`` is what it plays for, one of :data:`~patchwork_env.agents.patchwork.AIMS`, ``"win"`` by default;
+    ``aim`` is what it plays for, one of :data:`~patchwork_env.agents.specs.AIMS`, ``"win"`` by default;
     for the budgets see :class:`ChampionAgent`.
 
     Raises:

@@ -16,12 +16,10 @@ import torch
 from torch import Tensor, nn
 
 from patchwork_env.agents import ragged
-from patchwork_env.agents.base import Actions, SamplingAgent
+from patchwork_env.agents.base import Actions, SamplingAgent, views_of
 from patchwork_env.agents.checkpoints import CHECKPOINT_FILE, MASKABLE_PPO, read_description, write_checkpoint
-from patchwork_env.agents.networks import MOST_LAYERS, MOST_UNITS
-from patchwork_env.agents.policy import config_of, read_module
+from patchwork_env.agents.networks import MOST_LAYERS, MOST_UNITS, config_of, read_module
 from patchwork_env.agents.ragged import Floats, Indices, legal_lists
-from patchwork_env.agents.simple import views_of
 from patchwork_env.core.checks import as_integers, check_between, check_one_of
 from patchwork_env.core.compile import kernel
 from patchwork_env.games import PATCHWORK

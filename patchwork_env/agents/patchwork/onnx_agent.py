@@ -30,8 +30,7 @@ import numpy.typing as npt
 import onnxruntime
 
 from patchwork_env.agents import ragged
-from patchwork_env.agents.base import Actions, SamplingAgent
-from patchwork_env.agents.simple import views_of
+from patchwork_env.agents.base import Actions, SamplingAgent, views_of
 from patchwork_env.core.batches import first_illegal, loop
 from patchwork_env.core.names import short_repr
 from patchwork_env.games import PATCHWORK

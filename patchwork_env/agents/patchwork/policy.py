@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from patchwork_env.agents.base import Actions, BatchAgent
-from patchwork_env.agents.patchwork import FEWEST_SIMULATIONS
+from patchwork_env.agents.networks import NetworkEvaluator, PolicyAgent, read_network, save_policy
 from patchwork_env.agents.patchwork.dynamics import PatchworkDynamics
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
-from patchwork_env.agents.policy import NetworkEvaluator, PolicyAgent, read_network, save_policy
-from patchwork_env.agents.specs import MOST_SIMULATIONS
+from patchwork_env.agents.specs import FEWEST_SIMULATIONS, MOST_SIMULATIONS
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.names import short_repr
 from patchwork_env.games import PATCHWORK

@@ -22,11 +22,9 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnvWrapper
 from torch import Tensor, nn
 
 from patchwork_env.agents import ragged
-from patchwork_env.agents.base import Actions, SamplingAgent
-from patchwork_env.agents.networks import PolicyNetwork
+from patchwork_env.agents.base import Actions, SamplingAgent, views_of
+from patchwork_env.agents.networks import PolicyAgent, PolicyNetwork
 from patchwork_env.agents.patchwork.mlp import MlpAgent, MlpNetwork
-from patchwork_env.agents.policy import PolicyAgent
-from patchwork_env.agents.simple import views_of
 from patchwork_env.core.kernels import States
 from patchwork_env.core.names import short_repr
 from patchwork_env.games import rules_of

@@ -18,9 +18,9 @@ from stable_baselines3.common.logger import Logger
 from patchwork_env import agents
 from patchwork_env.agents import Agent
 from patchwork_env.agents.base import SamplingAgent
+from patchwork_env.agents.networks import write_policy
 from patchwork_env.agents.patchwork import mlp
 from patchwork_env.agents.patchwork.mlp import ACTIVATIONS, MlpConfig, MlpNetwork
-from patchwork_env.agents.policy import write_policy
 from patchwork_env.core.checks import check_between
 from patchwork_env.errors import ConfigError, DivergenceError
 from patchwork_env.integrations.masked_policy import check_learned

@@ -11,7 +11,7 @@ import argparse
 from pathlib import Path
 
 from patchwork_env import agents
-from patchwork_env.agents.patchwork import ONNX_SUFFIX
+from patchwork_env.agents import ONNX_SUFFIX
 from patchwork_env.core.commands import CommandParser, add_overwrite, check_place, run_command
 from patchwork_env.core.extras import from_extra
 from patchwork_env.core.files import check_file_path, write_bytes

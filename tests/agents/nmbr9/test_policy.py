@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from patchwork_env import agents
-from patchwork_env.agents.networks import NetworkConfig
+from patchwork_env.agents.networks import NetworkConfig, PolicyAgent, write_policy
 from patchwork_env.agents.nmbr9.policy_features import (
     IS_LIKELY,
     LEVELS,
@@ -20,7 +20,6 @@ from patchwork_env.agents.nmbr9.policy_features import (
     position_features,
 )
 from patchwork_env.agents.nmbr9.policy_network import _TRUNK_TENSORS, Nmbr9Network
-from patchwork_env.agents.policy import PolicyAgent, write_policy
 from patchwork_env.core.files import write_folder
 from patchwork_env.nmbr9 import Game
 from patchwork_env.nmbr9.actions import FIRST_CHOICE

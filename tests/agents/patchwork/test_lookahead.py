@@ -9,9 +9,8 @@ import torch
 from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.nmbr9.policy_network import Nmbr9Network
 from patchwork_env.agents.patchwork.dense import DensePolicy
-from patchwork_env.agents.patchwork.lookahead import successors_of
 from patchwork_env.agents.patchwork.policy_features import NUM_KINDS
-from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork, successors_of
 from patchwork_env.patchwork import Game
 from tests.agents.positions import many_states
 

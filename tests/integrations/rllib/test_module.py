@@ -10,8 +10,7 @@ pytest.importorskip("ray")
 import torch
 from ray.rllib.core.columns import Columns
 
-from patchwork_env.agents.networks import NetworkConfig
-from patchwork_env.agents.policy import PolicyAgent
+from patchwork_env.agents.networks import NetworkConfig, PolicyAgent
 from patchwork_env.games import rules_of
 from patchwork_env.integrations.rllib.module import ChosenActions, module_spec
 

@@ -20,7 +20,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecCheckNan, VecFrameS
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvWrapper
 
 from patchwork_env import agents
-from patchwork_env.agents.policy import PolicyAgent
+from patchwork_env.agents.networks import PolicyAgent
 from patchwork_env.errors import UnknownOptionError
 from patchwork_env.integrations.sb3 import (
     EvaluationCallback,

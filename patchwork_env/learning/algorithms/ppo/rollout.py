@@ -11,8 +11,7 @@ import numpy.typing as npt
 import torch
 
 from patchwork_env.agents import ragged
-from patchwork_env.agents.networks import PolicyNetwork
-from patchwork_env.agents.policy import NetworkEvaluator
+from patchwork_env.agents.networks import NetworkEvaluator, PolicyNetwork
 from patchwork_env.core.kernels import States
 from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.games import PATCHWORK, rules_of

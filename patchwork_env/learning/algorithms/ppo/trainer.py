@@ -9,8 +9,13 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from patchwork_env.agents.networks import NetworkConfig, PolicyNetwork, network_class
-from patchwork_env.agents.policy import PolicyAgent, write_policy
+from patchwork_env.agents.networks import (
+    NetworkConfig,
+    PolicyAgent,
+    PolicyNetwork,
+    network_class,
+    write_policy,
+)
 from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool

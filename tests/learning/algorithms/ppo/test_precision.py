@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from patchwork_env.agents.networks import NetworkConfig, new_trunk
-from patchwork_env.agents.policy import NetworkEvaluator
+from patchwork_env.agents.networks import NetworkConfig, NetworkEvaluator, new_trunk
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.algorithms.ppo import trainer as ppo_trainer
 from patchwork_env.learning.config import load_config
