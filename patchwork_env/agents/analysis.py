@@ -76,44 +76,32 @@ class Scorer(IncrementalAnalyst, Protocol):
 class AnalysedMove:
     """A move and what to expect of it, for the player to move.
 
-    Attributes:
-        action: The action.
-        move: The action in the notation of the game.
-        margin: The expected final margin, in points.
-        win: The probability to win, 0-1.
-        visits: The number of simulations that began with the move.
-        source: Where both come from: ``"exact"``, a solved ending, as far as it depends on moves that the
-            search considered; ``"search"``, the simulations; or ``"value"``, the learned value alone.
-        line: The line of play that the search considers best, from the move on, in notation.
-        alike: The other legal moves that lead to the same position up to turns and flips of the quilt.
+    The ``source`` is ``"exact"``, a solved ending, as far as it depends on moves that the search considered;
+    ``"search"``, the simulations; or ``"value"``, the learned value alone.
     """
 
     action: int
-    move: str
-    margin: float
-    win: float
-    visits: int
-    source: Source
-    line: tuple[str, ...]
-    alike: tuple[str, ...]
+    move: str  # in the notation of the game
+    margin: float  # the expected final margin, in points
+    win: float  # the probability to win, 0-1
+    visits: int  # simulations that began with the move
+    source: Source  # of margin and probability
+    line: tuple[str, ...]  # the best line of play that the search found, from the move on, in notation
+    alike: tuple[str, ...]  # other legal moves to the same position up to turns and flips of the quilt
 
 
 @dataclass(frozen=True)
 class Analysis:
     """The analysis of a position by an agent.
 
-    Attributes:
-        agent: The name of the agent.
-        player: The player to move.
-        num_legal: The number of legal moves.
-        moves: The moves; of moves that are alike only one. First comes the one that the agent would play,
-            then those that its search considered, the best of them first, then the others, the best first.
-            None looks better than the first: see :func:`without_luck`.
+    Of moves that are alike it has only one. First comes the one that the agent would play, then those that
+    its search considered, the best of them first, then the others, the best first. None looks better than the
+    first: see :func:`without_luck`.
     """
 
-    agent: str
-    player: int
-    num_legal: int
+    agent: str  # its name
+    player: int  # to move
+    num_legal: int  # legal moves
     moves: tuple[AnalysedMove, ...]
 
     @property
@@ -122,11 +110,7 @@ class Analysis:
         return self.moves[0]
 
     def find(self, move: str) -> AnalysedMove:
-        """The entry of a move in notation, which may be that of a move that is alike.
-
-        Raises:
-            ValueError: The move is not legal, or not among the best moves that were asked for.
-        """
+        """The entry of a move in notation, or of one that is alike; ValueError if there is none."""
         for entry in self.moves:
             if move == entry.move or move in entry.alike:
                 return entry
@@ -137,11 +121,7 @@ class Analysis:
         return asdict(self)
 
     def text(self, rows: int | None = _MOST_ROWS) -> str:
-        """A table for people to read, of at most ``rows`` moves; None for all.
-
-        Raises:
-            ValueError: ``rows`` is below 1.
-        """
+        """A table for people to read, of at most ``rows`` moves, 1 at least; None for all."""
         shown = self.moves[: None if rows is None else check_at_least_one(rows, "rows")]
         head = (
             f"player {self.player} to move, {counted(self.num_legal, 'legal move')}; "

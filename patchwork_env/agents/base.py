@@ -90,36 +90,22 @@ class Agent(ABC):
     def act(self, game: BaseGame) -> int:
         """A legal action for ``game.current_player``; the game is left as it was.
 
-        Args:
-            game: A ``Game`` of one of :attr:`games`.
-
-        Raises:
-            ValueError: The game is over, or is not one that the agent plays.
+        ValueError if the game is over, or is not one of :attr:`games`.
         """
 
     def act_batch(self, states: States) -> Actions:
-        """Legal actions for many games, as :meth:`act` would choose them one after the other.
+        """Legal actions for many games, int64 ``(n,)``, as :meth:`act` would choose them one after the other.
 
-        Args:
-            states: Records ``(n,)`` of one of :attr:`games`, which are left as they were. They are trusted to
-                be states of games: ``Game.check_states`` checks records from outside.
-
-        Returns:
-            int64 ``(n,)``.
-
-        Raises:
-            ValueError: A game is over, or is not one that the agent plays.
+        The states are records ``(n,)`` of one of :attr:`games`, which are left as they were. They are trusted
+        to be states of games: ``Game.check_states`` checks records from outside. Errors are those of
+        :meth:`act`.
         """
         rules = rules_of(self.check_states(states))
         games = (rules.game.unchecked(states, i) for i in range(len(states)))
         return np.array([check_action(self.act(game), rules.num_actions) for game in games], np.int64)
 
     def reseed(self, seed: int | None = None) -> None:
-        """Restarts the random numbers of agents that draw some, from a seed, or a fresh one for None.
-
-        Raises:
-            ValueError: The seed is not an integer of ``0 ... 2**64 - 1``.
-        """
+        """Restarts the random numbers of agents that draw some, from a seed, or a fresh one for None."""
         check_seed(seed)
 
     def take_counts(self) -> Any:
@@ -150,11 +136,7 @@ class Agent(ABC):
             raise ValueError(f"agent {self.name!r} plays {' and '.join(self.games)}, not {given}")
 
     def check_states(self, states: States) -> str:
-        """The name of the game that records are of.
-
-        Raises:
-            ValueError: The agent does not play this game, or one of the games is over.
-        """
+        """The name of the game of records; ValueError if the agent does not play it, or a game is over."""
         game = check_running(states).name
         self.check_game(game)
         return game
@@ -258,13 +240,9 @@ class GreedyAgent(BatchAgent):
 
 
 class CallableAgent(Agent):
-    """Makes an agent of any function from a game to an action.
+    """Makes an agent of any function from a ``Game`` to an action, an integer of any type.
 
-    The function gets a copy of the game, so it may play on it.
-
-    Args:
-        function: The function, called with a ``Game``; it returns an action, an integer of any type.
-        name: The name of the agent in tables and messages; the function's own name by default.
+    The function gets a copy of the game, so it may play on it, and gives its name unless there is another.
     """
 
     def __init__(self, function: Callable[[Any], SupportsIndex], name: str | None = None) -> None:
@@ -293,9 +271,6 @@ class ObservingAgent(BatchAgent):
             players to move, and masks, int8 ``(n, num_actions)``, to legal actions, integers ``(n,)``.
         name: The name of the agent in tables and messages; that of the function by default.
         game: The name of the game.
-
-    Raises:
-        ValueError: It is no function, or there is no such game.
     """
 
     def __init__(

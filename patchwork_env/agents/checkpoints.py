@@ -47,15 +47,10 @@ def write_checkpoint(
     weights: Mapping[str, Any],
     info: Mapping[str, Any] | None = None,
 ) -> None:
-    """Writes the two files of a checkpoint into an existing folder.
+    """Writes the two files of a checkpoint into an existing folder; ``core.files.write_folder`` makes one.
 
-    Args:
-        folder: The folder of the checkpoint; :func:`patchwork_env.core.files.write_folder` makes one.
-        game: The name of the game that the policy plays.
-        kind: The kind of policy, which decides what can play it.
-        network: The sizes of the network; JSON.
-        weights: Its arrays or tensors by name.
-        info: Facts on how the policy was made; JSON.
+    The ``kind`` of policy decides what can play it. ``network``, its sizes, and ``info``, facts on how it was
+    made, are JSON; ``weights`` are arrays or tensors by name.
     """
     description = {"format": FORMAT, "version": VERSION, "game": game, "policy": kind}
     description |= {"network": dict(network), "info": dict(info or {})}
@@ -74,12 +69,9 @@ def _as_array(tensor: Any) -> npt.NDArray[Any]:
 
 
 def read_description(folder: Path, game: str | None = None, kind: str | None = None) -> dict[str, Any]:
-    """The contents of ``checkpoint.json``, checked to be of this format and version and of a known game.
+    """The contents of ``checkpoint.json``, checked to be of this format and version.
 
-    Args:
-        folder: The folder of the checkpoint.
-        game: The game that the checkpoint must be for; None for any.
-        kind: The kind of policy that it must hold; None for any.
+    It must be for a game and hold a kind of policy; None for any that is known.
 
     Raises:
         FileNotFoundError: There is no such file.
@@ -92,38 +84,28 @@ def read_description(folder: Path, game: str | None = None, kind: str | None = N
     if not isinstance(description, dict) or description.get("format") != FORMAT:
         raise ValueError(f"{path} does not describe a checkpoint: its format is not {FORMAT!r}")
     if description.get("version") != VERSION:
-        raise ValueError(
-            f"{path} has version {short_repr(description.get('version'))}; this library reads version "
-            f"{VERSION}"
-        )
+        given = short_repr(description.get("version"))
+        raise ValueError(f"{path} has version {given}; this library reads version {VERSION}")
     known = tuple(GAMES) if game is None else (game,)
     if description.get("game") not in known:
         allowed = " or ".join(map(repr, known))
         raise ValueError(f"{path} is for the game {short_repr(description.get('game'))}, not for {allowed}")
     for key, what in (("info", dict), ("policy", str)):
-        if not isinstance(description.get(key), what):
+        given = description.get(key)
+        if not isinstance(given, what):
             needed = "an object" if what is dict else "a kind's name"
-            raise ValueError(
-                f"{path} is damaged: its {key} is {short_repr(description.get(key))}, not {needed}"
-            )
-    if kind is not None and description["policy"] != kind:
-        raise ValueError(
-            f"the policy of {folder} is {short_repr(description['policy'])}; it must be {kind!r}"
-        )
+            raise ValueError(f"{path} is damaged: its {key} is {short_repr(given)}, not {needed}")
+    policy = description["policy"]
+    if kind not in (None, policy):
+        raise ValueError(f"the policy of {folder} is {short_repr(policy)}; it must be {kind!r}")
     return description
 
 
 def read_arrays(folder: Path, shapes: Shapes, what: str) -> dict[str, npt.NDArray[np.float32]]:
     """The weights of a checkpoint, which must be of these shapes, of float32, and finite.
 
-    Args:
-        folder: The folder of the checkpoint.
-        shapes: The shapes that the arrays must have, by name.
-        what: What has such arrays, for messages.
-
-    Raises:
-        FileNotFoundError: There is no such file.
-        ValueError: It is damaged, or holds other arrays or numbers that are not finite.
+    FileNotFoundError if there is no such file, ValueError if it is damaged or holds anything else; ``what``
+    has such arrays, for messages.
     """
     path = folder / WEIGHTS_FILE
     if not path.is_file():

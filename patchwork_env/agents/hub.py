@@ -54,14 +54,6 @@ def is_on_hub(name: str) -> bool:
     return name.startswith(PREFIX)
 
 
-def repository_of(name: str) -> tuple[str, str | None]:
-    """The repository and the revision, if any, of a name; ValueError if it has another form."""
-    match = _NAME.fullmatch(name)
-    if match is None:
-        raise ValueError(f"{short_repr(name, 200)} names nothing on the Hugging Face Hub; write {FORM}")
-    return match["repository"], match["revision"]
-
-
 def fetch(name: str) -> Snapshot:
     """The checkpoint of a name, which is downloaded unless the cache has it.
 
@@ -76,15 +68,15 @@ def fetch(name: str) -> Snapshot:
         ConnectionError: The Hub cannot be reached, and the cache has no such checkpoint.
         ModuleNotFoundError: ``huggingface_hub`` is not installed.
     """
-    repository, revision = repository_of(name)
+    match = _NAME.fullmatch(name)
+    if match is None:
+        raise ValueError(f"{short_repr(name, 200)} names nothing on the Hugging Face Hub; write {FORM}")
+    repository, revision = match["repository"], match["revision"]
     with _lock:
         if name not in _found:
             _found[name] = _download(repository, revision)
             if revision is None:
-                warnings.warn(
-                    f"{name} may change; what it is now stays at {_found[name].name}",
-                    stacklevel=2,
-                )
+                warnings.warn(f"{name} may change; what it is now stays at {_found[name].name}", stacklevel=2)
         return _found[name]
 
 
@@ -95,10 +87,8 @@ def _download(repository: str, revision: str | None) -> Snapshot:
     try:
         read_description(folder)
     except ValueError as error:
-        reason = str(error).removeprefix(f"{description} ")
-        raise ValueError(
-            f"{PREFIX}{repository} is no checkpoint of this library: {CHECKPOINT_FILE} {reason}"
-        ) from None
+        reason = f"{CHECKPOINT_FILE} {str(error).removeprefix(f'{description} ')}"
+        raise ValueError(f"{PREFIX}{repository} is no checkpoint of this library: {reason}") from None
     _file(repository, snapshot.commit, WEIGHTS_FILE)
     return snapshot
 
@@ -109,10 +99,8 @@ def _file(repository: str, revision: str | None, file: str) -> Path:
         arguments = {"repo_id": repository, "filename": file, "revision": revision, **_LIBRARY}
         size = hub.hf_hub_download(**arguments, dry_run=True).file_size
         if size is None or size > MOST_BYTES[file]:
-            raise ValueError(
-                f"{file} of {PREFIX}{repository} has {'?' if size is None else f'{size:,}'} bytes; "
-                f"at most {MOST_BYTES[file]:,} are downloaded"
-            )
+            given = f"{file} of {PREFIX}{repository} has {'?' if size is None else f'{size:,}'} bytes"
+            raise ValueError(f"{given}; at most {MOST_BYTES[file]:,} are downloaded")
         return Path(hub.hf_hub_download(**arguments))
 
 
@@ -140,10 +128,8 @@ def _explained(repository: str, revision: str | None = None, file: str = "") -> 
         yield
     except (errors.HTTPError, OSError) as error:
         if isinstance(error, errors.LocalEntryNotFoundError) and not constants.HF_HUB_OFFLINE:
-            reason = one_line(str(error.__cause__ or error))
-            raise ConnectionError(
-                f"{where} cannot be reached, and {name} is not in the cache: {reason}"
-            ) from None
+            reason = f"{name} is not in the cache: {one_line(str(error.__cause__ or error))}"
+            raise ConnectionError(f"{where} cannot be reached, and {reason}") from None
         for kind, message in missing.items():
             if isinstance(error, kind):
                 raise FileNotFoundError(message) from None

@@ -37,10 +37,8 @@ from patchwork_env.search import Evaluation
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-MOST_UNITS = 2**16
-"""The largest number of units of a layer."""
-MOST_LAYERS = 256
-"""The largest number of hidden layers."""
+MOST_UNITS, MOST_LAYERS = 2**16, 256
+"""The largest numbers of units of a layer, and of hidden layers."""
 HEAD_GAIN = 0.01
 """The gain of layers whose outputs are those of the network."""
 _NEED_FEATURES = ("offers", "lookahead")
@@ -76,15 +74,13 @@ class NetworkConfig:
         check_between(self.channels, 0, MOST_UNITS, "network.channels")
         for name in ("features", *_NEED_FEATURES):
             check_flag(getattr(self, name), f"network.{name}")
-        if not (self.channels or self.features):
-            raise ValueError(
-                "network.channels is 0 and network.features is False; a network needs one of them"
-            )
+        if self.features:
+            return
+        if not self.channels:
+            raise ValueError("network.channels is 0 and network.features is False; one of them is needed")
         for name in _NEED_FEATURES:
-            if getattr(self, name) and not self.features:
-                raise ValueError(
-                    f"network.{name} is True and network.features is False; {name} needs features"
-                )
+            if getattr(self, name):
+                raise ValueError(f"network.{name} is True and network.features is False; it needs features")
 
 
 class Inputs(NamedTuple):
@@ -243,7 +239,6 @@ class PolicyAgent(SamplingAgent):
         self.network, self.games = network, (network.game,)
 
     def act_batch(self, states: States) -> Actions:
-        """A legal action for the current player of every game, int64 ``(n,)``."""
         self.check_states(states)
         network = self.network
         inputs, legal = network.encode(states)
@@ -297,11 +292,7 @@ _Config = TypeVar("_Config", bound="DataclassInstance")
 def save_policy(
     folder: str | os.PathLike[str], network: PolicyNetwork, info: dict[str, Any] | None = None
 ) -> None:
-    """Writes a policy as a new checkpoint folder, all of it or nothing; ``info``, JSON, is about its making.
-
-    Raises:
-        FileExistsError: The folder exists.
-    """
+    """Writes a policy as a new checkpoint folder, or nothing; ``info``, JSON, is about its making."""
     write_folder(Path(folder), lambda target: write_policy(target, network, info))
 
 

@@ -22,9 +22,8 @@ from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.core.random import Streams, random_below
 from patchwork_env.games import NMBR9, PATCHWORK, rules_of
 
-BEGINNER, CHAMPION = 1, 5
-"""The lowest and the highest level."""
-DEFAULT_LEVEL = 3
+BEGINNER, DEFAULT_LEVEL, CHAMPION = 1, 3, 5
+"""The lowest level, the one that is played unless another is given, and the highest."""
 NEVER_OVERLOOKED = -1
 """Stands for the orientation of moves that have none."""
 _UNFLIPPED = NUM_ORIENTATIONS // 2

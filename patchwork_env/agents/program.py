@@ -21,10 +21,9 @@ from patchwork_env.errors import IllegalActionError, OpponentError
 from patchwork_env.games import rules_of
 from patchwork_env.protocol.client import Client, words_of
 
-DEFAULT_SECONDS = 30.0
-"""The seconds of a move, and those of the start, unless a spec gives others."""
-GRACE = 1.0
-"""The seconds after the time of a move in which the answer may still arrive."""
+DEFAULT_SECONDS, GRACE = 30.0, 1.0
+"""The seconds of a move, and those of the start, unless a spec gives others; and the seconds after the time
+of a move in which the answer may still arrive."""
 _MOST_SEED = 2**31
 
 
@@ -60,9 +59,8 @@ class ProgramAgent(Agent):
         self.seconds = as_number(seconds, "seconds", above=0)
         self.start_seconds = as_number(start_seconds, "start_seconds", above=0)
         if shutil.which(self.words[0]) is None:
-            raise FileNotFoundError(
-                f"there is no program {short_repr(self.words[0], 200)}, or it cannot be run"
-            )
+            program = short_repr(self.words[0], 200)
+            raise FileNotFoundError(f"there is no program {program}, or it cannot be run")
         self._client: Client | None = None
         self.reseed(seed)
 
@@ -70,15 +68,10 @@ class ProgramAgent(Agent):
         return {**super().__getstate__(), "_client": None}
 
     def reseed(self, seed: int | None = None) -> None:
-        """Starts the numbers that are sent with queries anew."""
         self._random = np.random.default_rng(check_seed(seed))
 
     def act(self, game: BaseGame) -> int:
-        """See :meth:`Agent.act`.
-
-        Raises:
-            OpponentError: The program failed; it has been ended.
-        """
+        """See :meth:`Agent.act`; OpponentError if the program failed, which has been ended then."""
         self.check_states(game.state)
         random = copy.deepcopy(self._random)
         query = query_of(game, int(random.integers(_MOST_SEED)))

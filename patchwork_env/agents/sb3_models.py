@@ -35,12 +35,11 @@ from patchwork_env.core.documents import parse_json
 from patchwork_env.core.names import short_repr
 from patchwork_env.games import PATCHWORK, rules_of
 
-WEIGHTS, DATA = "policy.pth", "data"
-"""The members of a file with the policy's tensors, and with everything that is JSON."""
+WEIGHTS, DATA, _PICKLE = "policy.pth", "data", "data.pkl"
+"""The members of a file with the policy's tensors, and with everything that is JSON; and the end of the name
+of the member of the weights that describes the tensors."""
 EXTRA_STATE, PREFIX = "_extra_state", "network."
 """Of a ``PatchworkPolicy``, the entry with its game and sizes, and the beginning of the names of tensors."""
-_PICKLE = "data.pkl"
-"""The end of the name of the member of the weights that describes the tensors."""
 _NAMING = ("GLOBAL", "STACK_GLOBAL", "INST", "OBJ", "NEWOBJ", "NEWOBJ_EX", "EXT1", "EXT2", "EXT4")
 """The instructions of pickles that name or make objects of other classes."""
 _NAMES = ("collections OrderedDict", "torch._utils _rebuild_tensor_v2", "torch FloatStorage")
@@ -57,9 +56,7 @@ _HOW_TO_PLAY = (
 def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> SamplingAgent:
     """The agent that plays the policy of a file; see :class:`~patchwork_env.agents.base.SamplingAgent`.
 
-    Raises:
-        FileNotFoundError: There is no such file.
-        ValueError: It is damaged, or its policy is of another kind or for other spaces.
+    FileNotFoundError if there is none, ValueError if it is damaged, of another kind, or for other spaces.
     """
     path = Path(path)
     if not path.is_file():
@@ -202,9 +199,8 @@ def _checked(
     wrong = sorted(map(str, tensors.keys() ^ shapes.keys()))
     wrong += [name for name in shapes if name in tensors and not _fits(tensors[name], shapes[name])]
     if wrong:
-        raise ValueError(
-            f"{path} does not hold the weights of {what}: {short_repr(wrong[0])} does not fit; {_HOW_TO_PLAY}"
-        )
+        reason = f"{short_repr(wrong[0])} does not fit; {_HOW_TO_PLAY}"
+        raise ValueError(f"{path} does not hold the weights of {what}: {reason}")
     arrays = {name: tensors[name].numpy() for name in shapes}
     if damaged := not_finite(arrays):
         raise ValueError(f"{path}: {damaged[0]} holds numbers that are not finite")

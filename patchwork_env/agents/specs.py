@@ -45,7 +45,7 @@ FEWEST_SIMULATIONS, MOST_SIMULATIONS = 2, 10**6
 """The limits of the simulations of a move: one would compare nothing, and searches have memory for each."""
 AIMS = ("win", "rich", "margin", "score")
 """What a search of Patchwork with a learned value plays for. ``win`` is the strongest. ``rich`` is to win
-too, but with many points for both players. ``margin`` is the difference of the scores. ``score`` is the player's
+too, but with many points for both players. ``margin`` is the difference of the scores. ``score`` is the
 own points, with little regard to who wins."""
 MAX_SPEC_LENGTH = 4096
 """The most characters of a spec, as of a path on most systems."""
@@ -107,7 +107,7 @@ VALUE_OPTIONS: Mapping[str, Reader] = {
 
 
 class Entry(NamedTuple):
-    """The way to make the agents of one name, scheme, ending, or kind of checkpoint; see :func:`register`."""
+    """How to make the agents of one name, scheme, ending, or kind of checkpoint; see :func:`register`."""
 
     factory: Factory
     options: Mapping[str, Reader]
@@ -223,13 +223,6 @@ def _of_scheme(name: str) -> Entry | None:
     return _entries.get(f"{scheme}:") if colon else None
 
 
-def _of_ending(name: str) -> Entry | None:
-    """The entry of the ending of a file."""
-    if hub.is_on_hub(name) or os.path.isdir(name):
-        return None
-    return _entries.get(os.path.splitext(name)[1] or ".")
-
-
 def _entry_points() -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}
 
@@ -268,17 +261,13 @@ def names(game: str | None = None) -> tuple[str, ...]:
         for name, entry in _entries.items()
         if entry.listed and (game is None or entry.games is None or game in entry.games)
     )
-    shipped = (name for name in _shipped() if game is None or _game_of(name) == game)
+    folder = checkpoints.SHIPPED_FOLDER
+    shipped = (n for n in _shipped() if game in (None, checkpoints.read_description(folder / n)["game"]))
     return tuple(dict.fromkeys((*listed, *shipped, *(_entry_points() if game is None else ()))))
 
 
 def _shipped() -> list[str]:
     return sorted(path.parent.name for path in checkpoints.SHIPPED_FOLDER.glob(f"*/{CHECKPOINT_FILE}"))
-
-
-def _game_of(shipped: str) -> str:
-    game: str = checkpoints.read_description(checkpoints.SHIPPED_FOLDER / shipped)["game"]
-    return game
 
 
 def path_of(spec: str | os.PathLike[str]) -> Path | None:
@@ -331,14 +320,11 @@ def _find(name: str) -> tuple[Entry, tuple[str, ...]]:
         return entry, ()
     if entry := _of_scheme(name):
         return entry, (name.partition(":")[2],)
-    if entry := _of_ending(name):
+    is_file = not (hub.is_on_hub(name) or os.path.isdir(name))
+    if is_file and (entry := _entries.get(os.path.splitext(name)[1] or ".")):
         return entry, (name,)
     path = checkpoint_path(name)
     check_checkpoint(path)
-    return _of_checkpoint(path), (path,)
-
-
-def _of_checkpoint(path: str) -> Entry:
     description = checkpoints.read_description(Path(path))
     game, kind = description["game"], description["policy"]
     if (game, kind) not in _entries:
@@ -347,7 +333,7 @@ def _of_checkpoint(path: str) -> Entry:
             f"the policy of {path} is {short_repr(kind)}; this library plays of those for {game}: "
             f"{kinds or 'none'}"
         )
-    return _entries[game, kind]
+    return _entries[game, kind], (path,)
 
 
 _PAIR = "[a-z_]+=[^=]*"
@@ -364,15 +350,11 @@ def parse(spec: str | os.PathLike[str]) -> tuple[str, dict[str, str]]:
     """
     text = os.fspath(spec) if isinstance(spec, str | os.PathLike) else None
     if not isinstance(text, str):
-        raise ValueError(
-            f"the spec of an agent must be text or a path, not {short_repr(spec)} of type "
-            f"{type(spec).__name__}"
-        )
+        given = f"{short_repr(spec)} of type {type(spec).__name__}"
+        raise ValueError(f"the spec of an agent must be text or a path, not {given}")
     if len(text) > MAX_SPEC_LENGTH:
-        raise ValueError(
-            f"the spec of an agent has {len(text)} characters; at most {MAX_SPEC_LENGTH} are allowed: "
-            f"{text[:40]!r}..."
-        )
+        most = f"at most {MAX_SPEC_LENGTH} are allowed: {text[:40]!r}..."
+        raise ValueError(f"the spec of an agent has {len(text)} characters; {most}")
     match = _SPEC.fullmatch(text)
     if match is None:
         raise ValueError(f"the spec of an agent is empty; allowed are {_what_exists()}")
@@ -468,8 +450,7 @@ def check_budget(**budgets: Any) -> dict[str, Any]:
 
 def with_budget(spec: str, **budgets: Any) -> str:
     """A spec with another budget in place of its own; the same spec if all are None."""
-    budget = check_budget(**budgets)
-    if not budget:
+    if not (budget := check_budget(**budgets)):
         return spec
     name, options = parse(spec)
     kept = {key: text for key, text in options.items() if key not in BUDGETS}
@@ -478,11 +459,8 @@ def with_budget(spec: str, **budgets: Any) -> str:
 
 def spec_of(name: str, **options: Any) -> str:
     """The spec of an agent with those options that are not None; a level stands there by its name alone."""
-    texts = {
-        key: f"{value:g}" if isinstance(value, float) else value
-        for key, value in options.items()
-        if value is not None
-    }
+    given = {key: value for key, value in options.items() if value is not None}
+    texts = {key: f"{value:g}" if isinstance(value, float) else value for key, value in given.items()}
     if list(texts) == ["level"]:
         return f"{name}:{texts['level']}"
     return f"{name}:{','.join(f'{key}={text}' for key, text in texts.items())}" if texts else name
@@ -500,14 +478,10 @@ def is_remote(spec: str) -> bool:
 
 def is_import(text: str) -> bool:
     """Whether a text is ``module:name``, maybe with options, and no spec, such as ``champion:fast``."""
-    match = _imported(text)
+    match = _IMPORTED.fullmatch(text) or (_IMPORTED.fullmatch(parse(text)[0]) if "=" in text else None)
     if match is None or _of_scheme(text) or hub.is_on_hub(text):
         return False
     return match["module"] not in names()
-
-
-def _imported(text: str) -> re.Match[str] | None:
-    return _IMPORTED.fullmatch(text) or (_IMPORTED.fullmatch(parse(text)[0]) if "=" in text else None)
 
 
 def runs_code(text: str) -> bool:

@@ -12,15 +12,7 @@ from patchwork_env.core.game import BaseGame
 from patchwork_env.core.kernels import copy_of
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.nmbr9 import engine, notation
-from patchwork_env.nmbr9.actions import (
-    FIRST_CHOICE,
-    NUM_TURNS,
-    TABLE_SIZE,
-    Move,
-    cells_at,
-    encode,
-    placement,
-)
+from patchwork_env.nmbr9.actions import FIRST_CHOICE, NUM_TURNS, TABLE_SIZE, Move, cells_at, encode, placement
 from patchwork_env.nmbr9.components import COPIES, NUM_DIGITS, ORDERS
 from patchwork_env.nmbr9.rules import RULES
 from patchwork_env.nmbr9.state import FREE, NO_DIGIT, States

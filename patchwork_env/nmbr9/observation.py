@@ -36,15 +36,7 @@ from patchwork_env.core.compile import kernel
 from patchwork_env.core.tensors import Layout, Observation, read_number
 from patchwork_env.nmbr9.actions import NUM_TURNS, TABLE_SIZE
 from patchwork_env.nmbr9.components import MAX_CARDS, MAX_PLAYERS, NUM_DIGITS
-from patchwork_env.nmbr9.engine import (
-    MAX_LEVELS,
-    bounds,
-    digit_to_place,
-    is_over,
-    num_placed,
-    points,
-    supply,
-)
+from patchwork_env.nmbr9.engine import MAX_LEVELS, bounds, digit_to_place, is_over, num_placed, points, supply
 from patchwork_env.nmbr9.state import FREE, KNOWN, NO_DIGIT, UNKNOWN, States
 from patchwork_env.nmbr9.tables import CELL_COLUMNS, CELL_ROWS, FIRST_INDEX, SIZES
 

@@ -32,16 +32,7 @@ from patchwork_env.nmbr9.components import NUM_DIGITS
 from patchwork_env.nmbr9.game import Game
 from patchwork_env.nmbr9.notation import tile_text
 
-__all__ = [
-    "PICTURES",
-    "Frame",
-    "MissingExtraError",
-    "rgb_array",
-    "save_gif",
-    "save_png",
-    "svg",
-    "text",
-]
+__all__ = ["PICTURES", "Frame", "MissingExtraError", "rgb_array", "save_gif", "save_png", "svg", "text"]
 
 # --- text -----------------------------------------------------------------------------------------------
 

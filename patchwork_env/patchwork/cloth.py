@@ -8,18 +8,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from patchwork_env.core.polyomino import Cell, Cells
-from patchwork_env.drawing import (
-    Circle,
-    Label,
-    Lines,
-    Point,
-    Polygon,
-    Rectangle,
-    Scene,
-    Segment,
-    Shape,
-    mix,
-)
+from patchwork_env.drawing import Circle, Label, Lines, Point, Polygon, Rectangle, Scene, Segment, Shape, mix
 from patchwork_env.patchwork.components import NUM_PATCHES
 
 LINEN = "#efe6d8"

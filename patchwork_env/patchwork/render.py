@@ -41,16 +41,7 @@ from patchwork_env.patchwork.engine import empty_cells
 from patchwork_env.patchwork.game import EMPTY, SPECIAL_PATCH, UNKNOWN_PIECE, Game
 from patchwork_env.patchwork.notation import COLUMNS
 
-__all__ = [
-    "PICTURES",
-    "Frame",
-    "MissingExtraError",
-    "rgb_array",
-    "save_gif",
-    "save_png",
-    "svg",
-    "text",
-]
+__all__ = ["PICTURES", "Frame", "MissingExtraError", "rgb_array", "save_gif", "save_png", "svg", "text"]
 
 # --- text -----------------------------------------------------------------------------------------------
 

@@ -4,13 +4,7 @@ The rules come as :class:`Dynamics`, the policy and the value as :data:`Evaluate
 so that the search of many games makes one call per simulation.
 """
 
-from patchwork_env.search.gumbel import (
-    Dynamics,
-    Evaluate,
-    Evaluation,
-    GumbelSearch,
-    States,
-)
+from patchwork_env.search.gumbel import Dynamics, Evaluate, Evaluation, GumbelSearch, States
 from patchwork_env.search.gumbel_tree import SearchResult
 
 __all__ = ["Dynamics", "Evaluate", "Evaluation", "GumbelSearch", "SearchResult", "States"]

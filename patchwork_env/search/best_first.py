@@ -28,6 +28,7 @@ from patchwork_env.search.tree import ROOT, Path, Tree
 from patchwork_env.search.tree import add_edge as add_plain_edge
 from patchwork_env.search.tree import add_node as add_plain_node
 from patchwork_env.search.tree import most_visited as most_visited_by
+from patchwork_env.search.tree import new_tree as new_tree_of
 
 VALUES = 8
 
@@ -64,12 +65,7 @@ class Rule(NamedTuple):
 
 def new_tree(capacity: int, edges_per_node: int, state: np.dtype[np.void]) -> Tree:
     """An empty tree with room for ``capacity`` nodes."""
-    return Tree(
-        np.empty(capacity, NODE),
-        np.empty(capacity * edges_per_node, EDGE),
-        np.empty(capacity, state),
-        np.zeros(2, np.int64),
-    )
+    return new_tree_of(NODE, EDGE, state, capacity, capacity * edges_per_node)
 
 
 @kernel

@@ -39,19 +39,12 @@ class Dynamics(Protocol):
 
 
 class Evaluation(NamedTuple):
-    """The policy and the values of ``n`` states, none of which is over, with ``total`` legal actions.
+    """The policy and the values of ``n`` states, none of which is over, with ``total`` legal actions."""
 
-    Attributes:
-        counts: int64 ``(n,)``, the number of legal actions of each state, at least 1.
-        actions: int64 ``(total,)``, the legal actions, state by state.
-        log_probabilities: float32 ``(total,)``, the log-probabilities of the actions by the policy.
-        values: float32 ``(n,)``, the expected payoff of the player to move.
-    """
-
-    counts: npt.NDArray[np.int64]
-    actions: npt.NDArray[np.int64]
-    log_probabilities: npt.NDArray[np.float32]
-    values: npt.NDArray[np.float32]
+    counts: npt.NDArray[np.int64]  # (n,), the legal actions of each state, at least 1
+    actions: npt.NDArray[np.int64]  # (total,), the legal actions, state by state
+    log_probabilities: npt.NDArray[np.float32]  # (total,), of the actions by the policy
+    values: npt.NDArray[np.float32]  # (n,), the expected payoff of the player to move
 
 
 Evaluate = Callable[[States], Evaluation]  # evaluates states, none of which is over
@@ -70,9 +63,6 @@ class GumbelSearch:
         c_scale: The weight of what the search found against the prior, above 0.
         value_range: The highest possible payoff minus the lowest, above 0.
         gumbel_scale: The factor of the noise at the root; with 0 the search is deterministic.
-
-    Raises:
-        ValueError: An argument is not allowed.
     """
 
     def __init__(
@@ -92,7 +82,8 @@ class GumbelSearch:
         self._scale = Scale(
             as_number(c_scale, "c_scale", above=0), as_number(value_range, "value_range", above=0)
         )
-        self._visits_by_actions = considered_visits_table(self.max_considered, self.simulations)
+        numbers = range(1, self.max_considered + 1)
+        self._visits_by_actions = np.stack([considered_visits(n, self.simulations) for n in numbers])
         self._workspace: _Workspace | None = None
 
     def run(
@@ -104,18 +95,15 @@ class GumbelSearch:
         ``evaluate`` per round for all states. The noise is drawn game by game, so that games have the same
         results if they are searched one after the other with one generator and evaluated the same.
 
-        Args:
-            states: Records ``(n,)``, which are left as they were.
-            evaluate: The function that gives prior policies and values.
-            random: The generator of the noise; not needed with ``gumbel_scale=0``.
-
-        Raises:
-            ValueError: There is no generator, or an evaluation is malformed.
+        The states are records ``(n,)``, which are left as they were. The noise needs a generator, unless
+        ``gumbel_scale`` is 0. ValueError if there is none, or an evaluation is malformed.
         """
         if random is None and self.gumbel_scale > 0:
             raise ValueError(f"random is None; with gumbel_scale {self.gumbel_scale} it must be a generator")
         states = np.ascontiguousarray(states)
-        work = self._prepare(states)
+        if self._workspace is None or not self._workspace.has_room_for(states):
+            self._workspace = _Workspace(states, self.simulations + 1, self.max_considered)
+        work = self._workspace.reset(len(states))
         finished = self.dynamics.finished(states)
         tree.set_up_roots(work.trees, finished)
         roots = np.arange(len(states)) * work.capacity
@@ -132,12 +120,6 @@ class GumbelSearch:
     def __getstate__(self) -> dict[str, Any]:
         """The state for copies and pickles: the workspace stays with the original."""
         return {**self.__dict__, "_workspace": None}
-
-    def _prepare(self, states: States) -> _Workspace:
-        """Empty trees for a batch."""
-        if self._workspace is None or not self._workspace.has_room_for(states):
-            self._workspace = _Workspace(states, self.simulations + 1, self.max_considered)
-        return self._workspace.reset(len(states))
 
     def _simulate(self, work: _Workspace, simulation: int, evaluate: Evaluate) -> None:
         """One simulation in every tree."""
@@ -288,8 +270,3 @@ def considered_visits(actions: int, simulations: int) -> npt.NDArray[np.int32]:
             rounds_done += 1
         considered = max(2, considered // 2)
     return np.array(visits[:simulations], np.int32)
-
-
-def considered_visits_table(most_actions: int, simulations: int) -> npt.NDArray[np.int32]:
-    """:func:`considered_visits` for 1 to ``most_actions`` actions, ``(most_actions, simulations)``."""
-    return np.stack([considered_visits(actions, simulations) for actions in range(1, most_actions + 1)])

@@ -103,12 +103,7 @@ def add_child(trees: Trees, node: int, child: int, edge: int) -> None:
 
 @kernel
 def add_edges(
-    edges: Edges,
-    begin: int,
-    counts: Integers,
-    actions: Integers,
-    log_probabilities: Floats,
-    values: Floats,
+    edges: Edges, begin: int, counts: Integers, actions: Integers, log_probabilities: Floats, values: Floats
 ) -> bool:
     """Adds the legal actions of an evaluation, from edge ``begin`` on, and returns whether it is well-formed.
 
@@ -373,23 +368,14 @@ def _best_unvisited(nodes: Nodes, edges: Edges, node: int) -> int:
 
 
 class SearchResult(NamedTuple):
-    """The results of a search in ``n`` games with ``total`` legal actions.
+    """The results of a search in ``n`` games with ``total`` legal actions."""
 
-    Attributes:
-        counts: int64 ``(n,)``, the number of legal actions of each game; 0 if it is over.
-        actions: int64 ``(total,)``, the legal actions, game by game, in the order of the evaluation.
-        policy: float32 ``(total,)``, the improved policy (equation 11).
-        visits: int32 ``(total,)``, the number of simulations that tried each action.
-        chosen: int64 ``(n,)``, the action to play, which Sequential Halving chose; -1 if the game is over.
-        values: float32 ``(n,)``, the expected payoff of the player to move under the improved policy.
-    """
-
-    counts: npt.NDArray[np.int64]
-    actions: npt.NDArray[np.int64]
-    policy: npt.NDArray[np.float32]
-    visits: npt.NDArray[np.int32]
-    chosen: npt.NDArray[np.int64]
-    values: npt.NDArray[np.float32]
+    counts: npt.NDArray[np.int64]  # (n,), the legal actions of each game; 0 if it is over
+    actions: npt.NDArray[np.int64]  # (total,), the legal actions, game by game, as in the evaluation
+    policy: npt.NDArray[np.float32]  # (total,), the improved policy (equation 11)
+    visits: npt.NDArray[np.int32]  # (total,), the simulations that tried each action
+    chosen: npt.NDArray[np.int64]  # (n,), to play, by Sequential Halving; -1 if the game is over
+    values: npt.NDArray[np.float32]  # (n,), the payoffs under the improved policy, for who is to move
 
 
 @kernel

@@ -38,6 +38,13 @@ class Path(NamedTuple):
     edges: npt.NDArray[np.int64]  # int64 ``(longest,)``, those that were followed
 
 
+def new_tree(
+    node: np.dtype[np.void], edge: np.dtype[np.void], state: np.dtype[np.void], nodes: int, edges: int
+) -> Tree:
+    """An empty tree with room for so many nodes and edges, which are records of these types."""
+    return Tree(np.empty(nodes, node), np.empty(edges, edge), np.empty(nodes, state), np.zeros(2, np.int64))
+
+
 def new_path(longest: int) -> Path:
     """A path with room for ``longest`` edges."""
     return Path(np.empty(longest, np.int64), np.empty(longest, np.int64))

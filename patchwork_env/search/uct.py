@@ -24,6 +24,7 @@ from patchwork_env.core.compile import kernel, template
 from patchwork_env.core.random import Streams
 from patchwork_env.search.tree import NOTHING, ROOT, Path, Tree, add_node, has_room, reset, set_edge
 from patchwork_env.search.tree import most_visited as most_visited_by
+from patchwork_env.search.tree import new_tree as new_tree_of
 
 NODE = np.dtype(
     [
@@ -67,9 +68,7 @@ class Game(Protocol):
 
     apply: Any  # ``(states, i, action)`` plays an action
     is_over: Any  # ``(states, i)``
-    list_actions: (
-        Any  # ``(states, i, work, streams)`` writes ``work.actions``, best first; gives their number
-    )
+    list_actions: Any  # ``(states, i, work, streams)`` writes ``work.actions``, best first; their number
     play_out: Any  # ``(work, streams)`` plays ``work.state`` to its end and writes ``work.values``
 
 
@@ -78,12 +77,7 @@ game = cast(Game, None)  # each game's kernels take its place
 
 def new_tree(capacity: int, edge_capacity: int, state: np.dtype[np.void]) -> Tree:
     """An empty tree with room for ``capacity`` nodes and ``edge_capacity`` edges."""
-    return Tree(
-        np.empty(capacity, NODE),
-        np.empty(edge_capacity, EDGE),
-        np.empty(capacity, state),
-        np.zeros(2, np.int64),
-    )
+    return new_tree_of(NODE, EDGE, state, capacity, edge_capacity)
 
 
 @kernel
@@ -254,14 +248,8 @@ class TreeMemory:
     def keep(self, tree: Tree) -> None:
         """Keeps a copy of a tree."""
         nodes, edges = tree.sizes.tolist()
-        self._trees.append(
-            Tree(
-                tree.nodes[:nodes].copy(),
-                tree.edges[:edges].copy(),
-                tree.states[:nodes].copy(),
-                tree.sizes.copy(),
-            )
-        )
+        used = tree.nodes[:nodes], tree.edges[:edges], tree.states[:nodes], tree.sizes
+        self._trees.append(Tree(*(array.copy() for array in used)))
         while self.num_nodes > self.most_nodes:
             self._trees.popleft()
 

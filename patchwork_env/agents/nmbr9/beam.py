@@ -76,7 +76,7 @@ def search(
     """The plan with the best end of a game that one search finds.
 
     Args:
-        root: A game of one player that is not over, ``(1,)``; its order is ``KNOWN``.
+        root: A game of one player that is not over, ``(1,)``, as :func:`as_solo_game` makes it.
         width: The number of tables that are kept after every tile.
         weights: The weights of the value.
         free_from: The number of tiles to come whose order is fixed; the order of all others is free.
@@ -209,16 +209,12 @@ def admit(pools: Pools, k: int, key: np.uint64, value: float) -> int:
         return slot
     heap[size], values[size] = size, value
     pools.sizes[k] += 1
-    _rise(heap, values, size)
-    return int(size)
-
-
-@kernel
-def _rise(heap: npt.NDArray[np.int64], values: npt.NDArray[np.float64], i: int) -> None:
-    above = (i - 1) // 2
-    while i > 0 and values[heap[i]] < values[heap[above]]:
+    i = size
+    while i > 0 and values[heap[i]] < values[heap[(i - 1) // 2]]:
+        above = (i - 1) // 2
         heap[i], heap[above] = heap[above], heap[i]
-        i, above = above, (above - 1) // 2
+        i = above
+    return int(size)
 
 
 @kernel
@@ -264,10 +260,7 @@ class BeamAgent(Agent):
         weights: The weights of the value of tables; see :mod:`patchwork_env.agents.nmbr9.value`.
         width: The width of the search of a plan, 1 to 999,999.
         seconds: Instead, the seconds of a plan; the moves that follow it take no time.
-        seed: The seed of the noise of searches, ``0 ... 2**64 - 1``; None for 0.
-
-    Raises:
-        ValueError: Both budgets are set, or the seed is not allowed.
+        seed: The seed of the noise of searches; None for 0.
     """
 
     games = (NMBR9,)
@@ -293,11 +286,7 @@ class BeamAgent(Agent):
         self.__dict__.update(_seed=seed or 0, _plans=OrderedDict())  # together, whatever interrupts the call
 
     def act(self, game: BaseGame) -> int:
-        """See :meth:`Agent.act`.
-
-        Raises:
-            ValueError: The order of the deck is not known.
-        """
+        """See :meth:`Agent.act`; ValueError also if the order of the deck is not known."""
         states = record_of(game)
         self.check_states(states)
         if states[0]["order"] == UNKNOWN:
@@ -356,14 +345,8 @@ def plan(
 ) -> Plan:
     """The best way to go on with a game of one player that is found within a budget.
 
-    Args:
-        root: The game, ``(1,)``, as :func:`as_solo_game` makes it.
-        free_from: The number of tiles to come whose order is fixed: in free order 0, or 1 if the next one is
-            chosen already; None for all.
-        weights: The weights of the value of tables.
-        width: The width of a single search.
-        seconds: Instead, the seconds of several searches.
-        seed: The seed of the noise.
+    That is ``width`` of a single search, or ``seconds`` of several. For the rest see :func:`search`; with
+    None for ``free_from`` the order of all tiles is fixed.
     """
     if free_from is None:
         free_from = int(root[0]["num_rounds"] - root[0]["round"])

@@ -233,13 +233,9 @@ class ChampionAgent(_PlacingAgent, DrawingAgent):
     It uses the tile in hand and how many of each digit are left, never their order. Other players' tables do
     not matter: it maximizes its own points.
 
-    Args:
-        weights: The weights of the value, which are not copied: later changes change how the agent plays.
-        name: The name of the agent in tables and messages.
-        effort: The number of placements to evaluate for a move, at least 1; a few hundred more are possible.
-        seconds: The seconds of a move instead; it may take a few milliseconds more.
-        seed: The seed of the decks that it draws, ``0 ... 2**64 - 1``; None for fresh ones.
-        settings: The settings of the rollouts.
+    The weights are not copied: later changes change how the agent plays. ``effort`` is the number of
+    placements to evaluate for a move, at least 1; a few hundred more are possible. With ``seconds`` instead,
+    a move may take a few milliseconds more. The ``seed`` is that of the decks that it draws.
     """
 
     def __init__(
@@ -275,9 +271,6 @@ class ChampionAgent(_PlacingAgent, DrawingAgent):
         The first is the one that would be played. The lines come again and again until the budget is spent;
         placements that are not considered any more keep their distance to it, over the decks that both met.
         Each analysis has a memory of its own, so that it may wait, and draws the same decks.
-
-        Raises:
-            ValueError: The game is over, or players choose their tiles.
         """
         self.check_states(game.state)
         return self._analyses(game.clone(), new_workspace())
@@ -322,8 +315,13 @@ class ChampionAgent(_PlacingAgent, DrawingAgent):
     def _analyses(self, game: Game, work: Workspace) -> Iterator[list[ScoreLine]]:
         search = self._search(game.state, 0, work, seed_streams(ANALYSIS_SEED), _RESULTS)
         considered = next(search)
-        if _is_last_tile(work):
-            yield _exact_lines(game, work.actions[:considered].tolist())
+        if _is_last_tile(work):  # scores are what they will be
+            lines = []
+            for action in work.actions[:considered].tolist():
+                after = game.clone()
+                after.play(action)
+                lines.append(ScoreLine(action, 1, float(after.scores()[game.current_player]), exact=True))
+            yield sorted(lines, key=lambda line: -line.score)
             return
         visits: dict[int, int] = {}
         means: dict[int, dict[int, float]] = {}  # of all that were considered then, by the number of rollouts
@@ -342,16 +340,6 @@ class ChampionAgent(_PlacingAgent, DrawingAgent):
 
 def _is_last_tile(work: Workspace) -> bool:
     return int(work.root[0]["round"]) + 1 == int(work.root[0]["num_rounds"])
-
-
-def _exact_lines(game: Game, actions: list[int]) -> list[ScoreLine]:
-    """The scores of the last tile, which are what they will be."""
-    lines = []
-    for action in actions:
-        after = game.clone()
-        after.play(action)
-        lines.append(ScoreLine(action, 1, float(after.scores()[game.current_player]), exact=True))
-    return sorted(lines, key=lambda line: -line.score)
 
 
 def load(

@@ -36,14 +36,7 @@ from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import Floats
 from patchwork_env.nmbr9.actions import FIRST_CHOICE
 from patchwork_env.nmbr9.components import NUM_DIGITS
-from patchwork_env.nmbr9.engine import (
-    MAX_LEVELS,
-    Levels,
-    bounds,
-    digit_to_place,
-    level_at,
-    num_placed,
-)
+from patchwork_env.nmbr9.engine import MAX_LEVELS, Levels, bounds, digit_to_place, level_at, num_placed
 from patchwork_env.nmbr9.observation import read_observation
 from patchwork_env.nmbr9.state import NO_DIGIT, States, empty_states
 from patchwork_env.nmbr9.tables import HEIGHTS

@@ -130,7 +130,8 @@ class Search:
         while not is_done:
             self._solve(game, reached // SOLVER_SHARE)
             end = min(reached, self.limits.effort)
-            for effort in (*range(self._spent + _MOST_AT_ONCE, end, _MOST_AT_ONCE), end):
+            first = int(self.work.effort[0]) + _MOST_AT_ONCE
+            for effort in (*range(first, end, _MOST_AT_ONCE), end):
                 yield self._lines_after(game, effort)
                 is_done = self._is_done(perf_counter() - began)
                 if is_done:
@@ -162,23 +163,16 @@ class Search:
     def _best(self) -> int:
         return int(self.tree.edges[best_edge(self.tree, ROOT)]["action"])
 
-    @property
-    def _spent(self) -> int:
-        return int(self.work.effort[0])
-
     def _is_done(self, seconds: float) -> bool:
         """Whether the limits are reached after so many seconds, or nothing more can be found out."""
         limits, tree = self.limits, self.tree
-        is_spent = self._spent >= limits.effort or self._added >= limits.simulations
+        is_spent = self.work.effort[0] >= limits.effort or self._added >= limits.simulations
         is_late = limits.seconds is not None and seconds >= limits.seconds
         return is_spent or is_late or bool(is_full(tree)) or bool(is_solved(tree, ROOT))
 
     def _begin_with_root(self, game: Game) -> None:
+        """Begins an analysis, with a root that is complete."""
         self._solved, self._is_won, self._tried = NO_ACTION, False, 0
-        self._restart(game)
-
-    def _restart(self, game: Game) -> None:
-        """Begins the tree anew, with a root that is complete."""
         self._begin(game.state, 0)
         self._grow(0, NO_LIMIT)
 
@@ -196,7 +190,8 @@ class Search:
         if solved == NO_ACTION or (solved == self._solved and not is_exact):
             return False
         self._solved, self._is_won = solved, not is_exact
-        self._restart(game)
+        self._begin(game.state, 0)
+        self._grow(0, NO_LIMIT)
         self._put_solved(solved, quilts, is_exact=is_exact)
         return True
 
@@ -297,7 +292,6 @@ class ValueAgent(BatchAgent):
         return new_expansion()
 
     def act_batch(self, states: States) -> Actions:
-        """See :meth:`Agent.act_batch`."""
         self.check_states(states)
         actions = np.empty(len(states), np.int64)
         _choose_at_a_glance(states, self._weights, self._payoffs, self.workspace(), actions)
@@ -363,9 +357,6 @@ class ChampionAgent(BatchAgent):
         """Analyses a game with the whole budget; a line for every action considered, the one to play first.
 
         In an ending that it can solve, it also solves the positions after the moves, as far as that is quick.
-
-        Raises:
-            ValueError: The game is over.
         """
         self.check_states(game.state)
         lines: list[Line] = self.workspace().lines(game)
@@ -376,24 +367,23 @@ class ChampionAgent(BatchAgent):
 
         The first ones come after a few milliseconds, the later ones several times a second. Each analysis has
         a memory of its own, so that it can wait as long as it likes, or be given up.
-
-        Raises:
-            ValueError: The game is over.
         """
         self.check_states(game.state)
         return Search(self._settings, self.limits).deepen(game.clone())
 
     def evaluate_moves(self, game: Game) -> list[Line]:
-        """A line of one action for every legal action by the value alone, the highest utility first.
-
-        Raises:
-            ValueError: The game is over.
-        """
+        """A line of one action for every legal action by the value alone, the highest utility first."""
         self.check_states(game.state)
         expansion = new_expansion()
         count = expand(game.state, 0, self._settings.weights, expansion)
         order = sorted(range(count), key=lambda k: -action_utility(self._settings.payoffs, expansion, k))
-        return [_line_of_value(game, expansion, k) for k in order]
+        lines = []
+        for k in order:
+            action, after = int(expansion.actions[k]), game.clone()
+            after.play(action)
+            margin, win = float(expansion.owns[k] - expansion.others[k]), float(expansion.wins[k])
+            lines.append(Line(action, 0, margin, win, after.is_over, (action,)))
+        return lines
 
     def symmetric_moves(self, game: Game) -> dict[int, list[int]]:
         """See :class:`~patchwork_env.agents.analysis.Analyst`."""
@@ -406,13 +396,6 @@ class ChampionAgent(BatchAgent):
                 images.append(turn_actions(game.state, np.array([len(actions)]), actions, own))
         orbits = np.stack(images, axis=1).tolist()
         return {action: sorted(set(orbit)) for action, orbit in zip(actions.tolist(), orbits, strict=True)}
-
-
-def _line_of_value(game: Game, expansion: Expansion, k: int) -> Line:
-    action, after = int(expansion.actions[k]), game.clone()
-    after.play(action)
-    margin, win = float(expansion.owns[k] - expansion.others[k]), float(expansion.wins[k])
-    return Line(action, 0, margin, win, after.is_over, (action,))
 
 
 def limits_of(level: str | None, nodes: int | None, seconds: float | None) -> Limits:
@@ -438,12 +421,8 @@ def load(
 ) -> BatchAgent:
     """The agent of a value's checkpoint; it searches if there are options, or it comes with the package.
 
-    ``aim`` is what it plays for, one of :data:`~patchwork_env.agents.specs.AIMS`, ``"win"`` by default;
-    for the budgets see :class:`ChampionAgent`.
-
-    Raises:
-        FileNotFoundError: There is no checkpoint.
-        ValueError: It is damaged, of another game, version or kind of policy; or an option is not allowed.
+    ``aim`` is what it plays for, one of :data:`~patchwork_env.agents.specs.AIMS`, ``"win"`` by default; for
+    the budgets see :class:`ChampionAgent`, for errors :func:`~patchwork_env.agents.load`.
     """
     payoffs = _PAYOFFS[check_one_of(DEFAULT_AIM if aim is None else aim, AIMS, "aim")]
     budget = check_budget(level=level, nodes=nodes, seconds=seconds)

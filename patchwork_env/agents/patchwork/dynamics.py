@@ -20,15 +20,8 @@ class PatchworkDynamics:
     """The rules for batches of states, and the payoffs of the end of a game.
 
     The payoff is ``outcome`` for a win or minus ``outcome`` for a loss, plus ``margin`` times the difference
-    of the scores, which is divided by ``margin_scale`` and clipped to -1 ... 1.
-
-    Args:
-        outcome: The payoff of a win, at least 0.
-        margin: The weight of the difference of the scores, at least 0.
-        margin_scale: The difference of the scores that counts as 1, in points, above 0.
-
-    Raises:
-        ValueError: An argument is not allowed, or both ``outcome`` and ``margin`` are 0.
+    of the scores, which is divided by ``margin_scale`` points and clipped to -1 ... 1. The first two are at
+    least 0, one of them is above, as is the scale.
     """
 
     def __init__(self, outcome: float = 1.0, margin: float = 0.0, margin_scale: float = 40.0) -> None:

@@ -91,16 +91,13 @@ def is_ending(states: States, i: int) -> bool:
 
 @kernel
 def solve(states: States, i: int, budget: int, solver: Solver, only_outcome: bool) -> tuple[bool, int, int]:
-    """The value of an ending, which is not over, and a best action.
+    """Whether an ending, which is not over, was solved within the budget; its value; and a best action.
 
-    The budget is in quilts to look at, about a microsecond each; the last position may take some more. With
-    ``only_outcome`` it only finds out who wins, which is quicker: only the sign of the value is right then,
-    and the action is one that leads to a win if there is any.
-
-    Returns:
-        Whether it was solved within the budget; the value for the player to move, who wins if it is above 0,
-        and whose margin :func:`margin_of` gives; and the action, or ``NO_ACTION``. Both players play for the
-        margin first, then for reaching the end first.
+    The budget is in quilts to look at, about a microsecond each; the last position may take some more. The
+    value is for the player to move, who wins if it is above 0, and whose margin :func:`margin_of` gives. Both
+    players play for the margin first, then for reaching the end first. With ``only_outcome`` it only finds
+    out who wins, which is quicker: only the sign of the value is right then, and the action is one that leads
+    to a win if there is any.
     """
     _start(solver, budget)
     solver.states[0] = states[i]

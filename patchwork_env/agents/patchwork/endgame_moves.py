@@ -39,7 +39,6 @@ from patchwork_env.patchwork.components import (
     NUM_CELLS,
     NUM_OFFERED,
     NUM_PATCHES,
-    PATCHES,
     PENALTY_PER_EMPTY_CELL,
     QUILT_SIZE,
 )
@@ -53,6 +52,7 @@ from patchwork_env.patchwork.tables import (
     PRICES,
     SECOND_WORD_ROW,
     SHIFTS,
+    SIZES,
     SPECIALS_UP_TO,
     SQUARES,
     TIMES,
@@ -80,7 +80,6 @@ _U = np.uint64
 _U0 = _U(0)
 _SPLIT = _U(SECOND_WORD_ROW * QUILT_SIZE)
 _LAST_ROWS = _U(WORD_ROWS * QUILT_SIZE - SECOND_WORD_ROW * QUILT_SIZE)  # where rows 7-8 start in word 1
-_SIZES = np.array([patch.size for patch in PATCHES], np.int64)
 _ORIENTATIONS = np.arange(NUM_ORIENTATIONS)
 """Loops over it become vector operations; the compiler unrolls loops whose length it knows."""
 
@@ -197,7 +196,7 @@ def _most_buttons(states: States, i: int, player: int) -> int:
 @kernel
 def _gain(patch: int, marks: int) -> int:
     """The points from buying a patch instead of advancing as many spaces, with ``marks`` incomes ahead."""
-    points = PENALTY_PER_EMPTY_CELL * _SIZES[patch] + signed(INCOMES[patch]) * marks
+    points = PENALTY_PER_EMPTY_CELL * SIZES[patch] + signed(INCOMES[patch]) * marks
     return int(points - signed(PRICES[patch]) - signed(TIMES[patch]))
 
 
@@ -333,7 +332,10 @@ def _consider(states: States, i: int, action: int, buffers: ChoiceBuffers, kept:
     write_prospects(game, 0, player, buffers.newcomer, 0)
     buffers.effort[0] += 1
     _note(buffers, kept, action, was_free and game[0]["bonus_owner"] == player)
-    if _is_dominated(buffers.quilts, kept, was_free):
+    is_dominated = False
+    for k in range(kept):
+        is_dominated |= _dominates(buffers.quilts, k, kept, was_free)
+    if is_dominated:
         return kept
     return _remove_dominated(buffers, kept, was_free)
 
@@ -351,14 +353,6 @@ def _note(buffers: ChoiceBuffers, k: int, action: int, claims: bool) -> None:
                 squares |= SQUARES[square, word]
         quilts[4 + word, k] = squares
     quilts[6, k] = ~_U0 if claims else _U0
-
-
-@kernel
-def _is_dominated(quilts: Quilts, newcomer: int, bonus_is_free: bool) -> bool:
-    found = False
-    for k in range(newcomer):
-        found |= _dominates(quilts, k, newcomer, bonus_is_free)
-    return found
 
 
 @kernel(inline=True)

@@ -32,16 +32,15 @@ from patchwork_env.agents.patchwork.placements import (
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.random import random_below
 from patchwork_env.patchwork.actions import ADVANCE
-from patchwork_env.patchwork.components import LAST_SPACE, NUM_OFFERED, PATCHES, PENALTY_PER_EMPTY_CELL
+from patchwork_env.patchwork.components import LAST_SPACE, NUM_OFFERED, PENALTY_PER_EMPTY_CELL
 from patchwork_env.patchwork.engine import apply, is_over
 from patchwork_env.patchwork.state import States
-from patchwork_env.patchwork.tables import INCOMES, INCOMES_UP_TO, PRICES, TIMES
+from patchwork_env.patchwork.tables import INCOMES, INCOMES_UP_TO, PRICES, SIZES, TIMES
 
 _NOISE = 6.0
 """The width, in buttons, of the random number that playouts add to the value of every patch."""
 _STEPS = 1 << 16
 _NO_SLOT = -1
-_SIZES = np.array([patch.size for patch in PATCHES], np.int64)
 
 
 class GreedyBuffers(NamedTuple):
@@ -116,7 +115,7 @@ def patch_value(states: States, i: int, patch: int) -> float:
     target = min(space + np.int64(TIMES[patch]), np.int64(LAST_SPACE))
     incomes_ahead = np.int64(INCOMES_UP_TO[LAST_SPACE] - INCOMES_UP_TO[space])
     income = np.int64(INCOMES[patch]) * incomes_ahead
-    penalty_saved = PENALTY_PER_EMPTY_CELL * _SIZES[patch] * target / LAST_SPACE
+    penalty_saved = PENALTY_PER_EMPTY_CELL * SIZES[patch] * target / LAST_SPACE
     return float(income + penalty_saved - PRICES[patch] - (target - space))
 
 

@@ -25,13 +25,7 @@ from patchwork_env.agents.patchwork.dynamics import NO_ACTION, clipped_margin, o
 from patchwork_env.agents.patchwork.endgame import Solver, is_ending, new_solver, solve
 from patchwork_env.agents.patchwork.features import signed
 from patchwork_env.agents.patchwork.greedy import GreedyBuffers, new_greedy_buffers, patch_value, play_out
-from patchwork_env.agents.patchwork.placements import (
-    end_of_kind,
-    insert,
-    joints_left,
-    kind_of,
-    list_likely,
-)
+from patchwork_env.agents.patchwork.placements import end_of_kind, insert, joints_left, kind_of, list_likely
 from patchwork_env.agents.uct import UctAgent
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.compile import kernel, specialize
@@ -74,7 +68,6 @@ class MctsAgent(UctAgent):
     _memory: TreeMemory
 
     def act_batch(self, states: States) -> Actions:
-        """See :meth:`Agent.act_batch`; the budget is that of each game."""
         self.check_states(states)
         stream, memory = self._stream.copy(), self._memory.copy()
         actions = [self._act(states[i : i + 1], stream, memory) for i in range(len(states))]
@@ -105,7 +98,10 @@ class MctsAgent(UctAgent):
         began = perf_counter()
         action = int(only_action(state, 0, work.anchors))
         if action == NO_ACTION:
-            action = _solved_action(state, self._budget_to_solve(), solver)
+            quilts = _SOLVED_PER_SIMULATION * self.simulations
+            if self.seconds:
+                quilts = int(_SOLVED_PER_SECOND * self.seconds)
+            action = _solved_action(state, quilts, solver)
         if action != NO_ACTION:
             return action
         if not memory.recall(state, tree):
@@ -116,12 +112,6 @@ class MctsAgent(UctAgent):
             copy_subtree(tree, edge["child"], part)
             memory.keep(part)
         return int(edge["action"])
-
-    def _budget_to_solve(self) -> int:
-        """The budget of each question for the solver, in quilts to look at, from the budget of a move."""
-        if self.seconds is None:
-            return _SOLVED_PER_SIMULATION * self.simulations
-        return int(_SOLVED_PER_SECOND * self.seconds)
 
 
 def _solved_action(state: States, budget: int, solver: Solver) -> int:
@@ -222,12 +212,6 @@ def value_of(states: States, i: int) -> float:
     return (1.0 - MARGIN_SHARE) * outcome(states, i, 0) + MARGIN_SHARE * margin
 
 
-def _game() -> ModuleType:
-    """The kernels of Patchwork that simulations are compiled for."""
-    game = ModuleType("patchwork_mcts")
-    game.apply, game.is_over = apply, is_over  # type: ignore[attr-defined]
-    game.list_actions, game.play_out = list_candidates, _play_out  # type: ignore[attr-defined]
-    return game
-
-
-simulate = specialize(uct.simulate, _game())
+_game = ModuleType("patchwork_mcts")
+_game.__dict__.update(apply=apply, is_over=is_over, list_actions=list_candidates, play_out=_play_out)
+simulate = specialize(uct.simulate, _game)

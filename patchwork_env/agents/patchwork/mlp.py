@@ -94,8 +94,7 @@ def _hidden_layers(config: MlpConfig) -> nn.Sequential:
 class MlpAgent(SamplingAgent):
     """Plays the present weights of a :class:`MlpNetwork`, on any device, also while it learns.
 
-    For the arguments see :class:`~patchwork_env.agents.base.SamplingAgent`; unless it samples, it plays the
-    most probable action.
+    Unless it samples, it plays the most probable action.
     """
 
     games = (PATCHWORK,)
@@ -107,7 +106,6 @@ class MlpAgent(SamplingAgent):
         self.network = network
 
     def act_batch(self, states: States) -> Actions:
-        """A legal action for the current player of every game, int64 ``(n,)``."""
         self.check_states(states)
         observations, masks = (torch.from_numpy(a).to(self.network.device) for a in views_of(states))
         with torch.inference_mode():
@@ -144,7 +142,7 @@ def write_policy(folder: Path, network: MlpNetwork, info: dict[str, Any] | None 
 
 
 def load_policy(folder: Path) -> tuple[MlpNetwork, dict[str, Any]]:
-    """Reads a policy and what was remembered of its making; raises FileNotFoundError or ValueError."""
+    """Reads a policy and the facts on its making."""
     description = read_description(folder, PATCHWORK, MASKABLE_PPO)
     config = config_of(MlpConfig, description.get("network"), str(folder / CHECKPOINT_FILE))
     network = read_module(folder, lambda: MlpNetwork(config), f"a network of {config}")

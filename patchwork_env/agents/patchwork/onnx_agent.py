@@ -75,11 +75,6 @@ class OnnxAgent(SamplingAgent):
     def _new_workspace(self) -> onnxruntime.InferenceSession:
         return _start(self._model, self.name)
 
-    @property
-    def session(self) -> onnxruntime.InferenceSession:
-        """The session of onnxruntime; copies and pickles of the agent start one of their own."""
-        return self.workspace()
-
     def act_batch(self, states: States) -> Actions:
         """A legal action for the current player of every game, int64 ``(n,)``."""
         self.check_states(states)
@@ -97,18 +92,10 @@ class OnnxAgent(SamplingAgent):
         return legal.actions[ragged.sample(legal.counts, of_legal, self._random.random(len(states)))]
 
     def evaluate(self, states: States) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        """The outputs of the model for games: log-probabilities and values, as the module describes them.
-
-        Raises:
-            ValueError: A game is over.
-        """
+        """The log-probabilities and values of games, none of which is over, as the module describes them."""
         self.check_states(states)
         log_probabilities, values = self._run(states, "log_probabilities", "value")
         return log_probabilities, values
-
-    def feed(self, states: States) -> dict[str, npt.NDArray[Any]]:
-        """The inputs of the model for games: what the players to move see, and what they may do."""
-        return dict(zip(INPUTS, views_of(states), strict=True))
 
     def _run(self, states: States, *outputs: str) -> list[Any]:
         if len(states) <= _BATCH:
@@ -118,7 +105,8 @@ class OnnxAgent(SamplingAgent):
 
     def _run_batch(self, states: States, *outputs: str) -> list[Any]:
         try:
-            results: list[Any] = self.session.run(outputs, self.feed(states))
+            inputs = dict(zip(INPUTS, views_of(states), strict=True))
+            results: list[Any] = self.workspace().run(outputs, inputs)
         except Exception as error:  # onnxruntime's errors have no class in common but this
             raise ValueError(f"{self.name} cannot be evaluated: {short_repr(str(error), 300)}") from None
         for output, result in zip(outputs, results, strict=True):
@@ -130,12 +118,7 @@ class OnnxAgent(SamplingAgent):
 
 
 def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> OnnxAgent:
-    """The agent that plays the policy of an ONNX file; for the options see :class:`OnnxAgent`.
-
-    Raises:
-        FileNotFoundError: There is no such file.
-        ValueError: It is damaged, of another game or of another version.
-    """
+    """The agent that plays the policy of an ONNX file, which must be there; see :class:`OnnxAgent`."""
     path = Path(path)
     if not os.path.isfile(path):
         raise FileNotFoundError(f"there is no ONNX file at {short_repr(str(path), 200)}")

@@ -13,14 +13,7 @@ import numpy as np
 
 from patchwork_env.agents.base import Actions
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
-from patchwork_env.agents.partner import (
-    BEGINNER,
-    NEVER_OVERLOOKED,
-    Candidates,
-    Habits,
-    Player,
-    decide,
-)
+from patchwork_env.agents.partner import BEGINNER, NEVER_OVERLOOKED, Candidates, Habits, Player, decide
 from patchwork_env.agents.partner import new_candidates as new_candidates_of
 from patchwork_env.agents.patchwork.champion import load
 from patchwork_env.agents.patchwork.dynamics import NO_ACTION, only_action
@@ -48,12 +41,7 @@ from patchwork_env.core.compile import kernel
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.core.random import Streams
 from patchwork_env.patchwork.actions import FIRST_BUY
-from patchwork_env.patchwork.components import (
-    LAST_SPACE,
-    NUM_CELLS,
-    NUM_OFFERED,
-    PENALTY_PER_EMPTY_CELL,
-)
+from patchwork_env.patchwork.components import LAST_SPACE, NUM_CELLS, NUM_OFFERED, PENALTY_PER_EMPTY_CELL
 from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS, apply, empty_cells, legal
 from patchwork_env.patchwork.state import STATE, States
 from patchwork_env.patchwork.tables import INCOMES_UP_TO

@@ -27,14 +27,7 @@ from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY, FIRST_SPECIAL, S
 from patchwork_env.patchwork.components import NUM_CELLS, NUM_OFFERED, PATCHES, QUILT_SIZE
 from patchwork_env.patchwork.engine import NUM_MAPS, SPECIAL_MAP, LegalSet, placed_words
 from patchwork_env.patchwork.state import States
-from patchwork_env.patchwork.tables import (
-    FITS,
-    FOOTPRINTS,
-    FULL_WORD,
-    SECOND_WORD_ROW,
-    SHIFTS,
-    WORD_ROWS,
-)
+from patchwork_env.patchwork.tables import FITS, FOOTPRINTS, FULL_WORD, SECOND_WORD_ROW, SHIFTS, WORD_ROWS
 
 FIRST_LOWER_ANCHOR = SECOND_WORD_ROW * QUILT_SIZE
 """The cell of the lowest bit in the second word of a map."""
@@ -89,11 +82,7 @@ def cells_of(states: States, i: int, action: int) -> tuple[np.uint64, np.uint64]
 
 @kernel(inline=True)
 def insert(
-    actions: npt.NDArray[np.int64],
-    values: npt.NDArray[np.float64],
-    count: int,
-    action: int,
-    value: float,
+    actions: npt.NDArray[np.int64], values: npt.NDArray[np.float64], count: int, action: int, value: float
 ) -> int:
     """Inserts an action into a list in descending order of values, if it is among the best that fit.
 
@@ -342,12 +331,7 @@ def most_enclosed_cell(states: States, i: int) -> int:
 
 @kernel
 def list_likely(
-    states: States,
-    i: int,
-    width: int,
-    anchors: LegalSet,
-    ranking: Ranking,
-    actions: npt.NDArray[np.int16],
+    states: States, i: int, width: int, anchors: LegalSet, ranking: Ranking, actions: npt.NDArray[np.int16]
 ) -> int:
     """Lists advancing, if it is legal, and of each patch the ``width`` placements that leave the most joints.
 

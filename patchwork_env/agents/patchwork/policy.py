@@ -36,9 +36,6 @@ class GumbelAgent(BatchAgent):
 
     The network keeps the weights that it has now. The dynamics are the rules with the payoffs that the
     network's values estimate, by default those of :data:`DEFAULT_PAYOFFS`.
-
-    Raises:
-        ValueError: There are fewer than 2 or more than a million simulations per move.
     """
 
     games = (PATCHWORK,)
@@ -66,17 +63,12 @@ class GumbelAgent(BatchAgent):
         )
 
     def act_batch(self, states: States) -> Actions:
-        """A legal action for the current player of every game, int64 ``(n,)``."""
         self.check_states(states)
         return self._search.run(states, self._evaluate).chosen
 
 
 def dynamics_of(info: Mapping[str, Any], name: str) -> PatchworkDynamics:
-    """The rules with the payoffs in ``info["reward"]`` of the checkpoint ``name``, or else the default ones.
-
-    Raises:
-        ValueError: The payoffs have other names, or are not allowed.
-    """
+    """The rules with the payoffs in ``info["reward"]`` of a checkpoint, or else the default ones."""
     payoffs = info.get("reward", DEFAULT_PAYOFFS)
     try:
         if not isinstance(payoffs, dict) or set(payoffs) != set(DEFAULT_PAYOFFS):
@@ -87,12 +79,7 @@ def dynamics_of(info: Mapping[str, Any], name: str) -> PatchworkDynamics:
 
 
 def load_policy(folder: Path) -> tuple[PatchworkNetwork, dict[str, Any]]:
-    """Reads a policy and what was remembered of its making.
-
-    Raises:
-        FileNotFoundError: There is no checkpoint.
-        ValueError: It is damaged, of another game, or of a version that this library does not read.
-    """
+    """Reads a policy and the facts on its making; for errors see :func:`~patchwork_env.agents.load`."""
     return read_network(folder, PatchworkNetwork)
 
 
@@ -101,12 +88,7 @@ def load(
 ) -> BatchAgent:
     """The agent that plays the policy of a checkpoint folder; for the options see :class:`PolicyAgent`.
 
-    With ``simulations``, at least 2, it plans every move with a
-    :class:`~patchwork_env.agents.patchwork.policy.GumbelAgent`.
-
-    Raises:
-        FileNotFoundError: There is no checkpoint.
-        ValueError: It is damaged, of another game or of another version; or the options do not go together.
+    With ``simulations``, at least 2, it plans every move with a :class:`GumbelAgent`, and draws nothing.
     """
     if sample and simulations is not None:
         raise ValueError(

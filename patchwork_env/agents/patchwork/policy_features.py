@@ -51,11 +51,11 @@ from patchwork_env.core.bits import popcount
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import Floats
 from patchwork_env.patchwork.actions import ADVANCE, NUM_ACTIONS
-from patchwork_env.patchwork.components import LAST_SPACE, NUM_OFFERED, NUM_PLAYERS, PATCHES
+from patchwork_env.patchwork.components import LAST_SPACE, NUM_OFFERED, NUM_PLAYERS
 from patchwork_env.patchwork.engine import apply, count_placements, empty_cells
 from patchwork_env.patchwork.observation import read_observation
 from patchwork_env.patchwork.state import States, empty_states
-from patchwork_env.patchwork.tables import FULL_WORD, PRICES, TIMES
+from patchwork_env.patchwork.tables import FULL_WORD, PRICES, SIZES, TIMES
 
 NEXT = 8
 """The number of patches, from the neutral token on, whose placements are counted."""
@@ -69,7 +69,6 @@ _JUDGED = 2
 POSITION_OFFERS = NUM_PLAYERS * SOON * _JUDGED
 _OFFER = 2 + NUM_PLAYERS * (_JUDGED + 1)
 KIND_OFFERS = NUM_OFFERED * _OFFER
-_SIZES = np.array([patch.size for patch in PATCHES], np.int64)
 _IS_POSSIBLE, _MOST_COMPACT, _MOST_JOINTS, _NUM_PLACEMENTS = 0, 10, 11, 12
 
 Indices = npt.NDArray[np.int64]
@@ -84,17 +83,11 @@ class _Memory(NamedTuple):
 
 
 class Features(NamedTuple):
-    """The features of ``n`` positions with ``total`` legal actions, without those of offers.
+    """The features of ``n`` positions with ``total`` legal actions, without those of offers; float32."""
 
-    Attributes:
-        positions: float32 ``(n, POSITION_FEATURES)``.
-        kinds: float32 ``(n, NUM_KINDS, KIND_FEATURES)``; zeros where no action of a kind is legal.
-        placements: float32 ``(total, PLACEMENT_FEATURES)``; zeros for advancing.
-    """
-
-    positions: Tensor
-    kinds: Tensor
-    placements: Tensor
+    positions: Tensor  # (n, POSITION_FEATURES)
+    kinds: Tensor  # (n, NUM_KINDS, KIND_FEATURES); zeros where no action of a kind is legal
+    placements: Tensor  # (total, PLACEMENT_FEATURES); zeros for advancing
 
 
 def features_of(observations: Tensor, rows: Tensor, actions: Tensor, offers: bool = False) -> Features:
@@ -317,7 +310,7 @@ def _write_kind_offers(states: States, kind: int, fits: Floats, out: Floats) -> 
         place = (first + k) % before
         patch = signed(states[0]["circle"][place])
         at = k * _OFFER
-        out[at], out[at + 1] = _SIZES[patch] / 8, TIMES[patch] / 6
+        out[at], out[at + 1] = SIZES[patch] / 8, TIMES[patch] / 6
         for player in range(NUM_PLAYERS):
             begin = at + 2 + player * (_JUDGED + 1)
             _judge(states, 1, player, patch, out[begin : begin + _JUDGED])

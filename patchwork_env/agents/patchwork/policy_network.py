@@ -84,25 +84,14 @@ _MOST_KINDS = NUM_KINDS - 1
 class Successors(NamedTuple):
     """The ``m`` positions that kinds of move lead to in ``n`` states, where there is a choice between kinds.
 
-    Attributes:
-        observations: float32 ``(m, OBSERVATION_SIZE)``, of those where the game goes on, as the player sees
-            them who has the next choice.
-        places: int64 ``(m,)``, ``state * NUM_KINDS + kind`` of each.
-        signs: float32 ``(m,)``, 1 where the player who moves has the next choice, else -1.
-        outcomes: float32 ``(n, NUM_KINDS, OUTCOMES)``: where the game is over, 1 or -1 for a win or a defeat
-            of the player who moves, and the margin; else 0.
+    Of these the game goes on; where it is over, ``outcomes`` has 1 or -1 for a win or a defeat of the player
+    who moves, and the margin; else 0.
     """
 
-    observations: Tensor
-    places: Tensor
-    signs: Tensor
-    outcomes: Tensor
-
-    def with_values(self, values: Tensor) -> Tensor:
-        """The outcomes with the values of the positions for those who have the next choice, ``(m,)``."""
-        outcomes = self.outcomes.clone()
-        outcomes.view(-1, OUTCOMES)[self.places, _VALUE] = values * self.signs
-        return outcomes
+    observations: Tensor  # float32 (m, OBSERVATION_SIZE), as the player sees them who has the next choice
+    places: Tensor  # int64 (m,), state * NUM_KINDS + kind
+    signs: Tensor  # float32 (m,), 1 where the player who moves has the next choice, else -1
+    outcomes: Tensor  # float32 (n, NUM_KINDS, OUTCOMES)
 
 
 def successors_of(observations: Tensor, rows: Tensor, actions: Tensor, scores: Tensor) -> Successors:
@@ -206,13 +195,15 @@ class PatchworkNetwork(PolicyNetwork):
         super().__init__(config)
         self._prepared: tuple[Tensor, Tensor, Tensor] | None = None
         width, channels = self.config.width, self.config.channels
-        self.trunk = new_trunk(_trunk_inputs(self.config), self.config)
+        inputs = OBSERVATION_SIZE - NUM_PATCHES + NUM_PATCHES * _PATCH_FEATURES
+        inputs += self.config.features * POSITION_FEATURES + self.config.offers * POSITION_OFFERS
+        self.trunk = new_trunk(inputs, self.config)
         self.value = nn.Linear(width, 1)
         self.kind = nn.Linear(width, NUM_KINDS)
         self.register_buffer("patch_features", _patch_features(), persistent=False)
         if self.config.features:
             self.placement = nn.Linear(width, PLACEMENT_FEATURES)
-            self.kind_hidden = nn.Linear(_kind_inputs(self.config), _KIND_UNITS)
+            self.kind_hidden = nn.Linear(KIND_FEATURES + self.config.offers * KIND_OFFERS, _KIND_UNITS)
             self.kind_context = nn.Linear(width, _KIND_UNITS, bias=False)
             self.kind_score = nn.Linear(_KIND_UNITS, 1, bias=False)
         if self.config.lookahead:
@@ -300,8 +291,8 @@ class PatchworkNetwork(PolicyNetwork):
 
     def trunk_of(self, observations: Tensor, positions: Tensor | None) -> Tensor:
         """The trunk: of observations with features of each patch instead of its number, and of positions."""
-        circle = self.patch_features[circles_of(observations)].flatten(1)
-        parts = [_without_circle(observations), circle]
+        patches, circle = self.patch_features[circles_of(observations)].flatten(1), SLICES["circle"]
+        parts = [observations[:, : circle.start], observations[:, circle.stop :], patches]
         trunk: Tensor = self.trunk(torch.cat(parts if positions is None else [*parts, positions], 1))
         return trunk
 
@@ -320,23 +311,23 @@ class PatchworkNetwork(PolicyNetwork):
             return scores.new_zeros(inputs.observations.shape[0], *self.outcomes_shape)
         with torch.no_grad():
             successors = successors_of(*inputs, scores)
-            return successors.with_values(self.values(successors.observations))
+            values = successors.signs * self.values(successors.observations)
+            successors.outcomes.view(-1, OUTCOMES)[successors.places, _VALUE] = values
+            return successors.outcomes
 
-    def keys_by_patch(self) -> Tensor:
-        """The keys of all orientations, ``(34, 8 * channels)``; row 0 stands for no patch."""
-        keys: Tensor = self.keys.weight + self.key_of_shape(self.shapes)
-        return keys.view(NUM_PATCHES + 1, -1)
+    def _map_factors(self) -> tuple[Tensor, Tensor, Tensor]:
+        """What maps are computed from and depends on the weights alone: matrix, walls, and keys.
 
-    def window_matrix(self) -> tuple[Tensor, Tensor]:
-        """The convolution of quilts with walls around them as one product, ``quilts @ matrix + walls``.
-
-        It is several times faster. The shapes are ``(81, channels * 81)`` and ``(1, channels * 81)``.
+        The convolution of quilts with walls around them is one product, ``quilts @ matrix + walls``, which is
+        several times faster. The shapes are ``(81, channels * 81)`` and ``(1, channels * 81)``. The keys of
+        all orientations are ``(34, 8 * channels)``; row 0 stands for no patch.
         """
         padding = (_WINDOW_BEFORE, _WINDOW_AFTER) * 2
         one_hot = torch.eye(NUM_CELLS, device=self.device).view(NUM_CELLS, 1, QUILT_SIZE, QUILT_SIZE)
         matrix = functional.conv2d(functional.pad(one_hot, padding), self.window.weight)
         walls = self.window(functional.pad(torch.zeros_like(one_hot[:1]), padding, value=1.0))
-        return matrix.view(NUM_CELLS, -1), walls.view(1, -1)
+        keys = (self.keys.weight + self.key_of_shape(self.shapes)).view(NUM_PATCHES + 1, -1)
+        return matrix.view(NUM_CELLS, -1), walls.view(1, -1), keys
 
     def prepare_maps(self, dtype: torch.dtype) -> None:
         """See :meth:`PolicyNetwork.prepare_maps`; what depends on the weights alone is kept."""
@@ -357,29 +348,10 @@ class PatchworkNetwork(PolicyNetwork):
         keys = keys * (1 + self.modulation(trunk)).unsqueeze(1)
         return torch.bmm(keys.to(matrix.dtype), cells.view(rows, channels, NUM_CELLS))
 
-    def _map_factors(self) -> tuple[Tensor, Tensor, Tensor]:
-        """What maps are computed from and depends on the weights alone."""
-        return *self.window_matrix(), self.keys_by_patch()
-
 
 def circles_of(observations: Tensor) -> Tensor:
     """The circle as ``index + 1`` of each patch, 0 behind its end, int64 ``(n, 33)``."""
     return (observations[:, SLICES["circle"]] * NUM_PATCHES).round().long()
-
-
-def _without_circle(observations: Tensor) -> Tensor:
-    circle = SLICES["circle"]
-    return torch.cat([observations[:, : circle.start], observations[:, circle.stop :]], 1)
-
-
-def _trunk_inputs(config: NetworkConfig) -> int:
-    observation_without_circle: int = OBSERVATION_SIZE - NUM_PATCHES
-    features = config.features * POSITION_FEATURES + config.offers * POSITION_OFFERS
-    return observation_without_circle + NUM_PATCHES * _PATCH_FEATURES + features
-
-
-def _kind_inputs(config: NetworkConfig) -> int:
-    return KIND_FEATURES + config.offers * KIND_OFFERS
 
 
 def _patch_features() -> Tensor:

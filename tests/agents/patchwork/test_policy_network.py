@@ -108,7 +108,7 @@ def test_windows_are_the_convolution_of_the_quilt_within_walls(network, states):
     walled = functional.pad(quilts[:, None], (1, 5, 1, 5), value=1.0)
     with torch.inference_mode():
         expected = network.window(walled).flatten(2)
-        matrix, walls = network.window_matrix()
+        matrix, walls, _ = network._map_factors()
         windows = (quilts.flatten(1) @ matrix + walls).view_as(expected)
         np.testing.assert_allclose(windows, expected, rtol=1e-5, atol=1e-5)
 
