@@ -54,7 +54,7 @@ def calls(network: PatchworkNetwork, exported: OnnxAgent, states: States) -> dic
 
     return {
         "network, PyTorch": in_pytorch,
-        "network, onnxruntime": lambda: exported.session.run(None, feed),
+        "network, onnxruntime": lambda: exported.workspace().run(None, feed),
         "move, PyTorch": lambda: learned.act_batch(states),
         "move, onnxruntime": lambda: exported.act_batch(states),
     }

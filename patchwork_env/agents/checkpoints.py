@@ -91,13 +91,13 @@ def read_description(folder: Path, game: str | None = None, kind: str | None = N
         allowed = " or ".join(map(repr, known))
         raise ValueError(f"{path} is for the game {short_repr(description.get('game'))}, not for {allowed}")
     for key, what in (("info", dict), ("policy", str)):
-        given = description.get(key)
-        if not isinstance(given, what):
+        found = description.get(key)
+        if not isinstance(found, what):
             needed = "an object" if what is dict else "a kind's name"
-            raise ValueError(f"{path} is damaged: its {key} is {short_repr(given)}, not {needed}")
-    policy = description["policy"]
-    if kind not in (None, policy):
-        raise ValueError(f"the policy of {folder} is {short_repr(policy)}; it must be {kind!r}")
+            raise ValueError(f"{path} is damaged: its {key} is {short_repr(found)}, not {needed}")
+    if kind not in (None, description["policy"]):
+        policy = short_repr(description["policy"])
+        raise ValueError(f"the policy of {folder} is {policy}; it must be {kind!r}")
     return description
 
 

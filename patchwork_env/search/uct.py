@@ -248,8 +248,8 @@ class TreeMemory:
     def keep(self, tree: Tree) -> None:
         """Keeps a copy of a tree."""
         nodes, edges = tree.sizes.tolist()
-        used = tree.nodes[:nodes], tree.edges[:edges], tree.states[:nodes], tree.sizes
-        self._trees.append(Tree(*(array.copy() for array in used)))
+        kept = tree.nodes[:nodes].copy(), tree.edges[:edges].copy(), tree.states[:nodes].copy()
+        self._trees.append(Tree(*kept, tree.sizes.copy()))
         while self.num_nodes > self.most_nodes:
             self._trees.popleft()
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents.nmbr9.beam import Plan, Stack
-from patchwork_env.agents.nmbr9.fits import Tile
+from patchwork_env.agents.nmbr9.features import Tile
 from patchwork_env.agents.nmbr9.value import Weights
 from patchwork_env.nmbr9.actions import NUM_TURNS
 from patchwork_env.nmbr9.components import NUM_DIGITS

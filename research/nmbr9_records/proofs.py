@@ -22,7 +22,7 @@ from itertools import combinations_with_replacement, pairwise
 from typing import Any, NamedTuple
 
 from patchwork_env.agents.nmbr9.beam import Stack
-from patchwork_env.agents.nmbr9.fits import Tile
+from patchwork_env.agents.nmbr9.features import Tile
 from patchwork_env.core.polyomino import Cell
 from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.nmbr9.actions import DISTINCT, NUM_TURNS, cells_at

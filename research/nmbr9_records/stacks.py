@@ -9,7 +9,7 @@ import numpy as np
 
 from patchwork_env.agents.nmbr9 import beam
 from patchwork_env.agents.nmbr9.beam import Plan, Stack, action_of, plan_of
-from patchwork_env.agents.nmbr9.fits import Tile
+from patchwork_env.agents.nmbr9.features import Tile
 from patchwork_env.agents.nmbr9.value import Weights
 from patchwork_env.core.polyomino import Cell
 from patchwork_env.nmbr9 import engine

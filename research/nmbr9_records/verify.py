@@ -15,7 +15,7 @@ from pathlib import Path
 
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
 from patchwork_env.agents.nmbr9.beam import Plan, action_of, as_solo_game
-from patchwork_env.agents.nmbr9.fits import Tile
+from patchwork_env.agents.nmbr9.features import Tile
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.nmbr9.actions import NUM_TURNS, choose_action
 from patchwork_env.nmbr9.components import NUM_DIGITS

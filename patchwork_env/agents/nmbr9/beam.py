@@ -28,9 +28,16 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents.base import Agent, record_of
-from patchwork_env.agents.nmbr9.expansion import LIKELY, Expansion, expand, new_expansion, write_solo_game
-from patchwork_env.agents.nmbr9.fits import Tile, tile_of
-from patchwork_env.agents.nmbr9.value import Weights, read_value
+from patchwork_env.agents.nmbr9.features import Tile, tile_of
+from patchwork_env.agents.nmbr9.value import (
+    LIKELY,
+    Expansion,
+    Weights,
+    expand,
+    new_expansion,
+    read_value,
+    write_solo_game,
+)
 from patchwork_env.agents.specs import check_budget, check_checkpoint, checkpoint_path, spec_of
 from patchwork_env.core.checks import check_seed, offset_seed
 from patchwork_env.core.compile import kernel

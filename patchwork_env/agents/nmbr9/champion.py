@@ -21,15 +21,19 @@ import numpy.typing as npt
 from patchwork_env.agents.analysis import ScoreLine
 from patchwork_env.agents.base import Actions, Agent, BatchAgent, DrawingAgent
 from patchwork_env.agents.checkpoints import is_shipped
-from patchwork_env.agents.nmbr9.expansion import (
+from patchwork_env.agents.nmbr9.value import (
     LIKELY,
     Expansion,
+    Weights,
     best_action,
+    count_remaining,
+    evaluate,
     expand,
+    new_buffer,
     new_expansion,
+    read_value,
     write_solo_game,
 )
-from patchwork_env.agents.nmbr9.value import Weights, count_remaining, evaluate, new_buffer, read_value
 from patchwork_env.agents.specs import check_budget, spec_of
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.compile import kernel

@@ -7,9 +7,16 @@ from functools import partial
 from patchwork_env.agents.base import Actions
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
 from patchwork_env.agents.nmbr9.champion import load
-from patchwork_env.agents.nmbr9.expansion import LIKELY, Expansion, expand, list_all, new_expansion
 from patchwork_env.agents.nmbr9.greedy import highest_digit
-from patchwork_env.agents.nmbr9.value import Weights, read_value
+from patchwork_env.agents.nmbr9.value import (
+    LIKELY,
+    Expansion,
+    Weights,
+    expand,
+    list_all,
+    new_expansion,
+    read_value,
+)
 from patchwork_env.agents.partner import Candidates, Habits, Player, decide
 from patchwork_env.agents.partner import new_candidates as new_candidates_of
 from patchwork_env.core.compile import kernel

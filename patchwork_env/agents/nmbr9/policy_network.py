@@ -3,17 +3,37 @@
 Legal actions are 240 of 16,394 on average in random play, and only they enter the softmax. In free order the
 digits to choose from are scored by the trunk alone.
 
-Placements are scored by a product of their features (:mod:`.policy_features`) with weights that come from the
+Placements are scored by a product of their features with weights that come from the
 trunk, and by a small layer that reads them together with the trunk.
+
+The features of a table, and of what every placement leads to, are read beside the observation. A network
+learns these numbers from the cells of a table only slowly, and they are cheap to count. All are those of the
+observer's own table, and scaled so that most lie between -2 and 2.
+
+**Positions**, :data:`POSITION_FEATURES`: of each of the :data:`LEVELS` lowest levels the tiles, the covered
+cells, the open ones among them, and for each digit that is left in how many ways its tile fits there now
+(logarithms, without the table itself); of each digit the highest level that has room for its tile; the sum
+of the points that the tiles left would bring where they fit best; the tiles left; and the rows and columns
+over which the tiles spread.
+
+**Placements**, :data:`PLACEMENT_FEATURES` each: the points and the level; the contact with tiles of the level
+(:func:`~patchwork_env.agents.nmbr9.greedy.contact`); by how much they change the numbers of dents of the
+level, empty cells with two, three and four covered neighbors; by how much the level spreads; and by how much
+they change the ways in which the tiles left fit on the level and on the one above, and where they fit best.
+Choices of a digit have none.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from patchwork_env.agents.compiled import copy
 from patchwork_env.agents.networks import (
     HEAD_GAIN,
     Inputs,
@@ -25,18 +45,255 @@ from patchwork_env.agents.networks import (
     new_trunk,
     read_network,
 )
-from patchwork_env.agents.nmbr9.policy_features import (
-    IS_LIKELY,
-    PLACEMENT_FEATURES,
-    POSITION_FEATURES,
-    features_of,
-    position_features,
+from patchwork_env.agents.nmbr9.features import Record, Tile, box_of, tile_of
+from patchwork_env.agents.nmbr9.greedy import contact
+from patchwork_env.agents.nmbr9.value import (
+    MOST_CONTACT,
+    Buffer,
+    least_contact,
+    new_buffer,
+    put,
+    read_table,
+    take_back,
 )
+from patchwork_env.agents.ragged import end_of_row
 from patchwork_env.agents.ragged_policy import hierarchical_policy, ragged_products
+from patchwork_env.core.bits import popcount
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.intrinsics import Floats
 from patchwork_env.games import NMBR9
 from patchwork_env.nmbr9.actions import FIRST_CHOICE
 from patchwork_env.nmbr9.components import NUM_DIGITS
-from patchwork_env.nmbr9.observation import SLICES
+from patchwork_env.nmbr9.engine import MAX_LEVELS, Levels, bounds, digit_to_place, level_at, num_placed
+from patchwork_env.nmbr9.observation import SLICES, read_observation
+from patchwork_env.nmbr9.state import NO_DIGIT, States, empty_states
+from patchwork_env.nmbr9.tables import HEIGHTS
+
+LEVELS = 5
+"""The number of levels that are described one by one."""
+LIKELY = 6
+"""The number of placements on each level, those with the most contact, whose effects are counted."""
+_OF_LEVEL = 3 + NUM_DIGITS
+_OF_TABLE = 5
+POSITION_FEATURES = LEVELS * _OF_LEVEL + NUM_DIGITS + _OF_TABLE
+_IS_LEGAL, _POINTS, _LEVEL, _IS_NEW_LEVEL, _IS_ON_TABLE, _CONTACT, IS_LIKELY = range(7)
+_DENTS, _SPREAD, _SUMS = 7, 10, 11
+_ABOVE = 16
+_SAME = _ABOVE + NUM_DIGITS
+_BEST = _SAME + NUM_DIGITS
+PLACEMENT_FEATURES = _BEST + NUM_DIGITS
+
+_U, _U1 = np.uint64, np.uint64(1)
+_LOGARITHMS = np.log1p(np.arange(513)).astype(np.float32)
+
+Indices = npt.NDArray[np.int64]
+
+
+class Features(NamedTuple):
+    """The features of ``n`` positions with ``total`` legal actions."""
+
+    positions: Tensor  # float32 (n, POSITION_FEATURES)
+    placements: Tensor  # float32 (total, PLACEMENT_FEATURES); zeros for choices of a digit
+
+
+def features_of(observations: Tensor, rows: Tensor, actions: Tensor) -> Features:
+    """The features of positions and their legal actions, as in :class:`.networks.Inputs`."""
+    placements = np.zeros((actions.shape[0], PLACEMENT_FEATURES), np.float32)
+    seen = _array(observations), _array(rows), _array(actions)
+    _write_placements(*seen, empty_states(1), new_buffer(), placements)
+    device = observations.device
+    return Features(position_features(observations), torch.from_numpy(placements).to(device))
+
+
+def position_features(observations: Tensor) -> Tensor:
+    """The features of positions alone, float32 ``(n, POSITION_FEATURES)``."""
+    positions = np.zeros((observations.shape[0], POSITION_FEATURES), np.float32)
+    _write_positions(_array(observations), empty_states(1), new_buffer(), positions)
+    return torch.from_numpy(positions).to(observations.device)
+
+
+def _array(tensor: Tensor) -> npt.NDArray[Any]:
+    return tensor.detach().cpu().contiguous().numpy()
+
+
+@kernel(inline=True)
+def _logarithm(fits: int) -> float:
+    return float(_LOGARITHMS[min(max(fits, 0), 512)])
+
+
+# --- positions ----------------------------------------------------------------------------------------------
+
+
+@kernel
+def _write_positions(observations: Floats, states: States, buffer: Buffer, positions: Floats) -> None:
+    """Writes into an array of zeros; ``states`` is memory for a record."""
+    for i in range(len(observations)):
+        read_observation(observations[i], states, 0)
+        number, _ = read_table(states, 0, 0, buffer[0])
+        _write_levels(number, buffer[0], positions[i])
+        rest = positions[i, LEVELS * _OF_LEVEL :]
+        points = 0
+        for digit in range(NUM_DIGITS):
+            best = _best_level(number, digit, buffer[0])
+            rest[digit] = best / 3
+            points += int(buffer[0]["remaining"][digit]) * digit * best
+        placed = num_placed(states, 0, 0)
+        left, cards = int(states[0]["num_rounds"]) - placed, int(states[0]["num_cards"]) - placed
+        rest[NUM_DIGITS] = points / 100
+        rest[NUM_DIGITS + 1] = points / (10 * cards) if cards > 0 else 0.0
+        rest[NUM_DIGITS + 2] = left / 10
+        if placed > 0:
+            _, _, height, width = bounds(states, 0, 0, placed)
+            rest[NUM_DIGITS + 3] = max(height, width) / 10
+            rest[NUM_DIGITS + 4] = min(height, width) / 10
+
+
+@kernel
+def _write_levels(number: int, buffer: Record, out: Floats) -> None:
+    for level in range(min(number + 1, LEVELS)):
+        features = out[level * _OF_LEVEL : (level + 1) * _OF_LEVEL]
+        features[0] = buffer["tiles_on"][level] / 5
+        features[1] = buffer["area"][level] / 40
+        features[2] = (buffer["area"][level] - buffer["area"][level + 1]) / 20
+        for digit in range(NUM_DIGITS):
+            if level > 0 and buffer["remaining"][digit] > 0:
+                features[3 + digit] = _logarithm(buffer["fits"][level, digit]) / 2
+
+
+@kernel(inline=True)
+def _best_level(number: int, digit: int, buffer: Record) -> int:
+    """The highest of the levels up to ``number`` that has room for a tile that is left, or 0."""
+    level = min(number, MAX_LEVELS) if buffer["remaining"][digit] > 0 else 0
+    while level > 0 and buffer["fits"][level, digit] <= 0:
+        level -= 1
+    return level
+
+
+# --- placements ---------------------------------------------------------------------------------------------
+
+
+@kernel(allocates=True)
+def _write_placements(
+    observations: Floats, rows: Indices, actions: Indices, states: States, buffer: Buffer, out: Floats
+) -> None:
+    """Writes into an array of zeros; ``states`` is memory for a record."""
+    best = np.zeros(NUM_DIGITS, np.int64)
+    histogram = np.zeros((MAX_LEVELS, MOST_CONTACT + 1), np.int64)
+    begin = 0
+    while begin < len(actions):
+        end = end_of_row(rows, begin)
+        read_observation(observations[rows[begin]], states, 0)
+        placed = num_placed(states, 0, 0)
+        digit = digit_to_place(states, 0) if placed < states[0]["num_cards"] else NO_DIGIT
+        if digit != NO_DIGIT:
+            number = _begin(states, digit, best, buffer[0])
+            histogram[: number + 1] = 0
+            for k in range(begin, end):
+                if actions[k] < FIRST_CHOICE:
+                    _write_now(actions[k], digit, number, buffer[0]["levels"], histogram, out[k])
+            for level in range(min(number + 1, MAX_LEVELS)):
+                histogram[level, 0] = least_contact(histogram[level], LIKELY)
+            for k in range(begin, end):
+                if out[k, _IS_LEGAL]:
+                    tile = tile_of(actions[k], digit, int(2 * out[k, _LEVEL]))
+                    if int(5 * out[k, _CONTACT] + 0.5) >= histogram[tile.level, 0]:
+                        _write_later(tile, placed, number, best, buffer[0], out[k])
+        begin = end
+
+
+@kernel
+def _begin(states: States, digit: int, best: Indices, buffer: Record) -> int:
+    """Reads a table, and the best level of each digit; returns the number of levels."""
+    number, _ = read_table(states, 0, 0, buffer)
+    buffer["remaining"][digit] -= 1
+    for level in range(number + 2):
+        if level == 0 or level > number:
+            buffer["fits"][level] = 0
+        copy(buffer["base_fits"][level], buffer["fits"][level])
+    for one in range(NUM_DIGITS):
+        best[one] = _best_level(number, one, buffer)
+    return int(number)
+
+
+@kernel
+def _write_now(
+    action: int, digit: int, number: int, levels: Levels, histogram: npt.NDArray[np.int64], out: Floats
+) -> None:
+    """Writes the level, points and contact of a placement, and counts it, if it is legal."""
+    piece, _, row, column = tile_of(action, digit, 0)
+    level = level_at(levels, number, piece, row, column)
+    if not 0 <= level < MAX_LEVELS:
+        return
+    edges = min(contact(levels, level, piece, row, column), MOST_CONTACT)
+    histogram[level, edges] += 1
+    out[_IS_LEGAL] = 1
+    out[_POINTS] = level * digit / 10
+    out[_LEVEL] = level / 2
+    out[_IS_NEW_LEVEL] = level == number
+    out[_IS_ON_TABLE] = level == 0
+    out[_CONTACT] = edges / 5
+
+
+@kernel
+def _write_later(tile: Tile, placed: int, number: int, best: Indices, buffer: Record, out: Floats) -> None:
+    """Writes the effects of a placement."""
+    level, end = tile.level, tile.row + HEIGHTS[tile.piece] + 2
+    two, three, four = _count_dents(buffer["levels"][level], tile.row - 2, end)
+    spread = _spread(level, placed, buffer)
+    after = put(tile, placed, number, buffer)
+    two_after, three_after, four_after = _count_dents(buffer["levels"][level], tile.row - 2, end)
+    out[IS_LIKELY] = 1
+    out[_DENTS] = (two_after - two) / 4
+    out[_DENTS + 1] = (three_after - three) / 2
+    out[_DENTS + 2] = four_after - four
+    out[_SPREAD] = (_spread(level, placed + 1, buffer) - spread) / 3
+    _write_fits(level, after, best, buffer, out)
+    take_back(tile, number, buffer)
+
+
+@kernel
+def _write_fits(level: int, number: int, best: Indices, buffer: Record, out: Floats) -> None:
+    """Writes the changes for the tiles left; the buffer is that of the table with a placement."""
+    fits, before, remaining = buffer["fits"], buffer["base_fits"], buffer["remaining"]
+    for digit in range(NUM_DIGITS):
+        left = remaining[digit]
+        if left <= 0:
+            continue
+        above = _logarithm(fits[level + 1, digit]) - _logarithm(before[level + 1, digit])
+        same = _logarithm(fits[level, digit]) - _logarithm(before[level, digit]) if level > 0 else 0.0
+        higher = _best_level(number, digit, buffer) - best[digit]
+        out[_ABOVE + digit] = above / 2
+        out[_SAME + digit] = same / 2
+        out[_BEST + digit] = higher
+        out[_SUMS] += left * digit * above * (level + 1) / 100
+        out[_SUMS + 1] += left * digit * same * level / 100
+        out[_SUMS + 2] += left * digit * higher / 20
+        out[_SUMS + 3] += left * above / 20
+        out[_SUMS + 4] += left * same / 20
+
+
+@kernel
+def _spread(level: int, placed: int, buffer: Record) -> int:
+    """The number of rows plus that of columns over which the tiles of a level spread."""
+    top, left, bottom, right, _ = box_of(level, placed, buffer)
+    return max(bottom - top, 0) + max(right - left, 0)
+
+
+@kernel
+def _count_dents(level: npt.NDArray[np.uint64], first: int, end: int) -> tuple[int, int, int]:
+    """The numbers of empty cells with two, three or four covered neighbors at least, in some rows."""
+    two, three, four = 0, 0, 0
+    for row in range(max(first, 1), min(end, len(level) - 1)):
+        upper, lower = level[row - 1], level[row + 1]
+        left, right = level[row] << _U1, level[row] >> _U1
+        empty = ~level[row]
+        some, all_of = upper ^ lower, upper & lower
+        other, both = left ^ right, left & right
+        two += popcount(empty & (all_of | both | (some & other)))
+        three += popcount(empty & ((all_of & (both | other)) | (both & some)))
+        four += popcount(empty & all_of & both)
+    return two, three, four
+
 
 _PLACEMENT_UNITS = 32
 _TRUNK_TENSORS = ("heights", "tile", "remaining", "upcoming", "phase", "players")

@@ -97,6 +97,10 @@ class OnnxAgent(SamplingAgent):
         log_probabilities, values = self._run(states, "log_probabilities", "value")
         return log_probabilities, values
 
+    def feed(self, states: States) -> dict[str, npt.NDArray[Any]]:
+        """The inputs of the model for games: what the players to move see, and what they may do."""
+        return dict(zip(INPUTS, views_of(states), strict=True))
+
     def _run(self, states: States, *outputs: str) -> list[Any]:
         if len(states) <= _BATCH:
             return self._run_batch(states, *outputs)
@@ -105,8 +109,7 @@ class OnnxAgent(SamplingAgent):
 
     def _run_batch(self, states: States, *outputs: str) -> list[Any]:
         try:
-            inputs = dict(zip(INPUTS, views_of(states), strict=True))
-            results: list[Any] = self.workspace().run(outputs, inputs)
+            results: list[Any] = self.workspace().run(outputs, self.feed(states))
         except Exception as error:  # onnxruntime's errors have no class in common but this
             raise ValueError(f"{self.name} cannot be evaluated: {short_repr(str(error), 300)}") from None
         for output, result in zip(outputs, results, strict=True):

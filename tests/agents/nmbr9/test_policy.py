@@ -10,16 +10,17 @@ import torch
 
 from patchwork_env import agents
 from patchwork_env.agents.networks import NetworkConfig, PolicyAgent, write_policy
-from patchwork_env.agents.nmbr9.policy_features import (
+from patchwork_env.agents.nmbr9.policy_network import (
+    _TRUNK_TENSORS,
     IS_LIKELY,
     LEVELS,
     LIKELY,
     PLACEMENT_FEATURES,
     POSITION_FEATURES,
+    Nmbr9Network,
     features_of,
     position_features,
 )
-from patchwork_env.agents.nmbr9.policy_network import _TRUNK_TENSORS, Nmbr9Network
 from patchwork_env.core.files import write_folder
 from patchwork_env.nmbr9 import Game
 from patchwork_env.nmbr9.actions import FIRST_CHOICE

@@ -8,14 +8,17 @@ import pytest
 from patchwork_env.agents.compiled import LEAK, aligned_records, arrays_of
 from patchwork_env.agents.nmbr9 import greedy
 from patchwork_env.agents.nmbr9.champion import ValueAgent
-from patchwork_env.agents.nmbr9.expansion import LIKELY, best_action, expand, new_expansion
-from patchwork_env.agents.nmbr9.fits import MOST_COLUMNS, NUM_WORDS
+from patchwork_env.agents.nmbr9.features import MOST_COLUMNS, NUM_WORDS
 from patchwork_env.agents.nmbr9.value import (
+    LIKELY,
     SCALE,
     WEIGHTS,
+    best_action,
     evaluate,
+    expand,
     features,
     new_buffer,
+    new_expansion,
     new_weights,
     read_table,
 )

@@ -8,26 +8,24 @@ import numpy as np
 import pytest
 
 from patchwork_env.agents.compiled import LEAK, arrays_of
-from patchwork_env.agents.patchwork import features, patterns
+from patchwork_env.agents.patchwork import features
 from patchwork_env.agents.patchwork.champion import ValueAgent
-from patchwork_env.agents.patchwork.expansion import (
+from patchwork_env.agents.patchwork.value import (
     LIKELY,
     MOST_CHOICES,
+    OWN_EMPTY,
+    SCALES,
+    WIN,
     Payoffs,
     best_action,
     draw_action,
+    evaluate,
     expand,
     expand_further,
     expand_likely,
     forget,
-    new_expansion,
-)
-from patchwork_env.agents.patchwork.value import (
-    OWN_EMPTY,
-    SCALES,
-    WIN,
-    evaluate,
     new_buffer,
+    new_expansion,
     new_weights,
 )
 from patchwork_env.core.checks import seed_streams
@@ -59,14 +57,14 @@ def words_of(quilt):
 
 
 def bands_of(quilt):
-    bands = np.empty(patterns.NUM_BANDS, np.uint64)
-    patterns.write_bands(*words_of(quilt), bands)
+    bands = np.empty(features.NUM_BANDS, np.uint64)
+    features.write_bands(*words_of(quilt), bands)
     return bands
 
 
 def rows_of(quilt):
-    rows = np.empty(patterns.NUM_WINDOWS, np.int32)
-    patterns.list_rows(bands_of(quilt), rows)
+    rows = np.empty(features.NUM_WINDOWS, np.int32)
+    features.list_rows(bands_of(quilt), rows)
     return rows
 
 
@@ -105,11 +103,11 @@ def test_different_windows_have_different_patterns():
 
 def test_changes_are_the_difference_of_two_quilts():
     rng = np.random.default_rng(2)
-    old, new = (np.empty(patterns.NUM_WINDOWS, np.int32) for _ in range(2))
+    old, new = (np.empty(features.NUM_WINDOWS, np.int32) for _ in range(2))
     for quilt in random_quilts(50, seed=3):
         more = quilt | (rng.random((9, 9)) < 0.1 * rng.random())
         before, after = rows_of(quilt), rows_of(more)
-        count = patterns.list_changes(bands_of(quilt), bands_of(more), before, old, new)
+        count = features.list_changes(bands_of(quilt), bands_of(more), before, old, new)
         changed = before != after
         assert sorted(old[:count]) == sorted(before[changed])
         assert sorted(new[:count]) == sorted(after[changed])

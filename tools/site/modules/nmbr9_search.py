@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from patchwork_env.agents.nmbr9 import champion
-from patchwork_env.agents.nmbr9.expansion import LIKELY, best_action, expand
-from patchwork_env.agents.nmbr9.value import evaluate
+from patchwork_env.agents.nmbr9.value import LIKELY, best_action, evaluate, expand
 from patchwork_env.core.compile import kernel
 from tools.site.modules.nmbr9_room import Room, room
 

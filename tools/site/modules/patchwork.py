@@ -6,10 +6,16 @@ from typing import Any
 
 from patchwork_env.agents import partner
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
-from patchwork_env.agents.patchwork.champion import DEFAULT_LEVEL, FIRST_EFFORT, SOLVER_SHARE, limits_of
+from patchwork_env.agents.patchwork.champion import (
+    DEFAULT_LEVEL,
+    FIRST_EFFORT,
+    LEVELS,
+    NO_LIMIT,
+    SOLVER_SHARE,
+    limits_of,
+)
 from patchwork_env.agents.patchwork.dynamics import NO_ACTION
 from patchwork_env.agents.patchwork.partner import CHAMPION, HABITS
-from patchwork_env.agents.patchwork.search import LEVELS, NO_LIMIT
 from patchwork_env.agents.patchwork.value import read_value
 from tools.site.agents import Call, Offer
 from tools.site.modules import patchwork_people, patchwork_rules, patchwork_search

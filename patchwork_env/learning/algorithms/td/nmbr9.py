@@ -14,15 +14,18 @@ from patchwork_env.agents import Agent
 from patchwork_env.agents.compiled import LEAK, draw_by_softmax
 from patchwork_env.agents.nmbr9 import features
 from patchwork_env.agents.nmbr9.champion import ValueAgent
-from patchwork_env.agents.nmbr9.expansion import Expansion, best_action, expand, new_expansion
 from patchwork_env.agents.nmbr9.value import (
     MAX_WINDOWS,
     SCALE,
     TABLES,
     WEIGHTS,
     Buffer,
+    Expansion,
     Weights,
+    best_action,
+    expand,
     new_buffer,
+    new_expansion,
     new_weights,
     read_table,
 )

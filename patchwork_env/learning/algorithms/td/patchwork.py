@@ -12,16 +12,8 @@ from torch.nn.functional import binary_cross_entropy_with_logits, leaky_relu
 
 from patchwork_env.agents import Agent
 from patchwork_env.agents.compiled import LEAK, copy
-from patchwork_env.agents.patchwork import features, patterns
+from patchwork_env.agents.patchwork import features
 from patchwork_env.agents.patchwork.champion import ValueAgent
-from patchwork_env.agents.patchwork.expansion import (
-    Expansion,
-    Payoffs,
-    best_action,
-    draw_action,
-    expand_likely,
-    new_expansion,
-)
 from patchwork_env.agents.patchwork.features import signed
 from patchwork_env.agents.patchwork.greedy import GreedyBuffers, choose_noisily, new_greedy_buffers
 from patchwork_env.agents.patchwork.value import (
@@ -34,8 +26,14 @@ from patchwork_env.agents.patchwork.value import (
     TABLES,
     WEIGHTS,
     WIN,
+    Expansion,
+    Payoffs,
     Weights,
+    best_action,
+    draw_action,
     evaluate,
+    expand_likely,
+    new_expansion,
     new_weights,
 )
 from patchwork_env.core.batches import begin_games
@@ -259,7 +257,7 @@ class PatchworkValueModule(ValueModule):
     def forward(self, states: States) -> Tensor:
         """The outputs ``(n, OUTPUTS)`` for the players to move in running games, in units of ``SCALES``."""
         quilt_rows, game_rows, counts = rows_of(states)
-        windows = np.full(NUM_PLAYERS * len(states), patterns.NUM_WINDOWS)
+        windows = np.full(NUM_PLAYERS * len(states), features.NUM_WINDOWS)
         quilts = leaky_relu(self.quilt_bias + EmbeddingSum.apply(self.patterns, quilt_rows, windows), LEAK)
         own, other = quilts.view(len(states), NUM_PLAYERS, -1).unbind(1)
         game = self.game_bias + EmbeddingSum.apply(self.features, game_rows, counts)
@@ -288,7 +286,7 @@ class PatchworkValueModule(ValueModule):
 def rows_of(states: States) -> tuple[Rows, Rows, Counts]:
     """The rows of patterns and of features that the network looks up, and how many of the latter are used."""
     n = len(states)
-    quilt_rows = np.empty((NUM_PLAYERS * n, patterns.NUM_WINDOWS), np.int32)
+    quilt_rows = np.empty((NUM_PLAYERS * n, features.NUM_WINDOWS), np.int32)
     game_rows = np.empty((n, features.MAX_ROWS), np.int32)
     counts = np.empty(n, np.int64)
     _write_rows(states, quilt_rows, game_rows, counts)
@@ -297,14 +295,14 @@ def rows_of(states: States) -> tuple[Rows, Rows, Counts]:
 
 @kernel(allocates=True)
 def _write_rows(states: States, quilt_rows: Rows, game_rows: Rows, counts: Counts) -> None:
-    bands = np.empty(patterns.NUM_BANDS, np.uint64)
+    bands = np.empty(features.NUM_BANDS, np.uint64)
     for i in range(len(states)):
         mover = signed(states[i]["current_player"])
         quilt = states[i]["quilt"]
         for role in range(NUM_PLAYERS):
             player = mover if role == 0 else 1 - mover
-            patterns.write_bands(quilt[player, 0], quilt[player, 1], bands)
-            patterns.list_rows(bands, quilt_rows[NUM_PLAYERS * i + role])
+            features.write_bands(quilt[player, 0], quilt[player, 1], bands)
+            features.list_rows(bands, quilt_rows[NUM_PLAYERS * i + role])
         counts[i] = features.list_left_rows(states, i, game_rows[i])
         counts[i] += features.list_game_rows(states, i, game_rows[i, counts[i] :])
         for role in range(NUM_PLAYERS):
