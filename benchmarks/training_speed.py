@@ -63,13 +63,13 @@ def parts(trainer: PpoTrainer) -> dict[str, float]:
     device = trainer.network.device
     evaluator = NetworkEvaluator(trainer.network, torch.float32)
     inputs_learning = trainer.network.encode(learning)[0].to(device)
-    outcomes = torch.zeros(len(learning), *trainer.network.outcomes_shape, device=device)
+    successor_values = torch.zeros(len(learning), *trainer.network.successor_values_shape, device=device)
 
     def encode() -> None:
         trainer.network.encode(_shuffled(learning))[0].to(device)
 
     def learn() -> None:
-        output = trainer.network(inputs_learning, outcomes)
+        output = trainer.network(inputs_learning, successor_values)
         (output.values.sum() + output.entropies.sum() + output.log_probabilities.sum()).backward()
 
     return {

@@ -71,7 +71,7 @@ class SelfPlay:
             dealt = np.where(self.league_game < 0, SELF, np.array(drawn)[self.league_game // 2 % len(drawn)])
         states, actions = np.empty(shape, env.states.dtype), np.zeros(shape, np.int64)
         log_probabilities, values = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
-        outcomes = np.zeros((*shape, *network.outcomes_shape), np.float32)
+        successor_values = np.zeros((*shape, *network.successor_values_shape), np.float32)
         players, learning = np.empty(shape, np.uint8), np.empty(shape, bool)
         winners, scores = np.empty(shape, np.int8), np.empty((*shape, 2), np.int16)
         opponents = np.empty(shape, np.int64)
@@ -90,7 +90,7 @@ class SelfPlay:
             asked = np.where(is_learners, SELF, self.opponents)[has_choice]
             chosen, of_chosen, *found = self.choose(network, env.states[has_choice], asked, uniforms)
             actions[t, has_choice], log_probabilities[t, has_choice] = chosen, of_chosen
-            values[t, has_choice], outcomes[t, has_choice] = found
+            values[t, has_choice], successor_values[t, has_choice] = found
             env.step(actions[t])
             winners[t] = np.where(env.terminations, env.rewards.argmax(1), -1)
             scores[t] = env.final_scores
@@ -101,7 +101,7 @@ class SelfPlay:
         rewards[-1] += later_rewards
         decisions = toolbox.Decisions(players, learning, values, rewards, winners >= 0, *last)
         of_turns = {"states": states, "actions": actions, "log_probabilities": log_probabilities}
-        return batch_of(decisions, outcomes=outcomes, **of_turns)
+        return batch_of(decisions, successor_values=successor_values, **of_turns)
 
     def look_ahead(self, network: PolicyNetwork) -> tuple[Array, Array, Array]:
         """What follows the rollout: both players' rewards, who has the next choice, and its value."""
@@ -121,7 +121,7 @@ class SelfPlay:
         mine, past = np.flatnonzero(asked == SELF), np.unique(asked[asked != SELF]).tolist()
         parts = [(network, rows) for rows in np.array_split(mine, self.threads.size)]
         parts += [(self.pool.policy(number), np.flatnonzero(asked == number)) for number in past]
-        shape = network.outcomes_shape
+        shape = network.successor_values_shape
 
         def work(share: list[tuple[PolicyNetwork, Array]]) -> list[tuple[Array, ...]]:
             return [(rows, *ask(policy, states[rows], uniforms[rows], shape)) for policy, rows in share]
@@ -140,7 +140,7 @@ class SelfPlay:
 
 
 def ask(network: PolicyNetwork, states: Any, uniforms: Array, shape: tuple[int, int]) -> tuple[Array, ...]:
-    """Draws actions from a policy: actions, log-probabilities, values ``(n,)``, outcomes ``(n, *shape)``."""
+    """Draws actions: they, log-probabilities and values ``(n,)``, and successor values ``(n, *shape)``."""
     # Of 2026 actions 79 are legal on average: as flat lists, one state behind the other, they take a fraction
     # of the work of masked rows, and what is illegal has no logit that could go wrong.
     inputs, legal = network.encode(states)
@@ -149,9 +149,13 @@ def ask(network: PolicyNetwork, states: Any, uniforms: Array, shape: tuple[int, 
     log_probabilities = output.log_probabilities.numpy()
     chosen = toolbox.sample(legal.counts, log_probabilities, uniforms)
     # What the learner finds behind moves is kept for learning. Past selves may not have looked ahead.
-    outcomes = output.outcomes.numpy()
-    outcomes = outcomes if outcomes.shape[1:] == shape else np.zeros((len(states), *shape), np.float32)
-    return legal.actions[chosen], log_probabilities[chosen], output.values.numpy(), outcomes
+    successor_values = output.successor_values.numpy()
+    successor_values = (
+        successor_values
+        if successor_values.shape[1:] == shape
+        else np.zeros((len(states), *shape), np.float32)
+    )
+    return legal.actions[chosen], log_probabilities[chosen], output.values.numpy(), successor_values
 
 
 def batch_of(decisions: toolbox.Decisions, **of_turns: Any) -> Batch:
@@ -174,12 +178,12 @@ def part_of(batch: Batch, rows: Array) -> Batch:
 def losses(network: PolicyNetwork, batch: Batch, entropy_weight: float, rows: Array) -> dict[str, Tensor]:
     """The clipped objective of Schulman et al. 2017 for some decisions, and its parts."""
     part = part_of(batch, rows)
-    names = ("log_probabilities", "advantages", "returns", "outcomes")
-    old, advantage, returns, outcomes = (torch.from_numpy(part[name]) for name in names)
+    names = ("log_probabilities", "advantages", "returns", "successor_values")
+    old, advantage, returns, successor_values = (torch.from_numpy(part[name]) for name in names)
     inputs, legal = network.encode(part["states"])
     # What was found behind the kinds of moves when the decision was made is part of the state: to look again
     # in every epoch would take as long as all else, for values that have hardly changed.
-    output = network(inputs, outcomes)
+    output = network(inputs, successor_values)
     # The position of each action in the flat list. index_select: its gradient is the same every time.
     positions = torch.from_numpy(legal.position_of(part["actions"]))
     ratio = (output.log_probabilities.index_select(0, positions) - old).exp()

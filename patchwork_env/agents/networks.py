@@ -101,7 +101,9 @@ class Output(NamedTuple):
     log_probabilities: Tensor  # (total,)
     entropies: Tensor  # (n,), in nats
     values: Tensor  # (n,), the expected returns of the players to move
-    outcomes: Tensor  # (n, *outcomes_shape), the values behind the kinds of moves, without gradients
+    successor_values: (
+        Tensor  # (n, *successor_values_shape), the values behind the kinds of moves, without gradients
+    )
 
 
 class PolicyNetwork(nn.Module, ABC):
@@ -130,10 +132,10 @@ class PolicyNetwork(nn.Module, ABC):
         return next(self.parameters()).device
 
     @abstractmethod
-    def forward(self, inputs: Inputs, outcomes: Tensor | None = None) -> Output:
+    def forward(self, inputs: Inputs, successor_values: Tensor | None = None) -> Output:
         """Evaluates a batch; a state without legal actions is no error.
 
-        ``outcomes`` are those of an earlier evaluation; with None, a network that looks ahead looks now.
+        ``successor_values`` are those of an earlier evaluation; with None, a network may look ahead now.
         """
 
     @abstractmethod
@@ -146,7 +148,7 @@ class PolicyNetwork(nn.Module, ABC):
         return False
 
     @property
-    def outcomes_shape(self) -> tuple[int, int]:
+    def successor_values_shape(self) -> tuple[int, int]:
         """The kinds of moves of a state, and the numbers behind each: none without looking ahead."""
         return self.num_kinds, 0
 
@@ -266,20 +268,20 @@ class NetworkEvaluator:
 
     def __call__(self, states: States) -> Evaluation:
         """The policy and the values of states, if any, none of which is over."""
-        return self.with_outcomes(states)[0]
+        return self.with_successor_values(states)[0]
 
-    def with_outcomes(self, states: States) -> tuple[Evaluation, npt.NDArray[np.float32]]:
-        """The same, and the values behind the kinds of moves, float32 ``(n, *outcomes_shape)``."""
+    def with_successor_values(self, states: States) -> tuple[Evaluation, npt.NDArray[np.float32]]:
+        """The same, and the values behind the kinds of moves, float32 ``(n, *successor_values_shape)``."""
         inputs, legal = self._network.encode(states)
         with torch.inference_mode():
             output = self._network(inputs.to(self._network.device))
-        log_probabilities, _, values, outcomes = (tensor.cpu().numpy() for tensor in output)
-        return Evaluation(legal.counts, legal.actions, log_probabilities, values), outcomes
+        log_probabilities, _, values, successor_values = (tensor.cpu().numpy() for tensor in output)
+        return Evaluation(legal.counts, legal.actions, log_probabilities, values), successor_values
 
     @property
-    def outcomes_shape(self) -> tuple[int, int]:
-        """See :attr:`PolicyNetwork.outcomes_shape`."""
-        return self._network.outcomes_shape
+    def successor_values_shape(self) -> tuple[int, int]:
+        """See :attr:`PolicyNetwork.successor_values_shape`."""
+        return self._network.successor_values_shape
 
 
 # --- files --------------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ _UNFLIPPED = NUM_ORIENTATIONS // 2
 _STEPS = 1 << 16
 
 Player = Callable[[States, Streams, Actions], None]
-"""One level of one game: writes the actions of games that go on, with random numbers of ``streams[0]``."""
+"""One level of one game: writes the actions ``(n,)`` of states ``(n,)`` by random numbers of ``streams[0]``."""
 
 
 class Habits(NamedTuple):
@@ -47,14 +47,14 @@ class Habits(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """The moves that somebody considers, ascending."""
+    """The moves that somebody considers, ascending, ``most`` of them at most."""
 
-    actions: npt.NDArray[np.int64]
-    values: npt.NDArray[np.float64]  # in points
-    groups: npt.NDArray[np.int64]  # the group in which each is misjudged
-    orientations: npt.NDArray[np.int64]  # the one that has to be tried for each, or NEVER_OVERLOOKED
-    errors: npt.NDArray[np.float64]  # about each group
-    tried: npt.NDArray[np.uint8]  # by orientation; all those of one piece after the other
+    actions: npt.NDArray[np.int64]  # (most,)
+    values: npt.NDArray[np.float64]  # (most,), in points
+    groups: npt.NDArray[np.int64]  # (most,), the group in which each is misjudged
+    orientations: npt.NDArray[np.int64]  # (most,), the one that has to be tried, or NEVER_OVERLOOKED
+    errors: npt.NDArray[np.float64]  # (groups,)
+    tried: npt.NDArray[np.uint8]  # (orientations,), all those of one piece after the other
 
 
 def new_candidates(most: int, groups: int, orientations: int) -> Candidates:

@@ -47,13 +47,13 @@ class Workspace(NamedTuple):
     """The memory of searches in one game; see :class:`patchwork_env.search.uct.Workspace`."""
 
     state: States
-    actions: npt.NDArray[np.int64]
-    values: npt.NDArray[np.float64]
+    actions: npt.NDArray[np.int64]  # (edges,)
+    values: npt.NDArray[np.float64]  # (max_players,)
     path: Path
     tree: Tree
     root: States  # (1,), the position to search from, with what is hidden drawn at random
     legal_set: LegalSet
-    listed: npt.NDArray[np.int16]  # the legal actions as a list
+    listed: npt.NDArray[np.int16]  # (max_legal_actions,), the legal actions as a list
     scale: npt.NDArray[np.float64]  # (2,), the points of the value 0, and how many more have the value 1
 
 

@@ -76,7 +76,7 @@ def losses_in(
 
 def _chosen(game: Game, shortlist: int, width: int, whole: Expansion, part: Expansion) -> list[int]:
     """The ``width`` most compact of the ``shortlist`` placements of each patch that leave the most joints."""
-    count = list_likely(game.state, 0, shortlist, whole.anchors, part.ranking, part.actions)
+    count = list_likely(game.state, 0, shortlist, whole.legal_set, part.ranking, part.actions)
     count = keep_most_compact(game.state, 0, width, part.actions, count, part.sort_keys)
     return [int(action) for action in part.actions[:count]]
 

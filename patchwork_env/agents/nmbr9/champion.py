@@ -62,13 +62,13 @@ SETTINGS = RolloutSettings()
 class Workspace(NamedTuple):
     """The buffers of one search."""
 
-    actions: npt.NDArray[np.int64]  # the candidates that are still considered, then those that are not
-    sums: npt.NDArray[np.float64]  # of the results of the rollouts of each candidate
+    actions: npt.NDArray[np.int64]  # (MOST_CANDIDATES,), first those that are still considered
+    sums: npt.NDArray[np.float64]  # (MOST_CANDIDATES,), of the results of the rollouts of each
     rollouts: npt.NDArray[np.int64]  # (1,), of each candidate that is considered
     effort: npt.NDArray[np.int64]  # (1,), the placements evaluated so far
     root: States  # the position as a game of one player
     game: States  # that of a rollout
-    order: npt.NDArray[np.uint8]  # the cards to come, as they come first in a row of decks
+    order: npt.NDArray[np.uint8]  # (MAX_CARDS,), the cards to come, as they come first in a row of decks
     expansion: Expansion
 
 

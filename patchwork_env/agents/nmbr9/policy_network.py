@@ -319,8 +319,8 @@ class Nmbr9Network(PolicyNetwork):
         initialize(self.trunk)
         initialize([self.value, self.choice, self.placement], HEAD_GAIN)
 
-    def forward(self, inputs: Inputs, outcomes: Tensor | None = None) -> Output:
-        """See :meth:`PolicyNetwork.forward`; there are never any outcomes."""
+    def forward(self, inputs: Inputs, successor_values: Tensor | None = None) -> Output:
+        """See :meth:`PolicyNetwork.forward`; there are never any successor_values."""
         observations, rows, actions = inputs
         features = features_of(*inputs)
         trunk = self.trunk(_trunk_input(observations, features.positions))
@@ -333,7 +333,7 @@ class Nmbr9Network(PolicyNetwork):
         scores = torch.where(actions < FIRST_CHOICE, placements, choices)
         one_kind = scores.new_zeros(observations.shape[0], 1)
         policy = hierarchical_policy(one_kind, scores, rows, torch.zeros_like(rows))
-        nothing = trunk.new_zeros(trunk.shape[0], *self.outcomes_shape)
+        nothing = trunk.new_zeros(trunk.shape[0], *self.successor_values_shape)
         return Output(*policy, self.value(trunk).squeeze(1), nothing)
 
     def values(self, observations: Tensor) -> Tensor:

@@ -442,7 +442,7 @@ class Search:
     def compile(self) -> None:
         """Compiles, or loads, all that searches need, so that no search waits for it."""
         state = Game(seed=0).state
-        only_action(state, 0, self.work.expansion.anchors)
+        only_action(state, 0, self.work.expansion.legal_set)
         solved_action(state, 0, self.settings.payoffs, 1, self.solver)
         self._begin(state, 0)
         self._grow(_BLOCK, NO_LIMIT)
@@ -452,7 +452,7 @@ class Search:
     def choose(self, states: States, i: int) -> int:
         """The action to play."""
         began, payoffs = perf_counter(), self.settings.payoffs
-        known, spent = only_action(states, i, self.work.expansion.anchors), 0
+        known, spent = only_action(states, i, self.work.expansion.legal_set), 0
         if known == NO_ACTION:
             known, _, spent = solved_ending(states, i, payoffs, self.limits.to_solve, self.solver)
         if known != NO_ACTION:

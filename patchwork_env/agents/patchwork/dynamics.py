@@ -59,9 +59,9 @@ class PatchworkDynamics:
 
 
 @kernel
-def only_action(states: States, i: int, anchors: LegalSet) -> int:
-    """The only legal action of a game, or ``NO_ACTION`` if there are several; ``anchors`` is a buffer."""
-    return nth_legal(anchors, 0) if legal(states, i, anchors) == 1 else NO_ACTION
+def only_action(states: States, i: int, legal_set: LegalSet) -> int:
+    """The only legal action of a game, or ``NO_ACTION`` if there are several; ``legal_set`` is a buffer."""
+    return nth_legal(legal_set, 0) if legal(states, i, legal_set) == 1 else NO_ACTION
 
 
 @kernel

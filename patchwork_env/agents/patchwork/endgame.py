@@ -254,7 +254,7 @@ operations."""
 class ChoiceBuffers(NamedTuple):
     """The memory in which the moves of one position are compared."""
 
-    anchors: LegalSet
+    legal_set: LegalSet
     placements: npt.NDArray[np.int64]  # those that are not dominated, and a newcomer
     quilts: Quilts
     newcomer: Prospects  # of the player who placed last
@@ -286,7 +286,7 @@ def list_choices(
 
     The arrays are long enough for all legal actions. Returns the number of actions.
     """
-    legal(states, i, buffers.anchors)
+    legal(states, i, buffers.legal_set)
     count, patches, first = 0, 1, SPECIAL_MAP
     if not states[i]["pending_special"]:
         actions[0], estimates[0] = ADVANCE, _estimate(states, i, ADVANCE, buffers.game)
@@ -326,7 +326,7 @@ def _add_placements(
     kept = 0
     for k in range(first_map, end_map):
         for word in range(2):
-            bits = buffers.anchors[word, k]
+            bits = buffers.legal_set[word, k]
             while bits:
                 action = FIRST_BUY + k * NUM_CELLS + lowest_bit(bits) + word * FIRST_LOWER_ANCHOR
                 bits &= bits - U1

@@ -96,7 +96,7 @@ class MctsAgent(UctAgent):
     def _act(self, state: States, stream: Streams, memory: TreeMemory) -> int:
         tree, part, work, solver = self.workspace()
         began = perf_counter()
-        action = int(only_action(state, 0, work.anchors))
+        action = int(only_action(state, 0, work.legal_set))
         if action == NO_ACTION:
             quilts = _SOLVED_PER_SIMULATION * self.simulations
             if self.seconds:
@@ -136,7 +136,7 @@ class Workspace(NamedTuple):
     values: npt.NDArray[np.float64]
     path: Path
     estimates: npt.NDArray[np.float64]  # (MOST_CANDIDATES,), the values of the actions, in buttons
-    anchors: LegalSet
+    legal_set: LegalSet
     listed: npt.NDArray[np.int16]  # advancing and the placements that come into question, ascending
     joints: npt.NDArray[np.int64]  # that these placements leave
     playout: GreedyBuffers
@@ -164,9 +164,9 @@ def new_workspace() -> Workspace:
 @kernel
 def list_candidates(states: States, i: int, work: Workspace, streams: Streams) -> int:
     """Lists the best actions of a game that is not over, best first, and returns their number."""
-    legal(states, i, work.anchors)
+    legal(states, i, work.legal_set)
     ranking = work.playout.ranking
-    listed = list_likely(states, i, MOST_CANDIDATES, work.anchors, ranking, work.listed)
+    listed = list_likely(states, i, MOST_CANDIDATES, work.legal_set, ranking, work.listed)
     count = begin = 0
     while begin < listed:
         end = end_of_kind(work.listed, begin, listed)

@@ -132,8 +132,8 @@ def judge_by_eye(
     states: States, i: int, placements: int, expansion: Expansion, candidates: Candidates
 ) -> int:
     """Judges advancing and the snuggest placements of each patch; returns the number of these moves."""
-    legal(states, i, expansion.anchors)
-    count = list_likely(states, i, placements, expansion.anchors, expansion.ranking, expansion.actions)
+    legal(states, i, expansion.legal_set)
+    count = list_likely(states, i, placements, expansion.legal_set, expansion.ranking, expansion.actions)
     player, successor = signed(states[i]["current_player"]), expansion.successor
     for k in range(count):
         action = signed(expansion.actions[k])
@@ -201,7 +201,7 @@ def choose_ahead(
 ) -> None:
     """Writes the actions of games, none of which is over, by a short search."""
     for i in range(len(states)):
-        actions[i] = only_action(states, i, work.expansion.anchors)
+        actions[i] = only_action(states, i, work.expansion.legal_set)
         count = 1
         if actions[i] == NO_ACTION:
             reset_search(tree, work, states, i)

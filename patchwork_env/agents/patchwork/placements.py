@@ -61,11 +61,11 @@ def first_of_kind(kind: int) -> int:
 
 
 @kernel(inline=True)
-def can_be_placed(anchors: LegalSet, slot: int) -> bool:
+def can_be_placed(legal_set: LegalSet, slot: int) -> bool:
     """Whether a legal set has placements of the patch in a slot; ``NUM_OFFERED`` stands for a special one."""
     placements = _U0
     for k in range(slot * NUM_ORIENTATIONS, min((slot + 1) * NUM_ORIENTATIONS, NUM_MAPS)):
-        placements |= anchors[0, k] | anchors[1, k]
+        placements |= legal_set[0, k] | legal_set[1, k]
     return bool(placements)
 
 
@@ -331,7 +331,7 @@ def most_enclosed_cell(states: States, i: int) -> int:
 
 @kernel
 def list_likely(
-    states: States, i: int, width: int, anchors: LegalSet, ranking: Ranking, actions: npt.NDArray[np.int16]
+    states: States, i: int, width: int, legal_set: LegalSet, ranking: Ranking, actions: npt.NDArray[np.int16]
 ) -> int:
     """Lists advancing, if it is legal, and of each patch the ``width`` placements that leave the most joints.
 
@@ -339,25 +339,25 @@ def list_likely(
     """
     quilt = states[i]["quilt"][states[i]["current_player"]]
     upper, lower = count_neighbors(quilt[0], quilt[1])
-    if can_be_placed(anchors, NUM_OFFERED):
+    if can_be_placed(legal_set, NUM_OFFERED):
         for digit in range(_DIGITS):
             ranking[0, digit, 0] = upper[digit] if digit < 3 else _U0
             ranking[1, digit, 0] = lower[digit] if digit < 3 else _U0
-        return _list_fewest(anchors, SPECIAL_MAP, NUM_MAPS, width, ranking, actions, 0)
+        return _list_fewest(legal_set, SPECIAL_MAP, NUM_MAPS, width, ranking, actions, 0)
     actions[0], count = ADVANCE, 1
     for slot in range(NUM_OFFERED):
         first = slot * NUM_ORIENTATIONS
-        if can_be_placed(anchors, slot):
+        if can_be_placed(legal_set, slot):
             patch = states[i]["circle"][slot]
             _add_up(patch, 0, upper, ranking)
             _add_up(patch, 1, lower, ranking)
-            count = _list_fewest(anchors, first, first + NUM_ORIENTATIONS, width, ranking, actions, count)
+            count = _list_fewest(legal_set, first, first + NUM_ORIENTATIONS, width, ranking, actions, count)
     return count
 
 
 @kernel(inline=True)
 def _list_fewest(
-    anchors: LegalSet,
+    legal_set: LegalSet,
     first: int,
     end: int,
     width: int,
@@ -368,7 +368,7 @@ def _list_fewest(
     """Appends the placements of the maps ``first ... end - 1`` with the lowest sums to ``count`` actions."""
     for k in range(first, end):
         for word in range(2):
-            ranking[word, _OPEN, k - first] = anchors[word, k]
+            ranking[word, _OPEN, k - first] = legal_set[word, k]
             ranking[word, _CHOSEN, k - first] = _U0
     left = _choose_fewest(ranking, end - first, width)
     for k in range(first, end):

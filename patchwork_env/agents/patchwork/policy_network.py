@@ -73,9 +73,9 @@ from patchwork_env.patchwork.state import States, empty_states
 
 # --- the positions that kinds of move lead to ---------------------------------------------------------------
 
-OUTCOMES = 3
+NUM_SUCCESSOR_VALUES = 3
 """What is known of a position behind a move: who won, the margin, and the value if the game goes on."""
-_VALUE = OUTCOMES - 1
+_VALUE = NUM_SUCCESSOR_VALUES - 1
 _MARGIN_SCALE = 40.0
 _MOST_KINDS = NUM_KINDS - 1
 """The most kinds of move that a position has; special patches are placed alone."""
@@ -84,14 +84,14 @@ _MOST_KINDS = NUM_KINDS - 1
 class Successors(NamedTuple):
     """The ``m`` positions that kinds of move lead to in ``n`` states, where there is a choice between kinds.
 
-    Of these the game goes on; where it is over, ``outcomes`` has 1 or -1 for a win or a defeat of the player
-    who moves, and the margin; else 0.
+    Of these the game goes on; where it is over, ``successor_values`` has 1 or -1 for a win or a defeat of the
+    player who moves, and the margin; else 0.
     """
 
     observations: Tensor  # float32 (m, OBSERVATION_SIZE), as the player sees them who has the next choice
     places: Tensor  # int64 (m,), state * NUM_KINDS + kind
     signs: Tensor  # float32 (m,), 1 where the player who moves has the next choice, else -1
-    outcomes: Tensor  # float32 (n, NUM_KINDS, OUTCOMES)
+    successor_values: Tensor  # float32 (n, NUM_KINDS, NUM_SUCCESSOR_VALUES)
 
 
 def successors_of(observations: Tensor, rows: Tensor, actions: Tensor, scores: Tensor) -> Successors:
@@ -102,17 +102,17 @@ def successors_of(observations: Tensor, rows: Tensor, actions: Tensor, scores: T
     most = observations.shape[0] * _MOST_KINDS
     found = np.empty((most, OBSERVATION_SIZE), np.float32)
     places, signs = np.empty(most, np.int64), np.empty(most, np.float32)
-    outcomes = np.zeros((observations.shape[0], NUM_KINDS, OUTCOMES), np.float32)
+    successor_values = np.zeros((observations.shape[0], NUM_KINDS, NUM_SUCCESSOR_VALUES), np.float32)
     memory = _Memory(empty_states(2), np.empty((2, NUM_MAPS), np.uint64), np.empty(NUM_KINDS, np.int64))
     arrays = array_of(observations), array_of(rows), array_of(actions), array_of(scores)
-    count = _write_successors(*arrays, memory, found, places, signs, outcomes)
-    written = found[:count], places[:count], signs[:count], outcomes
+    count = _write_successors(*arrays, memory, found, places, signs, successor_values)
+    written = found[:count], places[:count], signs[:count], successor_values
     return Successors(*(torch.from_numpy(array).to(observations.device) for array in written))
 
 
 class _Memory(NamedTuple):
     states: States  # a state and a successor
-    anchors: LegalSet
+    legal_set: LegalSet
     best: Indices  # the best action of each kind
 
 
@@ -126,7 +126,7 @@ def _write_successors(
     found: Floats,
     places: Indices,
     signs: Floats,
-    outcomes: Floats,
+    successor_values: Floats,
 ) -> int:
     """Writes the arrays of :class:`Successors`; returns how many there are."""
     states, count, begin = memory.states, 0, 0
@@ -139,11 +139,11 @@ def _write_successors(
                     continue
                 states[1] = states[0]
                 apply(states, 1, actions[begin + memory.best[kind]])
-                while legal(states, 1, memory.anchors) == 1:
-                    apply(states, 1, nth_legal(memory.anchors, 0))
+                while legal(states, 1, memory.legal_set) == 1:
+                    apply(states, 1, nth_legal(memory.legal_set, 0))
                 if is_over(states, 1):
-                    outcomes[row, kind, 0] = outcome(states, 1, 0)
-                    outcomes[row, kind, 1] = clipped_margin(states, 1, _MARGIN_SCALE)
+                    successor_values[row, kind, 0] = outcome(states, 1, 0)
+                    successor_values[row, kind, 1] = clipped_margin(states, 1, _MARGIN_SCALE)
                     continue
                 mover = signed(states[1]["current_player"])
                 write_observation(states, 1, mover, found[count])
@@ -208,7 +208,7 @@ class PatchworkNetwork(PolicyNetwork):
             self.kind_score = nn.Linear(_KIND_UNITS, 1, bias=False)
         if self.config.lookahead:
             # No random number is drawn for it: with and without it, the other layers begin the same.
-            self.ahead = nn.Linear(OUTCOMES, 1, bias=False, device="meta").to_empty(device="cpu")
+            self.ahead = nn.Linear(NUM_SUCCESSOR_VALUES, 1, bias=False, device="meta").to_empty(device="cpu")
         if channels:
             self.modulation = nn.Linear(width, channels)
             self.window = nn.Conv2d(1, channels, _WINDOW)
@@ -240,7 +240,7 @@ class PatchworkNetwork(PolicyNetwork):
             return _KINDS.to(actions.device).index_select(0, actions)
         return _KINDS.numpy()[actions]
 
-    def forward(self, inputs: Inputs, outcomes: Tensor | None = None) -> Output:
+    def forward(self, inputs: Inputs, successor_values: Tensor | None = None) -> Output:
         """Evaluates a batch, which may be empty."""
         observations, rows, actions = inputs
         features = features_of(*inputs, self.config.offers) if self.config.features else None
@@ -254,12 +254,12 @@ class PatchworkNetwork(PolicyNetwork):
             # Advancing is alone in its kind: its score has no effect.
             places = (actions - FIRST_BUY).clamp(min=0)
             scores = scores + maps.view(-1).index_select(0, rows * _NUM_PLACES + places).float()
-        if outcomes is None:
-            outcomes = self.outcomes_of(inputs, scores)
-        if outcomes.shape[2]:
-            kind_logits = kind_logits + _AHEAD_SCALE * self.ahead(outcomes).squeeze(2)
+        if successor_values is None:
+            successor_values = self.successor_values_of(inputs, scores)
+        if successor_values.shape[2]:
+            kind_logits = kind_logits + _AHEAD_SCALE * self.ahead(successor_values).squeeze(2)
         policy = hierarchical_policy(kind_logits, scores, rows, self.kinds_of(actions))
-        return Output(*policy, self.value(trunk).squeeze(1), outcomes)
+        return Output(*policy, self.value(trunk).squeeze(1), successor_values)
 
     @property
     def looks_ahead(self) -> bool:
@@ -267,9 +267,9 @@ class PatchworkNetwork(PolicyNetwork):
         return self.config.lookahead and bool(self.ahead.weight.any())
 
     @property
-    def outcomes_shape(self) -> tuple[int, int]:
-        """See :meth:`PolicyNetwork.outcomes_shape`."""
-        return NUM_KINDS, OUTCOMES if self.looks_ahead else 0
+    def successor_values_shape(self) -> tuple[int, int]:
+        """See :meth:`PolicyNetwork.successor_values_shape`."""
+        return NUM_KINDS, NUM_SUCCESSOR_VALUES if self.looks_ahead else 0
 
     def look_ahead(self, factor: float) -> None:
         """See :meth:`PolicyNetwork.look_ahead`."""
@@ -302,18 +302,18 @@ class PatchworkNetwork(PolicyNetwork):
         scores: Tensor = self.kind_score(torch.relu(self.kind_hidden(kinds) + context))
         return scores.squeeze(2)
 
-    def outcomes_of(self, inputs: Inputs, scores: Tensor) -> Tensor:
-        """What is found behind the best action of each kind of move, ``(n, *outcomes_shape)``.
+    def successor_values_of(self, inputs: Inputs, scores: Tensor) -> Tensor:
+        """What is found behind the best action of each kind of move, ``(n, *successor_values_shape)``.
 
         No gradient reaches the values: the policy learns how much it trusts them.
         """
         if not self.looks_ahead:
-            return scores.new_zeros(inputs.observations.shape[0], *self.outcomes_shape)
+            return scores.new_zeros(inputs.observations.shape[0], *self.successor_values_shape)
         with torch.no_grad():
             successors = successors_of(*inputs, scores)
             values = successors.signs * self.values(successors.observations)
-            successors.outcomes.view(-1, OUTCOMES)[successors.places, _VALUE] = values
-            return successors.outcomes
+            successors.successor_values.view(-1, NUM_SUCCESSOR_VALUES)[successors.places, _VALUE] = values
+            return successors.successor_values
 
     def _map_factors(self) -> tuple[Tensor, Tensor, Tensor]:
         """What maps are computed from and depends on the weights alone: matrix, walls, and keys.

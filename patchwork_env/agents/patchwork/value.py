@@ -303,7 +303,7 @@ class Expansion(NamedTuple):
     wins: Floats  # the probability that the player who acts wins
     empties: Floats  # (MAX_LEGAL_ACTIONS, 2), the expected empty cells of who acts, and of the other player
     quilts: QuiltCache
-    anchors: LegalSet
+    legal_set: LegalSet
     ranking: Ranking
     sort_keys: npt.NDArray[np.int64]  # (LIKELY,), of placements
     successor: States  # one record, the position after an action
@@ -334,8 +334,8 @@ def expand(states: States, i: int, weights: Weights, expansion: Expansion) -> in
     A successor in which the game is over has its true scores, and 1 or 0 as the probability to win.
     """
     forget(expansion.quilts)
-    legal(states, i, expansion.anchors)
-    count = write_actions(expansion.anchors, expansion.actions)
+    legal(states, i, expansion.legal_set)
+    count = write_actions(expansion.legal_set, expansion.actions)
     _evaluate_listed(states, i, count, weights, expansion)
     return count
 
@@ -358,7 +358,7 @@ def expand_further(states: States, i: int, width: int, weights: Weights, expansi
     All expansions since :func:`forget` must have the same weights, and the same width where it is
     at most ``MOST_CHOICES``.
     """
-    legal(states, i, expansion.anchors)
+    legal(states, i, expansion.legal_set)
     count = _list_actions(states, i, width, weights[0], expansion)
     _evaluate_listed(states, i, count, weights, expansion)
     return count
@@ -366,12 +366,12 @@ def expand_further(states: States, i: int, width: int, weights: Weights, expansi
 
 @kernel(inline=True)
 def _list_actions(states: States, i: int, width: int, weights: Record, expansion: Expansion) -> int:
-    anchors, actions = expansion.anchors, expansion.actions
+    legal_set, actions = expansion.legal_set, expansion.actions
     if width > MOST_CHOICES:
         return _list_likely(states, i, width, expansion)
     player = signed(states[i]["current_player"])
     quilt = expansion.quilts.quilts[_remember(states, i, player, weights, expansion)]
-    count = _recall_choices(states, i, quilt, anchors, actions)
+    count = _recall_choices(states, i, quilt, legal_set, actions)
     if count == 0:
         count = _list_likely(states, i, width, expansion)
         _keep_choices(states, i, quilt, actions, count)
@@ -381,22 +381,22 @@ def _list_actions(states: States, i: int, width: int, weights: Record, expansion
 @kernel(inline=True)
 def _list_likely(states: States, i: int, width: int, expansion: Expansion) -> int:
     shortlist = max(width, LIKELY)
-    count = list_likely(states, i, shortlist, expansion.anchors, expansion.ranking, expansion.actions)
+    count = list_likely(states, i, shortlist, expansion.legal_set, expansion.ranking, expansion.actions)
     return keep_most_compact(states, i, width, expansion.actions, count, expansion.sort_keys)
 
 
 @kernel
 def _recall_choices(
-    states: States, i: int, quilt: Record, anchors: LegalSet, actions: npt.NDArray[np.int16]
+    states: States, i: int, quilt: Record, legal_set: LegalSet, actions: npt.NDArray[np.int16]
 ) -> int:
     """Lists the likely actions if the cache knows all of them; returns their number, or else 0."""
-    first = nth_legal(anchors, 0)
+    first = nth_legal(legal_set, 0)
     count = 0
     if first == ADVANCE:
         actions[0] = first
         count = 1
     for kind in range(1, NUM_KINDS):
-        if not can_be_placed(anchors, kind - 1):
+        if not can_be_placed(legal_set, kind - 1):
             continue
         patch = _patch_of(states, i, kind)
         number = quilt["num_choices"][patch]

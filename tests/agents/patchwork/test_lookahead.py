@@ -41,14 +41,14 @@ def test_successors_are_those_of_the_game(states):
             place, of_kind = row * NUM_KINDS + kind, mine & (kinds == kind)
             if not of_kind.any() or bool((kinds[mine] == kind).all()):
                 assert place not in where
-                assert not found.outcomes[row, kind].any()
+                assert not found.successor_values[row, kind].any()
                 continue
             after = behind(game, inputs.actions[of_kind][scores[of_kind].argmax()])
             player = game.current_player
             if after.is_over:
                 margin = (after.scores()[player] - after.scores()[1 - player]) / 40
                 expected = [1 if after.winner() == player else -1, min(max(margin, -1), 1), 0]
-                np.testing.assert_allclose(found.outcomes[row, kind], expected, atol=1e-6)
+                np.testing.assert_allclose(found.successor_values[row, kind], expected, atol=1e-6)
                 ended += 1
             else:
                 seen = after.observation(after.current_player)
@@ -66,7 +66,7 @@ def test_an_empty_batch_and_arrays_that_are_no_observations():
     random = np.random.default_rng(0)
     observations = torch.from_numpy(random.uniform(-1, 2, (64, 307)).astype(np.float32))
     rows, actions = torch.arange(64).repeat_interleave(30), torch.arange(0, 1920) % 2026
-    assert successors_of(observations, rows, actions, torch.zeros(1920)).outcomes.isfinite().all()
+    assert successors_of(observations, rows, actions, torch.zeros(1920)).successor_values.isfinite().all()
 
 
 @pytest.mark.parametrize("factor", [0, 5])
@@ -78,9 +78,9 @@ def test_a_factor_is_what_a_value_of_1_adds(states, monkeypatch, factor):
     scores = torch.zeros(len(inputs.actions))
     monkeypatch.setattr(network, "values", lambda observations: torch.ones(len(observations)))
     found = successors_of(*inputs, scores)
-    outcomes = network.outcomes_of(inputs, scores)
-    assert outcomes.shape[1:] == network.outcomes_shape
-    judged = outcomes.view(len(states) * NUM_KINDS, -1)[found.places]
+    successor_values = network.successor_values_of(inputs, scores)
+    assert successor_values.shape[1:] == network.successor_values_shape
+    judged = successor_values.view(len(states) * NUM_KINDS, -1)[found.places]
     added = 10 * judged @ network.ahead.weight.detach()[0, : judged.shape[1]]
     torch.testing.assert_close(added, factor * found.signs)
 

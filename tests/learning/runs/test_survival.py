@@ -475,7 +475,7 @@ def test_a_divergence_is_kept(config, tmp_path, capsys):
     assert found["losses"]["losses"]["loss"] == "nan"
     assert found["losses"]["message"] in errors
     batch = dict(found["batch"])
-    names = {"states", "actions", "log_probabilities", "outcomes", "advantages", "returns"}
+    names = {"states", "actions", "log_probabilities", "successor_values", "advantages", "returns"}
     assert set(batch) == names
     assert all(len(array) == len(batch["states"]) > 1 for array in batch.values())
     inputs, legal = PatchworkNetwork.encode(batch["states"])

@@ -68,9 +68,11 @@ class PpoLearner:
         config, device = self.config, self.network.device
         inputs, legal = self.network.encode(batch.states[chosen])
         positions = torch.from_numpy(legal.position_of(batch.actions[chosen])).to(device)
-        arrays = (batch.log_probabilities, batch.advantages, batch.returns, batch.outcomes)
-        old, advantage, returns, outcomes = (torch.from_numpy(array[chosen]).to(device) for array in arrays)
-        output = self.network(inputs.to(device), outcomes)
+        arrays = (batch.log_probabilities, batch.advantages, batch.returns, batch.successor_values)
+        old, advantage, returns, successor_values = (
+            torch.from_numpy(array[chosen]).to(device) for array in arrays
+        )
+        output = self.network(inputs.to(device), successor_values)
         log_ratio = output.log_probabilities.index_select(0, positions) - old
         ratio = log_ratio.exp()
         clipped = ratio.clamp(1 - config.clip_range, 1 + config.clip_range)
@@ -99,7 +101,7 @@ class Batch(NamedTuple):
     states: States
     actions: npt.NDArray[np.int64]
     log_probabilities: npt.NDArray[np.float32]
-    outcomes: npt.NDArray[np.float32]
+    successor_values: npt.NDArray[np.float32]
     advantages: npt.NDArray[np.float32]
     returns: npt.NDArray[np.float32]
     explained_variance: float
@@ -120,7 +122,7 @@ def decisions_to_learn(rollout: Rollout, config: Ppo) -> Batch:
         rollout.states[learning],
         rollout.actions[learning],
         rollout.log_probabilities[learning],
-        rollout.outcomes[learning],
+        rollout.successor_values[learning],
         (estimates - estimates.mean()) / (estimates.std() + 1e-8),
         returns,
         1 - float(estimates.var() / (returns.var() + 1e-8)),

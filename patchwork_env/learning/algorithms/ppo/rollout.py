@@ -40,7 +40,9 @@ class Rollout:
     states: States  # (T, N), before each turn
     actions: npt.NDArray[np.int64]  # (T, N)
     log_probabilities: npt.NDArray[np.float32]  # (T, N), of the actions when they were chosen
-    outcomes: npt.NDArray[np.float32]  # (T, N, *outcomes_shape), behind kinds of moves; 0 without a choice
+    successor_values: npt.NDArray[
+        np.float32
+    ]  # (T, N, *successor_values_shape), behind kinds of moves; 0 without a choice
     decisions: Decisions
     league: LeagueResults
     statistics: dict[str, float]  # with the win rate against past selves, if such games ended
@@ -52,7 +54,9 @@ class Choice(NamedTuple):
     actions: npt.NDArray[np.int64]  # (n,)
     log_probabilities: npt.NDArray[np.float32]  # (n,), of the actions
     values: npt.NDArray[np.float32]  # (n,), the returns that the players to move expect
-    outcomes: npt.NDArray[np.float32]  # (n, *outcomes_shape), behind kinds of moves; of the first policy
+    successor_values: npt.NDArray[
+        np.float32
+    ]  # (n, *successor_values_shape), behind kinds of moves; of the first policy
 
 
 def choose(
@@ -70,12 +74,12 @@ def choose(
     # The states of the first policy are divided among the threads, those of another one stay together.
     parts = [(evaluators[0], rows) for rows in np.array_split(first, threads.size)]
     parts += [part for part in zip(evaluators[1:], others, strict=True) if len(part[1])]
-    outcomes = np.zeros((len(states), *evaluators[0].outcomes_shape), np.float32)
+    successor_values = np.zeros((len(states), *evaluators[0].successor_values_shape), np.float32)
 
     def ask(evaluator: NetworkEvaluator, rows: npt.NDArray[np.int64]) -> Evaluation:
-        evaluation, found = evaluator.with_outcomes(states[rows])
+        evaluation, found = evaluator.with_successor_values(states[rows])
         if evaluator is evaluators[0]:
-            outcomes[rows] = found
+            successor_values[rows] = found
         return evaluation
 
     def work(share: Sequence[tuple[NetworkEvaluator, npt.NDArray[np.int64]]]) -> list[Evaluation]:
@@ -87,7 +91,7 @@ def choose(
     counts, actions, log_probabilities, values = map(np.concatenate, zip(*evaluations, strict=True))
     chosen = ragged.sample(counts, log_probabilities, random.random(len(states))[rows])
     order = np.argsort(rows)  # back to the order of the states
-    return Choice(actions[chosen][order], log_probabilities[chosen][order], values[order], outcomes)
+    return Choice(actions[chosen][order], log_probabilities[chosen][order], values[order], successor_values)
 
 
 class SelfPlay:
@@ -148,7 +152,7 @@ class SelfPlay:
         states = np.empty(shape, env.states.dtype)
         actions = np.zeros(shape, np.int64)
         log_probabilities, values = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
-        outcomes = np.zeros((*shape, *learner.outcomes_shape), np.float32)
+        successor_values = np.zeros((*shape, *learner.successor_values_shape), np.float32)
         players, learning = np.empty(shape, np.uint8), np.empty(shape, np.bool_)
         winners, ends = np.empty(shape, np.int8), np.empty(shape, np.bool_)
         rewards = np.empty((*shape, self.players), np.float32)
@@ -166,7 +170,7 @@ class SelfPlay:
             mine = learning[t, choosing]
             log_probabilities[t, learning[t]] = choice.log_probabilities[mine]
             values[t, learning[t]] = choice.values[mine]
-            outcomes[t, learning[t]] = choice.outcomes[mine]
+            successor_values[t, learning[t]] = choice.successor_values[mine]
             env.step(actions[t])
             winners[t] = np.where(env.terminations, env.rewards.argmax(axis=1), -1)
             rewards[t] = self._rewards(winners[t])
@@ -180,7 +184,7 @@ class SelfPlay:
         if league.games:
             rate = sum(league.wins.values()) / sum(league.games.values())
             statistics["win_rate_against_past_self"] = rate
-        return Rollout(states, actions, log_probabilities, outcomes, decisions, league, statistics)
+        return Rollout(states, actions, log_probabilities, successor_values, decisions, league, statistics)
 
     def _dealt(self, drawn: Sequence[int]) -> npt.NDArray[np.int64]:
         """The opponent of each game if it begins now, int64 ``(N,)``."""

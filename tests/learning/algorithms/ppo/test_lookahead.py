@@ -81,14 +81,14 @@ def test_a_run_looks_ahead_from_its_share_on(looks, tmp_path):
     assert (factors != 7).any()  # it is learned
 
 
-def test_outcomes_that_are_given_are_taken_for_those_that_would_be_found(looks):
+def test_successor_values_that_are_given_are_taken_for_those_that_would_be_found(looks):
     network, states = trainer_after(3).network, many_states()[::7]
     inputs = network.encode(states)[0]
     with torch.no_grad():
         found = network(inputs)
         looks.clear()
-        given = network(inputs, found.outcomes)
-        other = network(inputs, -found.outcomes)
+        given = network(inputs, found.successor_values)
+        other = network(inputs, -found.successor_values)
     assert looks == []
     assert torch.equal(given.log_probabilities, found.log_probabilities)
     assert not torch.allclose(other.log_probabilities, found.log_probabilities)
