@@ -30,7 +30,7 @@ _UNFLIPPED = NUM_ORIENTATIONS // 2
 _STEPS = 1 << 16
 
 Player = Callable[[States, Streams, Actions], None]
-"""One level of one game: writes the actions ``(n,)`` of states ``(n,)`` by random numbers of ``streams[0]``."""
+"""One level of one game: writes the actions ``(n,)`` of states ``(n,)``, by numbers of ``streams[0]``."""
 
 
 class Habits(NamedTuple):
