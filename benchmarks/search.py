@@ -20,8 +20,7 @@ import torch
 from benchmarks.keeping import add_write_option, keep, of_unit
 from patchwork_env.agents import GreedyAgent
 from patchwork_env.agents.networks import NetworkEvaluator
-from patchwork_env.agents.patchwork.dynamics import PatchworkDynamics
-from patchwork_env.agents.patchwork.policy import load_policy
+from patchwork_env.agents.patchwork.policy import PatchworkDynamics, load_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.patchwork.state import States

@@ -18,11 +18,10 @@ import numpy.typing as npt
 from patchwork_env.agents.analysis import Line
 from patchwork_env.agents.base import Actions, BatchAgent, serialized
 from patchwork_env.agents.checkpoints import is_shipped
-from patchwork_env.agents.patchwork.dynamics import NO_ACTION, only_action
 from patchwork_env.agents.patchwork.endgame import Solver, is_ending, new_solver, solve
 from patchwork_env.agents.patchwork.endgame import margin_of as margin_of_value
 from patchwork_env.agents.patchwork.features import signed
-from patchwork_env.agents.patchwork.placements import NUM_KINDS, kind_of
+from patchwork_env.agents.patchwork.placements import NO_ACTION, NUM_KINDS, kind_of, only_action
 from patchwork_env.agents.patchwork.value import (
     FOR_MARGIN,
     FOR_SCORE,

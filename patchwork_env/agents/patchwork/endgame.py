@@ -31,9 +31,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.patchwork.dynamics import NO_ACTION
 from patchwork_env.agents.patchwork.features import signed
-from patchwork_env.agents.patchwork.placements import FIRST_LOWER_ANCHOR, insert
+from patchwork_env.agents.patchwork.placements import NO_ACTION, insert
 from patchwork_env.core.bits import U1, lowest_bit, popcount
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
@@ -49,6 +48,7 @@ from patchwork_env.patchwork.components import (
     QUILT_SIZE,
 )
 from patchwork_env.patchwork.engine import (
+    FIRST_LOWER,
     MAX_LEGAL_ACTIONS,
     NUM_MAPS,
     SPECIAL_MAP,
@@ -328,7 +328,7 @@ def _add_placements(
         for word in range(2):
             bits = buffers.legal_set[word, k]
             while bits:
-                action = FIRST_BUY + k * NUM_CELLS + lowest_bit(bits) + word * FIRST_LOWER_ANCHOR
+                action = FIRST_BUY + k * NUM_CELLS + lowest_bit(bits) + word * FIRST_LOWER
                 bits &= bits - U1
                 kept = _consider(states, i, action, buffers, kept)
     for k in range(kept):

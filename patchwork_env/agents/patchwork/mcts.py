@@ -21,11 +21,19 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents.base import Actions
-from patchwork_env.agents.patchwork.dynamics import NO_ACTION, clipped_margin, only_action
 from patchwork_env.agents.patchwork.endgame import Solver, is_ending, new_solver, solve
 from patchwork_env.agents.patchwork.features import signed
 from patchwork_env.agents.patchwork.greedy import GreedyBuffers, new_greedy_buffers, patch_value, play_out
-from patchwork_env.agents.patchwork.placements import end_of_kind, insert, joints_left, kind_of, list_likely
+from patchwork_env.agents.patchwork.placements import (
+    NO_ACTION,
+    clipped_margin,
+    end_of_kind,
+    insert,
+    joints_left,
+    kind_of,
+    list_likely,
+    only_action,
+)
 from patchwork_env.agents.uct import UctAgent
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.compile import kernel, specialize

@@ -26,9 +26,15 @@ from patchwork_env.agents.patchwork.champion import (
     new_workspace,
     reset_search,
 )
-from patchwork_env.agents.patchwork.dynamics import NO_ACTION, only_action
 from patchwork_env.agents.patchwork.features import signed
-from patchwork_env.agents.patchwork.placements import NUM_KINDS, count_joints, kind_of, list_likely
+from patchwork_env.agents.patchwork.placements import (
+    NO_ACTION,
+    NUM_KINDS,
+    count_joints,
+    kind_of,
+    list_likely,
+    only_action,
+)
 from patchwork_env.agents.patchwork.value import (
     TO_WIN,
     Expansion,

@@ -25,12 +25,21 @@ from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.core.random import random_below
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY, FIRST_SPECIAL, SLOT_SIZE
 from patchwork_env.patchwork.components import NUM_CELLS, NUM_OFFERED, PATCHES, QUILT_SIZE
-from patchwork_env.patchwork.engine import NUM_MAPS, SPECIAL_MAP, LegalSet, placed_words
+from patchwork_env.patchwork.engine import (
+    FIRST_LOWER,
+    NUM_MAPS,
+    SPECIAL_MAP,
+    LegalSet,
+    legal,
+    nth_legal,
+    placed_words,
+    score,
+)
 from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork.tables import FITS, FOOTPRINTS, FULL_WORD, SECOND_WORD_ROW, SHIFTS, WORD_ROWS
 
-FIRST_LOWER_ANCHOR = SECOND_WORD_ROW * QUILT_SIZE
-"""The cell of the lowest bit in the second word of a map."""
+NO_ACTION = -1
+"""Stands for an action where there is none."""
 NUM_KINDS = NUM_OFFERED + 2
 """The number of kinds of actions; see :func:`kind_of`."""
 _U = np.uint64
@@ -98,6 +107,18 @@ def insert(
         k -= 1
     actions[k], values[k] = action, value
     return count + 1
+
+
+@kernel
+def only_action(states: States, i: int, legal_set: LegalSet) -> int:
+    """The only legal action of a game, or ``NO_ACTION`` if there are several; ``legal_set`` is a buffer."""
+    return nth_legal(legal_set, 0) if legal(states, i, legal_set) == 1 else NO_ACTION
+
+
+@kernel(inline=True)
+def clipped_margin(states: States, i: int, scale: float) -> float:
+    """The difference of the scores of players 0 and 1 in units of ``scale`` points, within -1 ... 1."""
+    return min(max((score(states, i, 0) - score(states, i, 1)) / scale, -1.0), 1.0)
 
 
 # --- quilts -------------------------------------------------------------------------------------------------
@@ -288,7 +309,7 @@ def first_kept(slot: int, ranking: Ranking) -> int:
     while not ranking[0, _OPEN, k] | ranking[1, _OPEN, k]:
         k += 1
     word = 0 if ranking[0, _OPEN, k] else 1
-    cell = word * FIRST_LOWER_ANCHOR + lowest_bit(ranking[word, _OPEN, k])
+    cell = word * FIRST_LOWER + lowest_bit(ranking[word, _OPEN, k])
     return FIRST_BUY + (slot * NUM_ORIENTATIONS + k) * NUM_CELLS + cell
 
 
@@ -304,7 +325,7 @@ def draw_kept(slot: int, ranking: Ranking, streams: npt.NDArray[np.uint64], stre
         for o in range(ranking.shape[2]):
             here = popcount(ranking[word, _OPEN, o])
             if n < here:
-                cell = word * FIRST_LOWER_ANCHOR + nth_bit(ranking[word, _OPEN, o], n)
+                cell = word * FIRST_LOWER + nth_bit(ranking[word, _OPEN, o], n)
                 return FIRST_BUY + (slot * NUM_ORIENTATIONS + o) * NUM_CELLS + cell
             n -= here
     return -1
@@ -322,8 +343,8 @@ def most_enclosed_cell(states: States, i: int) -> int:
         if upper:
             return FIRST_SPECIAL + lowest_bit(upper)
         if lower:
-            return FIRST_SPECIAL + FIRST_LOWER_ANCHOR + lowest_bit(lower)
-    return FIRST_SPECIAL + (lowest_bit(empty_0) if empty_0 else FIRST_LOWER_ANCHOR + lowest_bit(empty_1))
+            return FIRST_SPECIAL + FIRST_LOWER + lowest_bit(lower)
+    return FIRST_SPECIAL + (lowest_bit(empty_0) if empty_0 else FIRST_LOWER + lowest_bit(empty_1))
 
 
 # --- the likely placements ----------------------------------------------------------------------------------
@@ -375,7 +396,7 @@ def _list_fewest(
         for word in range(2):
             chosen, still_open = ranking[word, _CHOSEN, k - first], ranking[word, _OPEN, k - first]
             bits = chosen | still_open if left else chosen
-            begin = FIRST_BUY + k * NUM_CELLS + word * FIRST_LOWER_ANCHOR
+            begin = FIRST_BUY + k * NUM_CELLS + word * FIRST_LOWER
             while bits:
                 lowest = bits & (_U0 - bits)
                 bits ^= lowest

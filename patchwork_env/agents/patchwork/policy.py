@@ -6,18 +6,75 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from patchwork_env.agents.base import Actions, BatchAgent
 from patchwork_env.agents.networks import NetworkEvaluator, PolicyAgent, read_network, save_policy
-from patchwork_env.agents.patchwork.dynamics import PatchworkDynamics
+from patchwork_env.agents.patchwork.placements import clipped_margin
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.agents.specs import FEWEST_SIMULATIONS, MOST_SIMULATIONS
-from patchwork_env.core.checks import check_between
+from patchwork_env.core.batches import list_games, list_over, loop, play_forced, play_listed
+from patchwork_env.core.checks import as_number, check_between
+from patchwork_env.core.compile import kernel
 from patchwork_env.core.names import short_repr
 from patchwork_env.games import PATCHWORK
+from patchwork_env.patchwork.engine import outcome
+from patchwork_env.patchwork.rules import RULES
 from patchwork_env.patchwork.state import States
 from patchwork_env.search import GumbelSearch
 
 __all__ = ["PolicyAgent", "load", "load_policy", "save_policy"]
+
+
+class PatchworkDynamics:
+    """The rules for batches of states, and the payoffs of the end of a game.
+
+    The payoff is ``outcome`` for a win or minus ``outcome`` for a loss, plus ``margin`` times the difference
+    of the scores, which is divided by ``margin_scale`` points and clipped to -1 ... 1. The first two are at
+    least 0, one of them is above, as is the scale.
+    """
+
+    def __init__(self, outcome: float = 1.0, margin: float = 0.0, margin_scale: float = 40.0) -> None:
+        self.outcome = as_number(outcome, "outcome", least=0)
+        self.margin = as_number(margin, "margin", least=0)
+        self.margin_scale = as_number(margin_scale, "margin_scale", above=0)
+        if self.outcome == self.margin == 0:
+            raise ValueError("outcome and margin are both 0: the end of a game would be worth nothing")
+
+    @property
+    def value_range(self) -> float:
+        """The highest payoff minus the lowest."""
+        return 2 * (self.outcome + self.margin)
+
+    def step(self, states: States, actions: npt.NDArray[np.int64]) -> None:
+        """Plays a legal action in every game, in place, and then all moves that have no alternative."""
+        loop(play_listed, RULES)(states, np.arange(len(states)), actions)
+        loop(play_forced, RULES)(states)
+
+    def finished(self, states: States) -> npt.NDArray[np.bool_]:
+        """Which games are over, bool ``(n,)``."""
+        finished = np.zeros(len(states), np.bool_)
+        finished[list_games(list_over, RULES, states)] = True
+        return finished
+
+    def players(self, states: States) -> npt.NDArray[np.int64]:
+        """The players to move, int64 ``(n,)``."""
+        return states["current_player"].astype(np.int64)
+
+    def returns(self, states: States) -> npt.NDArray[np.float32]:
+        """The payoffs of player 0 in games that are over, float32 ``(n,)``."""
+        payoffs = np.empty(len(states), np.float32)
+        _write_payoffs(states, self.outcome, self.margin, self.margin_scale, payoffs)
+        return payoffs
+
+
+@kernel
+def _write_payoffs(
+    states: States, weight: float, margin: float, margin_scale: float, payoffs: npt.NDArray[np.float32]
+) -> None:
+    for i in range(len(states)):
+        payoffs[i] = weight * outcome(states, i, 0) + margin * clipped_margin(states, i, margin_scale)
 
 
 DEFAULT_PAYOFFS = {"outcome": 1.0, "margin": 1.0, "margin_scale": 40.0}

@@ -43,9 +43,8 @@ from patchwork_env.agents.networks import (
     initialize,
     new_trunk,
 )
-from patchwork_env.agents.patchwork.dynamics import clipped_margin
 from patchwork_env.agents.patchwork.features import signed
-from patchwork_env.agents.patchwork.placements import NUM_KINDS, kind_of
+from patchwork_env.agents.patchwork.placements import NUM_KINDS, clipped_margin, kind_of
 from patchwork_env.agents.patchwork.policy_features import (
     KIND_FEATURES,
     KIND_OFFERS,

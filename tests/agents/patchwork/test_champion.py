@@ -29,8 +29,8 @@ from patchwork_env.agents.patchwork.champion import (
     solve_root,
     solved_action,
 )
-from patchwork_env.agents.patchwork.dynamics import NO_ACTION
 from patchwork_env.agents.patchwork.endgame import margin_of, new_solver, solve
+from patchwork_env.agents.patchwork.placements import NO_ACTION
 from patchwork_env.agents.patchwork.value import (
     TO_WIN,
     Expansion,

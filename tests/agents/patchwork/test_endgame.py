@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from patchwork_env.agents import GreedyAgent
-from patchwork_env.agents.patchwork.dynamics import NO_ACTION
 from patchwork_env.agents.patchwork.endgame import (
     KEY_WORDS,
     PROSPECTS,
@@ -24,6 +23,7 @@ from patchwork_env.agents.patchwork.endgame import (
     write_key,
     write_prospects,
 )
+from patchwork_env.agents.patchwork.placements import NO_ACTION
 from patchwork_env.patchwork import Game, engine
 from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS
 from tests.agents.positions import places_of

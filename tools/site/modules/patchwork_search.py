@@ -15,7 +15,7 @@ from patchwork_env.agents.patchwork.champion import (
     solve_root,
     solved_action,
 )
-from patchwork_env.agents.patchwork.dynamics import NO_ACTION, only_action
+from patchwork_env.agents.patchwork.placements import NO_ACTION, only_action
 from patchwork_env.agents.patchwork.value import expand
 from patchwork_env.core.compile import kernel
 from patchwork_env.patchwork import engine
