@@ -21,8 +21,7 @@ from patchwork_env.agents import Agent, analyse
 from patchwork_env.agents.analysis import Analysis
 from patchwork_env.core.documents import read_text
 from patchwork_env.core.names import aligned, counted
-from patchwork_env.drawing.pictures import player_names
-from patchwork_env.drawing.scene import to_svg
+from patchwork_env.drawing import player_names, to_svg
 from patchwork_env.games import PATCHWORK, rules_of
 from patchwork_env.learning.evaluation.results import position_after
 from patchwork_env.learning.evaluation.tables import labels
@@ -30,8 +29,7 @@ from patchwork_env.learning.reports import charts
 from patchwork_env.learning.reports.charts import Sample, Series, render
 from patchwork_env.learning.reports.plots import SERIES, new_figure, save
 from patchwork_env.patchwork import Game
-from patchwork_env.patchwork.render import PICTURES, svg
-from patchwork_env.patchwork.render.table import mark_move, table
+from patchwork_env.patchwork.render import PICTURES, mark_move, svg, table
 from patchwork_env.service import positions
 
 if TYPE_CHECKING:
