@@ -24,7 +24,7 @@ from patchwork_env.learning.evaluation.runners import Block, Match, runner_of
 from patchwork_env.nmbr9 import Game as Nmbr9
 from patchwork_env.patchwork import Game as Patchwork
 from patchwork_env.protocol.engine import Engine
-from patchwork_env.service.players import CHAMPIONS, Players
+from patchwork_env.service.agents import CHAMPIONS, AgentPool
 
 ONE = np.zeros(1, np.int64)
 Pair = tuple[BaseGame, BaseGame]
@@ -38,7 +38,7 @@ def spy(game: BaseGame) -> int:
 
 
 SPY = agents.as_agent(spy)
-PLAYERS = Players([f"{__name__}:spy"])
+PLAYERS = AgentPool([f"{__name__}:spy"])
 
 
 def patchwork() -> Pair:

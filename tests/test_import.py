@@ -22,9 +22,9 @@ LIBRARY = [
     ("game = p.patchwork.Game(seed=1); assert str(game) and p.patchwork.render.svg(game)", HEAVY),
     ("p.nmbr9_v0.env; p.errors.ConfigError", HEAVY),
     ("from patchwork_env.play import command", HEAVY | {"uvicorn"}),
-    ("from patchwork_env.service.players import Players; Players().listed('patchwork')", HEAVY),
-    ("with Players().borrow('champion:instant'): pass", HEAVY),
-    ("from patchwork_env.play import serving", HEAVY),
+    ("from patchwork_env.service.agents import AgentPool; AgentPool().listed('patchwork')", HEAVY),
+    ("with AgentPool().borrow('champion:instant'): pass", HEAVY),
+    ("from patchwork_env.play import server", HEAVY),
 ]
 """What one process does, step by step, and the libraries that it has not imported then."""
 CONFIGURATIONS = (

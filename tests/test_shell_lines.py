@@ -24,7 +24,7 @@ from patchwork_env.agents import specs
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
 from patchwork_env.protocol.engine import Engine
-from patchwork_env.service.players import Players
+from patchwork_env.service.agents import AgentPool
 from tests.learning.small_runs import small
 from tests.play.client import Client
 from tests.protocol.test_engine import Answers
@@ -148,7 +148,7 @@ def check(line: str) -> None:
             assert "choice" in Client().ask(urlsplit(address).path, json.loads(message)).events[-1]
         case ["echo", query, "|", "patchwork-env", "engine"]:
             answers = Answers()
-            Engine(Players(), answers, threads=1).handle(query.encode())
+            Engine(AgentPool(), answers, threads=1).handle(query.encode())
             assert "move" in answers.wait(1)[0]
         case ["tensorboard" | "ray", *_] | ["python", "-m", "http.server", *_]:
             pass

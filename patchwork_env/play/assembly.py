@@ -15,8 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from patchwork_env.service.components import components_of
-from patchwork_env.service.positions import GAMES
+from patchwork_env.service.positions import GAMES, components_of
 
 _SHEET = re.compile(r'^ *<link rel="stylesheet" href="([^"]+)">\n', re.M)
 _SCRIPT = re.compile(r'<script([^>]*) src="([^"]+)"></script>')

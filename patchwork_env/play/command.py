@@ -16,11 +16,10 @@ from patchwork_env.core.checks import check_between
 from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.core.progress import Progress, StatusLine, listen
 from patchwork_env.games import PATCHWORK
-from patchwork_env.service.ending import leave, run_until_signal
-from patchwork_env.service.players import Players
+from patchwork_env.protocol.programs import leave, run_until_signal
+from patchwork_env.service.agents import AgentPool
 from patchwork_env.service.positions import GAMES
-from patchwork_env.service.streams import Event
-from patchwork_env.service.thinking import Thinking
+from patchwork_env.service.thinking import Event, Thinking
 
 HOST = "127.0.0.1"
 DEFAULT_PORT = 8053  # the port where none is given; if it is taken, another one is found
@@ -32,9 +31,9 @@ def main(arguments: list[str] | None = None, program: str = "patchwork-env play"
 
 
 def _run(options: argparse.Namespace) -> int:
-    from patchwork_env.play.serving import PageServer
+    from patchwork_env.play.server import PageServer
 
-    players = Players([options.opponent] if options.opponent else [])
+    players = AgentPool([options.opponent] if options.opponent else [])
     if options.opponent:
         options.game = _game_of(options, players)
     thinking = Thinking(players)
@@ -47,7 +46,7 @@ def _run(options: argparse.Namespace) -> int:
     return leave(code)
 
 
-def _game_of(options: argparse.Namespace, players: Players) -> str:
+def _game_of(options: argparse.Namespace, players: AgentPool) -> str:
     """The game to begin with: the one that was asked for, or else the first that the opponent plays."""
     with players.borrow(options.opponent) as agent:
         game: str = options.game or next((name for name in GAMES if name in agent.games), PATCHWORK)

@@ -18,9 +18,9 @@ from patchwork_env.core.checks import check_between
 from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.core.messages import MOST_BYTES, encoded, error_of
 from patchwork_env.protocol.engine import Engine
+from patchwork_env.protocol.programs import leave, run_until_signal
 from patchwork_env.protocol.tasks import Answer
-from patchwork_env.service.ending import leave, run_until_signal
-from patchwork_env.service.players import Players
+from patchwork_env.service.agents import AgentPool
 
 DEFAULT_THREADS = 4
 _MOST_THREADS = 64
@@ -34,7 +34,7 @@ def main(arguments: list[str] | None = None, program: str = "patchwork-env engin
 
 def _run(options: argparse.Namespace) -> int:
     threads = check_between(options.threads, 1, _MOST_THREADS, "the number of threads")
-    players = Players([*([options.agent] if options.agent else []), *options.allow], "--allow")
+    players = AgentPool([*([options.agent] if options.agent else []), *options.allow], "--allow")
     if options.agent:
         with redirect_stdout(sys.stderr), players.borrow(options.agent):
             pass

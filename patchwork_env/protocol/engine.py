@@ -22,9 +22,9 @@ from patchwork_env.protocol.queries import (
 )
 from patchwork_env.protocol.tasks import Answer, Pool, Task
 from patchwork_env.service import positions
-from patchwork_env.service.components import components_of
+from patchwork_env.service.agents import ANALYSTS, CHAMPIONS, AgentPool
 from patchwork_env.service.fields import DEFAULT_LINES
-from patchwork_env.service.players import ANALYSTS, CHAMPIONS, Players
+from patchwork_env.service.positions import components_of
 
 PROTOCOL = 1  # the version of the protocol
 DEFAULT_LEVEL = "fast"  # the level of the champion that chooses moves where no agent is named
@@ -39,8 +39,8 @@ class Engine:
     answered by ``agent``, or by the champion of each game.
     """
 
-    def __init__(self, players: Players, send: Send, agent: str | None = None, threads: int = 1) -> None:
-        self._players, self._send, self._agent = players, send, agent
+    def __init__(self, players: AgentPool, send: Send, agent: str | None = None, threads: int = 1) -> None:
+        self._agents, self._send, self._agent = players, send, agent
         self.pool = Pool(threads)
         self._methods: dict[str, Callable[[Query], None]] = {
             "position": partial(self._answer_positions, _position),
@@ -88,7 +88,7 @@ class Engine:
         self._send({"id": query.id, "version": __version__, "protocol": PROTOCOL, "games": games})
 
     def _tell_agents(self, query: Query) -> None:
-        listed = for_field("game", self._players.listed, query.fields["game"])
+        listed = for_field("game", self._agents.listed, query.fields["game"])
         self._send({"id": query.id, "agents": listed})
 
     def _tell_components(self, query: Query) -> None:
@@ -112,7 +112,7 @@ class Engine:
         """Adds a task for each position that a query asks about."""
         fields, game = query.fields, game_of(query.fields)
         spec = agent_of(fields, self._agent or default(rules_of(game.state).name))
-        for_field("agent", self._players.check, spec)
+        for_field("agent", self._agents.check, spec)
         more = fields.get("priority", 0), fields.get("time_limit")
         asked = positions_asked(game, fields)
         self.pool.add(
@@ -124,14 +124,14 @@ class Engine:
 
     def _chosen(self, query: Query, game: BaseGame, spec: str, task: Task) -> Answer:
         self._require_ready(game, spec)
-        choice = self._players.choice(game, spec, query.fields.get("seed"))
+        choice = self._agents.choice(game, spec, query.fields.get("seed"))
         return {"player": game.current_player, "move": choice["word"], "action": choice["action"]}
 
     def _analysed(self, query: Query, game: BaseGame, spec: str, task: Task) -> Answer:
         self._require_ready(game, spec)
         every, reported = query.fields.get("report_every"), monotonic()
         latest: Answer = {}
-        for analysis in self._players.analyses(game, spec, query.fields.get("lines", DEFAULT_LINES)):
+        for analysis in self._agents.analyses(game, spec, query.fields.get("lines", DEFAULT_LINES)):
             latest = {name: value for name, value in analysis.items() if name != "done"}
             is_time = every is not None and monotonic() - reported >= every
             if is_time:
@@ -146,7 +146,7 @@ class Engine:
         if game.is_over:
             raise ValueError("the game is over")
         try:
-            with self._players.borrow(spec):
+            with self._agents.borrow(spec):
                 pass
         except (ValueError, OSError, ImportError) as error:
             raise FieldError(str(error), "agent") from None

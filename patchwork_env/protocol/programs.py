@@ -6,12 +6,14 @@ import os
 import queue
 import signal
 import subprocess
+import sys
 import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import IO
+from types import FrameType
+from typing import IO, NoReturn
 
 from patchwork_env.core.documents import one_line
 from patchwork_env.core.messages import MOST_BYTES
@@ -146,3 +148,38 @@ def _signal_name(number: int) -> str:
     with suppress(ValueError):
         return signal.Signals(number).name
     return f"signal {number}"
+
+
+INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
+
+
+class _Terminated(BaseException):
+    """SIGTERM has come."""
+
+
+def run_until_signal(work: Callable[[], int], interrupted: int = INTERRUPTED) -> int:
+    """The exit code of work that Ctrl-C or SIGTERM may end; ``interrupted`` is that after Ctrl-C."""
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        return work()
+    except KeyboardInterrupt:
+        return interrupted
+    except _Terminated:
+        return TERMINATED
+
+
+def leave(code: int) -> int:
+    """Ends all programs that were started, and the process itself if threads still think; returns the code.
+
+    Such threads cannot be ended, and crash an interpreter that ends before them.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    end_all()
+    if threading.active_count() > 1:
+        os._exit(code)
+    return code
+
+
+def _terminate(number: int, frame: FrameType | None) -> NoReturn:
+    raise _Terminated

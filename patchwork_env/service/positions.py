@@ -5,17 +5,32 @@ Everything is read from the properties of ``Game``. The page ``docs/reference/ht
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import did_you_mean, short_repr
-from patchwork_env.core.polyomino import normalize
+from patchwork_env.core.polyomino import Cells, normalize
 from patchwork_env.core.storage import words_of
 from patchwork_env.games import NMBR9, PATCHWORK, rules_of
 from patchwork_env.nmbr9 import actions as nmbr9_actions
+from patchwork_env.nmbr9.components import MAX_PLAYERS, ORDERS, TILES
 from patchwork_env.nmbr9.game import Game as Nmbr9
 from patchwork_env.nmbr9.state import NO_DIGIT
+from patchwork_env.patchwork import actions as patchwork_actions
+from patchwork_env.patchwork.components import (
+    BONUS_POINTS,
+    BONUS_SQUARE,
+    INCOME_SPACES,
+    LAST_SPACE,
+    NUM_PLAYERS,
+    PATCHES,
+    PENALTY_PER_EMPTY_CELL,
+    QUILT_SIZE,
+    SPECIAL_SPACES,
+    START_BUTTONS,
+    VARIANTS,
+)
 from patchwork_env.patchwork.game import Game as Patchwork
 
 GAMES = (PATCHWORK, NMBR9)  # the games that the page has boards for
@@ -158,3 +173,70 @@ OPTIONS: dict[str, dict[str, str]] = {
 """The options of new games, by the names that the page and the constructors have for them."""
 
 _STATES: dict[str, Callable[[Any], dict[str, Any]]] = {PATCHWORK: _patchwork, NMBR9: _nmbr9}
+
+
+def components_of(game: str) -> dict[str, Any]:
+    """The components of a game, ready for JSON."""
+    make = {PATCHWORK: _patchwork_components, NMBR9: _nmbr9_components}
+    return make[known_game(game)]()
+
+
+def _patchwork_components() -> dict[str, Any]:
+    return {
+        "game": PATCHWORK,
+        "players": NUM_PLAYERS,
+        "size": QUILT_SIZE,
+        "variants": list(VARIANTS),
+        "patches": [
+            {
+                "cells": _listed(patch.cells),
+                "buttons": patch.buttons,
+                "time": patch.time,
+                "income": patch.income,
+                "orientations": _orientations(
+                    patchwork_actions.ORIENTED[index], patchwork_actions.DISTINCT[index]
+                ),
+            }
+            for index, patch in enumerate(PATCHES)
+        ],
+        "track": {
+            "length": LAST_SPACE,
+            "income_spaces": list(INCOME_SPACES),
+            "special_spaces": {variant: list(spaces) for variant, spaces in SPECIAL_SPACES.items()},
+        },
+        "start_buttons": START_BUTTONS,
+        "bonus": {"square": BONUS_SQUARE, "points": BONUS_POINTS},
+        "penalty": PENALTY_PER_EMPTY_CELL,
+        "encoding": {
+            "advance": patchwork_actions.ADVANCE,
+            "buy": patchwork_actions.FIRST_BUY,
+            "special": patchwork_actions.FIRST_SPECIAL,
+        },
+    }
+
+
+def _nmbr9_components() -> dict[str, Any]:
+    return {
+        "game": NMBR9,
+        "players": MAX_PLAYERS,
+        "size": nmbr9_actions.TABLE_SIZE,
+        "orders": list(ORDERS),
+        "tiles": [
+            {
+                "cells": _listed(cells),
+                "orientations": _orientations(nmbr9_actions.ORIENTED[digit], nmbr9_actions.DISTINCT[digit]),
+            }
+            for digit, cells in enumerate(TILES)
+        ],
+        "encoding": {"place": 0, "choose": nmbr9_actions.FIRST_CHOICE},
+    }
+
+
+def _orientations(oriented: Sequence[Cells], distinct: Collection[int]) -> list[dict[str, Any]]:
+    """Every orientation with its cells, and the lowest one that looks the same, which legal actions use."""
+    lowest = {oriented[index]: index for index in distinct}
+    return [{"canonical": lowest[cells], "cells": _listed(cells)} for cells in oriented]
+
+
+def _listed(cells: Iterable[tuple[int, int]]) -> list[list[int]]:
+    return [list(cell) for cell in cells]

@@ -1,21 +1,127 @@
-"""What agents are asked for: the moves of opponents, hints and analyses, each in a thread of its own."""
+"""What agents are asked for: the moves of opponents, hints and analyses, each in a thread of its own.
+
+A thread cannot be ended from outside. So an agent that hangs keeps its thread, and there is a limit to the
+threads that work for the same purpose: all other requests go on.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import threading
-from collections.abc import AsyncIterator, Mapping
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.messages import check_fields
+from patchwork_env.core.messages import check_fields, error_of, reason_of
 from patchwork_env.core.names import short_repr
 from patchwork_env.games import rules_of
 from patchwork_env.service import fields
-from patchwork_env.service.analyses import analyses_of
-from patchwork_env.service.players import ANALYSTS, Players
+from patchwork_env.service.agents import ANALYSTS, AgentPool, analyses_of
 from patchwork_env.service.positions import GAMES, new_game, positions_of
-from patchwork_env.service.streams import Event, Tell, Threads
+
+Event = dict[str, Any]
+Tell = Callable[[Event | None], None]  # sends an event, from any thread; None ends the stream
+Work = Callable[[Tell, threading.Event], None]
+"""Work in a thread: it tells of its events, and ends soon after the other argument is set."""
+
+NOTICE_AFTER = 0.3  # seconds after which a stream says that it is at work
+_MOST_THREADS = 24
+_LOOK_EVERY = 0.05
+WORKING = {"progress": "thinking", "key": "thinking"}
+
+
+class Threads:
+    """Threads that work for streams.
+
+    Work without an event for ``patience`` seconds counts as hanging; a stream waits for ``queue`` seconds for
+    a free thread.
+    """
+
+    def __init__(self, patience: float = 120.0, queue: float = 60.0) -> None:
+        self._patience, self._queue = patience, queue
+        self._lock = threading.Lock()
+        self._busy: Counter[str] = Counter()
+        self._running: dict[threading.Event, Tell] = {}
+
+    async def stream(self, work: Work, purpose: str, most: int) -> AsyncIterator[Event]:
+        """The events of work, until it is done; whoever stops reading stops the work.
+
+        An error ends the stream with an event that tells of it. At most ``most`` threads work for a
+        ``purpose``.
+        """
+        waited = 0.0
+        while self._busy[purpose] >= most or self._busy.total() >= _MOST_THREADS:
+            if not waited:
+                yield WORKING
+            if waited >= self._queue:
+                yield error_of(
+                    f"{purpose} is busy with {self._busy[purpose]} other requests: try again later"
+                )
+                return
+            await asyncio.sleep(_LOOK_EVERY)
+            waited += _LOOK_EVERY
+        events: asyncio.Queue[Event | None] = asyncio.Queue()
+        stopped = self._begin(work, purpose, events)
+        silence = error_of(f"{purpose} gave no sign for {self._patience:g} seconds")
+        try:
+            event = await _next(events, NOTICE_AFTER, WORKING)
+            while event is not None:
+                yield event
+                if event is silence:
+                    return
+                event = await _next(events, self._patience, silence)
+        finally:
+            stopped.set()
+
+    def announce(self, event: Event) -> None:
+        """Sends an event to all streams, from any thread."""
+        with self._lock:
+            running = list(self._running.values())
+        for tell in running:
+            tell(event)
+
+    def stop(self) -> None:
+        """Ends all streams, and tells their threads to end."""
+        with self._lock:
+            running = dict(self._running)
+        for stopped, tell in running.items():
+            stopped.set()
+            tell(None)
+
+    def _begin(self, work: Work, purpose: str, events: asyncio.Queue[Event | None]) -> threading.Event:
+        loop, stopped = asyncio.get_running_loop(), threading.Event()
+
+        def tell(event: Event | None) -> None:
+            with suppress(RuntimeError):  # the server has ended
+                loop.call_soon_threadsafe(events.put_nowait, event)
+
+        def run() -> None:
+            try:
+                work(tell, stopped)
+            except BaseException as error:  # whatever an agent raises, even SystemExit
+                tell(error_of(reason_of(error)))
+            with self._lock:
+                self._busy[purpose] -= 1
+                del self._running[stopped]
+            tell(None)
+
+        with self._lock:
+            self._busy[purpose] += 1
+            self._running[stopped] = tell
+        threading.Thread(target=run, name=purpose, daemon=True).start()
+        return stopped
+
+
+async def _next(events: asyncio.Queue[Event | None], seconds: float, otherwise: Event) -> Event | None:
+    """The next event, or ``otherwise`` if there is none within so many seconds."""
+    try:
+        async with asyncio.timeout(seconds):  # wait_for of Python 3.11 can swallow that it is cancelled
+            return await events.get()
+    except TimeoutError:
+        return otherwise
+
 
 _MOST_OF_ONE = 4  # the most moves of one agent, and the most analyses, at the same time
 _MOVES_OF_AN_ENDING = 3
@@ -26,8 +132,8 @@ Message = Mapping[str, Any]
 class Thinking:
     """Answers the messages that agents are needed for; ValueError for one that is not as it must be."""
 
-    def __init__(self, players: Players, threads: Threads | None = None) -> None:
-        self._players = players
+    def __init__(self, players: AgentPool, threads: Threads | None = None) -> None:
+        self._agents = players
         self.threads = threads or Threads()
 
     def warm_up(self, game: str) -> None:
@@ -39,41 +145,41 @@ class Thinking:
         with suppress(Exception):
             beginning = new_game(game, {"seed": 0})
             positions_of(beginning)
-            self._players.choice(beginning, self._players.listed(game)[0]["spec"], 0)
-            with self._players.borrow(ANALYSTS[game]) as agent:
+            self._agents.choice(beginning, self._agents.listed(game)[0]["spec"], 0)
+            with self._agents.borrow(ANALYSTS[game]) as agent:
                 next(analyses_of(beginning, agent, 1))
             for other in GAMES:
                 positions_of(new_game(other, {"seed": 0}))
-            with self._players.borrow(ANALYSTS[game]) as agent:
+            with self._agents.borrow(ANALYSTS[game]) as agent:
                 next(analyses_of(_ending_of(beginning), agent, 1))
 
     def agents(self, message: Message) -> list[dict[str, Any]]:
         """The agents that the page offers for the game ``game``; ValueError if ``agent`` cannot play it."""
         given = check_fields(message, {"game": fields.text}, {"agent": fields.spec})
         if "agent" in given:
-            self._players.try_out(given["agent"], given["game"])
-        return self._players.listed(given["game"])
+            self._agents.try_out(given["agent"], given["game"])
+        return self._agents.listed(given["game"])
 
     def choose(self, message: Message) -> AsyncIterator[Event]:
         """The move of the agent ``agent`` in the game of ``notation``; the stream ends with ``choice``."""
         game, given = fields.read_game_and(message, {"agent": fields.spec}, {"seed": fields.seed})
-        spec, seed = self._players.check(given["agent"]), given.get("seed")
+        spec, seed = self._agents.check(given["agent"]), given.get("seed")
         _require_running(game)
 
         def work(tell: Tell, stopped: threading.Event) -> None:
-            tell({"choice": self._players.choice(game, spec, seed)})
+            tell({"choice": self._agents.choice(game, spec, seed)})
 
         return self.threads.stream(work, f"the agent {short_repr(spec)}", _MOST_OF_ONE)
 
     def analyse(self, message: Message) -> AsyncIterator[Event]:
         """Ever deeper analyses of the game of ``notation``, as a stream; the last one is ``done``."""
         game, given = fields.read_game_and(message, {}, {"agent": fields.spec, "lines": fields.lines})
-        spec = self._players.check(given.get("agent", ANALYSTS[rules_of(game.state).name]))
+        spec = self._agents.check(given.get("agent", ANALYSTS[rules_of(game.state).name]))
         most = given.get("lines", fields.DEFAULT_LINES)
         _require_running(game)
 
         def work(tell: Tell, stopped: threading.Event) -> None:
-            for analysis in self._players.analyses(game, spec, most):
+            for analysis in self._agents.analyses(game, spec, most):
                 if stopped.is_set():
                     return
                 tell({"analysis": analysis})

@@ -10,7 +10,7 @@ from patchwork_env import agents
 from patchwork_env.agents import hub
 from patchwork_env.agents.specs import is_import, is_remote
 from patchwork_env.learning.evaluation.matches import load_player
-from patchwork_env.service.players import Players
+from patchwork_env.service.agents import AgentPool
 
 
 def test_a_name_gives_a_repository_and_a_revision() -> None:
@@ -54,8 +54,8 @@ def test_without_the_library_a_sentence_says_what_to_install(monkeypatch: pytest
 def test_the_page_starts_no_download_that_nobody_asked_for(spec: str) -> None:
     assert is_remote(spec)
     with pytest.raises(ValueError, match="would be downloaded; start the server with --opponent"):
-        Players().check(spec)
-    assert Players([spec]).check(spec) == spec
+        AgentPool().check(spec)
+    assert AgentPool([spec]).check(spec) == spec
 
 
 def test_other_agents_are_not_remote() -> None:

@@ -18,7 +18,7 @@ from patchwork_env.integrations.mcp.session import Session
 from patchwork_env.protocol.command import serve
 from patchwork_env.protocol.engine import Engine
 from patchwork_env.protocol.queries import NEEDED
-from patchwork_env.service.players import Players
+from patchwork_env.service.agents import AgentPool
 from patchwork_env.testing import check_position
 from tests.attack.mutations import ODD_TEXTS, mutate_bytes, mutate_text, mutate_tree
 from tests.attack.sound import SPECS, pick, refused_or, require_message, started
@@ -59,7 +59,7 @@ def engine_queries(random: Generator) -> int:
             query = {**query, "id": str(number)}
         line = json.dumps(query).encode()
         lines.append(mutate_bytes(line, random).replace(b"\n", b" ") if random.random() < 0.1 else line)
-    answers, players = io.BytesIO(), Players()
+    answers, players = io.BytesIO(), AgentPool()
     assert serve(io.BytesIO(b"\n".join(lines)), answers, lambda send: Engine(players, send, threads=2))
     for line in answers.getvalue().splitlines():
         _require_answer(json.loads(line))

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from patchwork_env.play.server import create_app
-from patchwork_env.service.players import Players
-from patchwork_env.service.streams import Threads
-from patchwork_env.service.thinking import Thinking
+from patchwork_env.service.agents import AgentPool
+from patchwork_env.service.thinking import Thinking, Threads
 
 PORT = 8053
 HOST = f"127.0.0.1:{PORT}"
@@ -79,7 +78,7 @@ class Client:
 
     def __init__(self, *trusted: str, patience: float = 60.0) -> None:
         self.threads = Threads(patience=patience, queue=0.1)
-        self.app = create_app(Thinking(Players(trusted), self.threads), PORT)
+        self.app = create_app(Thinking(AgentPool(trusted), self.threads), PORT)
 
     def ask(
         self,

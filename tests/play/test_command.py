@@ -122,7 +122,7 @@ def test_what_cannot_be_served_is_an_error(
 def test_without_its_libraries_it_says_how_to_get_them(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delitem(sys.modules, "patchwork_env.play.serving", raising=False)
+    monkeypatch.delitem(sys.modules, "patchwork_env.play.server", raising=False)
     monkeypatch.setitem(sys.modules, "uvicorn", None)  # as if it were not installed
     monkeypatch.setattr(extras, "_is_missing", lambda library: library == "uvicorn")
     assert cli.main(["play"]) == 2

@@ -13,7 +13,7 @@ from patchwork_env.agents.program import query_of
 from patchwork_env.nmbr9 import Game
 from patchwork_env.protocol.engine import Engine
 from patchwork_env.protocol.queries import ALLOWED, NEEDED
-from patchwork_env.service.players import Players
+from patchwork_env.service.agents import AgentPool
 from tests.protocol.test_engine import Answers
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -48,7 +48,7 @@ def fits(found: Any, shown: Any) -> bool:
 @pytest.mark.parametrize("block", BLOCKS)
 def test_exchanges_are_those_of_the_engine(block: str) -> None:
     answers, expected = Answers(), 0
-    engine = Engine(Players(), answers, threads=1)
+    engine = Engine(AgentPool(), answers, threads=1)
     for line in block.splitlines():
         sign, text = line[:2], line[2:]
         if sign == "> ":

@@ -17,8 +17,8 @@ from patchwork_env.protocol import tasks
 from patchwork_env.protocol.command import serve
 from patchwork_env.protocol.engine import Engine
 from patchwork_env.service import positions
-from patchwork_env.service.components import components_of
-from patchwork_env.service.players import Players
+from patchwork_env.service.agents import AgentPool
+from patchwork_env.service.positions import components_of
 from tests.play import odd_agents
 
 ODD = "tests.play.odd_agents"
@@ -59,7 +59,7 @@ def asked(*queries: dict[str, Any], trusted: tuple[str, ...] = (), **options: An
 
 def answers_to(text: bytes, trusted: tuple[str, ...] = (), drop: bool = False, **options: Any) -> Any:
     answers = io.BytesIO()
-    players = Players(trusted, "--allow")
+    players = AgentPool(trusted, "--allow")
     assert serve(io.BytesIO(text), answers, lambda send: Engine(players, send, **options), drop=drop)
     return [json.loads(line) for line in answers.getvalue().splitlines()]
 
@@ -283,7 +283,7 @@ def new_engine() -> Iterator[Make]:
 
     def make(threads: int, *names: str) -> tuple[Engine, Answers]:
         answers = Answers()
-        engine = Engine(Players([f"{ODD}:{name}" for name in names]), answers, threads=threads)
+        engine = Engine(AgentPool([f"{ODD}:{name}" for name in names]), answers, threads=threads)
         engines.append(engine)
         return engine, answers
 
@@ -402,5 +402,5 @@ def test_it_ends_when_nobody_reads() -> None:
         stream.write(endless("a", report_every=0.001) + b"\n")  # and the input goes on
         target = os.fdopen(writing, "wb", 0)
         with target:
-            players = Players([f"{ODD}:endless"])
+            players = AgentPool([f"{ODD}:endless"])
             assert not serve(source, target, lambda send: Engine(players, send, threads=1))

@@ -11,7 +11,7 @@ import pytest
 from patchwork_env import games, nmbr9, patchwork
 from patchwork_env.core.game import BaseGame
 from patchwork_env.service import positions
-from patchwork_env.service.components import components_of
+from patchwork_env.service.positions import components_of
 
 
 def played(game: Any, seed: int = 1) -> Any:

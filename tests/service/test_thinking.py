@@ -12,8 +12,8 @@ import pytest
 
 from patchwork_env import agents, nmbr9, patchwork
 from patchwork_env.agents.specs import LEVELS
-from patchwork_env.service import streams, thinking
-from patchwork_env.service.players import Players
+from patchwork_env.service import thinking
+from patchwork_env.service.agents import AgentPool
 from tests.play import odd_agents
 from tests.play.client import HEADERS, Client, Exchange
 
@@ -80,7 +80,7 @@ def test_only_what_the_command_line_named_runs_code(tmp_path: Path) -> None:
 
 
 def test_an_agent_that_hangs_is_given_up_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "NOTICE_AFTER", 0.01)
+    monkeypatch.setattr(thinking, "NOTICE_AFTER", 0.01)
     client = Client(f"{ODD}:hangs", patience=0.01)
     for _ in range(4):
         (event,) = choose(client, f"{ODD}:hangs")
@@ -93,7 +93,7 @@ def test_an_agent_that_hangs_is_given_up_and_the_others_go_on(monkeypatch: pytes
 
 
 def test_the_page_is_told_that_an_agent_is_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "NOTICE_AFTER", 0)
+    monkeypatch.setattr(thinking, "NOTICE_AFTER", 0)
     answer = Client().ask("/api/choose", {"notation": NOTATION, "agent": "greedy"})
     notice, choice = map(json.loads, answer.body.splitlines())
     assert notice == {"progress": "thinking", "key": "thinking"}
@@ -175,7 +175,7 @@ def test_an_analysis_ends_when_nobody_reads_it() -> None:
 
 @pytest.mark.parametrize("game", ["patchwork", "nmbr9"])
 def test_the_listed_agents_can_be_loaded(game: str) -> None:
-    listed = Players(["greedy"]).listed(game)
+    listed = AgentPool(["greedy"]).listed(game)
     specs = [entry["spec"] for entry in listed]
     assert len(set(specs)) == len(specs)
     assert listed[0] == {"spec": "greedy", "kind": "other"}
@@ -186,7 +186,7 @@ def test_the_listed_agents_can_be_loaded(game: str) -> None:
 
 
 def test_agents_are_kept_but_not_all_of_them() -> None:
-    players = Players()
+    players = AgentPool()
     with players.borrow("greedy") as first, players.borrow("greedy") as second:
         assert first is not second
     with players.borrow("greedy") as again:
@@ -205,7 +205,7 @@ def test_agents_are_kept_but_not_all_of_them() -> None:
 
 def test_agents_are_ready_before_they_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(thinking, "ANALYSTS", {"patchwork": "champion:instant"})
-    players = Players(["greedy"])
+    players = AgentPool(["greedy"])
     thinking.Thinking(players).warm_up("patchwork")
     assert {spec for spec, _ in players._idle} == {"greedy", "champion:instant"}
-    thinking.Thinking(Players(["no such agent"])).warm_up("patchwork")  # whoever asks for it is told
+    thinking.Thinking(AgentPool(["no such agent"])).warm_up("patchwork")  # whoever asks for it is told

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from patchwork_env.service.components import components_of
+from patchwork_env.service.positions import components_of
 
 
 def facts_of(game: str, module: Any, code: str, weights: str, *, halves: bool) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from patchwork_env.agents.partner import BEGINNER, CHAMPION
 from patchwork_env.core.game import BaseGame
 from patchwork_env.nmbr9 import Game as Nmbr9
 from patchwork_env.patchwork import Game as Patchwork
-from patchwork_env.service.analyses import analyses_of
+from patchwork_env.service.agents import analyses_of
 from patchwork_env.service.positions import positions_of
 
 _BLUNDERS = 0.15

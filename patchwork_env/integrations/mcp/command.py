@@ -12,7 +12,7 @@ import signal
 import sys
 
 from patchwork_env.core.commands import CommandParser, run_command
-from patchwork_env.service.ending import leave
+from patchwork_env.protocol.programs import leave
 
 _WAITING = "waiting for a client of MCP, which usually starts this command by itself"
 

@@ -27,7 +27,7 @@ from patchwork_env.integrations.mcp.session import (
     Session,
     read_resource,
 )
-from patchwork_env.service.players import Players
+from patchwork_env.service.agents import AgentPool
 
 NAME = "patchwork-env"
 _LONGEST_ERROR = 2000
@@ -45,7 +45,7 @@ def create_server(trusted: Collection[str] = ()) -> Any:
 
     @asynccontextmanager
     async def lifespan(server: Any) -> AsyncIterator[Session]:
-        session = Session(Players(trusted))
+        session = Session(AgentPool(trusted))
         try:
             yield session
         finally:

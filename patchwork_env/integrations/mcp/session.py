@@ -27,10 +27,9 @@ from patchwork_env.integrations import text
 from patchwork_env.nmbr9.components import ORDERS
 from patchwork_env.patchwork.components import VARIANTS
 from patchwork_env.service import positions
+from patchwork_env.service.agents import ANALYSTS, CHAMPIONS, AgentPool
 from patchwork_env.service.fields import MOST_BYTES
-from patchwork_env.service.players import ANALYSTS, CHAMPIONS, Players
-from patchwork_env.service.streams import Event
-from patchwork_env.service.thinking import Thinking
+from patchwork_env.service.thinking import Event, Thinking
 
 MOST_GAMES = 16
 MOST_CHARACTERS = 24_000
@@ -74,9 +73,9 @@ class Session:
     calls are answered meanwhile.
     """
 
-    def __init__(self, players: Players | None = None) -> None:
-        self._players = players or Players()
-        self.thinking = Thinking(self._players)
+    def __init__(self, players: AgentPool | None = None) -> None:
+        self._agents = players or AgentPool()
+        self.thinking = Thinking(self._agents)
         self._tables: dict[str, Table] = {}
         self._begun = 0
         changing: tuple[Any, ...] = (self.new_game, self.play, self.undo, self.end_game)
@@ -121,7 +120,7 @@ class Session:
         first = _first_position(game, notation, options, opponent is not None)
         check_between(seat, 0, first.num_players - 1, "seat")
         if opponent is not None:
-            await asyncio.to_thread(self._players.try_out, opponent, rules_of(first.state).name)
+            await asyncio.to_thread(self._agents.try_out, opponent, rules_of(first.state).name)
         table = Table(first, opponent, seat, seed)
         table.game = await self._answered(table, first.clone())
         self._require_room()  # others may have begun meanwhile

@@ -27,7 +27,7 @@ from patchwork_env.integrations.openenv.client import (
 )
 from patchwork_env.integrations.text.episode import Episode, Reply, Settings
 from patchwork_env.integrations.text.moves import moves, notation
-from patchwork_env.service.players import Players
+from patchwork_env.service.agents import AgentPool
 
 _LONGEST_ID = 255
 
@@ -47,12 +47,12 @@ class TextEnvironment(Environment[TextAction, TextObservation, TextState]):
     SUPPORTS_CONCURRENT_SESSIONS = True
 
     def __init__(
-        self, settings: Settings | str = PATCHWORK, agents: Players | None = None, **given: Any
+        self, settings: Settings | str = PATCHWORK, agents: AgentPool | None = None, **given: Any
     ) -> None:
         super().__init__()
         usual = settings if isinstance(settings, Settings) else Settings(settings)
         self._settings = usual.changed(given)
-        self._agents = agents or Players()
+        self._agents = agents or AgentPool()
         self._episode: Episode | None = None
         self._id: str | None = None
         self._steps = 0
@@ -182,7 +182,7 @@ def create_app(
     """
     opponents = (opponents,) if isinstance(opponents, str) else tuple(opponents)
     usual = {"opponent": opponents[0]} if opponents else {}
-    chosen, players = Settings(game=game).changed({**usual, **settings}), Players(opponents)
+    chosen, players = Settings(game=game).changed({**usual, **settings}), AgentPool(opponents)
     for spec in opponents:
         with players.borrow(spec) as agent:
             agent.check_game(game)

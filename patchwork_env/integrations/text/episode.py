@@ -35,7 +35,7 @@ from patchwork_env.integrations.text.moves import (
     requests_text,
     rules,
 )
-from patchwork_env.service.players import CHAMPIONS, Players
+from patchwork_env.service.agents import CHAMPIONS, AgentPool
 from patchwork_env.service.positions import known_game
 
 FORFEITS = ("loss", "random", "greedy")
@@ -127,7 +127,7 @@ class Episode:
     was.
     """
 
-    def __init__(self, settings: Settings, players: Players, seed: int | None = None) -> None:
+    def __init__(self, settings: Settings, players: AgentPool, seed: int | None = None) -> None:
         self.settings, self.seed = settings, check_seed(seed)
         game = settings.new_game(self.seed)
         last = game.num_players - 1
@@ -137,7 +137,7 @@ class Episode:
             else check_between(settings.seat, 0, last, "seat")
         )
         self._kind = check_rewards(settings.rewards, game.num_players)
-        self._players = players
+        self._agents = players
         if game.num_players > 1:
             require_offered(settings.opponent, settings.game, players)
         if settings.shaping is not None:
@@ -205,7 +205,7 @@ class Episode:
             self._mistakes += 1
             reward = ILLEGAL_REWARD * self.settings.reward_scale - self.settings.penalty
             return Reply("over", f"{reason}\nThat was one bad answer too many: the game is lost.", reward)
-        choice = self._players.choice(self._game, self.settings.forfeit, self._seed_of_move(self._game))
+        choice = self._agents.choice(self._game, self.settings.forfeit, self._seed_of_move(self._game))
         head = f"{reason}\nThat was one bad answer too many: {choice['word']} was played for you."
         return self._move(int(choice["action"]), head, -self.settings.penalty)
 
@@ -218,7 +218,7 @@ class Episode:
         """Plays a legal action and the others' moves up to the next turn; ``further`` is more reward."""
         settings, game = self.settings, self._game.clone()
         word, score = game.move_text(action), game.scores()[self.seat]
-        judgement = judged(game, action, self._players) if settings.shaping else None
+        judgement = judged(game, action, self._agents) if settings.shaping else None
         game.play(action)
         self._let_others_play(game)
         others = news(game, self._game.num_public_moves, self.seat)
@@ -238,7 +238,7 @@ class Episode:
 
     def _let_others_play(self, game: BaseGame) -> None:
         while not game.is_over and game.current_player != self.seat:
-            choice = self._players.choice(game, self.settings.opponent, self._seed_of_move(game))
+            choice = self._agents.choice(game, self.settings.opponent, self._seed_of_move(game))
             game.play(choice["action"])
 
     def _seed_of_move(self, game: BaseGame) -> int:
@@ -266,7 +266,7 @@ class Episode:
         return f"{describe(self._game, self.seat)}\n\n{moves_text(self._game)}"
 
 
-def require_offered(spec: Any, game: str, players: Players) -> str:
+def require_offered(spec: Any, game: str, players: AgentPool) -> str:
     """The spec if players may choose it for a game, else ValueError."""
     offered = [str(entry["spec"]) for entry in players.listed(game)]
     if spec not in offered:
@@ -289,7 +289,7 @@ def require_judge(game: BaseGame) -> None:
         raise ValueError("shaping is 'champion', who does not judge the choice of tiles: order is 'free'")
 
 
-def judged(game: BaseGame, action: int, players: Players) -> float:
+def judged(game: BaseGame, action: int, players: AgentPool) -> float:
     """What a move costs whoever makes it, as the champion's learned value judges the positions after moves.
 
     In Patchwork it is the probability to win after the move minus that after the best one, -1 to 0. In NMBR 9

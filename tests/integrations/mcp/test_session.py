@@ -12,7 +12,7 @@ from patchwork_env.agents import Agent
 from patchwork_env.integrations.mcp import session as sessions
 from patchwork_env.integrations.mcp.session import Session
 from patchwork_env.patchwork import Game
-from patchwork_env.service.players import Players
+from patchwork_env.service.agents import AgentPool
 from tests.play import odd_agents
 
 WORD = re.compile(r"\d+/\d@[-\w,]*\w|\*[a-i]\d|^=\d|^\+", re.MULTILINE)
@@ -35,7 +35,7 @@ TRUSTED = f"{__name__}:Hanging"
 
 @pytest.fixture
 def session():
-    return Session(Players([TRUSTED]))
+    return Session(AgentPool([TRUSTED]))
 
 
 def ask(session, tool, **arguments):
@@ -127,7 +127,7 @@ def test_analyses_are_from_the_side_of_the_player_to_move(session) -> None:
     told = ask(session, "analyse", game_id=FIRST, agent="champion:nodes=200", lines=1)
     assert told.startswith("Player 1 to move")
     shown = float(re.search(r"wins ([\d.]+)%", told)[1]) / 100
-    (first,) = list(Players().analyses(game, "champion:nodes=200", 1))[-1]["lines"]
+    (first,) = list(AgentPool().analyses(game, "champion:nodes=200", 1))[-1]["lines"]
     assert shown == pytest.approx(1 - first["win"], abs=0.1)
 
 
@@ -207,7 +207,7 @@ def test_other_calls_are_answered_while_an_agent_thinks_and_cancelling_leaves_th
 
 def test_cancelling_an_analysis_ends_its_search() -> None:
     spec = "tests.play.odd_agents:endless"
-    session = Session(Players([spec]))
+    session = Session(AgentPool([spec]))
 
     async def give_up():
         await session.call("new_game", {"seed": 7})

@@ -10,9 +10,9 @@ import pytest
 from patchwork_env.core.batches import MARGIN_SCALE
 from patchwork_env.errors import OpponentError
 from patchwork_env.integrations.text.episode import Episode, Reply, Settings
-from patchwork_env.service.players import Players
+from patchwork_env.service.agents import AgentPool
 
-PLAYERS = Players(["tests.play.odd_agents:illegal"])
+PLAYERS = AgentPool(["tests.play.odd_agents:illegal"])
 
 
 def begun(game: str = "patchwork", seed: int = 7, **given: Any) -> Episode:
