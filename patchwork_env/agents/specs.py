@@ -292,11 +292,9 @@ def checkpoint_path(name: str) -> str:
 def load(spec: str | os.PathLike[str], seed: int | None = None) -> Agent:
     """The agent of a spec.
 
-    Args:
-        spec: One of :func:`names`, the path of a checkpoint folder or of a file, or
-            ``"hf:owner/name@revision"``, with options behind a colon: ``"mcts:simulations=400"``,
-            ``"champion:level=fast,aim=score"``, ``"runs/quick/final:simulations=64"``.
-        seed: The seed of the agent's random numbers, ``0 ... 2**64 - 1``; None for fresh ones.
+    It is one of :func:`names`, the path of a checkpoint folder or of a file, or ``"hf:owner/name@revision"``,
+    with options behind a colon: ``"mcts:simulations=400"``, ``"champion:level=fast,aim=score"``. The ``seed``
+    is that of the agent's random numbers, ``0 ... 2**64 - 1``; None for fresh ones.
 
     Raises:
         ValueError: There is no such agent or option, the spec is no text, or the checkpoint is not one of

@@ -60,13 +60,7 @@ class Workspace(NamedTuple):
 class UctAgent(DrawingAgent):
     """Searches every move of any game with a budget of simulations or of time, as the module describes.
 
-    Args:
-        seed: The seed of its random numbers, ``0 ... 2**64 - 1``; None for fresh ones.
-        simulations: The number of simulations of a move; :data:`DEFAULT_SIMULATIONS` without a budget.
-        seconds: The seconds of a move instead.
-
-    Raises:
-        ValueError: An argument is not allowed, or there are two budgets.
+    Without a budget it has :data:`DEFAULT_SIMULATIONS` for a move; ValueError if there are two.
     """
 
     spec: ClassVar[str] = "uct"

@@ -117,7 +117,9 @@ def replay(states: States) -> States:
         if number >= record["num_rounds"]:
             raise ValueError(f"player {player} is to move after the last round")
         if not is_placing:
-            action = choose_action(_stored_digit(record, player, number))
+            is_placed = number < record["round"] or record["chosen"][player] == NO_DIGIT
+            digit = record["piece"][player, number] // NUM_TURNS if is_placed else record["chosen"][player]
+            action = choose_action(int(digit))
         elif engine.digit_to_place(replayed, 0) == record["piece"][player, number] // NUM_TURNS:
             action = _stored_placement(record, replayed, player, number)
         else:
@@ -136,12 +138,6 @@ def _num_steps(record: Any) -> int:
         return rounds * players + player
     has_chosen = record["chosen"][player] != NO_DIGIT
     return (2 * rounds + int(has_chosen)) * players + player
-
-
-def _stored_digit(record: Any, player: int, number: int) -> int:
-    """The digit of a stored tile, or of the tile that has been chosen to be the next one."""
-    is_placed = number < record["round"] or record["chosen"][player] == NO_DIGIT
-    return int(record["piece"][player, number]) // NUM_TURNS if is_placed else int(record["chosen"][player])
 
 
 def _stored_placement(record: Any, states: States, player: int, number: int) -> int:

@@ -55,15 +55,10 @@ class GameStats:
 
 
 class Ended(NamedTuple):
-    """Games that are over.
+    """Games that are over."""
 
-    Attributes:
-        finals: ``(k,)`` last records of the games.
-        counts: int64 ``(k, 4)``; each row is what a :class:`GameStats` counted in one game.
-    """
-
-    finals: States
-    counts: npt.NDArray[np.int64]
+    finals: States  # (k,), their last records
+    counts: npt.NDArray[np.int64]  # (k, 4), what a GameStats counted in each
 
     def figures(self) -> dict[str, float]:
         """:func:`statistics_of_games`, the turns of both players, and a player's buttons by their origin."""

@@ -341,7 +341,14 @@ def _track(scene: Scene, game: Game) -> None:
         scene.add(*cloth.button(*_entrance(space), 7.5))
     for space in game.special_spaces:
         scene.add(*cloth.special_patch(*_entrance(space), 17))
-    _tokens(scene, game)
+    top_token = top_player(game)
+    order = (0, 1) if top_token is None else (1 - top_token, top_token)
+    for player in order:
+        x, y, width, height = _space_box(game.positions[player])
+        x, y = x + width / 2 + 2, y + height / 2 + 3
+        if top_token is not None:
+            x, y = (x + 4, y - 2) if player == top_token else (x - 8, y + 4)
+        scene.add(*cloth.token(player, x, y, _TOKEN, numbered=top_token in (None, player)))
 
 
 def _walls() -> list[Segment]:
@@ -366,17 +373,6 @@ def _entrance(space: int) -> Point:
     )
 
 
-def _tokens(scene: Scene, game: Game) -> None:
-    top = top_player(game)
-    order = (0, 1) if top is None else (1 - top, top)
-    for player in order:
-        x, y, width, height = _space_box(game.positions[player])
-        x, y = x + width / 2 + 2, y + height / 2 + 3
-        if top is not None:
-            x, y = (x + 4, y - 2) if player == top else (x - 8, y + 4)
-        scene.add(*cloth.token(player, x, y, _TOKEN, numbered=top in (None, player)))
-
-
 def _bonus(scene: Scene, game: Game, names: tuple[str, ...]) -> None:
     left, top, side = _TRACK_LEFT, _QUILT_TOP + _TRACK_HEIGHT + 16, 42
     owner = game.bonus_owner
@@ -391,10 +387,6 @@ def _bonus(scene: Scene, game: Game, names: tuple[str, ...]) -> None:
     holder = "still to be won" if owner is None else f"won by {names[owner]}"
     scene.add(Label(left + side + 12, top + 18, title, 15, cloth.INK, bold=True))
     scene.add(Label(left + side + 12, top + 36, holder, 14, cloth.FADED_INK if owner is None else color))
-    _legend(scene, top)
-
-
-def _legend(scene: Scene, top: float) -> None:
     x = _TRACK_LEFT + _TRACK_WIDTH - 108
     scene.add(*cloth.button(x, top + 12, 8), *cloth.special_patch(x, top + 32, 16))
     scene.add(Label(x + 16, top + 17, "income", 14, cloth.FADED_INK))
@@ -409,23 +401,21 @@ def _offer(scene: Scene, game: Game) -> None:
         fill = cloth.PAPER if filled else cloth.LINEN
         scene.add(Rectangle(left, _OFFER_TOP, _CARD_WIDTH, _OFFER_HEIGHT, fill, 10, cloth.QUILT_GRID, 1.5))
         scene.add(Label(left + 12, _OFFER_TOP + 22, str(slot), 15, cloth.FADED_INK))
-        if filled:
-            _card(scene, game.offered[slot], left)
+        if not filled:
+            continue
+        patch = game.offered[slot]
+        cells, buttons, time, income = PATCHES[patch]
+        room, middle = _CARD_ROOM[1] - _CARD_ROOM[0], _OFFER_TOP + sum(_CARD_ROOM) / 2
+        cell = min(_CARD_CELL, room / extent(cells)[0])
+        _centered(scene, patch, cells, (left + _CARD_WIDTH / 2, middle), cell)
+        cloth.price_tag(scene, buttons, time, (left + _CARD_WIDTH / 2, _OFFER_TOP + 178), 24)
+        if income:
+            end = left + _CARD_WIDTH - 12
+            scene.add(Label(end, _OFFER_TOP + 22, f"income {income}", 15, cloth.BUTTON, "end"))
 
 
 def _card_left(slot: int) -> float:
     return _MARGIN - 6 + slot * (_CARD_WIDTH + _CARD_GAP)
-
-
-def _card(scene: Scene, patch: int, left: float) -> None:
-    cells, buttons, time, income = PATCHES[patch]
-    room, middle = _CARD_ROOM[1] - _CARD_ROOM[0], _OFFER_TOP + sum(_CARD_ROOM) / 2
-    cell = min(_CARD_CELL, room / extent(cells)[0])
-    _centered(scene, patch, cells, (left + _CARD_WIDTH / 2, middle), cell)
-    cloth.price_tag(scene, buttons, time, (left + _CARD_WIDTH / 2, _OFFER_TOP + 178), 24)
-    if income:
-        end = left + _CARD_WIDTH - 12
-        scene.add(Label(end, _OFFER_TOP + 22, f"income {income}", 15, cloth.BUTTON, "end"))
 
 
 def _rest(scene: Scene, game: Game) -> None:

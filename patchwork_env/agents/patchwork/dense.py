@@ -70,17 +70,19 @@ class DenseFeatures(nn.Module):
         self.squares = _table(squares)
         self.square_overlaps = _table(_with_outside(squares, 0.0, 0)[windows.T].flatten(1))
         self.neighbors = _table(_neighbors())
-        self.distinct = _table(_distinct())
-        self.facts = _table(_facts())
+        distinct = torch.zeros(_PIECES, NUM_ORIENTATIONS)  # which repeat no lower one, 0 or 1
+        for patch, orientations in enumerate(DISTINCT):
+            distinct[patch + 1, list(orientations)] = 1
+        self.distinct = _table(distinct)
+        sizes_prices_times_incomes = [(patch.size, *patch[1:]) for patch in PATCHES]
+        self.facts = _table(torch.tensor([(0, 0, 0, 0), *sizes_prices_times_incomes, (1, 0, 0, 0)]).float())
         self.marks_after = _table(torch.from_numpy(INCOMES_UP_TO[LAST_SPACE] - INCOMES_UP_TO).float())
         self.is_advance = _table(torch.eye(NUM_KINDS)[0])
 
     def forward(self, observations: Tensor, legal: Tensor) -> Features:
-        """The features of positions and of all actions but advancing.
+        """The features of positions and of all actions but advancing; those of illegal ones have no meaning.
 
-        Args:
-            observations: float32 ``(n, OBSERVATION_SIZE)``, from the view of the players to move.
-            legal: bool ``(n, NUM_ACTIONS)``, the legal actions; those of others have no meaning.
+        Observations are float32 ``(n, OBSERVATION_SIZE)``, ``legal`` bool ``(n, NUM_ACTIONS)``.
         """
         view = _read(observations)
         sorts, missing = self._sorts(view.quilts), BONUS_SQUARE**2 - view.quilts @ self.squares
@@ -90,7 +92,9 @@ class DenseFeatures(nn.Module):
         kinds = [self._effects(view, moves), best]
         if self.offers:
             kinds.append(self._offers_of_kinds(view, moves, fits_of(positions)))
-            positions = torch.cat([positions, self._offers_of_positions(view)], 1)
+            patches = view.circle[:, :SOON].unsqueeze(1)
+            offers = self._judged(patches, view.spaces.unsqueeze(2), view.buttons.unsqueeze(2))
+            positions = torch.cat([positions, offers.flatten(1)], 1)
         possible = torch.stack([part.any(1) for part in by_kind(legal)], 1)
         return Features(positions, torch.cat(kinds, 2).where(possible.unsqueeze(2), 0.0), placements)
 
@@ -147,11 +151,6 @@ class DenseFeatures(nn.Module):
             moves_again.float() + reaches_special.float(),
         ]
         return torch.stack(effects, 2)
-
-    def _offers_of_positions(self, view: _View) -> Tensor:
-        """What the next patches are for both players, ``(n, POSITION_OFFERS)``."""
-        patches = view.circle[:, :SOON].unsqueeze(1)
-        return self._judged(patches, view.spaces.unsqueeze(2), view.buttons.unsqueeze(2)).flatten(1)
 
     def _offers_of_kinds(self, view: _View, moves: _Moves, fits: Tensor) -> Tensor:
         """What is offered after moves of every kind, ``(n, NUM_KINDS, KIND_OFFERS)``."""
@@ -322,20 +321,6 @@ def _shapes() -> npt.NDArray[np.bool_]:
     return covers
 
 
-def _distinct() -> Tensor:
-    """Which orientations of a piece repeat no lower one, 0 or 1, ``(_PIECES, 8)``."""
-    is_distinct = torch.zeros(_PIECES, NUM_ORIENTATIONS)
-    for patch, orientations in enumerate(DISTINCT):
-        is_distinct[patch + 1, list(orientations)] = 1
-    return is_distinct
-
-
-def _facts() -> Tensor:
-    """Size, price, time and income of every piece, ``(_PIECES, 4)``."""
-    of_patches = [(patch.size, patch.buttons, patch.time, patch.income) for patch in PATCHES]
-    return torch.tensor([(0, 0, 0, 0), *of_patches, (1, 0, 0, 0)]).float()
-
-
 def _changes(covers: npt.NDArray[np.bool_]) -> Tensor:
     """How the numbers of cells of each sort change on account of a cell in reach of a shape that is placed.
 
@@ -363,13 +348,8 @@ _IMPOSSIBLE = -1e9
 class DensePolicy(nn.Module):
     """The same policy and value as the network's, from masks and for all 2026 actions instead of from lists.
 
-    With ``network.features``, a position takes most of a megabyte of memory while it is evaluated.
-
-    Args:
-        network: The network whose weights it uses.
-
-    Raises:
-        ValueError: The network looks ahead: the rules of the game are no operations on tensors.
+    With ``network.features``, a position takes most of a megabyte of memory while it is evaluated. ValueError
+    if the network looks ahead: the rules of the game are no operations on tensors.
     """
 
     def __init__(self, network: PatchworkNetwork) -> None:

@@ -59,12 +59,14 @@ _NUM_FIT_CLASSES = int(_FIT_CLASSES.max()) + 1
 """Classes of numbers of placements: 0, 1, 2, 3, 4-5, 6-8, 9-14, 15-24, 25-40 and more."""
 
 
-def _next_specials(spaces: tuple[int, ...]) -> list[int]:
-    """For every space, the next one behind it with a special patch; 0 if there is none."""
-    return [min((special for special in spaces if special > space), default=0) for space in range(_SPACES)]
-
-
-_NEXT_SPECIAL = np.array([_next_specials(spaces) for spaces in SPECIAL_SPACES.values()], np.int64)
+_NEXT_SPECIAL = np.array(
+    [
+        [min((special for special in spaces if special > space), default=0) for space in range(_SPACES)]
+        for spaces in SPECIAL_SPACES.values()
+    ],
+    np.int64,
+)
+"""By variant and space, the next space behind it with a special patch; 0 if there is none."""
 
 # The first row of each feature; those with two entries have a range for each player.
 _POSITION = 0
@@ -118,7 +120,8 @@ def list_game_rows(states: States, i: int, rows: Rows) -> int:
         rows[count + 3] = _EMPTY + role * (NUM_CELLS + 1) + empty_cells(states, i, player)
         projected = projected_buttons(states, i, player)
         rows[count + 4] = _PROJECTION + role * _PROJECTED + _clip(projected, _PROJECTED)
-        to_special = _spaces_to_special(variant, furthest, space)
+        special = signed(_NEXT_SPECIAL[variant, furthest])
+        to_special = special - space if special else _SPACES
         rows[count + 5] = _TO_SPECIAL + role * (_SPACES + 1) + to_special
         count += 6
     specials_left = signed(SPECIALS_UP_TO[variant, LAST_SPACE]) - signed(SPECIALS_UP_TO[variant, furthest])
@@ -147,13 +150,6 @@ def projected_buttons(states: States, i: int, player: int) -> int:
     space = states[i]["position"][player]
     marks = signed(INCOMES_UP_TO[LAST_SPACE]) - signed(INCOMES_UP_TO[space])
     return signed(states[i]["buttons"][player]) + marks * signed(states[i]["income"][player])
-
-
-@kernel(inline=True)
-def _spaces_to_special(variant: int, furthest: int, space: int) -> int:
-    """Spaces from ``space`` to the next special patch that nobody has taken; ``_SPACES`` if there is none."""
-    special = signed(_NEXT_SPECIAL[variant, furthest])
-    return special - space if special else _SPACES
 
 
 @kernel

@@ -263,10 +263,13 @@ def keep_best_placements(states: States, i: int, slot: int, ranking: Ranking) ->
     _open_legal(patch, 0, quilt[0], ranking)
     _add_up(patch, 1, lower, ranking)
     _open_legal(patch, 1, quilt[1], ranking)
-    if not _has_open(ranking):
-        return False
-    _keep_lowest(ranking)
-    return True
+    found = _U0
+    for word in range(2):
+        for o in range(ranking.shape[2]):
+            found |= ranking[word, _OPEN, o]
+    if found:
+        _keep_lowest(ranking)
+    return bool(found != _U0)
 
 
 @kernel(inline=True)
@@ -276,15 +279,6 @@ def _open_legal(patch: int, word: int, covered: np.uint64, ranking: Ranking) -> 
         for cell in range(_SHIFTS.shape[1]):
             blocked |= covered >> _SHIFTS[patch, cell, o]
         ranking[word, _OPEN, o] = FITS[patch, word, o] & ~blocked
-
-
-@kernel(inline=True)
-def _has_open(ranking: Ranking) -> bool:
-    found = _U0
-    for word in range(2):
-        for o in range(ranking.shape[2]):
-            found |= ranking[word, _OPEN, o]
-    return bool(found != _U0)
 
 
 @kernel(inline=True)

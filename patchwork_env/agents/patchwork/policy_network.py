@@ -199,7 +199,9 @@ class PatchworkNetwork(PolicyNetwork):
         self.trunk = new_trunk(inputs, self.config)
         self.value = nn.Linear(width, 1)
         self.kind = nn.Linear(width, NUM_KINDS)
-        self.register_buffer("patch_features", _patch_features(), persistent=False)
+        # Size, prices and income of every patch as in the observation; row 0 is for no patch.
+        patches = torch.from_numpy(observation.OFFERED_TABLE[:, -_PATCH_FEATURES:])
+        self.register_buffer("patch_features", functional.pad(patches, (0, 0, 1, 0)), persistent=False)
         if self.config.features:
             self.placement = nn.Linear(width, PLACEMENT_FEATURES)
             self.kind_hidden = nn.Linear(KIND_FEATURES + self.config.offers * KIND_OFFERS, _KIND_UNITS)
@@ -351,12 +353,6 @@ class PatchworkNetwork(PolicyNetwork):
 def circles_of(observations: Tensor) -> Tensor:
     """The circle as ``index + 1`` of each patch, 0 behind its end, int64 ``(n, 33)``."""
     return (observations[:, SLICES["circle"]] * NUM_PATCHES).round().long()
-
-
-def _patch_features() -> Tensor:
-    """Size, prices and income of every patch as in the observation, ``(34, 4)``; row 0 is for no patch."""
-    table = torch.from_numpy(observation.OFFERED_TABLE[:, -_PATCH_FEATURES:])
-    return functional.pad(table, (0, 0, 1, 0))
 
 
 def _shapes() -> Tensor:

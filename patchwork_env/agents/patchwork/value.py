@@ -249,11 +249,6 @@ class QuiltCache(NamedTuple):
     added: npt.NDArray[np.int64]  # (1,), the number of quilts that were added in this search
 
 
-def new_quilt_cache(size: int) -> QuiltCache:
-    """A cache of ``size`` quilts, a power of two up to 2**20."""
-    return QuiltCache(aligned_records(KNOWN_QUILT, size), np.ones(1, np.uint64), np.zeros(1, np.int64))
-
-
 @kernel
 def forget(cache: QuiltCache) -> None:
     """Starts a new search, in which no quilt is known."""
@@ -311,14 +306,18 @@ class Expansion(NamedTuple):
 
 
 def new_expansion(quilts: int = POSITION_CACHE_SIZE) -> Expansion:
-    """Buffers for one thread, with a cache of so many quilts; a search has more of them than a position."""
+    """Buffers for one thread, with a cache of so many quilts, a power of two up to 2**20.
+
+    A search has more of them than a position.
+    """
+    cache = QuiltCache(aligned_records(KNOWN_QUILT, quilts), np.ones(1, np.uint64), np.zeros(1, np.int64))
     return Expansion(
         np.empty(MAX_LEGAL_ACTIONS, np.int16),
         np.empty(MAX_LEGAL_ACTIONS, np.float32),
         np.empty(MAX_LEGAL_ACTIONS, np.float32),
         np.empty(MAX_LEGAL_ACTIONS, np.float32),
         np.empty((MAX_LEGAL_ACTIONS, 2), np.float32),
-        new_quilt_cache(quilts),
+        cache,
         np.empty((2, NUM_MAPS), np.uint64),
         new_ranking(),
         np.empty(LIKELY, np.int64),
@@ -503,7 +502,10 @@ def _evaluate_successor(
         _sum_changes(states, i, player, quilt["sum"], weights, expansion)
     copy(buffer["hidden"], buffer["shared"])
     _add_known_quilt(successor, player, role, quilt, weights, buffer)
-    _add_known_squares(successor, role, signed(quilt["missing"][0]), weights, buffer)
+    missing, other = signed(quilt["missing"][0]), signed(buffer["missing_of_other"][0])
+    own, others = (missing, other) if role == 0 else (other, missing)
+    count = features.list_known_square_rows(successor, 0, own, others, buffer["rows"])
+    add_features(buffer["hidden"], weights["features"], buffer["rows"], count)
     _, win = values_of(weights, buffer)
     return win
 
@@ -550,14 +552,6 @@ def _add_known_quilt(
             fits[patch] = features.fit_class(words[0], words[1], patch)
         rows[k] = features.fit_row(role, patch, signed(fits[patch]))
     add_features(buffer["hidden"], weights["features"], rows, count)
-
-
-@kernel(inline=True)
-def _add_known_squares(successor: States, role: int, missing: int, weights: Record, buffer: Record) -> None:
-    other = signed(buffer["missing_of_other"][0])
-    own, others = (missing, other) if role == 0 else (other, missing)
-    count = features.list_known_square_rows(successor, 0, own, others, buffer["rows"])
-    add_features(buffer["hidden"], weights["features"], buffer["rows"], count)
 
 
 # --- choosing ---------------------------------------------------------------------------------------------
