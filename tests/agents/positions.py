@@ -13,7 +13,8 @@ from tests.patchwork.naive import PLACEMENTS, Cell
 
 def many_states(seed: int = 3, special_patches: str = "revised") -> States:
     """States of the beginning, the middle and the end of 24 games, some with a special patch to place."""
-    env = SelfPlayBatch(24, seed=seed, masks=False, observations=False, special_patches=special_patches)
+    options = {"special_patches": special_patches, "first_player": "random"}
+    env = SelfPlayBatch(24, seed=seed, masks=False, observations=False, **options)
     greedy, collected = GreedyAgent(), []
     for turn in range(46):
         if turn % 5 == 0:
