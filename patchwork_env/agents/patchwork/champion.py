@@ -92,7 +92,7 @@ _SAME = 1e-5
 """Actions of one kind whose values differ by less lead to positions that are turns or flips of each other."""
 
 
-class Settings(NamedTuple):
+class Evaluator(NamedTuple):
     """How a search evaluates positions."""
 
     weights: Weights
@@ -128,7 +128,7 @@ def reset_search(tree: Tree, work: Workspace, states: States, i: int) -> None:
 
 @kernel
 def grow(
-    tree: Tree, work: Workspace, settings: Settings, simulations: int, effort: int, may_stop: bool
+    tree: Tree, work: Workspace, evaluator: Evaluator, simulations: int, effort: int, may_stop: bool
 ) -> int:
     """Adds up to so many simulations to a tree that was reset, whose root is completed first.
 
@@ -138,7 +138,7 @@ def grow(
     ``NODE_EFFORT``. Returns the number of simulations.
     """
     if work.effort[0] == 0:
-        _open(tree, work, settings, ROOT)
+        _open(tree, work, evaluator, ROOT)
     for k in range(simulations):
         effort_left = effort - work.effort[0]
         if effort_left <= 0 or is_full(tree) or is_solved(tree, ROOT):
@@ -150,7 +150,7 @@ def grow(
         length = _descend(tree, work)
         node, edge = work.path.nodes[length - 1], work.path.edges[length - 1]
         if tree.edges[edge]["child"] == NOTHING:
-            _open(tree, work, settings, _add_child(tree, node, edge))
+            _open(tree, work, evaluator, _add_child(tree, node, edge))
         back_up(tree, work.path, length, RULE)
     return simulations
 
@@ -179,20 +179,20 @@ def _add_child(tree: Tree, node: int, edge: int) -> int:
 
 
 @kernel
-def _open(tree: Tree, work: Workspace, settings: Settings, node: int) -> None:
+def _open(tree: Tree, work: Workspace, evaluator: Evaluator, node: int) -> None:
     """Completes a new node, after it has played forced moves up to a choice or the end of the game."""
     count, quilts = 1, work.expansion.quilts
     while count == 1:
         if is_over(tree.states, node):
-            _finish(tree, settings.payoffs, node)
+            _finish(tree, evaluator.payoffs, node)
             return
         width = LIKELY if node == ROOT else _LIKELY_BELOW_ROOT
         known = quilts.added[0]
-        count = expand_further(tree.states, node, width, settings.weights, work.expansion)
+        count = expand_further(tree.states, node, width, evaluator.weights, work.expansion)
         work.effort[0] += count + QUILT_EFFORT * (quilts.added[0] - known)
         if count == 1:
             apply(tree.states, node, signed(work.expansion.actions[0]))
-    _add_edges(tree, work, settings.payoffs, node, _list_best(work, settings.payoffs, count))
+    _add_edges(tree, work, evaluator.payoffs, node, _list_best(work, evaluator.payoffs, count))
     start_node(tree, node, signed(tree.states[node]["current_player"]), RULE)
 
 
@@ -339,7 +339,7 @@ def solved_action(
 
 
 @kernel
-def ensure_edge(tree: Tree, work: Workspace, settings: Settings, action: int) -> None:
+def ensure_edge(tree: Tree, work: Workspace, evaluator: Evaluator, action: int) -> None:
     """Gives the solver's action an edge of the complete root, the last one if it has none yet.
 
     The search looks at it as often as at an action whose prior is 1, whatever the value thinks of it.
@@ -350,14 +350,14 @@ def ensure_edge(tree: Tree, work: Workspace, settings: Settings, action: int) ->
             tree.edges[edge]["prior"] = 1.0
             return
     tree.edges[end - 1]["action"], tree.edges[end - 1]["prior"] = action, 1.0
-    for k in range(expand(tree.states, ROOT, settings.weights, work.expansion)):
+    for k in range(expand(tree.states, ROOT, evaluator.weights, work.expansion)):
         if signed(work.expansion.actions[k]) == action:
-            _write_expected(tree.edges[end - 1]["values"], work.expansion, k, settings.payoffs)
+            _write_expected(tree.edges[end - 1]["values"], work.expansion, k, evaluator.payoffs)
 
 
 @kernel
 def solve_root(
-    tree: Tree, work: Workspace, settings: Settings, best: int, budget: int, solver: Solver
+    tree: Tree, work: Workspace, evaluator: Evaluator, best: int, budget: int, solver: Solver
 ) -> int:
     """Solves the edges of a complete root, that of the action ``best`` first, as far as the budget allows.
 
@@ -369,13 +369,13 @@ def solve_root(
     for is_best in (True, False):
         for edge in range(begin, end):
             if (tree.edges[edge]["action"] == best) == is_best and left > 0 and not is_full(tree):
-                left -= _solve_edge(tree, work, settings, edge, min(budget, left), solver)
+                left -= _solve_edge(tree, work, evaluator, edge, min(budget, left), solver)
     return _EDGE_BUDGETS * budget - left
 
 
 @kernel
 def _solve_edge(
-    tree: Tree, work: Workspace, settings: Settings, edge: int, budget: int, solver: Solver
+    tree: Tree, work: Workspace, evaluator: Evaluator, edge: int, budget: int, solver: Solver
 ) -> int:
     game = work.expansion.successor
     game[0] = tree.states[ROOT]
@@ -391,13 +391,13 @@ def _solve_edge(
         player = signed(game[0]["current_player"])
         share, win = margin_of_value(value) / 2, 1.0 if value > 0 else 0.0
         values = tree.nodes[child]["values"]
-        _write_result(values, settings.payoffs, share, -share, win)
+        _write_result(values, evaluator.payoffs, share, -share, win)
         swap = int(player != tree.nodes[ROOT]["player"])
         for k in range(NUM_PLAYERS):  # of empty cells the solver says nothing: what is expected stays
             values[EMPTY + k] = tree.edges[edge]["values"][EMPTY + (k ^ swap)]
         tree.nodes[child]["player"] = player
     else:
-        _finish(tree, settings.payoffs, child)
+        _finish(tree, evaluator.payoffs, child)
     work.path.nodes[0], work.path.edges[0] = ROOT, edge
     back_up(tree, work.path, 1, RULE)
     return effort
@@ -431,8 +431,8 @@ class Search:
     The tree has room for the simulations that ``limits`` allows.
     """
 
-    def __init__(self, settings: Settings, limits: Limits) -> None:
-        self.settings, self.limits = settings, limits
+    def __init__(self, evaluator: Evaluator, limits: Limits) -> None:
+        self.evaluator, self.limits = evaluator, limits
         self.tree = new_tree(limits.simulations + 1, WIDTH, STATE)
         self.work, self.solver = new_workspace(), new_solver()
         self._ranked = np.empty(WIDTH, np.int64)
@@ -442,7 +442,7 @@ class Search:
         """Compiles, or loads, all that searches need, so that no search waits for it."""
         state = Game(seed=0).state
         only_action(state, 0, self.work.expansion.legal_set)
-        solved_action(state, 0, self.settings.payoffs, 1, self.solver)
+        solved_action(state, 0, self.evaluator.payoffs, 1, self.solver)
         self._begin(state, 0)
         self._grow(_BLOCK, NO_LIMIT)
         self._put_solved(self._best(), 0, is_exact=True)
@@ -450,7 +450,7 @@ class Search:
 
     def choose(self, states: States, i: int) -> int:
         """The action to play."""
-        began, payoffs = perf_counter(), self.settings.payoffs
+        began, payoffs = perf_counter(), self.evaluator.payoffs
         known, spent = only_action(states, i, self.work.expansion.legal_set), 0
         if known == NO_ACTION:
             known, _, spent = solved_ending(states, i, payoffs, self.limits.to_solve, self.solver)
@@ -492,7 +492,7 @@ class Search:
 
     def _grow(self, simulations: int, effort: int, *, may_stop: bool = False) -> int:
         """Adds simulations, up to an effort in all; returns their number."""
-        added = int(grow(self.tree, self.work, self.settings, simulations, effort, may_stop))
+        added = int(grow(self.tree, self.work, self.evaluator, simulations, effort, may_stop))
         self._added += added
         return added
 
@@ -530,7 +530,7 @@ class Search:
         if quilts <= self._tried or is_solved(self.tree, ROOT):
             return False
         self._tried = quilts
-        payoffs = self.settings.payoffs
+        payoffs = self.evaluator.payoffs
         solved, is_exact, _ = solved_ending(self.tree.states, ROOT, payoffs, quilts, self.solver)
         if solved == NO_ACTION or (solved == self._solved and not is_exact):
             return False
@@ -542,9 +542,9 @@ class Search:
 
     def _put_solved(self, action: int, quilts: int, *, is_exact: bool) -> None:
         """Gives a complete root an edge for the solver's action, and solves its edges if that is the best."""
-        ensure_edge(self.tree, self.work, self.settings, action)
+        ensure_edge(self.tree, self.work, self.evaluator, action)
         if is_exact:
-            solve_root(self.tree, self.work, self.settings, action, quilts, self.solver)
+            solve_root(self.tree, self.work, self.evaluator, action, quilts, self.solver)
 
     def _lines_after(self, game: Game, effort: int) -> list[Line]:
         """The lines when the tree has grown up to an effort."""
@@ -683,10 +683,10 @@ class ChampionAgent(BatchAgent):
     ) -> None:
         self.name = name
         self.limits = limits_of(level, nodes, seconds)
-        self._settings = Settings(weights, payoffs)
+        self._evaluator = Evaluator(weights, payoffs)
 
     def _new_workspace(self) -> Search:
-        search = Search(self._settings, self.limits)
+        search = Search(self._evaluator, self.limits)
         if self.limits.seconds is not None:
             search.compile()
         return search
@@ -714,14 +714,14 @@ class ChampionAgent(BatchAgent):
         a memory of its own, so that it can wait as long as it likes, or be given up.
         """
         self.check_states(game.state)
-        return Search(self._settings, self.limits).deepen(game.clone())
+        return Search(self._evaluator, self.limits).deepen(game.clone())
 
     def evaluate_moves(self, game: Game) -> list[Line]:
         """A line of one action for every legal action by the value alone, the highest utility first."""
         self.check_states(game.state)
         expansion = new_expansion()
-        count = expand(game.state, 0, self._settings.weights, expansion)
-        order = sorted(range(count), key=lambda k: -action_utility(self._settings.payoffs, expansion, k))
+        count = expand(game.state, 0, self._evaluator.weights, expansion)
+        order = sorted(range(count), key=lambda k: -action_utility(self._evaluator.payoffs, expansion, k))
         lines = []
         for k in order:
             action, after = int(expansion.actions[k]), game.clone()

@@ -19,7 +19,7 @@ from patchwork_env.agents.patchwork.champion import (
     NO_LIMIT,
     UTILITY,
     WIDTH,
-    Settings,
+    Evaluator,
     Workspace,
     grow,
     load,
@@ -96,7 +96,7 @@ def new_player(level: int) -> Player:
     if not habits.lookahead:
         return partial(choose_by_value, habits, weights, new_expansion(), candidates)
     tree = new_tree(habits.lookahead + 1, WIDTH, STATE)
-    return partial(choose_ahead, habits, Settings(weights, TO_WIN), tree, new_workspace(), candidates)
+    return partial(choose_ahead, habits, Evaluator(weights, TO_WIN), tree, new_workspace(), candidates)
 
 
 def new_candidates() -> Candidates:
@@ -197,7 +197,7 @@ def choose_by_value(
 @kernel
 def choose_ahead(
     habits: Habits,
-    settings: Settings,
+    evaluator: Evaluator,
     tree: Tree,
     work: Workspace,
     candidates: Candidates,
@@ -211,7 +211,7 @@ def choose_ahead(
         count = 1
         if actions[i] == NO_ACTION:
             reset_search(tree, work, states, i)
-            grow(tree, work, settings, habits.lookahead, NO_LIMIT, False)
+            grow(tree, work, evaluator, habits.lookahead, NO_LIMIT, False)
             count = _note_edges(tree, candidates)
         else:  # the search would look beyond it
             _note(candidates, 0, actions[i], 0.0)

@@ -21,7 +21,7 @@ from patchwork_env.agents.patchwork.champion import (
     UTILITY,
     WIN,
     ChampionAgent,
-    Settings,
+    Evaluator,
     ValueAgent,
     grow,
     load,
@@ -93,9 +93,9 @@ def test_nodes_are_opened_as_the_description_says(seed: int, turns_left: int) ->
     """Forced moves are played on; of each kind the best few successors are considered, alike ones once."""
     game = end_of_game(seed, turns_left)
     search = champion(nodes=60).workspace()
-    tree, settings = search.tree, search.settings._replace(payoffs=Payoffs(1.0, 0.02, 0.5))
+    tree, evaluator = search.tree, search.evaluator._replace(payoffs=Payoffs(1.0, 0.02, 0.5))
     reset_search(tree, search.work, game.state, 0)
-    grow(tree, search.work, settings, 60, NO_LIMIT, False)
+    grow(tree, search.work, evaluator, 60, NO_LIMIT, False)
     expansion, exact = new_expansion(), 0
     for node in range(tree.sizes[0]):
         game, record = Game.from_state(tree.states, node), tree.nodes[node]
@@ -103,22 +103,22 @@ def test_nodes_are_opened_as_the_description_says(seed: int, turns_left: int) ->
         exact += game.is_over
         if game.is_over:
             sides = [(game.scores()[p], (~game.quilt(p)).sum(), game.winner() == p) for p in range(2)]
-            assert record["values"] == pytest.approx(values_of(*sides, settings.payoffs), abs=1e-4)
+            assert record["values"] == pytest.approx(values_of(*sides, evaluator.payoffs), abs=1e-4)
             assert (record["count"], record["player"]) == (0, 0)
             continue
         assert len(game.legal_actions()) > 1
         assert record["player"] == game.current_player
-        count = expand_likely(game.state, 0, 16 if node == ROOT else 4, settings.weights, expansion)
-        expected = considered(expansion, count, 4 if node == ROOT else 2, settings.payoffs)
+        count = expand_likely(game.state, 0, 16 if node == ROOT else 4, evaluator.weights, expansion)
+        expected = considered(expansion, count, 4 if node == ROOT else 2, evaluator.payoffs)
         assert edges["action"].tolist() == [int(expansion.actions[k]) for k, _ in expected]
         firsts = np.array(
-            [values[0] for values in (edge_values(expansion, k, settings) for k, _ in expected)]
+            [values[0] for values in (edge_values(expansion, k, evaluator) for k, _ in expected)]
         )
         weights = np.exp((firsts - firsts[0]) / RULE.temperature) * [0.2**number for _, number in expected]
         assert edges["prior"] == pytest.approx(weights / weights.sum(), abs=1e-3)
         for edge, (k, _) in zip(edges, expected, strict=True):
             if edge["child"] == NOTHING:
-                assert edge["values"] == pytest.approx(edge_values(expansion, k, settings), abs=2e-3)
+                assert edge["values"] == pytest.approx(edge_values(expansion, k, evaluator), abs=2e-3)
                 continue
             after = game.clone()
             after.play(int(edge["action"]))
@@ -147,10 +147,10 @@ def considered(expansion: Expansion, count: int, most: int, payoffs: Payoffs) ->
     return chosen
 
 
-def edge_values(expansion: Expansion, k: int, settings: Settings) -> list[float]:
+def edge_values(expansion: Expansion, k: int, evaluator: Evaluator) -> list[float]:
     own = float(expansion.owns[k]), float(expansion.empties[k, 0]), float(expansion.wins[k])
     other = float(expansion.others[k]), float(expansion.empties[k, 1]), 1 - float(expansion.wins[k])
-    return values_of(own, other, settings.payoffs)
+    return values_of(own, other, evaluator.payoffs)
 
 
 def values_of(own: tuple, other: tuple, payoffs: Payoffs) -> list[float]:
@@ -256,15 +256,15 @@ def test_what_follows_the_moves_of_an_ending_is_solved_within_a_budget() -> None
     """The best move comes first, and all four together look at no more quilts than three of them may."""
     game, agent = end_of_game(1, 12), champion()
     search = agent.workspace()
-    tree, work, settings = search.tree, search.work, search.settings
+    tree, work, evaluator = search.tree, search.work, search.evaluator
     for budget, num_solved in (200, 0), (1_000_000, 4):
         reset_search(tree, work, game.state, 0)
-        grow(tree, work, settings, 0, NO_LIMIT, False)
+        grow(tree, work, evaluator, 0, NO_LIMIT, False)
         assert tree.nodes[ROOT]["count"] == 4
         first = tree.nodes[ROOT]["begin"]
         last, expected = tree.edges[first + 3], tree.edges["values"][first : first + 4, EMPTY:].copy()
         tree.nodes["values"][1:] = np.nan  # nothing of what lies in memory is taken for a value
-        effort = solve_root(tree, work, settings, last["action"], budget, SOLVER)
+        effort = solve_root(tree, work, evaluator, last["action"], budget, SOLVER)
         assert tree.nodes[ROOT]["solved"] == num_solved
         assert (tree.edges["values"][first : first + 4, EMPTY:] == expected).all()
         assert effort < 3.5 * budget

@@ -37,7 +37,7 @@ __all__ = [
 EXPORTS = (*patchwork_rules.EXPORTS, *patchwork_people.EXPORTS, *patchwork_search.EXPORTS)
 SHARED = ("states", "actions", "figures", "exact")
 """The arrays that JavaScript reads or writes."""
-WEIGHTS_AT = "settings.weights"
+WEIGHTS_AT = "evaluator.weights"
 """The array that it fills with the weights."""
 HALVES = True
 """Whether these are sent as 16-bit floats; its choices stay the same."""

@@ -41,7 +41,7 @@ def _by_eye(habits: Habits) -> Export:
 def _by_value(habits: Habits) -> Export:
     def choose() -> int:
         here = room()
-        weights, expansion, candidates = here.settings.weights, here.expansion, here.candidates
+        weights, expansion, candidates = here.evaluator.weights, here.expansion, here.candidates
         choose_by_value(habits, weights, expansion, candidates, here.states, here.streams, here.chosen)
         return here.chosen[0]
 
@@ -52,7 +52,7 @@ def _ahead(habits: Habits) -> Export:
     def choose() -> int:
         here = room()
         tree, work, candidates = here.tree, here.work, here.candidates
-        choose_ahead(habits, here.settings, tree, work, candidates, here.states, here.streams, here.chosen)
+        choose_ahead(habits, here.evaluator, tree, work, candidates, here.states, here.streams, here.chosen)
         return here.chosen[0]
 
     return choose

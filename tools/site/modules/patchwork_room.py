@@ -12,7 +12,7 @@ from patchwork_env.agents.patchwork.champion import (
     LEVELS,
     NODE_EFFORT,
     WIDTH,
-    Settings,
+    Evaluator,
     Workspace,
     new_workspace,
 )
@@ -53,7 +53,7 @@ class Room(NamedTuple):
         tree: The tree of searches.
         work: What searches need besides.
         solver: The solver of endings.
-        settings: The settings of the champion.
+        evaluator: The weights and the payoffs of the champion.
     """
 
     states: States
@@ -71,7 +71,7 @@ class Room(NamedTuple):
     tree: Tree
     work: Workspace
     solver: Solver
-    settings: Settings
+    evaluator: Evaluator
 
 
 MEMORY = Memory(
@@ -92,7 +92,7 @@ MEMORY = Memory(
         new_tree(MOST_NODES, WIDTH, STATE),
         new_workspace(),
         new_solver(),
-        Settings(aligned_records(WEIGHTS), TO_WIN),
+        Evaluator(aligned_records(WEIGHTS), TO_WIN),
     ),
 )
 room: Any = entrance(MEMORY)

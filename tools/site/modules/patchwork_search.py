@@ -29,11 +29,11 @@ def choose(simulations: int, effort: int, to_solve: int) -> int:
     here = room()
     known, spent = only_action(here.states, 0, here.legal_set), 0
     if known == NO_ACTION:
-        known, _, spent = solved_action(here.states, 0, here.settings.payoffs, to_solve, here.solver)
+        known, _, spent = solved_action(here.states, 0, here.evaluator.payoffs, to_solve, here.solver)
     if known != NO_ACTION:
         return known
     reset_search(here.tree, here.work, here.states, 0)
-    grow(here.tree, here.work, here.settings, simulations, effort - spent, True)
+    grow(here.tree, here.work, here.evaluator, simulations, effort - spent, True)
     return here.tree.edges[best_edge(here.tree, ROOT)]["action"]
 
 
@@ -41,7 +41,7 @@ def begin_search() -> int:
     """Begins a search of the game, which is not over, with a root that is complete."""
     here = room()
     reset_search(here.tree, here.work, here.states, 0)
-    return grow(here.tree, here.work, here.settings, 0, NO_LIMIT, False)
+    return grow(here.tree, here.work, here.evaluator, 0, NO_LIMIT, False)
 
 
 def solve(quilts: int) -> int:
@@ -53,7 +53,7 @@ def solve(quilts: int) -> int:
     here.exact[0] = 0
     if here.tree.nodes[ROOT]["count"] == 0:
         return NO_ACTION
-    solved, is_exact, _ = solved_action(here.tree.states, ROOT, here.settings.payoffs, quilts, here.solver)
+    solved, is_exact, _ = solved_action(here.tree.states, ROOT, here.evaluator.payoffs, quilts, here.solver)
     here.exact[0] = is_exact
     return solved
 
@@ -61,14 +61,14 @@ def solve(quilts: int) -> int:
 def put_solved(action: int, quilts: int) -> int:
     """Gives a new root an edge for the solver's action; with quilts to look at, also solves its edges."""
     here = room()
-    ensure_edge(here.tree, here.work, here.settings, action)
-    return solve_root(here.tree, here.work, here.settings, action, quilts, here.solver) if quilts > 0 else 0
+    ensure_edge(here.tree, here.work, here.evaluator, action)
+    return solve_root(here.tree, here.work, here.evaluator, action, quilts, here.solver) if quilts > 0 else 0
 
 
 def go_on(simulations: int, effort: int) -> int:
     """Goes on with a search up to an effort in all; returns the number of simulations."""
     here = room()
-    return grow(here.tree, here.work, here.settings, simulations, effort, False)
+    return grow(here.tree, here.work, here.evaluator, simulations, effort, False)
 
 
 def effort() -> int:
@@ -125,7 +125,7 @@ def list_line(k: int) -> int:
 def appraise() -> int:
     """Judges all legal actions by the value alone; returns their number."""
     here = room()
-    return expand(here.states, 0, here.settings.weights, here.expansion)
+    return expand(here.states, 0, here.evaluator.weights, here.expansion)
 
 
 @kernel
