@@ -184,12 +184,12 @@ def _analysed(game: BaseGame, line: Line, group: Sequence[int]) -> AnalysedMove:
         line.win,
         line.visits,
         source,
-        words_of(game, line.variation),
+        variation_words(game, line.variation),
         tuple(game.move_text(action) for action in group if action != line.action),
     )
 
 
-def words_of(game: BaseGame, actions: Sequence[int]) -> tuple[str, ...]:
+def variation_words(game: BaseGame, actions: Sequence[int]) -> tuple[str, ...]:
     """A line of play from a position on, in notation."""
     position, words = game.clone(), []
     for action in actions:

@@ -19,7 +19,7 @@ from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import short_repr
 from patchwork_env.errors import IllegalActionError, OpponentError
 from patchwork_env.games import rules_of
-from patchwork_env.protocol.client import Client, words_of
+from patchwork_env.protocol.client import Client, split_command
 
 DEFAULT_SECONDS, GRACE = 30.0, 1.0
 """The seconds of a move, and those of the start, unless a spec gives others; and the seconds after the time
@@ -53,7 +53,7 @@ class ProgramAgent(Agent):
         seconds: float = DEFAULT_SECONDS,
         start_seconds: float = DEFAULT_SECONDS,
     ) -> None:
-        self.words = words_of(command)
+        self.words = split_command(command)
         self.command = command if isinstance(command, str) else shlex.join(self.words)
         self.name = f"program:{self.command}"
         self.seconds = as_number(seconds, "seconds", above=0)

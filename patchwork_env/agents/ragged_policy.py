@@ -8,11 +8,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from patchwork_env.agents.ragged import Floats, Indices, end_of_row
 from patchwork_env.core.compile import kernel
+
+
+def array_of(tensor: Tensor) -> npt.NDArray[Any]:
+    """A tensor of any device as a contiguous array, without its gradient."""
+    return tensor.detach().cpu().contiguous().numpy()
 
 
 def hierarchical_policy(

@@ -26,7 +26,7 @@ _MOST_WARNINGS = 100
 _SHOWN = 100  # characters of a wrong answer in messages
 
 
-def words_of(command: str | Sequence[str]) -> list[str]:
+def split_command(command: str | Sequence[str]) -> list[str]:
     """The words of a command, whose text is split as shells do; ValueError if it names no program."""
     try:
         words = shlex.split(command) if isinstance(command, str) else list(as_texts(command, "a command"))
@@ -61,7 +61,7 @@ class Client:
     """
 
     def __init__(self, command: str | Sequence[str], name: str | None = None) -> None:
-        words = words_of(command)
+        words = split_command(command)
         self.name = words[0] if name is None else name
         self.warnings: deque[Answer] = deque(maxlen=_MOST_WARNINGS)
         self._numbers = count(1)

@@ -16,8 +16,8 @@ from patchwork_env.agents.analysis import (
     Line,
     ScoreLine,
     Scorer,
+    variation_words,
     without_luck,
-    words_of,
 )
 from patchwork_env.agents.partner import BEGINNER, CHAMPION
 from patchwork_env.agents.specs import LEVELS, import_agent, is_import, is_remote, runs_code
@@ -166,7 +166,7 @@ def _by_win(game: BaseGame, lines: Sequence[Line]) -> Entry:
 
 def _line(game: BaseGame, line: Line) -> Entry:
     is_first = game.current_player == 0
-    words, movers = words_of(game, line.variation), _movers(game, line.variation)
+    words, movers = variation_words(game, line.variation), _movers(game, line.variation)
     return {
         "action": int(line.action),
         "word": words[0],

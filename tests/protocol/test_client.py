@@ -15,7 +15,7 @@ import pytest
 from patchwork_env.core.messages import MOST_BYTES
 from patchwork_env.errors import OpponentError
 from patchwork_env.protocol import programs
-from patchwork_env.protocol.client import Client, words_of
+from patchwork_env.protocol.client import Client, split_command
 
 ECHO = ["sh", "-c", 'while read -r line; do echo "$line"; done']
 """A program that answers every query with the query itself."""
@@ -39,11 +39,11 @@ def test_answers_that_nobody_reads_do_not_fill_the_memory(monkeypatch: pytest.Mo
 
 
 def test_commands_are_split_as_shells_do() -> None:
-    assert words_of("'./my engine' --level 3") == ["./my engine", "--level", "3"]
-    assert words_of(["./my engine", ""]) == ["./my engine", ""]
+    assert split_command("'./my engine' --level 3") == ["./my engine", "--level", "3"]
+    assert split_command(["./my engine", ""]) == ["./my engine", ""]
     for wrong in ("", "  ", "'a", "''", [], ["a\0"], "a\0", [3], 3):
         with pytest.raises(ValueError, match=r"command|No closing"):
-            words_of(wrong)  # type: ignore[arg-type]
+            split_command(wrong)  # type: ignore[arg-type]
 
 
 def test_a_program_is_asked_and_ends() -> None:

@@ -26,7 +26,7 @@ Choices of a digit have none.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -57,7 +57,7 @@ from patchwork_env.agents.nmbr9.value import (
     take_back,
 )
 from patchwork_env.agents.ragged import end_of_row
-from patchwork_env.agents.ragged_policy import hierarchical_policy, ragged_products
+from patchwork_env.agents.ragged_policy import array_of, hierarchical_policy, ragged_products
 from patchwork_env.core.bits import popcount
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import Floats
@@ -99,7 +99,7 @@ class Features(NamedTuple):
 def features_of(observations: Tensor, rows: Tensor, actions: Tensor) -> Features:
     """The features of positions and their legal actions, as in :class:`.networks.Inputs`."""
     placements = np.zeros((actions.shape[0], PLACEMENT_FEATURES), np.float32)
-    seen = _array(observations), _array(rows), _array(actions)
+    seen = array_of(observations), array_of(rows), array_of(actions)
     _write_placements(*seen, empty_states(1), new_buffer(), placements)
     device = observations.device
     return Features(position_features(observations), torch.from_numpy(placements).to(device))
@@ -108,12 +108,8 @@ def features_of(observations: Tensor, rows: Tensor, actions: Tensor) -> Features
 def position_features(observations: Tensor) -> Tensor:
     """The features of positions alone, float32 ``(n, POSITION_FEATURES)``."""
     positions = np.zeros((observations.shape[0], POSITION_FEATURES), np.float32)
-    _write_positions(_array(observations), empty_states(1), new_buffer(), positions)
+    _write_positions(array_of(observations), empty_states(1), new_buffer(), positions)
     return torch.from_numpy(positions).to(observations.device)
-
-
-def _array(tensor: Tensor) -> npt.NDArray[Any]:
-    return tensor.detach().cpu().contiguous().numpy()
 
 
 @kernel(inline=True)

@@ -28,7 +28,7 @@ action (logarithms).
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +47,7 @@ from patchwork_env.agents.patchwork.placements import (
     kind_of,
 )
 from patchwork_env.agents.ragged import end_of_row
+from patchwork_env.agents.ragged_policy import array_of
 from patchwork_env.core.bits import popcount
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import Floats
@@ -120,11 +121,6 @@ def fits_of(positions: Tensor) -> Tensor:
     """What the features of positions say of the placements of patches, ``(n, NUM_PLAYERS, NEXT)``."""
     of_players = positions[:, :POSITION_FEATURES].reshape(-1, NUM_PLAYERS, POSITION_FEATURES // NUM_PLAYERS)
     return of_players[:, :, _FIGURES : _FIGURES + NEXT]
-
-
-def array_of(tensor: Tensor) -> npt.NDArray[Any]:
-    """A tensor of any device as a contiguous array, without its gradient."""
-    return tensor.detach().cpu().contiguous().numpy()
 
 
 # --- positions ----------------------------------------------------------------------------------------------

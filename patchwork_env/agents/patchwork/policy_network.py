@@ -52,13 +52,12 @@ from patchwork_env.agents.patchwork.policy_features import (
     POSITION_FEATURES,
     POSITION_OFFERS,
     Indices,
-    array_of,
     features_of,
     is_possible,
     position_features,
 )
 from patchwork_env.agents.ragged import end_of_row
-from patchwork_env.agents.ragged_policy import hierarchical_policy, ragged_products
+from patchwork_env.agents.ragged_policy import array_of, hierarchical_policy, ragged_products
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import Floats
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
