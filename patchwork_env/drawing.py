@@ -268,10 +268,7 @@ def _write(pen: ImageDraw.ImageDraw, label: Label, zoom: float) -> None:
 def save_png(frame: Frame, path: str | os.PathLike[str]) -> None:
     """Writes a frame, uint8 ``(height, width, 3)``, as a PNG file: completely, or not at all.
 
-    Raises:
-        MissingExtraError: Pillow is not installed.
-        ValueError: This is no frame, or no path.
-        StorageError: The file cannot be written.
+    MissingExtraError if Pillow is not installed, StorageError if the file cannot be written.
     """
     contents = BytesIO()
     _pillow().Image.fromarray(_check_frame(frame)).save(contents, "PNG", optimize=True)
@@ -279,17 +276,10 @@ def save_png(frame: Frame, path: str | os.PathLike[str]) -> None:
 
 
 def save_gif(frames: Iterable[Frame], path: str | os.PathLike[str], seconds: float = 0.5) -> None:
-    """Writes frames of one size as an endless GIF animation: completely, or not at all.
+    """Writes frames of one size as an endless GIF animation, which replaces a file that there is.
 
-    Args:
-        frames: The frames, at least one, each uint8 ``(height, width, 3)``.
-        path: The file to write; an existing file is replaced.
-        seconds: The time for which each frame is shown, in seconds; the last one stays six times as long.
-
-    Raises:
-        MissingExtraError: Pillow is not installed.
-        ValueError: There is no frame, the sizes differ, or the path or the seconds are not allowed.
-        StorageError: The file cannot be written.
+    There is at least one frame, uint8 ``(height, width, 3)``. Each is shown for ``seconds``, the last one six
+    times as long. For errors see :func:`save_png`.
     """
     image_module = _pillow().Image
     milliseconds = round(1000 * as_number(seconds, "seconds", above=0))
@@ -331,14 +321,8 @@ class Window:
     """A window for frames, which opens with the first one.
 
     Once its user or :meth:`close` has closed it, it stays closed and ignores further frames, so that a
-    program that goes on playing does not fail.
-
-    Args:
-        title: The title of the window.
-        frames_per_second: The highest rate of frames, for which :meth:`show` waits; 0 to never wait.
-
-    Raises:
-        MissingExtraError: pygame-ce is not installed.
+    program that goes on playing does not fail. For at most ``frames_per_second``, :meth:`show` waits; 0 to
+    never wait. MissingExtraError if pygame-ce is not installed.
     """
 
     def __init__(self, title: str, frames_per_second: float = 0) -> None:

@@ -124,13 +124,8 @@ def as_agent(
 ) -> Agent:
     """An agent from a spec, from a function ``game -> action``, or from an agent, which is returned as it is.
 
-    Args:
-        agent: A spec, a function or an agent.
-        seed: The seed of the agent's random numbers; see :func:`load`.
-        game: The game that the agent must play, such as ``"patchwork"``; None for any.
-
-    Raises:
-        ValueError: ``agent`` is none of these, or does not play the game; for other errors see :func:`load`.
+    For the seed of a spec see :func:`load`. ValueError if ``agent`` is none of these, or does not play
+    ``game``, such as ``"patchwork"``; None for any.
     """
     from patchwork_env.agents.base import Agent, CallableAgent
 
@@ -160,16 +155,9 @@ def as_agents(agents: Any, seed: int | None = None, game: str | None = None) -> 
 def analyse(game: Any, agent: str | os.PathLike[str] | Agent = ANALYST, k: int | None = None) -> Analysis:
     """The analysis of a game by an agent that searches: margin, chance to win and line of play of each move.
 
-    Args:
-        game: A ``Game`` that is not over; it is left as it was.
-        agent: An agent that searches with a learned value, or its spec; the analysis takes its budget.
-        k: The number of moves to keep, the best ones; None for all.
-
-    Returns:
-        The moves, best first: see :mod:`patchwork_env.agents.analysis`. ``str`` makes a table of it.
-
-    Raises:
-        ValueError: The game is over, the agent cannot analyse, or ``k`` is below 1; or see :func:`load`.
+    The game is left as it was. The agent searches with a learned value; the analysis takes its budget. The
+    ``k`` best moves are kept, all for None: see :mod:`patchwork_env.agents.analysis`. ``str`` makes a table.
+    ValueError if the game is over, the agent cannot analyse, or ``k`` is below 1.
     """
     from patchwork_env.agents import analysis
 

@@ -67,10 +67,8 @@ def scattered_policy(
 def ragged_products(weights: Tensor, features: Tensor, rows: Tensor) -> Tensor:
     """The product of each action's features with the weights of its state, ``(total,)``.
 
-    Args:
-        weights: ``(n, k)``, those of each state.
-        features: ``(total, k)``, constants: no gradient reaches them.
-        rows: int64 ``(total,)``, the state that each action belongs to, ascending.
+    The weights are ``(n, k)``; the features, ``(total, k)``, are constants: no gradient reaches them. Of each
+    action ``rows``, int64 ``(total,)``, has the state that it belongs to, ascending.
     """
     if weights.device.type == "cpu":
         products: Tensor = _CompiledProducts.apply(weights, features, rows)  # type: ignore[no-untyped-call]

@@ -260,12 +260,7 @@ def nth_legal(legal_set: LegalSet, n: int) -> int:
 
 @kernel
 def write_actions(legal_set: LegalSet, actions: npt.NDArray[np.int16]) -> int:
-    """Lists the legal actions of a set in ascending order and returns their number.
-
-    Args:
-        legal_set: The legal set of a state that is not over.
-        actions: int16 array that receives the actions; the longest list has 1345 entries.
-    """
+    """Lists the legal actions of a state that is not over, ascending, and returns their number."""
     count = 0
     if legal_set[0, SPECIAL_MAP] == 0 and legal_set[1, SPECIAL_MAP] == 0:
         actions[0] = ADVANCE
