@@ -55,7 +55,7 @@ def parts(trainer: PpoTrainer) -> dict[str, float]:
     ppo = trainer.config.ppo
     past_selves = {number: trainer.pool.policy(number) for number in trainer.self_play.past_selves_in_play}
     rollout = trainer.self_play.collect(trainer.network, past_selves, ppo.rollout_steps, trainer.random)
-    decisions = rollout.states[rollout.decisions.learning]
+    decisions = rollout.states[rollout.decisions.learner_mask]
     acting = decisions[: ppo.num_envs]
     learning = decisions[: ppo.minibatch_size]
     per_rollout = len(decisions) / len(acting)

@@ -163,7 +163,7 @@ def batch_of(decisions: toolbox.Decisions, **of_turns: Any) -> Batch:
     # Turns do not alternate: whoever is behind on the time track moves. Advantages run along each player's
     # own decisions, so that no sign ever changes and the loser's last decision meets its defeat. The moves of
     # past selves are part of what the learner's decisions led to: nothing is learned from them.
-    learning = decisions.learning
+    learning = decisions.learner_mask
     estimates = toolbox.advantages(decisions, GAMMA, GAE_LAMBDA)[learning]
     normalized = (estimates - estimates.mean()) / (estimates.std() + 1e-8)
     taken = {name: array[learning] for name, array in of_turns.items()}

@@ -20,7 +20,7 @@ from patchwork_env.games import rules_of
 from patchwork_env.integrations import text
 from patchwork_env.integrations.mcp.session import PICTURE, Session, Table, read_resource
 from patchwork_env.integrations.text.episode import Episode, Settings
-from patchwork_env.learning.evaluation.runners import Block, Match, runner_of
+from patchwork_env.learning.evaluation.runners import Match, MatchBlock, runner_of
 from patchwork_env.nmbr9 import Game as Nmbr9
 from patchwork_env.patchwork import Game as Patchwork
 from patchwork_env.protocol.engine import Engine
@@ -157,7 +157,7 @@ def opponents(game: BaseGame) -> Any:
 def match(game: BaseGame) -> Any:
     name = rules_of(game.state).name
     match = Match((0, 1), ("", ""), name, runner_of(name).variants[0], 2, 3)
-    runner = runner_of(name)((SPY, SPY), Block(match, 0, 1))
+    runner = runner_of(name)((SPY, SPY), MatchBlock(match, 0, 1))
     runner.states, runner._tracked = game.state, (game,)
     return runner.ask(SPY, ONE)[0].tolist()
 

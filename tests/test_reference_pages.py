@@ -90,7 +90,7 @@ def test_the_pages_of_files_name_all_that_these_hold() -> None:
     for kind in (FORMAT, EVALUATION_FORMAT, RUN_FORMAT, RESULT_FORMAT, REVIEW_FORMAT, "patchwork-env decks"):
         assert f'`"{kind}"`' in text
     documented = set(re.findall(r"`(\w+)`", text))
-    models = (records.Evaluation, records.MatchFigures, records.SampleGame, run_results.RunResult)
+    models = (records.RunEvaluation, records.MatchFigures, records.SampleGame, run_results.RunResult)
     assert {
         name for kind in models for name, field in kind.model_fields.items() if not field.exclude
     } <= documented

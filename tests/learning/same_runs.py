@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 from patchwork_env.learning.algorithms.common.trainer import Trainer, make_trainer, split
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
-from patchwork_env.learning.evaluation.records import Evaluation, read_evaluation
+from patchwork_env.learning.evaluation.records import RunEvaluation, read_evaluation
 from patchwork_env.learning.runs.folder import checkpoint_folders, evaluation_files
 
 ROOT = Path(__file__).parents[2]
@@ -49,7 +49,7 @@ def metrics_of(run: Path) -> list[dict[str, float]]:
     return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
 
 
-def evaluations_of(run: Path) -> list[Evaluation]:
+def evaluations_of(run: Path) -> list[RunEvaluation]:
     return [read_evaluation(path) for path in evaluation_files(run).values()]
 
 

@@ -33,7 +33,7 @@ from patchwork_env.integrations.minari.dataset import (
 )
 from patchwork_env.learning.distributed.jobs import Workers, check_workers, do_jobs
 from patchwork_env.learning.evaluation.matches import MOST_GAMES, Player, Progress, fingerprint, name_of
-from patchwork_env.learning.evaluation.playing import BLOCK_SIZE, Games, spawn_seed
+from patchwork_env.learning.evaluation.playing import BLOCK_SIZE, GamesInPlay, spawn_seed
 from patchwork_env.learning.evaluation.runners import common_game
 
 
@@ -309,7 +309,7 @@ def play_block(agents: Sequence[Agent], block: BlockOfGames) -> list[PlayedGame]
     loop(deal_all, rules)(states, dealt, set_up.initial_state, set_up.flags)
     hidden = seed_streams(spawn_seed(block.seed, block.begin, len(agents)), len(numbers))
     seating = np.add.outer(numbers, range(set_up.players)) % len(agents)
-    games = Games(agents, states, hidden, seating, keep=len(numbers))
+    games = GamesInPlay(agents, states, hidden, seating, keep=len(numbers))
     games.play([spawn_seed(block.seed, block.begin, place) for place in range(len(agents))])
     seated = map(tuple, seating.tolist())
     return list(map(PlayedGame, numbers, seeds, games.kept, seated))

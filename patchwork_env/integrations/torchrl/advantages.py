@@ -140,12 +140,12 @@ class TurnGAE(GAE):
         rewards = rewards + float(self.gamma) * self._truncated(next_).unsqueeze(-1) * expected
         decisions = Decisions(
             players=_turns(data.get(keys.player), dim).to(torch.uint8).numpy(),
-            learning=np.ones(_turns(next_values, dim).shape, np.bool_),
+            learner_mask=np.ones(_turns(next_values, dim).shape, np.bool_),
             values=_turns(values.squeeze(-1), dim).numpy(),
             rewards=_turns(rewards, dim, 1).numpy(),
-            ends=_turns(next_.get(keys.done).squeeze(-1), dim).numpy(),
-            last_players=_turns(next_players, dim)[-1].to(torch.uint8).numpy(),
-            last_values=_turns(next_values, dim)[-1].numpy(),
+            dones=_turns(next_.get(keys.done).squeeze(-1), dim).numpy(),
+            bootstrap_players=_turns(next_players, dim)[-1].to(torch.uint8).numpy(),
+            bootstrap_values=_turns(next_values, dim)[-1].numpy(),
         )
         estimates = torch.from_numpy(advantages(decisions, float(self.gamma), float(self.lmbda)))
         shape = next_values.movedim(dim, 0).shape

@@ -20,8 +20,8 @@ from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.distributed.jobs import Workers, check_workers, do_jobs
 from patchwork_env.learning.evaluation.results import MatchResult
 from patchwork_env.learning.evaluation.runners import (
-    Block,
     Match,
+    MatchBlock,
     MatchGames,
     check_variant,
     common_game,
@@ -172,13 +172,13 @@ def play_all(
 
 def _parts(
     players: Sequence[Agent],
-    blocks: Sequence[Sequence[Block]],
+    blocks: Sequence[Sequence[MatchBlock]],
     workers: Workers,
     report: Progress,
     store: GameStore | None,
 ) -> Iterator[tuple[int, int, MatchResult]]:
     """The results of all blocks, by the numbers of match and block; those of the store come first."""
-    left: list[tuple[int, int, Block]] = []
+    left: list[tuple[int, int, MatchBlock]] = []
     games_kept = 0
     for match, of_match in enumerate(blocks):
         for place, block in enumerate(of_match):
@@ -215,7 +215,7 @@ def _parts(
 _Outcome = MatchResult | IllegalActionError | OpponentError
 
 
-def _try_block(players: Sequence[Agent], block: Block) -> tuple[_Outcome, list[Any]]:
+def _try_block(players: Sequence[Agent], block: MatchBlock) -> tuple[_Outcome, list[Any]]:
     """The outcome of a block, and what each side has counted in it, which is then left to the caller."""
     sides = [players[side] for side in block.match.sides]
     earlier = [player.take_counts() for player in sides]
@@ -226,7 +226,7 @@ def _try_block(players: Sequence[Agent], block: Block) -> tuple[_Outcome, list[A
             player.add_counts(counts)
 
 
-def _play_block(sides: Sequence[Agent], block: Block) -> _Outcome:
+def _play_block(sides: Sequence[Agent], block: MatchBlock) -> _Outcome:
     """Plays a block; the result, or the error of an agent that fails."""
     match = block.match
     agent, opponent = sides
@@ -239,7 +239,7 @@ def _play_block(sides: Sequence[Agent], block: Block) -> _Outcome:
     return MatchResult(*match.names, match.seed, match.variant, games, (first, second), runner.kept)
 
 
-def _read_block(block: Block, contents: Any) -> MatchResult:
+def _read_block(block: MatchBlock, contents: Any) -> MatchResult:
     """The result of a block from what a store holds."""
     match, (first, second) = block.match, contents["seconds"]
     games = MatchGames.from_dict(contents["games"], match.game)

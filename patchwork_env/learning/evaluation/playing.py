@@ -37,7 +37,7 @@ _LIBRARIES = (
 """Where the code is that users did not write."""
 
 
-class Games:
+class GamesInPlay:
     """Games of several agents side by side, from their first positions to their ends.
 
     Attributes:

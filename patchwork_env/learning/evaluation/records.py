@@ -1,7 +1,7 @@
 """Results as files hold them: what each evaluation of a run came to, match by match.
 
-An evaluation of a run is a file with ``format``, ``version`` and the fields of :class:`Evaluation`, besides
-others that nothing here reads. A match of it is the ``as_dict`` of a
+An evaluation of a run is a file with ``format``, ``version`` and the fields of :class:`RunEvaluation`, and
+with others that nothing here reads. A match of it is the ``as_dict`` of a
 :class:`~patchwork_env.learning.evaluation.results.MatchResult`.
 """
 
@@ -92,7 +92,7 @@ class SampleGame(Part):
     notation: str
 
 
-class Evaluation(Part):
+class RunEvaluation(Part):
     """An evaluation of a policy, after so many steps of training and minutes of playing and learning.
 
     It has a match against each opponent. ``weights`` is the SHA-256 of the final policy's file of weights;
@@ -111,10 +111,10 @@ class Evaluation(Part):
         return next((match for match in self.matches if match.opponent == opponent), None)
 
 
-def read_evaluation(path: Path) -> Evaluation:
+def read_evaluation(path: Path) -> RunEvaluation:
     """Reads an evaluation; ValueError names a file that is damaged or of another version."""
     contents = read_document(path, EVALUATION_FORMAT, EVALUATION_VERSION, finite=False)
-    return as_type(Evaluation, contents, path)
+    return as_type(RunEvaluation, contents, path)
 
 
 def write_evaluation(path: Path, contents: Mapping[str, Any]) -> None:

@@ -18,7 +18,7 @@ from patchwork_env.core.kernels import Kernels, States
 from patchwork_env.core.names import counted
 from patchwork_env.core.random import Streams
 from patchwork_env.games import GAMES, NMBR9, PATCHWORK, rules_of
-from patchwork_env.learning.evaluation.playing import BLOCK_SIZE, Games, Integers, spawn_seed
+from patchwork_env.learning.evaluation.playing import BLOCK_SIZE, GamesInPlay, Integers, spawn_seed
 from patchwork_env.nmbr9 import engine as nmbr9
 from patchwork_env.nmbr9.components import ORDERS
 from patchwork_env.patchwork import engine as patchwork
@@ -56,13 +56,13 @@ class Match(NamedTuple):
     block_size: int = BLOCK_SIZE
     key: str = ""
 
-    def blocks(self) -> list[Block]:
+    def blocks(self) -> list[MatchBlock]:
         """The games in blocks of ``block_size`` circles or decks, the last of which may have fewer."""
         size, end = self.block_size, self.games // runner_of(self.game).games_per_set_up
-        return [Block(self, k, min(k + size, end)) for k in range(0, end, size)]
+        return [MatchBlock(self, k, min(k + size, end)) for k in range(0, end, size)]
 
 
-class Block(NamedTuple):
+class MatchBlock(NamedTuple):
     """The set-ups ``begin ... end - 1`` of a match: its circles or decks."""
 
     match: Match
@@ -151,7 +151,7 @@ class Figure(NamedTuple):
     is_share: bool = False
 
 
-class MatchRunner(Games):
+class MatchRunner(GamesInPlay):
     """Plays the games of a block of any game of two players between an agent and its opponent.
 
     Attributes:
@@ -177,7 +177,7 @@ class MatchRunner(Games):
         "turns": Figure(lambda runner: runner.turns),
     }
 
-    def __init__(self, agents: tuple[Agent, Agent], block: Block) -> None:
+    def __init__(self, agents: tuple[Agent, Agent], block: MatchBlock) -> None:
         match, times = block.match, self.games_per_set_up
         streams = seed_streams(match.seed, block.end)[block.begin :]
         states = np.repeat(self._deal(block, streams), times)
@@ -192,7 +192,7 @@ class MatchRunner(Games):
         self._forfeits = match.forfeits
 
     @classmethod
-    def _deal(cls, block: Block, streams: Streams) -> States:
+    def _deal(cls, block: MatchBlock, streams: Streams) -> States:
         """The first record of every set-up; each is dealt from its own random stream."""
         rules = rules_of(cls.game)
         options = dict(rules.options)
@@ -270,12 +270,12 @@ class PatchworkRunner(MatchRunner):
         "turns": Figure(lambda runner: runner.turns),
     }
 
-    def __init__(self, agents: tuple[Agent, Agent], block: Block) -> None:
+    def __init__(self, agents: tuple[Agent, Agent], block: MatchBlock) -> None:
         super().__init__(agents, block)
         self.counts: Integers = np.zeros((SIDES, len(self.states), _NUM_COUNTED), np.int64)
 
     @classmethod
-    def _deal(cls, block: Block, streams: Streams) -> States:
+    def _deal(cls, block: MatchBlock, streams: Streams) -> States:
         rules = rules_of(PATCHWORK)
         circles, deal = rules.empty_states(len(streams)), rules.kernels.deal
         options = {**rules.options, "special_patches": block.match.variant}

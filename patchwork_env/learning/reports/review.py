@@ -68,7 +68,7 @@ _MOST_LABELS = 3
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class PositionEvaluation:
     """The final margin that player 0 may expect, in points, and the probability that player 0 wins.
 
     They are exact if the game is over or its ending is solved.
@@ -119,7 +119,7 @@ class Review:
 
     agent: str
     game: Game
-    evaluations: tuple[Evaluation, ...]
+    evaluations: tuple[PositionEvaluation, ...]
     verdicts: tuple[Verdict, ...]
 
     def __repr__(self) -> str:
@@ -176,14 +176,16 @@ def review(game: Game, agent: Agent, progress: Callable[[int], object] | None = 
     return Review(agent.name, game, tuple(evaluations), tuple(verdicts))
 
 
-def _evaluate(game: Game, agent: Agent) -> tuple[Evaluation, Analysis | None]:
+def _evaluate(game: Game, agent: Agent) -> tuple[PositionEvaluation, Analysis | None]:
     """The evaluation of a position and, if the game goes on, its analysis."""
     if game.is_over:
         first, second = game.scores()
-        return Evaluation(first - second, float(game.winner() == 0), True), None
+        return PositionEvaluation(first - second, float(game.winner() == 0), True), None
     analysis = analyse(game, agent)
     best = analysis.best
-    return Evaluation(*_of_player(analysis.player, best.margin, best.win), best.source == "exact"), analysis
+    return PositionEvaluation(
+        *_of_player(analysis.player, best.margin, best.win), best.source == "exact"
+    ), analysis
 
 
 def _of_player(player: int, margin: float, win: float) -> tuple[float, float]:
@@ -195,8 +197,8 @@ def _judge(
     move: str,
     analysis: Analysis,
     played_line: tuple[str, ...],
-    before: Evaluation,
-    after: Evaluation,
+    before: PositionEvaluation,
+    after: PositionEvaluation,
     number: int,
 ) -> Verdict:
     player, best = analysis.player, analysis.best

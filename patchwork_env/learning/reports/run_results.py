@@ -25,9 +25,9 @@ from patchwork_env.learning.config import parse_yaml
 from patchwork_env.learning.evaluation.matches import hash_of_weights
 from patchwork_env.learning.evaluation.records import (
     Count,
-    Evaluation,
     MatchFigures,
     Part,
+    RunEvaluation,
     Text,
     as_type,
     first_problem,
@@ -89,7 +89,7 @@ class RunResult(Part):
     configuration: dict[str, Any]
     starts: tuple[dict[str, Any], ...]
     weights: Text | None
-    evaluations: tuple[Evaluation, ...]
+    evaluations: tuple[RunEvaluation, ...]
     source: str = Field("", exclude=True)
     label: str = Field("", exclude=True)
     text: str = Field("", exclude=True)
@@ -107,7 +107,7 @@ class RunResult(Part):
         return self
 
     @property
-    def last(self) -> Evaluation:
+    def last(self) -> RunEvaluation:
         """The last evaluation, of which there is one at least."""
         return self.evaluations[-1]
 
@@ -154,7 +154,7 @@ class RunResult(Part):
         lines = [line for line in self.metrics if math.isfinite(line.get(name, math.nan))]
         return [Point(line["steps"], line["minutes"], line[name]) for line in lines]
 
-    def matches(self, opponent: str) -> list[tuple[Evaluation, MatchFigures]]:
+    def matches(self, opponent: str) -> list[tuple[RunEvaluation, MatchFigures]]:
         """The evaluations with a match against an opponent, each together with this match."""
         return [(one, match) for one in self.evaluations if (match := one.match(opponent)) is not None]
 

@@ -45,7 +45,7 @@ from patchwork_env.learning.distributed.jobs import OnCluster, check_workers
 from patchwork_env.learning.distributed.processes import do_in_processes
 from patchwork_env.learning.distributed.ray_cluster import RETRIES, RayPool, connected
 from patchwork_env.learning.evaluation.matches import play_matches
-from patchwork_env.learning.evaluation.records import Evaluation, as_type, read_evaluation
+from patchwork_env.learning.evaluation.records import RunEvaluation, as_type, read_evaluation
 from patchwork_env.learning.evaluation.runners import runner_of
 from patchwork_env.learning.evaluation.tables import Column, Table
 from patchwork_env.learning.runs.checkpoints import free_folder, new_run_folder
@@ -70,7 +70,7 @@ _SECONDS_FOR_LOST_PROCESS = 30
 
 
 @dataclass(frozen=True)
-class Settings:
+class SweepSettings:
     """The options of a sweep.
 
     After ``grace`` steps, of every ``reduction`` trials one goes on, and again after ``reduction`` times as
@@ -99,10 +99,10 @@ class Row(NamedTuple):
     values: Values
     state: str
     error: str | None
-    evaluation: Evaluation | None
+    evaluation: RunEvaluation | None
 
 
-def begin_sweep(folder: Path, config: RunConfig, settings: Settings, trials: Sequence[Values]) -> Sweep:
+def begin_sweep(folder: Path, config: RunConfig, settings: SweepSettings, trials: Sequence[Values]) -> Sweep:
     """Writes the files of a new sweep; the last one is that of the study, which makes the folder a sweep."""
     temporary = folder / f".{STUDY_FILE}.partial"
     with storing_in(folder):
@@ -139,9 +139,9 @@ class Sweep:
             settings = self.study.user_attrs[_SETTINGS]
         except (LookupError, ValueError, TypeError, AttributeError, AssertionError) as error:
             raise ValueError(f"{path} is damaged: {one_line(str(error))}") from None
-        self.folder, self.settings = folder, as_type(Settings, settings, path)
+        self.folder, self.settings = folder, as_type(SweepSettings, settings, path)
         self.config = load_config(folder / CONFIG_FILE)
-        self._read: dict[int, tuple[tuple[Path, int], Evaluation]] = {}
+        self._read: dict[int, tuple[tuple[Path, int], RunEvaluation]] = {}
         self.study.pruner = NopPruner()
         if self.settings.grace:
             self.study.pruner = SuccessiveHalvingPruner(self.settings.grace, self.settings.reduction)
@@ -181,7 +181,7 @@ class Sweep:
         state = FAILED if error else states.get(trial.state, UNFINISHED)
         return Row(trial.number, trial.params, state, error, self._newest_evaluation(trial.number))
 
-    def _newest_evaluation(self, number: int) -> Evaluation | None:
+    def _newest_evaluation(self, number: int) -> RunEvaluation | None:
         """The newest evaluation of a trial, which is read again when there is another one."""
         files = list(evaluation_files(self.run_folder(number)).values())
         if not files:
@@ -191,7 +191,7 @@ class Sweep:
             self._read[number] = seen, read_evaluation(files[-1])
         return self._read[number][1]
 
-    def metric_of(self, evaluation: Evaluation | None) -> float:
+    def metric_of(self, evaluation: RunEvaluation | None) -> float:
         """What trials are compared by, in an evaluation of a run; minus infinity if there is none."""
         match = evaluation and evaluation.match(self.settings.against)
         return match.metric(self.settings.metric) if match else float("-inf")
@@ -414,7 +414,7 @@ def _common_config(path: Path, changes: Sequence[str]) -> tuple[RunConfig, list[
     return config, settings
 
 
-def _settings(options: argparse.Namespace, config: RunConfig) -> Settings:
+def _settings(options: argparse.Namespace, config: RunConfig) -> SweepSettings:
     opponents, steps = config.evaluation.opponents, config.total_steps
     against = options.against or (OPPONENT if OPPONENT in opponents else opponents[-1])
     if against not in opponents:
@@ -429,7 +429,7 @@ def _settings(options: argparse.Namespace, config: RunConfig) -> Settings:
     _check_workers(options.workers, options.cluster)
     metric: Any = options.metric or runner_of(config.game).metric
     sampler: Any = options.sampler or RANDOM
-    return Settings(
+    return SweepSettings(
         parameters=tuple(options.param),
         metric=metric,
         against=against,

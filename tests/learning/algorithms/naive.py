@@ -54,16 +54,16 @@ def naive_advantage(decisions, turn, game, discount, decay):
     """The recursion of generalized advantage estimation along the decisions of whoever moves."""
     player, got, following, more = decisions.players[turn, game], 0.0, 0.0, 0.0
     for later in range(turn, len(decisions.players)):
-        if later > turn and decisions.learning[later, game] and decisions.players[later, game] == player:
+        if later > turn and decisions.learner_mask[later, game] and decisions.players[later, game] == player:
             following = float(decisions.values[later, game])
             more = naive_advantage(decisions, later, game, discount, decay)
             break
         got += float(decisions.rewards[later, game, player])
-        if decisions.ends[later, game]:
+        if decisions.dones[later, game]:
             break
     else:
-        sign = 1 if decisions.last_players[game] == player else -1
-        following = sign * float(decisions.last_values[game])
+        sign = 1 if decisions.bootstrap_players[game] == player else -1
+        following = sign * float(decisions.bootstrap_values[game])
     error = got + discount * following - float(decisions.values[turn, game])
     return error + discount * decay * more
 

@@ -119,11 +119,11 @@ class SearchedSelfPlay:
         rewards = rewards_of_players(self.reward, winners, scores)
         ahead, last_winners, last_scores = next_choices(env.states)
         rewards[-1] += rewards_of_players(self.reward, last_winners, last_scores)
-        running, last_values = last_winners < 0, np.zeros(env.num_envs, np.float32)
+        running, bootstrap_values = last_winners < 0, np.zeros(env.num_envs, np.float32)
         if running.any():
-            last_values[running] = evaluator(ahead[running]).values
-        last_players = ahead["current_player"]
-        decisions = Decisions(players, searched, values, rewards, winners >= 0, last_players, last_values)
+            bootstrap_values[running] = evaluator(ahead[running]).values
+        bootstrap = ahead["current_player"], bootstrap_values
+        decisions = Decisions(players, searched, values, rewards, winners >= 0, *bootstrap)
         returns = (advantages(decisions, 1.0, self.config.td_lambda) + values)[searched]
         examples = Examples(states[searched], np.concatenate(counts), np.concatenate(policies), returns)
         return examples, self.stats.ended(states, actions)

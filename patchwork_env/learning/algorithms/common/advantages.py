@@ -20,22 +20,22 @@ class Decisions(NamedTuple):
 
     Attributes:
         players: uint8 ``(T, N)``, who moved.
-        learning: bool ``(T, N)``, whether the move is a decision of the learner, whose value is known.
+        learner_mask: bool ``(T, N)``, whether the move is a decision of the learner, whose value is known.
         values: float32 ``(T, N)``, the return that the player who moved expected.
         rewards: float32 ``(T, N, players)``, all rewards after the move. Those of the last turn include
             the rewards of games in which nobody has a choice any more.
-        ends: bool ``(T, N)``, whether the move ended its game.
-        last_players: uint8 ``(N,)``, who has the first choice after the rollout.
-        last_values: float32 ``(N,)``, the return that this player expects there.
+        dones: bool ``(T, N)``, whether the move ended its game.
+        bootstrap_players: uint8 ``(N,)``, who has the first choice after the rollout.
+        bootstrap_values: float32 ``(N,)``, the return that this player expects there.
     """
 
     players: npt.NDArray[np.uint8]
-    learning: npt.NDArray[np.bool_]
+    learner_mask: npt.NDArray[np.bool_]
     values: npt.NDArray[np.float32]
     rewards: npt.NDArray[np.float32]
-    ends: npt.NDArray[np.bool_]
-    last_players: npt.NDArray[np.uint8]
-    last_values: npt.NDArray[np.float32]
+    dones: npt.NDArray[np.bool_]
+    bootstrap_players: npt.NDArray[np.uint8]
+    bootstrap_values: npt.NDArray[np.float32]
 
 
 @kernel(allocates=True)
@@ -53,7 +53,7 @@ def advantages(decisions: Decisions, gamma: float, gae_lambda: float) -> npt.NDA
         gae_lambda: The lambda of the estimator, 0 ... 1.
 
     Returns:
-        float32 ``(T, N)``; 0 where ``learning`` is false. Returns are advantages plus values.
+        float32 ``(T, N)``; 0 where ``learner_mask`` is false. Returns are advantages plus values.
     """
     turns, games, players = decisions.rewards.shape
     result = np.zeros((turns, games), np.float32)
@@ -62,15 +62,15 @@ def advantages(decisions: Decisions, gamma: float, gae_lambda: float) -> npt.NDA
         reward[:] = 0.0
         next_advantage[:] = 0.0
         for player in range(players):
-            is_next = player == decisions.last_players[game]
-            next_value[player] = decisions.last_values[game] / (1 if is_next else 1 - players)
+            is_next = player == decisions.bootstrap_players[game]
+            next_value[player] = decisions.bootstrap_values[game] / (1 if is_next else 1 - players)
         for turn in range(turns - 1, -1, -1):
-            if decisions.ends[turn, game]:
+            if decisions.dones[turn, game]:
                 reward[:] = 0.0
                 next_value[:] = 0.0
                 next_advantage[:] = 0.0
             reward += decisions.rewards[turn, game]
-            if not decisions.learning[turn, game]:
+            if not decisions.learner_mask[turn, game]:
                 continue
             player, value = decisions.players[turn, game], decisions.values[turn, game]
             error = reward[player] + gamma * next_value[player] - value

@@ -37,7 +37,7 @@ class PpoLearner:
         Returns mean losses and diagnostics; none if the learner had no decision to make. If ``target_kl`` may
         end the learning early, ``updates`` is the number of steps of the optimizer.
         """
-        if not rollout.decisions.learning.any():
+        if not rollout.decisions.learner_mask.any():
             return {}
         config = self.config
         for group in self.optimizer.param_groups:
@@ -115,14 +115,14 @@ class Batch(NamedTuple):
 @np.errstate(over="ignore", invalid="ignore")  # a network that has diverged is noticed by its loss
 def decisions_to_learn(rollout: Rollout, config: Ppo) -> Batch:
     """The learner's decisions of a rollout, one after the other."""
-    decisions, learning = rollout.decisions, rollout.decisions.learning
-    estimates = advantages(decisions, config.gamma, config.gae_lambda)[learning]
-    returns = estimates + decisions.values[learning]
+    decisions, mine = rollout.decisions, rollout.decisions.learner_mask
+    estimates = advantages(decisions, config.gamma, config.gae_lambda)[mine]
+    returns = estimates + decisions.values[mine]
     return Batch(
-        rollout.states[learning],
-        rollout.actions[learning],
-        rollout.log_probabilities[learning],
-        rollout.successor_values[learning],
+        rollout.states[mine],
+        rollout.actions[mine],
+        rollout.log_probabilities[mine],
+        rollout.successor_values[mine],
         (estimates - estimates.mean()) / (estimates.std() + 1e-8),
         returns,
         1 - float(estimates.var() / (returns.var() + 1e-8)),

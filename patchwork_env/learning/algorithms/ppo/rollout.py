@@ -48,7 +48,7 @@ class Rollout:
     statistics: dict[str, float]  # with the win rate against past selves, if such games ended
 
 
-class Choice(NamedTuple):
+class SampledActions(NamedTuple):
     """What policies choose in ``n`` states: actions that are drawn, and what the network says of them."""
 
     actions: npt.NDArray[np.int64]  # (n,)
@@ -61,16 +61,16 @@ class Choice(NamedTuple):
 
 def choose(
     evaluators: Sequence[NetworkEvaluator],
-    asked: npt.NDArray[np.integer[Any]],
+    policy_ids: npt.NDArray[np.integer[Any]],
     states: States,
     random: np.random.Generator,
     threads: ThreadPool,
-) -> Choice:
+) -> SampledActions:
     """Lets policies choose an action in each of ``n`` states, none of which is over.
 
-    ``asked``, int ``(n,)``, is the index of the policy that is asked about each state: mostly the first one.
+    ``policy_ids``, int ``(n,)``, is the index of the policy for each state: mostly the first one.
     """
-    first, *others = (np.flatnonzero(asked == number) for number in range(len(evaluators)))
+    first, *others = (np.flatnonzero(policy_ids == number) for number in range(len(evaluators)))
     # The states of the first policy are divided among the threads, those of another one stay together.
     parts = [(evaluators[0], rows) for rows in np.array_split(first, threads.size)]
     parts += [part for part in zip(evaluators[1:], others, strict=True) if len(part[1])]
@@ -91,7 +91,7 @@ def choose(
     counts, actions, log_probabilities, values = map(np.concatenate, zip(*evaluations, strict=True))
     chosen = ragged.sample(counts, log_probabilities, random.random(len(states))[rows])
     order = np.argsort(rows)  # back to the order of the states
-    return Choice(actions[chosen][order], log_probabilities[chosen][order], values[order], successor_values)
+    return SampledActions(actions[chosen][order], log_probabilities[chosen][order], values[order], successor_values)
 
 
 class SelfPlay:
@@ -144,8 +144,8 @@ class SelfPlay:
         or against any if this is None.
         """
         env, shape = self.env, (turns, self.env.num_envs)
-        dealt = self._dealt(list(past_selves) if drawn is None else drawn)
-        numbers = sorted(self.past_selves_in_play.union(dealt.tolist()) - {LEARNER})
+        assigned_opponents = self._assigned_opponents(list(past_selves) if drawn is None else drawn)
+        numbers = sorted(self.past_selves_in_play.union(assigned_opponents.tolist()) - {LEARNER})
         networks = [learner, *(past_selves[number] for number in numbers)]
         evaluators = [NetworkEvaluator(network, torch.float32) for network in networks]
         opponents = np.empty(shape, np.int64)
@@ -153,32 +153,33 @@ class SelfPlay:
         actions = np.zeros(shape, np.int64)
         log_probabilities, values = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
         successor_values = np.zeros((*shape, *learner.successor_values_shape), np.float32)
-        players, learning = np.empty(shape, np.uint8), np.empty(shape, np.bool_)
-        winners, ends = np.empty(shape, np.int8), np.empty(shape, np.bool_)
+        players, learner_mask = np.empty(shape, np.uint8), np.empty(shape, np.bool_)
+        winners, dones = np.empty(shape, np.int8), np.empty(shape, np.bool_)
         rewards = np.empty((*shape, self.players), np.float32)
         for t in range(turns):
             states[t], players[t] = env.states, env.current_players
-            np.copyto(self.opponents, dealt, where=self.opponents == NEW_GAME)
+            np.copyto(self.opponents, assigned_opponents, where=self.opponents == NEW_GAME)
             opponents[t] = self.opponents
-            asked = np.searchsorted([LEARNER, *numbers], self.opponents)
-            asked[env.current_players == self._learner_seats] = 0
-            choosing = np.flatnonzero(env.counts > 1)
+            policy_ids = np.searchsorted([LEARNER, *numbers], self.opponents)
+            policy_ids[env.current_players == self._learner_seats] = 0
+            decision_rows = np.flatnonzero(env.counts > 1)
             actions[t] = env.random_actions  # right where there is no choice
-            choice = choose(evaluators, asked[choosing], env.states[choosing], random, self._threads)
-            actions[t, choosing] = choice.actions
-            learning[t] = (env.counts > 1) & (asked == 0)
-            mine = learning[t, choosing]
-            log_probabilities[t, learning[t]] = choice.log_probabilities[mine]
-            values[t, learning[t]] = choice.values[mine]
-            successor_values[t, learning[t]] = choice.successor_values[mine]
+            policies, choices = policy_ids[decision_rows], env.states[decision_rows]
+            choice = choose(evaluators, policies, choices, random, self._threads)
+            actions[t, decision_rows] = choice.actions
+            learner_mask[t] = (env.counts > 1) & (policy_ids == 0)
+            mine = learner_mask[t, decision_rows]
+            log_probabilities[t, learner_mask[t]] = choice.log_probabilities[mine]
+            values[t, learner_mask[t]] = choice.values[mine]
+            successor_values[t, learner_mask[t]] = choice.successor_values[mine]
             env.step(actions[t])
             winners[t] = np.where(env.terminations, env.rewards.argmax(axis=1), -1)
             rewards[t] = self._rewards(winners[t])
-            ends[t] = env.terminations
-            self.opponents[ends[t]] = NEW_GAME
-        last_players, last_values, last_rewards = self._bootstrap_values(evaluators[0], random)
+            dones[t] = env.terminations
+            self.opponents[dones[t]] = NEW_GAME
+        next_players, next_values, last_rewards = self._bootstrap_values(evaluators[0], random)
         rewards[-1] += last_rewards
-        decisions = Decisions(players, learning, values, rewards, ends, last_players, last_values)
+        decisions = Decisions(players, learner_mask, values, rewards, dones, next_players, next_values)
         league = self._league_results(winners, opponents)
         statistics = self.stats.count(states, actions)
         if league.games:
@@ -186,7 +187,7 @@ class SelfPlay:
             statistics["win_rate_against_past_self"] = rate
         return Rollout(states, actions, log_probabilities, successor_values, decisions, league, statistics)
 
-    def _dealt(self, drawn: Sequence[int]) -> npt.NDArray[np.int64]:
+    def _assigned_opponents(self, drawn: Sequence[int]) -> npt.NDArray[np.int64]:
         """The opponent of each game if it begins now, int64 ``(N,)``."""
         if not len(drawn):
             return np.full(self.env.num_envs, LEARNER)
@@ -216,8 +217,8 @@ class SelfPlay:
             going_on = np.flatnonzero(winners < 0)
             rewards = rewards_of_players(self.reward, winners, scores)
         values = np.zeros(len(states), np.float32)
-        asked = np.zeros(len(going_on), np.int64)
-        values[going_on] = choose([evaluator], asked, states[going_on], random, self._threads).values
+        policy_ids = np.zeros(len(going_on), np.int64)
+        values[going_on] = choose([evaluator], policy_ids, states[going_on], random, self._threads).values
         return states["current_player"].copy(), values, rewards
 
     def _league_results(

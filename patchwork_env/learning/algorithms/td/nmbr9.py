@@ -67,7 +67,7 @@ class Nmbr9Value(ValueGame):
 
     def play(self, weights: Weights, progress: float, streams: Streams) -> Played:
         config, shape, streams = self._config.learning, (len(streams), _ROUNDS), streams.copy()
-        games = Games(
+        games = Episodes(
             streams,
             begin_games(RULES, streams),
             empty_states(len(streams) * _ROUNDS).reshape(shape),
@@ -83,7 +83,7 @@ class Nmbr9Value(ValueGame):
         return Played(positions, games.states, lengths, int(lengths.sum()))
 
 
-class Games(NamedTuple):
+class Episodes(NamedTuple):
     """Games that are played by one thread, turn by turn."""
 
     streams: Streams  # (n,)
@@ -96,7 +96,12 @@ class Games(NamedTuple):
 
 @kernel
 def _play(
-    games: Games, weights: Weights, expansion: Expansion, width: int, exploration: float, temperature: float
+    games: Episodes,
+    weights: Weights,
+    expansion: Expansion,
+    width: int,
+    exploration: float,
+    temperature: float,
 ) -> None:
     """Plays all games to their ends."""
     states = games.states
@@ -115,7 +120,7 @@ def _play(
 
 
 @kernel
-def _write_targets(games: Games, td_lambda: float) -> None:
+def _write_targets(games: Episodes, td_lambda: float) -> None:
     """Writes lambda-returns in place of the values of the best actions.
 
     As in Watkins's Q(lambda), a return ends before an action other than the best. See Sutton and Barto,

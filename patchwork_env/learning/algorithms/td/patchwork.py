@@ -83,7 +83,7 @@ class PatchworkValue(ValueGame):
     def play(self, weights: Weights, progress: float, streams: Streams) -> Played:
         config, shape, streams = self._config.td, (len(streams), MAX_TURNS), streams.copy()
         payoffs = Payoffs(self._config.reward.outcome, self._margin, config.rival_weight)
-        games = Games(
+        games = Episodes(
             streams,
             begin_games(RULES, streams, **self._config.training_options),
             empty_states(len(streams) * MAX_TURNS).reshape(shape),
@@ -107,7 +107,7 @@ class PatchworkValue(ValueGame):
         )
 
 
-class Games(NamedTuple):
+class Episodes(NamedTuple):
     """Games that are played by one thread, turn by turn; entries after the end of a game have no meaning."""
 
     streams: Streams  # (n,)
@@ -121,7 +121,7 @@ class Games(NamedTuple):
 
 
 @kernel
-def _draw_roles(games: Games, openings: float, scripted: float) -> None:
+def _draw_roles(games: Episodes, openings: float, scripted: float) -> None:
     """Draws in which games scripted players play the opening, and in which one of them plays to the end."""
     for i in range(len(games.lengths)):
         number = random_below(games.streams, i, STEPS) / STEPS
@@ -133,7 +133,7 @@ def _draw_roles(games: Games, openings: float, scripted: float) -> None:
 
 
 @kernel
-def _play_openings(games: Games, playout: GreedyBuffers) -> None:
+def _play_openings(games: Episodes, playout: GreedyBuffers) -> None:
     """Plays the openings of scripted players."""
     for i in range(len(games.lengths)):
         for _ in range(games.openings[i]):
@@ -143,7 +143,7 @@ def _play_openings(games: Games, playout: GreedyBuffers) -> None:
 
 @kernel
 def _play(
-    games: Games,
+    games: Episodes,
     weights: Weights,
     expansion: Expansion,
     playout: GreedyBuffers,
@@ -209,7 +209,7 @@ def _change_sides(values: Floats) -> None:
 
 
 @kernel(allocates=True)
-def _write_targets(games: Games, td_lambda: float) -> None:
+def _write_targets(games: Episodes, td_lambda: float) -> None:
     """Writes lambda-returns for the player to move in place of the values of the best actions.
 
     As in Watkins's Q(lambda), a return ends before an action other than the best. See Sutton and Barto,

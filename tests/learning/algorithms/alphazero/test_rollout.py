@@ -54,13 +54,13 @@ def test_examples_are_those_of_plain_play(turns, monkeypatch):
     ((decisions, settings),) = seen
     assert settings == (1.0, 0.7)
     learned = advantages(decisions, 1.0, 0.7) + decisions.values
-    assert examples.returns.tolist() == learned[decisions.learning].tolist()
+    assert examples.returns.tolist() == learned[decisions.learner_mask].tolist()
     dynamics, random, policies = PatchworkDynamics(**REWARD.model_dump()), np.random.default_rng(1), []
     search = GumbelSearch(dynamics, 4, 4, c_scale=config.c_scale, value_range=5.0)  # from a loss to a win
     for turn, (states, actions) in enumerate(asked):
         games = [Game.from_state(states, i) for i in range(GAMES)]
         choosing = np.array([len(game.legal_actions()) > 1 for game in games])
-        assert decisions.learning[turn].tolist() == choosing.tolist()
+        assert decisions.learner_mask[turn].tolist() == choosing.tolist()
         if choosing.any():
             noise = np.random.default_rng(int(random.integers(2**63, size=1)[0]))
             result = search.run(states[choosing], NetworkEvaluator(network), noise)
@@ -70,16 +70,16 @@ def test_examples_are_those_of_plain_play(turns, monkeypatch):
         for i, game in enumerate(games):
             assert decisions.players[turn, i] == game.current_player
             game.play(actions[i])
-            assert decisions.ends[turn, i] == game.is_over
+            assert decisions.dones[turn, i] == game.is_over
             if turn + 1 == turns:
                 check_what_comes_behind(game, decisions, i, network)
             else:
                 assert decisions.rewards[turn, i].tolist() == pytest.approx(rewards_of(game))
-    chosen = np.concatenate([states[d] for (states, _), d in zip(asked, decisions.learning, strict=True)])
+    chosen = np.concatenate([states[d] for (states, _), d in zip(asked, decisions.learner_mask, strict=True)])
     assert examples.states.tobytes() == chosen.tobytes()
     np.testing.assert_allclose(examples.policies, np.concatenate(policies), atol=1e-3)
     assert examples.counts.sum() == len(examples.policies)
-    assert decisions.ends.any() or (decisions.rewards[-1] != 0).any()
+    assert decisions.dones.any() or (decisions.rewards[-1] != 0).any()
 
 
 def games_before_their_last_choice():
@@ -104,8 +104,8 @@ def check_what_comes_behind(game, decisions, i, network):
         game.play(game.legal_actions()[0])
     assert decisions.rewards[-1, i].tolist() == pytest.approx(rewards_of(game))
     expected = 0.0 if game.is_over else NetworkEvaluator(network)(game.state).values[0]
-    assert decisions.last_values[i] == pytest.approx(expected, abs=1e-5)
-    assert game.is_over or decisions.last_players[i] == game.current_player
+    assert decisions.bootstrap_values[i] == pytest.approx(expected, abs=1e-5)
+    assert game.is_over or decisions.bootstrap_players[i] == game.current_player
 
 
 def rewards_of(game):

@@ -54,8 +54,8 @@ def played():
     rollout.log_probabilities += (
         np.random.default_rng(1).normal(0, 0.3, rollout.actions.shape).astype(np.float32)
     )
-    assert rollout.decisions.ends.any()
-    assert (rollout.decisions.learning.mean(axis=0) < 1).any()
+    assert rollout.decisions.dones.any()
+    assert (rollout.decisions.learner_mask.mean(axis=0) < 1).any()
     return network, rollout
 
 
@@ -110,7 +110,7 @@ def naive_batch(rollout, config):
     found = []
     for turn in range(turns):
         for game in range(games):
-            if decisions.learning[turn, game]:
+            if decisions.learner_mask[turn, game]:
                 advantage = naive_advantage(decisions, turn, game, config.gamma, config.gae_lambda)
                 found.append((turn, game, advantage, advantage + float(decisions.values[turn, game])))
     estimates = [advantage for _, _, advantage, _ in found]

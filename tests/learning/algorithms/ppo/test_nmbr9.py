@@ -24,7 +24,7 @@ def test_every_point_is_a_reward(config):
     rollout = trainer.self_play.collect(trainer.network, {}, 30, trainer.random)
     decisions, scores = rollout.decisions, []
     for i in range(8):
-        assert np.flatnonzero(decisions.ends[:, i]).tolist() == [19]
+        assert np.flatnonzero(decisions.dones[:, i]).tolist() == [19]
         game, points = Game.from_state(rollout.states[0], i), [0]
         for turn in range(20):
             game.play(rollout.actions[turn, i])
@@ -32,8 +32,8 @@ def test_every_point_is_a_reward(config):
         np.testing.assert_allclose(decisions.rewards[:20, i, 0], np.diff(points) / 2)
         scores.append(points[-1])
     assert rollout.statistics["score"] == pytest.approx(np.mean(scores))
-    assert decisions.learning.all()
-    assert (decisions.last_values != 0).all()
+    assert decisions.learner_mask.all()
+    assert (decisions.bootstrap_values != 0).all()
     assert not rollout.league.games
     for _ in range(trainer.config.league.snapshot_every):
         trainer.step()

@@ -96,11 +96,11 @@ def replay(rollout, i, dealt, opponent, met, won, results):
         is_choice = len(game.legal_actions()) > 1
         is_asked = opponent is None or mover == i % 2
         assert decisions.players[turn, i] == mover
-        assert decisions.learning[turn, i] == (is_choice and is_asked)
+        assert decisions.learner_mask[turn, i] == (is_choice and is_asked)
         if is_choice and not is_asked and not game.pending_special:
             assert (action == ADVANCE) == (opponent % 2 == 0)
         game.play(action)
-        assert decisions.ends[turn, i] == game.is_over
+        assert decisions.dones[turn, i] == game.is_over
         if turn + 1 < len(rollout.states):
             assert decisions.rewards[turn, i].tolist() == pytest.approx(rewards_of(game))
         if game.is_over:
@@ -135,14 +135,14 @@ def check_what_comes_behind(rollout, i, learner):
         inputs, _ = PatchworkNetwork.encode(game.state)
         with torch.inference_mode():
             expected = learner(inputs).values.item()
-        assert decisions.last_players[i] == game.current_player
-    assert decisions.last_values[i] == pytest.approx(expected, abs=1e-5)
+        assert decisions.bootstrap_players[i] == game.current_player
+    assert decisions.bootstrap_values[i] == pytest.approx(expected, abs=1e-5)
     return ("decided" if game.is_over else "forced") if forced else "free"
 
 
 def check_network_output(rollout, learner):
     """The learner's decisions have the values and log-probabilities of its network, all others nothing."""
-    learning = rollout.decisions.learning
+    learning = rollout.decisions.learner_mask
     inputs, legal = PatchworkNetwork.encode(rollout.states[learning])
     with torch.inference_mode():
         output = learner(inputs)
@@ -180,9 +180,9 @@ def test_single_game_all_against_past_selves():
     env, network = SelfPlayBatch(1, seed=2, masks=False, observations=False), make_network()
     learner = PpoLearner(network, Ppo())
     rollout = SelfPlay(env, REWARD, 1.0).collect(network, {0: make_network(1)}, 60, np.random.default_rng(1))
-    assert 0 < rollout.decisions.learning.sum() < 50
+    assert 0 < rollout.decisions.learner_mask.sum() < 50
     assert learner.update(rollout, 0.0, np.random.default_rng(0))
-    rollout.decisions.learning[:] = False
+    rollout.decisions.learner_mask[:] = False
     assert learner.update(rollout, 0.0, np.random.default_rng(0)) == {}
 
 
@@ -195,7 +195,7 @@ def test_a_divergence_holds_what_the_loss_was_computed_from_and_changes_no_weigh
     with pytest.raises(DivergenceError, match="training diverged: the loss is inf") as caught:
         PpoLearner(network, config).update(rollout, 0.0, np.random.default_rng(0))
     assert all(torch.equal(before[name], tensor) for name, tensor in network.state_dict().items())
-    losses, batch, learning = caught.value.losses, caught.value.batch, rollout.decisions.learning
+    losses, batch, learning = caught.value.losses, caught.value.batch, rollout.decisions.learner_mask
     assert losses["loss"] == losses["value_loss"] == np.inf
     assert np.isfinite(losses["policy_loss"])
     order = np.random.default_rng(0).permutation(learning.sum())

@@ -21,7 +21,7 @@ from patchwork_env.core.checks import seed_streams
 from patchwork_env.learning.algorithms.td import patchwork as module
 from patchwork_env.learning.algorithms.td.config import Td, TdConfig
 from patchwork_env.learning.algorithms.td.patchwork import (
-    Games,
+    Episodes,
     PatchworkValue,
     PatchworkValueModule,
     _draw_roles,
@@ -141,7 +141,7 @@ def naive_targets(states, promises, explored, trace):
 
 def test_scripted_players_have_their_shares_of_the_games():
     n = 8000
-    games = Games(
+    games = Episodes(
         seed_streams(np.uint64(1), n),
         empty_states(n),
         empty_states(n).reshape(n, 1),
