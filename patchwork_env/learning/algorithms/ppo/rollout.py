@@ -91,7 +91,9 @@ def choose(
     counts, actions, log_probabilities, values = map(np.concatenate, zip(*evaluations, strict=True))
     chosen = ragged.sample(counts, log_probabilities, random.random(len(states))[rows])
     order = np.argsort(rows)  # back to the order of the states
-    return SampledActions(actions[chosen][order], log_probabilities[chosen][order], values[order], successor_values)
+    return SampledActions(
+        actions[chosen][order], log_probabilities[chosen][order], values[order], successor_values
+    )
 
 
 class SelfPlay:
