@@ -19,7 +19,7 @@ from patchwork_env.envs.opponents import Opponents, play_answer
 from patchwork_env.games import rules_of
 from patchwork_env.integrations import text
 from patchwork_env.integrations.mcp.session import PICTURE, Session, Table, read_resource
-from patchwork_env.integrations.text.episode import Episode, Settings
+from patchwork_env.integrations.text.episode import Episode, EpisodeSettings
 from patchwork_env.learning.evaluation.runners import Match, MatchBlock, runner_of
 from patchwork_env.nmbr9 import Game as Nmbr9
 from patchwork_env.patchwork import Game as Patchwork
@@ -111,7 +111,7 @@ def told(game: BaseGame) -> Any:
 
 
 def episode(game: BaseGame) -> Any:
-    begun = Episode(Settings(rules_of(game.state).name), PLAYERS, 3)
+    begun = Episode(EpisodeSettings(rules_of(game.state).name), PLAYERS, 3)
     begun._game, begun.seat = game.clone(), game.current_player
     return begun.answer("position"), begun.answer("no move"), begun._position()
 

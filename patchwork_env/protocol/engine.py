@@ -20,7 +20,7 @@ from patchwork_env.protocol.queries import (
     positions_asked,
     read_id,
 )
-from patchwork_env.protocol.tasks import Answer, Pool, Task
+from patchwork_env.protocol.tasks import Answer, Task, TaskPool
 from patchwork_env.service import positions
 from patchwork_env.service.agents import ANALYSTS, CHAMPIONS, AgentPool
 from patchwork_env.service.fields import DEFAULT_LINES
@@ -41,7 +41,7 @@ class Engine:
 
     def __init__(self, players: AgentPool, send: Send, agent: str | None = None, threads: int = 1) -> None:
         self._agents, self._send, self._agent = players, send, agent
-        self.pool = Pool(threads)
+        self.pool = TaskPool(threads)
         self._methods: dict[str, Callable[[Query], None]] = {
             "position": partial(self._answer_positions, _position),
             "legal_moves": partial(self._answer_positions, _legal_moves),

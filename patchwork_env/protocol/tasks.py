@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import threading
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable, Collection
+from itertools import count
 from queue import PriorityQueue
 from typing import Any
 
@@ -49,11 +49,17 @@ class Task:
 
     def run(self) -> None:
         """Works, and sends the last answer, unless the task is ended before."""
+        timer = None
+        if self.time_limit is not None:
+            timer = threading.Timer(self.time_limit, self.terminate)
+            timer.daemon = True
+            timer.start()
         try:
-            with _limited(self.time_limit, self.terminate):
-                fields = {"done": True, **self._work(self)}
+            fields = {"done": True, **self._work(self)}
         except BaseException as error:  # whatever an agent raises, even SystemExit
             fields = error_with_field(error)
+        if timer:
+            timer.cancel()
         self._finish(fields)
 
     def terminate(self) -> bool:
@@ -71,51 +77,34 @@ class Task:
         return True
 
 
-@contextmanager
-def _limited(seconds: float | None, end: Callable[[], object]) -> Iterator[None]:
-    """Calls ``end`` from another thread if the block takes longer than so many seconds."""
-    if seconds is None:
-        yield
-        return
-    timer = threading.Timer(seconds, end)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-
-
-class Pool:
+class TaskPool:
     """Threads that work on tasks. A task that is ended early keeps its thread until its agent answers."""
 
     def __init__(self, threads: int) -> None:
-        self._threads = threads
-        self._started = 0
+        self._threads, self._started = threads, 0
         self._changed = threading.Condition()
-        self._tasks: defaultdict[str, set[Task]] = defaultdict(set)  # by the id of their query
-        self._size = 0
+        self._tasks: set[Task] = set()  # those without a last answer
+        self._left: Counter[str] = Counter()  # how many of these a query has
         self._waiting: PriorityQueue[tuple[float, int, Task | None]] = PriorityQueue()
-        self._count = 0
+        self._numbers = count()
 
     def __contains__(self, id: str) -> bool:
         """Whether there are tasks of a query that have no last answer yet."""
-        return id in self._tasks
+        return self._left[id] > 0
 
     def __len__(self) -> int:
-        return self._size
+        return len(self._tasks)
 
     def add(self, tasks: Collection[Task]) -> None:
         """Lets the threads work on tasks, in their order."""
         with self._changed:
             if len(self) + len(tasks) > MOST_TASKS:
                 raise ValueError(f"there are {len(self):,} positions to think about; wait for answers")
+            self._tasks.update(tasks)
+            self._left.update(task.id for task in tasks)
             for task in tasks:
-                self._count += 1
                 task.when_done = self._forget
-                self._tasks[task.id].add(task)
-                self._size += 1
-                self._waiting.put((-task.priority, self._count, task))
+                self._waiting.put((-task.priority, next(self._numbers), task))
             for _ in range(min(self._threads - self._started, len(tasks))):
                 self._started += 1
                 threading.Thread(target=self._run, name="engine", daemon=True).start()
@@ -123,9 +112,8 @@ class Pool:
     def terminate(self, id: str | None = None, plies: Collection[int] | None = None) -> int:
         """Ends the tasks of a query, or only some ``plies`` of it, or all tasks; returns how many."""
         with self._changed:
-            queries = self._tasks.values() if id is None else [self._tasks.get(id, set())]
-            found = [task for tasks in queries for task in tasks if plies is None or task.ply in plies]
-        return sum(task.terminate() for task in found)
+            found = [task for task in self._tasks if id in (None, task.id)]
+        return sum(task.terminate() for task in found if plies is None or task.ply in plies)
 
     def wait(self, gone: Callable[[], bool]) -> None:
         """Waits until all tasks are done, or until ``gone`` is true, whenever :meth:`wake` is called."""
@@ -140,23 +128,18 @@ class Pool:
     def close(self) -> None:
         """Ends all tasks, and the threads as soon as they are free; the pool takes no more tasks then."""
         self.terminate()
-        with self._changed:
-            for _ in range(self._started):
-                self._count += 1
-                self._waiting.put((math.inf, self._count, None))
+        for _ in range(self._started):
+            self._waiting.put((math.inf, next(self._numbers), None))
 
     def _run(self) -> None:
-        while True:
-            _, _, task = self._waiting.get()
-            if task is None:
-                return
+        while task := self._waiting.get()[2]:
             if not task.is_done:
                 task.run()
 
     def _forget(self, task: Task) -> None:
         with self._changed:
-            self._tasks[task.id].discard(task)
-            if not self._tasks[task.id]:
-                del self._tasks[task.id]
-            self._size -= 1
+            self._tasks.remove(task)
+            self._left[task.id] -= 1
+            if not self._left[task.id]:
+                del self._left[task.id]
             self._changed.notify_all()

@@ -36,7 +36,7 @@ from patchwork_env.patchwork.game import Game as Patchwork
 GAMES = (PATCHWORK, NMBR9)  # the games that the page has boards for
 
 
-class Step(NamedTuple):
+class LastMove(NamedTuple):
     """The move that led to a position: who made it, its action and its word."""
 
     mover: int
@@ -75,12 +75,12 @@ def positions_of(game: BaseGame) -> list[dict[str, Any]]:
 
 def play(game: BaseGame, action: int) -> dict[str, Any]:
     """Plays a legal action; returns the position that it leads to."""
-    step = Step(game.current_player, action, game.move_text(action))
+    step = LastMove(game.current_player, action, game.move_text(action))
     game.play(action)
     return position_of(game, step)
 
 
-def position_of(game: BaseGame, step: Step | None = None) -> dict[str, Any]:
+def position_of(game: BaseGame, step: LastMove | None = None) -> dict[str, Any]:
     """The position of a game; ``step`` is the move that led to it, None at the start."""
     name = rules_of(game.state).name
     return {

@@ -25,7 +25,7 @@ from patchwork_env.integrations.openenv.client import (
     TextObservation,
     TextState,
 )
-from patchwork_env.integrations.text.episode import Episode, Reply, Settings
+from patchwork_env.integrations.text.episode import Episode, EpisodeSettings, Reply
 from patchwork_env.integrations.text.moves import moves, notation
 from patchwork_env.service.agents import AgentPool
 
@@ -47,10 +47,10 @@ class TextEnvironment(Environment[TextAction, TextObservation, TextState]):
     SUPPORTS_CONCURRENT_SESSIONS = True
 
     def __init__(
-        self, settings: Settings | str = PATCHWORK, agents: AgentPool | None = None, **given: Any
+        self, settings: EpisodeSettings | str = PATCHWORK, agents: AgentPool | None = None, **given: Any
     ) -> None:
         super().__init__()
-        usual = settings if isinstance(settings, Settings) else Settings(settings)
+        usual = settings if isinstance(settings, EpisodeSettings) else EpisodeSettings(settings)
         self._settings = usual.changed(given)
         self._agents = agents or AgentPool()
         self._episode: Episode | None = None
@@ -173,7 +173,7 @@ def create_app(
         idle_seconds: After how many seconds without a message a session's game ends.
         hosts: The hosts that requests may name, such as ``("127.0.0.1:8054",)``; None for any.
         settings: What episodes are like unless a ``reset`` says otherwise:
-            :class:`~patchwork_env.integrations.text.episode.Settings`, and options of the game.
+            :class:`~patchwork_env.integrations.text.episode.EpisodeSettings`, and options of the game.
 
     Raises:
         ValueError: A value is not allowed, or there is no such opponent.
@@ -182,7 +182,7 @@ def create_app(
     """
     opponents = (opponents,) if isinstance(opponents, str) else tuple(opponents)
     usual = {"opponent": opponents[0]} if opponents else {}
-    chosen, players = Settings(game=game).changed({**usual, **settings}), AgentPool(opponents)
+    chosen, players = EpisodeSettings(game=game).changed({**usual, **settings}), AgentPool(opponents)
     for spec in opponents:
         with players.borrow(spec) as agent:
             agent.check_game(game)

@@ -32,13 +32,13 @@ from patchwork_env.integrations.text.moves import (
     rules,
     shapes_text,
 )
-from patchwork_env.integrations.text.view import Choice, Group
+from patchwork_env.integrations.text.view import Group, LegalMove
 
 __all__ = [
     "PAGE",
     "REQUESTS",
-    "Choice",
     "Group",
+    "LegalMove",
     "ask",
     "describe",
     "is_request",

@@ -75,7 +75,7 @@ def read_answer(text: str, value: re.Pattern[str], to_word: ToWord) -> Answer:
     return reading.answer()
 
 
-class _Choice(NamedTuple):
+class _Chosen(NamedTuple):
     """A sentence that chooses."""
 
     word: str
@@ -97,7 +97,7 @@ class _Reading:
 
     value: re.Pattern[str]
     to_word: ToWord
-    choices: list[_Choice] = field(default_factory=list)
+    choices: list[_Chosen] = field(default_factory=list)
     prose: int = 0  # the number of other sentences
     end: str = ""  # the last sentence
     is_last: bool = False  # whether it chooses
@@ -141,7 +141,7 @@ class _Reading:
             if before in ("list", "example") and not (said.is_marked and before == "list"):
                 self.before = "" if said.is_marked else before
             elif (said.is_marked or not is_item) and (self.choices or not other):
-                self.choices.append(_Choice(said.word, said.is_marked, self.prose))
+                self.choices.append(_Chosen(said.word, said.is_marked, self.prose))
         elif said.is_prose:
             self.prose += 1
             if said.is_marked:

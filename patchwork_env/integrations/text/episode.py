@@ -51,7 +51,7 @@ _DEALT = ("circle", "deck")  # options that stand instead of a seed
 
 
 @dataclass(frozen=True)
-class Settings:
+class EpisodeSettings:
     """The settings of an episode, all checked."""
 
     game: str = PATCHWORK
@@ -86,7 +86,7 @@ class Settings:
         _require_known(self.options, GAME_OPTIONS[self.game])
         self.new_game(0)  # tells what is not allowed
 
-    def changed(self, given: Mapping[str, Any]) -> Settings:
+    def changed(self, given: Mapping[str, Any]) -> EpisodeSettings:
         """These settings with others for one episode: any but ``game``, and options of the game."""
         own = tuple(entry.name for entry in fields(self) if entry.name not in ("game", "options"))
         _require_known(given, (*own, *GAME_OPTIONS[self.game]))
@@ -127,7 +127,7 @@ class Episode:
     was.
     """
 
-    def __init__(self, settings: Settings, players: AgentPool, seed: int | None = None) -> None:
+    def __init__(self, settings: EpisodeSettings, players: AgentPool, seed: int | None = None) -> None:
         self.settings, self.seed = settings, check_seed(seed)
         game = settings.new_game(self.seed)
         last = game.num_players - 1

@@ -15,7 +15,7 @@ from patchwork_env.core.names import counted, did_you_mean, short_repr
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import rules_of
 from patchwork_env.integrations.text.answers import read_answer
-from patchwork_env.integrations.text.view import Choice, Group, View, draw, listed, lowest
+from patchwork_env.integrations.text.view import Group, LegalMove, View, draw, listed, lowest
 
 PAGE = 60  # the placements on a page
 _VIEWS = ("patchwork", "nmbr9")
@@ -81,7 +81,7 @@ def placements(
     row: int | str | None = None,
     column: int | str | None = None,
     level: int | None = None,
-) -> tuple[Choice, ...]:
+) -> tuple[LegalMove, ...]:
     """The legal moves that place a piece, those alone that fit what is given.
 
     Args:
@@ -99,7 +99,7 @@ def placements(
     view = view_of(game)
     wanted = {"orientation": orientation, "row": row, "column": column, "level": level}
     given = {name: _on_board(game, name, value) for name, value in wanted.items() if value is not None}
-    found: list[Choice] = []
+    found: list[LegalMove] = []
     for of_it in [_group(game, group)] if group is not None else moves(game):
         fitting = dict(given)
         if orientation is not None:
@@ -121,7 +121,7 @@ def _on_board(game: BaseGame, name: str, value: Any) -> str:
     return given
 
 
-def _fits(choice: Choice, wanted: Mapping[str, str]) -> bool:
+def _fits(choice: LegalMove, wanted: Mapping[str, str]) -> bool:
     """Whether a move places a piece as is wanted."""
     return choice.orientation is not None and all(
         str(getattr(choice, name)) == value for name, value in wanted.items()
@@ -245,7 +245,7 @@ def _page_head(number: int, group: str | None, page: int, pages: int) -> str:
     return f"{counted(number, 'placement')}{of_it}" + (f", page {page} of {pages}" if pages > 1 else "")
 
 
-def _piece_text(choice: Choice) -> str:
+def _piece_text(choice: LegalMove) -> str:
     on_level = "" if choice.level is None else f" on level {choice.level}"
     return f"{choice.group} in orientation {choice.orientation}{on_level}"
 
@@ -261,7 +261,7 @@ def _brief(group: Group, word: str) -> str:
 
 def _nearest(game: BaseGame, view: View, word: str) -> str:
     """The legal moves that are most like a word, or else what is allowed in short."""
-    choices: Sequence[Choice] = [choice for group in moves(game) for choice in group.choices]
+    choices: Sequence[LegalMove] = [choice for group in moves(game) for choice in group.choices]
     ranked = sorted((view.distance(word, choice), choice.action) for choice in choices)
     near = [action for distance, action in ranked[:_NEAREST] if distance < math.inf]
     return f"The nearest that are: {listed(map(game.move_text, near))}" if near else _allowed(game)

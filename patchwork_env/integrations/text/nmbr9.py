@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from patchwork_env.core.polyomino import Cell, Cells
-from patchwork_env.integrations.text.view import TURNED, Choice, Group, View, listed, lowest
+from patchwork_env.integrations.text.view import TURNED, Group, LegalMove, View, listed, lowest
 from patchwork_env.nmbr9.actions import DISTINCT, MAX_SPREAD, NUM_TURNS, ORIENTED, Move
 from patchwork_env.nmbr9.game import Game
 from patchwork_env.nmbr9.notation import move_text, parse_tile
@@ -78,7 +78,7 @@ def _groups(game: Game) -> tuple[Group, ...]:
             Group(
                 f"choose {move.digit}",
                 f"to place tile {move.digit} next",
-                (Choice(action, word, f"choose {move.digit}"),),
+                (LegalMove(action, word, f"choose {move.digit}"),),
             )
             for action, move, word in zip(actions, moves, words, strict=True)
         )
@@ -116,9 +116,9 @@ def _corner(moves: tuple[Move, ...]) -> Cell | None:
     return min(row for row, _ in moves[0].cells), min(column for _, column in moves[0].cells)
 
 
-def _choice(action: int, move: Move, word: str, group: str) -> Choice:
+def _choice(action: int, move: Move, word: str, group: str) -> LegalMove:
     piece, down, right = parse_tile(word)
-    return Choice(action, word, group, piece % NUM_TURNS, str(down), str(right), move.level)
+    return LegalMove(action, word, group, piece % NUM_TURNS, str(down), str(right), move.level)
 
 
 def _filters(game: Game) -> dict[str, range | str]:
@@ -186,7 +186,7 @@ def _why_no_room(moves: tuple[Move, ...], cells: set[Cell]) -> str:
     return f"the tiles would spread over more than {MAX_SPREAD} rows or columns"
 
 
-def _distance(word: str, choice: Choice) -> float:
+def _distance(word: str, choice: LegalMove) -> float:
     match = _WORD.fullmatch(word)
     if not match or choice.group != f"tile {match[1]}" or choice.row is None or choice.column is None:
         return math.inf

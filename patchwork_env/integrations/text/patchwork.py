@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from patchwork_env.core.names import counted
 from patchwork_env.core.polyomino import Cells, extent
-from patchwork_env.integrations.text.view import TURNED, Choice, Group, View, listed, lowest
+from patchwork_env.integrations.text.view import TURNED, Group, LegalMove, View, listed, lowest
 from patchwork_env.patchwork.actions import (
     ADVANCE,
     DISTINCT,
@@ -86,7 +86,7 @@ def _picture(game: Game, player: int) -> str:
 
 
 def _groups(game: Game) -> tuple[Group, ...]:
-    choices: dict[str, list[Choice]] = {}
+    choices: dict[str, list[LegalMove]] = {}
     offered = game.offered
     for action in game.legal_actions().tolist():
         choice = _choice(action, offered)
@@ -103,14 +103,14 @@ def _groups(game: Game) -> tuple[Group, ...]:
     return tuple(groups)
 
 
-def _choice(action: int, offered: tuple[int, ...]) -> Choice:
+def _choice(action: int, offered: tuple[int, ...]) -> LegalMove:
     word = move_text(action, offered)
     if action == ADVANCE:
-        return Choice(action, word, ADVANCING)
+        return LegalMove(action, word, ADVANCING)
     if action >= FIRST_SPECIAL:
-        return Choice(action, word, SPECIAL, 0, word[2], word[1])
+        return LegalMove(action, word, SPECIAL, 0, word[2], word[1])
     slot, orientation, _, _ = placement(action)
-    return Choice(action, word, _name(offered[slot]), orientation, word[-1], word[-2])
+    return LegalMove(action, word, _name(offered[slot]), orientation, word[-1], word[-2])
 
 
 def _gain(game: Game) -> str:
@@ -181,7 +181,7 @@ def _why_no_room(game: Game, cells: Cells, row: int, column: int) -> str:
     return f"it would cover {listed(covered)}, which {'is' if len(covered) == 1 else 'are'} covered already"
 
 
-def _distance(word: str, choice: Choice) -> float:
+def _distance(word: str, choice: LegalMove) -> float:
     match = _WORD.fullmatch(word)
     if match and choice.group == f"patch {match[1]}":
         turned = TURNED * (choice.orientation != int(match[2]))

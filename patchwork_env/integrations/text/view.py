@@ -14,7 +14,7 @@ TURNED = 2  # the distance that another orientation counts as, in cells
 _BETWEEN_SHAPES = 3
 
 
-class Choice(NamedTuple):
+class LegalMove(NamedTuple):
     """A legal move."""
 
     action: int
@@ -31,11 +31,11 @@ class Group(NamedTuple):
 
     name: str  # such as ``"advance"`` or ``"patch 17"``
     about: str  # what the moves do, or why there are none
-    choices: tuple[Choice, ...]
+    choices: tuple[LegalMove, ...]
     typical: int = 0  # the index of an example
 
     @property
-    def example(self) -> Choice | None:
+    def example(self) -> LegalMove | None:
         """A typical move, if there is any."""
         return self.choices[self.typical] if self.choices else None
 
@@ -56,7 +56,7 @@ class View:
     move: re.Pattern[str]  # finds moves, as words and as phrases, in lower case with single spaces
     to_word: Callable[[re.Match[str]], str]  # the word that a match means
     why_not: Callable[[Any, str], str]  # why a word of the right form is no legal move
-    distance: Callable[[str, Choice], float]  # from the move that a word means; infinite for another piece
+    distance: Callable[[str, LegalMove], float]  # from the move that a word means; infinite for another piece
     forms: str  # examples of how moves may be written
 
 

@@ -9,14 +9,14 @@ import pytest
 
 from patchwork_env.core.batches import MARGIN_SCALE
 from patchwork_env.errors import OpponentError
-from patchwork_env.integrations.text.episode import Episode, Reply, Settings
+from patchwork_env.integrations.text.episode import Episode, EpisodeSettings, Reply
 from patchwork_env.service.agents import AgentPool
 
 PLAYERS = AgentPool(["tests.play.odd_agents:illegal"])
 
 
 def begun(game: str = "patchwork", seed: int = 7, **given: Any) -> Episode:
-    return Episode(Settings(game, opponent="random").changed(given), PLAYERS, seed)
+    return Episode(EpisodeSettings(game, opponent="random").changed(given), PLAYERS, seed)
 
 
 def played(episode: Episode) -> list[Reply]:
@@ -143,7 +143,7 @@ def test_the_champions_judge_moves() -> None:
 )
 def test_settings_are_checked(game: str, given: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message.replace("?", r"\?")):
-        Episode(Settings(game).changed(given), PLAYERS, 7)
+        Episode(EpisodeSettings(game).changed(given), PLAYERS, 7)
 
 
 def test_failing_opponents_change_nothing() -> None:
