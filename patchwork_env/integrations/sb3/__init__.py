@@ -15,22 +15,22 @@
   them as a file that ``patchwork-env compare`` reads;
 - :func:`as_agent`, the agent that plays a model's present weights, wherever an agent can stand.
 
-Needs the extra ``train``, once one of these names is asked for.
+Needs the extra ``train``.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
 from patchwork_env.core.extras import from_extra
 
-if TYPE_CHECKING:
-    from patchwork_env.integrations.sb3.agents import as_agent
-    from patchwork_env.integrations.sb3.evaluation import EvaluationCallback, evaluate, write_training
-    from patchwork_env.integrations.sb3.policy import BoolMaskBuffer, PatchworkPolicy
-    from patchwork_env.integrations.sb3.self_play import SelfPlayCallback
-    from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv, as_vec_env
+with from_extra("train", f"{__name__} needs"):
+    import sb3_contrib  # noqa: F401
+    import stable_baselines3  # noqa: F401
+
+from patchwork_env.integrations.sb3.agents import as_agent
+from patchwork_env.integrations.sb3.evaluation import EvaluationCallback, evaluate, write_training
+from patchwork_env.integrations.sb3.policy import BoolMaskBuffer, PatchworkPolicy
+from patchwork_env.integrations.sb3.self_play import SelfPlayCallback
+from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv, as_vec_env
 
 __all__ = [
     "BoolMaskBuffer",
@@ -43,26 +43,3 @@ __all__ = [
     "evaluate",
     "write_training",
 ]
-_MODULES = {
-    "BoolMaskBuffer": "policy",
-    "EvaluationCallback": "evaluation",
-    "PatchworkPolicy": "policy",
-    "SelfPlayCallback": "self_play",
-    "SelfPlayVecEnv": "vec_env",
-    "as_agent": "agents",
-    "as_vec_env": "vec_env",
-    "evaluate": "evaluation",
-    "write_training": "evaluation",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """A name of ``__all__``; configurations of runs are read without Stable-Baselines3."""
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    with from_extra("train", f"{__name__} needs"):
-        return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})

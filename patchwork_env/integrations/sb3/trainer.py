@@ -25,7 +25,6 @@ from patchwork_env.core.checks import check_between
 from patchwork_env.errors import ConfigError, DivergenceError
 from patchwork_env.integrations.masked_policy import check_learned
 from patchwork_env.integrations.sb3.agents import as_agent
-from patchwork_env.integrations.sb3.config import MaskablePpoConfig
 from patchwork_env.integrations.sb3.policy import BoolMaskBuffer, LegalMlpPolicy, PatchworkPolicy
 from patchwork_env.integrations.sb3.self_play import SelfPlayCallback
 from patchwork_env.integrations.sb3.vec_env import Info, SelfPlayVecEnv
@@ -40,6 +39,7 @@ from patchwork_env.learning.algorithms.common.trainer import (
     prefixed,
     statistics_of_games,
 )
+from patchwork_env.learning.algorithms.maskable_ppo import MaskablePpoConfig
 
 MODEL_FILE = "model.zip"
 """The file that ``MaskablePPO.load`` reads."""

@@ -18,7 +18,7 @@ from patchwork_env.learning.config.keys import RunConfig
 DEFAULT_ALGORITHM = "ppo"
 _CONFIGS = {
     "alphazero": "patchwork_env.learning.algorithms.alphazero.config:AlphaZeroConfig",
-    "maskable_ppo": "patchwork_env.integrations.sb3.config:MaskablePpoConfig",
+    "maskable_ppo": "patchwork_env.learning.algorithms.maskable_ppo:MaskablePpoConfig",
     "ppo": "patchwork_env.learning.algorithms.ppo.config:PpoConfig",
     "solo_td": "patchwork_env.learning.algorithms.td.config:SoloTdConfig",
     "td": "patchwork_env.learning.algorithms.td.config:TdConfig",
