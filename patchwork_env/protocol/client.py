@@ -48,16 +48,9 @@ class Client:
     One client may be used by several threads at once. A client that nobody holds any more ends its program,
     and so does the end of this process.
 
-    Args:
-        command: The program with its arguments: a list, or a text that is split as shells do.
-        name: What messages call the program; its first word if it is None.
-
-    Attributes:
-        warnings: The last answers of the program that were warnings.
-
-    Raises:
-        OpponentError: The program cannot be started.
-        ValueError: The command names no program.
+    The command is a list, or a text that is split as shells do; ValueError if it names no program,
+    OpponentError if that cannot be started. ``name`` is what messages call it. The last of its answers that
+    were warnings are kept in ``warnings``.
     """
 
     def __init__(self, command: str | Sequence[str], name: str | None = None) -> None:
@@ -91,24 +84,14 @@ class Client:
     def ask(self, method: str, timeout: float | None = None, **fields: Any) -> Answer:
         """The answer to a query about one position, or about none; partial ones are left out.
 
-        Args:
-            method: What is asked.
-            timeout: The most seconds to wait for it; None for as long as it takes.
-            fields: The other fields of the query.
-
-        Raises:
-            OpponentError: The answer is an error, or there is none: the program has ended, has written what
-                is no answer, or the time is over.
+        OpponentError if it is an error, or if there is none: the program has ended or has written what is no
+        answer, or ``timeout`` seconds are over.
         """
         *_, last = self.answers(self.send(method, **fields), timeout)
         return last
 
     def send(self, method: str, **fields: Any) -> str:
-        """Sends a query and returns its id, for which :meth:`answers` gives what comes back.
-
-        Raises:
-            ValueError: JSON cannot hold the fields, or they are too long.
-        """
+        """Sends a query, or raises ValueError; returns its id, for which :meth:`answers` gives what comes."""
         number = str(next(self._numbers))
         line = encoded({"id": number, "method": method, **fields})
         if len(line) >= MOST_BYTES:

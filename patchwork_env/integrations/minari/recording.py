@@ -123,9 +123,9 @@ def record(
 
     Args:
         agents: Specs, agents or functions from a game to an action; a single one plays against itself.
-        games: The number of games, 1 to a million.
-        dataset_id: The id of the dataset, such as ``"patchwork/self-play/champion-v0"``.
-        game: The name of the game; None for the only one that all agents play, or else Patchwork.
+        games: 1 to a million.
+        dataset_id: Such as ``"patchwork/self-play/champion-v0"``.
+        game: None for the only one that all agents play, or else Patchwork.
         seed: The seed of the games and of the agents, ``0 ... 2**64 - 1``; None for a fresh one, which the
             metadata name.
         rewards: The kind of rewards, ``"outcome"``, ``"margin"`` or ``"score"``; None for the outcome with
@@ -133,24 +133,17 @@ def record(
         workers: The number of processes that play, or a cluster. The dataset does not depend on it.
         progress: Called with the number of games that were written since the last call.
         root: The folder of all datasets; None for Minari's own.
-        author: Who made the dataset, for its metadata.
-        code_permalink: The address of the code that made it, for its metadata.
-        description: What the dataset holds; None for a sentence that says so.
+        author: Of the dataset, for Minari's metadata.
+        code_permalink: The address of the code that made it, for the metadata.
+        description: For the metadata; None for a sentence that says what the dataset holds.
         options: Options of the game, as its environments take them. NMBR 9 has as many ``players`` as there
             are agents, unless a number is given.
 
-    Returns:
-        The dataset; ``minari.load_dataset(dataset_id)`` loads it again.
-
     Raises:
-        ValueError: An argument has a value that is not allowed, an agent does not play the game, or it did
-            not give one integer for each game.
-        UnknownOptionError: The game has no such option.
-        FileNotFoundError: A spec names no checkpoint.
+        ValueError, UnknownOptionError, FileNotFoundError: An argument is not allowed, or there is no agent.
         FileExistsError: There is a dataset of this id, which is left as it is.
         StorageError: The files cannot be written.
-        IllegalActionError: An agent chose an action that is not legal.
-        OpponentError: An agent failed: it raised another error, or is a program.
+        IllegalActionError, OpponentError: An agent failed.
         WorkerError: A process was killed.
     """
     recording = _checked(agents, games, game, seed, rewards, options)

@@ -42,13 +42,9 @@ class AgentBot(pyspiel.Bot):  # type: ignore[misc]
 class BotAgent(Agent):
     """An agent that plays what a bot of OpenSpiel chooses, from the position alone.
 
-    Args:
-        bot: The bot, a ``pyspiel.Bot``.
-        game: The game for which it was made, such as ``pyspiel.load_game("python_patchwork")``.
-        name: The name of the agent in tables and messages; that of the bot's class by default.
-
-    Raises:
-        ValueError: It is another game.
+    The game, for which the bot was made, is one of this package, such as
+    ``pyspiel.load_game("python_patchwork")``, else ValueError. The name is that of the bot's class unless
+    another one is given.
     """
 
     def __init__(self, bot: Any, game: Any, name: str | None = None) -> None:
@@ -73,16 +69,9 @@ class BotAgent(Agent):
 def bot(
     agent: str | os.PathLike[str] | Agent | Callable[..., Any], player_id: int, seed: int | None = None
 ) -> AgentBot:
-    """A bot of OpenSpiel that plays what an agent chooses.
+    """A bot of OpenSpiel that plays, for a player, what an agent chooses.
 
-    Args:
-        agent: A spec such as ``"champion:instant"``, an agent, or a function from a game to an action.
-        player_id: The player for whom it plays.
-        seed: The seed of the agent's random numbers; see :func:`patchwork_env.agents.load`.
-
-    Raises:
-        ValueError: ``agent`` is none of these; or see :func:`patchwork_env.agents.load`.
-        FileNotFoundError: See :func:`patchwork_env.agents.load`.
+    The agent, its seed and errors about it are as in :func:`patchwork_env.agents.as_agent`.
     """
     return AgentBot(agents.as_agent(agent, seed), player_id)
 

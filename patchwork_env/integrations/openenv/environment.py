@@ -165,7 +165,7 @@ def create_app(
     """An application of FastAPI that serves a game in words as OpenEnv prescribes: episodes over ``/ws``.
 
     Args:
-        game: The name of the game.
+        game: Its name.
         opponents: Specs of agents that clients may play against besides those that every server offers:
             checkpoints, foreign programs, ``module:name``. The first one is the usual opponent unless the
             setting ``opponent`` names another.

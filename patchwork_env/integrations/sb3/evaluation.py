@@ -31,18 +31,9 @@ def evaluate(
     >>> result.win_rate > 0.9, result.interval[1]
     (True, 1.0)
 
-    Args:
-        model: A ``MaskablePPO``, or any agent: a spec, such as the path of a saved model, or a function.
-        against: The agent that it is measured against.
-        games: The number of games; in Patchwork every circle is played from both seats, so it is even.
-        seed: The seed of the circles or decks and of both agents; None for a fresh one.
-        options: Further arguments of :func:`~patchwork_env.learning.evaluation.play_matches`.
-
-    Returns:
-        The result: ``win_rate`` with its 95% ``interval``, ``score_difference``, ``table()``, ``as_dict()``.
-
-    Raises:
-        ValueError, FileNotFoundError: See :func:`~patchwork_env.learning.evaluation.play_matches`.
+    The model is a ``MaskablePPO``, or any agent: a spec, such as the path of a saved model, or a function.
+    All else is that of :func:`~patchwork_env.learning.evaluation.play_matches`: the result has ``win_rate``
+    with its 95% ``interval``, ``score_difference``, ``table()``, ``as_dict()``.
     """
     is_agent = isinstance(model, str | Agent) or not hasattr(model, "policy")
     return play_matches(model if is_agent else as_agent(model), against, games, seed, **options)
@@ -56,9 +47,8 @@ class EvaluationCallback(BaseCallback):
     ``patchwork-env compare``.
 
     Args:
-        against: The agents that it is measured against.
+        against: The agents that it is measured against, each in so many ``games``.
         every: The number of rollouts between two evaluations.
-        games: The number of games against each agent.
         seed: The seed of the circles or decks, the same in every evaluation.
         verbose: 1 prints a line about each match, 2 all of its figures.
         options: Further arguments of :func:`~patchwork_env.learning.evaluation.play_matches`.
@@ -94,17 +84,8 @@ class EvaluationCallback(BaseCallback):
     def write_training(self, folder: str | os.PathLike[str], name: str, **options: Any) -> Path:
         """Writes all evaluations, and one of the present weights, as a file for ``patchwork-env compare``.
 
-        Args:
-            folder: The folder of the file.
-            name: What the training is one of, without its seed.
-            options: Further arguments of :func:`~patchwork_env.integrations.sb3.write_training`; seed and
-                algorithm are those of the model by default.
-
-        Returns:
-            The file, ``NAME-seedN.json``.
-
-        Raises:
-            ValueError, StorageError: See :func:`~patchwork_env.integrations.sb3.write_training`.
+        Arguments and errors are those of :func:`~patchwork_env.integrations.sb3.write_training`; seed and
+        algorithm are those of the model by default. The file is ``NAME-seedN.json``.
         """
         if not hasattr(self, "model"):
             raise ValueError("the callback has seen no training yet: give it to learn")

@@ -105,13 +105,7 @@ class SelfPlayCallback(BaseCallback):
     def load_league(self, path: str | os.PathLike[str], model: Any) -> None:
         """Goes on with a league that :meth:`save_league` has written; nothing in the file is executed.
 
-        Args:
-            path: The path of the file.
-            model: The model that will learn, whose policy has the layers of those in the file.
-
-        Raises:
-            FileNotFoundError: There is no such file.
-            ValueError: It is no league, or one of other policies.
+        A file without a league, or with one of policies unlike the model's, is a ValueError.
         """
         try:
             with safetensors.safe_open(path, "pt") as file:

@@ -16,7 +16,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from patchwork_env.agents import Agent, as_agents
 from patchwork_env.core import batches
 from patchwork_env.core.batches import MARGIN_SCALE, OUTCOME, SCORE, Games, list_games, loop
-from patchwork_env.core.checks import check_actions, check_seed, seed_streams
+from patchwork_env.core.checks import as_number, check_actions, check_seed, seed_streams
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import short_repr
 from patchwork_env.core.tensors import Observation
@@ -81,12 +81,9 @@ class SelfPlayVecEnv(MaskedVecEnv):
     >>> model = MaskablePPO("MlpPolicy", env, n_steps=64)
 
     The learner has player number 0 in game 0, 1 in game 1, 0 in game 2 and so on. In Patchwork chance decides
-    who starts. The opponents' moves are part of each step, and each opponent gets all games in which it is to
-    move at once, through :meth:`Agent.act_batch`. Turns with a single legal action, of any player, are part
-    of the step too, so that every step is a decision of the learner.
-
-    Spaces are those of the game's Gymnasium environment, and a model can go from one to the other. Rewards
-    for the end of a game come with the learner's last step, no matter whose move ended it.
+    who starts. Every step is a decision of the learner: the opponents' moves and all turns with a single
+    legal action are part of it. Spaces are those of the game's Gymnasium environment. Rewards for the end of
+    a game come with the learner's last step, no matter whose move ended it.
 
     **Info**: empty until a game ends. Then ``terminal_observation``; ``episode`` like SB3's ``Monitor``,
     where ``l`` is the number of the learner's decisions; ``scores``, first the learner's; ``game``, at its
@@ -96,28 +93,20 @@ class SelfPlayVecEnv(MaskedVecEnv):
     Args:
         num_envs: The number of games, at least 1.
         opponent: Who plays for all other players: a spec, an agent, a function (see
-            :func:`patchwork_env.agents.as_agent`), or a list of these, of which neighboring games with all
-            seats share one, until :meth:`set_opponents` changes that. None is ``"random"``, or nobody in a
-            game for one player.
-        opponent_shares: The relative share of the games for each of several opponents; None shares the games
-            evenly.
-        game: The game, ``"patchwork"`` or ``"nmbr9"``.
+            :func:`patchwork_env.agents.as_agent`), or a list of these. None is ``"random"``.
+        opponent_shares: The relative shares of the games for several opponents; None is evenly.
+        game: ``"patchwork"`` or ``"nmbr9"``.
         seed: The seed of the games, ``0 ... 2**64 - 1``; None for fresh random games.
-        rewards: The learner's rewards: ``"outcome"``, ``"margin"`` or ``"score"`` as in all environments
-            here, or the weights of outcome and margin at the end of a game; None for the outcome, or the
-            score of a single player. ``"margin"`` divides points by 100, ``Reward`` by its ``margin_scale``
-            of 40, up to 1.
-        reward_scale: What rewards are multiplied by, above 0. Points are large for a value to learn: 0.02 is
-            good for ``"score"``.
+        rewards: ``"outcome"``, ``"margin"`` or ``"score"`` as in all environments, or the weights of outcome
+            and margin, of which ``Reward`` has its own scale; None for the outcome, alone the score.
+        reward_scale: What rewards are multiplied by, above 0; 0.02 is good for ``"score"``.
         options: Options of the game, such as ``special_patches="2014"`` or ``players=2``.
 
     Attributes:
-        rules: The rules of the game.
         states: ``(num_envs,)`` records of the games.
         seats: int64 ``(num_envs,)``, the learner's player number in each game.
-        num_players: The number of players of each game.
         first_opponents: The agents that the environment was made with.
-        turns: The number of turns played so far in all games, by whoever moved, forced ones included.
+        turns: The turns played so far in all games, by whoever moved, forced ones included.
 
     Raises:
         ValueError: A value is not allowed.
@@ -145,10 +134,7 @@ class SelfPlayVecEnv(MaskedVecEnv):
         if self._weights is not None and self.num_players == 1:
             raise ValueError("rewards weigh outcome and margin, which need 2 players; alone there is 'score'")
         self._kind = OUTCOME if isinstance(rewards, Reward) else check_rewards(rewards, self.num_players)
-        is_number = isinstance(reward_scale, int | float) and not isinstance(reward_scale, bool)
-        if not is_number or not 0 < reward_scale < np.inf:
-            raise ValueError(f"reward_scale is {short_repr(reward_scale)}; it must be a number above 0")
-        self._scale = reward_scale
+        self._scale = as_number(reward_scale, "reward_scale", above=0)
         self.states = rules.empty_states(check_num_envs(num_envs))
         self.seats = np.arange(num_envs) % self.num_players
         self._opponents: Opponents | None = None
@@ -188,13 +174,7 @@ class SelfPlayVecEnv(MaskedVecEnv):
         *,
         at_once: bool = False,
     ) -> None:
-        """Changes the opponents of games that begin, or of all games ``at_once``.
-
-        See :meth:`patchwork_env.envs.opponents.Opponents.change`.
-
-        Raises:
-            ValueError: There are no opponents, a number is not one of theirs, or the game is for one player.
-        """
+        """Changes the opponents, or ValueError: see :meth:`patchwork_env.envs.opponents.Opponents.change`."""
         if self._opponents is None:
             raise ValueError(f"opponents are {short_repr(opponents)}; a game for one player has none")
         self._opponents.change(opponents, numbers, at_once=at_once or not self._has_begun)
@@ -202,11 +182,7 @@ class SelfPlayVecEnv(MaskedVecEnv):
     # --- Stable-Baselines3 --------------------------------------------------------------------------------
 
     def reset(self) -> Observation:
-        """Begins all games, after :meth:`seed` with new random numbers.
-
-        Raises:
-            ValueError: There are options; games take none.
-        """
+        """Begins all games, after :meth:`seed` with new random numbers; options are a ValueError."""
         if any(self._options):
             raise ValueError(f"the options of the games are {self._options}; they take none")
         with self._undone_by_errors():
@@ -242,8 +218,7 @@ class SelfPlayVecEnv(MaskedVecEnv):
     ) -> tuple[Observation, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[Info]]:
         """Plays the actions and what follows, up to the learner's next decision in every game.
 
-        Raises:
-            OpponentError: The opponent's action is not legal; no game is changed.
+        If an opponent fails, that is an OpponentError, and no game is changed.
         """
         step = self._new_step()
         with self._undone_by_errors():
@@ -286,11 +261,9 @@ class SelfPlayVecEnv(MaskedVecEnv):
         }
 
     def restore(self, saved: dict[str, npt.NDArray[Any]]) -> Observation:
-        """Continues from what :meth:`save` returned; returns the observations.
+        """Continues from what :meth:`save` returned, or changes nothing; returns the observations.
 
-        Raises:
-            ValueError: An array is missing or has another size, or a state is impossible or no decision of
-                the learner. Nothing has changed.
+        What is no such position of these games, with a decision of the learner in each, is a ValueError.
         """
         saved = check_saved(saved, self.save())
         states = self.rules.game.check_states(saved["states"].view(self.states.dtype))
@@ -421,15 +394,9 @@ def as_vec_env(envs: VectorEnv[Any, Any, Any]) -> VecEnv:
     >>> as_vec_env(envs).reset().shape
     (64, 307)
 
-    ``VecMonitor`` of Stable-Baselines3 adds the returns and lengths of episodes. :class:`SelfPlayVecEnv` is
-    faster, and the one for self-play.
-
-    Args:
-        envs: Environments that begin the next episode in the step in which one ends, and whose infos hold
-            ``action_mask``, as those of this package.
-
-    Raises:
-        ValueError: The environments begin episodes in another step.
+    The next episode must begin in the step in which one ends, else ValueError, and infos hold
+    ``action_mask``, as in all batches of this package. :class:`SelfPlayVecEnv` is faster, and the one for
+    self-play.
     """
     mode = envs.metadata.get("autoreset_mode")
     if mode != AutoresetMode.SAME_STEP:
