@@ -1,5 +1,7 @@
 """Serves a game in words to language models that learn, as OpenEnv prescribes.
 
+Episodes go over a WebSocket, several sessions at once. Prints its address when it answers; Ctrl-C ends it.
+
 patchwork-env openenv
 patchwork-env openenv --game nmbr9 --set players=2 --set shaping=champion --port 8100
 """
@@ -8,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import socket
-import sys
 from contextlib import suppress
 from typing import Any
 
@@ -22,11 +23,29 @@ from patchwork_env.service.positions import GAMES
 HOST = "127.0.0.1"
 PORT = 8054
 _LOOPBACK = ("127.0.0.1", "localhost")
+_OPPONENT_HELP = (
+    "an agent that clients may play against; the first is the usual one (default: greedy). May be given "
+    "several times. Those that the page of 'patchwork-env play' lists need not be named"
+)
+_SET_HELP = (
+    "what episodes are like unless a reset says otherwise: seat, rewards, reward_scale, requests, mistakes, "
+    "penalty, forfeit, shaping, shaping_weight, or an option of the game such as players=2"
+)
+_IDLE_HELP = "after how long without a message the game of a session ends (default: 1800)"
 
 
 def main(arguments: list[str] | None = None, program: str = "patchwork-env openenv") -> int:
     """The command; returns the exit code."""
-    return run_command(_parser(), _run, arguments, program, "openenv")
+    parser = CommandParser(__doc__)
+    option = parser.add_argument
+    option("--game", choices=GAMES, default=PATCHWORK, help="the game (default: patchwork)")
+    option("--opponent", metavar="SPEC", action="append", default=[], help=_OPPONENT_HELP)
+    option("--set", metavar="NAME=VALUE", type=_setting, action="append", default=[], help=_SET_HELP)
+    option("--host", default=HOST, help=f"where to listen (default: {HOST})")
+    option("--port", type=int, default=PORT, metavar="N", help=f"(default: {PORT}; 0: any free)")
+    option("--sessions", type=int, default=64, metavar="N", help="at once (default: 64)")
+    option("--idle-seconds", type=float, default=1800, metavar="S", help=_IDLE_HELP)
+    return run_command(parser, _run, arguments, program, "openenv")
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -64,43 +83,3 @@ def _setting(text: str) -> tuple[str, Any]:
         return name, parse_json(value, name)
     except ValueError:
         return name, value
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = CommandParser(
-        "Serves a game in words to language models that learn, as OpenEnv prescribes: episodes "
-        "over a WebSocket, several sessions at once. Prints its address when it answers. Ctrl-C ends it.",
-    )
-    parser.add_argument("--game", choices=GAMES, default=PATCHWORK, help="the game (default: patchwork)")
-    parser.add_argument(
-        "--opponent",
-        metavar="SPEC",
-        action="append",
-        default=[],
-        help="an agent that clients may play against; the first is the usual one (default: greedy). May be "
-        "given several times. Those that the page of 'patchwork-env play' lists need not be named",
-    )
-    parser.add_argument(
-        "--set",
-        metavar="NAME=VALUE",
-        type=_setting,
-        action="append",
-        default=[],
-        help="what episodes are like unless a reset says otherwise: seat, rewards, reward_scale, requests, "
-        "mistakes, penalty, forfeit, shaping, shaping_weight, or an option of the game such as players=2",
-    )
-    parser.add_argument("--host", default=HOST, help=f"where to listen (default: {HOST})")
-    parser.add_argument("--port", type=int, default=PORT, metavar="N", help=f"(default: {PORT}; 0: any free)")
-    parser.add_argument("--sessions", type=int, default=64, metavar="N", help="at once (default: 64)")
-    parser.add_argument(
-        "--idle-seconds",
-        type=float,
-        default=1800,
-        metavar="S",
-        help="after how long without a message the game of a session ends (default: 1800)",
-    )
-    return parser
-
-
-if __name__ == "__main__":
-    sys.exit(main())

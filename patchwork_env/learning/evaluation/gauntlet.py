@@ -98,16 +98,9 @@ class GauntletPool:
 def read_pool(version: int = LATEST) -> GauntletPool:
     """The pool of a version; ValueError if there is no such version."""
     contents = json.loads(pool_file(version).read_text(encoding="utf-8"))
-    members = tuple(
-        Member(
-            member["agent"],
-            member["weights"],
-            member["rating"],
-            member.get("games", contents.get("games")),  # in version 1 it stands once, for all members
-            member.get("circles_per_block", BLOCK_SIZE),
-        )
-        for member in contents["members"]
-    )
+    games = {"games": contents["games"]} if "games" in contents else {}  # once for all members in version 1
+    entries = [games | member for member in contents["members"]]
+    members = tuple(Member(**{key: one[key] for key in Member._fields if key in one}) for one in entries)
     return GauntletPool(version, contents["seed"], contents["special_patches"], members)
 
 
