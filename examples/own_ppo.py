@@ -51,7 +51,7 @@ class SelfPlay:
     def __init__(self, num_envs: int, seed: int, threads: toolbox.ThreadPool) -> None:
         # Neither masks nor observations: the network lists and observes just the states that it is asked
         # about. Masks of 2026 bytes for each of 512 games would be written every turn for nothing.
-        self.env = SelfPlayBatch(num_envs, seed=seed, masks=False, observations=False)
+        self.env = SelfPlayBatch(num_envs, seed=seed, masks=False, observations=False, first_player="random")
         self.random = np.random.default_rng(seed)
         self.threads = threads
         self.pool: toolbox.SnapshotPool[PolicyNetwork] = toolbox.SnapshotPool(LEAGUE)
