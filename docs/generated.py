@@ -10,8 +10,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from sphinx.ext.autodoc.mock import mock
-
 from patchwork_env import cli
 from patchwork_env.learning.config.loading import Key, keys_of
 from patchwork_env.learning.config.registry import algorithms
@@ -21,7 +19,9 @@ MODULES = {
     "patchwork_env.patchwork_v0": "environments of Patchwork",
     "patchwork_env.nmbr9_v0": "environments of NMBR 9",
     "patchwork_env.patchwork": "the game Patchwork",
+    "patchwork_env.patchwork.render": "pictures of Patchwork",
     "patchwork_env.nmbr9": "the game NMBR 9",
+    "patchwork_env.nmbr9.render": "pictures of NMBR 9",
     "patchwork_env.games": "which games there are",
     "patchwork_env.agents": "agents",
     "patchwork_env.testing": "tests for games and agents of your own",
@@ -38,7 +38,9 @@ MODULES = {
     "patchwork_env.integrations.language_models": "language models as agents",
 }
 """The public modules, each with a phrase about what it holds."""
-API = "You may rely on the names that these modules list in their `__all__`; everything else may change."
+API = """\
+You may rely on the names that these modules list in their `__all__`, and on their parameters; everything
+else may change. [The changelog](../changelog.md) says what a version promises."""
 CONFIGURATION = """\
 The keys of the YAML files that `patchwork-env train` reads, by algorithm. Keys that a file leaves out have
 their default; unknown keys and values out of range are errors that name the key. `patchwork-env train
@@ -50,6 +52,8 @@ train and measure, too."""
 
 def write_pages(app: Any) -> None:
     """Writes the pages into the folder of the reference."""
+    from sphinx.ext.autodoc.mock import mock  # the tests read MODULES without Sphinx
+
     folder = Path(app.srcdir) / "reference"
     with mock(app.config.autodoc_mock_imports):
         write_section(folder / "api", "Python", API, MODULES, map(module_page, MODULES))

@@ -31,7 +31,7 @@ __all__ = [
     "testing",
 ]
 
-__version__ = "0.1.0"
+__version__ = "1.0.0rc1"
 
 _refuse = renamed(
     __name__, {"placing": "research.placement in a clone", "polyomino": "patchwork_env.core.polyomino"}

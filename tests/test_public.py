@@ -1,35 +1,130 @@
-"""What users may rely on: every public name is there, and what is there by accident is not public."""
+"""What users may rely on: the names of the modules of the reference, and how they are called.
+
+``public.json`` has them. A test prints what has gone (-) and what is new (+). After a change made on purpose,
+which CHANGELOG.md tells, record them anew; what needs other libraries, where these are installed:
+
+    python -m tests.test_public --record
+"""
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import inspect
+import json
 import pkgutil
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
+from docs.generated import MODULES
 from patchwork_env import errors
+from patchwork_env.core.names import Renamed
+from patchwork_env.errors import MissingExtraError
 
-MODULES = ["", ".agents", ".errors", ".games", ".patchwork", ".nmbr9", ".patchwork.render", ".nmbr9.render"]
-MODULES += [".patchwork_v0", ".nmbr9_v0", ".testing", ".learning.toolbox"]
+FILE = Path(__file__).with_name("public.json")
+PUBLIC = ["patchwork_env", *MODULES]
+OF_LIBRARIES = {f"patchwork_env.integrations.{name}" for name in ("minari", "open_spiel", "torchrl")}
+modules = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.libraries] * (name in OF_LIBRARIES)) for name in PUBLIC]
+)
 
 
 def module(name: str) -> ModuleType:
     return importlib.import_module(f"patchwork_env{name}")
 
 
-@pytest.mark.parametrize("name", MODULES)
+def offered(name: str) -> list[str]:
+    """The public names of a module in lines: how they are called, and the members of classes."""
+    there = importlib.import_module(name)
+    return [line for public in there.__all__ for line in described(public, getattr(there, public))]
+
+
+def described(name: str, value: Any) -> Iterator[str]:
+    if inspect.isclass(value) and issubclass(value, Exception):
+        yield f"{name}: {', '.join(base.__name__ for base in value.__bases__)}"
+    elif inspect.isclass(value):
+        yield name + parameters(value)
+        for member in own_members(value):
+            yield from described(f"{name}.{member}", inspect.getattr_static(value, member))
+    elif isinstance(value, classmethod | staticmethod):
+        yield name + parameters(value.__func__)
+    elif callable(value):
+        yield name + parameters(value)
+    elif isinstance(value, int | str):
+        yield f"{name} = {value!r}"
+    else:
+        yield f"{name}: {type(value).__name__}"
+
+
+def own_members(kind: type) -> list[str]:
+    """The public members of a class that this package defines, but for fields that its parameters show."""
+    ours = [vars(base) for base in kind.__mro__ if base.__module__.startswith("patchwork_env")]
+    own = {name: value for members in reversed(ours) for name, value in members.items()}
+    own = {name: value for name, value in own.items() if name not in getattr(kind, "_fields", ())}
+    return sorted(name for name, value in own.items() if name[0] != "_" and not isinstance(value, Renamed))
+
+
+def parameters(value: Any) -> str:
+    """Names, kinds and defaults of parameters."""
+    try:
+        signature = inspect.signature(value)
+    except (TypeError, ValueError):  # of a type such as an array of records
+        return ""
+    plain = [each.replace(annotation=each.empty) for each in signature.parameters.values()]
+    text = str(signature.replace(parameters=plain, return_annotation=signature.empty))
+    return re.sub(r"\w+Path\(.*?\)", "…", text)  # where this clone lies
+
+
+def recorded() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = json.loads(FILE.read_text(encoding="utf-8"))
+    return found
+
+
+def changes(before: Sequence[str], now: Sequence[str]) -> str:
+    gone, new = ([f"- {x}" for x in before if x not in now], [f"+ {x}" for x in now if x not in before])
+    return "\n".join(gone + new)
+
+
+def record() -> None:
+    """Records what the modules offer, but for those whose library is missing, and prints what has changed."""
+    before = recorded() if FILE.exists() else {}
+    now = {}
+    for name in PUBLIC:
+        try:
+            now[name] = offered(name)
+        except MissingExtraError as error:
+            now[name] = before.get(name, [])
+            print(f"{name} stays: {error}")
+        print(changes(before.get(name, []), now[name]) or f"{name}: as before")
+    FILE.write_text(json.dumps(now, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+@modules
+def test_what_is_public_is_on_record(name: str) -> None:
+    pytest.importorskip(name, exc_type=MissingExtraError)
+    changed = changes(recorded()[name], offered(name))
+    assert not changed, f"{name} has changed; on purpose? python -m tests.test_public --record\n{changed}"
+
+
+def test_no_other_module_is_on_record() -> None:
+    assert list(recorded()) == PUBLIC
+
+
+@modules
 def test_all_names_are_there_and_in_order(name: str) -> None:
-    names = module(name).__all__
+    there = pytest.importorskip(name, exc_type=MissingExtraError)
+    names = there.__all__
     constants = sorted(n for n in names if n.isupper())
     classes = sorted(n for n in names if not n.isupper() and n[0].isupper())
     others = sorted(n for n in names if n[0] == "_" or n[0].islower())
     assert names == [*constants, *classes, *others]
     assert len(set(names)) == len(names)
-    for public in names:
-        assert getattr(module(name), public) is not None
-        assert public in dir(module(name))
+    assert set(names) <= set(dir(there))
 
 
 @pytest.mark.parametrize("game", ["patchwork", "nmbr9"])
@@ -79,3 +174,10 @@ def test_an_old_name_is_an_error_that_gives_the_present_one(old: str, now: str) 
     ask = f"owner.{name}" if inspect.isclass(owner) else f"from {place} import {name}"
     with pytest.raises((AttributeError, ImportError), match=rf"{name} is .*\b{now.rpartition('.')[2]} now"):
         exec(ask, {"owner": owner})
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Records what is public; see the beginning of this file.")
+    parser.add_argument("--record", action="store_true", required=True)
+    parser.parse_args()
+    record()
