@@ -288,8 +288,7 @@ def rate(
 
     Args:
         model: A player that asks one, or the function itself.
-        games: The most games against each member of the pool, an even number; None for those of the protocol,
-            which are thousands.
+        games: The most against each member of the pool, an even number; None for thousands, as prescribed.
         against: The specs of the members to meet; None for the whole pool.
         version: The version of the gauntlet.
         options: Further arguments of :func:`~patchwork_env.learning.evaluation.play_gauntlet`, whose errors

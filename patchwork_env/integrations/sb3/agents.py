@@ -43,15 +43,9 @@ def as_agent(
 
     What ``VecNormalize`` makes of the observations of a model, with its present statistics, the agent sees.
 
-    Args:
-        model: A ``MaskablePPO`` with a policy for the spaces of a game, flat or named, or such a policy; or
-            what :func:`snapshot_of` gave.
-        name: The name of the agent in tables and messages; that of the model's class by default.
-        sample: Whether to draw actions from the policy, or to play the likeliest.
-        seed: The seed of the draws, ``0 ... 2**64 - 1``; None for fresh ones.
-
-    Raises:
-        ValueError: It is no such model, or observations are changed by something that is not known here.
+    The model is a ``MaskablePPO`` with a policy for the spaces of a game, flat or named, or such a policy, or
+    what :func:`snapshot_of` gave; others, and observations that something unknown changes, are a ValueError.
+    The agent draws actions from the policy if it is to ``sample``, and else plays the likeliest.
     """
     name, normalize = name or type(model).__name__, None
     policy = getattr(model, "policy", model)

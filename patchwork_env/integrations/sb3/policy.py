@@ -38,21 +38,12 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
     ``predict_values`` needs masks. ``deterministic=True`` is the choice of the agents here: the most probable
     action of the most probable kind.
 
-    Args:
-        observation_space: The flat observations of a game.
-        action_space: The actions of that game.
-        lr_schedule: The learning rate as a function of the remaining progress, from 1 to 0.
-        network: The sizes of the network and what it reads, by name, as in ``{"width": 128}``; see
-            :class:`~patchwork_env.agents.networks.NetworkConfig`. What is left out has its default.
-        threads: The number of threads that share a gradient step.
-        optimizer_class: The optimizer, Adam by default.
-        optimizer_kwargs: Its arguments but the learning rate.
+    Among ``policy_kwargs`` may be ``network``, sizes by name as in ``{"width": 128}``, see
+    :class:`~patchwork_env.agents.networks.NetworkConfig`; ``threads``, which share a gradient step; and
+    those of the optimizer. Spaces of no game, and sizes that are not allowed, are a ValueError.
 
     Attributes:
         network: The network, which agents can play while it learns.
-
-    Raises:
-        ValueError: The spaces are those of no game, or a size is not allowed.
     """
 
     network: Any

@@ -62,12 +62,9 @@ class Answer(NamedTuple):
 
 
 def read_answer(text: str, value: re.Pattern[str], to_word: ToWord) -> Answer:
-    """Reads an answer.
+    """Reads whatever a model has said.
 
-    Args:
-        text: Whatever a model has said.
-        value: Finds what may be chosen, in plain text.
-        to_word: The word for what was found, which is equal where it means the same.
+    ``value`` finds in plain text what may be chosen; what has the same word means the same.
     """
     reading = _Reading(value, to_word)
     for line in plain_lines(text):

@@ -84,17 +84,9 @@ def placements(
 ) -> tuple[LegalMove, ...]:
     """The legal moves that place a piece, those alone that fit what is given.
 
-    Args:
-        game: The game; it is only read.
-        group: The name of a group of :func:`moves` or its number alone, such as ``"patch 17"`` or ``"17"``.
-        orientation: The orientation of the piece, or another one that looks the same.
-        row: The row of the top-left corner of its bounding box, as the notation writes it.
-        column: The column of that corner, as the notation writes it.
-        level: The level of a tile of NMBR 9.
-
-    Raises:
-        ValueError: There is no such group now, a value is outside the board, or the game cannot be told in
-            words.
+    A group is the name of one of :func:`moves` or its number alone, such as ``"patch 17"`` or ``"17"``; an
+    orientation may also be another one that looks the same; row and column, as the notation writes them, are
+    those of the top-left corner of the piece's bounding box. What there cannot be now is a ValueError.
     """
     view = view_of(game)
     wanted = {"orientation": orientation, "row": row, "column": column, "level": level}

@@ -91,14 +91,7 @@ class TurnGAE(GAE):
         target_params: TensorDictBase | None = None,
         time_dim: int | None = None,
     ) -> TensorDictBase:
-        """Writes ``"advantage"`` and ``"value_target"``, float32 ``(*batch, time, 1)``.
-
-        Args:
-            tensordict: What was collected, ``(*batch, time)``.
-            params: Parameters for the value network, instead of its own.
-            target_params: Those for the next states, instead of ``params``.
-            time_dim: The dimension of the time, instead of the module's.
-        """
+        """Writes ``"advantage"`` and ``"value_target"``, float32 ``(*batch, time, 1)``, as ``GAE`` does."""
         dim = self._get_time_dim(time_dim, tensordict)
         with torch.no_grad():
             values = self._values(tensordict, params)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,12 +14,26 @@ from torchrl.data import Binary, Bounded, Categorical, Composite, OneHot, Unboun
 from torchrl.envs import EnvBase
 
 from patchwork_env.agents import as_agents
-from patchwork_env.core.checks import check_actions, check_flag, described
+from patchwork_env.core.batches import (
+    Actions,
+    Games,
+    Masks,
+    deal_listed,
+    loop,
+    play_listed,
+    write_current_observations,
+)
+from patchwork_env.core.checks import check_actions, check_flag, check_seed, described
+from patchwork_env.core.game import Rules
+from patchwork_env.core.kernels import States
 from patchwork_env.core.names import short_repr
+from patchwork_env.core.tensors import Observation
+from patchwork_env.envs.opponents import Opponent
 from patchwork_env.envs.options import check_num_envs, complete
+from patchwork_env.envs.self_play import SHARED, BatchArrays, SelfPlayBatch, write_outputs
+from patchwork_env.envs.vector import GameVectorEnv
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import PATCHWORK, rules_of
-from patchwork_env.integrations.torchrl.games import Batch, OpponentGames, SelfPlayGames, Turn
 
 
 class LegalActions(Categorical):
@@ -97,25 +112,21 @@ def make_env(
     [1]
 
     Args:
-        game: The game, ``"patchwork"`` or ``"nmbr9"``.
+        game: ``"patchwork"`` or ``"nmbr9"``.
         num_envs: The number of games, at least 1.
         opponent: None for self-play, in which each step is a move of whoever is to move. Otherwise each step
             is a decision of one learner in every game, and this plays for all others: a spec, an agent, a
             function (see :func:`patchwork_env.agents.as_agent`), or a list of these.
         seed: The seed of the games, ``0 ... 2**64 - 1``; None for fresh random games.
-        rewards: The kind of rewards: ``"outcome"``, ``"margin"`` or ``"score"``; None for the outcome with
-            several players, for the score with one.
+        rewards: ``"outcome"``, ``"margin"`` or ``"score"``; None for the outcome, alone the score.
         categorical_actions: Whether actions are numbers ``(n,)`` or one-hot vectors ``(n, num_actions)``.
         device: Where the tensors are; games are played on the CPU.
-        options: Options of the game, such as ``special_patches="2014"`` or ``players=2``; in self-play also
-            ``threads``, and against opponents ``opponent_shares`` and ``seat``: see
-            :class:`~patchwork_env.envs.self_play.SelfPlayBatch` and
-            :class:`~patchwork_env.envs.vector.GameVectorEnv`.
+        options: Options of the game, and of :class:`~patchwork_env.envs.self_play.SelfPlayBatch` or, against
+            opponents, :class:`~patchwork_env.envs.vector.GameVectorEnv`.
 
     Raises:
-        ValueError: A value is not allowed.
-        UnknownOptionError: There is no such option.
-        FileNotFoundError: There is no checkpoint at the path of an opponent.
+        ValueError, UnknownOptionError, FileNotFoundError: A value is not allowed, or there is no such option
+            or opponent.
     """
     rules = rules_of(game)
     check_num_envs(num_envs)
@@ -272,3 +283,138 @@ def _flags(tensordict: TensorDictBase | None, key: str, count: int) -> npt.NDArr
         return np.ones(count, np.bool_)
     numbers: npt.NDArray[np.bool_] = flags.reshape(count).cpu().numpy()
     return numbers
+
+
+Flags = npt.NDArray[np.bool_]
+
+
+class Turn(NamedTuple):
+    """What one step of ``n`` games brought.
+
+    A batch begins the next game in the step in which one ends. TorchRL wants the end first, and asks for the
+    next game itself: so this tells how the ended games looked at their ends.
+    """
+
+    rewards: npt.NDArray[np.float32]  # ``(n,)``, of whoever acted
+    of_players: npt.NDArray[np.float32] | None  # ``(n, players)``; None if only the learner is rewarded
+    terminations: Flags  # ``(n,)``
+    ended: Games  # ``(k,)``, the games that have ended
+    last_observations: Observation  # ``(k, layout.size)``, what was seen at their ends
+    last_players: npt.NDArray[np.int64]  # ``(k,)``, by whom
+
+
+class SelfPlayGames(SelfPlayBatch):
+    """A batch in which each step is a move of whoever is to move."""
+
+    rewards_all = True
+
+    def __init__(self, rules: Rules, num_envs: int, **options: Any) -> None:
+        super().__init__(rules, num_envs, **options)
+        self.rules, self.num_players = rules, self.rewards.shape[1]
+        self._before = self.states.copy()
+
+    @property
+    def players(self) -> npt.NDArray[np.uint8]:
+        """Who is to move in each game."""
+        return self.current_players
+
+    def seed(self, seed: int | None) -> None:
+        """Begins all games anew."""
+        self.reset(seed)
+
+    def begin(self, games: Games) -> None:
+        """Begins some games anew, with the random numbers that come next."""
+        arrays = self._arrays
+        loop(deal_listed, self.rules)(self.states, games, arrays.streams, arrays.initial_state, arrays.flags)
+        part = self._arrays.part(games)
+        loop(write_outputs, self.rules)(part)
+        self._take_back(games, part)
+
+    def turn(self, actions: Actions, staying: Flags) -> Turn:
+        """Plays ``actions``, ``(n,)``, in all games but those that are ``staying`` as they are."""
+        movers = self.current_players.astype(np.int64)
+        np.copyto(self._before.view(np.uint8), self.states.view(np.uint8))
+        idle = np.flatnonzero(staying)
+        kept = self._arrays.part(idle)
+        self.step(np.where(staying, self.masks.argmax(1), actions) if len(idle) else actions)
+        self._take_back(idle, kept)
+        self.rewards[idle], self.terminations[idle] = 0, False
+        ended = np.flatnonzero(self.terminations)
+        last = self._ends(ended, actions)
+        rewards = self.rewards.copy()
+        of_movers = rewards[np.arange(self.num_envs), movers]
+        return Turn(of_movers, rewards, self.terminations.copy(), ended, *last)
+
+    def _ends(self, ended: Games, actions: Actions) -> tuple[Observation, npt.NDArray[np.int64]]:
+        """What was seen at the ends of games, and by whom."""
+        states = self._before[ended]
+        observations = np.empty((len(ended), self.rules.layout.size), np.float32)
+        loop(play_listed, self.rules)(states, np.arange(len(ended)), actions[ended])
+        loop(write_current_observations, self.rules)(states, observations)
+        return observations, states["current_player"].astype(np.int64)
+
+    def _take_back(self, games: Games, part: BatchArrays) -> None:
+        """Replaces some games by those of a part."""
+        for name in set(BatchArrays._fields) - set(SHARED):
+            getattr(self._arrays, name)[games] = getattr(part, name)
+
+
+class OpponentGames(GameVectorEnv):
+    """A batch in which each step is a decision of the learner, against others."""
+
+    rewards_all = False
+
+    def __init__(
+        self,
+        rules: Rules,
+        num_envs: int,
+        opponents: Sequence[Opponent],
+        seed: int | None,
+        **options: Any,
+    ) -> None:
+        super().__init__(rules, num_envs, opponents, illegal_action="raise", copy=False, **options)
+        self.rules, self.num_players = rules, self._players
+        self.seed(seed)
+
+    @property
+    def states(self) -> States:
+        """The records of all games."""
+        return self._require_states()
+
+    @property
+    def observations(self) -> Observation:
+        """What the learner sees of all games."""
+        return self._observations
+
+    @property
+    def masks(self) -> Masks:
+        """The learner's legal actions."""
+        return self._masks
+
+    @property
+    def players(self) -> npt.NDArray[np.int64]:
+        """The learner's player number in each game."""
+        return self._learners
+
+    def seed(self, seed: int | None) -> None:
+        """Begins all games anew."""
+        self.reset(seed=check_seed(seed) % (2**64 - self.num_envs))
+
+    def begin(self, games: Games) -> None:
+        """Begins some games anew, with the random numbers that come next."""
+        chosen = np.zeros(self.num_envs, np.bool_)
+        chosen[games] = True
+        self.reset(options={"reset_mask": chosen})
+
+    def turn(self, actions: Actions, staying: Flags) -> Turn:
+        """Plays ``actions``, ``(n,)``, in all games but those that are ``staying`` as they are."""
+        learners = self._learners.copy()
+        _, rewards, terminations, _, infos = self._step(actions, idle=staying)
+        ended = np.flatnonzero(terminations)
+        observations = np.empty((len(ended), self.rules.layout.size), np.float32)
+        for k, game in enumerate(ended):
+            observations[k] = infos["final_obs"][game]
+        return Turn(rewards.astype(np.float32), None, terminations, ended, observations, learners[ended])
+
+
+Batch = SelfPlayGames | OpponentGames
