@@ -161,6 +161,7 @@ RENAMED = {
     "learning.toolbox.keep_freed_memory": "learning.toolbox.tune_malloc",
     "patchwork.Game.imagine": "nmbr9.Game.determinize",
     "patchwork_v0.SelfPlayBatch.winners": "envs.self_play.BatchArrays.rewards",
+    "integrations.text.Choice": "integrations.text.LegalMove",
     "nmbr9_v0.Nmbr9AECEnv.observation_of": "nmbr9.Game.observation",
 }
 """Names that documents have shown, and the present ones."""
