@@ -214,10 +214,11 @@ def _page() -> Any:
 
 def page_requests(random: Generator) -> int:
     """Requests with other methods, paths and headers: nothing but the page, and only to the page."""
+    from patchwork_env.play.assembly import assembled
     from patchwork_env.play.server import PAGE
     from tests.play.client import HEADERS
 
-    files = {path.read_bytes() for path in PAGE.rglob("*") if path.is_file()}
+    files = {path.read_bytes() for path in PAGE.rglob("*") if path.is_file()} | {assembled(PAGE).encode()}
     paths = ("/", "/js/main.js", "/index.html", "/api/open", "/js/../../command.py", "/%2e%2e/server.py")
     for _ in range(BATCH):
         path, method = (
