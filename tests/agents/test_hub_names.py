@@ -13,10 +13,22 @@ from patchwork_env.learning.evaluation.matches import load_player
 from patchwork_env.service.agents import AgentPool
 
 
-def test_a_name_gives_a_repository_and_a_revision() -> None:
-    assert hub.repository_of("hf:ann/quick") == ("ann/quick", None)
-    assert hub.repository_of("hf:Ann_1/v1.0-x@refs/pr/3") == ("Ann_1/v1.0-x", "refs/pr/3")
-    assert hub.repository_of(f"hf:ann/quick@{'0af3' * 10}")[1] == "0af3" * 10
+@pytest.mark.parametrize(
+    ("name", "repository", "revision"),
+    [
+        ("hf:ann/quick", "ann/quick", None),
+        ("hf:Ann_1/v1.0-x@refs/pr/3", "Ann_1/v1.0-x", "refs/pr/3"),
+        (f"hf:ann/quick@{'0af3' * 10}", "ann/quick", "0af3" * 10),
+    ],
+)
+def test_a_name_gives_a_repository_and_a_revision(monkeypatch, name, repository, revision) -> None:
+    def download(*asked):
+        raise ConnectionError(asked)
+
+    monkeypatch.setattr(hub, "_download", download)
+    with pytest.raises(ConnectionError) as error:
+        agents.load(name)
+    assert error.value.args == ((repository, revision),)
 
 
 @pytest.mark.parametrize(

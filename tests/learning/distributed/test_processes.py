@@ -70,13 +70,15 @@ def wait_until(condition, seconds: float = 10) -> bool:
     return bool(condition())
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_every_job_is_done_once(workers: int) -> None:
     done = dict(do_jobs(look, 10, [3, 1, 2], workers))
-    assert done == {number: (total, workers == 1) for number, total in enumerate((13, 11, 12))}
+    is_told = workers == 1 and signal.getsignal(signal.SIGINT) != signal.SIG_IGN
+    assert done == {number: (total, is_told) for number, total in enumerate((13, 11, 12))}
     assert list(do_jobs(look, 10, [], workers)) == []
 
 
+@pytest.mark.slow
 def test_an_error_of_a_job_is_raised_and_ends_no_other_process_of_the_program() -> None:
     with pytest.raises(ValueError, match="job 3 of 5"):
         list(do_jobs(fail, 5, [1, 3], 1))
@@ -103,6 +105,7 @@ def test_a_function_of_a_notebook_is_an_error_that_says_so(monkeypatch) -> None:
         list(do_jobs(look, of_a_cell, [1, 2], 2))
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_is_an_error_that_says_so() -> None:
     with pytest.raises(WorkerError, match="ended before its work was done"):
         list(do_jobs(die, 0, [1, 2], 2))

@@ -10,6 +10,7 @@ import torch
 
 from patchwork_env import agents
 from patchwork_env.errors import DivergenceError
+from patchwork_env.learning.algorithms.alphazero.learner import AlphaZeroLearner
 from patchwork_env.learning.algorithms.alphazero.rollout import NO_EXAMPLES, Examples
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.config import load_config
@@ -84,7 +85,7 @@ def test_weights_that_are_no_numbers_leave_a_divergence(config, tmp_path, monkey
             torch.nn.init.constant_(parameter, torch.nan)
         return {}
 
-    monkeypatch.setattr("patchwork_env.learning.algorithms.alphazero.learner.AlphaZeroLearner.update", spoil)
+    monkeypatch.setattr(AlphaZeroLearner, "update", spoil)
     assert start_run(config, tmp_path / "run") == 2
     assert "training diverged: values or policies" in capsys.readouterr().err
     assert (tmp_path / "run" / "divergence" / "step_0000000192" / "batch.npz").is_file()
