@@ -100,8 +100,7 @@ def test_a_seed_decides_on_all_choices(spec: str, game: str) -> None:
     assert len(set(map(tuple, chosen[0]))) > 1, "calls go on with the numbers where the one before stopped"
     first.reseed(5)
     assert [first.act_batch(states).tolist() for _ in range(3)] == chosen[0]
-    many = np.tile(states, 2)
-    assert (fresh.act_batch(many) != fresher.act_batch(many)).any()
+    assert any((fresh.act_batch(states) != fresher.act_batch(states)).any() for _ in range(40))
 
 
 def test_a_game_of_a_batch_that_is_over_is_named() -> None:
