@@ -145,13 +145,17 @@ def _check_formats(game: BaseGame) -> None:
 
 def _check_hidden(game: BaseGame, seed: int) -> None:
     other = game.determinize(seed)
-    assert np.array_equal(other.observation(), game.observation()), _broken(
-        "determinize must not be seen", game
-    )
+    views = [(each.observation(), _visible_scores(each)) for each in (game, other)]
+    assert all(map(np.array_equal, *views)), _broken("determinize must not be seen", game)
     same = np.array_equal(other.legal_actions(), game.legal_actions())
     assert same, _broken("determinize must leave the legal actions", game)
     game.check_states(other.state)
     game.check_states(game.public().state)
+
+
+def _visible_scores(game: BaseGame) -> list[int]:
+    score, player = game.rules.kernels.visible_score, game.current_player
+    return [score(game.state, 0, player, other) for other in range(game.num_players)]
 
 
 def _check_move(game: BaseGame, action: int) -> None:

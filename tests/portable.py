@@ -13,8 +13,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 TINY = """
 total_steps: 64
@@ -90,7 +93,8 @@ def without_posix(folder: str) -> None:
     interrupt_delicate_work()
     for name in ("core", "envs", "patchwork", "nmbr9"):
         for path in sorted(Path("tests", name).glob("*.py")):
-            importlib.import_module(f"tests.{name}.{path.stem}")
+            with suppress(pytest.skip.Exception):  # of what needs a library that is not installed
+                importlib.import_module(f"tests.{name}.{path.stem}")
     print("tests were imported")
 
 

@@ -169,6 +169,7 @@ def start_script(run: Callable[..., Any], name: str | Path, arguments: list[str]
     """The exit code of a script with arguments."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", [str(name), *arguments])
+        patch.delitem(sys.modules, str(name), raising=False)  # a module that a test has imported
         try:
             run(str(name), run_name="__main__")
         except SystemExit as end:

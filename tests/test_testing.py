@@ -17,6 +17,7 @@ import pytest
 from patchwork_env.agents import Agent
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.game import BaseGame, Rules
+from patchwork_env.core.kernels import kernels_of
 from patchwork_env.games import rules_of
 from patchwork_env.testing import check_agent, check_game
 from tests import toy
@@ -84,6 +85,11 @@ def betrays(states: Any, i: int, streams: Any) -> None:
 @kernel
 def knows_no_bound(states: Any, i: int, action: int) -> bool:
     return action >= 0
+
+
+def test_a_game_without_a_kernel_is_an_error_that_names_it() -> None:
+    with pytest.raises(AttributeError, match="the game 'row' has no kernel 'is_over'"):
+        kernels_of("row", (ModuleType("none"),), (1, 1), 2)
 
 
 def broken(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> Rules:

@@ -104,3 +104,17 @@ def test_free_order() -> None:
     assert game.remaining(1) == (0, 1, 0, 0, 0, 0, 0, 1, 0, 0)
     assert game.legal_actions().tolist() == [16384 + 1]
     assert not is_legal(game, "=7")
+
+
+def test_what_others_place_shows_when_the_round_is_over() -> None:
+    game, known, is_hidden = Game(seed=2, players=2, deck_size=8), [0, 0], False
+    while not game.is_over:
+        if game.current_player == 0:
+            known = list(game.scores())
+        for observer, player in ((0, 1), (1, 0)):
+            assert engine.visible_score(game.state, 0, observer, player) == known[player]
+            assert engine.visible_score(game.state, 0, player, player) == game.scores()[player]
+        is_hidden |= known != list(game.scores())
+        actions = game.legal_actions()
+        game.play(max(actions[:: len(actions) // 12 + 1], key=lambda action: game.decode(action).level))
+    assert is_hidden
