@@ -67,10 +67,16 @@ export function keepGame(game) {
   return { id, safe };
 }
 
+/** Whether all moves of a game are kept: pages that answered each other's writing would never come to an end. */
+export function holds({ id, lines }) {
+  const kept = keptGame(id);
+  return kept !== null && contains(kept.lines, lines);
+}
+
 /** Keeps what this page had kept under a name again, where another page has written something else there. */
 export function keepAgain(name) {
   const game = ours.get(name);
-  if (game && keptGame(game.id)) keepGame(game);
+  if (game && keptGame(game.id) && !holds(game)) keepGame(game);
 }
 
 export const forgetGame = (id) => forget(nameOfGame(id));

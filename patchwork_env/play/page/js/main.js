@@ -7,7 +7,7 @@ import { mountControls } from "./controls.js";
 import { element } from "./elements.js";
 import { mountEnding } from "./ending.js";
 import { PageError, errorNodes } from "./errors.js";
-import { flat, keepAgain, keepGame, keptGame, keptGames, nameOfGame, newId } from "./games.js";
+import { flat, holds, keepAgain, keepGame, keptGame, keptGames, nameOfGame, newId } from "./games.js";
 import { LANGUAGES, language, languageEvents, setLanguage, t } from "./language.js";
 import { mountMoves } from "./moves.js";
 import { announce, notify } from "./notices.js";
@@ -53,7 +53,10 @@ class Page extends EventTarget {
     this.session.addEventListener("open", () => this.#show({}));
     this.session.addEventListener("change", ({ detail }) => this.#show(detail));
     languageEvents.addEventListener("change", () => this.view && this.#show({}));
-    onOtherPages((name) => (name === nameOfGame(this.id) ? this.#keep() : keepAgain(name)));
+    onOtherPages((name) => {
+      if (name !== nameOfGame(this.id)) keepAgain(name);
+      else if (!holds({ id: this.id, lines: this.session.lines })) this.#keep();
+    });
     // After the listeners above, since agents wait until what is shown has come to rest.
     this.turns = new Turns(this);
   }
