@@ -69,7 +69,8 @@ class SelfPlayBatch:
     """Plays ``num_envs`` games of any rules at once, each step with one action of every current player.
 
     Where a game ends, the next one starts in the same step. All outputs are arrays that are allocated once
-    and overwritten by every ``reset`` and ``step``; copy what must last. Game ``i`` depends on the seed, on
+    and overwritten by every ``reset`` and ``step``; copy what must last, and write into none: a step checks
+    actions by legal sets of its own and writes only what changes in masks. Game ``i`` depends on the seed, on
     ``i`` and on its own actions alone: the number of games and of threads changes nothing.
 
     Attributes:
@@ -193,8 +194,8 @@ class SelfPlayBatch:
         if self.threads == 1:
             play(arrays)
         else:
-            self._team = self._team or _Team(self.threads)
-            self._team.map(play, _shares(arrays))
+            self._team = self._team or _Team(_shares(arrays))
+            self._team.map(play)
 
     def save(self) -> dict[str, npt.NDArray[Any]]:
         """Copies of all that the games depend on, state records and random streams, for :meth:`restore`."""
@@ -245,20 +246,21 @@ class SelfPlayBatch:
 class _Team:
     """Threads that share a call, which is finished even if an interrupt reaches the one that waits for it."""
 
-    def __init__(self, size: int) -> None:
-        self._leader, self._others = ThreadPoolExecutor(1), ThreadPoolExecutor(size - 1)
+    def __init__(self, parts: list[BatchArrays]) -> None:
+        self._parts = parts
+        self._leader, self._others = ThreadPoolExecutor(1), ThreadPoolExecutor(len(parts) - 1)
 
-    def map(self, function: Callable[[BatchArrays], None], parts: list[BatchArrays]) -> None:
+    def map(self, function: Callable[[BatchArrays], None]) -> None:
         """Calls a function that releases the interpreter lock with every part."""
         try:
-            self._leader.submit(self._share, function, parts).result()
+            self._leader.submit(self._share, function).result()
         except BaseException:
             self._leader.submit(int).result()  # after the leader's work, if that had begun
             raise
 
-    def _share(self, function: Callable[[BatchArrays], None], parts: list[BatchArrays]) -> None:
-        pending = self._others.map(function, parts[1:])
-        function(parts[0])
+    def _share(self, function: Callable[[BatchArrays], None]) -> None:
+        pending = self._others.map(function, self._parts[1:])
+        function(self._parts[0])
         list(pending)
 
 
