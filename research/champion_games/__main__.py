@@ -16,19 +16,18 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env import agents
-from patchwork_env.agents.patchwork.features import signed
-from patchwork_env.agents.patchwork.placements import kind_of
-from patchwork_env.agents.patchwork.value import (
+from patchwork_env.agents.patchwork.expansion import (
     LIKELY,
     Expansion,
     Payoffs,
-    Weights,
     best_action,
     expand_likely,
     margin_of,
     new_expansion,
-    read_value,
 )
+from patchwork_env.agents.patchwork.features import signed
+from patchwork_env.agents.patchwork.placements import kind_of
+from patchwork_env.agents.patchwork.value import Weights, read_value
 from patchwork_env.core.batches import begin_games
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.compile import kernel

@@ -18,18 +18,17 @@ import numpy.typing as npt
 
 from patchwork_env import agents
 from patchwork_env.agents.patchwork.champion import ChampionAgent
-from patchwork_env.agents.patchwork.placements import keep_most_compact, kind_of, list_likely
-from patchwork_env.agents.patchwork.value import (
+from patchwork_env.agents.patchwork.expansion import (
     LIKELY,
     TO_WIN,
     Expansion,
-    Weights,
     action_utility,
     expand,
     expand_likely,
     new_expansion,
-    read_value,
 )
+from patchwork_env.agents.patchwork.placements import keep_most_compact, kind_of, list_likely
+from patchwork_env.agents.patchwork.value import Weights, read_value
 from patchwork_env.core.checks import check_seed
 from patchwork_env.learning.system.machine import describe_setup
 from patchwork_env.patchwork import Game

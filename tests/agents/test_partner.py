@@ -19,8 +19,8 @@ from patchwork_env.agents.partner import (
     new_candidates,
 )
 from patchwork_env.agents.patchwork import partner as partner_of_patchwork
+from patchwork_env.agents.patchwork.expansion import new_expansion
 from patchwork_env.agents.patchwork.placements import list_likely, new_ranking
-from patchwork_env.agents.patchwork.value import new_expansion
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.game import BaseGame
 from patchwork_env.learning.evaluation import play_matches

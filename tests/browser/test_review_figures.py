@@ -13,7 +13,7 @@ import pytest
 from patchwork_env import agents, play
 from patchwork_env.agents.analysis import Analysis
 from patchwork_env.agents.patchwork.champion import ChampionAgent
-from patchwork_env.agents.patchwork.value import TO_WIN
+from patchwork_env.agents.patchwork.expansion import TO_WIN
 from patchwork_env.learning.reports.review import NAMES, read_game, review
 from patchwork_env.patchwork import Game
 from patchwork_env.service.positions import positions_of

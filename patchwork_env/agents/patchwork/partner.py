@@ -15,16 +15,13 @@ from patchwork_env.agents.base import Actions
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
 from patchwork_env.agents.partner import BEGINNER, NEVER_OVERLOOKED, Candidates, Habits, Player, decide
 from patchwork_env.agents.partner import new_candidates as new_candidates_of
-from patchwork_env.agents.patchwork.champion import (
-    NO_LIMIT,
-    UTILITY,
-    WIDTH,
-    Evaluator,
-    Workspace,
-    grow,
-    load,
-    new_workspace,
-    reset_search,
+from patchwork_env.agents.patchwork.champion import load
+from patchwork_env.agents.patchwork.expansion import (
+    TO_WIN,
+    Expansion,
+    expand_likely,
+    margin_of,
+    new_expansion,
 )
 from patchwork_env.agents.patchwork.features import signed
 from patchwork_env.agents.patchwork.placements import (
@@ -35,15 +32,17 @@ from patchwork_env.agents.patchwork.placements import (
     list_likely,
     only_action,
 )
-from patchwork_env.agents.patchwork.value import (
-    TO_WIN,
-    Expansion,
-    Weights,
-    expand_likely,
-    margin_of,
-    new_expansion,
-    read_value,
+from patchwork_env.agents.patchwork.search import (
+    NO_LIMIT,
+    UTILITY,
+    WIDTH,
+    Evaluator,
+    Workspace,
+    grow,
+    new_workspace,
+    reset_search,
 )
+from patchwork_env.agents.patchwork.value import Weights, read_value
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.core.random import Streams

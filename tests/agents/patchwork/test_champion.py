@@ -10,9 +10,12 @@ import pytest
 from patchwork_env import agents
 from patchwork_env.agents import checkpoints
 from patchwork_env.agents.compiled import write_weights
-from patchwork_env.agents.patchwork.champion import (
+from patchwork_env.agents.patchwork.champion import LEVELS, ChampionAgent, ValueAgent, load
+from patchwork_env.agents.patchwork.endgame import margin_of, new_solver, solve
+from patchwork_env.agents.patchwork.expansion import TO_WIN, Expansion, Payoffs, expand_likely, new_expansion
+from patchwork_env.agents.patchwork.placements import NO_ACTION
+from patchwork_env.agents.patchwork.search import (
     EMPTY,
-    LEVELS,
     NO_LIMIT,
     NODE_EFFORT,
     QUILT_EFFORT,
@@ -20,26 +23,13 @@ from patchwork_env.agents.patchwork.champion import (
     SCORE,
     UTILITY,
     WIN,
-    ChampionAgent,
     Evaluator,
-    ValueAgent,
     grow,
-    load,
     reset_search,
     solve_root,
     solved_action,
 )
-from patchwork_env.agents.patchwork.endgame import margin_of, new_solver, solve
-from patchwork_env.agents.patchwork.placements import NO_ACTION
-from patchwork_env.agents.patchwork.value import (
-    TO_WIN,
-    Expansion,
-    Payoffs,
-    Weights,
-    expand_likely,
-    new_expansion,
-    new_weights,
-)
+from patchwork_env.agents.patchwork.value import Weights, new_weights
 from patchwork_env.core.files import write_folder
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.evaluation.matches import play_matches

@@ -12,17 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from patchwork_env.agents import GreedyAgent
-from patchwork_env.agents.patchwork.endgame import (
-    KEY_WORDS,
-    PROSPECTS,
-    Solver,
-    coverable,
-    margin_of,
-    new_solver,
-    solve,
-    write_key,
-    write_prospects,
-)
+from patchwork_env.agents.patchwork.endgame import KEY_WORDS, Solver, margin_of, new_solver, solve, write_key
+from patchwork_env.agents.patchwork.endgame_moves import PROSPECTS, coverable, write_prospects
 from patchwork_env.agents.patchwork.placements import NO_ACTION
 from patchwork_env.patchwork import Game, engine
 from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS

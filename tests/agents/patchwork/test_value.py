@@ -10,24 +10,19 @@ import pytest
 from patchwork_env.agents.compiled import LEAK, arrays_of
 from patchwork_env.agents.patchwork import features
 from patchwork_env.agents.patchwork.champion import ValueAgent
-from patchwork_env.agents.patchwork.value import (
+from patchwork_env.agents.patchwork.expansion import (
     LIKELY,
     MOST_CHOICES,
-    OWN_EMPTY,
-    SCALES,
-    WIN,
     Payoffs,
     best_action,
     draw_action,
-    evaluate,
     expand,
     expand_further,
     expand_likely,
     forget,
-    new_buffer,
     new_expansion,
-    new_weights,
 )
+from patchwork_env.agents.patchwork.value import OWN_EMPTY, SCALES, WIN, evaluate, new_buffer, new_weights
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.patchwork import Game
 from tests.agents.positions import joints_of, many_states, places_of, quilt_after, with_short_circles

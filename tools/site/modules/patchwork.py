@@ -10,12 +10,12 @@ from patchwork_env.agents.patchwork.champion import (
     DEFAULT_LEVEL,
     FIRST_EFFORT,
     LEVELS,
-    NO_LIMIT,
     SOLVER_SHARE,
     limits_of,
 )
 from patchwork_env.agents.patchwork.partner import CHAMPION, HABITS
 from patchwork_env.agents.patchwork.placements import NO_ACTION
+from patchwork_env.agents.patchwork.search import NO_LIMIT
 from patchwork_env.agents.patchwork.value import read_value
 from tools.site.agents import Call, Offer
 from tools.site.modules import patchwork_people, patchwork_rules, patchwork_search

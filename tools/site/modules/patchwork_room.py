@@ -8,18 +8,13 @@ import numpy as np
 
 from patchwork_env.agents.compiled import aligned_records
 from patchwork_env.agents.partner import Candidates
-from patchwork_env.agents.patchwork.champion import (
-    LEVELS,
-    NODE_EFFORT,
-    WIDTH,
-    Evaluator,
-    Workspace,
-    new_workspace,
-)
+from patchwork_env.agents.patchwork.champion import LEVELS
 from patchwork_env.agents.patchwork.endgame import Solver, new_solver
+from patchwork_env.agents.patchwork.expansion import TO_WIN, Expansion, new_expansion
 from patchwork_env.agents.patchwork.greedy import GreedyBuffers, new_greedy_buffers
 from patchwork_env.agents.patchwork.partner import new_candidates
-from patchwork_env.agents.patchwork.value import TO_WIN, WEIGHTS, Expansion, new_expansion
+from patchwork_env.agents.patchwork.search import NODE_EFFORT, WIDTH, Evaluator, Workspace, new_workspace
+from patchwork_env.agents.patchwork.value import WEIGHTS
 from patchwork_env.core.random import Streams
 from patchwork_env.patchwork import engine
 from patchwork_env.patchwork.state import STATE, States, empty_states

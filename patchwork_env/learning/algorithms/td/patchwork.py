@@ -14,6 +14,14 @@ from patchwork_env.agents import Agent
 from patchwork_env.agents.compiled import LEAK, copy
 from patchwork_env.agents.patchwork import features
 from patchwork_env.agents.patchwork.champion import ValueAgent
+from patchwork_env.agents.patchwork.expansion import (
+    Expansion,
+    Payoffs,
+    best_action,
+    draw_action,
+    expand_likely,
+    new_expansion,
+)
 from patchwork_env.agents.patchwork.features import signed
 from patchwork_env.agents.patchwork.greedy import GreedyBuffers, choose_noisily, new_greedy_buffers
 from patchwork_env.agents.patchwork.value import (
@@ -26,14 +34,8 @@ from patchwork_env.agents.patchwork.value import (
     TABLES,
     WEIGHTS,
     WIN,
-    Expansion,
-    Payoffs,
     Weights,
-    best_action,
-    draw_action,
     evaluate,
-    expand_likely,
-    new_expansion,
     new_weights,
 )
 from patchwork_env.core.batches import begin_games

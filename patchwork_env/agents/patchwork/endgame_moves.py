@@ -1,0 +1,388 @@
+"""What players can still make of their quilts in an ending, and the moves that are worth looking at.
+
+*Live* cells are those that some patch, which the player may come to buy, can cover together with other empty
+cells. All other empty cells are *dead*: only special patches can cover them. Everything here errs on the safe
+side: patches that are never offered again or become too expensive may count as available, never the reverse.
+
+Worth looking at are all moves but placements that another one dominates. Two placements of the same patch
+lead to positions that differ in one quilt alone. With ``E`` the empty cells of a quilt and ``L`` its live
+cells, quilt A is at least as good for its owner as quilt B, which has as many empty cells, if
+
+- ``L(B)`` is part of ``E(A)``, and
+- the bonus tile is owned already; or A completes a 7x7 square now; or B does not, and no square that may be
+  completed on B has an empty cell on A that is covered on B.
+
+Proof. Let the owner of A follow a strategy for B. Patches go where they go on B: there is room, for they
+cover live cells of B alone, and the conditions hold again after it. A special patch goes where it goes on B
+if that cell is empty on A, or else to an empty cell of A that is not live on B. There is one, for then B has
+a dead cell that is covered on A, and both have equally many empty cells. Again the conditions hold. So all
+purchases, moves and payments are the same, and squares are completed on A no later than on B. Owning the
+bonus tile earlier changes nothing but the score, in favor of its owner.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env.agents.patchwork.features import signed
+from patchwork_env.agents.patchwork.placements import insert
+from patchwork_env.core.bits import U1, lowest_bit, popcount
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.polyomino import NUM_ORIENTATIONS
+from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY
+from patchwork_env.patchwork.components import (
+    BONUS_POINTS,
+    LAST_SPACE,
+    NUM_CELLS,
+    NUM_OFFERED,
+    NUM_PATCHES,
+    PENALTY_PER_EMPTY_CELL,
+    QUILT_SIZE,
+)
+from patchwork_env.patchwork.engine import (
+    FIRST_LOWER,
+    NUM_MAPS,
+    SPECIAL_MAP,
+    LegalSet,
+    apply,
+    empty_cells,
+    legal,
+    score,
+)
+from patchwork_env.patchwork.state import NOBODY, States, empty_states
+from patchwork_env.patchwork.tables import (
+    FITS,
+    FULL_WORD,
+    INCOMES,
+    INCOMES_UP_TO,
+    PRICES,
+    SECOND_WORD_ROW,
+    SHIFTS,
+    SIZES,
+    SPECIALS_UP_TO,
+    SQUARES,
+    TIMES,
+    WORD_ROWS,
+)
+
+PROSPECTS = np.dtype(
+    [
+        ("empty", "<u8", 2),  # empty cells, as quilt words
+        ("live", "<u8", 2),  # live cells, as quilt words
+        ("num_dead", "<i8"),  # dead cells
+        ("specials", "<i8"),  # the most special patches that the player may still place
+        ("squares", "<i8"),  # bits of 7x7 squares that the player may still complete for the bonus tile
+        ("num_patches", "<i8"),  # that the player may buy
+        ("times", "<i8", NUM_PATCHES),  # of these patches
+        ("gains", "<i8", NUM_PATCHES),  # points from buying each of them instead of advancing as many spaces
+        ("spending", "<i8"),  # the prices of all patches that the player may buy, together
+        ("least", "<i8"),  # points that the player gains at least from here to the end, and can enforce
+        ("most", "<i8"),  # points that the player gains at most
+    ]
+)
+Prospects = npt.NDArray[np.void]  # of PROSPECTS
+
+_U = np.uint64
+_U0 = _U(0)
+_SPLIT = _U(SECOND_WORD_ROW * QUILT_SIZE)
+_LAST_ROWS = _U(WORD_ROWS * QUILT_SIZE - SECOND_WORD_ROW * QUILT_SIZE)  # where rows 7-8 start in word 1
+_ORIENTATIONS = np.arange(NUM_ORIENTATIONS)
+"""Loops over it become vector operations; the compiler unrolls loops whose length it knows."""
+
+
+@kernel
+def count_cells(word_0: np.uint64, word_1: np.uint64) -> int:
+    """The number of cells of a set given as two quilt words."""
+    return popcount(word_0) + popcount(word_1 >> _LAST_ROWS)
+
+
+@kernel
+def coverable(patch: int, empty_0: np.uint64, empty_1: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """The cells, as quilt words, of all placements of a patch on empty cells."""
+    covered_0, covered_1 = empty_0 ^ FULL_WORD, empty_1 ^ FULL_WORD
+    upper_cells, lower_cells = _U0, _U0
+    for o in range(len(_ORIENTATIONS)):
+        blocked_0, blocked_1 = _U0, _U0
+        for cell in range(SHIFTS.shape[1]):
+            blocked_0 |= covered_0 >> SHIFTS[patch, cell, o]
+            blocked_1 |= covered_1 >> SHIFTS[patch, cell, o]
+        upper, lower = FITS[patch, 0, o] & ~blocked_0, FITS[patch, 1, o] & ~blocked_1
+        for cell in range(SHIFTS.shape[1]):
+            upper_cells |= upper << SHIFTS[patch, cell, o]
+            lower_cells |= lower << SHIFTS[patch, cell, o]
+    return upper_cells | ((lower_cells << _SPLIT) & FULL_WORD), lower_cells | (upper_cells >> _SPLIT)
+
+
+@kernel
+def write_prospects(states: States, i: int, player: int, out: Prospects, k: int) -> None:
+    """Writes the prospects of a player to record ``k``."""
+    quilt, own = states[i]["quilt"], out[k]
+    own["empty"][0], own["empty"][1] = quilt[player, 0] ^ FULL_WORD, quilt[player, 1] ^ FULL_WORD
+    left = LAST_SPACE - signed(states[i]["position"][player])
+    marks = signed(INCOMES_UP_TO[LAST_SPACE]) - signed(INCOMES_UP_TO[LAST_SPACE - left])
+    _find_patches(states, i, player, marks, own)
+    num_live = count_cells(own["live"][0], own["live"][1])
+    num_empty = empty_cells(states, i, player)
+    own["num_dead"] = num_empty - num_live
+    own["specials"] = _specials_ahead(states, i, player)
+    own["squares"] = _squares_ahead(own) if states[i]["bonus_owner"] == NOBODY else 0
+    own["least"] = left + marks * signed(states[i]["income"][player])
+    bonus = BONUS_POINTS if own["squares"] else 0
+    from_specials = PENALTY_PER_EMPTY_CELL * min(own["specials"], num_empty)
+    own["most"] = own["least"] + _most_from_patches(own, left) + bonus + from_specials
+
+
+@kernel
+def _find_patches(states: States, i: int, player: int, marks: int, own: Any) -> None:
+    """Writes what concerns the patches that a player may come to buy."""
+    empty_0, empty_1 = own["empty"][0], own["empty"][1]
+    live_0, live_1 = _U0, _U0
+    own["spending"], own["num_patches"] = 0, 0
+    budget = -1
+    if states[i]["position"][player] < LAST_SPACE:
+        budget = _most_buttons(states, i, player)
+    for place in range(states[i]["num_patches"]):
+        patch = states[i]["circle"][place]
+        if PRICES[patch] <= budget:
+            cells_0, cells_1 = coverable(patch, empty_0, empty_1)
+            if cells_0 | cells_1:
+                live_0 |= cells_0
+                live_1 |= cells_1
+                own["spending"] += PRICES[patch]
+                own["times"][own["num_patches"]] = TIMES[patch]
+                own["gains"][own["num_patches"]] = _gain(patch, marks)
+                own["num_patches"] += 1
+    own["live"][0], own["live"][1] = live_0, live_1
+
+
+@kernel
+def _most_from_patches(own: Any, left: int) -> int:
+    """The most points from buying patches instead of advancing, with ``left`` spaces left.
+
+    All purchases but the last one take their full time and leave a space at least, which limits their number.
+    The last one takes one space at least.
+    """
+    count, most_last = own["num_patches"], 0
+    for k in range(count):
+        most_last = max(most_last, own["gains"][k] + own["times"][k] - 1)
+    _sort(own["times"], count)
+    number, time = 0, 0
+    while number < count - 1 and time + own["times"][number] < left:
+        time += own["times"][number]
+        number += 1
+    _sort(own["gains"], count)
+    total = most_last
+    for k in range(count - number, count):
+        total += max(own["gains"][k], 0)
+    return int(total)
+
+
+@kernel
+def _sort(values: npt.NDArray[np.int64], count: int) -> None:
+    for k in range(1, count):
+        value, place = values[k], k
+        while place > 0 and values[place - 1] > value:
+            values[place] = values[place - 1]
+            place -= 1
+        values[place] = value
+
+
+@kernel
+def _most_buttons(states: States, i: int, player: int) -> int:
+    """The most buttons that a player can have before a purchase to come."""
+    position = signed(states[i]["position"][player])
+    marks = signed(INCOMES_UP_TO[LAST_SPACE - 1]) - signed(INCOMES_UP_TO[position])
+    income = signed(states[i]["income"][player])
+    if marks > 0:
+        for k in range(states[i]["num_patches"]):
+            income += signed(INCOMES[states[i]["circle"][k]])
+    return signed(states[i]["buttons"][player]) + LAST_SPACE - 1 - position + marks * income
+
+
+@kernel
+def _gain(patch: int, marks: int) -> int:
+    """The points from buying a patch instead of advancing as many spaces, with ``marks`` incomes ahead."""
+    points = PENALTY_PER_EMPTY_CELL * SIZES[patch] + signed(INCOMES[patch]) * marks
+    return int(points - signed(PRICES[patch]) - signed(TIMES[patch]))
+
+
+@kernel
+def _specials_ahead(states: States, i: int, player: int) -> int:
+    position, variant = states[i]["position"], states[i]["variant"]
+    pending = states[i]["pending_special"] if states[i]["current_player"] == player else 0
+    if position[player] == LAST_SPACE:
+        return int(pending)
+    taken = SPECIALS_UP_TO[variant, max(position[0], position[1])]
+    return int(SPECIALS_UP_TO[variant, LAST_SPACE]) - int(taken) + int(pending)
+
+
+@kernel
+def _squares_ahead(own: Any) -> int:
+    """Bits of the 7x7 squares whose dead cells special patches may cover."""
+    dead_0, dead_1 = own["empty"][0] & ~own["live"][0], own["empty"][1] & ~own["live"][1]
+    bits = 0
+    for k in range(len(SQUARES)):
+        if count_cells(dead_0 & SQUARES[k, 0], dead_1 & SQUARES[k, 1]) <= own["specials"]:
+            bits |= 1 << k
+    return bits
+
+
+# --- moves that are worth looking at ------------------------------------------------------------------------
+
+
+_MOST_PLACEMENTS = 448
+"""The most placements of one patch, those on an empty quilt."""
+
+
+Quilts = npt.NDArray[np.uint64]
+"""The quilts that placements lead to, ``(7, _MOST_PLACEMENTS + 1)``: two rows each, one for each word, of the
+empty cells, of the live cells, and of all 7x7 squares that may still be completed; then all ones for a
+placement that takes the bonus tile, else 0. Loops over placements, which lie side by side, become vector
+operations."""
+
+
+class ChoiceBuffers(NamedTuple):
+    """The memory in which the moves of one position are compared."""
+
+    legal_set: LegalSet
+    placements: npt.NDArray[np.int64]  # those that are not dominated, and a newcomer
+    quilts: Quilts
+    newcomer: Prospects  # of the player who placed last
+    game: States  # one record, the position after a move
+    effort: npt.NDArray[np.int64]  # (1,), the number of quilts that have been looked at
+
+
+def new_choice_buffers() -> ChoiceBuffers:
+    """Memory for one position after the other."""
+    return ChoiceBuffers(
+        np.empty((2, NUM_MAPS), np.uint64),
+        np.empty(_MOST_PLACEMENTS + 1, np.int64),
+        np.empty((7, _MOST_PLACEMENTS + 1), np.uint64),
+        np.empty(1, PROSPECTS),
+        empty_states(1),
+        np.zeros(1, np.int64),
+    )
+
+
+@kernel
+def list_choices(
+    states: States,
+    i: int,
+    buffers: ChoiceBuffers,
+    actions: npt.NDArray[np.int64],
+    estimates: npt.NDArray[np.float64],
+) -> int:
+    """Lists actions, one of which is best, in descending order of their estimated gains in points.
+
+    The arrays are long enough for all legal actions. Returns the number of actions.
+    """
+    legal(states, i, buffers.legal_set)
+    count, patches, first = 0, 1, SPECIAL_MAP
+    if not states[i]["pending_special"]:
+        actions[0], estimates[0] = ADVANCE, _estimate(states, i, ADVANCE, buffers.game)
+        count, patches, first = 1, NUM_OFFERED, 0
+    for _ in range(patches):
+        end = min(first + NUM_ORIENTATIONS, NUM_MAPS)
+        count = _add_placements(states, i, first, end, buffers, actions, estimates, count)
+        first = end
+    return count
+
+
+@kernel
+def _estimate(states: States, i: int, action: int, game: States) -> float:
+    """The estimated gain of a move: its points, with income to come, less a point per space that it moves."""
+    player = signed(states[i]["current_player"])
+    game[0] = states[i]
+    apply(game, 0, action)
+    before, after = signed(states[i]["position"][player]), signed(game[0]["position"][player])
+    marks = signed(INCOMES_UP_TO[LAST_SPACE]) - signed(INCOMES_UP_TO[after])
+    more_income = signed(game[0]["income"][player]) - signed(states[i]["income"][player])
+    points = score(game, 0, player) - score(states, i, player) + more_income * marks
+    return float(points - (after - before))
+
+
+@kernel
+def _add_placements(
+    states: States,
+    i: int,
+    first_map: int,
+    end_map: int,
+    buffers: ChoiceBuffers,
+    actions: npt.NDArray[np.int64],
+    estimates: npt.NDArray[np.float64],
+    count: int,
+) -> int:
+    """Adds the placements of one patch that no other one dominates."""
+    kept = 0
+    for k in range(first_map, end_map):
+        for word in range(2):
+            bits = buffers.legal_set[word, k]
+            while bits:
+                action = FIRST_BUY + k * NUM_CELLS + lowest_bit(bits) + word * FIRST_LOWER
+                bits &= bits - U1
+                kept = _consider(states, i, action, buffers, kept)
+    for k in range(kept):
+        num_live = count_cells(buffers.quilts[2, k], buffers.quilts[3, k])
+        estimate = _estimate(states, i, buffers.placements[k], buffers.game) + num_live / 4.0
+        count = insert(actions, estimates, count, buffers.placements[k], estimate)
+    return count
+
+
+@kernel
+def _consider(states: States, i: int, action: int, buffers: ChoiceBuffers, kept: int) -> int:
+    """Compares a placement with those kept so far; returns how many are kept now."""
+    player, game = signed(states[i]["current_player"]), buffers.game
+    game[0] = states[i]
+    apply(game, 0, action)
+    was_free = states[i]["bonus_owner"] == NOBODY
+    write_prospects(game, 0, player, buffers.newcomer, 0)
+    buffers.effort[0] += 1
+    _note(buffers, kept, action, was_free and game[0]["bonus_owner"] == player)
+    is_dominated = False
+    for k in range(kept):
+        is_dominated |= _dominates(buffers.quilts, k, kept, was_free)
+    if is_dominated:
+        return kept
+    return _remove_dominated(buffers, kept, was_free)
+
+
+@kernel
+def _note(buffers: ChoiceBuffers, k: int, action: int, claims: bool) -> None:
+    """Writes the newcomer as the placement of number ``k``."""
+    quilts, newcomer = buffers.quilts, buffers.newcomer[0]
+    buffers.placements[k] = action
+    for word in range(2):
+        quilts[word, k], quilts[2 + word, k] = newcomer["empty"][word], newcomer["live"][word]
+        squares = _U0
+        for square in range(len(SQUARES)):
+            if newcomer["squares"] >> square & 1:
+                squares |= SQUARES[square, word]
+        quilts[4 + word, k] = squares
+    quilts[6, k] = ~_U0 if claims else _U0
+
+
+@kernel(inline=True)
+def _dominates(quilts: Quilts, a: int, b: int, bonus_is_free: bool) -> bool:
+    """Whether placement ``a`` is at least as good as ``b``, by the conditions above, without a branch."""
+    outside = quilts[2, b] & ~quilts[0, a] | quilts[3, b] & ~quilts[1, a]
+    worse = quilts[4, b] & quilts[0, a] & ~quilts[0, b] | quilts[5, b] & quilts[1, a] & ~quilts[1, b]
+    free = ~_U0 if bonus_is_free else _U0
+    return bool(outside | free & ~quilts[6, a] & (quilts[6, b] | worse) == _U0)
+
+
+@kernel
+def _remove_dominated(buffers: ChoiceBuffers, newcomer: int, bonus_is_free: bool) -> int:
+    """Removes all placements that the newcomer dominates; returns the number of those left."""
+    left = 0
+    for k in range(newcomer + 1):
+        if k < newcomer and _dominates(buffers.quilts, newcomer, k, bonus_is_free):
+            continue
+        if left < k:
+            buffers.placements[left] = buffers.placements[k]
+            for row in range(len(buffers.quilts)):
+                buffers.quilts[row, left] = buffers.quilts[row, k]
+        left += 1
+    return left

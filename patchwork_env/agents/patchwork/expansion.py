@@ -1,0 +1,481 @@
+"""The successors of a position, evaluated one by one.
+
+Positions after one move differ little from each other: all purchases of one patch share everything but one
+quilt, and that quilt differs from the one before in the windows around the patch. Only those are summed anew.
+In a search most quilts come again, in positions that differ elsewhere, so a cache keeps what is known of
+them. A quilt has one place there, where it replaces whatever was there. All entries hold for one set of
+weights.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env.agents.compiled import (
+    aligned_records,
+    copy,
+    draw_by_softmax,
+    record_type,
+)
+from patchwork_env.agents.patchwork import features
+from patchwork_env.agents.patchwork.features import missing_cells, signed
+from patchwork_env.agents.patchwork.placements import (
+    NUM_KINDS,
+    Ranking,
+    can_be_placed,
+    first_of_kind,
+    keep_most_compact,
+    kind_of,
+    list_likely,
+    new_ranking,
+)
+from patchwork_env.agents.patchwork.value import (
+    HIDDEN,
+    OTHER_EMPTY,
+    OTHER_SCORE,
+    OWN_EMPTY,
+    OWN_SCORE,
+    QUILT_WIDTH,
+    Buffer,
+    Record,
+    Weights,
+    add_features,
+    add_game,
+    add_patterns,
+    add_quilt,
+    embed_quilt,
+    new_buffer,
+    subtract_features,
+    subtract_patterns,
+    values_of,
+    write_left,
+)
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.intrinsics import Floats
+from patchwork_env.patchwork.actions import ADVANCE
+from patchwork_env.patchwork.components import NUM_PATCHES, NUM_PLAYERS
+from patchwork_env.patchwork.engine import (
+    MAX_LEGAL_ACTIONS,
+    NUM_MAPS,
+    LegalSet,
+    apply,
+    empty_cells,
+    is_over,
+    legal,
+    nth_legal,
+    score,
+    winner,
+    write_actions,
+)
+from patchwork_env.patchwork.state import States, empty_states
+
+# --- the cache of quilts ------------------------------------------------------------------------------------
+
+MOST_CHOICES = 4
+"""The most placements of a patch that an entry holds."""
+UNKNOWN = 255
+"""Stands for a number that has not been computed yet."""
+POSITION_CACHE_SIZE, SEARCH_CACHE_SIZE = 1 << 6, 1 << 13
+"""The number of quilts in the cache of one position, and of one search, which takes 16 megabytes."""
+_HASH_0, _HASH_1 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
+_SHIFT = np.uint64(44)
+
+KNOWN_QUILT = record_type(
+    {
+        "key": (np.uint64, (3,)),  # the two words of the quilt, and the number of the search
+        "has_product": (np.uint8, (NUM_PLAYERS,)),
+        "missing": (np.uint8, (1,)),  # empty cells of the fullest 7x7 square
+        "fits": (np.uint8, (NUM_PATCHES,)),  # class of the number of placements of each patch, or UNKNOWN
+        # The number of likely placements of each patch and, in the last place, of a special one; or UNKNOWN.
+        "num_choices": (np.uint8, (NUM_PATCHES + 1,)),
+        "sum": (np.float32, (QUILT_WIDTH,)),  # the sum of its pattern rows, not rectified
+        "products": (np.float32, (NUM_PLAYERS, HIDDEN)),  # its part of the first layer in each role
+        # The likely placements of each patch, as differences from the first action of their kind.
+        "choices": (np.int16, (NUM_PATCHES + 1, MOST_CHOICES)),
+    }
+)
+
+
+class QuiltCache(NamedTuple):
+    """The cache of one search after the other."""
+
+    quilts: npt.NDArray[np.void]  # of KNOWN_QUILT
+    search: npt.NDArray[np.uint64]  # (1,), the number of the search; only quilts with this number are known
+    added: npt.NDArray[np.int64]  # (1,), the number of quilts that were added in this search
+
+
+@kernel
+def forget(cache: QuiltCache) -> None:
+    """Starts a new search, in which no quilt is known."""
+    cache.search[0] += np.uint64(1)
+    cache.added[0] = 0
+
+
+@kernel(inline=True)
+def place_of(cache: QuiltCache, word_0: np.uint64, word_1: np.uint64) -> int:
+    """The place of a quilt, given by its two words."""
+    return int((word_0 * _HASH_0 ^ word_1 * _HASH_1) >> _SHIFT) & (len(cache.quilts) - 1)
+
+
+@kernel(inline=True)
+def knows(cache: QuiltCache, place: int, word_0: np.uint64, word_1: np.uint64) -> bool:
+    """Whether an entry is that of a quilt; if not, it becomes a new one, with all that takes long unknown."""
+    quilt = cache.quilts[place]
+    key = quilt["key"]
+    if key[0] == word_0 and key[1] == word_1 and key[2] == cache.search[0]:
+        return True
+    key[0], key[1], key[2] = word_0, word_1, cache.search[0]
+    cache.added[0] += 1
+    quilt["has_product"][:] = 0
+    quilt["missing"][0] = missing_cells(word_0, word_1)
+    quilt["fits"][:] = UNKNOWN
+    quilt["num_choices"][:] = UNKNOWN
+    return False
+
+
+# --- successors ---------------------------------------------------------------------------------------------
+
+
+LIKELY = 16
+"""The number of placements of a patch that are likely enough. Values are learned from play among that many;
+of the others they know little, and the best of hundreds of guesses is seldom a good one."""
+
+
+class Expansion(NamedTuple):
+    """The successors of a position, and the memory of one thread to evaluate them.
+
+    The first fields have ``MAX_LEGAL_ACTIONS`` entries, of which as many count as :func:`expand` returns.
+    """
+
+    actions: npt.NDArray[np.int16]  # ascending
+    owns: Floats  # the expected final score of the player who acts, after each action
+    others: Floats  # that of the other player
+    wins: Floats  # the probability that the player who acts wins
+    empties: Floats  # (MAX_LEGAL_ACTIONS, 2), the expected empty cells of who acts, and of the other player
+    quilts: QuiltCache
+    legal_set: LegalSet
+    ranking: Ranking
+    sort_keys: npt.NDArray[np.int64]  # (LIKELY,), of placements
+    successor: States  # one record, the position after an action
+    buffer: Buffer
+
+
+def new_expansion(quilts: int = POSITION_CACHE_SIZE) -> Expansion:
+    """Buffers for one thread, with a cache of so many quilts, a power of two up to 2**20.
+
+    A search has more of them than a position.
+    """
+    cache = QuiltCache(aligned_records(KNOWN_QUILT, quilts), np.ones(1, np.uint64), np.zeros(1, np.int64))
+    return Expansion(
+        np.empty(MAX_LEGAL_ACTIONS, np.int16),
+        np.empty(MAX_LEGAL_ACTIONS, np.float32),
+        np.empty(MAX_LEGAL_ACTIONS, np.float32),
+        np.empty(MAX_LEGAL_ACTIONS, np.float32),
+        np.empty((MAX_LEGAL_ACTIONS, 2), np.float32),
+        cache,
+        np.empty((2, NUM_MAPS), np.uint64),
+        new_ranking(),
+        np.empty(LIKELY, np.int64),
+        empty_states(1),
+        new_buffer(),
+    )
+
+
+@kernel
+def expand(states: States, i: int, weights: Weights, expansion: Expansion) -> int:
+    """Evaluates all successors of a game that is not over; returns their number.
+
+    A successor in which the game is over has its true scores, and 1 or 0 as the probability to win.
+    """
+    forget(expansion.quilts)
+    legal(states, i, expansion.legal_set)
+    count = write_actions(expansion.legal_set, expansion.actions)
+    _evaluate_listed(states, i, count, weights, expansion)
+    return count
+
+
+@kernel
+def expand_likely(states: States, i: int, width: int, weights: Weights, expansion: Expansion) -> int:
+    """As :func:`expand`, but with only the ``width`` most likely placements of each patch.
+
+    Of the ``max(width, LIKELY)`` placements that leave the most joints, these are the most compact ones; see
+    :mod:`.placements`. Most placements are left out, and the best action is rarely among them.
+    """
+    forget(expansion.quilts)
+    return expand_further(states, i, width, weights, expansion)
+
+
+@kernel
+def expand_further(states: States, i: int, width: int, weights: Weights, expansion: Expansion) -> int:
+    """As :func:`expand_likely`, with what the cache knows of quilts from other positions.
+
+    All expansions since :func:`forget` must have the same weights, and the same width where it is
+    at most ``MOST_CHOICES``.
+    """
+    legal(states, i, expansion.legal_set)
+    count = _list_actions(states, i, width, weights[0], expansion)
+    _evaluate_listed(states, i, count, weights, expansion)
+    return count
+
+
+@kernel(inline=True)
+def _list_actions(states: States, i: int, width: int, weights: Record, expansion: Expansion) -> int:
+    legal_set, actions = expansion.legal_set, expansion.actions
+    if width > MOST_CHOICES:
+        return _list_likely(states, i, width, expansion)
+    player = signed(states[i]["current_player"])
+    quilt = expansion.quilts.quilts[_remember(states, i, player, weights, expansion)]
+    count = _recall_choices(states, i, quilt, legal_set, actions)
+    if count == 0:
+        count = _list_likely(states, i, width, expansion)
+        _keep_choices(states, i, quilt, actions, count)
+    return count
+
+
+@kernel(inline=True)
+def _list_likely(states: States, i: int, width: int, expansion: Expansion) -> int:
+    shortlist = max(width, LIKELY)
+    count = list_likely(states, i, shortlist, expansion.legal_set, expansion.ranking, expansion.actions)
+    return keep_most_compact(states, i, width, expansion.actions, count, expansion.sort_keys)
+
+
+@kernel
+def _recall_choices(
+    states: States, i: int, quilt: Record, legal_set: LegalSet, actions: npt.NDArray[np.int16]
+) -> int:
+    """Lists the likely actions if the cache knows all of them; returns their number, or else 0."""
+    first = nth_legal(legal_set, 0)
+    count = 0
+    if first == ADVANCE:
+        actions[0] = first
+        count = 1
+    for kind in range(1, NUM_KINDS):
+        if not can_be_placed(legal_set, kind - 1):
+            continue
+        patch = _patch_of(states, i, kind)
+        number = quilt["num_choices"][patch]
+        if number == UNKNOWN:
+            return 0
+        for k in range(number):
+            actions[count + k] = first_of_kind(kind) + quilt["choices"][patch, k]
+        count += number
+    return count
+
+
+@kernel
+def _keep_choices(states: States, i: int, quilt: Record, actions: npt.NDArray[np.int16], count: int) -> None:
+    """Enters the likely placements among the first ``count`` actions in the cache."""
+    last = 0
+    for k in range(count):
+        kind = kind_of(signed(actions[k]))
+        if kind == 0:
+            continue
+        patch = _patch_of(states, i, kind)
+        if kind != last:
+            quilt["num_choices"][patch] = 0
+            last = kind
+        number = quilt["num_choices"][patch]
+        quilt["choices"][patch, number] = signed(actions[k]) - first_of_kind(kind)
+        quilt["num_choices"][patch] = number + 1
+
+
+@kernel(inline=True)
+def _patch_of(states: States, i: int, kind: int) -> int:
+    """The patch of a kind of placements; ``NUM_PATCHES`` for a special patch."""
+    return NUM_PATCHES if kind == NUM_KINDS - 1 else signed(states[i]["circle"][kind - 1])
+
+
+@kernel(inline=True)
+def _evaluate_listed(states: States, i: int, count: int, weights: Weights, expansion: Expansion) -> None:
+    buffer, successor = expansion.buffer[0], expansion.successor
+    owns, others = expansion.owns, expansion.others
+    player = signed(states[i]["current_player"])
+    buffer["has_windows"][0] = 0
+    write_left(buffer["left"], states, i, weights[0], buffer)
+    quilt = expansion.quilts.quilts[_remember(states, i, player, weights[0], expansion)]
+    copy(buffer["own_quilt"], quilt["sum"])
+    kind = -1
+    for k in range(count):
+        action = signed(expansion.actions[k])
+        successor[0] = states[i]
+        apply(successor, 0, action)
+        if is_over(successor, 0):
+            owns[k], others[k] = score(successor, 0, player), score(successor, 0, 1 - player)
+            expansion.wins[k] = winner(successor, 0) == player
+            expansion.empties[k, 0] = empty_cells(successor, 0, player)
+            expansion.empties[k, 1] = empty_cells(successor, 0, 1 - player)
+        else:
+            role = int(successor[0]["current_player"] != player)
+            if kind_of(action) != kind:
+                kind = kind_of(action)
+                patch = NUM_PATCHES if kind == 0 else _patch_of(states, i, kind)
+                _write_shared(patch, 1 - player, 1 - role, weights[0], expansion)
+            win = _evaluate_successor(states, i, player, role, weights[0], expansion)
+            outputs = buffer["outputs"]
+            owns[k], others[k] = outputs[OWN_SCORE + role], outputs[OTHER_SCORE - role]
+            expansion.wins[k] = win if role == 0 else 1 - win
+            expansion.empties[k, role] = outputs[OWN_EMPTY]
+            expansion.empties[k, 1 - role] = outputs[OTHER_EMPTY]
+
+
+@kernel(inline=True)
+def _remember(states: States, i: int, player: int, weights: Record, expansion: Expansion) -> int:
+    """The place of a player's quilt in the cache, which has its sum then."""
+    words, buffer = states[i]["quilt"][player], expansion.buffer[0]
+    place = place_of(expansion.quilts, words[0], words[1])
+    if not knows(expansion.quilts, place, words[0], words[1]):
+        embed_quilt(states, i, player, weights, buffer)
+        copy(expansion.quilts.quilts[place]["sum"], buffer["quilt"])
+    return place
+
+
+@kernel(inline=True)
+def _write_shared(patch: int, other: int, role_of_other: int, weights: Record, expansion: Expansion) -> None:
+    """Writes the part of the first layer that all successors of one kind of action share."""
+    buffer = expansion.buffer[0]
+    copy(buffer["hidden"], buffer["left"])
+    if patch < NUM_PATCHES:
+        buffer["rows"][0] = features.left_row(patch)
+        subtract_features(buffer["hidden"], weights["features"], buffer["rows"], 1)
+    add_game(expansion.successor, 0, weights, buffer)
+    quilt = expansion.quilts.quilts[_remember(expansion.successor, 0, other, weights, expansion)]
+    _add_known_quilt(expansion.successor, other, role_of_other, quilt, weights, buffer)
+    buffer["missing_of_other"][0] = quilt["missing"][0]
+    copy(buffer["shared"], buffer["hidden"])
+
+
+@kernel(inline=True)
+def _evaluate_successor(
+    states: States, i: int, player: int, role: int, weights: Record, expansion: Expansion
+) -> float:
+    """The probability that the player to move in the successor wins; ``outputs`` has the rest."""
+    buffer, successor = expansion.buffer[0], expansion.successor
+    words = successor[0]["quilt"][player]
+    place = place_of(expansion.quilts, words[0], words[1])
+    quilt = expansion.quilts.quilts[place]
+    if not knows(expansion.quilts, place, words[0], words[1]):
+        _sum_changes(states, i, player, quilt["sum"], weights, expansion)
+    copy(buffer["hidden"], buffer["shared"])
+    _add_known_quilt(successor, player, role, quilt, weights, buffer)
+    missing, other = signed(quilt["missing"][0]), signed(buffer["missing_of_other"][0])
+    own, others = (missing, other) if role == 0 else (other, missing)
+    count = features.list_known_square_rows(successor, 0, own, others, buffer["rows"])
+    add_features(buffer["hidden"], weights["features"], buffer["rows"], count)
+    _, win = values_of(weights, buffer)
+    return win
+
+
+@kernel(inline=True)
+def _sum_changes(
+    states: States, i: int, player: int, out: Floats, weights: Record, expansion: Expansion
+) -> None:
+    """Writes the sum of the pattern rows of the acting player's quilt in the successor to ``out``."""
+    buffer = expansion.buffer[0]
+    if not buffer["has_windows"][0]:
+        before = states[i]["quilt"][player]
+        features.write_bands(before[0], before[1], buffer["own_bands"])
+        features.list_rows(buffer["own_bands"], buffer["own_windows"])
+        buffer["has_windows"][0] = 1
+    after = expansion.successor[0]["quilt"][player]
+    old, new = buffer["old"], buffer["new"]
+    features.write_bands(after[0], after[1], buffer["bands"])
+    changes = features.list_changes(buffer["own_bands"], buffer["bands"], buffer["own_windows"], old, new)
+    copy(out, buffer["own_quilt"])
+    subtract_patterns(out, weights["patterns"], old, changes)
+    add_patterns(out, weights["patterns"], new, changes)
+
+
+@kernel(inline=True)
+def _add_known_quilt(
+    successor: States, player: int, role: int, quilt: Record, weights: Record, buffer: Record
+) -> None:
+    """Adds the part of a player's quilt to the first layer, and the fits of the next patches."""
+    product = quilt["products"][role]
+    if not quilt["has_product"][role]:
+        quilt["has_product"][role] = 1
+        product[:] = 0
+        copy(buffer["quilt"], quilt["sum"])
+        add_quilt(product, role, weights, buffer)
+    hidden = buffer["hidden"]
+    for k in range(HIDDEN):
+        hidden[k] += product[k]
+    rows, fits, words = buffer["rows"], quilt["fits"], successor[0]["quilt"][player]
+    count = features.num_ahead(successor, 0)
+    for k in range(count):
+        patch = signed(successor[0]["circle"][k])
+        if fits[patch] == UNKNOWN:
+            fits[patch] = features.fit_class(words[0], words[1], patch)
+        rows[k] = features.fit_row(role, patch, signed(fits[patch]))
+    add_features(buffer["hidden"], weights["features"], rows, count)
+
+
+# --- choosing ---------------------------------------------------------------------------------------------
+
+
+class Payoffs(NamedTuple):
+    """The weights of what a player wants: to win, and points."""
+
+    outcome: float  # the utility of a win, and of a loss with a minus
+    margin: float  # the utility of a point of the player's own
+    rival_weight: float = 1.0
+    """The utility of a point that the other player does not get, in units of ``margin``: 1 if only the
+    difference of the scores counts, below 0 if points of the other player are welcome."""
+
+
+TO_WIN = Payoffs(1.0, 1 / 300)
+"""To win first of all, and to care for the margin where the outcome is safe or lost."""
+TO_WIN_RICHLY = Payoffs(1.0, 1 / 70, -1.0)
+"""To win games with many points, of both players: a win instead of a loss counts as much as 140 points."""
+FOR_MARGIN = Payoffs(0.0, 1 / 40)
+"""To maximize the difference of the scores alone."""
+FOR_SCORE = Payoffs(0.0, 1 / 40, 0.1)
+"""To maximize one's own points: each counts as much as ten points that the other player does not get."""
+
+
+@kernel(inline=True)
+def utility(payoffs: Payoffs, own: float, other: float, win: float) -> float:
+    """The utility of expected scores, one's own and the other player's, and of a probability to win."""
+    return payoffs.outcome * (2 * win - 1) + payoffs.margin * (own - payoffs.rival_weight * other)
+
+
+@kernel(inline=True)
+def margin_of(expansion: Expansion, k: int) -> float:
+    """The expected difference of the scores for the player who acts, after the ``k``-th action."""
+    return float(expansion.owns[k] - expansion.others[k])
+
+
+@kernel(inline=True)
+def action_utility(payoffs: Payoffs, expansion: Expansion, k: int) -> float:
+    """The utility of the ``k``-th action for the player who acts."""
+    return utility(payoffs, expansion.owns[k], expansion.others[k], expansion.wins[k])
+
+
+@kernel
+def best_action(expansion: Expansion, count: int, payoffs: Payoffs) -> int:
+    """The index of the first action with the highest utility among ``count``."""
+    best, most = 0, -math.inf
+    for k in range(count):
+        value = action_utility(payoffs, expansion, k)
+        if value > most:
+            best, most = k, value
+    return best
+
+
+@kernel(allocates=True)
+def draw_action(
+    expansion: Expansion,
+    count: int,
+    payoffs: Payoffs,
+    temperature: float,
+    streams: npt.NDArray[np.uint64],
+    i: int,
+) -> int:
+    """The index of an action drawn with probabilities in proportion to ``exp(utility / temperature)``."""
+    utilities = np.empty(count)
+    for k in range(count):
+        utilities[k] = action_utility(payoffs, expansion, k)
+    return int(draw_by_softmax(utilities, temperature, streams, i))
