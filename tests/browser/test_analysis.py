@@ -124,7 +124,7 @@ def test_the_graph_goes_to_positions_by_mouse_and_by_keys(reviewed: Visit) -> No
     wait_for_ply(reviewed, 1)
     graph.press("ArrowRight")
     wait_for_ply(reviewed, 2)
-    assert graph.get_attribute("aria-valuenow") == "2"
+    reviewed.page.locator('[data-role="graph"][aria-valuenow="2"]').wait_for()
     assert "%" in graph.get_attribute("aria-valuetext")
     graph.press("End")
     wait_for_ply(reviewed, last)
