@@ -160,19 +160,34 @@ def analyses_of(game: BaseGame, agent: Agent, most: int) -> Iterator[Entry]:
 
 def _by_win(game: BaseGame, lines: Sequence[Line]) -> Entry:
     """What a search for two players found."""
-    shown = [_line(game, line) for line in without_luck(lines)]
+    is_first, shown = game.current_player == 0, []
+    for line in without_luck(lines):
+        win = float(line.win if is_first else 1 - line.win)
+        margin = float(line.margin if is_first else -line.margin)
+        shown.append(_line(game, line, line.variation, win, margin, None))
     return {"win": shown[0]["win"], "margin": shown[0]["margin"], "scores": None, "lines": shown}
 
 
-def _line(game: BaseGame, line: Line) -> Entry:
-    is_first = game.current_player == 0
-    words, movers = variation_words(game, line.variation), _movers(game, line.variation)
+def _line(
+    game: BaseGame,
+    line: Line | ScoreLine,
+    variation: Sequence[int],
+    win: float | None,
+    margin: float | None,
+    scores: list[float] | None,
+) -> Entry:
+    """A move with what to expect of it, and how the game may go on: the words and who plays them."""
+    words = variation_words(game, variation)
+    position, movers = game.clone(), []
+    for action in variation:
+        movers.append(position.current_player)
+        position.play(action)
     return {
         "action": int(line.action),
         "word": words[0],
-        "win": float(line.win if is_first else 1 - line.win),
-        "margin": float(line.margin if is_first else -line.margin),
-        "scores": None,
+        "win": win,
+        "margin": margin,
+        "scores": scores,
         "visits": int(line.visits),
         "exact": bool(line.exact),
         "line": list(words),
@@ -180,34 +195,12 @@ def _line(game: BaseGame, line: Line) -> Entry:
     }
 
 
-def _movers(game: BaseGame, actions: Sequence[int]) -> list[int]:
-    """Who plays each move of a line."""
-    position, movers = game.clone(), []
-    for action in actions:
-        movers.append(position.current_player)
-        position.play(action)
-    return movers
-
-
 def _by_score(game: BaseGame, agent: Scorer, lines: Sequence[ScoreLine]) -> Entry:
     """What a search for points found; the other players may expect the same whatever is played."""
-    expected = agent.expected_scores(game.public())
-    shown = [_score_line(game, line, expected) for line in lines]
+    expected, shown = agent.expected_scores(game.public()), []
+    for line in lines:
+        scores = [*expected]
+        scores[game.current_player] = line.score
+        margin = scores[0] - max(scores[1:]) if len(scores) > 1 else None
+        shown.append(_line(game, line, [line.action], None, margin, scores))
     return {"win": None, "margin": shown[0]["margin"], "scores": shown[0]["scores"], "lines": shown}
-
-
-def _score_line(game: BaseGame, line: ScoreLine, expected: Sequence[float]) -> Entry:
-    scores = [*expected]
-    scores[game.current_player] = line.score
-    word = game.move_text(line.action)
-    return {
-        "action": line.action,
-        "word": word,
-        "win": None,
-        "margin": scores[0] - max(scores[1:]) if len(scores) > 1 else None,
-        "scores": scores,
-        "visits": line.visits,
-        "exact": line.exact,
-        "line": [word],
-        "movers": [game.current_player],
-    }

@@ -176,8 +176,7 @@ def create_app(
             :class:`~patchwork_env.integrations.text.episode.EpisodeSettings`, and options of the game.
 
     Raises:
-        ValueError: A value is not allowed, or there is no such opponent.
-        FileNotFoundError, ImportError: There is no such opponent.
+        ValueError, FileNotFoundError, ImportError: A value is not allowed, or there is no such opponent.
         OpponentError: The opponent failed.
     """
     opponents = (opponents,) if isinstance(opponents, str) else tuple(opponents)

@@ -44,9 +44,8 @@ class SelfPlayCallback(BaseCallback):
     step. Opponents draw their actions, and a game keeps its opponent to its end. The logger gets win rates as
     ``games/...`` and ``league/...``.
 
-    To go on with the same league in another call of ``learn``, with the same or another environment and
-    model, give it the same callback; in another process, one that :meth:`load_league` has given the file of
-    :meth:`save_league`.
+    The same callback goes on with the same league in another call of ``learn``, whatever the environment and
+    the model.
 
     Args:
         fixed_fraction: The share of the games against the environment's own opponents, 0 to 1.
@@ -61,8 +60,7 @@ class SelfPlayCallback(BaseCallback):
         pool: The past selves, and the results against them.
 
     Raises:
-        ValueError: A value is not allowed, or the model's environment is another one.
-        UnknownOptionError: There is no such option.
+        ValueError, UnknownOptionError: A value is not allowed, or the model's environment is another one.
     """
 
     def __init__(

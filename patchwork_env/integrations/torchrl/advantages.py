@@ -39,8 +39,7 @@ class TurnGAE(GAE):
             None if root and next states have their values.
         average_gae: Whether advantages are standardized.
         time_dim: The dimension of the time; None for the one that is called so, or else the last one.
-        options: ``value_chunk_size``, ``num_chunks`` and ``value_chunk_dim`` divide the states for the value
-            network; ``device``; see ``GAE``.
+        options: ``value_chunk_size``, ``num_chunks``, ``value_chunk_dim`` and ``device`` of ``GAE``.
     """
 
     @dataclass
