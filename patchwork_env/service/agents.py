@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any
@@ -145,12 +145,14 @@ def analyses_of(game: BaseGame, agent: Agent, most: int) -> Iterator[Entry]:
     rounds: Iterable[Sequence[Any]] = (
         agent.deepen(game) if isinstance(agent, IncrementalAnalyst) else [agent.search(game)]
     )
+    symmetric = agent.symmetric_moves(game) if isinstance(agent, Analyst) else {}
     latest: Entry | None = None
     depth = 0
     for lines in rounds:
         depth = max(depth, sum(int(line.visits) for line in lines))
+        lines = lines[:most]
         shown = (
-            _by_score(game, agent, lines[:most]) if isinstance(agent, Scorer) else _by_win(game, lines[:most])
+            _by_score(game, agent, lines) if isinstance(agent, Scorer) else _by_win(game, lines, symmetric)
         )
         latest = {"player": game.current_player, **shown, "depth": depth, "done": False}
         yield latest
@@ -158,13 +160,15 @@ def analyses_of(game: BaseGame, agent: Agent, most: int) -> Iterator[Entry]:
         yield {**latest, "done": True}
 
 
-def _by_win(game: BaseGame, lines: Sequence[Line]) -> Entry:
-    """What a search for two players found."""
+def _by_win(game: BaseGame, lines: Sequence[Line], symmetric: Mapping[int, Sequence[int]]) -> Entry:
+    """What a search for two players found; ``symmetric`` has the actions that lead to the same position."""
     is_first, shown = game.current_player == 0, []
     for line in without_luck(lines):
         win = float(line.win if is_first else 1 - line.win)
         margin = float(line.margin if is_first else -line.margin)
-        shown.append(_line(game, line, line.variation, win, margin, None))
+        others = [action for action in symmetric.get(line.action, ()) if action != line.action]
+        alike = [game.move_text(action) for action in others]
+        shown.append({**_line(game, line, line.variation, win, margin, None), "alike": alike})
     return {"win": shown[0]["win"], "margin": shown[0]["margin"], "scores": None, "lines": shown}
 
 

@@ -125,6 +125,9 @@ def test_an_analysis_gets_deeper_and_ends_as_the_search_does(client: Client) -> 
         going_on = game.clone()
         for word in line["line"]:
             going_on.play(going_on.parse_move(word))
+        expected_words = agents.load("champion").symmetric_moves(game)[line["action"]]
+        assert {line["word"], *line["alike"]} == set(map(game.move_text, expected_words))
+    assert any(line["alike"] for line in last["lines"])  # the quilt is empty
 
 
 def test_nmbr9_is_analysed_by_expected_scores(client: Client) -> None:

@@ -93,7 +93,7 @@ function report(name, choices, same, seconds) {
   console.log(`${name}: ${same} of ${choices.length} choices equal; ${times}`);
 }
 
-/** What searches find; figures are close to each other, and there are as many lines. */
+/** What searches find; figures are close, there are as many lines, and the same words are alike. */
 async function replayAnalyses(analyses) {
   for (const { notation, agent, analysis } of analyses) {
     let found = null;
@@ -103,7 +103,11 @@ async function replayAnalyses(analyses) {
       distance(found.margin, analysis.margin) <= CLOSE.points &&
       (analysis.scores ?? []).every((score, k) => distance(score, found.scores[k]) <= CLOSE.points);
     const isWhole = found.done && found.lines.length === analysis.lines.length;
-    if (!isClose || !isWhole) expectEqual(found, analysis, `${agent} analyses`);
+    const alike = new Map(found.lines.map((line) => [line.word, line.alike]));
+    const isAlike = analysis.lines.every(
+      ({ word, alike: words }) => !alike.has(word) || isDeepStrictEqual(alike.get(word), words),
+    );
+    if (!isClose || !isWhole || !isAlike) expectEqual(found, analysis, `${agent} analyses`);
   }
   console.log(`${analyses.length} analyses`);
 }

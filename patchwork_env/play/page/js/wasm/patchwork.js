@@ -79,14 +79,18 @@ export class Patchwork {
 
   /** Remembers which patch covers which cells of a quilt. */
   cover(quilt, offered, action) {
+    const { patch, cells } = this.covered(action, offered);
+    for (const cell of cells) quilt[cell] = patch;
+  }
+
+  /** The patch that an action places, and the cells that it covers. */
+  covered(action, offered = this.offered()) {
     const { encoding, patches, size } = this.components;
-    if (action >= encoding.special) quilt[action - encoding.special] = SPECIAL_PATCH;
-    else if (action !== encoding.advance) {
-      const { slot, orientation, anchor } = placementOf(action, encoding);
-      const patch = offered[slot];
-      const { cells } = patches[patch].orientations[orientation];
-      for (const [row, column] of cells) quilt[anchor + row * size + column] = patch;
-    }
+    if (action >= encoding.special) return { patch: SPECIAL_PATCH, cells: [action - encoding.special] };
+    if (action === encoding.advance) return { patch: EMPTY, cells: [] };
+    const { slot, orientation, anchor } = placementOf(action, encoding);
+    const { cells } = patches[offered[slot]].orientations[orientation];
+    return { patch: offered[slot], cells: cells.map(([row, column]) => anchor + row * size + column) };
   }
 
   isOver() {
@@ -135,6 +139,24 @@ export class Patchwork {
     return new Deepening(this, budget).analyses(most);
   }
 
+  /** The words of other legal actions that lead to the same position up to turns and flips of the quilt. */
+  alike(action) {
+    const quilt = this.quilts[this.player()].map((patch) => patch !== EMPTY);
+    const turns = symmetries(this.components.size).filter((turn) =>
+      turn.every((after, cell) => quilt[after] === quilt[cell]),
+    );
+    if (turns.length === 1) return [];
+    const offered = this.offered();
+    const images = (other, turned) => {
+      const { patch, cells } = this.covered(other, offered);
+      return turned.map((turn) => `${patch}: ${cells.map((cell) => turn[cell]).sort()}`);
+    };
+    const own = new Set(images(action, turns));
+    const legal = this.module.first("actions", this.functions.legal_actions());
+    const isAlike = (other) => other !== action && own.has(images(other, [turns[0]])[0]);
+    return legal.filter(isAlike).map((other) => this.word(other));
+  }
+
   /** A line of play in words; the game is left as it was. */
   words(actions) {
     const state = this.module.state();
@@ -146,6 +168,16 @@ export class Patchwork {
     this.module.restore(state);
     return words;
   }
+}
+
+/** For each turn and flip of a square, which cell each cell becomes; the first one leaves all in place. */
+function symmetries(size) {
+  const last = size - 1;
+  const turn = (cells) => cells.map((_, cell) => cells[(cell % size) * size + last - Math.floor(cell / size)]);
+  const flip = (cells) => cells.map((_, cell) => cells[cell + last - 2 * (cell % size)]);
+  const turned = [Array.from({ length: size * size }, (_, cell) => cell)];
+  while (turned.length < 4) turned.push(turn(turned.at(-1)));
+  return [...turned, ...turned.map(flip)];
 }
 
 /** The patches of a circle, which must hold each patch once and the 1x2 patch last. */

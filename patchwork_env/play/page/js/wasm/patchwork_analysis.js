@@ -133,6 +133,7 @@ export class Deepening {
       visits,
       exact,
       line: words,
+      alike: this.game.alike(actions[0]),
     };
   }
 }
