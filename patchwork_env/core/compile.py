@@ -57,16 +57,9 @@ def kernel(
     long as all the rest. A kernel needs none of that as long as it only borrows arrays from its caller, so
     the counting is off (Numba's option ``_nrt``) unless the kernel asks for it.
 
-    Args:
-        function: The function to compile.
-        inline: Whether the machine code is always inserted into the callers, instead of only where LLVM finds
-            that worthwhile.
-        allocates: Whether the function makes arrays, which includes the results of array arithmetic and
-            copies from slice to slice; without this Numba refuses to compile it. Only such a function may
-            return an array.
-
-    Returns:
-        The compiled function, called like the original; without ``function``, a decorator.
+    With ``inline`` the machine code is always inserted into the callers, not only where LLVM finds that
+    worthwhile. Only with ``allocates`` may it make or return arrays, which includes the results of array
+    arithmetic and copies from slice to slice; without it Numba refuses to compile such a function.
     """
     compiled: Callable[[_Function], _Function]
     compiled = functools.partial(_compile, inline=inline, allocates=allocates)

@@ -49,16 +49,10 @@ class Pictures(Protocol):
 
 
 class SetUp(NamedTuple):
-    """How the games of an environment begin.
+    """How the games of an environment begin."""
 
-    Attributes:
-        initial_state: ``(1,)`` array of the record with which a game begins, apart from what chance decides.
-        flags: A number from which the kernel ``deal`` reads what chance decides.
-        players: The number of players.
-    """
-
-    initial_state: States
-    flags: int
+    initial_state: States  # ``(1,)``, the record with which a game begins, apart from what chance decides
+    flags: int  # from which the kernel ``deal`` reads what chance decides
     players: int
 
 
@@ -72,14 +66,11 @@ class Rules:
         module: The name of the module that has the class :attr:`game` as ``Game``.
         engine: The modules that hold the :class:`~patchwork_env.core.kernels.Kernels` of the game.
         dtype: The type of the records.
-        max_players: The highest number of players.
-        num_actions: The number of actions.
         max_legal_actions: An upper bound on the number of legal actions of a state.
         legal_shape: The shape of legal sets, whose form the kernels know; None for a row of bits.
         layout: The names, shapes and order of the tensors of an observation, and their bounds.
         set_up: ``(options, reset_options)`` makes a :class:`SetUp` from all options of an environment and
-            from those of one ``reset``, which take precedence. It raises ValueError for values that are not
-            allowed.
+            those of one ``reset``, which take precedence; ValueError for what is not allowed.
         options: The options of environments with their defaults.
         reset_options: The names of the options of one ``reset``.
         is_simultaneous: Whether all players act at once: at the beginning of a round every one of them may be
@@ -198,19 +189,12 @@ def load(module: str) -> Rules:
 
 
 class _Position(NamedTuple):
-    """A state of a game and how it came about, neither of which ever changes.
+    """A state of a game and how it came about, neither of which ever changes."""
 
-    Attributes:
-        states: The record, shape ``(1,)``.
-        number: How many actions were played since the first position.
-        action: The action that led here; -1 in the first position.
-        before: The position in which it was played; None in the first position.
-    """
-
-    states: States
-    number: int = 0
-    action: int = -1
-    before: _Position | None = None
+    states: States  # the record, ``(1,)``
+    number: int = 0  # of actions played since the first position
+    action: int = -1  # that led here; -1 in the first position
+    before: _Position | None = None  # where it was played; None in the first position
 
 
 class BaseGame(Generic[M]):
@@ -232,8 +216,7 @@ class BaseGame(Generic[M]):
         options: Options of environments, and of their ``reset``; the others keep their defaults.
 
     Raises:
-        UnknownOptionError: There is no such option.
-        ValueError: An argument has a value that is not allowed.
+        ValueError, UnknownOptionError: A value is not allowed, or there is no such option.
     """
 
     __slots__ = ("_position",)
@@ -282,22 +265,13 @@ class BaseGame(Generic[M]):
 
     @classmethod
     def from_state(cls, states: States, i: int = 0) -> Self:
-        """A game that goes on from a copy of record ``i`` of a batch ``(n,)``.
-
-        Raises:
-            ValueError: There is no such record, these are not records of the game, or no game can reach the
-                state.
-        """
+        """A game that goes on from a copy of record ``i`` of ``(n,)``; ValueError if no game can reach it."""
         i = checks.check_between(i, 0, len(cls.rules.check_type(states)) - 1, "the index of the record")
         return cls.unchecked(cls.check_states(states[i : i + 1]))
 
     @classmethod
     def check_states(cls, states: States) -> States:
-        """The same records if all are states that games can reach; for records from outside.
-
-        Raises:
-            ValueError: These are not records of the game, or one of them is impossible; the message says why.
-        """
+        """The same records if games can reach all of them, else ValueError; for records from outside."""
         return cls.rules.check_states(states)
 
     @property
@@ -342,13 +316,9 @@ class BaseGame(Generic[M]):
         return tuple(player for player, score in enumerate(scores) if score == best) if self.is_over else ()
 
     def observation(self, player: int | None = None) -> Observation:
-        """What a player sees, as environments show it.
+        """What a player, by default the current one, sees, as environments show it.
 
-        Args:
-            player: The number of the player, counted from 0; None for the current player.
-
-        Returns:
-            float32 ``(OBSERVATION_SIZE,)``; the module ``observation`` of each game says what is in it.
+        float32 ``(OBSERVATION_SIZE,)``; the module ``observation`` of each game says what is in it.
         """
         vector = np.empty(self.rules.layout.size, np.float32)
         observer = self.current_player if player is None else self._check_player(player)
@@ -361,13 +331,10 @@ class BaseGame(Generic[M]):
     # --- what players know --------------------------------------------------------------------------------
 
     def determinize(self, seed: int | None = None) -> Self:
-        """A game that the current player cannot tell from this one: what they cannot know is drawn anew.
+        """A copy that the current player cannot tell from this game: what they cannot know is drawn anew.
 
-        Args:
-            seed: The seed of what is drawn, ``0 ... 2**64 - 1``; None for a fresh random one.
-
-        Returns:
-            A copy; of games that hide something it has no history, which would betray it.
+        The seed is one of ``0 ... 2**64 - 1``, or None for a fresh random one. Copies of games that hide
+        something have no history, which would betray it.
         """
         if not self.rules.has_hidden_information:
             return self.clone()
@@ -407,11 +374,7 @@ class BaseGame(Generic[M]):
         return mask
 
     def play(self, action: SupportsIndex) -> None:
-        """Plays a legal action of the current player.
-
-        Raises:
-            IllegalActionError: The action is not legal, or the game is over; the game is left as it was.
-        """
+        """Plays a legal action of the current player; an IllegalActionError leaves the game as it was."""
         index, before = checks.check_action(action, self.rules.num_actions), self._position
         states = copy_of(before.states)
         if not self._kernels.play(states, 0, index):
@@ -419,11 +382,7 @@ class BaseGame(Generic[M]):
         self._position = _Position(states, before.number + 1, index, before)
 
     def undo(self) -> int:
-        """Takes the last action back and returns it; the game is then exactly as it was before.
-
-        Raises:
-            IndexError: Nothing was played on this object, or everything was taken back.
-        """
+        """Takes the last action back and returns it; IndexError if none on this object is left."""
         last = self._position
         if last.before is None:
             raise IndexError("there is no action to take back: nothing was played on this game")
@@ -463,21 +422,14 @@ class BaseGame(Generic[M]):
     # --- moves --------------------------------------------------------------------------------------------
 
     def decode(self, action: SupportsIndex) -> M:
-        """The ``Move`` that a legal action means.
-
-        Raises:
-            IllegalActionError: The action is not legal.
-        """
+        """The ``Move`` that a legal action means; for any other, IllegalActionError."""
         return self._decode([self._require_legal(action)])[0]
 
     def decode_all(self, actions: Iterable[SupportsIndex] | None = None) -> list[M]:
-        """The moves that legal actions mean, in the same order; much faster than decoding one by one.
+        """The moves that legal actions mean, in their order; much faster than decoding one by one.
 
-        Args:
-            actions: The actions, any integers, for example an array; None for all legal actions.
-
-        Raises:
-            IllegalActionError: One of them is not legal.
+        The actions are any integers, for example an array, or None for all that are legal. If one of them is
+        not, it is an IllegalActionError.
         """
         legal: list[int] = self.legal_actions().tolist()
         if actions is None:
@@ -494,11 +446,7 @@ class BaseGame(Generic[M]):
         return self._decode(indices)
 
     def encode(self, move: M) -> int:
-        """The action of a legal move, the inverse of :meth:`decode`.
-
-        Raises:
-            IllegalActionError: The move is not legal, or the value is no move at all.
-        """
+        """The action of a legal move, the inverse of :meth:`decode`; for others, IllegalActionError."""
         try:
             index = self._encode(move)
         except ValueError as error:
@@ -536,11 +484,7 @@ class BaseGame(Generic[M]):
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """The inverse of :meth:`to_bytes`.
-
-        Raises:
-            ValueError: The bytes are foreign, damaged or of another version, or no game can reach the state.
-        """
+        """The inverse of :meth:`to_bytes`; ValueError for other bytes, or a state that no game can reach."""
         rules = cls.rules
         return cls.unchecked(cls.check_states(storage.unpack(rules.title, rules.magic, rules.dtype, data)))
 
@@ -559,11 +503,7 @@ class BaseGame(Generic[M]):
         return self._word(self._require_legal(action))
 
     def parse_move(self, text: str) -> int:
-        """The legal action of a word, the inverse of :meth:`move_text`.
-
-        Raises:
-            IllegalActionError: The word is no legal move.
-        """
+        """The legal action of a word, the inverse of :meth:`move_text`; for others, IllegalActionError."""
         if not isinstance(text, str):
             raise IllegalActionError(f"a move is a word, not {names.short_repr(text)}")
         try:
@@ -581,11 +521,7 @@ class BaseGame(Generic[M]):
 
     @classmethod
     def from_notation(cls, text: str) -> Self:
-        """Replays a game from its notation, the inverse of :meth:`notation`.
-
-        Raises:
-            ValueError: The text is not the notation of a game; the message names the first wrong word.
-        """
+        """Replays a game, the inverse of :meth:`notation`; a ValueError names the first wrong word."""
         set_up, words = storage.parse_game(cls.rules.name, text, cls.set_ups)
         game = cls._from_set_up(set_up)
         for number, word in enumerate(words, 1):
@@ -603,10 +539,7 @@ class BaseGame(Generic[M]):
     def from_position(cls, text: str) -> Self:
         """A game that begins with a position; the inverse of :meth:`position_text`.
 
-        The first line of a :meth:`notation` is such a text as well.
-
-        Raises:
-            ValueError: The text is no position, or no game can reach it; the message says why.
+        The first line of a :meth:`notation` is such a text, too. A ValueError says what is wrong with others.
         """
         set_up, words = storage.parse_game(cls.rules.name, text, cls.set_ups)
         if words:

@@ -45,8 +45,7 @@ def check_fields(
 ) -> dict[str, Any]:
     """The fields of a message that are not null, each checked: those needed, and those allowed besides.
 
-    Raises:
-        FieldError: A field is missing, unknown, or has a value that is not allowed.
+    FieldError if one is missing, unknown, or has a value that is not allowed.
     """
     checks = {**needed, **(allowed or {})}
     checked = {}

@@ -18,12 +18,8 @@ Shape = tuple[int, ...]
 class Layout:
     """The layout of named tensors in a vector: one behind the other, each flattened row by row.
 
-    Attributes:
-        shapes: The shapes of the tensors by name, in the order of the vector.
-        slices: The slices of the vector that hold the tensors, by name.
-        size: The length of the vector.
-        upper_bounds: float32 ``(size,)``; no entry of an observation is larger, and none is below 0. All are
-            1 unless the game says otherwise.
+    ``shapes`` and ``slices`` of the vector are those of the tensors by name, in its order. No entry of an
+    observation is below 0 or above ``upper_bounds``, float32 ``(size,)``, 1 unless the game says otherwise.
     """
 
     def __init__(self, shapes: Mapping[str, Shape]) -> None:
@@ -36,11 +32,7 @@ class Layout:
         self.upper_bounds: Observation = np.ones(self.size, np.float32)
 
     def as_dict(self, vector: Observation) -> dict[str, Observation]:
-        """The named tensors of vectors ``(..., size)``, as views ``(..., *shape)``.
-
-        Raises:
-            ValueError: The last axis has another length.
-        """
+        """The named tensors of vectors ``(..., size)``, else ValueError, as views ``(..., *shape)``."""
         if getattr(vector, "shape", ())[-1:] != (self.size,):
             raise ValueError(f"observations have {self.size} entries each, unlike {short_repr(vector)}")
         batch = vector.shape[:-1]

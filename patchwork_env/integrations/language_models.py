@@ -136,10 +136,9 @@ _MOST_THREADS = 256
 class TextAgent(BatchAgent):
     """A player that asks a language model for its moves, or any other function from a prompt to an answer.
 
-    Each prompt holds everything: the rules, the position, the legal moves in groups, and what was said about
-    this move before. So the function needs no memory. It answers as it likes, with a last line such as
-    ``answer: 12/3@d5``, or ``answer: placements of patch 12`` to be asked again with this list. After an
-    answer that is neither it is told what is wrong, and asked again.
+    Each prompt holds everything that was said about the move, so that the function needs no memory. It
+    answers as it likes, with a last line such as ``answer: 12/3@d5``, or ``answer: placements of patch 12``
+    to be asked again with this list. After an answer that is neither it is told what is wrong.
 
     >>> from patchwork_env.patchwork import Game
     >>> TextAgent(lambda prompt: "answer: +", "idler").act(Game(seed=7))
@@ -150,17 +149,13 @@ class TextAgent(BatchAgent):
         name: The name of the agent in tables and messages; that of the function by default.
         retries: How often it is asked again, for one move, after answers that are no legal move.
         questions: How often it may ask for something, for one move; asking more often is a bad answer.
-        fallback: Who moves when it has given no legal move: a spec, an agent or a function. With None,
-            :class:`~patchwork_env.errors.IllegalActionError` is raised, which ends the match.
+        fallback: Who moves when it has given no legal move: a spec, an agent or a function. With None, it is
+            an IllegalActionError, which ends the match.
         transcript: The path of a file to which every decision is appended, a line of JSON each.
-        threads: How many games of a batch are asked about at the same time; the function is called by so many
-            threads.
+        threads: How many games of a batch are asked about at the same time, by so many threads.
 
     Attributes:
-        usage: How often the function was called, how often its answers were bad, and what that took.
-
-    Raises:
-        ValueError: A value is not allowed, or the fallback is no agent.
+        usage: The :class:`Usage` so far.
     """
 
     games = (PATCHWORK, NMBR9)
@@ -291,12 +286,11 @@ def rate(
         games: The most against each member of the pool, an even number; None for thousands, as prescribed.
         against: The specs of the members to meet; None for the whole pool.
         version: The version of the gauntlet.
-        options: Further arguments of :func:`~patchwork_env.learning.evaluation.play_gauntlet`, whose errors
-            are raised, such as ``folder``, where games are kept, so that a second call goes on after a stop.
+        options: Further arguments of :func:`~patchwork_env.learning.evaluation.play_gauntlet`, such as
+            ``folder``, where games are kept, so that a second call goes on after a stop.
 
     Returns:
-        The rating with its interval, the matches, and the usage in the games that were played now, by
-        whichever workers.
+        The rating with its interval, the matches, and the usage in the games that were played now.
     """
     player = model if isinstance(model, TextAgent) else TextAgent(model)
     pool = read_pool(version)

@@ -28,11 +28,7 @@ _NOT_UNDERSTOOD = re.compile(r"^(?:import|export)\b.*|import\.meta|</script", re
 
 
 def assembled(page: Path, backend: str = "server") -> str:
-    """The HTML of the page in a folder, for a copy that asks a ``backend``: ``server`` or ``wasm``.
-
-    Raises:
-        ValueError: A script imports or exports in a way that cannot be told otherwise.
-    """
+    """The HTML of the page in a folder, for a copy that asks a ``backend``: ``server`` or ``wasm``."""
     html = (page / "index.html").read_text(encoding="utf-8")
     style = "".join(without_comments(_read(page / name)) for name in _SHEET.findall(html))
     html = _SHEET.sub("", html).replace("</head>", f"<style>\n{style}</style>\n</head>")
@@ -58,11 +54,7 @@ def _as_json(data: object) -> str:
 
 
 def bundled(entry: Path) -> str:
-    """A module with all that it imports, as one script.
-
-    Raises:
-        ValueError: Modules need each other, or import or export in a way that is not understood.
-    """
+    """A module with all that it imports, as one script; ValueError for imports that are not understood."""
     scripts: dict[Path, str] = {}
 
     def add(path: Path, needed_by: tuple[Path, ...] = ()) -> str:

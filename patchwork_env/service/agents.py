@@ -55,8 +55,7 @@ class AgentPool:
     def listed(self, game: str) -> list[dict[str, Any]]:
         """The agents that the page offers for a game, those that the user named first.
 
-        Each has a ``spec`` and a ``kind``: ``"partner"`` and ``"champion"`` also have a ``level``, the others
-        are ``"other"``.
+        Each has a ``spec`` and a ``kind``, ``"partner"`` or ``"champion"`` with a ``level``, or ``"other"``.
         """
         names = agents.names(known_game(game))
         champion = CHAMPIONS[game]

@@ -33,10 +33,9 @@ WORKING = {"progress": "thinking", "key": "thinking"}
 
 
 class Threads:
-    """Threads that work for streams.
+    """Threads that work for streams, which wait ``queue`` seconds for a free one.
 
-    Work without an event for ``patience`` seconds counts as hanging; a stream waits for ``queue`` seconds for
-    a free thread.
+    Work without an event for ``patience`` seconds counts as hanging.
     """
 
     def __init__(self, patience: float = 120.0, queue: float = 60.0) -> None:
@@ -46,10 +45,9 @@ class Threads:
         self._running: dict[threading.Event, Tell] = {}
 
     async def stream(self, work: Work, purpose: str, most: int) -> AsyncIterator[Event]:
-        """The events of work, until it is done; whoever stops reading stops the work.
+        """The events of work for a ``purpose``, for which at most ``most`` threads work at the same time.
 
-        An error ends the stream with an event that tells of it. At most ``most`` threads work for a
-        ``purpose``.
+        Whoever stops reading stops the work. An error ends the stream with an event that tells of it.
         """
         waited = 0.0
         while self._busy[purpose] >= most or self._busy.total() >= _MOST_THREADS:

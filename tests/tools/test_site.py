@@ -16,7 +16,7 @@ from patchwork_env.nmbr9.state import STATE
 from tools.site import toolchain
 from tools.site.facts import fields_of, stored_weights
 from tools.site.folder import assemble, check_sizes, files_of, sizes_of, table_of
-from tools.site.rooms import Memory
+from tools.site.memory import Block
 from tools.site.toolchain import MissingToolError, check_versions, find_node
 
 
@@ -25,18 +25,18 @@ class Inner(NamedTuple):
     factor: float
 
 
-class Room(NamedTuple):
+class Memory(NamedTuple):
     first: Any
     inner: Inner
     last: Any
 
 
 def test_arrays_lie_one_after_the_other_in_lines_of_64_bytes() -> None:
-    room = Room(np.zeros(3, np.int16), Inner(np.zeros((5, 4)), 0.5), np.zeros(1, np.uint64))
-    memory = Memory("block", room)
-    assert memory.places == {"first": 0, "inner.numbers": 64, "last": 64 + 192}
-    assert memory.size == 64 + 192 + 64
-    assert "@block = global [320 x i8] zeroinitializer" in memory.definition()
+    memory = Memory(np.zeros(3, np.int16), Inner(np.zeros((5, 4)), 0.5), np.zeros(1, np.uint64))
+    block = Block("block", memory)
+    assert block.places == {"first": 0, "inner.numbers": 64, "last": 64 + 192}
+    assert block.size == 64 + 192 + 64
+    assert "@block = global [320 x i8] zeroinitializer" in block.definition()
 
 
 def test_the_fields_of_a_record_are_where_numpy_has_them() -> None:

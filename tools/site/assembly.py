@@ -11,7 +11,7 @@ from pathlib import Path
 import llvmlite.binding as llvm
 
 from tools.site.lowering import Lowered
-from tools.site.rooms import Memory
+from tools.site.memory import Block
 
 TRIPLE = "wasm32-unknown-unknown"
 FEATURES = "+simd128,+bulk-memory,+sign-ext,+nontrapping-fptoint,+mutable-globals"
@@ -21,17 +21,17 @@ IMPORTS = {"exp", "expf", "pow"}
 _STACK = 1 << 20
 
 _RUNTIME = Path(__file__).with_name("runtime.ll")
-"""Memory for the arrays that kernels make."""
+"""Space for the arrays that kernels make."""
 
 
 def to_wasm(
-    lowered: Sequence[Lowered], memory: Memory, linker: str, folder: Path, *, exact: bool = False
+    lowered: Sequence[Lowered], block: Block, linker: str, folder: Path, *, exact: bool = False
 ) -> Path:
     """Compiles, optimises and links the exports of a module.
 
     Args:
         lowered: The exports.
-        memory: The memory of the module; its symbol is the name of the file.
+        block: The memory of the module; its symbol is the name of the file.
         linker: The command of LLVM's linker for WebAssembly.
         folder: The folder for the module.
         exact: Whether fused multiplications of float32 are done in float64, which takes longer and differs
@@ -45,18 +45,18 @@ def to_wasm(
     machine = llvm.Target.from_triple(TRIPLE).create_target_machine(
         cpu="generic", features=FEATURES, opt=3, reloc="static", codemodel="default"
     )
-    whole = llvm.parse_assembly(_retargeted(_RUNTIME.read_text() + memory.definition(), machine))
+    whole = llvm.parse_assembly(_retargeted(_RUNTIME.read_text() + block.definition(), machine))
     for export in lowered:
         code = _without_fma(_retargeted(export.code, machine), exact=exact)
         whole.link_in(llvm.parse_assembly(code + _wrapper(export)))
     names = [export.name for export in lowered]
-    _hide(whole, {*names, memory.symbol})
+    _hide(whole, {*names, block.symbol})
     whole.verify()
     _optimise(whole, machine)
     _check(whole)
-    target = folder / f"{memory.symbol}.o"
+    target = folder / f"{block.symbol}.o"
     target.write_bytes(machine.emit_object(whole))
-    module = _link(target, [*names, memory.symbol], linker)
+    module = _link(target, [*names, block.symbol], linker)
     _require_no_paths(module)
     target.unlink()
     return module

@@ -22,7 +22,7 @@ def compile_module(game: str, folder: Path, linker: str) -> None:
     """Writes the code, the weights and the facts of a game's module to a folder."""
     module = import_module(f"tools.site.modules.{game}")
     lowered = [lower(function) for function in module.EXPORTS]
-    code = to_wasm(lowered, module.MEMORY, linker, folder, exact=module.EXACT)
+    code = to_wasm(lowered, module.BLOCK, linker, folder, exact=module.EXACT)
     weights = folder / f"{game}.weights"
     weights.write_bytes(stored_weights(module.read_weights(), halves=module.HALVES))
     facts = facts_of(game, module, code.name, weights.name, halves=module.HALVES)

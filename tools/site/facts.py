@@ -19,18 +19,18 @@ def facts_of(game: str, module: Any, code: str, weights: str, *, halves: bool) -
         weights: The name of the file with the weights.
         halves: Whether they are stored as 16-bit floats.
     """
-    memory = module.MEMORY
+    block = module.BLOCK
     at = module.WEIGHTS_AT
     return {
         "code": code,
-        "memory": memory.symbol,
-        "record": fields_of(memory.arrays["states"].dtype),
-        "arrays": {name: _place_of(memory.arrays[name], memory.places[name]) for name in module.SHARED},
+        "memory": block.symbol,
+        "record": fields_of(block.arrays["states"].dtype),
+        "arrays": {name: _place_of(block.arrays[name], block.places[name]) for name in module.SHARED},
         "weights": {
             "file": weights,
             "halves": halves,
-            "offset": memory.places[at],
-            "count": memory.arrays[at].nbytes // np.dtype(np.float32).itemsize,
+            "offset": block.places[at],
+            "count": block.arrays[at].nbytes // np.dtype(np.float32).itemsize,
         },
         "agents": [agent.described() for agent in module.AGENTS],
         "analysis": module.ANALYSIS,

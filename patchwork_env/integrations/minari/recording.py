@@ -116,10 +116,9 @@ def record(
 ) -> MinariDataset:
     """Plays games and writes what the players saw and did as a dataset.
 
-    An episode is what one player sees and does in one game, as in the game's Gymnasium environment. The
-    agents take seats by turns: in game ``k``, seat ``s`` is that of agent ``k + s``, counted in a circle.
-    Equal arguments give equal files. After an error or an interrupt there is no dataset, and nothing is left
-    behind.
+    An episode is what one player sees and does in one game, as in the game's Gymnasium environment. In game
+    ``k``, seat ``s`` is that of agent ``k + s``, counted in a circle. Equal arguments give equal files. After
+    an error or an interrupt there is no dataset, and nothing is left behind.
 
     Args:
         agents: Specs, agents or functions from a game to an action; a single one plays against itself.
@@ -133,18 +132,16 @@ def record(
         workers: The number of processes that play, or a cluster. The dataset does not depend on it.
         progress: Called with the number of games that were written since the last call.
         root: The folder of all datasets; None for Minari's own.
-        author: Of the dataset, for Minari's metadata.
-        code_permalink: The address of the code that made it, for the metadata.
-        description: For the metadata; None for a sentence that says what the dataset holds.
+        author: For Minari's metadata, as the next two.
+        code_permalink: The address of the code that made it.
+        description: None for a sentence that says what the dataset holds.
         options: Options of the game, as its environments take them. NMBR 9 has as many ``players`` as there
             are agents, unless a number is given.
 
     Raises:
         ValueError, UnknownOptionError, FileNotFoundError: An argument is not allowed, or there is no agent.
-        FileExistsError: There is a dataset of this id, which is left as it is.
-        StorageError: The files cannot be written.
-        IllegalActionError, OpponentError: An agent failed.
-        WorkerError: A process was killed.
+        FileExistsError, StorageError: There is a dataset of this id, or the files cannot be written.
+        IllegalActionError, OpponentError, WorkerError: An agent failed, or a process was killed.
     """
     recording = _checked(agents, games, game, seed, rewards, options)
     about = _texts(author=author, code_permalink=code_permalink, description=description)

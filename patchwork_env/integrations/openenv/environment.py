@@ -35,13 +35,8 @@ _LONGEST_ID = 255
 class TextEnvironment(Environment[TextAction, TextObservation, TextState]):
     """A game against agents, or alone, for a language model; every session has one of its own.
 
-    Args:
-        settings: What its episodes are like unless :meth:`reset` says otherwise, or the name of the game.
-        agents: Whom opponents are borrowed from; sessions share them.
-        given: Other settings and options of the game, such as ``players=2`` in NMBR 9.
-
-    Raises:
-        ValueError: A value is not allowed.
+    Its episodes are as the ``settings``, or the name of a game, and the other settings ``given`` say, unless
+    :meth:`reset` says otherwise. Sessions share the ``agents``, from whom they borrow opponents.
     """
 
     SUPPORTS_CONCURRENT_SESSIONS = True
@@ -166,9 +161,8 @@ def create_app(
 
     Args:
         game: Its name.
-        opponents: Specs of agents that clients may play against besides those that every server offers:
-            checkpoints, foreign programs, ``module:name``. The first one is the usual opponent unless the
-            setting ``opponent`` names another.
+        opponents: Specs of agents that clients may play against besides those that every server offers, such
+            as checkpoints or ``module:name``; the first one is the usual opponent.
         sessions: The most sessions at once, 1-10000. Each has a game of its own, and a thread.
         idle_seconds: After how many seconds without a message a session's game ends.
         hosts: The hosts that requests may name, such as ``("127.0.0.1:8054",)``; None for any.
@@ -176,8 +170,7 @@ def create_app(
             :class:`~patchwork_env.integrations.text.episode.EpisodeSettings`, and options of the game.
 
     Raises:
-        ValueError, FileNotFoundError, ImportError: A value is not allowed, or there is no such opponent.
-        OpponentError: The opponent failed.
+        ValueError, FileNotFoundError, ImportError, OpponentError: A value or an opponent is not allowed.
     """
     opponents = (opponents,) if isinstance(opponents, str) else tuple(opponents)
     usual = {"opponent": opponents[0]} if opponents else {}

@@ -31,13 +31,8 @@ class GameMultiAgentEnv(MultiAgentEnv):
     whoever made the last move. The last info of every player, if there are several, has the ``"outcome"``:
     1 for a sole winner, ``-1 / (n - 1)`` for each of the others.
 
-    Args:
-        config: ``game``, ``"patchwork"`` by default; ``reward_scale``, what rewards are multiplied by, 1; and
-            any options of the PettingZoo environment of the game, such as ``rewards`` or ``players``.
-
-    Raises:
-        ValueError: A value is not allowed.
-        UnknownOptionError: There is no such option.
+    The ``config`` has the ``game``, ``"patchwork"`` by default; ``reward_scale``, what rewards are multiplied
+    by; and options of the PettingZoo environment, such as ``players``. Others are a ValueError.
     """
 
     def __init__(self, config: Mapping[str, Any] | None = None) -> None:
@@ -64,14 +59,10 @@ class GameMultiAgentEnv(MultiAgentEnv):
     def step(
         self, action_dict: Mapping[str, Any]
     ) -> tuple[_Observations, dict[str, float], dict[str, bool], dict[str, bool], _Infos]:
-        """Plays the action of the player to move.
+        """Plays the one action, that of the player to move; other actions are a ValueError.
 
-        An illegal action raises an error or, with ``illegal_action="terminate"``, ends the game with -1. One
-        outside the action space always raises. After an error nothing has changed.
-
-        Raises:
-            IllegalActionError: The action is illegal and that raises, or it is outside the action space.
-            ValueError: There is not exactly one action, that of the player to move.
+        An illegal one is an IllegalActionError or, with ``illegal_action="terminate"``, ends the game with
+        -1; one outside the action space always raises. After an error nothing has changed.
         """
         aec, player = self._aec, self._aec.agent_selection
         if set(action_dict) != {player}:

@@ -42,11 +42,7 @@ class LeagueCallback(RLlibCallback):
     al. 2019). The results of every iteration have these as ``win_rates``, by the name of the past self.
 
     ``policies_to_train`` must name :data:`MAIN` alone, and the first ``policy_mapping_fn`` give it to all.
-
-    Args:
-        every: Number of iterations between one past self and the next.
-        fraction: Share of the games that are played against past selves.
-        players: Number of players of a game.
+    A ``fraction`` of the games is against past selves, of which one is added ``every`` so many iterations.
     """
 
     def __init__(self, every: int = 10, fraction: float = 0.25, players: int = 2) -> None:

@@ -6,15 +6,6 @@
 >>> model = model.learn(100_000, SelfPlayCallback())  # doctest: +SKIP
 >>> print(evaluate(model, against="greedy").table())  # doctest: +SKIP
 
-- :class:`SelfPlayVecEnv`, ``num_envs`` games in one compiled batch; :func:`as_vec_env` takes those of
-  ``gymnasium.make_vec``;
-- :class:`PatchworkPolicy`, a policy with the network that is shaped after the game, for both games;
-- :class:`BoolMaskBuffer`, a rollout buffer with a byte for each action instead of four;
-- :class:`SelfPlayCallback`, play against the present self and past ones;
-- :func:`evaluate` and :class:`EvaluationCallback`, paired games with intervals; :func:`write_training` writes
-  them as a file that ``patchwork-env compare`` reads;
-- :func:`as_agent`, the agent that plays a model's present weights, wherever an agent can stand.
-
 Needs the extra ``train``.
 """
 

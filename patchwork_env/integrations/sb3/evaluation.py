@@ -43,8 +43,7 @@ class EvaluationCallback(BaseCallback):
     """Evaluates a model every so many rollouts, as :func:`evaluate` does, when it has learned from them.
 
     The logger gets ``evaluation/win_rate_against_...`` with the ends of its 95% interval, and the means of
-    other figures of the games. After training, :meth:`write_training` writes a file for
-    ``patchwork-env compare``.
+    other figures of the games.
 
     Args:
         against: The agents that it is measured against, each in so many ``games``.
@@ -55,11 +54,8 @@ class EvaluationCallback(BaseCallback):
 
     Attributes:
         results: Of all evaluations the turns, the minutes of training, and the results against each opponent.
-            Turns are those of all games in a ``SelfPlayVecEnv``, the steps of all trainings of this package;
-            of other environments only the learner's decisions are known, ``num_timesteps`` of the model.
-
-    Raises:
-        ValueError: A number is not allowed.
+            Turns are those of all games in a ``SelfPlayVecEnv``; of other environments only the learner's
+            decisions are known, ``num_timesteps`` of the model.
     """
 
     def __init__(

@@ -41,12 +41,9 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
     Among ``policy_kwargs`` may be ``network``, sizes by name as in ``{"width": 128}``, see
     :class:`~patchwork_env.agents.networks.NetworkConfig`; ``threads``, which share a gradient step; and
     those of the optimizer. Spaces of no game, and sizes that are not allowed, are a ValueError.
-
-    Attributes:
-        network: The network, which agents can play while it learns.
     """
 
-    network: Any
+    network: Any  # which agents can play while it learns
 
     def __init__(
         self,
@@ -172,9 +169,7 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
 class LegalMlpPolicy(PatchworkPolicy):
     """The perceptrons of MaskablePPO's ``MlpPolicy``, with its results up to rounding, for Patchwork.
 
-    The weights are those of ``MlpPolicy``, and ``network`` gives the shape of a
-    :class:`~patchwork_env.agents.patchwork.mlp.MlpNetwork`; the other arguments are those of
-    :class:`PatchworkPolicy`.
+    Arguments are those of :class:`PatchworkPolicy`; ``network`` gives the shape of an :class:`.MlpNetwork`.
     """
 
     def _new_network(self) -> MlpNetwork:

@@ -50,11 +50,8 @@ class SelfPlayCallback(BaseCallback):
     Args:
         fixed_fraction: The share of the games against the environment's own opponents, 0 to 1.
         seed: The seed of all draws, ``0 ... 2**64 - 1``; None for that of the model.
-        verbose: See ``BaseCallback``.
-        league: Keys of the section ``league`` of configurations, with the same defaults: ``fraction``, 0.25;
-            ``snapshot_every`` so many rollouts, 10; ``size``, 20, the most snapshots that are kept;
-            ``opponents``, 4, how many of them play at the same time; ``choice``, ``"hard"``, ``"even"`` or
-            ``"uniform"``, which are drawn more often; ``half_life``, 20.
+        league: Keys of the section ``league`` of configurations, see
+            :class:`~patchwork_env.learning.config.League`, with the same defaults.
 
     Attributes:
         pool: The past selves, and the results against them.

@@ -109,9 +109,8 @@ class SelfPlayVecEnv(MaskedVecEnv):
         turns: The turns played so far in all games, by whoever moved, forced ones included.
 
     Raises:
-        ValueError: A value is not allowed.
-        UnknownOptionError: There is no such option.
-        FileNotFoundError: There is no checkpoint at the path of an opponent.
+        ValueError, UnknownOptionError, FileNotFoundError: A value is not allowed, or there is no such
+            option or opponent.
     """
 
     def __init__(
@@ -199,12 +198,8 @@ class SelfPlayVecEnv(MaskedVecEnv):
     def step_async(self, actions: npt.NDArray[np.int64]) -> None:
         """Takes the learner's actions, integers ``(num_envs,)``.
 
-        If one of them is illegal, or outside the action space, an error is raised and no game is changed.
-
-        Raises:
-            IllegalActionError: An action is illegal or outside the space; the message names the first such
-                game.
-            ValueError: The actions have another shape or type.
+        If one is illegal or outside the action space, an IllegalActionError names the first such game, and
+        no game is changed; so it is with actions of another shape or type.
         """
         self._actions[:] = check_actions(actions, self.num_envs)
         illegal = loop(batches.first_illegal, self.rules)(self.states, self._actions)

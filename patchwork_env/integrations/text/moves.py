@@ -153,10 +153,7 @@ def parse(game: BaseGame, text: str) -> int:
     nothing but a move, and no other be another one. :mod:`~patchwork_env.integrations.text.answers` has the
     grammar.
 
-    Raises:
-        IllegalActionError: It is no move, or several, or not a legal one; the message says what was found,
-            and names moves that are legal.
-        ValueError: The game cannot be told in words.
+    For no move, several or an illegal one, an IllegalActionError says what was found and what is legal.
     """
     view = view_of(game)
     if not isinstance(text, str):

@@ -34,11 +34,8 @@ class TurnGAE(GAE):
 
     Args:
         gamma: The discount for each own decision, 0 ... 1.
-        lmbda: The lambda of the estimator, 0 ... 1.
         value_network: The module that writes ``"state_value"``, the return that the player to move expects;
             None if root and next states have their values.
-        average_gae: Whether advantages are standardized.
-        time_dim: The dimension of the time; None for the one that is called so, or else the last one.
         options: ``value_chunk_size``, ``num_chunks``, ``value_chunk_dim`` and ``device`` of ``GAE``.
     """
 

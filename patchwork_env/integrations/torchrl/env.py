@@ -125,8 +125,7 @@ def make_env(
             opponents, :class:`~patchwork_env.envs.vector.GameVectorEnv`.
 
     Raises:
-        ValueError, UnknownOptionError, FileNotFoundError: A value is not allowed, or there is no such option
-            or opponent.
+        ValueError, UnknownOptionError, FileNotFoundError: A value, an option or an opponent is not allowed.
     """
     rules = rules_of(game)
     check_num_envs(num_envs)
@@ -166,12 +165,8 @@ class GamesEnv(EnvBase):
     A game that has ended stays as it is, seen by the player who would be next, until it is reset. Its
     ``("next", "action_mask")`` is True everywhere, as a distribution without any action does not exist.
 
-    Games depend on the seed, on their index and on their own actions alone: they are those of the game's
-    ``SelfPlayBatch`` with this seed, or of its vector environment against opponents. Random actions are
-    drawn with PyTorch's random numbers.
-
-    Attributes:
-        batch: The games; ``batch.states`` are their records.
+    Games are those of the game's ``SelfPlayBatch`` with the same seed, or of its vector environment against
+    opponents. Random actions are drawn with PyTorch's random numbers. ``batch.states`` are the records.
     """
 
     def __init__(self, batch: Batch, *, categorical_actions: bool = True, device: Any = "cpu") -> None:

@@ -1,4 +1,4 @@
-"""The module of NMBR 9: rules, champion, analysis and levels for people."""
+"""The module of NMBR 9: rules, champion, analysis and the levels of partner."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from patchwork_env.nmbr9.actions import NUM_TURNS
 from patchwork_env.nmbr9.components import COPIES, MAX_CARDS, NUM_DIGITS
 from patchwork_env.nmbr9.tables import middle
 from tools.site.agents import Call, Offer
-from tools.site.modules import nmbr9_people, nmbr9_rules, nmbr9_search
-from tools.site.modules.nmbr9_people import name_of
-from tools.site.modules.nmbr9_room import MEMORY
+from tools.site.modules import nmbr9_levels, nmbr9_rules, nmbr9_search
+from tools.site.modules.nmbr9_levels import name_of
+from tools.site.modules.nmbr9_memory import BLOCK
 
 __all__ = [
     "AGENTS",
     "ANALYSIS",
+    "BLOCK",
     "EXPORTS",
     "HALVES",
-    "MEMORY",
     "NUMBERS",
     "SHARED",
     "WEIGHTS_AT",
     "read_weights",
 ]
 
-EXPORTS = (*nmbr9_rules.EXPORTS, *nmbr9_people.EXPORTS, *nmbr9_search.EXPORTS)
+EXPORTS = (*nmbr9_rules.EXPORTS, *nmbr9_levels.EXPORTS, *nmbr9_search.EXPORTS)
 SHARED = ("states", "actions", "supply", "work.actions", "work.sums")
 """The arrays that JavaScript reads or writes."""
 WEIGHTS_AT = "weights"

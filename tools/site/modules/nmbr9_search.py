@@ -7,23 +7,23 @@ from collections.abc import Callable
 from patchwork_env.agents.nmbr9 import champion
 from patchwork_env.agents.nmbr9.value import LIKELY, best_action, evaluate, expand
 from patchwork_env.core.compile import kernel
-from tools.site.modules.nmbr9_room import Room, room
+from tools.site.modules.nmbr9_memory import Memory, memory
 
 
 def choose_by_value() -> int:
     """The action with the best value, which is what the champion plays at the level ``instant``."""
-    here = room()
+    here = memory()
     count = expand(here.states, 0, LIKELY, here.weights, here.work.expansion)
     return here.work.expansion.actions[best_action(here.work.expansion, count)]
 
 
 def choose(effort: int) -> int:
     """The champion's action with a budget."""
-    return search_action(room(), effort)
+    return search_action(memory(), effort)
 
 
 @kernel
-def search_action(here: Room, effort: int) -> int:
+def search_action(here: Memory, effort: int) -> int:
     """The action that :class:`ChampionAgent` chooses with a budget."""
     work = here.work
     considered = champion.begin(here.states, 0, champion.SETTINGS, here.weights, work)
@@ -46,13 +46,13 @@ def search_action(here: Room, effort: int) -> int:
 
 def begin_search() -> int:
     """Begins a search: lists the candidates; returns their number."""
-    here = room()
+    here = memory()
     return champion.begin(here.states, 0, champion.SETTINGS, here.weights, here.work)
 
 
 def roll_out(considered: int, effort: int) -> int:
     """Plays rollouts of the first candidates until an effort in all is spent, but at least one of each."""
-    here = room()
+    here = memory()
     before = here.work.rollouts[0]
     while here.work.rollouts[0] == before or here.work.effort[0] < effort:
         champion.roll_out(considered, champion.SETTINGS, here.weights, here.work, here.streams)
@@ -61,13 +61,13 @@ def roll_out(considered: int, effort: int) -> int:
 
 def keep_best(considered: int, number: int) -> int:
     """Moves the best of the first candidates to the front."""
-    champion.keep_best(considered, number, room().work)
+    champion.keep_best(considered, number, memory().work)
     return 0
 
 
 def expected_points(player: int) -> float:
     """The points that a player may still expect, by the value of the table alone."""
-    here = room()
+    here = memory()
     return evaluate(here.states, 0, player, here.weights, here.work.expansion.buffer)
 
 

@@ -1,4 +1,4 @@
-"""The module of Patchwork: rules, champion, analysis and levels for people."""
+"""The module of Patchwork: rules, champion, analysis and the levels of partner."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from patchwork_env.agents.patchwork.placements import NO_ACTION
 from patchwork_env.agents.patchwork.search import NO_LIMIT
 from patchwork_env.agents.patchwork.value import read_value
 from tools.site.agents import Call, Offer
-from tools.site.modules import patchwork_people, patchwork_rules, patchwork_search
-from tools.site.modules.patchwork_people import name_of
-from tools.site.modules.patchwork_room import LEVELS_WITH_ROOM, MEMORY, MOST_NODES
+from tools.site.modules import patchwork_levels, patchwork_rules, patchwork_search
+from tools.site.modules.patchwork_levels import name_of
+from tools.site.modules.patchwork_memory import BLOCK, LEVELS_IN_MEMORY, MOST_NODES
 
 __all__ = [
     "AGENTS",
     "ANALYSIS",
+    "BLOCK",
     "EXPORTS",
     "HALVES",
-    "MEMORY",
     "NUMBERS",
     "SHARED",
     "WEIGHTS_AT",
     "read_weights",
 ]
 
-EXPORTS = (*patchwork_rules.EXPORTS, *patchwork_people.EXPORTS, *patchwork_search.EXPORTS)
+EXPORTS = (*patchwork_rules.EXPORTS, *patchwork_levels.EXPORTS, *patchwork_search.EXPORTS)
 SHARED = ("states", "actions", "figures", "exact")
 """The arrays that JavaScript reads or writes."""
 WEIGHTS_AT = "evaluator.weights"
@@ -76,7 +76,7 @@ ANALYSIS = _search(MOST_NODES - 1, NO_LIMIT, LEVELS["strong"] // SOLVER_SHARE)
 """The analysis of a position, unless an agent is named: until the tree is full."""
 AGENTS = (
     *(_person(level) for level in range(partner.BEGINNER, partner.CHAMPION + 1)),
-    *(_champion(level) for level in LEVELS_WITH_ROOM),
+    *(_champion(level) for level in LEVELS_IN_MEMORY),
     Offer("greedy", "other", Call("choose_greedily")),
     Offer("random", "other", Call("choose_at_random", draws=True)),
 )

@@ -21,12 +21,12 @@ from patchwork_env.core.compile import kernel
 from patchwork_env.patchwork import engine
 from patchwork_env.search.best_first import best_edge, is_solved
 from patchwork_env.search.tree import NOTHING, ROOT, is_full
-from tools.site.modules.patchwork_room import Room, room
+from tools.site.modules.patchwork_memory import Memory, memory
 
 
 def choose(simulations: int, effort: int, to_solve: int) -> int:
     """The champion's action with a budget; ``to_solve`` is that of each question for the solver."""
-    here = room()
+    here = memory()
     known, spent = only_action(here.states, 0, here.legal_set), 0
     if known == NO_ACTION:
         known, _, spent = solved_action(here.states, 0, here.evaluator.payoffs, to_solve, here.solver)
@@ -39,7 +39,7 @@ def choose(simulations: int, effort: int, to_solve: int) -> int:
 
 def begin_search() -> int:
     """Begins a search of the game, which is not over, with a root that is complete."""
-    here = room()
+    here = memory()
     reset_search(here.tree, here.work, here.states, 0)
     return grow(here.tree, here.work, here.evaluator, 0, NO_LIMIT, False)
 
@@ -49,7 +49,7 @@ def solve(quilts: int) -> int:
 
     Writes whether it is the best one to ``exact``.
     """
-    here = room()
+    here = memory()
     here.exact[0] = 0
     if here.tree.nodes[ROOT]["count"] == 0:
         return NO_ACTION
@@ -60,30 +60,30 @@ def solve(quilts: int) -> int:
 
 def put_solved(action: int, quilts: int) -> int:
     """Gives a new root an edge for the solver's action; with quilts to look at, also solves its edges."""
-    here = room()
+    here = memory()
     ensure_edge(here.tree, here.work, here.evaluator, action)
     return solve_root(here.tree, here.work, here.evaluator, action, quilts, here.solver) if quilts > 0 else 0
 
 
 def go_on(simulations: int, effort: int) -> int:
     """Goes on with a search up to an effort in all; returns the number of simulations."""
-    here = room()
+    here = memory()
     return grow(here.tree, here.work, here.evaluator, simulations, effort, False)
 
 
 def effort() -> int:
     """The effort spent on a search so far."""
-    return room().work.effort[0]
+    return memory().work.effort[0]
 
 
 def is_finished() -> int:
     """Whether a search can find out nothing more: its tree is full, or its root solved."""
-    return int(is_full(room().tree) or is_solved(room().tree, ROOT))
+    return int(is_full(memory().tree) or is_solved(memory().tree, ROOT))
 
 
 def is_root_solved() -> int:
     """Whether the root of a search is solved."""
-    return int(is_solved(room().tree, ROOT))
+    return int(is_solved(memory().tree, ROOT))
 
 
 def list_lines(solved: int) -> int:
@@ -92,7 +92,7 @@ def list_lines(solved: int) -> int:
     ``solved`` is the solver's action, if it knows one. The root is not the game itself if that has only one
     legal action.
     """
-    here = room()
+    here = memory()
     count = rank_edges(here.tree, solved, here.ranked)
     for k in range(count):
         edge, figures = here.tree.edges[here.ranked[k]], here.figures[k]
@@ -103,7 +103,7 @@ def list_lines(solved: int) -> int:
 
 def read_root() -> int:
     """Writes the figures of the root itself as those of the first line; returns who is to move there."""
-    here = room()
+    here = memory()
     root, figures = here.tree.nodes[ROOT], here.figures[0]
     figures[1], figures[4] = root["visits"], is_solved(here.tree, ROOT)
     figures[2], figures[3] = root["values"][SCORE] - root["values"][SCORE + 1], root["values"][WIN]
@@ -112,7 +112,7 @@ def read_root() -> int:
 
 def list_line(k: int) -> int:
     """Lists the best line of play from the ``k``-th line on, or with -1 from the root; returns its length."""
-    here = room()
+    here = memory()
     here.successor[0] = here.states[0]
     if k < 0:
         return _list_best_play(here, ROOT, 0)
@@ -124,12 +124,12 @@ def list_line(k: int) -> int:
 
 def appraise() -> int:
     """Judges all legal actions by the value alone; returns their number."""
-    here = room()
+    here = memory()
     return expand(here.states, 0, here.evaluator.weights, here.expansion)
 
 
 @kernel
-def _list_best_play(here: Room, node: int, length: int) -> int:
+def _list_best_play(here: Memory, node: int, length: int) -> int:
     """Goes on from ``successor`` with forced moves and with the best line below a node."""
     tree = here.tree
     length = _play_forced(here, length)
@@ -143,7 +143,7 @@ def _list_best_play(here: Room, node: int, length: int) -> int:
 
 
 @kernel
-def _play_forced(here: Room, length: int) -> int:
+def _play_forced(here: Memory, length: int) -> int:
     """Plays on as long as there is no choice; returns the new length of the list of actions."""
     while engine.legal(here.successor, 0, here.legal_set) == 1:
         action = engine.nth_legal(here.legal_set, 0)

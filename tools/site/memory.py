@@ -1,8 +1,8 @@
-"""Memory of a WebAssembly module: every array of a room has a fixed place in it.
+"""Memory of a WebAssembly module: every array of it has a fixed place in a block.
 
-A *room* is a named tuple of arrays, numbers and other such tuples, as kernels take them. On this machine its
-arrays tell types, shapes and what they hold at the start; in the module they lie one after the other in one
-block of memory, and :func:`entrance` gives exported functions the room that lies there.
+It is a named tuple of arrays, numbers and other such tuples, as kernels take them. On this machine its arrays
+tell types, shapes and what they hold at the start; in the module they lie one after the other in one block,
+and :func:`memory_in` gives exported functions the tuple of those that lie there.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ _INT64 = ir.IntType(64)
 _ALIGNMENT = 64
 
 
-class Memory:
-    """The block of memory of one room.
+class Block:
+    """The block of one memory.
 
     Args:
         symbol: The name of the block in the module.
-        room: The room.
+        memory: The named tuple of arrays.
 
     Attributes:
         places: The first byte of every array by its name, such as ``"work.expansion.actions"``.
         size: The number of bytes.
     """
 
-    def __init__(self, symbol: str, room: tuple[Any, ...]) -> None:
-        self.symbol, self.room = symbol, room
-        self.arrays = dict(_arrays_of(room))
+    def __init__(self, symbol: str, memory: tuple[Any, ...]) -> None:
+        self.symbol, self.memory = symbol, memory
+        self.arrays = dict(_arrays_of(memory))
         self.places: dict[str, int] = {}
         self.size = 0
         for name, array in self.arrays.items():
@@ -63,46 +63,44 @@ def _arrays_of(value: Any, name: str = "") -> Iterator[tuple[str, Array]]:
             yield from _arrays_of(part, f"{name}.{field}" if name else field)
 
 
-def entrance(memory: Memory) -> Callable[[], Any]:
-    """A function for compiled code that gives the room in the memory of the module.
+def memory_in(block: Block) -> Callable[[], Any]:
+    """A function for compiled code that gives the memory that lies in the block of the module.
 
-    Nobody owns its arrays, so no references are counted. Numbers of the room become constants.
+    Nobody owns its arrays, so no references are counted. Numbers become constants.
     """
-    room_type = typeof(memory.room)
+    memory_type = typeof(block.memory)
 
     @intrinsic
-    def room(typing_context: Any) -> Any:
+    def memory(typing_context: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            places = iter(memory.places.values())
-            return _build(context, builder, memory, memory.room, room_type, places)
+            places = iter(block.places.values())
+            return _build(context, builder, block, block.memory, memory_type, places)
 
-        return room_type(), codegen
+        return memory_type(), codegen
 
-    given: Callable[[], Any] = room
+    given: Callable[[], Any] = memory
     return given
 
 
-def _build(context: Any, builder: Any, memory: Memory, value: Any, kind: Any, places: Iterator[int]) -> Any:
+def _build(context: Any, builder: Any, block: Block, value: Any, kind: Any, places: Iterator[int]) -> Any:
     if isinstance(value, np.ndarray):
-        return _view(context, builder, memory, kind, value.shape, next(places))
+        return _view(context, builder, block, kind, value.shape, next(places))
     if isinstance(value, tuple):
         parts = [
-            _build(context, builder, memory, part, part_kind, places)
+            _build(context, builder, block, part, part_kind, places)
             for part, part_kind in zip(value, kind, strict=True)
         ]
         return context.make_tuple(builder, kind, parts)
     return context.get_constant(kind, value)
 
 
-def _view(context: Any, builder: Any, memory: Memory, kind: Any, shape: tuple[int, ...], place: int) -> Any:
-    """An array without an owner at a place of the memory."""
+def _view(context: Any, builder: Any, block: Block, kind: Any, shape: tuple[int, ...], place: int) -> Any:
+    """An array without an owner at a place of the block."""
     assert kind.layout == "C", f"{kind} has no place in a module: its entries do not follow each other"
     array = make_array(kind)(context, builder)
     itemsize = context.get_abi_sizeof(context.get_data_type(kind.dtype))
-    block = ir.ArrayType(ir.IntType(8), memory.size)
-    known = builder.module.globals.get(memory.symbol) or ir.GlobalVariable(
-        builder.module, block, memory.symbol
-    )
+    whole = ir.ArrayType(ir.IntType(8), block.size)
+    known = builder.module.globals.get(block.symbol) or ir.GlobalVariable(builder.module, whole, block.symbol)
     start = builder.gep(known, [ir.Constant(_INT64, 0), ir.Constant(_INT64, place)])
     strides, step = [0] * len(shape), itemsize
     for axis in reversed(range(len(shape))):

@@ -20,15 +20,15 @@ from patchwork_env.patchwork import engine
 from patchwork_env.patchwork.state import STATE, States, empty_states
 from patchwork_env.search.best_first import new_tree
 from patchwork_env.search.tree import Tree
-from tools.site.rooms import Memory, entrance
+from tools.site.memory import Block, memory_in
 
-LEVELS_WITH_ROOM = ("instant", "fast")
-"""The levels of the champion for which the tree has room."""
-MOST_NODES = LEVELS[LEVELS_WITH_ROOM[-1]] // NODE_EFFORT
+LEVELS_IN_MEMORY = ("instant", "fast")
+"""The levels of the champion whose tree has a place."""
+MOST_NODES = LEVELS[LEVELS_IN_MEMORY[-1]] // NODE_EFFORT
 _FIGURES = 5
 
 
-class Room(NamedTuple):
+class Memory(NamedTuple):
     """The memory of the module.
 
     Attributes:
@@ -38,7 +38,7 @@ class Room(NamedTuple):
         actions: int16, legal actions, or those of a line.
         chosen: int64 ``(1,)``, the action of an agent.
         greedy: The buffers of greedy play.
-        candidates: The moves that a level for people considers.
+        candidates: The moves that a level considers.
         figures: float64 ``(WIDTH, 5)``, for each line its action, visits, margin, probability to win and
             whether these are exact.
         exact: uint8 ``(1,)``, whether the solver's action is the best.
@@ -69,9 +69,9 @@ class Room(NamedTuple):
     evaluator: Evaluator
 
 
-MEMORY = Memory(
+BLOCK = Block(
     "patchwork",
-    Room(
+    Memory(
         empty_states(1),
         np.zeros(1, np.uint64),
         np.zeros((2, engine.NUM_MAPS), np.uint64),
@@ -90,4 +90,4 @@ MEMORY = Memory(
         Evaluator(aligned_records(WEIGHTS), TO_WIN),
     ),
 )
-room: Any = entrance(MEMORY)
+memory: Any = memory_in(BLOCK)

@@ -1,4 +1,4 @@
-"""Exports of Patchwork: levels for people; what each sees and gets wrong is a constant of its code."""
+"""Exports of Patchwork: the levels of partner; what each sees and gets wrong is a constant of its code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from patchwork_env.agents.patchwork.partner import (
     choose_by_value,
 )
 from tools.site.modules.exports import Export
-from tools.site.modules.patchwork_room import room
+from tools.site.modules.patchwork_memory import memory
 
 
 def name_of(level: int) -> str:
@@ -30,7 +30,7 @@ def _level(level: int) -> Export:
 
 def _by_eye(habits: Habits) -> Export:
     def choose() -> int:
-        here = room()
+        here = memory()
         expansion, candidates = here.expansion, here.candidates
         choose_by_eye(habits, expansion, candidates, here.states, here.streams, here.chosen)
         return here.chosen[0]
@@ -40,7 +40,7 @@ def _by_eye(habits: Habits) -> Export:
 
 def _by_value(habits: Habits) -> Export:
     def choose() -> int:
-        here = room()
+        here = memory()
         weights, expansion, candidates = here.evaluator.weights, here.expansion, here.candidates
         choose_by_value(habits, weights, expansion, candidates, here.states, here.streams, here.chosen)
         return here.chosen[0]
@@ -50,7 +50,7 @@ def _by_value(habits: Habits) -> Export:
 
 def _ahead(habits: Habits) -> Export:
     def choose() -> int:
-        here = room()
+        here = memory()
         tree, work, candidates = here.tree, here.work, here.candidates
         choose_ahead(habits, here.evaluator, tree, work, candidates, here.states, here.streams, here.chosen)
         return here.chosen[0]

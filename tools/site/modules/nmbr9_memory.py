@@ -16,10 +16,10 @@ from patchwork_env.nmbr9 import engine
 from patchwork_env.nmbr9.actions import NUM_ACTIONS, TABLE_SIZE
 from patchwork_env.nmbr9.components import NUM_DIGITS
 from patchwork_env.nmbr9.state import States, empty_states
-from tools.site.rooms import Memory, entrance
+from tools.site.memory import Block, memory_in
 
 
-class Room(NamedTuple):
+class Memory(NamedTuple):
     """The memory of the module.
 
     Attributes:
@@ -29,7 +29,7 @@ class Room(NamedTuple):
         actions: int16, legal actions.
         supply: int64 ``(10,)``, how many tiles of each digit a player in free order may still choose.
         chosen: int64 ``(1,)``, the action of an agent.
-        candidates: The placements that a level for people considers.
+        candidates: The placements that a level considers.
         work: What searches need.
         weights: The weights of the value.
     """
@@ -45,9 +45,9 @@ class Room(NamedTuple):
     weights: Any
 
 
-MEMORY = Memory(
+BLOCK = Block(
     "nmbr9",
-    Room(
+    Memory(
         empty_states(1),
         np.zeros(1, np.uint64),
         np.zeros((engine.NUM_MAPS, TABLE_SIZE), np.uint64),
@@ -59,4 +59,4 @@ MEMORY = Memory(
         aligned_records(WEIGHTS),
     ),
 )
-room: Any = entrance(MEMORY)
+memory: Any = memory_in(BLOCK)

@@ -1,4 +1,4 @@
-"""Exports of NMBR 9: levels for people; what each sees and gets wrong is a constant of its code."""
+"""Exports of NMBR 9: the levels of partner; what each sees and gets wrong is a constant of its code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from patchwork_env.agents.nmbr9.partner import (
 from patchwork_env.agents.partner import Habits
 from patchwork_env.core.random import random_below, start_streams
 from tools.site.modules.exports import Export
-from tools.site.modules.nmbr9_room import room
+from tools.site.modules.nmbr9_memory import memory
 from tools.site.modules.nmbr9_search import search_action
 
 
@@ -33,7 +33,7 @@ def _level(level: int) -> Export:
 
 def _by_eye(habits: Habits) -> Export:
     def choose() -> int:
-        here = room()
+        here = memory()
         expansion, candidates = here.work.expansion, here.candidates
         choose_by_eye(habits, expansion, candidates, here.states, here.streams, here.chosen)
         return here.chosen[0]
@@ -43,7 +43,7 @@ def _by_eye(habits: Habits) -> Export:
 
 def _by_value(habits: Habits) -> Export:
     def choose() -> int:
-        here = room()
+        here = memory()
         expansion, candidates = here.work.expansion, here.candidates
         choose_by_value(habits, here.weights, expansion, candidates, here.states, here.streams, here.chosen)
         return here.chosen[0]
@@ -53,7 +53,7 @@ def _by_value(habits: Habits) -> Export:
 
 def choose_as_champion() -> int:
     """The champion's action, with decks from a seed that is drawn."""
-    here = room()
+    here = memory()
     start_streams(here.streams, np.uint64(random_below(here.streams, 0, NUM_SEEDS)))
     return search_action(here, CHAMPION_NODES)
 
