@@ -4,10 +4,10 @@ python benchmarks/maskable_ppo.py [--envs N ...] [--rounds N] [--decisions N] [-
                                   [--write]
 
 The same algorithm with the same network, batches and opponent: on processes with one Gymnasium environment
-each, on the batch, and on the batch as ``algorithm: maskable_ppo`` runs it, with a policy that skips illegal
-actions; and on the batch with the network of the game, ``PatchworkPolicy``. Iterations of the four take
-turns, and figures are medians: what else happens on the machine slows down all of them, but processes less,
-for there are many of them. So measure on an idle one.
+each, and on the batch; and on the batch with the network of the game, ``PatchworkPolicy``, which skips
+illegal actions, as ``algorithm: maskable_ppo`` runs it. Iterations of the three take turns, and figures are
+medians: what else happens on the machine slows down all of them, but processes less, for there are many of
+them. So measure on an idle one.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.vec_env import SubprocVecEnv, VecEnv
 
 from benchmarks.keeping import Figures, add_write_option, figure, keep
-from patchwork_env.integrations.sb3.policy import BoolMaskBuffer, LegalMlpPolicy, PatchworkPolicy
+from patchwork_env.integrations.sb3.policy import BoolMaskBuffer, PatchworkPolicy
 from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv
 from patchwork_env.learning.system.machine import describe_setup, tune_malloc
 
@@ -71,8 +71,7 @@ def make_model(env: VecEnv, policy: Policy, threads: int, decisions: int) -> Mas
     policy_kwargs: dict[str, Any] = {"net_arch": NET_ARCH, "activation_fn": torch.nn.ReLU}
     options: dict[str, Any] = {}
     if policy != "MlpPolicy":
-        network = {"net_arch": tuple(NET_ARCH)} if policy is LegalMlpPolicy else None
-        policy_kwargs = {"network": network, "threads": threads}
+        policy_kwargs = {"threads": threads}
         options["rollout_buffer_class"] = BoolMaskBuffer
     model = MaskablePPO(
         policy,
@@ -94,7 +93,6 @@ def rates(num_envs: int, rounds: int, decisions: int, threads: int) -> dict[str,
     ways: dict[str, tuple[Callable[[int], VecEnv], Policy]] = {
         "MaskablePPO, SubprocVecEnv": (processes, "MlpPolicy"),
         "MaskablePPO, batch": (batch, "MlpPolicy"),
-        "algorithm: maskable_ppo": (batch, LegalMlpPolicy),
         "PatchworkPolicy, batch": (batch, PatchworkPolicy),
     }
     models = {

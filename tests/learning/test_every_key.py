@@ -11,7 +11,6 @@ import hashlib
 import numpy as np
 import pytest
 
-from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.config import algorithms, load_config
 from patchwork_env.learning.config.keys import Schedule, section_of
@@ -198,8 +197,6 @@ ROWS = [
     ("maskable_ppo", ("maskable_ppo.gae_lambda=0.5",), model("gae_lambda"), 0.5),
     ("maskable_ppo", ("maskable_ppo.max_gradient_norm=7",), model("max_grad_norm"), 7),
     ("maskable_ppo", ("maskable_ppo.target_kl=0.5",), model("target_kl"), 0.5),
-    ("maskable_ppo", ("maskable_ppo.policy=network",), lambda t: type(t.network), PatchworkNetwork),
-    ("maskable_ppo", ("maskable_ppo.net_arch=[8]",), lambda t: shape("action_net.weight")(t)[1], 8),
     ("maskable_ppo", ("maskable_ppo.fixed_fraction=0.5",), fixed_games, 4),
     ("maskable_ppo", ("maskable_ppo.fixed_opponents=[random]",), fixed_opponents, ["random"]),
     ("maskable_ppo of nmbr9", ("maskable_ppo.points=2",), lambda t: t.env._scale, 2),

@@ -26,17 +26,17 @@ ppo: {{num_envs: 8, rollout_steps: 30, minibatch_size: 64, points: 0.5}}
 MASKABLE_PPO = f"""{_SHARED}
 algorithm: maskable_ppo
 total_steps: 1200
+{_SMALL_NETWORK}
 {_LEAGUE}
 maskable_ppo:
-  {{num_envs: 8, rollout_steps: 16, minibatch_size: 64, net_arch: [24], fixed_fraction: 0.25,
-    fixed_opponents: [greedy]}}
+  {{num_envs: 8, rollout_steps: 16, minibatch_size: 64, fixed_fraction: 0.25, fixed_opponents: [greedy]}}
 """
 MASKABLE_PPO_OF_NMBR9 = f"""{_SHARED}
 game: nmbr9
 algorithm: maskable_ppo
 total_steps: 320
 network: {{width: 16, depth: 1}}
-maskable_ppo: {{policy: network, num_envs: 4, rollout_steps: 20, minibatch_size: 40, epochs: 1, points: 0.5}}
+maskable_ppo: {{num_envs: 4, rollout_steps: 20, minibatch_size: 40, epochs: 1, points: 0.5}}
 """
 ALPHAZERO = f"""{_SHARED}
 algorithm: alphazero

@@ -24,7 +24,6 @@ from torch import Tensor, nn
 from patchwork_env.agents import ragged
 from patchwork_env.agents.base import Actions, SamplingAgent, views_of
 from patchwork_env.agents.networks import PolicyAgent, PolicyNetwork
-from patchwork_env.agents.patchwork.mlp import MlpAgent, MlpNetwork
 from patchwork_env.core.kernels import States
 from patchwork_env.core.names import short_repr
 from patchwork_env.games import rules_of
@@ -56,8 +55,6 @@ def as_agent(
     network = policy.network if isinstance(policy, PatchworkPolicy) else policy
     if isinstance(network, PolicyNetwork):
         return PolicyAgent(network, name, sample=sample, seed=seed)
-    if isinstance(network, MlpNetwork):
-        return MlpAgent(network, name, sample=sample, seed=seed)
     if isinstance(policy, MaskableActorCriticPolicy):
         return MaskablePolicyAgent(policy, name, normalize, sample=sample, seed=seed)
     raise ValueError(f"{short_repr(model)} is no MaskablePPO, nor a policy of one")

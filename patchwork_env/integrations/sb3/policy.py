@@ -1,10 +1,9 @@
-"""Policies of MaskablePPO that work on legal actions alone, and a rollout buffer for their masks."""
+"""A policy of MaskablePPO that works on legal actions alone, and a rollout buffer for its masks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -16,15 +15,13 @@ from sb3_contrib.common.maskable.distributions import MaskableCategoricalDistrib
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from torch import Tensor
 
-from patchwork_env.agents.networks import NetworkConfig, Output, network_class
-from patchwork_env.agents.patchwork.mlp import MlpConfig, MlpNetwork
+from patchwork_env.agents.networks import NetworkConfig, PolicyNetwork, network_class
 from patchwork_env.core.names import short_repr
 from patchwork_env.envs.spaces import GameSpaces
 from patchwork_env.errors import DivergenceError
 from patchwork_env.games import GAMES, rules_of
-from patchwork_env.integrations.masked_policy import Evaluated, draw, evaluate, legal_actions, likeliest
+from patchwork_env.integrations.masked_policy import Evaluated, draw, evaluate, likeliest
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool, listed
-from patchwork_env.patchwork.actions import NUM_ACTIONS
 
 Masks = npt.NDArray[Any] | Tensor
 _NAMES = ("values", "log-probabilities", "entropies")
@@ -43,7 +40,7 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
     those of the optimizer. Spaces of no game, and sizes that are not allowed, are a ValueError.
     """
 
-    network: Any  # which agents can play while it learns
+    network: PolicyNetwork  # which agents can play while it learns
 
     def __init__(
         self,
@@ -67,16 +64,13 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
         )
 
     def _build(self, lr_schedule: Any) -> None:
-        self.network = self._new_network()
-        self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)  # type: ignore[call-arg]
-
-    def _new_network(self) -> Any:
         try:
             config = NetworkConfig(**self._sizes)
         except TypeError:
             names = ", ".join(asdict(NetworkConfig()))
             raise ValueError(f"network is {short_repr(self._sizes)}; it may give {names}") from None
-        return network_class(self._game)(config)
+        self.network = network_class(self._game)(config)
+        self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)  # type: ignore[call-arg]
 
     def get_extra_state(self) -> dict[str, Any]:
         """What a file of weights must hold so that it can be played without the code that wrote it."""
@@ -92,7 +86,7 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Actions ``(n,)``, values ``(n, 1)`` and log-probabilities ``(n,)``."""
         evaluated = self._scored(obs, action_masks)
-        actions = self._likeliest(evaluated) if deterministic else draw(evaluated)
+        actions = likeliest(self.network, evaluated) if deterministic else draw(evaluated)
         return actions, evaluated.output.values.unsqueeze(1), evaluated.of(actions)
 
     def evaluate_actions(
@@ -104,7 +98,7 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
         """
 
         def work(obs: Tensor, actions: Tensor, masks: Tensor) -> tuple[Tensor, ...]:
-            evaluated = self._evaluate(obs, masks)
+            evaluated = evaluate(self.network, obs, masks)
             return evaluated.output.values.unsqueeze(1), evaluated.of(actions), evaluated.output.entropies
 
         samples = (obs.flatten(1), actions.long(), self._as_bool(action_masks))
@@ -133,20 +127,13 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
         actions, _, _ = self.forward(observation, deterministic, action_masks)
         return actions
 
-    def _evaluate(self, obs: Tensor, masks: Tensor) -> Evaluated:
-        """The network's output for observations ``(n, size)`` and masks, bool ``(n, actions)``."""
-        return evaluate(self.network, obs, masks)
-
-    def _likeliest(self, evaluated: Evaluated) -> Tensor:
-        return likeliest(self.network, evaluated)
-
     def _scored(self, obs: Tensor, action_masks: Masks | None) -> Evaluated:
         if not are_within(self.observation_space, obs.cpu().numpy()):
             raise ValueError(
                 "PatchworkPolicy reads observations as they are, and these are not within the observation "
                 "space: use VecNormalize(env, norm_obs=False), and no wrapper that changes observations"
             )
-        return self._evaluate(obs.flatten(1), self._as_bool(action_masks))
+        return evaluate(self.network, obs.flatten(1), self._as_bool(action_masks))
 
     def _as_bool(self, masks: Masks | None) -> Tensor:
         if masks is None:
@@ -164,38 +151,6 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
             "optimizer_class": self.optimizer_class,
             "optimizer_kwargs": self.optimizer_kwargs,
         }
-
-
-class LegalMlpPolicy(PatchworkPolicy):
-    """The perceptrons of MaskablePPO's ``MlpPolicy``, with its results up to rounding, for Patchwork.
-
-    Arguments are those of :class:`PatchworkPolicy`; ``network`` gives the shape of an :class:`.MlpNetwork`.
-    """
-
-    def _new_network(self) -> MlpNetwork:
-        network = MlpNetwork(MlpConfig(**self._sizes))
-        layers = ((network.mlp_extractor, 2**0.5), (network.action_net, 0.01), (network.value_net, 1.0))
-        for module, gain in layers:
-            module.apply(partial(self.init_weights, gain=gain))
-        return network
-
-    def _evaluate(self, obs: Tensor, masks: Tensor) -> Evaluated:
-        """What ``MaskableCategorical`` gives, from the logits of the legal actions: a few percent."""
-        logits = self.network.logits(obs)
-        rows, actions = legal_actions(masks)
-        legal = logits.reshape(-1).index_select(0, rows * masks.shape[1] + actions)
-        highest = legal.new_full((len(obs),), -torch.inf).scatter_reduce(0, rows, legal.detach(), "amax")
-        centered = legal - highest.index_select(0, rows)
-        weights = centered.exp()
-        sums = torch.zeros_like(highest).index_add(0, rows, weights)
-        log_sums = sums.log()
-        entropies = log_sums - torch.zeros_like(highest).index_add(0, rows, weights * centered) / sums
-        log_probabilities = legal - (highest + log_sums).index_select(0, rows)
-        values = self.network.values(obs)
-        return Evaluated(rows, actions, Output(log_probabilities, entropies, values, values[:, None, None]))
-
-    def _likeliest(self, evaluated: Evaluated) -> Tensor:
-        return evaluated.dense(NUM_ACTIONS).argmax(1)
 
 
 class BoolMaskBuffer(MaskableRolloutBuffer):

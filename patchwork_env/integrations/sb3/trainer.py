@@ -19,13 +19,11 @@ from patchwork_env import agents
 from patchwork_env.agents import Agent
 from patchwork_env.agents.base import SamplingAgent
 from patchwork_env.agents.networks import write_policy
-from patchwork_env.agents.patchwork import mlp
-from patchwork_env.agents.patchwork.mlp import ACTIVATIONS, MlpConfig, MlpNetwork
 from patchwork_env.core.checks import check_between
 from patchwork_env.errors import ConfigError, DivergenceError
 from patchwork_env.integrations.masked_policy import check_learned
 from patchwork_env.integrations.sb3.agents import as_agent
-from patchwork_env.integrations.sb3.policy import BoolMaskBuffer, LegalMlpPolicy, PatchworkPolicy
+from patchwork_env.integrations.sb3.policy import BoolMaskBuffer, PatchworkPolicy
 from patchwork_env.integrations.sb3.self_play import SelfPlayCallback
 from patchwork_env.integrations.sb3.vec_env import Info, SelfPlayVecEnv
 from patchwork_env.learning.algorithms.common.trainer import (
@@ -99,27 +97,22 @@ class MaskablePpoTrainer(Trainer):
             self.model.learn(0)  # begins the games
 
     def _new_model(self) -> MaskablePPO:
-        settings, has_network = self.config.maskable_ppo, self.config.maskable_ppo.policy == "network"
-        perceptrons = MlpConfig(settings.net_arch)
-        sizes = self.config.network.model_dump() if has_network else vars(perceptrons)
+        settings = self.config.maskable_ppo
         model = self._maskable_ppo(
-            PatchworkPolicy if has_network else LegalMlpPolicy,
             self.env,
             learning_rate=lambda _: settings.learning_rate.at(self.progress),
             n_steps=settings.rollout_steps,
             rollout_buffer_class=BoolMaskBuffer,
-            policy_kwargs={"network": sizes, "threads": self.config.threads},
+            policy_kwargs={"network": self.config.network.model_dump(), "threads": self.config.threads},
             device=self.config.device,
         )
-        if not has_network:
-            MlpNetwork(perceptrons)  # its random numbers: those of the games follow them, for any seed
         model.set_logger(Logger(None, []))
         return model
 
-    def _maskable_ppo(self, policy: Any, env: SelfPlayVecEnv, **options: Any) -> MaskablePPO:
+    def _maskable_ppo(self, env: SelfPlayVecEnv, **options: Any) -> MaskablePPO:
         settings = self.config.maskable_ppo
         return MaskablePPO(
-            policy,
+            PatchworkPolicy,
             env,
             batch_size=settings.minibatch_size,
             n_epochs=settings.epochs,
@@ -172,33 +165,26 @@ class MaskablePpoTrainer(Trainer):
         return as_agent(self.network, f"step {self.steps}")
 
     def write_policy(self, folder: Path) -> None:
-        write: Any = mlp.write_policy if isinstance(self.network, MlpNetwork) else write_policy
-        write(folder, self.network, self.policy_info())
+        write_policy(folder, self.network, self.policy_info())
 
     def write_final(self, folder: Path) -> None:
-        """Writes the policy, and a model for ``MaskablePPO.load``.
-
-        The model of perceptrons has sb3-contrib's own classes alone, so that it loads without this package.
-        """
+        """Writes the policy, and a model for ``MaskablePPO.load``."""
         self.write_policy(folder)
         self.portable_model().save(folder / MODEL_FILE)
 
     def portable_model(self) -> MaskablePPO:
-        """The present model for a single environment; perceptrons have sb3-contrib's own classes alone."""
-        settings, has_network = self.config.maskable_ppo, self.config.maskable_ppo.policy == "network"
-        sizes: dict[str, Any] = {"net_arch": list(settings.net_arch), "activation_fn": ACTIVATIONS["relu"]}
+        """The present model for a single environment."""
+        settings = self.config.maskable_ppo
         with torch.random.fork_rng(devices=[]):
             model = self._maskable_ppo(
-                PatchworkPolicy if has_network else "MlpPolicy",
                 SelfPlayVecEnv(1, game=self.config.game),
                 learning_rate=settings.learning_rate.at(self.progress),
                 ent_coef=settings.entropy_coefficient.at(self.progress),
-                policy_kwargs={"network": self.config.network.model_dump()} if has_network else sizes,
+                policy_kwargs={"network": self.config.network.model_dump()},
                 device="cpu",
             )
-        policy: Any = model.policy
-        (policy.network if has_network else policy).load_state_dict(self.network.state_dict())
-        policy.optimizer.load_state_dict(self.model.policy.optimizer.state_dict())
+        cast(PatchworkPolicy, model.policy).network.load_state_dict(self.network.state_dict())
+        model.policy.optimizer.load_state_dict(self.model.policy.optimizer.state_dict())
         model.num_timesteps = self.model.num_timesteps
         return model
 

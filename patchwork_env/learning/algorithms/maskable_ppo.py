@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from patchwork_env.games import NMBR9
 from patchwork_env.learning.algorithms.ppo.config import PpoLearning, PpoRun
@@ -15,12 +15,11 @@ from patchwork_env.learning.config.keys import (
     Several,
     Size,
     Specs,
-    Units,
 )
 
 
 class MaskablePpo(PpoLearning):
-    """MaskablePPO of sb3-contrib; every game has one learner and one opponent.
+    """MaskablePPO of sb3-contrib with the network of the game; every game has a learner and an opponent.
 
     In ``fixed_fraction`` of the games the opponent is one of the agents ``fixed_opponents``, in the games of
     the league it is a past self, and in the others the present self.
@@ -35,12 +34,6 @@ class MaskablePpo(PpoLearning):
     minibatch_size: Several = 512
     """Number of decisions in a gradient step, which divides that of an iteration; ``batch_size`` of
     sb3-contrib."""
-    policy: Fixed[Literal["mlp", "network"]] = "mlp"
-    """What learns: ``mlp``, two perceptrons as in ``MlpPolicy``, or ``network``, the network that is shaped
-    after the game, whose size is that of the section ``network``."""
-    net_arch: Fixed[Annotated[tuple[Units, ...], Field(max_length=256)]] = (256, 256)
-    """Number of rectified units in each hidden layer of perceptrons; policy and value have the same layers,
-    each its own."""
     fixed_fraction: Fraction = 0.0
     """Share of the games, 0 to 1, that are played against ``fixed_opponents``."""
     fixed_opponents: Fixed[Specs] = ()
@@ -73,11 +66,10 @@ class MaskablePpoConfig(PpoRun):
 
     @model_validator(mode="after")
     def _check_opponents(self) -> MaskablePpoConfig:
-        policy, opponents = self.maskable_ppo.policy, list(self.maskable_ppo.fixed_opponents)
-        if self.game == NMBR9 and (policy == "mlp" or opponents):
+        opponents = list(self.maskable_ppo.fixed_opponents)
+        if self.game == NMBR9 and opponents:
             raise ValueError(
-                f"maskable_ppo.policy is {policy} and fixed_opponents {opponents}; "
-                "NMBR 9 is learned by 'network', without opponents"
+                f"maskable_ppo.fixed_opponents are {opponents}; NMBR 9 is learned without opponents"
             )
         fixed, past = self.maskable_ppo.fixed_fraction, self.league.fraction
         if fixed + past > 1:

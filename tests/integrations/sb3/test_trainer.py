@@ -1,4 +1,4 @@
-"""Training by MaskablePPO: what can be taken away, what it goes on from and refuses, and its perceptrons."""
+"""Training by MaskablePPO: what can be taken away, and what it goes on from and refuses."""
 
 from __future__ import annotations
 
@@ -8,13 +8,10 @@ import pytest
 import torch
 from safetensors.torch import load_file
 from sb3_contrib import MaskablePPO
-from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 
 from patchwork_env import agents
-from patchwork_env.agents.patchwork.mlp import MlpAgent
 from patchwork_env.errors import ConfigError, DivergenceError
-from patchwork_env.integrations.sb3 import policy as policies
-from patchwork_env.integrations.sb3.policy import BoolMaskBuffer, LegalMlpPolicy, PatchworkPolicy
+from patchwork_env.integrations.sb3.policy import BoolMaskBuffer, PatchworkPolicy
 from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.commands import train
@@ -71,7 +68,7 @@ def test_stock_maskable_ppo_plays_and_learns_on(finished):
     """As a user of Stable-Baselines3 does it, with the environment that ``gymnasium.make`` gives."""
     env = gymnasium.make("patchwork_env:Patchwork-v0", opponent="greedy")
     model = MaskablePPO.load(finished / "final" / "model.zip", env=env, n_steps=64)
-    assert type(model.policy) is MaskableActorCriticPolicy
+    assert type(model.policy) is PatchworkPolicy
     iterations = sum("losses/loss" in line for line in metrics_of(finished))
     assert model.num_timesteps == DECISIONS * iterations
     agent, terminated = agents.load(finished / "final"), False
@@ -80,10 +77,10 @@ def test_stock_maskable_ppo_plays_and_learns_on(finished):
         action, _ = model.predict(observation, action_masks=info["action_mask"], deterministic=True)
         assert action == agent.act(env.unwrapped.game)
         observation, _, terminated, _, info = env.step(action)
-    before = {name: weights.clone() for name, weights in model.policy.state_dict().items()}
+    before = {name: weights.clone() for name, weights in model.policy.network.state_dict().items()}
     model.learn(64, reset_num_timesteps=False)
     assert model.num_timesteps == DECISIONS * iterations + 64
-    assert any((weights != before[name]).any() for name, weights in model.policy.state_dict().items())
+    assert any((weights != before[name]).any() for name, weights in model.policy.network.state_dict().items())
 
 
 def test_the_model_has_the_optimizer_and_the_parameters_of_the_run(finished):
@@ -158,15 +155,8 @@ def test_random_numbers_do_not_go_on_behind_their_state(config):
             trainer.load_state_dict(state)
 
 
-def test_the_network_of_the_game_has_a_league_that_goes_on(tmp_path):
-    text = MASKABLE_PPO.replace("net_arch: [24]", "policy: network")
-    (tmp_path / "network.yaml").write_text(f"{text}network: {{width: 16, depth: 1, channels: 4}}\n")
-    check_restored_trainer(tmp_path / "network.yaml")
-
-
-def test_stored_configurations_without_a_policy_mean_perceptrons(config):
-    """Early runs stored all sections, also those that their algorithm did not read."""
-    assert type(small_trainer(config, "network.width=16").agent()) is MlpAgent
+def test_a_league_goes_on(config):
+    check_restored_trainer(config)
 
 
 # --- mistakes -----------------------------------------------------------------------------------------------
@@ -191,8 +181,8 @@ def test_divergence_is_told(config):
         ("patchwork", "maskable_ppo.fixed_opponents=[]", "one of them asks for the other"),
         ("patchwork", "maskable_ppo.fixed_fraction=0", "one of them asks for the other"),
         ("patchwork", "maskable_ppo.fixed_fraction=0.75", "more than all games"),
-        ("patchwork", "maskable_ppo.net_arch=[0]", "greater than or equal to 1"),
-        ("nmbr9", "maskable_ppo.policy=mlp", "NMBR 9 is learned by 'network'"),
+        ("patchwork", "network.width=0", "greater than or equal to 1"),
+        ("nmbr9", "maskable_ppo.fixed_opponents=[greedy]", "one of them asks for the other"),
         ("nmbr9", "maskable_ppo.points=0.0", "who plays NMBR 9 alone learns from points"),
         ("nmbr9", "league.fraction=0.5", "league are for games of several players; NMBR 9 is played alone"),
     ],
@@ -213,67 +203,42 @@ def test_unknown_fixed_opponents(config, tmp_path, capsys):
 
 def test_resuming_with_another_configuration_is_refused(finished, capsys):
     before = {path: path.read_bytes() for path in finished.rglob("*") if path.is_file()}
-    for override in ("maskable_ppo.net_arch=[25]", "maskable_ppo.num_envs=32"):
+    for override in ("network.width=25", "maskable_ppo.num_envs=32"):
         assert train.main(["--resume", str(finished), "--set", override]) == 2
         assert f"{override.partition('=')[0]} is" in capsys.readouterr().err
     assert {path: path.read_bytes() for path in finished.rglob("*") if path.is_file()} == before
 
 
-# --- perceptrons and a buffer that skip illegal actions -----------------------------------------------------
-
-ACTIONS = 2026
+# --- the policy and its buffer ------------------------------------------------------------------------------
 
 
-def draw_as_torch_does(evaluated):
-    """With the random numbers that MaskablePPO's own distribution takes."""
-    return torch.multinomial(evaluated.dense(ACTIONS).exp(), 1, True)[:, 0]
-
-
-def own_model(threads=1, **options):
-    sizes = {"network": {"net_arch": (24,)}, "threads": threads}
-    return make_model(LegalMlpPolicy, sizes, **options)
-
-
-def their_model():
-    return make_model("MlpPolicy", {"net_arch": [24], "activation_fn": torch.nn.ReLU})
-
-
-def make_model(policy, policy_kwargs, **options):
+def learned(threads, **options):
+    """A model that has learned from a rollout."""
     env = SelfPlayVecEnv(6, ["random", "greedy"], seed=1)
-    return MaskablePPO(
-        policy, env, n_steps=40, batch_size=60, n_epochs=2, ent_coef=0.01, learning_rate=3e-3, seed=2,
-        device="cpu", policy_kwargs=policy_kwargs, **options,
+    sizes = {"network": {"width": 16, "depth": 1, "channels": 4}, "threads": threads}
+    model = MaskablePPO(
+        PatchworkPolicy, env, n_steps=40, batch_size=60, n_epochs=2, ent_coef=0.01, learning_rate=3e-3,
+        seed=2, device="cpu", policy_kwargs=sizes, **options,
     )  # fmt: skip
+    return model.learn(240)
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_learns_what_maskable_ppo_learns(monkeypatch, threads):
-    """The same rollouts and, up to rounding, the same weights, with the same random numbers."""
-    monkeypatch.setattr(policies, "draw", draw_as_torch_does)
-    own = own_model(threads, rollout_buffer_class=BoolMaskBuffer)
-    own.set_random_seed(7)
-    own.learn(240)
-    theirs = their_model()
-    theirs.set_random_seed(7)
-    theirs.learn(240)
-    for name in ("observations", "actions", "action_masks", "rewards", "episode_starts"):
-        one, other = getattr(own.rollout_buffer, name), getattr(theirs.rollout_buffer, name)
-        np.testing.assert_array_equal(one, other, name)
-    assert own.rollout_buffer.action_masks.dtype == np.bool_
-    for name in ("values", "log_probs"):
-        one, other = getattr(own.rollout_buffer, name), getattr(theirs.rollout_buffer, name)
-        np.testing.assert_allclose(one, other, atol=1e-5, err_msg=name)
-    before = their_model().policy.state_dict()
-    for name, weights in theirs.policy.state_dict().items():
-        torch.testing.assert_close(own.policy.network.state_dict()[name], weights, atol=2e-5, rtol=1e-4)
-        assert (weights != before[name]).any()
+def test_threads_and_the_buffer_of_bools_learn_the_same():
+    one, other = learned(1), learned(2, rollout_buffer_class=BoolMaskBuffer)
+    assert other.rollout_buffer.action_masks.dtype == np.bool_
+    for name in ("observations", "actions", "action_masks", "rewards", "values", "log_probs"):
+        np.testing.assert_array_equal(
+            getattr(one.rollout_buffer, name), getattr(other.rollout_buffer, name), name
+        )
+    for name, weights in one.policy.network.state_dict().items():
+        torch.testing.assert_close(other.policy.network.state_dict()[name], weights, atol=2e-5, rtol=1e-4)
 
 
 def test_a_policy_that_is_not_finite_is_told():
-    own = own_model()
+    policy = learned(1).policy
     with torch.no_grad():
-        own.policy.network.action_net.weight[3, 5] = torch.nan
-    masks = torch.ones(6, ACTIONS, dtype=torch.bool)
-    observations = torch.ones(6, *own.observation_space.shape)
-    with pytest.raises(DivergenceError, match="log-probabilities nan"):
-        own.policy.evaluate_actions(observations, torch.zeros(6, dtype=torch.long), masks)
+        next(policy.network.parameters()).fill_(torch.nan)
+    masks = torch.ones(6, policy.action_space.n, dtype=torch.bool)
+    observations = torch.ones(6, *policy.observation_space.shape)
+    with pytest.raises(DivergenceError, match="entropies nan"):
+        policy.evaluate_actions(observations, torch.zeros(6, dtype=torch.long), masks)
