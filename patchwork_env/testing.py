@@ -27,8 +27,7 @@ from patchwork_env.games import rules_of
 
 __all__ = ["check_agent", "check_game", "check_position"]
 
-_MOST_MOVES = 100_000
-"""No random game is longer."""
+_MOST_MOVES = 100_000  # no random game is longer
 
 
 def check_game(rules: Rules, *, games: int = 10, seed: int = 0, **options: Any) -> None:

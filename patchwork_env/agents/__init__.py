@@ -66,8 +66,7 @@ __all__ = [
 ANALYST = "champion:seconds=1"
 """The spec of the agent that analyses unless another one is named."""
 
-ONNX_SUFFIX = ".onnx"
-"""The ending of files that hold an exported policy."""
+ONNX_SUFFIX = ".onnx"  # the ending of files that hold an exported policy
 _AGENTS = "patchwork_env.agents"
 _SAMPLE, _SIMULATIONS = {"sample": boolean}, integer(FEWEST_SIMULATIONS)
 _SEARCH = {"simulations": _SIMULATIONS, "seconds": seconds}

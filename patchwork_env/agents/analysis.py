@@ -18,8 +18,7 @@ _SOURCES = {
     "search": "by as many simulations as there are visits",
     "value": "at a glance at the position after the move",
 }
-_MOST_ROWS, _MOST_WORDS = 20, 6
-"""The most moves, and the most words of a line, in a text."""
+_MOST_ROWS, _MOST_WORDS = 20, 6  # the most moves, and the most words of a line, in a text
 
 
 class Line(NamedTuple):

@@ -21,10 +21,8 @@ from patchwork_env.core.random import Streams
 from patchwork_env.core.tensors import Observation
 from patchwork_env.games import GAMES, NMBR9, PATCHWORK, rules_of
 
-Actions = npt.NDArray[np.int64]
-"""Array of actions, shape ``(n,)``."""
-Masks = npt.NDArray[np.int8]
-"""Action masks, shape ``(n, num_actions)``: 1 for the legal actions, else 0."""
+Actions = npt.NDArray[np.int64]  # array of actions, shape `(n,)`
+Masks = npt.NDArray[np.int8]  # action masks, shape `(n, num_actions)`: 1 for the legal actions, else 0
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")

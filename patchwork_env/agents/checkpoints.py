@@ -30,8 +30,7 @@ NETWORK, MASKABLE_PPO, VALUE = "network", "maskable_ppo", "value"
 SHIPPED_FOLDER = Path(__file__).parent / "shipped"
 """The checkpoints that come with the package; each has the name of its folder."""
 
-Shapes = Mapping[str, tuple[int, ...]]
-"""The shapes of arrays by name."""
+Shapes = Mapping[str, tuple[int, ...]]  # the shapes of arrays by name
 
 
 def is_shipped(path: str | Path) -> bool:

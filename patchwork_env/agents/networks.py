@@ -37,12 +37,9 @@ from patchwork_env.search import Evaluation
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-MOST_UNITS, MOST_LAYERS = 2**16, 256
-"""The largest numbers of units of a layer, and of hidden layers."""
-HEAD_GAIN = 0.01
-"""The gain of layers whose outputs are those of the network."""
-_NEED_FEATURES = ("offers", "lookahead")
-"""What networks of Patchwork may do with features."""
+MOST_UNITS, MOST_LAYERS = 2**16, 256  # the largest numbers of units of a layer, and of hidden layers
+HEAD_GAIN = 0.01  # the gain of layers whose outputs are those of the network
+_NEED_FEATURES = ("offers", "lookahead")  # what networks of Patchwork may do with features
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,7 @@ from patchwork_env.games import NMBR9, PATCHWORK, rules_of
 
 BEGINNER, DEFAULT_LEVEL, CHAMPION = 1, 3, 5
 """The lowest level, the one that is played unless another is given, and the highest."""
-NEVER_OVERLOOKED = -1
-"""Stands for the orientation of moves that have none."""
+NEVER_OVERLOOKED = -1  # stands for the orientation of moves that have none
 _UNFLIPPED = NUM_ORIENTATIONS // 2
 _STEPS = 1 << 16
 

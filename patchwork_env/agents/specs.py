@@ -39,19 +39,16 @@ LEVELS = ("instant", "fast", "strong", "analysis")
 """The budgets of searches with a learned value that have a name, from the smallest to the largest."""
 FEWEST_NODES, MOST_NODES = 2, 200_000
 """The limits of the nodes of such a search; in Patchwork the most take 150 MB."""
-BUDGETS = ("level", "nodes", "seconds", "simulations")
-"""The options that are budgets."""
+BUDGETS = ("level", "nodes", "seconds", "simulations")  # the options that are budgets
 FEWEST_SIMULATIONS, MOST_SIMULATIONS = 2, 10**6
 """The limits of the simulations of a move: one would compare nothing, and searches have memory for each."""
 AIMS = ("win", "rich", "margin", "score")
 """What a search of Patchwork with a learned value plays for. ``win`` is the strongest. ``rich`` is to win
 too, but with many points for both players. ``margin`` is the difference of the scores. ``score`` is the
 own points, with little regard to who wins."""
-MAX_SPEC_LENGTH = 4096
-"""The most characters of a spec, as of a path on most systems."""
+MAX_SPEC_LENGTH = 4096  # the most characters of a spec, as of a path on most systems
 ENTRY_POINT_GROUP = "patchwork_env.agents"
-Factory = str | Callable[..., "Agent"]
-"""Makes an agent, or ``"module:function"`` for a function to import."""
+Factory = str | Callable[..., "Agent"]  # makes an agent, or `"module:function"` for a function to import
 Reader = Callable[[str], Any]
 """Makes the value of an option from its text; the ValueError that it raises says what is allowed."""
 

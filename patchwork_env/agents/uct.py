@@ -36,8 +36,7 @@ RULE = Rule(exploration=0.7, first=4.0, factor=1.0, exponent=0.5)
 MARGIN_SHARE = 0.2
 """The share of points in the value of a game's end, in games of several players; the outcome has the rest."""
 _MOST_NODES, _EDGES_PER_NODE, _MOST_EDGES, _LONGEST_PATH = 1 << 16, 16, 256, 1024
-_POSSIBILITIES = 8
-"""The number of possibilities that are drawn where a game hides something."""
+_POSSIBILITIES = 8  # the number of possibilities that are drawn where a game hides something
 _SAMPLES, _DEVIATIONS = 16, 3.0
 """The number of random games that give points a scale, and of standard deviations that count as 1."""
 game = cast(Kernels, None)  # each game's kernels take its place
@@ -64,8 +63,7 @@ class UctAgent(DrawingAgent):
     """
 
     spec: ClassVar[str] = "uct"
-    block: ClassVar[int] = 20
-    """The number of simulations between two looks at the clock."""
+    block: ClassVar[int] = 20  # the number of simulations between two looks at the clock
 
     def __init__(
         self, seed: int | None = None, *, simulations: int | None = None, seconds: float | None = None

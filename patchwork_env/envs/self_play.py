@@ -12,14 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import config
 
-from patchwork_env.core.batches import (
-    SCORE,
-    deal_all,
-    final_reward,
-    first_finished,
-    first_not_allowed,
-    loop,
-)
+from patchwork_env.core.batches import SCORE, deal_all, final_reward, first_finished, first_not_allowed, loop
 from patchwork_env.core.checks import check_actions, check_at_least_one, check_flag, check_seed, seed_streams
 from patchwork_env.core.compile import template
 from patchwork_env.core.cores import usable_cores

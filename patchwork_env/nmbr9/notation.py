@@ -49,8 +49,7 @@ SET_UPS = (
 _PLACE = re.compile(r"([0-9])/([0-3])@(0|-?[1-9][0-9]?),(0|-?[1-9][0-9]?)")
 _CHOOSE = re.compile(r"=([0-9])")
 
-Corner = tuple[int, int]
-"""The row and column of the top-left corner of a tile's bounding box."""
+Corner = tuple[int, int]  # the row and column of the top-left corner of a tile's bounding box
 
 
 def move_text(action: int, digit: int | None, first: Corner | None) -> str:
@@ -98,8 +97,7 @@ def parse_tile(text: str) -> tuple[int, int, int]:
 # --- set-ups and positions --------------------------------------------------------------------------------
 
 _NOTHING = "-"
-_FIRST = 100
-"""The row and column that the first tile on a table gets; only differences from them matter."""
+_FIRST = 100  # the row and column that the first tile on a table gets; only differences from them matter
 
 
 def write_set_up(states: States) -> dict[str, str]:

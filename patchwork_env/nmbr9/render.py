@@ -120,10 +120,8 @@ def _corner(move: Move) -> Cell:
 PANEL = 560.0
 """The side of the square in which a table is drawn."""
 _MARGIN, _HEAD = 20.0, 70.0
-_MIN_SPREAD = 10
-"""The number of rows and columns for which there is always room."""
-_RISE = 0.22
-"""The distance by which each level is shifted up and to the left, in cells."""
+_MIN_SPREAD = 10  # the number of rows and columns for which there is always room
+_RISE = 0.22  # the distance by which each level is shifted up and to the left, in cells
 
 _TABLE, _PAPER, _INK, _FADED = "#e7eaee", "#fafbfc", "#2b3138", "#78828d"
 

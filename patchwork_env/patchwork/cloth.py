@@ -17,8 +17,7 @@ QUILT_CELL = "#f6efe3"
 QUILT_GRID = "#dccfbb"
 INK = "#3a322c"
 FADED_INK = "#8a7d70"
-PLAYERS = ("#23777b", "#c4552f")
-"""The color of each player's token, quilt frame and panel."""
+PLAYERS = ("#23777b", "#c4552f")  # the color of each player's token, quilt frame and panel
 PLAYER_TINTS = ("#e0efee", "#fae6dc")
 BUTTON = "#3f6fb5"
 TRACK = ("#e4d5bb", "#d3bf9d")
@@ -40,8 +39,7 @@ _WEAVE_LINES: dict[Weave, tuple[float, tuple[Segment, ...]]] = {
     "crosses": (0.08, (((0.36, 0.36), (0.64, 0.64)), ((0.36, 0.64), (0.64, 0.36)))),
 }
 """The width of the lines of a weave, and the lines within one cell; lengths are in cells."""
-_TONES = ((0.66, 0.105), (0.79, 0.085), (0.56, 0.085))
-"""Lightness and chroma of the cloths."""
+_TONES = ((0.66, 0.105), (0.79, 0.085), (0.56, 0.085))  # lightness and chroma of the cloths
 
 
 class Fabric(NamedTuple):

@@ -166,8 +166,7 @@ _QUILT_LEFT = (_MARGIN, WIDTH - _MARGIN - _QUILT)
 _PANEL_TOP, _PANEL_HEIGHT = 24, 84
 _QUILT_TOP = 124
 
-_LETTER_WIDTH = 0.58
-"""The average width of a letter, as a share of the font size."""
+_LETTER_WIDTH = 0.58  # the average width of a letter, as a share of the font size
 
 _SPACE = 44
 _TRACK_COLUMNS, _TRACK_ROWS = 8, 7
@@ -177,8 +176,7 @@ _TOKEN = 13.5
 
 _OFFER_TOP, _OFFER_HEIGHT = 536, 202
 _CARD_WIDTH, _CARD_GAP = 180, 10
-_CARD_ROOM = 30, 161
-"""Where the patch may lie on its card, below the label and above the price."""
+_CARD_ROOM = 30, 161  # where the patch may lie on its card, below the label and above the price
 _CARD_CELL, _REST_CELL = 29, 9.5
 _REST_LEFT = _MARGIN + NUM_OFFERED * (_CARD_WIDTH + _CARD_GAP) + 8
 _REST_COLUMNS, _REST_ROWS = 10, 3

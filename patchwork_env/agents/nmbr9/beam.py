@@ -52,8 +52,7 @@ from patchwork_env.nmbr9.state import FREE, KNOWN, NO_DIGIT, UNKNOWN, States, em
 from patchwork_env.nmbr9.tables import middle
 
 _U = np.uint64
-_TABLE_FACTOR = 16
-"""The least number of hash table entries for each slot of a pool."""
+_TABLE_FACTOR = 16  # the least number of hash table entries for each slot of a pool
 
 
 class _Front(NamedTuple):
@@ -240,11 +239,9 @@ def _sink(heap: npt.NDArray[np.int64], values: npt.NDArray[np.float64]) -> None:
 
 
 DEFAULT_WIDTH, MOST_WIDTH = 1000, 999_999
-MOST_PLANS = 4096
-"""The number of plans that are remembered, those used last."""
+MOST_PLANS = 4096  # the number of plans that are remembered, those used last
 _FIRST_WIDTH, _MOST_WIDENING = 16, 16
-_SHARE = 0.6
-"""The share of the time left that the next search takes."""
+_SHARE = 0.6  # the share of the time left that the next search takes
 _NOISE = 4.0
 
 Stack = tuple[Tile, ...]

@@ -185,10 +185,8 @@ INSTANT = "instant"
 LEVELS: Mapping[str, int] = {INSTANT: 0, "fast": 20_000, "strong": 160_000, "analysis": 800_000}
 """Budgets with a name: the number of placements evaluated for a move; 600,000 take about a second."""
 DEFAULT_LEVEL = "strong"
-ANALYSIS_SEED = 0
-"""The seed of the decks that an analysis draws, so that it can be repeated."""
-_RESULTS = 10
-"""The number of results of an analysis, or more where a round of halving ends between them."""
+ANALYSIS_SEED = 0  # the seed of the decks that an analysis draws, so that it can be repeated
+_RESULTS = 10  # the number of results of an analysis, or more where a round of halving ends between them
 
 
 class _PlacingAgent(BatchAgent):

@@ -37,8 +37,7 @@ from patchwork_env.nmbr9.tables import HEIGHTS, INSIDE, IS_DISTINCT, NUM_PIECES,
 
 NUM_WORDS = 6
 _PADDING = 3
-MOST_COLUMNS = 17
-"""The most columns: with the padding, three rows and three columns are less than a word."""
+MOST_COLUMNS = 17  # the most columns: with the padding, three rows and three columns are less than a word
 
 
 class Tile(NamedTuple):
@@ -82,8 +81,7 @@ _BLOCKS: tuple[Cells, ...] = (
 NUM_BLOCKS = len(_BLOCKS)
 _SINGLE, _ROW_2, _COLUMN_2, _ROW_3, _COLUMN_3, _SQUARE = range(NUM_BLOCKS)
 
-Term = tuple[int, int, int]
-"""A block, and the row and the column of its first cell."""
+Term = tuple[int, int, int]  # a block, and the row and the column of its first cell
 
 
 def _cover(shape: Cells) -> tuple[Term, ...]:
@@ -128,8 +126,7 @@ _U0, _U1, _U63 = _U(0), _U(1), _U(63)
 
 Counts = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
-Record = Any
-"""One element of an array of records, in a kernel."""
+Record = Any  # one element of an array of records, in a kernel
 
 FIT_FIELDS: dict[str, tuple[Any, tuple[int, ...]]] = {
     "free": (np.uint64, (NUM_BLOCKS, NUM_WORDS + 1)),
@@ -296,8 +293,7 @@ def _discount_single_supports(
 
 
 Rows = npt.NDArray[np.int32]
-Grid = npt.NDArray[np.int32]
-"""Shape ``(engine.NUM_ROWS, TABLE_SIZE)``: the row of the window around each cell."""
+Grid = npt.NDArray[np.int32]  # shape `(engine.NUM_ROWS, TABLE_SIZE)`: the row of the window around each cell
 GRID_SHAPE = (NUM_TABLE_ROWS, TABLE_SIZE)
 _SEVEN = _U(7)
 
@@ -305,10 +301,8 @@ _SEVEN = _U(7)
 # --- windows ----------------------------------------------------------------------------------------------
 
 
-_HIGHEST = 5
-"""Heights from this one on are alike."""
-EMPTY = 0
-"""The row of windows on the bare table, which are not listed."""
+_HIGHEST = 5  # heights from this one on are alike
+EMPTY = 0  # the row of windows on the bare table, which are not listed
 _NEIGHBORS = ((0, 0), (0, 1), (0, 2), (1, 2), (2, 2), (2, 1), (2, 0), (1, 0))
 """The cells around the middle, in an order in which a quarter turn moves each by two."""
 _NUM_PATTERNS = 3 ** len(_NEIGHBORS)
@@ -341,10 +335,8 @@ def _rows() -> npt.NDArray[np.int32]:
 
 _SUMS = _sums()
 _ROWS = _rows()
-NUM_WINDOWS = int(_ROWS.max()) + 1
-"""The number of rows of the table of windows."""
-AREA = 36
-"""The most windows that a tile changes: those of its bounding box and one cell more on each side."""
+NUM_WINDOWS = int(_ROWS.max()) + 1  # the number of rows of the table of windows
+AREA = 36  # the most windows that a tile changes: those of its bounding box and one cell more on each side
 _ALL = (1 << 9) - 1
 
 
@@ -414,10 +406,8 @@ def list_changes(levels: Levels, tile: Tile, grid: Grid, old: Rows, new: Rows) -
 
 # --- features ---------------------------------------------------------------------------------------------
 
-_COPIES = 3
-"""Digits with that many tiles left, or more, count as alike."""
-_LEVELS = 7
-"""The highest level that is told apart from those above it; level 0 lies on the table itself."""
+_COPIES = 3  # digits with that many tiles left, or more, count as alike
+_LEVELS = 7  # the highest level that is told apart from those above it; level 0 lies on the table itself
 _FIT_CLASSES = np.searchsorted([0, 1, 2, 4, 7, 12, 20, 36], np.arange(513)).astype(np.int64)
 _NUM_FIT_CLASSES = int(_FIT_CLASSES.max())
 """Classes of numbers of placements above 0, which has no row: 1, 2, 3-4, 5-7, 8-12, 13-20, 21-36 and more."""
@@ -429,12 +419,9 @@ _BEST = _REMAINING + NUM_DIGITS * (_COPIES + 1)
 _FITS = _BEST + NUM_DIGITS * 2 * (_LEVELS + 1)
 _TILES_ON = _FITS + NUM_DIGITS * 2 * _LEVELS * _NUM_FIT_CLASSES
 _OPEN = _TILES_ON + (_LEVELS + 1) * _TILES
-NUM_FEATURES = _OPEN + (_LEVELS + 1) * _AREAS
-"""The number of rows of the table of features."""
-MAX_ROWS = 1 + 2 * NUM_DIGITS + NUM_DIGITS * _LEVELS + 2 * (_LEVELS + 1)
-"""The most rows of a table."""
-NUM_INPUTS = 4
-"""The number of inputs besides the rows."""
+NUM_FEATURES = _OPEN + (_LEVELS + 1) * _AREAS  # the number of rows of the table of features
+MAX_ROWS = 1 + 2 * NUM_DIGITS + NUM_DIGITS * _LEVELS + 2 * (_LEVELS + 1)  # the most rows of a table
+NUM_INPUTS = 4  # the number of inputs besides the rows
 
 FIELDS = {
     "fits": (np.int64, (MAX_LEVELS + 2, NUM_DIGITS)),

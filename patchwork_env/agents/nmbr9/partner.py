@@ -28,10 +28,8 @@ from patchwork_env.nmbr9.state import NO_DIGIT, States
 _VALUE = SHIPPED_FOLDER / "nmbr9_champion"
 CHAMPION_NODES = 6_000
 """The placements that the champion evaluates for a move as the highest level; ``fast`` has 20,000."""
-NUM_SEEDS = 2**31 - 1
-"""The number of seeds of the decks that the champion draws for a move."""
-BEGINNER = 1
-"""The level that judges by eye."""
+NUM_SEEDS = 2**31 - 1  # the number of seeds of the decks that the champion draws for a move
+BEGINNER = 1  # the level that judges by eye
 HABITS = {
     BEGINNER: Habits(turning=0.7, misjudging=1.0, carelessness=0.5),
     2: Habits(turning=0.65, misjudging=1.0, carelessness=1.0, lapses=0.2, lapse=6.0),

@@ -69,10 +69,8 @@ from patchwork_env.nmbr9.observation import SLICES, read_observation
 from patchwork_env.nmbr9.state import NO_DIGIT, States, empty_states
 from patchwork_env.nmbr9.tables import HEIGHTS
 
-LEVELS = 5
-"""The number of levels that are described one by one."""
-LIKELY = 6
-"""The number of placements on each level, those with the most contact, whose effects are counted."""
+LEVELS = 5  # the number of levels that are described one by one
+LIKELY = 6  # the number of placements on each level, those with the most contact, whose effects are counted
 _OF_LEVEL = 3 + NUM_DIGITS
 _OF_TABLE = 5
 POSITION_FEATURES = LEVELS * _OF_LEVEL + NUM_DIGITS + _OF_TABLE

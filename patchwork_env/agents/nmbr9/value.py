@@ -57,8 +57,7 @@ from patchwork_env.nmbr9.state import NO_DIGIT, States
 from patchwork_env.nmbr9.tables import FOOTPRINTS, HEIGHTS, SIZES
 
 RELIEF_WIDTH, HIDDEN, HIDDEN_2 = 32, 64, 32
-SCALE = 20.0
-"""The points per unit of the output."""
+SCALE = 20.0  # the points per unit of the output
 
 SHAPES: dict[str, tuple[int, ...]] = {
     "windows": (features.NUM_WINDOWS, RELIEF_WIDTH),
@@ -73,10 +72,8 @@ SHAPES: dict[str, tuple[int, ...]] = {
     "bias_3": (1,),
 }
 """The shapes of the weights by name."""
-TABLES = ("windows", "features")
-"""The names of the weights that are tables of rows."""
-MAX_WINDOWS = MAX_CARDS * features.AREA
-"""The most windows of a table that are not empty."""
+TABLES = ("windows", "features")  # the names of the weights that are tables of rows
+MAX_WINDOWS = MAX_CARDS * features.AREA  # the most windows of a table that are not empty
 
 WEIGHTS = record_type({name: (np.float32, shape) for name, shape in SHAPES.items()})
 Weights = npt.NDArray[np.void]
@@ -100,8 +97,7 @@ BUFFER = record_type(
         "hidden_2": (np.float32, (HIDDEN_2,)),
     }
 )
-Buffer = npt.NDArray[np.void]
-"""Array of one :data:`BUFFER` record, the memory in which one thread evaluates tables."""
+Buffer = npt.NDArray[np.void]  # array of one `BUFFER` record, the memory in which one thread evaluates tables
 
 
 def new_buffer() -> Buffer:
@@ -199,10 +195,8 @@ def value_of(number: int, left: int, weights: Record, buffer: Record) -> float:
     return SCALE * float(output)
 
 
-LIKELY = 16
-"""The number of placements on each level among which values are learned from play."""
-MOST_CONTACT = 40
-"""The most contact of a placement; no tile has a longer outline."""
+LIKELY = 16  # the number of placements on each level among which values are learned from play
+MOST_CONTACT = 40  # the most contact of a placement; no tile has a longer outline
 
 _U, _U1 = np.uint64, np.uint64(1)
 

@@ -44,8 +44,7 @@ _NO_PIECE, _SPECIAL_PIECE = 0, NUM_PATCHES + 1
 """Pieces are nothing (what advancing places, and what the circle holds behind its end), the patches as
 ``index + 1``, and special patches."""
 _PIECES = NUM_PATCHES + 2
-_EMPTY_SORTS = 5
-"""Sorts 0-4 are empty cells with so many empty neighbors, and sorts 5-9 covered ones."""
+_EMPTY_SORTS = 5  # sorts 0-4 are empty cells with so many empty neighbors, and sorts 5-9 covered ones
 _SORTS = 2 * _EMPTY_SORTS
 _COUNTED_SORTS = _EMPTY_SORTS + 2
 """Figures of a quilt are how many cells there are of each of the first sorts."""

@@ -23,32 +23,19 @@ from patchwork_env.agents.patchwork.endgame_moves import (
 from patchwork_env.agents.patchwork.features import signed
 from patchwork_env.agents.patchwork.placements import NO_ACTION
 from patchwork_env.core.compile import kernel
-from patchwork_env.patchwork.components import (
-    LAST_SPACE,
-    NUM_PLAYERS,
-)
-from patchwork_env.patchwork.engine import (
-    MAX_LEGAL_ACTIONS,
-    apply,
-    is_over,
-    score,
-)
+from patchwork_env.patchwork.components import LAST_SPACE, NUM_PLAYERS
+from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS, apply, is_over, score
 from patchwork_env.patchwork.state import NOBODY, States, empty_states
 
 _U = np.uint64
-_POINT = 4
-"""The difference that a point of the margin makes to a value."""
-_MOST_SPACES = 24
-"""The most spaces that both players have left together in an ending."""
-_MOST_PLIES = 64
-"""The longest line, in turns; games are shorter."""
+_POINT = 4  # the difference that a point of the margin makes to a value
+_MOST_SPACES = 24  # the most spaces that both players have left together in an ending
+_MOST_PLIES = 64  # the longest line, in turns; games are shorter
 _TABLE_SIZE = 1 << 16  # a power of two
-UNBOUNDED = 20_000
-"""A bound beyond all values."""
+UNBOUNDED = 20_000  # a bound beyond all values
 _GOLDEN = _U(0x9E3779B97F4A7C15)
 KEY_WORDS = 7
-_NUMBER_WORD = 4
-"""The word of a key that holds the number of the ending."""
+_NUMBER_WORD = 4  # the word of a key that holds the number of the ending
 _MOST_NUMBERS = (1 << 16) - 1
 ENTRY = np.dtype(
     [

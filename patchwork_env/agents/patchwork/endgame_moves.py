@@ -233,8 +233,7 @@ def _squares_ahead(own: Any) -> int:
 # --- moves that are worth looking at ------------------------------------------------------------------------
 
 
-_MOST_PLACEMENTS = 448
-"""The most placements of one patch, those on an empty quilt."""
+_MOST_PLACEMENTS = 448  # the most placements of one patch, those on an empty quilt
 
 
 Quilts = npt.NDArray[np.uint64]

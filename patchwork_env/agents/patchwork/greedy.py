@@ -37,8 +37,7 @@ from patchwork_env.patchwork.engine import apply, is_over
 from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork.tables import INCOMES, INCOMES_UP_TO, PRICES, SIZES, TIMES
 
-_NOISE = 6.0
-"""The width, in buttons, of the random number that playouts add to the value of every patch."""
+_NOISE = 6.0  # the width, in buttons, of the random number that playouts add to the value of every patch
 _STEPS = 1 << 16
 _NO_SLOT = -1
 

@@ -61,8 +61,7 @@ MARGIN_SHARE = 0.2
 _MARGIN_SCALE = 50.0
 MOST_CANDIDATES = 32
 _PRICE_OF_A_JOINT = 1.0
-_AHEAD = 1000.0
-"""Added to the value of actions that come before all others."""
+_AHEAD = 1000.0  # added to the value of actions that come before all others
 
 
 class MctsAgent(UctAgent):

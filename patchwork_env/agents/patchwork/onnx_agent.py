@@ -49,8 +49,7 @@ _RESULTS: dict[str, tuple[str, tuple[int, ...]]] = {
     "value": ("float32", ()),
 }
 OUTPUTS = tuple(_RESULTS)
-_BATCH = 256
-"""The most states that are evaluated at once; each may take most of a megabyte."""
+_BATCH = 256  # the most states that are evaluated at once; each may take most of a megabyte
 
 
 class OnnxAgent(SamplingAgent):

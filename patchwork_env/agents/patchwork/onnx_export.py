@@ -25,8 +25,7 @@ from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE
 
-OPSET = 20
-"""The version of the ONNX operators; onnxruntime reads it from version 1.17 on."""
+OPSET = 20  # the version of the ONNX operators; onnxruntime reads it from version 1.17 on
 
 
 def policy_to_onnx(network: PatchworkNetwork | MlpNetwork, info: dict[str, Any] | None = None) -> bytes:

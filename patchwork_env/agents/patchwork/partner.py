@@ -55,8 +55,7 @@ from patchwork_env.search.best_first import new_tree
 from patchwork_env.search.tree import ROOT, Tree
 
 _VALUE = SHIPPED_FOLDER / "champion"
-CHAMPION = "instant"
-"""The level of the champion that is the highest one for people."""
+CHAMPION = "instant"  # the level of the champion that is the highest one for people
 HABITS = {
     1: Habits(turning=0.9, flipping=0.4, misjudging=0.5, carelessness=0.2),
     2: Habits(turning=0.9, flipping=0.6, misjudging=0.5, carelessness=0.2, lapses=0.23, lapse=12.0),

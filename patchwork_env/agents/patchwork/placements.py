@@ -38,10 +38,8 @@ from patchwork_env.patchwork.engine import (
 from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork.tables import FITS, FOOTPRINTS, FULL_WORD, SECOND_WORD_ROW, SHIFTS, WORD_ROWS
 
-NO_ACTION = -1
-"""Stands for an action where there is none."""
-NUM_KINDS = NUM_OFFERED + 2
-"""The number of kinds of actions; see :func:`kind_of`."""
+NO_ACTION = -1  # stands for an action where there is none
+NUM_KINDS = NUM_OFFERED + 2  # the number of kinds of actions; see `kind_of`
 _U = np.uint64
 _U0 = _U(0)
 _ROW = _U(QUILT_SIZE)
@@ -184,8 +182,7 @@ def _compactness(covered: np.uint64, rows: np.uint64) -> int:
 
 # --- sums for all anchors -----------------------------------------------------------------------------------
 
-_DIGITS = 6
-"""The binary digits of a sum over at most 8 cells with 4 neighbors each."""
+_DIGITS = 6  # the binary digits of a sum over at most 8 cells with 4 neighbors each
 _OPEN, _CHOSEN = _DIGITS, _DIGITS + 1
 
 Ranking = npt.NDArray[np.uint64]
@@ -199,8 +196,7 @@ def new_ranking() -> Ranking:
     return np.zeros(RANKING_SHAPE, np.uint64)
 
 
-_SHIFTS = SHIFTS.copy()
-"""``SHIFTS`` whose repeated cells point to a bit that is always 0."""
+_SHIFTS = SHIFTS.copy()  # `SHIFTS` whose repeated cells point to a bit that is always 0
 for _patch, _cells in enumerate(PATCHES):
     _SHIFTS[_patch, _cells.size :] = WORD_ROWS * QUILT_SIZE
 

@@ -58,8 +58,7 @@ from patchwork_env.patchwork.observation import read_observation
 from patchwork_env.patchwork.state import States, empty_states
 from patchwork_env.patchwork.tables import FULL_WORD, PRICES, SIZES, TIMES
 
-NEXT = 8
-"""The number of patches, from the neutral token on, whose placements are counted."""
+NEXT = 8  # the number of patches, from the neutral token on, whose placements are counted
 _FIGURES = 9
 POSITION_FEATURES = NUM_PLAYERS * (_FIGURES + NEXT + 1)
 PLACEMENT_FEATURES = _FIGURES

@@ -75,8 +75,7 @@ NUM_SUCCESSOR_VALUES = 3
 """What is known of a position behind a move: who won, the margin, and the value if the game goes on."""
 _VALUE = NUM_SUCCESSOR_VALUES - 1
 _MARGIN_SCALE = 40.0
-_MOST_KINDS = NUM_KINDS - 1
-"""The most kinds of move that a position has; special patches are placed alone."""
+_MOST_KINDS = NUM_KINDS - 1  # the most kinds of move that a position has; special patches are placed alone
 
 
 class Successors(NamedTuple):
