@@ -4,9 +4,7 @@ A spec such as ``"greedy"``, ``"mcts:seconds=1"``, ``"champion:fast"`` or ``"run
 string in :func:`load`, on the command line, in a configuration file and as a Gymnasium opponent. Agents play
 one game or several, as :attr:`Agent.games` says. :func:`register` makes an agent of one's own a spec.
 
-:mod:`~patchwork_env.agents.base` defines agents, :mod:`~patchwork_env.agents.specs` reads specs,
-``agents/patchwork`` and ``agents/nmbr9`` have the agents of a game, all of which are registered here, and
-every folder in ``shipped/`` is a checkpoint that comes with the package and has the folder's name.
+Every folder in ``shipped/`` is a checkpoint that comes with the package and has the folder's name.
 """
 
 from __future__ import annotations
@@ -130,16 +128,11 @@ def as_agent(
 
     if isinstance(agent, str | os.PathLike):
         agent = load(agent, seed)
-    elif isinstance(agent, type):
-        raise ValueError(
-            f"{short_repr(agent)} is a class, not an agent; give an object of it, such as {agent.__name__}()"
-        )
-    elif callable(agent) and not isinstance(agent, Agent):
+    elif callable(agent) and not isinstance(agent, Agent | type):
         agent = CallableAgent(agent)
-    elif not isinstance(agent, Agent):
-        raise ValueError(
-            f"{short_repr(agent)} is no agent: give a spec, an Agent or a function from a game to an action"
-        )
+    if not isinstance(agent, Agent):
+        allowed = "a spec, an object of a class of agents, or a function from a game to an action"
+        raise ValueError(f"{short_repr(agent)} is no agent: give {allowed}")
     if game is not None:
         agent.check_game(game)
     return agent
@@ -154,9 +147,9 @@ def as_agents(agents: Any, seed: int | None = None, game: str | None = None) -> 
 def analyse(game: Any, agent: str | os.PathLike[str] | Agent = ANALYST, k: int | None = None) -> Analysis:
     """The analysis of a game by an agent that searches: margin, chance to win and line of play of each move.
 
-    The game is left as it was. The agent searches with a learned value; the analysis takes its budget. The
-    ``k`` best moves are kept, all for None: see :mod:`patchwork_env.agents.analysis`. ``str`` makes a table.
-    ValueError if the game is over, the agent cannot analyse, or ``k`` is below 1.
+    The game is left as it was. The agent searches with a learned value, within its own budget. The ``k`` best
+    moves are kept, all for None. ``str`` makes a table. ValueError if the game is over, the agent cannot
+    analyse, or ``k`` is below 1.
     """
     from patchwork_env.agents import analysis
 

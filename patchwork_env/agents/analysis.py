@@ -73,18 +73,14 @@ class Scorer(IncrementalAnalyst, Protocol):
 
 @dataclass(frozen=True)
 class AnalysedMove:
-    """A move and what to expect of it, for the player to move.
-
-    The ``source`` is ``"exact"``, a solved ending, as far as it depends on moves that the search considered;
-    ``"search"``, the simulations; or ``"value"``, the learned value alone.
-    """
+    """A move and what to expect of it, for the player to move."""
 
     action: int
     move: str  # in the notation of the game
     margin: float  # the expected final margin, in points
     win: float  # the probability to win, 0-1
     visits: int  # simulations that began with the move
-    source: Source  # of margin and probability
+    source: Source  # of margin and probability: the ending, the simulations, or the learned value alone
     line: tuple[str, ...]  # the best line of play that the search found, from the move on, in notation
     alike: tuple[str, ...]  # other legal moves to the same position up to turns and flips of the quilt
 
@@ -94,8 +90,8 @@ class Analysis:
     """The analysis of a position by an agent.
 
     Of moves that are alike it has only one. First comes the one that the agent would play, then those that
-    its search considered, the best of them first, then the others, the best first. None looks better than the
-    first: see :func:`without_luck`.
+    its search considered, then the others, the best first. None looks better than the first: see
+    :func:`without_luck`.
     """
 
     agent: str  # its name
@@ -135,11 +131,8 @@ class Analysis:
         return self.text()
 
     def __repr__(self) -> str:
-        best, moves = self.best, counted(self.num_legal, "legal move")
-        return (
-            f"<Analysis by {self.agent}: {best.move} of {moves}, margin {best.margin:+.1f}, "
-            f"wins {best.win:.1%}>"
-        )
+        figures = f"margin {self.best.margin:+.1f}, wins {self.best.win:.1%}"
+        return f"<Analysis by {self.agent}: {self.best.move} of {self.num_legal}, {figures}>"
 
     def _repr_html_(self) -> str:
         """What notebooks show."""
@@ -166,9 +159,8 @@ def analyse(game: BaseGame, agent: Agent, k: int | None = None) -> Analysis:
 def without_luck(lines: Sequence[Line]) -> list[Line]:
     """Lines of which none has a higher probability to win than the first, unless it is exact.
 
-    The first is what the agent would play, and its search has looked at it most. What a move that it looked
-    at less promises beyond that is mostly luck, of which a longer search keeps little: the move is told to be
-    as good as the first until it comes first itself.
+    The first is what the agent would play, and its search has looked at it most. What another promises beyond
+    that is mostly luck, of which a longer search keeps little.
     """
     most = lines[0].win if lines else 1.0
     return [line if line.exact else line._replace(win=min(line.win, most)) for line in lines]

@@ -44,15 +44,14 @@ def serialized(method: Callable[Concatenate[_A, _P], _R]) -> Callable[Concatenat
 class Agent(ABC):
     """Chooses an action for the current player of a game.
 
-    **Threads.** Several threads may use one agent at once: calls of :meth:`act`, :meth:`act_batch` and
-    :meth:`reseed` take turns. To play in parallel, give each thread an agent of its own:
-    ``copy.deepcopy(agent)``, or load it again.
+    **Threads.** Calls of :meth:`act`, :meth:`act_batch` and :meth:`reseed` by several threads take turns. To
+    play in parallel, give each thread an agent of its own: ``copy.deepcopy(agent)``, or load it again.
 
-    **Interrupts.** After Ctrl-C an agent is as it was before the call, or as it is after it: random numbers
-    and memories of earlier moves change together, when the call has an answer.
+    **Interrupts.** After Ctrl-C an agent is as before the call, or as after it: random numbers and memories
+    of earlier moves change together, when the call has an answer.
 
-    **Copies and pickles** leave out the memory that an agent searches in, which is large and holds nothing
-    between two moves.
+    **Copies and pickles** leave out the memory that an agent searches in, which holds nothing between two
+    moves.
 
     Attributes:
         name: The name of the agent in tables and messages.
@@ -94,9 +93,8 @@ class Agent(ABC):
     def act_batch(self, states: States) -> Actions:
         """Legal actions for many games, int64 ``(n,)``, as :meth:`act` would choose them one after the other.
 
-        The states are records ``(n,)`` of one of :attr:`games`, which are left as they were. They are trusted
-        to be states of games: ``Game.check_states`` checks records from outside. Errors are those of
-        :meth:`act`.
+        The states are records ``(n,)`` of one of :attr:`games`, which are left as they were, and are trusted
+        to be states of games (``Game.check_states`` checks). Errors are those of :meth:`act`.
         """
         rules = rules_of(self.check_states(states))
         games = (rules.game.unchecked(states, i) for i in range(len(states)))
@@ -107,10 +105,7 @@ class Agent(ABC):
         check_seed(seed)
 
     def take_counts(self) -> Any:
-        """What the agent has counted since the last call, which it then forgets; None if it counts nothing.
-
-        What copies in other processes count is given to the agent by :meth:`add_counts` in this way.
-        """
+        """What the agent has counted since the last call, and forgets; None if it counts nothing."""
         return None
 
     def add_counts(self, counts: Any) -> None:

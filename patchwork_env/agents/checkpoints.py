@@ -1,8 +1,7 @@
 """Checkpoints: folders with ``checkpoint.json`` and ``weights.safetensors``. Nothing here needs PyTorch.
 
-Files may be damaged, foreign or made to do harm. Loading executes no code; and what ``checkpoint.json``
-promises is compared with the header of the weights before anything is allocated, so that sizes cost nothing
-if the file does not have them.
+Loading executes no code; and what ``checkpoint.json`` promises is compared with the header of the weights
+before anything is allocated, so that sizes cost nothing if the file does not have them.
 """
 
 from __future__ import annotations
@@ -68,13 +67,9 @@ def _as_array(tensor: Any) -> npt.NDArray[Any]:
 
 
 def read_description(folder: Path, game: str | None = None, kind: str | None = None) -> dict[str, Any]:
-    """The contents of ``checkpoint.json``, checked to be of this format and version.
+    """The contents of ``checkpoint.json``, of this format and version, for a game and a kind (None for any).
 
-    It must be for a game and hold a kind of policy; None for any that is known.
-
-    Raises:
-        FileNotFoundError: There is no such file.
-        ValueError: The file is damaged, or is of another format, version, game or kind of policy.
+    FileNotFoundError if there is no such file, ValueError if it is damaged or anything else.
     """
     path = folder / CHECKPOINT_FILE
     if not path.is_file():
@@ -89,10 +84,8 @@ def read_description(folder: Path, game: str | None = None, kind: str | None = N
     if description.get("game") not in known:
         allowed = " or ".join(map(repr, known))
         raise ValueError(f"{path} is for the game {short_repr(description.get('game'))}, not for {allowed}")
-    for key, what in (("info", dict), ("policy", str)):
-        found = description.get(key)
-        if not isinstance(found, what):
-            needed = "an object" if what is dict else "a kind's name"
+    for key, kind_of, needed in (("info", dict, "an object"), ("policy", str, "a kind's name")):
+        if not isinstance(found := description.get(key), kind_of):
             raise ValueError(f"{path} is damaged: its {key} is {short_repr(found)}, not {needed}")
     if kind not in (None, description["policy"]):
         policy = short_repr(description["policy"])

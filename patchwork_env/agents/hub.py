@@ -1,9 +1,8 @@
 """Checkpoints on the Hugging Face Hub: ``hf:owner/name@revision`` is the one that a repository holds.
 
 The two files of a checkpoint at the top of a repository are downloaded, the description first, which is
-checked before the weights follow, and nothing else. They are kept in the cache of ``huggingface_hub``, which
-reads its own settings: ``HF_TOKEN``, ``HF_HOME``, ``HF_ENDPOINT``, and ``HF_HUB_OFFLINE=1`` for the cache
-alone.
+checked before the weights follow. ``huggingface_hub`` keeps them in its cache and reads its own settings:
+``HF_TOKEN``, ``HF_HOME``, ``HF_ENDPOINT``, and ``HF_HUB_OFFLINE=1`` for the cache alone.
 """
 
 from __future__ import annotations
@@ -57,14 +56,13 @@ def is_on_hub(name: str) -> bool:
 def fetch(name: str) -> Snapshot:
     """The checkpoint of a name, which is downloaded unless the cache has it.
 
-    Within a process a name stands for the same commit from its first use on. Without a revision, a warning
-    names the commit.
+    Within a process a name stands for the same commit. Without a revision, a warning names the commit.
 
     Raises:
         ValueError: The name has another form; or the repository holds no checkpoint of this library, or one
             that is too large.
-        FileNotFoundError: There is no such repository or revision, or it is private; or it lacks a file; or
-            it is not in the cache, and downloads are switched off.
+        FileNotFoundError: There is no such repository or revision, or it is private, or lacks a file; or it
+            is not in the cache, and downloads are switched off.
         ConnectionError: The Hub cannot be reached, and the cache has no such checkpoint.
         ModuleNotFoundError: ``huggingface_hub`` is not installed.
     """

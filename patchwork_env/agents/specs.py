@@ -5,12 +5,11 @@ A spec is a name, such as ``"greedy"`` or ``"ppo"``, the path of a checkpoint fo
 ``"mcts:simulations=400"``, ``"runs/quick/final:sample=true"``. The level of a search may stand there by its
 name alone: ``"champion:fast"`` is ``"champion:level=fast"``.
 
-The agents of this library are registered in :mod:`patchwork_env.agents`. Packages make theirs known by an
-entry point of the group ``patchwork_env.agents``: its name is that of the agent, its value a module that
-calls :func:`register` when it is imported, or a factory. It is loaded when a spec uses the name.
+Packages make their agents known by an entry point of the group ``patchwork_env.agents``: its name is that of
+the agent, its value a module that calls :func:`register`, or a factory. It is loaded when a spec uses it.
 
-Commands also take ``module:name``, for an agent in a module that is imported. The page, the engine over pipes
-and the servers of language models, where others name agents, ask :func:`runs_code` first.
+Commands also take ``module:name``, for an agent in a module that is imported. Where others name agents, as on
+the page and in servers, :func:`runs_code` is asked first.
 """
 
 from __future__ import annotations
@@ -158,14 +157,13 @@ def register(
             :class:`~patchwork_env.agents.Agent`; or ``"module:function"``, imported for the first agent. The
             text behind the colon, or the path of the file, comes before the seed.
         games: The games that the agents play; None for the attribute ``games`` of a class, or else all.
-        options: The options of such specs, each with a reader of its text: a function whose ValueError says
-            what is allowed. None for the attribute ``options`` of the factory, or else none.
+        options: The options, each with a reader of its text: a function whose ValueError says what is
+            allowed. None for the attribute ``options`` of the factory, or else none.
         listed: Whether :func:`names` lists the name: not if the agents play only some set-ups of their games.
         extra: The extra of this package that installs what the factory imports.
         needs_trust: Whether such specs may come from the user alone: see :func:`runs_code`.
 
-    Raises:
-        ValueError: The name is taken, or has other characters.
+    ValueError if the name is taken, or has other characters.
     """
     if not isinstance(name, str) or not re.fullmatch(rf"{_NAME.pattern}:?|\.\w+", name):
         raise ValueError(
@@ -245,11 +243,8 @@ def _load_entry_point(point: EntryPoint) -> None:
 def names(game: str | None = None) -> tuple[str, ...]:
     """The agents that have a name and play any set-up of a game, such as ``"patchwork"``; None for all games.
 
-    Those of other packages are among those for all games; which games they play is known once they have been
-    used.
-
-    Raises:
-        ValueError: There is no such game.
+    Which games those of other packages play is known once they have been used; until then they are among
+    those for all games. ValueError if there is no such game.
     """
     if game is not None:
         check_one_of(game, GAMES, "game")
@@ -340,15 +335,12 @@ _SPEC = re.compile(
 def parse(spec: str | os.PathLike[str]) -> tuple[str, dict[str, str]]:
     """Takes a spec apart into the name or path and the texts of the options behind the last colon.
 
-    Raises:
-        ValueError: The spec is empty, too long or no text, or has an option twice.
+    ValueError if the spec is empty, too long or no text, or has an option twice.
     """
     text = os.fspath(spec) if isinstance(spec, str | os.PathLike) else None
     if not isinstance(text, str):
-        raise ValueError(
-            f"the spec of an agent must be text or a path, not {short_repr(spec)} of type "
-            f"{type(spec).__name__}"
-        )
+        given = f"{short_repr(spec)} of type {type(spec).__name__}"
+        raise ValueError(f"the spec of an agent must be text or a path, not {given}")
     if len(text) > MAX_SPEC_LENGTH:
         most = f"at most {MAX_SPEC_LENGTH} are allowed: {text[:40]!r}..."
         raise ValueError(f"the spec of an agent has {len(text)} characters; {most}")
@@ -368,10 +360,8 @@ def _read_options(name: str, texts: Mapping[str, str], readers: Mapping[str, Rea
     values = {}
     for key, text in texts.items():
         if key not in readers:
-            raise ValueError(
-                f"agent {_shown(name)} has no option {_shown(key)}; its options: "
-                f"{', '.join(readers) or 'none'}{_hint(key, readers)}"
-            )
+            allowed = f"{', '.join(readers) or 'none'}{_hint(key, readers)}"
+            raise ValueError(f"agent {_shown(name)} has no option {_shown(key)}; its options: {allowed}")
         try:
             values[key] = readers[key](text)
         except ValueError as error:
@@ -396,10 +386,8 @@ def check_checkpoint(path: str) -> None:
         raise FileNotFoundError(f"there is no checkpoint at {shown}; allowed are {_what_exists()}")
     name, _, word = path.rpartition(":")
     if name in names():
-        raise ValueError(
-            f"agent {name!r} has no level {_shown(word)}; levels of learned values: "
-            f"{', '.join(LEVELS)}{_hint(word, LEVELS)}"
-        )
+        allowed = f"{', '.join(LEVELS)}{_hint(word, LEVELS)}"
+        raise ValueError(f"agent {name!r} has no level {_shown(word)}; levels of learned values: {allowed}")
     if is_import(path):
         module, name = (_shown(word)[1:-1] for word in path.split(":")[:2])
         raise ValueError(
@@ -430,8 +418,7 @@ def _what_exists() -> str:
 def check_budget(**budgets: Any) -> dict[str, Any]:
     """The budget of a search by its name, or nothing: the one that is not None.
 
-    Raises:
-        ValueError: There are several, a number is not above 0 and finite, or there are too many simulations.
+    ValueError if there are several, or one is not above 0 and finite, or has too many simulations.
     """
     given = {name: value for name, value in budgets.items() if value is not None}
     if len(given) > 1:
