@@ -15,7 +15,6 @@ from patchwork_env.core.commands import while_read
 from patchwork_env.core.names import did_you_mean, short_repr
 
 PROGRAM = "patchwork-env"
-_COMMANDS = "patchwork_env.learning.commands"
 
 COMMANDS = {
     "play": "a page in the browser to play and analyse on",
@@ -60,9 +59,11 @@ def _call(arguments: Sequence[str] | None) -> int:
         return 0
     name, *rest = words
     if name not in COMMANDS:
-        return _fail(PROGRAM, f"there is no command {short_repr(name)}; {did_you_mean(name, COMMANDS)}")
+        problem = f"there is no command {short_repr(name)}; {did_you_mean(name, COMMANDS)}"
+        print(f"{PROGRAM}: {problem}", file=sys.stderr)
+        return 2
     command: Callable[[list[str], str], int]
-    command = import_module(_MODULES.get(name, f"{_COMMANDS}.{name}")).main
+    command = import_module(_MODULES.get(name, f"patchwork_env.learning.commands.{name}")).main
     return command(rest, f"{PROGRAM} {name}")
 
 
@@ -71,11 +72,6 @@ def _usage() -> str:
     listed = [f"  {name:<{width}}  {what}" for name, what in COMMANDS.items()]
     head = f"usage: {PROGRAM} COMMAND ...\n\n{PROGRAM} COMMAND --help says more about a command:\n"
     return "\n".join([head, *listed, "", f"{PROGRAM} --version prints the version"])
-
-
-def _fail(program: str, message: str) -> int:
-    print(f"{program}: {message}", file=sys.stderr)
-    return 2
 
 
 if __name__ == "__main__":

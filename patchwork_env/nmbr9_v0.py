@@ -71,10 +71,9 @@ class Nmbr9AECEnv(GameAECEnv):
     ...     over = terminated or truncated
     ...     env.step(None if over else env.action_space(agent).sample(observation["action_mask"]))
 
-    The agents are ``player_0`` ... ``player_3``, who move one after the other. All get the same cards, and
-    nobody sees where the others put a tile before all have put theirs. What an agent observes is
-    ``{"observation": …, "action_mask": …}``. :meth:`state` is what ``player_0`` sees, as one vector, whoever
-    is to move.
+    All get the same cards, and nobody sees where the others put a tile before all have put theirs. What an
+    agent observes is ``{"observation": …, "action_mask": …}``. :meth:`state` is what ``player_0`` sees, as
+    one vector, whoever is to move.
     """
 
     def __init__(self, render_mode: str | None = None, **options: Any) -> None:
@@ -96,8 +95,7 @@ class Nmbr9ParallelEnv(GameParallelEnv):
     ...     actions = {agent: env.action_space(agent).sample(masks[agent]) for agent in env.agents}
     ...     observations, rewards, terminations, truncations, infos = env.step(actions)
 
-    The game is that of :class:`Nmbr9AECEnv`. Every agent's mask holds its legal actions in every step, until
-    the game is over.
+    The game is that of :class:`Nmbr9AECEnv`. Every agent's mask holds its legal actions in every step.
     """
 
     def __init__(self, render_mode: str | None = None, **options: Any) -> None:
@@ -118,13 +116,8 @@ class Nmbr9Env(GameEnv):
     ...     action = env.action_space.sample(info["action_mask"])
     ...     observation, reward, terminated, truncated, info = env.step(action)
 
-    An illegal action ends the episode with a reward of -1. ``info`` always holds ``action_mask``, ``seat``,
-    ``scores`` and ``illegal_action``: see :class:`~patchwork_env.envs.single.GameEnv`.
-
-    Args:
-        opponent: The opponent, which plays for all other players: a spec, an agent or a function, as for
-            :class:`~patchwork_env.patchwork_v0.PatchworkEnv`.
-        options: Those of the module, ``seat`` and ``illegal_action``, both as there.
+    The opponent, which plays for all other players, and ``seat`` are as in
+    :class:`~patchwork_env.patchwork_v0.PatchworkEnv`, as are illegal actions and ``info``.
     """
 
     def __init__(self, opponent: Any = "random", **options: Any) -> None:
@@ -143,15 +136,8 @@ class Nmbr9VectorEnv(GameVectorEnv):
     >>> actions = [np.flatnonzero(mask)[-1] for mask in infos["action_mask"]]
     >>> observations, rewards, terminations, truncations, infos = envs.step(actions)
 
-    Each game is that of a :class:`Nmbr9Env`, and all is laid out as in Gymnasium's own vector environments.
-    See :class:`~patchwork_env.envs.vector.GameVectorEnv` for seeds, and for how a game follows the one
-    before.
-
-    Args:
-        num_envs: The number of games, at least 1.
-        opponent: The opponent, see :class:`Nmbr9Env`, or several in a list.
-        options: Those of :class:`Nmbr9Env`, but no mode ``"human"``; and ``copy``, ``opponent_shares`` and
-            ``autoreset_mode``: see :class:`~patchwork_env.envs.vector.GameVectorEnv`.
+    Each game is that of a :class:`Nmbr9Env`; the rest is as in
+    :class:`~patchwork_env.patchwork_v0.PatchworkVectorEnv`.
     """
 
     def __init__(self, num_envs: int = 1, opponent: Any = "random", **options: Any) -> None:

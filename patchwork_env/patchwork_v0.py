@@ -61,10 +61,9 @@ class PatchworkAECEnv(GameAECEnv):
     ...     over = terminated or truncated
     ...     env.step(None if over else env.action_space(agent).sample(observation["action_mask"]))
 
-    The agents are ``player_0`` and ``player_1``. The player who is behind on the time track moves, so
-    ``agent_selection`` may stay the same for several moves. What an agent observes is ``{"observation": …,
-    "action_mask": …}``. :meth:`state` is what ``player_0`` sees, as one vector, whoever is to move; it holds
-    everything.
+    The player who is behind on the time track moves, so ``agent_selection`` may stay the same for several
+    moves. What an agent observes is ``{"observation": …, "action_mask": …}``. :meth:`state` is what
+    ``player_0`` sees, as one vector, whoever is to move; it holds everything.
     """
 
     def __init__(self, render_mode: str | None = None, **options: Any) -> None:
@@ -92,13 +91,11 @@ class PatchworkEnv(GameEnv):
     Args:
         opponent: The opponent: ``"random"``, ``"greedy"`` or another spec, the path of a checkpoint, an
             agent, or a function that takes a ``Game`` and returns a legal action.
-        options: Those of the module, and ``seat``, the learner's player number: 0, 1, ``"alternate"``
-            (default; by turns, starting with 1 after an odd seed and with 0 after an even one) or
-            ``"random"``; ``illegal_action``, what an illegal action does: ``"terminate"`` (default) the
-            episode, or ``"raise"`` an error and change nothing.
+        options: Those of the module, with ``illegal_action="terminate"`` by default; and ``seat``, the
+            learner's player number: 0, 1, ``"alternate"`` (default; by turns, starting with 1 after an odd
+            seed and with 0 after an even one) or ``"random"``.
 
-    Raises:
-        FileNotFoundError: There is no checkpoint at the path of the opponent.
+    FileNotFoundError if there is no checkpoint at the path of the opponent.
     """
 
     def __init__(self, opponent: Any = "random", **options: Any) -> None:
@@ -116,15 +113,10 @@ class PatchworkVectorEnv(GameVectorEnv):
     >>> actions = infos["action_mask"].argmax(axis=1)
     >>> observations, rewards, terminations, truncations, infos = envs.step(actions)
 
-    Each game is that of a :class:`PatchworkEnv`, and all is laid out as in Gymnasium's own vector
-    environments. See :class:`~patchwork_env.envs.vector.GameVectorEnv` for seeds, and for how a game follows
-    the one before.
-
-    Args:
-        num_envs: The number of games, at least 1.
-        opponent: The opponent, see :class:`PatchworkEnv`, or several in a list.
-        options: Those of :class:`PatchworkEnv`, but no mode ``"human"``; and ``copy``, ``opponent_shares``
-            and ``autoreset_mode``: see :class:`~patchwork_env.envs.vector.GameVectorEnv`.
+    Each game is that of a :class:`PatchworkEnv`, whose opponent may be several in a list here, and all is
+    laid out as in Gymnasium's own vector environments. See :class:`~patchwork_env.envs.vector.GameVectorEnv`
+    for seeds, for how a game follows the one before, and for ``copy``, ``opponent_shares`` and
+    ``autoreset_mode``.
     """
 
     def __init__(self, num_envs: int = 1, opponent: Any = "random", **options: Any) -> None:

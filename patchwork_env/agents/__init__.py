@@ -108,7 +108,7 @@ for _game, _kind, _load, _options, _extra in (
     (PATCHWORK, NETWORK, "patchwork.policy:load", {**_SAMPLE, "simulations": _SIMULATIONS}, "train"),
     (PATCHWORK, MASKABLE_PPO, "patchwork.mlp:load", _SAMPLE, "train"),
     (PATCHWORK, VALUE, "patchwork.champion:load", {**VALUE_OPTIONS, "aim": one_of(*AIMS)}, ""),
-    (NMBR9, NETWORK, "nmbr9.policy_network:load", _SAMPLE, "train"),
+    (NMBR9, NETWORK, "networks:load", _SAMPLE, "train"),
     (NMBR9, VALUE, "nmbr9.champion:load", VALUE_OPTIONS, ""),
 ):
     register_checkpoint(_game, _kind, f"{_AGENTS}.{_load}", options=_options, extra=_extra)

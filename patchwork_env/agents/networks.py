@@ -307,6 +307,12 @@ def read_network(folder: Path, network: type[_Network]) -> tuple[_Network, dict[
     return read_module(folder, lambda: network(config), f"a network of {config}"), description["info"]
 
 
+def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> PolicyAgent:
+    """The agent that plays the policy of a checkpoint folder of any game."""
+    network, _ = read_network(Path(path), network_class(read_description(Path(path))["game"]))
+    return PolicyAgent(network, Path(path).name, sample=sample, seed=seed)
+
+
 def read_module(folder: Path, make: Callable[[], _Module], what: str) -> _Module:
     """Makes a module and gives it the weights of a checkpoint; ``what`` is the module in messages."""
     return with_weights(make, read_arrays(folder, weight_shapes(make), what))

@@ -91,6 +91,13 @@ def sample(counts: Indices, log_probabilities: Floats, uniforms: npt.NDArray[np.
     return positions
 
 
+def sample_legal(states: States, log_probabilities: Floats, random: np.random.Generator) -> Indices:
+    """A legal action of each state, int64 ``(n,)``, by those of all actions, ``(n, num_actions)``."""
+    legal = legal_lists(states)
+    of_legal = log_probabilities[legal.rows, legal.actions]
+    return legal.actions[sample(legal.counts, of_legal, random.random(len(states)))]
+
+
 @kernel(allocates=True)
 def most_probable(counts: Indices, kinds: Indices, log_probabilities: Floats, num_kinds: int) -> Indices:
     """One position of the flat list per row, ``(n,)``: the most probable action of the most probable kind.

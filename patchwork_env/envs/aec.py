@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from gymnasium import logger
 from gymnasium.spaces import Space
 from pettingzoo.utils.env import AECEnv
@@ -35,10 +34,7 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
     Args:
         rules: The rules of the game.
         render_mode: How to show games: ``"human"``, ``"ansi"``, ``"rgb_array"`` or None.
-        observation: The layout of observations: ``"flat"`` for one float32 vector, ``"dict"`` for named
-            float32 tensors of the same content.
-        rewards: The kind of rewards, see ``docs/games/patchwork.md``: ``"outcome"``, ``"margin"`` or
-            ``"score"``; None for the outcome with several players, for the score with one.
+        observation, rewards: As in :class:`~patchwork_env.envs.single.GameEnv`.
         illegal_action: What an illegal action does: ``"raise"`` an error and change nothing, or
             ``"terminate"`` the game for all, with -1 for the agent.
         options: Options of the game.
@@ -106,8 +102,7 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
                 that of ``Game(seed)``. None goes on with the present random numbers.
             options: Options for this game; the docstring of the class lists them.
 
-        Raises:
-            ValueError: The seed or an option is not allowed; the game that is on stays as it is.
+        ValueError if the seed or an option is not allowed; the game that is on stays as it is.
         """
         game, dealer = self._deal(seed, options)
         self.begin(game, dealer)
@@ -185,7 +180,9 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         return self._observation(self._require_game(), self._players[self._require_agent(agent)])
 
     def _observation(self, game: BaseGame, player: int) -> MaskedObservation:
-        vector, mask = self._view(game, player)
+        vector = np.empty(self._rules.layout.size, np.float32)
+        mask = np.empty(self._rules.num_actions, np.int8)
+        loop(write_view, self._rules)(game.state, 0, player, mask, vector)
         return {
             "observation": self._rules.layout.as_dict(vector) if self._named else vector,
             "action_mask": mask,
@@ -193,7 +190,7 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
 
     def state(self) -> Observation:
         """What ``player_0`` sees: float32 ``(OBSERVATION_SIZE,)``, within ``state_space``."""
-        return self._view(self._require_game(), 0)[0]
+        return self._require_game().observation(0)
 
     @property
     def game(self) -> BaseGame:
@@ -203,9 +200,7 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
     def render(self) -> Any:
         """The game as text (``"ansi"``), as uint8 ``(height, width, 3)`` (``"rgb_array"``) or in a window."""
         if self.render_mode is None:
-            logger.warn(
-                "render() shows nothing without a render_mode; give one when you make the environment"
-            )
+            logger.warn("render() shows nothing without a render_mode; give one to env()")
             return None
         return self._display.show(self._require_game(), tuple(self.possible_agents))
 
@@ -269,26 +264,16 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
 
     def play(self, game: BaseGame, action: int) -> Mapping[int, float]:
         """Plays an action in any game of these rules; returns the rewards other than 0 by player."""
-        if self._kind != SCORE:
-            game.play(action)
-            return self._final_rewards(game) if game.is_over else {}
-        player = game.current_player
-        before = self._rules.kernels.score(game.state, 0, player)
-        game.play(action)
-        return {player: float(self._rules.kernels.score(game.state, 0, player) - before)}
-
-    def _final_rewards(self, game: BaseGame) -> Mapping[int, float]:
         if self._kind == SCORE:
+            player, score = game.current_player, self._rules.kernels.score
+            before = score(game.state, 0, player)
+            game.play(action)
+            return {player: float(score(game.state, 0, player) - before)}
+        game.play(action)
+        if not game.is_over:
             return {}
         reward = loop(final_reward, self._rules)
         return {player: float(reward(game.state, 0, player, self._kind)) for player in self._players.values()}
-
-    def _view(self, game: BaseGame, player: int) -> tuple[Observation, npt.NDArray[np.int8]]:
-        """A player's observation and mask, in fresh arrays."""
-        vector = np.empty(self._rules.layout.size, np.float32)
-        mask = np.empty(self._rules.num_actions, np.int8)
-        loop(write_view, self._rules)(game.state, 0, player, mask, vector)
-        return vector, mask
 
     def _require_agent(self, agent: Any) -> str:
         if not isinstance(agent, str) or agent not in self._players:
@@ -315,9 +300,8 @@ _OF_A_GAME = frozenset(
 class OrderEnforcing(OrderEnforcingWrapper[str, MaskedObservation, Any]):
     """Enforces the order of calls like PettingZoo's own, and asks the environment whether there is a game.
 
-    A flag beside the environment would be wrong after an interrupt during the first :meth:`reset`. What is in
-    order goes straight to the environment; all else takes PettingZoo's way, so that its errors and warnings
-    are PettingZoo's.
+    A flag beside the environment would be wrong after an interrupt during the first :meth:`reset`. What is
+    out of order takes PettingZoo's way, so that its errors and warnings are PettingZoo's.
     """
 
     env: GameAECEnv
@@ -337,7 +321,7 @@ class OrderEnforcing(OrderEnforcingWrapper[str, MaskedObservation, Any]):
         return super().__getattr__(name)
 
     def step(self, action: Any) -> None:
-        """Plays an action; an illegal one ends the game with -1, one outside the action space raises."""
+        """See :meth:`GameAECEnv.step`."""
         if self.env.has_game and self.env.agents:
             self._has_updated = True
             self.env.step(action)

@@ -81,19 +81,12 @@ class Opponents:
     ...     env.step(actions)
     ...     opponents.begin(np.flatnonzero(env.terminations))
 
-    Args:
-        num_envs: The number of games.
-        agents: The opponents, at least one.
-        numbers: Which of them plays in each game; see :meth:`change`.
-        shares: Or the share of the games that each of them plays in.
-        players: The number of players of a game, so that neighbors with all seats share an opponent.
+    ``numbers`` and ``shares`` are those of :meth:`change`, as are errors. ``players`` is the number of
+    players of a game, so that neighbors with all seats share an opponent.
 
     Attributes:
         agents: The opponents.
         numbers: int64 ``(num_envs,)``, which of them plays in each game.
-
-    Raises:
-        ValueError, TypeError: See :meth:`change`.
     """
 
     def __init__(
@@ -131,9 +124,8 @@ class Opponents:
                 are rounded to whole games.
             at_once: Whether games that have begun change their opponents, too.
 
-        Raises:
-            ValueError: There are no agents, or numbers or shares do not fit them. Nothing has changed.
-            TypeError: One of them is no agent. Nothing has changed.
+        ValueError if there are no agents, or numbers or shares do not fit them; TypeError if one is no agent.
+        Nothing has changed then.
         """
         count, games = check_at_least_one(len(agents), "the number of opponents"), len(self.numbers)
         for agent in agents:

@@ -31,8 +31,8 @@ def complete(
 ) -> dict[str, Any]:
     """All options of a game: those that were given, and the others at their defaults.
 
-    An unknown one is an UnknownOptionError, which names the nearest option, also of the ``further`` ones of
-    the environment, its ``owner``.
+    An unknown one is an UnknownOptionError with the nearest one, also of the ``further`` ones of the
+    ``owner``.
     """
     for name in given:
         if name not in defaults:
@@ -56,8 +56,7 @@ def count_illegal_ends(before: int, illegal: int, others: int = 0) -> int:
     if before < _MANY_ILLEGAL_ENDS <= count:
         logger.warn(
             f"an illegal action has ended the last {count} episodes: whoever acts does not know action "
-            "masks. MaskablePPO of sb3_contrib learns with them and its MaskableEvalCallback evaluates with "
-            "them, as EvalCallback does not; they are in info['action_mask']"
+            "masks. MaskablePPO and MaskableEvalCallback of sb3_contrib do; they are in info['action_mask']"
         )
     return count
 

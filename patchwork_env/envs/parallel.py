@@ -23,16 +23,9 @@ Flags = dict[str, bool]
 class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
     """One game of any rules whose players act at the same time.
 
-    Spaces, rewards and options are those of :class:`~patchwork_env.envs.aec.GameAECEnv`, and so
-    is the game. Every agent's mask holds its legal actions in every step, until the game is over.
-
-    Args:
-        rules: The rules of the game.
-        render_mode: How to show games: ``"human"``, ``"ansi"``, ``"rgb_array"`` or None.
-        options: The other options of :class:`~patchwork_env.envs.aec.GameAECEnv`.
-
-    Raises:
-        ValueError: An option is unknown or its value not allowed, or the players do not act at once.
+    Spaces, rewards, options and the game are those of :class:`~patchwork_env.envs.aec.GameAECEnv`. Every
+    agent's mask holds its legal actions in every step, until the game is over. ValueError if an option is
+    unknown or its value not allowed, or the players do not act at once.
     """
 
     metadata: dict[str, Any] = GameAECEnv.metadata

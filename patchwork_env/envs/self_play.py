@@ -81,16 +81,13 @@ class SelfPlayBatch:
         rules: The rules of the game.
         num_envs: The number of games, at least 1.
         seed: The seed of the games, ``0 ... 2**64 - 1``; None for fresh random games.
-        rewards: The kind of rewards: ``"outcome"``, ``"margin"`` or ``"score"``; None for the outcome with
-            several players, for the score with one.
-        masks: Whether to write masks; if not, ``masks`` has no rows.
-        observations: Whether to write observations; if not, ``observations`` has no rows.
+        rewards: As in :class:`~patchwork_env.envs.single.GameEnv`.
+        masks, observations: Whether to write them; if not, ``masks`` or ``observations`` has no rows.
         threads: The number of threads that share the work; None, or more than there are cores, is one per
             core. Several threads are faster from some hundred games on, and only on idle cores.
         options: Options of the game.
 
-    Raises:
-        ValueError: An option is unknown or its value not allowed.
+    ValueError if an option is unknown or its value not allowed.
     """
 
     endings = Renamed("terminations")
@@ -163,17 +160,10 @@ class SelfPlayBatch:
         loop(replace_games, self._rules)(self._arrays, states, streams, sampling_streams)
 
     def step(self, actions: npt.ArrayLike) -> None:
-        """Plays one action in every game.
+        """Plays one action in every game; ``actions`` are integers ``(n,)``.
 
-        If one of them is illegal, or outside the action space, an error is raised and no game is changed.
-
-        Args:
-            actions: Integers ``(n,)``.
-
-        Raises:
-            IllegalActionError: An action is illegal or outside the space; the message names the first such
-                game.
-            ValueError: The actions have another shape or type.
+        If one of them is illegal, or outside the action space, an IllegalActionError names the first such
+        game, and no game is changed. ValueError if the actions have another shape or type.
         """
         arrays = self._arrays
         arrays.actions[:] = check_actions(actions, self.num_envs)

@@ -46,15 +46,13 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
     """A learner plays a game of any rules; the moves of all others are part of each ``reset`` and ``step``.
 
     An illegal action ends the episode with a reward of -1; after many such ends in a row a warning names what
-    knows masks. No episode is truncated.
+    knows masks. No episode is truncated. A game that ends before the learner's first turn is passed over.
 
     **Info** has the same keys after every call: ``action_mask``: int8 ``(num_actions,)``, 1 for the legal
     actions, also given by :meth:`action_masks`; ``seat``: the learner's player number; ``scores``: int16
     ``(players,)``, the present ones as far as the learner knows them, its own first and then those of the
     others in the order of play; ``illegal_action``: the action that was not legal and ended the episode, or
     else -1.
-
-    A game that ends before the learner's first turn is passed over: :meth:`reset` begins the next one.
 
     Copies (``copy.deepcopy``) go on exactly like the original, and so do pickles if the opponent can be
     pickled.
@@ -104,9 +102,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         self._players = self._dealer.players
         self._kind = check_rewards(rewards, self._players)
         self._opponent = require_opponent(opponent, self._players)
-        self._streams = determinization_streams(
-            None
-        )  # of what opponents are shown in place of what is hidden
+        self._streams = determinization_streams(None)  # of what opponents see in place of what is hidden
         self._episode: _Episode | None = None
         self._illegal_ends = 0
         self.render_mode = render_mode
@@ -117,19 +113,16 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
     def reset(
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Begins a game and lets the opponent play until it is the learner's turn.
+        """Begins a game and lets the opponent play until the learner's turn; returns observation and info.
 
         Args:
             seed: The seed from which all random numbers start anew, also those of the opponent,
                 ``0 ... 2**64 - 1``; None goes on with the present ones.
             options: Options for this game; the docstring of the class lists them.
 
-        Returns:
-            Observation and info.
-
         Raises:
             ValueError: The seed or an option is not allowed; nothing has changed.
-            OpponentError: The opponent's action is not legal, or all games are over before the learner's
+            OpponentError: The opponent's action is not legal, or too many games are over before the learner's
                 first turn; nothing has changed but in the opponent itself.
         """
         set_up = self._dealer.set_up(options)

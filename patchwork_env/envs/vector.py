@@ -62,31 +62,18 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
     With the seed ``s``, game ``i`` begins like a single environment with the seed ``s + i``, and against an
     opponent that uses no random numbers it goes on like it, whatever the number of games.
 
+    Other arguments and all errors are those of the single environment.
+
     Args:
-        rules: The rules of the game.
         num_envs: The number of games, at least 1.
-        opponent: The agent that plays for all other players, as in
-            :class:`~patchwork_env.envs.single.GameEnv`; or several in a list. A game keeps its opponent to
-            its end, and ``infos["final_info"]["opponent"]`` is then the opponent's number in
-            :attr:`opponents`.
+        opponent: May be several agents in a list. A game keeps its opponent to its end, and
+            ``infos["final_info"]["opponent"]`` is then the opponent's number in :attr:`opponents`.
         opponent_shares: The relative share of the games for each of several opponents; None shares the games
             evenly.
-        seat: The learner's player number, ``"alternate"`` or ``"random"``, as in the single environment.
-        illegal_action: What an illegal action does: ``"terminate"`` its episode, or ``"raise"`` an error and
-            leave all games as they are.
-        rewards: The kind of rewards: ``"outcome"``, ``"margin"`` or ``"score"``; None for the outcome with
-            several players, for the score with one.
-        observation: The layout of observations: ``"flat"`` or ``"dict"``.
         copy: Whether observations and ``action_mask`` are fresh arrays; otherwise the next call overwrites
             them.
         autoreset_mode: The way in which games follow each other, an ``AutoresetMode`` or its value.
-        render_mode: How to show games: ``"ansi"``, ``"rgb_array"`` or None. ``"human"`` is for single
-            environments.
-        options: Options of the game.
-
-    Raises:
-        ValueError: An option is unknown or its value not allowed.
-        TypeError: The opponent is no agent.
+        render_mode: ``"ansi"``, ``"rgb_array"`` or None; ``"human"`` is for single environments.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012  # as Gymnasium declares it
@@ -127,8 +114,8 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         self.render_mode = render_mode
         self._autoreset = check_autoreset_mode(autoreset_mode)
         self.metadata = {**self.metadata, "autoreset_mode": self._autoreset}
-        defaults = complete(options, rules.options, known, type(self).__name__)
-        self._dealer = Dealer(rules, self.num_envs, defaults, seat)
+        completed = complete(options, rules.options, known, type(self).__name__)
+        self._dealer = Dealer(rules, self.num_envs, completed, seat)
         self._players = self._dealer.players
         self._kind = check_rewards(rewards, self._players)
         self._opponents = self._new_opponents(opponent, opponent_shares)
@@ -161,13 +148,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
                 ``reset_mask``, bool ``(num_envs,)``, only the games where it is True begin anew; the others
                 stay as they are, and have no infos.
 
-        Returns:
-            Observations and infos.
-
-        Raises:
-            ValueError: The seed or an option is not allowed; nothing has changed.
-            OpponentError: The opponent's action is not legal; nothing has changed but in the opponent itself.
-            ResetNeeded: Some games are to begin anew, and the others have never begun.
+        Returns observations and infos; errors are those of the single environment.
         """
         given, chosen = take_reset_mask(options, self.num_envs)
         set_up = self._dealer.set_up(given)
@@ -195,15 +176,9 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         Args:
             actions: Integers ``(num_envs,)``. Those of games that this step only begins do not count.
 
-        Returns:
-            Observations, rewards, terminations, truncations and infos.
-
-        Raises:
-            IllegalActionError: An action is illegal and that raises, or is outside the action space; the
-                message names the first such game.
-            ValueError: The actions have another shape or type.
-            OpponentError: The opponent's action is not legal.
-            ResetNeeded: There was no :meth:`reset` yet, or none of a game that has ended.
+        Returns observations, rewards, terminations, truncations and infos; errors are those of the single
+        environment, and ValueError for actions of another shape or type. The message names the first such
+        game.
         """
         return self._step(actions, self._ended)
 
@@ -264,13 +239,9 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         if self.render_mode is None:
             logger.warn("render() shows nothing without a render_mode; give one to gymnasium.make_vec")
             return None
-        frames = []
-        for game, seat, number in zip(
-            self.games(), self._learners.tolist(), self.opponent_numbers, strict=True
-        ):
-            others = self.opponents[number].name if self.opponents else ""
-            frames.append(self._display.show(game, names_of(seat, self._players, others)))
-        return tuple(frames)
+        others = [self.opponents[number].name if self.opponents else "" for number in self.opponent_numbers]
+        each = zip(self.games(), self._learners.tolist(), others, strict=True)
+        return tuple(self._display.show(game, names_of(seat, self._players, who)) for game, seat, who in each)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """A copy or pickle; its records are checked, since compiled rules check no bounds."""
@@ -316,16 +287,9 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
     ) -> None:
         """Changes the opponents of games that begin from now on, or of all games ``at_once``.
 
-        A game that has begun keeps its opponent, which gets a number behind those of the new ones.
-
-        Args:
-            opponents: The agents, at least one.
-            shares: The relative share of the games for each of them; None shares the games evenly.
-            at_once: Whether games that have begun change their opponents, too.
-
-        Raises:
-            ValueError: There are no opponents, the shares do not fit, or the game is for one player.
-            TypeError: An opponent is no agent.
+        A game that has begun keeps its opponent, which gets a number behind those of the new ones. ``shares``
+        are relative shares of the games, even ones for None. ValueError if there are no opponents, the shares
+        do not fit, or the game is for one player; TypeError if an opponent is no agent.
         """
         if self._opponents is None:
             raise ValueError(f"opponents are {short_repr(opponents)}; a game for one player has none")

@@ -1,20 +1,17 @@
 """Best-first trees over an evaluation that gives all successors of a position, for any game of two players.
 
-An evaluation gives a position all its *edges* at once: its best actions with the values of the positions that
-they lead to. A simulation follows edges down to one that leads to no node yet, adds that node with its edges
-and refreshes the values on the way back up. Selection is PUCT (Rosin 2011; Silver et al. 2017): the value of
-an edge plus a bonus in proportion to its prior, which fades with its visits. Priors are a softmax of the
-values that the edges start with, times the weights that the game gives them; an edge without visits keeps its
-value.
+An evaluation gives a position its *edges* at once: its best actions with the values of the positions that
+they lead to. A simulation follows edges down to one that leads to no node yet, adds that node and refreshes
+the values on the way back up. Selection is PUCT (Rosin 2011; Silver et al. 2017): the value of an edge plus a
+bonus in proportion to its prior, which fades with its visits. Priors are a softmax of the values that the
+edges start with, times weights that the game gives.
 
 The value of a node is a mixture of the mean over its visits and of the value of its best edge. With a share
 of 0 for the latter, this is the backup of Monte Carlo tree search, with a share of 1 best-first minimax.
 
 All values come as :data:`VALUES` numbers in pairs: one for the player to move at the node that has the edge,
-one for the other player. Each player maximizes its own number of the first pair, so the two need not be pure
-opponents (max^n, Luckhardt and Irani 1986); the other pairs are carried along. Players need not alternate.
-
-The game's code plays and evaluates, and calls the kernels here.
+one for the other player. Each player maximizes its own number of the first pair (max^n, Luckhardt and Irani
+1986); the other pairs are carried along. Players need not alternate.
 """
 
 from __future__ import annotations
@@ -70,10 +67,9 @@ def new_tree(capacity: int, edges_per_node: int, state: np.dtype[np.void]) -> Tr
 
 @kernel
 def add_node(tree: Tree) -> int:
-    """A new node, without edges, for which there must be room.
+    """A new node, without edges, for which there must be room; :func:`start_node` completes one with edges.
 
-    A node with edges is completed by :func:`start_node`; if the values of a node are exact, the caller writes
-    them and the player.
+    If its values are exact, the caller writes them and the player.
     """
     node = add_plain_node(tree)
     tree.nodes[node]["solved"] = 0
@@ -155,11 +151,7 @@ def is_solved(tree: Tree, node: int) -> bool:
 @kernel
 def _mix(tree: Tree, node: int, rule: Rule) -> None:
     """Sets the values of a node to the mixture of its mean and its best edge."""
-    begin, count = tree.nodes[node]["begin"], tree.nodes[node]["count"]
-    best = begin
-    for edge in range(begin, begin + count):
-        if tree.edges[edge]["values"][0] > tree.edges[best]["values"][0]:
-            best = edge
+    best = _highest_edge(tree, node, tree.nodes[node]["begin"])
     weight = 1.0 if is_solved(tree, node) else rule.best_weight
     for k in range(VALUES):
         mean = tree.nodes[node]["totals"][k] / (1.0 + tree.nodes[node]["visits"])
@@ -176,13 +168,17 @@ def most_visited(tree: Tree, node: int) -> int:
 def best_edge(tree: Tree, node: int) -> int:
     """The edge to play: the most visited one or, if the node is solved, the one with the highest value."""
     best = most_visited(tree, node)
-    if not is_solved(tree, node):
-        return best
+    return _highest_edge(tree, node, best) if is_solved(tree, node) else best
+
+
+@kernel
+def _highest_edge(tree: Tree, node: int, best: int) -> int:
+    """The edge of a node with the highest value; ties go to ``best``, then to the first one."""
     begin = tree.nodes[node]["begin"]
     for edge in range(begin, begin + tree.nodes[node]["count"]):
         if tree.edges[edge]["values"][0] > tree.edges[best]["values"][0]:
             best = edge
-    return best
+    return int(best)
 
 
 @kernel

@@ -3,8 +3,8 @@
 The algorithm is that of "Policy improvement by planning with Gumbel" (Danihelka, Guez, Schrittwieser and
 Silver, ICLR 2022), with planning at all nodes: actions of the root are drawn without replacement by Gumbel
 noise and tried by Sequential Halving; below the root, actions are selected deterministically such that visits
-follow the improved policy. That is ``softmax(log prior + sigma(completed Q))``, where unvisited
-actions have the mixed value of appendix D as Q-value.
+follow the improved policy, ``softmax(log prior + sigma(completed Q))``, where unvisited actions have the
+mixed value of appendix D as Q-value.
 """
 
 from __future__ import annotations
@@ -92,11 +92,11 @@ class GumbelSearch:
         """Searches from every state, which may be finished; a state with a single action is not searched.
 
         Each other state gets exactly ``simulations`` simulations, one in each round, with a single call of
-        ``evaluate`` per round for all states. The noise is drawn game by game, so that games have the same
-        results if they are searched one after the other with one generator and evaluated the same.
+        ``evaluate`` per round for all states. The noise, from ``random``, is drawn game by game, so that
+        games have the same results if they are searched one after the other and evaluated the same.
 
-        The states are records ``(n,)``, which are left as they were. The noise needs a generator, unless
-        ``gumbel_scale`` is 0. ValueError if there is none, or an evaluation is malformed.
+        The states are records ``(n,)``, which are left as they were. ValueError if ``random`` is None and
+        ``gumbel_scale`` above 0, or an evaluation is malformed.
         """
         if random is None and self.gumbel_scale > 0:
             raise ValueError(f"random is None; with gumbel_scale {self.gumbel_scale} it must be a generator")
@@ -145,7 +145,8 @@ class GumbelSearch:
         if finished.any():
             payoffs = self.dynamics.returns(blocks[finished].view(states.dtype))
             running = blocks[~finished].view(states.dtype)
-        evaluation = _typed(evaluate(running)) if len(running) else _NOTHING
+        evaluation = evaluate(running) if len(running) else _NOTHING
+        evaluation = Evaluation(*map(np.ascontiguousarray, evaluation, _TYPES))
         begin = work.add_edges(evaluation, len(running))
         players, counts, values = self.dynamics.players(states), evaluation.counts, evaluation.values
         tree.expand(work.trees.nodes, leaves, finished, players, payoffs, begin, counts, values)
@@ -168,9 +169,8 @@ class GumbelSearch:
 
 
 _NO_PAYOFFS = np.empty(0, np.float32)
-_NOTHING = Evaluation(
-    np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32), np.empty(0, np.float32)
-)
+_TYPES = (np.int64, np.int64, np.float32, np.float32)  # of the arrays of an evaluation, as kernels take them
+_NOTHING = Evaluation(*(np.empty(0, kind) for kind in _TYPES))
 
 
 class _Workspace:
@@ -208,7 +208,7 @@ class _Workspace:
         room, end = len(edges.actions), begin + len(evaluation.actions)
         if end > room:
             larger = max(end, room + room // 2)
-            edges = tree.Edges(*(_enlarged(array, begin, larger) for array in edges))
+            edges = tree.Edges(*(np.pad(array[:begin], (0, larger - begin)) for array in edges))
             self._all, self.trees = (trees._replace(edges=edges) for trees in (self._all, self.trees))
         if len(evaluation.counts) != states or not tree.add_edges(edges, begin, *evaluation):
             raise ValueError(_what_is_wrong(evaluation, states))
@@ -216,25 +216,9 @@ class _Workspace:
         return begin
 
 
-def _enlarged(array: npt.NDArray[Any], used: int, size: int) -> npt.NDArray[Any]:
-    larger = np.empty(size, array.dtype)
-    larger[:used] = array[:used]
-    return larger
-
-
 def _as_blocks(states: States) -> States:
     """The same memory as records without fields, which NumPy copies many times faster."""
     return states.view(np.dtype((np.void, states.dtype.itemsize)))
-
-
-def _typed(evaluation: Evaluation) -> Evaluation:
-    """The evaluation with the types that the kernels take."""
-    return Evaluation(
-        np.ascontiguousarray(evaluation.counts, np.int64),
-        np.ascontiguousarray(evaluation.actions, np.int64),
-        np.ascontiguousarray(evaluation.log_probabilities, np.float32),
-        np.ascontiguousarray(evaluation.values, np.float32),
-    )
 
 
 def _what_is_wrong(evaluation: Evaluation, states: int) -> str:

@@ -2,10 +2,9 @@
 
 The trees of a batch lie in one array of nodes: tree ``t`` has the nodes ``t * capacity`` and following, its
 root first. A node knows its visited children as a linked list, and its legal actions as a range of two arrays
-that all nodes share, the *edges*. Most edges are never visited. Their completed Q-values are all the same, so
-of all unvisited actions of a node the one with the highest prior is the next to be visited, and one number
-stands for all of them in sums. So the cost of a visit grows with the number of visited children, not of legal
-actions; the edges are looked through once for each child that a node gets.
+that all nodes share, the *edges*, most of which are never visited. Their completed Q-values are all the same,
+so of all unvisited actions of a node the one with the highest prior is the next to be visited, and one number
+stands for all of them in sums: the cost of a visit grows with the number of visited children alone.
 
 Values are kept from the view of player 0. Equations are those of "Policy improvement by planning with Gumbel"
 (Danihelka et al. 2022).

@@ -2,11 +2,8 @@
 
 A node is a record with the fields ``begin`` and ``count``, the block of its edges; ``visits``, those of all
 its edges; and ``player``, who is to move. An edge is a record with the fields ``action``, ``child``, the node
-that it leads to or :data:`NOTHING`, and ``visits``. Each search adds fields of its own:
-:mod:`~patchwork_env.search.uct` and :mod:`~patchwork_env.search.best_first` keep their
-records as small as they can be, since a search spends its time reading them. The trees of
-:mod:`~patchwork_env.search.gumbel_tree` are different: they belong to batches and link only the visited
-children.
+that it leads to or :data:`NOTHING`, and ``visits``. Each search adds fields of its own, as few as it can,
+since it spends its time reading them; :mod:`~patchwork_env.search.gumbel_tree` is different.
 """
 
 from __future__ import annotations

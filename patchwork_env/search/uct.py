@@ -4,10 +4,9 @@ UCT is the tree search of Kocsis and Szepesvári (2006): on the way down, every 
 multi-armed bandit. Progressive widening (Coulom 2007; Chaslot et al. 2008) lets a node consider only its
 first few actions, in an order given by the game, and more of them the more often it is visited.
 
-A node gets its edges, the actions that the search may come to consider, best first, at its second visit; most
-nodes never have a second one. Edges hold the statistics of the actions side by side, so that a choice reads
-one stretch of memory. Values are kept from the view of the player to move; each player maximizes its own
-(max^n, Luckhardt and Irani 1986), of which two opponents are a special case.
+A node gets its edges, best first, at its second visit; most nodes never have one. Edges hold the statistics
+of the actions side by side, so that a choice reads one stretch of memory. Values are kept from the view of
+the player to move; each player maximizes its own (max^n, Luckhardt and Irani 1986).
 
 The game comes as a namespace of kernels, for which :func:`simulate` is compiled; see :class:`Game`.
 """

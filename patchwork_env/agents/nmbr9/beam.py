@@ -1,16 +1,15 @@
 """An agent of NMBR 9 for games whose tiles to come are known: it plans the whole game and plays the plan.
 
 With a width, a plan is one search. With a time, searches follow each other: a narrow one to measure how long
-they take, then wider ones, with some noise in the values that they compare; each takes a share of the time
-left. The best plan counts. Plans are made for a game of one player whose order is known. Where the order of
-the real game is free, the next card is exchanged for whichever is to be placed.
+they take, then wider ones, with some noise in the values that they compare; the best plan counts. Plans are
+made for a game of one player whose order is known. Where the order of the real game is free, the next card is
+exchanged for whichever is to be placed.
 
-A search goes over the tiles to come, from the first to the last. After every tile it keeps the best of all
-tables that those kept before lead to; how many is its width. The best are those with the most points,
-including the points that a learned value expects of the tiles to come
-(:mod:`patchwork_env.agents.nmbr9.value`). The value knows which tiles are left, but not in which order they
-come; the search takes care of the order. Where the order is free, each table is continued with every digit
-that is left.
+A search goes over the tiles to come. After every tile it keeps the best tables that those kept before lead
+to; how many is its width. The best are those with the most points, including those that a learned value
+expects of the tiles to come (:mod:`patchwork_env.agents.nmbr9.value`). The value knows which tiles are left,
+but not in which order they come; the search takes care of that. Where the order is free, each table is
+continued with every digit that is left.
 
 Pools, one for each stage of a search, keep the best few of everything that is offered, and nothing twice. An
 offer has a value and a key, a hash that is the same for offers of which only one is to be kept. Keys may
@@ -347,10 +346,9 @@ def plan(
     seconds: float | None = None,
     seed: int = 0,
 ) -> Plan:
-    """The best way to go on with a game of one player that is found within a budget.
+    """The best way to go on with a game of one player that is found with ``width`` or within ``seconds``.
 
-    That is ``width`` of a single search, or ``seconds`` of several. For the rest see :func:`search`; with
-    None for ``free_from`` the order of all tiles is fixed.
+    For the rest see :func:`search`; with None for ``free_from`` the order of all tiles is fixed.
     """
     if free_from is None:
         free_from = int(root[0]["num_rounds"] - root[0]["round"])

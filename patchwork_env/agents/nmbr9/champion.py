@@ -1,11 +1,10 @@
 """The agents of NMBR 9 that play by a learned value: at a glance, or with a search of every move.
 
 A search asks by rollouts which of the best placements brings the most points. Decks are drawn at random from
-the cards that are left, whatever their order in the record. All candidates meet the same decks, so that
-chance matters less to their differences. In a row of as many decks as there are cards left, each card comes
-next once. A rollout plays some tiles by the value and then adds the value of the table for the rest. After
-each round, the better half of the candidates goes on (Sequential Halving; see
-:mod:`patchwork_env.search.gumbel`).
+the cards that are left. All candidates meet the same decks, so that chance matters less to their differences;
+in a row of as many decks as there are cards left, each card comes next once. A rollout plays some tiles by
+the value and then adds the value of the table for the rest. After each round, the better half of the
+candidates goes on (Sequential Halving; see :mod:`patchwork_env.search.gumbel`).
 """
 
 from __future__ import annotations
@@ -203,10 +202,7 @@ class _PlacingAgent(BatchAgent):
 
 
 class ValueAgent(_PlacingAgent):
-    """Plays the placement whose table has the highest value, without looking further ahead.
-
-    What it knows and maximizes is what :class:`ChampionAgent` does.
-    """
+    """Plays the placement whose table has the highest value; see :class:`ChampionAgent` for what it knows."""
 
     def __init__(self, weights: Weights, name: str = "nmbr9 value") -> None:
         self.name = name
@@ -232,12 +228,11 @@ def _choose(states: States, weights: Weights, expansion: Expansion, actions: Act
 class ChampionAgent(_PlacingAgent, DrawingAgent):
     """Searches every move by rollouts; see the module.
 
-    It uses the tile in hand and how many of each digit are left, never their order. Other players' tables do
-    not matter: it maximizes its own points.
+    It uses the tile in hand and how many of each digit are left, never their order, and maximizes its own
+    points: other players' tables do not matter. The weights are not copied.
 
-    The weights are not copied: later changes change how the agent plays. ``effort`` is the number of
-    placements to evaluate for a move, at least 1; a few hundred more are possible. With ``seconds`` instead,
-    a move may take a few milliseconds more. The ``seed`` is that of the decks that it draws.
+    ``evaluations`` is the number of placements to evaluate for a move, at least 1; a few hundred more are
+    possible. With ``seconds`` instead, a move may take a few milliseconds more.
     """
 
     def __init__(
@@ -272,7 +267,7 @@ class ChampionAgent(_PlacingAgent, DrawingAgent):
 
         The first is the one that would be played. The lines come again and again until the budget is spent;
         placements that are not considered any more keep their distance to it, over the decks that both met.
-        Each analysis has a memory of its own, so that it may wait, and draws the same decks.
+        Each analysis has a memory of its own and draws the same decks.
         """
         self.check_states(game.state)
         return self._analyses(game.clone(), new_workspace())

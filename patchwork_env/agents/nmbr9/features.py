@@ -7,15 +7,12 @@ has one row for each height of its middle.
 All else has ranges of rows in the second table; numbers beyond a range count as its last one. The next tile
 is one of those left, as in a deck of unknown order.
 
-The number of ways in which each tile fits on a level is counted in about a fifth of a microsecond. The rules
-themselves, in :mod:`patchwork_env.nmbr9.engine`, list placements one by one; here they are only counted, of
-ten tiles at once and thousands of times per move. The cells of a level are a string of bits, row after row of
-the level below, with three zeros behind each row, so that no tile reaches from one row into the next. A shift
-of the string moves it by rows and columns, and a tile fits where all its cells are free. Where blocks are
-free, two or three cells in a line or four in a square, is computed once for all tiles.
-
-Of a level above more than :data:`MOST_COLUMNS` columns, or more bits than :data:`NUM_WORDS` words have, only
-the middle is counted.
+The ways in which each tile fits on a level are counted for ten tiles at once, in about two microseconds. The
+cells of a level are a string of bits, row after row of the level below, with three zeros behind each row, so
+that no tile reaches from one row into the next. A shift of the string moves it by rows and columns, and a
+tile fits where all its cells are free. Where blocks are free, two or three cells in a line or four in a
+square, is computed once for all tiles. Of a level above more than :data:`MOST_COLUMNS` columns, or more bits
+than :data:`NUM_WORDS` words have, only the middle is counted.
 """
 
 from __future__ import annotations

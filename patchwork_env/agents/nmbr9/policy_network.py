@@ -1,20 +1,17 @@
 """A policy and value network for NMBR 9, which scores the legal placements alone.
 
 Legal actions are 240 of 16,394 on average in random play, and only they enter the softmax. In free order the
-digits to choose from are scored by the trunk alone.
+digits to choose from are scored by the trunk alone. Placements are scored by a product of their features with
+weights that come from the trunk, and by a small layer that reads them together with the trunk.
 
-Placements are scored by a product of their features with weights that come from the
-trunk, and by a small layer that reads them together with the trunk.
-
-The features of a table, and of what every placement leads to, are read beside the observation. A network
-learns these numbers from the cells of a table only slowly, and they are cheap to count. All are those of the
-observer's own table, and scaled so that most lie between -2 and 2.
+The features are those of the observer's own table, scaled so that most lie between -2 and 2; a network learns
+these numbers from the cells only slowly.
 
 **Positions**, :data:`POSITION_FEATURES`: of each of the :data:`LEVELS` lowest levels the tiles, the covered
 cells, the open ones among them, and for each digit that is left in how many ways its tile fits there now
-(logarithms, without the table itself); of each digit the highest level that has room for its tile; the sum
-of the points that the tiles left would bring where they fit best; the tiles left; and the rows and columns
-over which the tiles spread.
+(logarithms, without the table itself); of each digit the highest level that has room for its tile; the sum of
+the points that the tiles left would bring where they fit best; the tiles left; and the rows and columns over
+which the tiles spread.
 
 **Placements**, :data:`PLACEMENT_FEATURES` each: the points and the level; the contact with tiles of the level
 (:func:`~patchwork_env.agents.nmbr9.greedy.contact`); by how much they change the numbers of dents of the
@@ -25,7 +22,6 @@ Choices of a digit have none.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -39,11 +35,9 @@ from patchwork_env.agents.networks import (
     Inputs,
     NetworkConfig,
     Output,
-    PolicyAgent,
     PolicyNetwork,
     initialize,
     new_trunk,
-    read_network,
 )
 from patchwork_env.agents.nmbr9.features import Record, Tile, box_of, tile_of
 from patchwork_env.agents.nmbr9.greedy import contact
@@ -348,9 +342,3 @@ class Nmbr9Network(PolicyNetwork):
 
 def _trunk_input(observations: Tensor, positions: Tensor) -> Tensor:
     return torch.cat([*(observations[:, SLICES[name]] for name in _TRUNK_TENSORS), positions], 1)
-
-
-def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> PolicyAgent:
-    """The agent that plays the policy of a checkpoint folder."""
-    network, _ = read_network(Path(path), Nmbr9Network)
-    return PolicyAgent(network, Path(path).name, sample=sample, seed=seed)

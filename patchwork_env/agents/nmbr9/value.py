@@ -10,9 +10,8 @@ The relief is embedded as the sum of one row per window, all else as the sum of 
 
 The output is the number of points that the tiles to come are expected to bring, in units of :data:`SCALE`.
 
-The tables that the placements of a position lead to are evaluated one by one. They differ little from each
-other: only the windows around the tile change, and the fits of other tiles change only on its level and the
-one above.
+The tables that the placements of a position lead to differ only in the windows around the tile, and in the
+fits of other tiles on its level and the one above.
 """
 
 from __future__ import annotations

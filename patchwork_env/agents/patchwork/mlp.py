@@ -11,17 +11,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
-from patchwork_env.agents import ragged
 from patchwork_env.agents.base import Actions, SamplingAgent, views_of
 from patchwork_env.agents.checkpoints import CHECKPOINT_FILE, MASKABLE_PPO, read_description, write_checkpoint
 from patchwork_env.agents.networks import MOST_LAYERS, MOST_UNITS, config_of, read_module
-from patchwork_env.agents.ragged import Floats, Indices, legal_lists
+from patchwork_env.agents.ragged import sample_legal
 from patchwork_env.core.checks import as_integers, check_between, check_one_of
-from patchwork_env.core.compile import kernel
 from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE
@@ -107,30 +104,10 @@ class MlpAgent(SamplingAgent):
 
     def act_batch(self, states: States) -> Actions:
         self.check_states(states)
-        observations, masks = (torch.from_numpy(a).to(self.network.device) for a in views_of(states))
+        inputs = (torch.from_numpy(array).to(self.network.device) for array in views_of(states))
         with torch.inference_mode():
-            if not self.sample:
-                actions: Actions = self.network(observations, masks)[0].cpu().numpy()
-                return actions
-            logits = self.network.logits(observations).cpu().numpy()
-        legal = legal_lists(states)
-        log_probabilities = _log_softmax(legal.counts, logits[legal.rows, legal.actions])
-        return legal.actions[ragged.sample(legal.counts, log_probabilities, self._random.random(len(states)))]
-
-
-@kernel(allocates=True)
-def _log_softmax(counts: Indices, logits: Floats) -> Floats:
-    """Log-probabilities ``(total,)`` of the listed actions of every row, from their logits."""
-    result = logits.copy()
-    begin = 0
-    for count in counts:
-        of_row = result[begin : begin + count]
-        highest, total = of_row.max(), 0.0
-        for logit in of_row:
-            total += np.exp(logit - highest)
-        of_row -= highest + np.float32(np.log(total))
-        begin += count
-    return result
+            actions, log_probabilities, _ = (tensor.cpu().numpy() for tensor in self.network(*inputs))
+        return sample_legal(states, log_probabilities, self._random) if self.sample else actions
 
 
 # --- on disk ----------------------------------------------------------------------------------------------

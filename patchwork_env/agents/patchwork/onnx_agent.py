@@ -29,8 +29,8 @@ import numpy as np
 import numpy.typing as npt
 import onnxruntime
 
-from patchwork_env.agents import ragged
 from patchwork_env.agents.base import Actions, SamplingAgent, views_of
+from patchwork_env.agents.ragged import sample_legal
 from patchwork_env.core.batches import first_illegal, loop
 from patchwork_env.core.names import short_repr
 from patchwork_env.games import PATCHWORK
@@ -83,22 +83,16 @@ class OnnxAgent(SamplingAgent):
             if illegal >= 0:
                 raise ValueError(f"{self.name} chooses action {actions[illegal]}, which is not legal")
             return actions
-        legal = ragged.legal_lists(states)
         (log_probabilities,) = self._run(states, "log_probabilities")
-        of_legal = log_probabilities[legal.rows, legal.actions]
-        if np.isnan(of_legal).any():
+        if np.isnan(log_probabilities).any():
             raise ValueError(f"{self.name} gives probabilities that are no numbers")
-        return legal.actions[ragged.sample(legal.counts, of_legal, self._random.random(len(states)))]
+        return sample_legal(states, log_probabilities, self._random)
 
     def evaluate(self, states: States) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """The log-probabilities and values of games, none of which is over, as the module describes them."""
         self.check_states(states)
         log_probabilities, values = self._run(states, "log_probabilities", "value")
         return log_probabilities, values
-
-    def feed(self, states: States) -> dict[str, npt.NDArray[Any]]:
-        """The inputs of the model for games: what the players to move see, and what they may do."""
-        return dict(zip(INPUTS, views_of(states), strict=True))
 
     def _run(self, states: States, *outputs: str) -> list[Any]:
         if len(states) <= _BATCH:
@@ -108,7 +102,8 @@ class OnnxAgent(SamplingAgent):
 
     def _run_batch(self, states: States, *outputs: str) -> list[Any]:
         try:
-            results: list[Any] = self.workspace().run(outputs, self.feed(states))
+            feed = dict(zip(INPUTS, views_of(states), strict=True))
+            results: list[Any] = self.workspace().run(outputs, feed)
         except Exception as error:  # onnxruntime's errors have no class in common but this
             raise ValueError(f"{self.name} cannot be evaluated: {short_repr(str(error), 300)}") from None
         for output, result in zip(outputs, results, strict=True):

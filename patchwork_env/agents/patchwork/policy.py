@@ -149,8 +149,7 @@ def load(
     """
     if sample and simulations is not None:
         raise ValueError(
-            f"sample=true and simulations={simulations} are given for {str(path)!r}; allowed is one of them: "
-            "an agent that plans does not draw its actions"
+            f"sample=true and simulations={simulations} are given for {str(path)!r}; allowed is one of them"
         )
     network, info = load_policy(Path(path))
     if simulations is None:
