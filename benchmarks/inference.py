@@ -19,7 +19,8 @@ from pathlib import Path
 import torch
 
 from benchmarks.keeping import add_write_option, keep, of_unit
-from patchwork_env.agents.patchwork.onnx_agent import OnnxAgent
+from patchwork_env.agents.base import views_of
+from patchwork_env.agents.patchwork.onnx_agent import INPUTS, OnnxAgent
 from patchwork_env.agents.patchwork.onnx_export import policy_to_onnx
 from patchwork_env.agents.patchwork.policy import PolicyAgent, load_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
@@ -46,7 +47,7 @@ def positions(number: int) -> States:
 def calls(network: PatchworkNetwork, exported: OnnxAgent, states: States) -> dict[str, Call]:
     """What is measured: each evaluates all states once."""
     learned = PolicyAgent(network)
-    inputs, feed = PatchworkNetwork.encode(states)[0], exported.feed(states)
+    inputs, feed = PatchworkNetwork.encode(states)[0], dict(zip(INPUTS, views_of(states), strict=True))
 
     def in_pytorch() -> None:
         with torch.inference_mode():

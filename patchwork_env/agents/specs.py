@@ -339,8 +339,10 @@ def parse(spec: str | os.PathLike[str]) -> tuple[str, dict[str, str]]:
     """
     text = os.fspath(spec) if isinstance(spec, str | os.PathLike) else None
     if not isinstance(text, str):
-        given = f"{short_repr(spec)} of type {type(spec).__name__}"
-        raise ValueError(f"the spec of an agent must be text or a path, not {given}")
+        raise ValueError(
+            f"the spec of an agent must be text or a path, not {short_repr(spec)} of type "
+            f"{type(spec).__name__}"
+        )
     if len(text) > MAX_SPEC_LENGTH:
         most = f"at most {MAX_SPEC_LENGTH} are allowed: {text[:40]!r}..."
         raise ValueError(f"the spec of an agent has {len(text)} characters; {most}")

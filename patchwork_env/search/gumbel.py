@@ -170,7 +170,7 @@ class GumbelSearch:
 
 _NO_PAYOFFS = np.empty(0, np.float32)
 _TYPES = (np.int64, np.int64, np.float32, np.float32)  # of the arrays of an evaluation, as kernels take them
-_NOTHING = Evaluation(*(np.empty(0, kind) for kind in _TYPES))
+_NOTHING: Any = (np.empty(0),) * len(_TYPES)
 
 
 class _Workspace:
@@ -207,8 +207,8 @@ class _Workspace:
         edges, begin = self.trees.edges, self._edges_used
         room, end = len(edges.actions), begin + len(evaluation.actions)
         if end > room:
-            larger = max(end, room + room // 2)
-            edges = tree.Edges(*(np.pad(array[:begin], (0, larger - begin)) for array in edges))
+            more = (0, max(end, room + room // 2) - begin)
+            edges = tree.Edges(np.pad(edges.actions[:begin], more), np.pad(edges.log_priors[:begin], more))
             self._all, self.trees = (trees._replace(edges=edges) for trees in (self._all, self.trees))
         if len(evaluation.counts) != states or not tree.add_edges(edges, begin, *evaluation):
             raise ValueError(_what_is_wrong(evaluation, states))

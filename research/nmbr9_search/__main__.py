@@ -1,7 +1,8 @@
-"""Measures what an NMBR 9 search with a learned value makes of its effort, for several ways to plan rollouts.
+"""Measures what an NMBR 9 search with a learned value makes of its evaluations, by ways to plan rollouts.
 
-    python -m research.nmbr9_search [--checkpoint FOLDER] [--efforts N …] [--depths N …] [--candidates N …]
-                                      [--widths N …] [--decks N] [--first K] [--processes P] [--seed S]
+    python -m research.nmbr9_search [--checkpoint FOLDER] [--evaluations N …] [--depths N …]
+                                    [--candidates N …] [--widths N …] [--decks N] [--first K] [--processes P]
+                                    [--seed S]
 
 All combinations play the same decks of nmbr9_decks.txt, unknown to the agent, and are compared with the value
 without a search. Times are those of the clock: leave the other cores alone. Needs numpy, numba, gymnasium and
@@ -34,15 +35,15 @@ def main() -> int:
     print(
         f"{describe_setup()}, {options.processes} processes; {options.checkpoint.name}, {len(decks)} decks\n"
     )
-    print("effort    depth  candidates  width    mean score      more than without    s per move  longest")
+    print("evaluations  depth  candidates  width    mean score      more than without    s per move  longest")
     base = play_decks(ValueAgent(weights), decks, seed=options.seed, workers=options.processes)
     show("no search", base, base)
-    combinations = itertools.product(options.efforts, options.depths, options.candidates, options.widths)
-    for effort, depth, candidates, width in combinations:
+    combinations = itertools.product(options.evaluations, options.depths, options.candidates, options.widths)
+    for evaluations, depth, candidates, width in combinations:
         settings = SETTINGS._replace(depth=depth, candidates=candidates, width=width)
-        agent = ChampionAgent(weights, effort=effort, settings=settings)
+        agent = ChampionAgent(weights, evaluations=evaluations, settings=settings)
         result = play_decks(agent, decks, seed=options.seed, workers=options.processes)
-        show(f"{effort:<9,} {depth:>5} {candidates:>11} {width:>6}", result, base)
+        show(f"{evaluations:<11,}  {depth:>5} {candidates:>11} {width:>6}", result, base)
     return 0
 
 
@@ -51,7 +52,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--checkpoint", type=Path, metavar="FOLDER", default=SHIPPED_FOLDER / "nmbr9_champion"
     )
-    parser.add_argument("--efforts", type=int, metavar="N", nargs="+", default=[5_000, 20_000])
+    parser.add_argument("--evaluations", type=int, metavar="N", nargs="+", default=[5_000, 20_000])
     parser.add_argument("--depths", type=int, metavar="N", nargs="+", default=[SETTINGS.depth])
     parser.add_argument("--candidates", type=int, metavar="N", nargs="+", default=[SETTINGS.candidates])
     parser.add_argument("--widths", type=int, metavar="N", nargs="+", default=[SETTINGS.width])
@@ -68,7 +69,7 @@ def show(name: str, result: DecksResult, base: DecksResult) -> None:
     root = np.sqrt(len(scores))
     longest = max(game.longest for game in result.games)
     print(
-        f"{name:<34} {scores.mean():>7.2f} ± {scores.std() / root:.2f}  {more.mean():>+7.2f} ± "
+        f"{name:<37} {scores.mean():>7.2f} ± {scores.std() / root:.2f}  {more.mean():>+7.2f} ± "
         f"{more.std() / root:.2f}  {result.seconds_per_move:>14.4f}  {longest:.3f}",
         flush=True,
     )

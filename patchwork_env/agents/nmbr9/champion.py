@@ -64,7 +64,7 @@ class Workspace(NamedTuple):
     actions: npt.NDArray[np.int64]  # (MOST_CANDIDATES,), first those that are still considered
     sums: npt.NDArray[np.float64]  # (MOST_CANDIDATES,), of the results of the rollouts of each
     rollouts: npt.NDArray[np.int64]  # (1,), of each candidate that is considered
-    effort: npt.NDArray[np.int64]  # (1,), the placements evaluated so far
+    evaluations: npt.NDArray[np.int64]  # (1,), the placements evaluated so far
     root: States  # the position as a game of one player
     game: States  # that of a rollout
     order: npt.NDArray[np.uint8]  # (MAX_CARDS,), the cards to come, as they come first in a row of decks
@@ -89,10 +89,10 @@ def new_workspace() -> Workspace:
 def begin(states: States, i: int, settings: RolloutSettings, weights: Weights, work: Workspace) -> int:
     """Starts a search: lists the candidates, the one with the highest value first; returns their number."""
     _write_root(states, i, work)
-    work.rollouts[0] = work.effort[0] = 0
+    work.rollouts[0] = work.evaluations[0] = 0
     work.sums[:] = 0
     count = expand(work.root, 0, settings.root_width, weights, work.expansion)
-    work.effort[0] += count
+    work.evaluations[0] += count
     length = min(count, settings.candidates)
     for k in range(length):
         best = best_action(work.expansion, count)
@@ -157,7 +157,7 @@ def _play(action: int, settings: RolloutSettings, weights: Weights, work: Worksp
         if is_over(game, 0):
             break
         count = expand(game, 0, settings.width, weights, work.expansion)
-        work.effort[0] += count
+        work.evaluations[0] += count
         apply(game, 0, work.expansion.actions[best_action(work.expansion, count)])
     return score(game, 0, 0) + evaluate(game, 0, 0, weights, work.expansion.buffer)
 
@@ -240,14 +240,14 @@ class ChampionAgent(_PlacingAgent, DrawingAgent):
         weights: Weights,
         name: str = "nmbr9_champion",
         *,
-        effort: int = LEVELS[DEFAULT_LEVEL],
+        evaluations: int = LEVELS[DEFAULT_LEVEL],
         seconds: float | None = None,
         seed: int | None = None,
         settings: RolloutSettings = SETTINGS,
     ) -> None:
         self.name = name
         self._weights, self._settings = weights, settings
-        self._effort, self._seconds = effort, seconds
+        self._evaluations, self._seconds = evaluations, seconds
         super().__init__(seed)
 
     def _new_workspace(self) -> Workspace:
@@ -306,7 +306,7 @@ class ChampionAgent(_PlacingAgent, DrawingAgent):
     def _spent(self, work: Workspace, began: float) -> float:
         """The share of the budget that is spent."""
         if self._seconds is None:
-            return float(work.effort[0]) / self._effort
+            return float(work.evaluations[0]) / self._evaluations
         return (perf_counter() - began) / self._seconds
 
     def _analyses(self, game: Game, work: Workspace) -> Iterator[list[ScoreLine]]:
@@ -353,5 +353,5 @@ def load(
     name = spec_of(Path(path).name, **budget)
     if level == INSTANT or not (budget or is_shipped(path)):
         return ValueAgent(weights, name)
-    effort = nodes or LEVELS[level or DEFAULT_LEVEL]
-    return ChampionAgent(weights, name, effort=effort, seconds=seconds, seed=seed)
+    evaluations = nodes or LEVELS[level or DEFAULT_LEVEL]
+    return ChampionAgent(weights, name, evaluations=evaluations, seconds=seconds, seed=seed)

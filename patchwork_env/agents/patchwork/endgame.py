@@ -114,7 +114,7 @@ def margin_of(value: int) -> int:
 @kernel
 def _start(solver: Solver, budget: int) -> None:
     """Sets the budget and begins an ending, for which entries of earlier ones do not count."""
-    solver.budget[0], solver.buffers.effort[0] = budget, 0
+    solver.budget[0], solver.buffers.evaluations[0] = budget, 0
     solver.game[0] += 1
     if solver.game[0] > _MOST_NUMBERS:
         for place in range(len(solver.table)):
@@ -124,7 +124,7 @@ def _start(solver: Solver, budget: int) -> None:
 
 @kernel
 def _can_go_on(solver: Solver) -> bool:
-    return bool(solver.buffers.effort[0] <= solver.budget[0])
+    return bool(solver.buffers.evaluations[0] <= solver.budget[0])
 
 
 @kernel
@@ -184,7 +184,7 @@ def _search(solver: Solver, ply: int, alpha: int, beta: int) -> tuple[int, int]:
 def _read_bounds(solver: Solver, ply: int, now: int) -> tuple[int, int, int]:
     """What is known of a value: bounds, and an action that was best before, or ``NO_ACTION``."""
     states, key = solver.states, solver.keys[ply]
-    solver.buffers.effort[0] += NUM_PLAYERS
+    solver.buffers.evaluations[0] += NUM_PLAYERS
     for player in range(NUM_PLAYERS):
         write_prospects(states, ply, player, solver.prospects, player)
     write_key(states, ply, solver.prospects, solver.game[0], key)

@@ -251,7 +251,7 @@ class ChoiceBuffers(NamedTuple):
     quilts: Quilts
     newcomer: Prospects  # of the player who placed last
     game: States  # one record, the position after a move
-    effort: npt.NDArray[np.int64]  # (1,), the number of quilts that have been looked at
+    evaluations: npt.NDArray[np.int64]  # (1,), the quilts that have been looked at
 
 
 def new_choice_buffers() -> ChoiceBuffers:
@@ -338,7 +338,7 @@ def _consider(states: States, i: int, action: int, buffers: ChoiceBuffers, kept:
     apply(game, 0, action)
     was_free = states[i]["bonus_owner"] == NOBODY
     write_prospects(game, 0, player, buffers.newcomer, 0)
-    buffers.effort[0] += 1
+    buffers.evaluations[0] += 1
     _note(buffers, kept, action, was_free and game[0]["bonus_owner"] == player)
     is_dominated = False
     for k in range(kept):

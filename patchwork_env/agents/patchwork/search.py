@@ -305,11 +305,11 @@ def solved_action(
     if not _is_to_be_solved(states, i, payoffs):
         return NO_ACTION, False, 0
     is_solved, value, winning = solve(states, i, budget, solver, True)
-    effort = solver.buffers.effort[0]
+    effort = solver.buffers.evaluations[0]
     if not is_solved:
         return NO_ACTION, False, effort
     is_solved, _, best = solve(states, i, budget, solver, False)
-    effort += solver.buffers.effort[0]
+    effort += solver.buffers.evaluations[0]
     if is_solved:
         return best, True, effort
     return (winning if value > 0 and payoffs.outcome > 0 else NO_ACTION), False, effort
@@ -360,7 +360,7 @@ def _solve_edge(
     is_solved, value, effort = False, 0, 0
     if not is_over(game, 0):
         is_solved, value, _ = solve(game, 0, budget, solver, False)
-        effort = int(solver.buffers.effort[0])
+        effort = int(solver.buffers.evaluations[0])
         if not is_solved:
             return effort
     child = _add_child(tree, ROOT, edge)

@@ -16,7 +16,7 @@ from patchwork_env.games import NMBR9
 from patchwork_env.nmbr9 import Game, engine
 from tests.agents.nmbr9.tables import played
 
-EFFORT = 3000
+EVALUATIONS = 3000
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def weights():
 
 
 def agents_of(weights):
-    return ValueAgent(weights), ChampionAgent(weights, effort=EFFORT)
+    return ValueAgent(weights), ChampionAgent(weights, evaluations=EVALUATIONS)
 
 
 def chosen_alike(agent, *games):
@@ -40,7 +40,7 @@ def chosen_alike(agent, *games):
 
 
 def test_an_order_that_is_known_is_not_looked_at_either(weights):
-    agent = ChampionAgent(weights, effort=EFFORT)
+    agent = ChampionAgent(weights, evaluations=EVALUATIONS)
     assert chosen_alike(agent, played(8, seed=4), played(8, seed=4, order="known"))
 
 
@@ -80,7 +80,7 @@ def test_search_finds_what_the_value_does_not_see():
     """With a value of nothing it beats the agent that takes what each tile brings."""
     decks = [Game(seed=seed).deck for seed in range(3)]
     value, totals = aligned_records(WEIGHTS), [0, 0]
-    for k, agent in enumerate((ValueAgent(value), ChampionAgent(value, effort=4000, seed=1))):
+    for k, agent in enumerate((ValueAgent(value), ChampionAgent(value, evaluations=4000, seed=1))):
         for deck in decks:
             game = Game(deck=deck)
             while not game.is_over:
@@ -97,13 +97,13 @@ def test_keeping_the_best():
     assert work.sums[:5].tolist() == [5.0, 5.0, 3.0, 1.0, 2.0]
 
 
-def test_effort_is_spent_and_not_much_more(weights):
+def test_as_many_placements_are_evaluated_and_not_many_more(weights):
     game = played(10, seed=9)
-    for effort in (1, 2000):
-        agent = ChampionAgent(weights, effort=effort, seed=0)
+    for evaluations in (1, 2000):
+        agent = ChampionAgent(weights, evaluations=evaluations, seed=0)
         assert agent.act(game) in game.legal_actions()
-        spent = int(agent.workspace().effort[0])
-        assert effort <= spent < effort + 12 * 3 * 40 + 2000
+        spent = int(agent.workspace().evaluations[0])
+        assert evaluations <= spent < evaluations + 12 * 3 * 40 + 2000
 
 
 @pytest.fixture(scope="module")

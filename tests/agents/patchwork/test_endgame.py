@@ -114,7 +114,7 @@ def test_the_budget_is_kept_and_the_state_left_as_it_was() -> None:
         before = game.to_bytes()
         is_solved, value, action = solve(game.state, 0, budget, SOLVER, False)
         assert game.to_bytes() == before
-        assert SOLVER.buffers.effort[0] <= budget + MAX_LEGAL_ACTIONS + 2
+        assert SOLVER.buffers.evaluations[0] <= budget + MAX_LEGAL_ACTIONS + 2
         assert is_solved or (value, action) == (0, NO_ACTION)
     assert solve(Game(seed=1).state, 0, 20, SOLVER, False) == (False, 0, NO_ACTION)
 

@@ -59,9 +59,9 @@ def _champion(level: str) -> Offer:
     return Offer(f"nmbr9_champion:{level}", "champion", call, level, _search(LEVELS[level]), aliases)
 
 
-def _search(effort: int) -> dict[str, int]:
+def _search(evaluations: int) -> dict[str, int]:
     """The budget of an analysis, and how it is spent; see ``champion.py``."""
-    return {"effort": effort, "results": _RESULTS, "seed": ANALYSIS_SEED}
+    return {"evaluations": evaluations, "results": _RESULTS, "seed": ANALYSIS_SEED}
 
 
 _RESULTS = 40

@@ -17,13 +17,13 @@ def choose_by_value() -> int:
     return here.work.expansion.actions[best_action(here.work.expansion, count)]
 
 
-def choose(effort: int) -> int:
+def choose(evaluations: int) -> int:
     """The champion's action with a budget."""
-    return search_action(memory(), effort)
+    return search_action(memory(), evaluations)
 
 
 @kernel
-def search_action(here: Memory, effort: int) -> int:
+def search_action(here: Memory, evaluations: int) -> int:
     """The action that :class:`ChampionAgent` chooses with a budget."""
     work = here.work
     considered = champion.begin(here.states, 0, champion.SETTINGS, here.weights, work)
@@ -34,7 +34,7 @@ def search_action(here: Memory, effort: int) -> int:
         rounds += 1
     for done in range(1, rounds + 1):
         before = work.rollouts[0]
-        while work.rollouts[0] == before or work.effort[0] / effort < done / rounds:
+        while work.rollouts[0] == before or work.evaluations[0] / evaluations < done / rounds:
             champion.roll_out(considered, champion.SETTINGS, here.weights, work, here.streams)
         champion.keep_best(considered, (considered + 1) // 2, work)
         considered = (considered + 1) // 2
@@ -50,11 +50,11 @@ def begin_search() -> int:
     return champion.begin(here.states, 0, champion.SETTINGS, here.weights, here.work)
 
 
-def roll_out(considered: int, effort: int) -> int:
-    """Plays rollouts of the first candidates until an effort in all is spent, but at least one of each."""
+def roll_out(considered: int, evaluations: int) -> int:
+    """Plays rollouts of the first candidates, at least one, until so many placements are evaluated."""
     here = memory()
     before = here.work.rollouts[0]
-    while here.work.rollouts[0] == before or here.work.effort[0] < effort:
+    while here.work.rollouts[0] == before or here.work.evaluations[0] < evaluations:
         champion.roll_out(considered, champion.SETTINGS, here.weights, here.work, here.streams)
     return here.work.rollouts[0]
 

@@ -5,7 +5,7 @@ import { refuse } from "./texts.js";
 export class Deepening {
   /**
    * @param {import("./nmbr9.js").Nmbr9} game not over
-   * @param {{effort: number, results: number, seed: number}} budget the placements to evaluate, about how
+   * @param {{evaluations: number, results: number, seed: number}} budget the placements to evaluate, about how
    *   many results to show on the way, and the seed of the decks
    */
   constructor(game, budget) {
@@ -45,7 +45,7 @@ export class Deepening {
     const rounds = Math.max(32 - Math.clz32(considered - 1), 1);
     const steps = Math.max(Math.round(this.budget.results / rounds), 1);
     for (let done = 1; done <= rounds * steps; done++) {
-      const rollouts = this.functions.roll_out(considered, (this.budget.effort * done) / (rounds * steps));
+      const rollouts = this.functions.roll_out(considered, (this.budget.evaluations * done) / (rounds * steps));
       yield this.lines(considered, rollouts);
       if (done % steps === 0 && considered > 1) {
         const kept = Math.ceil(considered / 2);
