@@ -49,13 +49,12 @@ class NetworkConfig:
     Attributes:
         width: The units of each hidden layer of the trunk, at most :data:`MOST_UNITS`.
         depth: The number of hidden layers of the trunk, 1 to :data:`MOST_LAYERS`.
-        channels: The channels of the convolutions over quilts in a network of Patchwork, at most
-            :data:`MOST_UNITS`; 0 leaves the convolutions out, which networks without features need.
+        channels: The channels of the convolutions over quilts, at most :data:`MOST_UNITS`; 0 leaves them
+            out, which networks without features need. This and what follows the next is for Patchwork.
         features: Whether the network reads the features of positions and actions; see that of each game.
-        offers: Whether a network of Patchwork with features also reads the worth of the patches that are
-            offered after every move.
-        lookahead: Whether a network of Patchwork with features also judges every kind of move by its value
-            of the position behind it, which takes twice the time.
+        offers: Whether it also reads the worth of the patches that are offered after every move.
+        lookahead: Whether it also judges every kind of move by its value of the position behind it, which
+            takes twice the time.
     """
 
     width: int = 256
@@ -98,9 +97,7 @@ class Output(NamedTuple):
     log_probabilities: Tensor  # (total,)
     entropies: Tensor  # (n,), in nats
     values: Tensor  # (n,), the expected returns of the players to move
-    successor_values: (
-        Tensor  # (n, *successor_values_shape), the values behind the kinds of moves, without gradients
-    )
+    successor_values: Tensor  # (n, *successor_values_shape), behind the kinds of moves, without gradients
 
 
 class PolicyNetwork(nn.Module, ABC):
@@ -168,28 +165,22 @@ class PolicyNetwork(nn.Module, ABC):
         return Inputs(*map(torch.from_numpy, (observations_of(states), legal.rows, legal.actions))), legal
 
 
-_CLASSES = {
-    PATCHWORK: "patchwork_env.agents.patchwork.policy_network:PatchworkNetwork",
-    NMBR9: "patchwork_env.agents.nmbr9.policy_network:Nmbr9Network",
-}
+_CLASSES = {PATCHWORK: "PatchworkNetwork", NMBR9: "Nmbr9Network"}
 
 
 def network_class(game: str) -> type[PolicyNetwork]:
     """The policy network of a game; ValueError if it has none."""
     if game not in _CLASSES:
-        raise ValueError(
-            f"there is no policy network for {short_repr(game)}; there are for {', '.join(_CLASSES)}"
-        )
-    module, _, name = _CLASSES[game].partition(":")
-    return getattr(import_module(module), name)  # type: ignore[no-any-return]
+        there = ", ".join(_CLASSES)
+        raise ValueError(f"there is no policy network for {short_repr(game)}; there are for {there}")
+    module = import_module(f"patchwork_env.agents.{game}.policy_network")
+    return getattr(module, _CLASSES[game])  # type: ignore[no-any-return]
 
 
 class Trunk(nn.Sequential):
-    """The layers that policy and value share.
+    """The layers that policy and value share; products are of the type ``dtype``, all else float32.
 
-    Attributes:
-        dtype: The type of the products. Training in bfloat16 takes a third of the time on processors that
-            have it; inputs, outputs and weights stay in float32.
+    Training in bfloat16 takes a third of the time on processors that have it.
     """
 
     dtype = torch.float32
@@ -255,7 +246,7 @@ class NetworkEvaluator:
     """Evaluates states, on the device of a network, with the weights that it has now.
 
     ``dtype`` is the type of the products that make maps of placements: bfloat16 takes half the time on a CPU
-    with AVX-512 BF16. All else stays in float32.
+    with AVX-512 BF16.
     """
 
     def __init__(self, network: PolicyNetwork, dtype: torch.dtype = torch.bfloat16) -> None:
@@ -277,7 +268,6 @@ class NetworkEvaluator:
 
     @property
     def successor_values_shape(self) -> tuple[int, int]:
-        """See :attr:`PolicyNetwork.successor_values_shape`."""
         return self._network.successor_values_shape
 
 

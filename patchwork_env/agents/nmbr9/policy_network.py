@@ -308,15 +308,11 @@ class Nmbr9Network(PolicyNetwork):
         initialize([self.value, self.choice, self.placement], HEAD_GAIN)
 
     def forward(self, inputs: Inputs, successor_values: Tensor | None = None) -> Output:
-        """See :meth:`PolicyNetwork.forward`; there are never any successor_values."""
         observations, rows, actions = inputs
         features = features_of(*inputs)
         trunk = self.trunk(_trunk_input(observations, features.positions))
-        choices = (
-            self.choice(trunk)
-            .view(-1)
-            .index_select(0, rows * NUM_DIGITS + (actions - FIRST_CHOICE).clamp(min=0))
-        )
+        places = rows * NUM_DIGITS + (actions - FIRST_CHOICE).clamp(min=0)
+        choices = self.choice(trunk).view(-1).index_select(0, places)
         placements = self._scores_of_placements(trunk, features.placements, rows)
         scores = torch.where(actions < FIRST_CHOICE, placements, choices)
         one_kind = scores.new_zeros(observations.shape[0], 1)
@@ -325,7 +321,6 @@ class Nmbr9Network(PolicyNetwork):
         return Output(*policy, self.value(trunk).squeeze(1), nothing)
 
     def values(self, observations: Tensor) -> Tensor:
-        """See :meth:`PolicyNetwork.values`."""
         inputs = _trunk_input(observations, position_features(observations))
         values: Tensor = self.value(self.trunk(inputs))
         return values.squeeze(1)

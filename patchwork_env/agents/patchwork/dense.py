@@ -1,8 +1,7 @@
 """Policies in the form that other libraries expect: masks in, all 2026 actions out. Needs torch.
 
-The features are here in plain operations on tensors, for all actions at once, which can be exported.
-:mod:`.policy_features` says what they are, and counts the same numbers for lists of legal actions with
-compiled code, in a fraction of the time.
+The features of :mod:`.policy_features` are here in plain operations on tensors, for all actions at once,
+which can be exported; compiled code counts them for lists of legal actions in a fraction of the time.
 
 Every cell of a quilt is of a *sort*: empty or covered, with so many empty neighbors. What a placement makes
 of the sort of a cell depends only on whether it covers the cell, and on how many of its neighbors. Hence the
@@ -327,9 +326,8 @@ def _changes(covers: npt.NDArray[np.bool_]) -> Tensor:
     and the sort of that cell before.
     """
     padded = np.pad(covers, ((0, 0), (0, 0), (1, 1), (1, 1))).astype(np.int8)
-    fewer = (
-        padded[:, :, 2:, 1:-1] + padded[:, :, :-2, 1:-1] + padded[:, :, 1:-1, 2:] + padded[:, :, 1:-1, :-2]
-    )
+    rows, columns = padded[:, :, :, 1:-1], padded[:, :, 1:-1]
+    fewer = rows[:, :, 2:] + rows[:, :, :-2] + columns[..., 2:] + columns[..., :-2]
     changed = np.zeros((_PIECES, NUM_ORIENTATIONS, _SORTS, *covers.shape[2:], _SORTS), np.int8)
     for before in range(_SORTS):
         after = before - fewer + _EMPTY_SORTS * (covers & (before < _EMPTY_SORTS))
@@ -347,8 +345,7 @@ _IMPOSSIBLE = -1e9
 class DensePolicy(nn.Module):
     """The same policy and value as the network's, from masks and for all 2026 actions instead of from lists.
 
-    With ``network.features``, a position takes most of a megabyte of memory while it is evaluated. ValueError
-    if the network looks ahead: the rules of the game are no operations on tensors.
+    ValueError if the network looks ahead: the rules of the game are no operations on tensors.
     """
 
     def __init__(self, network: PatchworkNetwork) -> None:

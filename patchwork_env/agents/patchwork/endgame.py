@@ -90,9 +90,8 @@ def solve(states: States, i: int, budget: int, solver: Solver, only_outcome: boo
 
     The budget is in quilts to look at, about a microsecond each; the last position may take some more. The
     value is for the player to move, who wins if it is above 0, and whose margin :func:`margin_of` gives. Both
-    players play for the margin first, then for reaching the end first. With ``only_outcome`` it only finds
-    out who wins, which is quicker: only the sign of the value is right then, and the action is one that leads
-    to a win if there is any.
+    players play for the margin first, then for reaching the end first. With ``only_outcome``, which is
+    quicker, only the sign of the value is right, and the action is one that leads to a win if there is any.
     """
     _start(solver, budget)
     solver.states[0] = states[i]
@@ -240,13 +239,11 @@ def _bring_forward(actions: npt.NDArray[np.int64], count: int, action: int) -> N
 def write_key(states: States, i: int, prospects: Prospects, number: int, key: npt.NDArray[np.uint64]) -> None:
     """Writes the key of a position, from the prospects of both players.
 
-    It holds what matters for the rest of the game: of a quilt, its live cells, and how many dead ones
-    special patches may come to cover; of the buttons, no more than there is to spend them on. From two
-    positions that agree in this, players gain the same points, whatever their scores are: each quilt is at
-    least as good as the other one, see above. As long as a player may complete a 7x7
-    square, all empty cells of the quilt count. The order of the circle is that of the whole game: which
-    patches are left, and which of them is next, says how they lie. Entries of other endings have another
-    ``number``.
+    It holds what matters for the rest of the game: of a quilt, its live cells, and how many dead ones special
+    patches may come to cover; of the buttons, no more than there is to spend them on. From two positions that
+    agree in this, players gain the same points, whatever their scores are. As long as a player may complete a
+    7x7 square, all empty cells of the quilt count. Which patches of the circle are left, and which of them is
+    next, says how they lie. Entries of other endings have another ``number``.
     """
     facts = _U(0)
     for player in range(2):

@@ -1,8 +1,8 @@
 """What players can still make of their quilts in an ending, and the moves that are worth looking at.
 
 *Live* cells are those that some patch, which the player may come to buy, can cover together with other empty
-cells. All other empty cells are *dead*: only special patches can cover them. Everything here errs on the safe
-side: patches that are never offered again or become too expensive may count as available, never the reverse.
+cells. All other empty cells are *dead*: only special patches can cover them. Patches that are never offered
+again or become too expensive may count as available, never the reverse.
 
 Worth looking at are all moves but placements that another one dominates. Two placements of the same patch
 lead to positions that differ in one quilt alone. With ``E`` the empty cells of a quilt and ``L`` its live
@@ -234,7 +234,6 @@ def _squares_ahead(own: Any) -> int:
 
 
 _MOST_PLACEMENTS = 448  # the most placements of one patch, those on an empty quilt
-
 
 Quilts = npt.NDArray[np.uint64]
 """The quilts that placements lead to, ``(7, _MOST_PLACEMENTS + 1)``: two rows each, one for each word, of the

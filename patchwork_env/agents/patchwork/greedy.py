@@ -6,11 +6,9 @@ Both choose in two steps.
    ahead, plus the penalty that it saves, minus its price, minus one for every space that the token moves, as
    advancing would earn a button there. The penalty is 2 per cell, times the share of the track that lies
    behind the token after the move: the earlier in the game, the likelier another patch would have covered the
-   cell as well. Ties go to the lower slot. Advancing has the value 0, and is preferred to a patch of the same
-   value.
-2. *Where?* Where the empty cells stay connected best, which is where the most joints are left; see
-   :mod:`~patchwork_env.agents.patchwork.placements`. Special patches follow the same rule. Greedy play takes
-   the lowest of these actions, playouts a random one.
+   cell as well. Ties go to the lower slot, and advancing, of value 0, is preferred to a patch of its value.
+2. *Where?* Where the most joints are left; see :mod:`~patchwork_env.agents.patchwork.placements`. Special
+   patches follow the same rule. Greedy play takes the lowest of these actions, playouts a random one.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The agent that searches with playouts: UCT whose leaves are played out, and a solver of endings.
 
 Every simulation goes down the tree, adds a node, plays the game to its end by greedy play with noise
-(:mod:`~patchwork_env.agents.patchwork.greedy`) and counts the outcome on the way back. The search is that of
-:mod:`patchwork_env.search.uct`.
+(:mod:`~patchwork_env.agents.patchwork.greedy`) and counts the outcome on the way back.
 
 A node comes to consider its actions in the order of a value in buttons. The value of a purchase is that of
 the patch for greedy play, less a price for every joint that its placement leaves fewer than the best
@@ -86,10 +85,9 @@ class MctsAgent(UctAgent):
         self.__dict__.update(_stream=seed_streams(seed), _memory=TreeMemory(MOST_NODES))
 
     def _new_workspace(self) -> tuple[Tree, Tree, Workspace, Solver]:
-        """Two trees, for searches and for what is kept of them, and what searches need besides.
+        """Trees for searches and for what is kept of them, and what searches need besides.
 
-        Compiles all that searches need, so that no move waits for it. The operating system provides the
-        memory as trees grow.
+        Compiles all that searches need, so that no move waits for it.
         """
         tree, part = (new_tree(MOST_NODES, EDGES_PER_NODE * MOST_NODES, STATE) for _ in range(2))
         work, solver = new_workspace(), new_solver()

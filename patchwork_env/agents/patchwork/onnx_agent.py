@@ -4,15 +4,10 @@ Such a file holds one model, which :mod:`~patchwork_env.agents.patchwork.onnx_ex
 any size ``n`` it computes:
 
 =====================  ======================  ===============================================================
-input                                          content
+input or output        content
 =====================  ======================  ===============================================================
 ``observation``        float32 ``(n, 307)``    what the player to move sees
 ``action_mask``        int8 ``(n, 2026)``      1 for the legal actions, at least one in every row; else 0
-=====================  ======================  ===============================================================
-
-=====================  ======================  ===============================================================
-output                                         content
-=====================  ======================  ===============================================================
 ``action``             int64 ``(n,)``          what the agent plays: see ``choice`` in the metadata
 ``log_probabilities``  float32 ``(n, 2026)``   of all actions; minus infinity for those that are not legal
 ``value``              float32 ``(n,)``        the expected return of the player to move
@@ -55,11 +50,8 @@ _BATCH = 256  # the most states that are evaluated at once; each may take most o
 class OnnxAgent(SamplingAgent):
     """Plays the policy of an ONNX model, the contents of a file, through onnxruntime.
 
-    Unless it samples, it plays the model's ``action``. For the other arguments see
-    :class:`~patchwork_env.agents.base.SamplingAgent`.
-
-    Raises:
-        ValueError: The model is damaged, of another game, or of a version that this library does not read.
+    Unless it samples, it plays the model's ``action``. ValueError if the model is damaged, of another game,
+    or of a version that this library does not read.
     """
 
     games = (PATCHWORK,)

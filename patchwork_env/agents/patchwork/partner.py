@@ -68,7 +68,6 @@ _POINTS_OF_UTILITY = 15
 _MOST_JOINTS = np.array([2 * n - math.ceil(2 * math.sqrt(n)) for n in range(NUM_CELLS + 1)], np.int64)
 """The most pairs of neighbors that a number of cells can have."""
 
-
 # The beginner judges by eye: grudges buttons, thinks too little of time and income, and overlooks that a move
 # may keep the turn, a special patch or the bonus tile. A weight of 1 is what something is worth.
 _INCOME = 0.8  # the weight of an income button at every income mark ahead

@@ -1,14 +1,14 @@
 """Kinds of moves, and the placements that keep the empty cells of a quilt together.
 
-*Joints* are pairs of neighboring empty cells. A placement takes away the joints of the cells that it covers.
-The joints among its own cells are the same wherever it lies, so the most joints are left where the sum of the
+*Joints* are pairs of neighboring empty cells. A placement takes away the joints of the cells that it covers;
+the joints among its own cells are the same wherever it lies, so the most joints are left where the sum of the
 empty neighbors of its cells is the lowest. These sums are bit-sliced: the number of empty neighbors of every
 cell, 0-4, is kept as three words, one for each binary digit, and the sum for every anchor as six. An addition
 of words adds for all anchors of an orientation. The compiler handles all orientations in one vector, as long
 as it reads their number from an array: it unrolls loops whose length it knows.
 
 Of the placements that leave the most joints a learned value evaluates the most compact: those after which the
-most covered cells have no empty neighbor left, or only one. They tell better which ones the value prefers.
+most covered cells have no empty neighbor left, or only one.
 """
 
 from __future__ import annotations

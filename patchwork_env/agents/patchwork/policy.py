@@ -91,8 +91,8 @@ _MOST_CONSIDERED = 8
 class GumbelAgent(BatchAgent):
     """Plays a policy network with search. Nothing is drawn: the same batch of states gets the same actions.
 
-    The network keeps the weights that it has now. The dynamics are the rules with the payoffs that the
-    network's values estimate, by default those of :data:`DEFAULT_PAYOFFS`.
+    The network keeps the weights that it has now. The payoffs of the dynamics are those that its values
+    estimate.
     """
 
     games = (PATCHWORK,)

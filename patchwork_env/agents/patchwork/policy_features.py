@@ -1,7 +1,7 @@
 """What a policy network reads beside the observation: how quilts lie, and what every action leads to.
 
-A network learns these numbers from the cells of a quilt only slowly, and they are cheap to count. All are
-from the view of the player to move, and scaled so that most lie between -2 and 2.
+A network learns these numbers from the cells of a quilt only slowly. All are from the view of the player to
+move, and scaled so that most lie between -2 and 2.
 
 **Positions**, :data:`POSITION_FEATURES`: for both players, the own one first, the figures of the quilt
 (below), how many placements the next :data:`NEXT` patches have on it (logarithms), and the buttons at the end
@@ -17,12 +17,11 @@ The figures of a quilt: its empty cells with no, one, two, three and four empty 
 with none and one; the pairs of neighboring empty cells (:mod:`.placements`); and the empty cells of the 7x7
 square that has the fewest.
 
-**Offers**, which networks with ``offers`` read too: the choice of a patch is also that of the patches which
-the other player finds. To positions are added :data:`POSITION_OFFERS`: for both players the value that greedy
-play gives each of the next :data:`SOON` patches, and whether the player can pay for it. To kinds are added
-:data:`KIND_OFFERS`: of the patches that are offered after an action of the kind their size and time, and for
-both players value, whether it can be paid, and how many placements it has on the quilt as it is before the
-action (logarithms).
+**Offers**, which networks with ``offers`` read too. To positions are added :data:`POSITION_OFFERS`: for both
+players the value that greedy play gives each of the next :data:`SOON` patches, and whether the player can pay
+for it. To kinds are added :data:`KIND_OFFERS`: of the patches that are offered after an action of the kind
+their size and time, and for both players value, whether it can be paid, and how many placements it has on the
+quilt as it is before the action (logarithms).
 """
 
 from __future__ import annotations
@@ -91,10 +90,7 @@ class Features(NamedTuple):
 
 
 def features_of(observations: Tensor, rows: Tensor, actions: Tensor, offers: bool = False) -> Features:
-    """The features of positions and their legal actions; see :class:`~patchwork_env.agents.networks.Inputs`.
-
-    Arrays that are no observations have features without a meaning.
-    """
+    """The features of positions and their legal actions, as in :class:`.networks.Inputs`."""
     positions, device = position_features(observations, offers), observations.device
     kinds = np.zeros((len(positions), NUM_KINDS, KIND_FEATURES + offers * KIND_OFFERS), np.float32)
     placements = np.zeros((actions.shape[0], PLACEMENT_FEATURES), np.float32)

@@ -1,27 +1,24 @@
 """The policy and value network for Patchwork, shaped after the game.
 
-The policy first chooses a kind of move (advance, one of three slots, special patch) and then a placement:
-
-    log p(action) = log p(kind) + log p(placement | kind)
-
-so that the choice between advancing and buying does not depend on how many placements a patch has. Only legal
-actions enter the softmax; they come as flat lists (:mod:`~patchwork_env.agents.ragged`), which takes a small
-fraction of the work of a dense softmax over 2026 actions.
+The policy first chooses a kind of move (advance, one of three slots, special patch) and then a placement,
+``log p(action) = log p(kind) + log p(placement | kind)``, so that the choice between advancing and buying
+does not depend on how many placements a patch has. Only legal actions enter the softmax; they come as flat
+lists (:mod:`~patchwork_env.agents.ragged`).
 
 With ``features``, the network reads figures of positions and of what every action leads to
 (:mod:`.policy_features`), and with ``offers`` also what is offered then. Kinds are scored by their figures
 together with the trunk, placements by a product of theirs with weights that the trunk gives. With
-``lookahead``, the value of the position behind each kind of move is part of its score,
-unless its weights there are 0: such a network does not look, and takes no time for it.
+``lookahead``, the value of the position behind each kind of move is part of its score, unless its weights
+there are 0: such a network does not look, and takes no time for it.
 
 With ``channels``, placements are scored by maps of positions as well: every cell of the own quilt is
 described by the 7x7 window that spans a patch anchored there and its neighborhood, and matched with a key for
-every orientation of every patch. The key is a learned one plus one that is computed from the shape, so that
-what is learned with one patch helps with all others.
+every orientation of every patch: a learned one plus one that is computed from the shape, so that what is
+learned with one patch helps with all others.
 
-Entries are picked with ``index_select``: on a CPU its gradient is summed in one order every time. That of
-``tensor[indices]`` is not if there are several threads, and no two training runs would be equal. Sizes of
-batches are ``tensor.shape[0]``, which an export leaves open; ``len(tensor)`` would fix them.
+Entries are picked with ``index_select``: on a CPU its gradient is summed in one order every time, unlike that
+of ``tensor[indices]`` with several threads. Sizes of batches are ``tensor.shape[0]``, which an export leaves
+open; ``len(tensor)`` would fix them.
 """
 
 from __future__ import annotations
@@ -234,7 +231,7 @@ class PatchworkNetwork(PolicyNetwork):
 
     @staticmethod
     def kinds_of(actions: Any) -> Any:
-        """The kind of each action: 0 advance, 1-3 a slot, 4 special patch."""
+        """0 advance, 1-3 a slot, 4 special patch."""
         if isinstance(actions, Tensor):
             return _KINDS.to(actions.device).index_select(0, actions)
         return _KINDS.numpy()[actions]
@@ -262,16 +259,13 @@ class PatchworkNetwork(PolicyNetwork):
 
     @property
     def looks_ahead(self) -> bool:
-        """See :meth:`PolicyNetwork.looks_ahead`."""
         return self.config.lookahead and bool(self.ahead.weight.any())
 
     @property
     def successor_values_shape(self) -> tuple[int, int]:
-        """See :meth:`PolicyNetwork.successor_values_shape`."""
         return NUM_KINDS, NUM_SUCCESSOR_VALUES if self.looks_ahead else 0
 
     def look_ahead(self, factor: float) -> None:
-        """See :meth:`PolicyNetwork.look_ahead`."""
         nn.init.constant_(self.ahead.weight, factor / _AHEAD_SCALE)
 
     def load_state_dict(
@@ -283,7 +277,6 @@ class PatchworkNetwork(PolicyNetwork):
         return super().load_state_dict(state_dict, strict, assign)
 
     def values(self, observations: Tensor) -> Tensor:
-        """The values ``(n,)`` alone, without the work on the policy."""
         positions = position_features(observations, self.config.offers) if self.config.features else None
         values: Tensor = self.value(self.trunk_of(observations, positions))
         return values.squeeze(1)
@@ -302,10 +295,7 @@ class PatchworkNetwork(PolicyNetwork):
         return scores.squeeze(2)
 
     def successor_values_of(self, inputs: Inputs, scores: Tensor) -> Tensor:
-        """What is found behind the best action of each kind of move, ``(n, *successor_values_shape)``.
-
-        No gradient reaches the values: the policy learns how much it trusts them.
-        """
+        """What lies behind the best action of each kind, ``(n, *successor_values_shape)``, without gradients."""
         if not self.looks_ahead:
             return scores.new_zeros(inputs.observations.shape[0], *self.successor_values_shape)
         with torch.no_grad():
@@ -329,7 +319,6 @@ class PatchworkNetwork(PolicyNetwork):
         return matrix.view(NUM_CELLS, -1), walls.view(1, -1), keys
 
     def prepare_maps(self, dtype: torch.dtype) -> None:
-        """See :meth:`PolicyNetwork.prepare_maps`; what depends on the weights alone is kept."""
         if self.config.channels:
             with torch.no_grad():
                 matrix, walls, keys = self._map_factors()
