@@ -295,7 +295,7 @@ class PatchworkNetwork(PolicyNetwork):
         return scores.squeeze(2)
 
     def successor_values_of(self, inputs: Inputs, scores: Tensor) -> Tensor:
-        """What lies behind the best action of each kind, ``(n, *successor_values_shape)``, without gradients."""
+        """What lies behind the best action of each kind, ``(n, *successor_values_shape)``, no gradients."""
         if not self.looks_ahead:
             return scores.new_zeros(inputs.observations.shape[0], *self.successor_values_shape)
         with torch.no_grad():
