@@ -187,7 +187,6 @@ _BOLD_STROKE = 0.022
 
 
 def _pillow() -> Any:
-    """The package, with those of its modules that are used here."""
     with from_extra("render", "pictures of pixels need"):
         import PIL.Image
         import PIL.ImageDraw
@@ -320,9 +319,9 @@ def _pygame() -> ModuleType:
 class Window:
     """A window for frames, which opens with the first one.
 
-    Once its user or :meth:`close` has closed it, it stays closed and ignores further frames, so that a
-    program that goes on playing does not fail. For at most ``frames_per_second``, :meth:`show` waits; 0 to
-    never wait. MissingExtraError if pygame-ce is not installed.
+    Once its user or :meth:`close` has closed it, it stays closed and ignores further frames. For at most
+    ``frames_per_second``, :meth:`show` waits; 0 to never wait. MissingExtraError if pygame-ce is not
+    installed.
     """
 
     def __init__(self, title: str, frames_per_second: float = 0) -> None:

@@ -117,8 +117,7 @@ def _check_views(game: BaseGame) -> None:
         assert same, _broken("write_observation must write every entry", game)
         fits = ((seen[0] >= 0) & (seen[0] <= rules.layout.upper_bounds)).all()
         assert fits, _broken("observations must lie within 0 and layout.upper_bounds", game)
-    assert str(game), _broken("a game must have a text", game)
-    assert repr(game), _broken("a game must have a text", game)
+    assert all((str(game), repr(game))), _broken("a game must have a text", game)
 
 
 def _check_formats(game: BaseGame) -> None:
@@ -199,7 +198,6 @@ def _check_history(game: BaseGame) -> None:
 
 
 def _check_damaged(game: BaseGame, draw: np.random.Generator) -> None:
-    """Damaged records are refused, or are states that can be played to the end."""
     data = game.to_bytes()
     try:
         type(game).from_bytes(data[:-1] + bytes([data[-1] ^ 1]))
@@ -220,7 +218,6 @@ def _check_damaged(game: BaseGame, draw: np.random.Generator) -> None:
 
 
 def _check_batch(rules: Rules, seed: int, options: dict[str, Any], draw: np.random.Generator) -> None:
-    """Games in a batch are the games that one by one are."""
     own_options = {name: value for name, value in options.items() if name in rules.options}
     states = begin_games(rules, np.repeat(seed_streams(seed), 3), **own_options)
     assert (states == states[0]).all(), "deal must draw from the stream with the index of the game"

@@ -135,7 +135,6 @@ class Analysis:
         return f"<Analysis by {self.agent}: {self.best.move} of {self.num_legal}, {figures}>"
 
     def _repr_html_(self) -> str:
-        """What notebooks show."""
         return f"<pre>{escape(self.text())}</pre>"
 
 

@@ -119,7 +119,6 @@ class Agent(ABC):
         return self._workspace
 
     def _new_workspace(self) -> Any:
-        """Makes :meth:`workspace`."""
         raise NotImplementedError
 
     def check_game(self, game: str) -> None:
@@ -260,8 +259,8 @@ class ObservingAgent(BatchAgent):
     True
 
     Args:
-        choose: The function, called for every batch of games: observations, float32 ``(n, size)``, of the
-            players to move, and masks, int8 ``(n, num_actions)``, to legal actions, integers ``(n,)``.
+        choose: The function from observations, float32 ``(n, size)``, of the players to move, and masks,
+            int8 ``(n, num_actions)``, to legal actions, integers ``(n,)``.
         name: The name of the agent in tables and messages; that of the function by default.
         game: The name of the game.
     """

@@ -186,7 +186,6 @@ class Trunk(nn.Sequential):
     dtype = torch.float32
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """The units of the last layer, float32."""
         if self.dtype == torch.float32:
             return self._through_layers(inputs)
         with torch.autocast(inputs.device.type, self.dtype):

@@ -40,9 +40,7 @@ class ProgramAgent(Agent):
         seconds: The seconds of a move, which are sent to the program.
         start_seconds: The additional seconds before its first move.
 
-    Raises:
-        ValueError: The command names no program, or a time is not above 0.
-        FileNotFoundError: There is no such program.
+    ValueError if the command names no program, or a time is not above 0; FileNotFoundError if there is none.
     """
 
     def __init__(

@@ -1,9 +1,9 @@
 """Models of sb3-contrib's MaskablePPO as agents: files that ``model.save("model.zip")`` writes. Needs torch.
 
-Such a file holds tensors, and JSON in which whatever is no plain value is pickled. Here the tensors are read
-as weights alone, and of the JSON plain values; nothing else is unpickled, and Stable-Baselines3 need not be
-installed. So only policies can be played whose code is here: ``PatchworkPolicy`` of
-:mod:`patchwork_env.integrations.sb3` for every game, and ``MlpPolicy`` for Patchwork.
+Such a file holds tensors, and JSON in which whatever is no plain value is pickled. Here tensors are read as
+weights alone, and plain values; nothing else is unpickled, and Stable-Baselines3 need not be installed. So
+only policies can be played whose code is here: ``PatchworkPolicy`` of :mod:`patchwork_env.integrations.sb3`
+for every game, and ``MlpPolicy`` for Patchwork.
 """
 
 from __future__ import annotations

@@ -114,7 +114,6 @@ class Entry(NamedTuple):
     needs_trust: bool = False
 
     def make(self, *arguments: Any, **options: Any) -> Agent:
-        """The agent from the factory."""
         from patchwork_env.agents.base import Agent
 
         factory = self.factory
@@ -406,7 +405,6 @@ def _hint(word: str, known: Iterable[str]) -> str:
 
 
 def _shown(text: str) -> str:
-    """A part of a spec as messages show it."""
     return short_repr(text, 200)
 
 

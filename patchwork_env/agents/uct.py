@@ -1,8 +1,7 @@
 """An agent for every game: UCT whose leaves are played out at random. It knows nothing but the rules.
 
 The value of the end of a game is mostly its outcome, and to a small part its points: the difference to the
-best score of the others. For a player who plays alone, points are all that counts. Random games from the
-position at hand are their scale.
+best score of the others, or one's own points alone. Random games from the position at hand are their scale.
 
 Where the game hides something, several possibilities are drawn, each is searched in a tree of its own, and
 the visits of the actions are added up (determinization; Ginsberg 2001, Whitehouse et al. 2011).
@@ -212,7 +211,6 @@ def measure_scale(work: Workspace, streams: Streams, samples: int) -> None:
 
 @template
 def _play_randomly(work: Workspace, streams: Streams) -> None:
-    """Plays ``work.state`` until it is over."""
     while not game.is_over(work.state, 0):
         count = game.legal(work.state, 0, work.legal_set)
         game.apply(work.state, 0, game.nth_legal(work.legal_set, random_below(streams, 0, count)))

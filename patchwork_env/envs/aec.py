@@ -328,10 +328,6 @@ class OrderEnforcing(OrderEnforcingWrapper[str, MaskedObservation, Any]):
         else:
             super().step(action)
 
-    def observe(self, agent: str) -> MaskedObservation | None:
-        """What an agent sees, in fresh arrays, whether it is to move or not."""
-        return self.env.observe(agent) if self._has_reset else super().observe(agent)
-
     def last(
         self, observe: bool = True
     ) -> tuple[MaskedObservation | None, float, bool, bool, dict[str, Any]]:

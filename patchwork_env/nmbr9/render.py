@@ -1,8 +1,8 @@
 """Pictures of a game: text, SVG, arrays of pixels, and files.
 
 :func:`text` and :func:`svg` need nothing but NumPy. Pixels need Pillow, and windows need pygame-ce; both
-belong to the optional extra ``render`` and are imported when they are first needed. All tables stand side by
-side as reliefs seen from the lower right: every level lies a little higher than the one below it.
+belong to the optional extra ``render``. All tables stand side by side as reliefs seen from the lower right:
+every level lies a little higher than the one below it.
 """
 
 from __future__ import annotations
@@ -44,8 +44,7 @@ _LEGEND = f"tiles: the uppermost ones, by letter and digit   levels: theirs, 0 i
 def _text(game: Game) -> str:
     """Draws a game as text: for each player the tiles in words, and where they lie.
 
-    Rows and columns have the numbers that they have in moves, counted from the table's first tile:
-    ``7/3@-2,5`` puts the top-left corner of tile 7 into row -2, column 5.
+    Rows and columns are numbered as in moves, from the table's first tile.
     """
     return "\n".join([_headline(game, player_names(game)), "", tables(game)]) + "\n"
 

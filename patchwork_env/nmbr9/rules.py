@@ -1,8 +1,7 @@
 """The rules of NMBR 9 in the form that code without knowledge of the game uses, and their options.
 
-Checks of options raise ValueError with the offending value and what is allowed.
-``find_contradiction`` says which records are states that a game can reach: a record holds every move, and
-all of them are replayed.
+``find_contradiction`` says which records are states that a game can reach: a record holds every move, and all
+of them are replayed.
 """
 
 from __future__ import annotations

@@ -55,8 +55,7 @@ class Fabric(NamedTuple):
 def oklch(lightness: float, chroma: float, hue: float) -> str:
     """A color as ``#rrggbb`` from OKLCH, in which equal steps look equal (B. Ottosson, 2020).
 
-    The lightness is 0-1; the chroma is 0 for gray, and up to about 0.15 screens can show it at every hue; the
-    hue is in turns, 0-1.
+    The lightness is 0-1; the chroma is 0 for gray, up to about 0.15; the hue is in turns, 0-1.
     """
     a, b = chroma * math.cos(math.tau * hue), chroma * math.sin(math.tau * hue)
     long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3
@@ -240,7 +239,6 @@ def button(x: float, y: float, radius: float) -> list[Shape]:
 
 
 def _clock(x: float, y: float, radius: float) -> list[Shape]:
-    """A clock face, the sign for time."""
     hands = (((x, y), (x, y - radius * 0.62)), ((x, y), (x + radius * 0.5, y)))
     width = max(1.0, radius * 0.18)
     return [Circle(x, y, radius, "#ffffff", INK, width), Lines(hands, INK, width)]

@@ -1,8 +1,7 @@
 """Pictures of a game: text, SVG, arrays of pixels, and files.
 
 :func:`text` and :func:`svg` need nothing but NumPy. Pixels need Pillow, and windows need pygame-ce; both
-belong to the optional extra ``render`` and are imported when they are first needed. The scene shows the whole
-table, 1200 by 760 units.
+belong to the optional extra ``render``. The scene shows the whole table, 1200 by 760 units.
 """
 
 from __future__ import annotations
@@ -56,8 +55,7 @@ _LEGEND = "a number: that patch   * special patch   # covered by an unknown patc
 def _text(game: Game) -> str:
     """Draws a game as text: players and quilts, time track, offered patches, and the rest of the circle.
 
-    Cells and patches have the names that they have in moves: ``12/3@d5`` puts patch 12 into column d, row 5.
-    Lines have at most 100 ASCII characters.
+    Cells and patches have their names in moves. Lines have at most 100 ASCII characters.
     """
     names = player_names(game)
     players = _side_by_side([_player_text(game, player, name) for player, name in enumerate(names)], _COLUMN)

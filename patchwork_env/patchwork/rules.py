@@ -164,8 +164,8 @@ def most_buttons(position: int, income: int) -> int:
     """The most buttons that a player can have on a space of the time track, with some income.
 
     They come from the start, from advancing by at most all spaces, and from every income mark passed. A state
-    within these bounds leads only to states within them, so that buttons never exceed the number
-    5 + 53 + 9 * 38 for which records and observations have room.
+    within these bounds leads only to such, so that buttons never exceed the 5 + 53 + 9 * 38 for which records
+    and observations have room.
     """
     return START_BUTTONS + int(position) + int(INCOMES_UP_TO[position]) * int(income)
 

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from patchwork_env.core.checks import as_number, check_at_least_one
 from patchwork_env.search import gumbel_tree as tree
 from patchwork_env.search.gumbel_tree import Scale, SearchResult
+from patchwork_env.search.tree import as_blocks
 
 States = npt.NDArray[np.void]  # records of games, shape ``(n,)``
 
@@ -140,7 +141,7 @@ class GumbelSearch:
         evaluate: Evaluate,
     ) -> npt.NDArray[np.int64]:
         """Stores and evaluates the states of new nodes; returns all their legal actions."""
-        work.states[leaves] = blocks = _as_blocks(states)
+        work.states[leaves] = blocks = as_blocks(states)
         payoffs, running = _NO_PAYOFFS, states
         if finished.any():
             payoffs = self.dynamics.returns(blocks[finished].view(states.dtype))
@@ -189,14 +190,13 @@ class _Workspace:
             np.zeros(n, np.int64),
             np.zeros((n, max_considered), tree.CANDIDATE),
         )
-        self.states = _as_blocks(np.empty(n * capacity, states.dtype))
+        self.states = as_blocks(np.empty(n * capacity, states.dtype))
         self.leaves = tree.Leaves(*(np.zeros(n, np.int64) for _ in tree.Leaves._fields))
 
     def has_room_for(self, states: States) -> bool:
         return len(states) <= len(self._all.sizes) and states.dtype == self.state_type
 
     def reset(self, n: int) -> _Workspace:
-        """Empties the trees, for a batch of ``n`` games."""
         nodes, edges, sizes, candidates = self._all
         self.trees = tree.Trees(nodes[: n * self.capacity], edges, sizes[:n], candidates[:n])
         self._edges_used = 0
@@ -214,11 +214,6 @@ class _Workspace:
             raise ValueError(_what_is_wrong(evaluation, states))
         self._edges_used = end
         return begin
-
-
-def _as_blocks(states: States) -> States:
-    """The same memory as records without fields, which NumPy copies many times faster."""
-    return states.view(np.dtype((np.void, states.dtype.itemsize)))
 
 
 def _what_is_wrong(evaluation: Evaluation, states: int) -> str:

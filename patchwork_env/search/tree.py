@@ -47,6 +47,11 @@ def new_path(longest: int) -> Path:
     return Path(np.empty(longest, np.int64), np.empty(longest, np.int64))
 
 
+def as_blocks(states: npt.NDArray[np.void]) -> npt.NDArray[np.void]:
+    """The same memory as records without fields, which NumPy copies and compares many times faster."""
+    return states.view(np.dtype((np.void, states.dtype.itemsize)))
+
+
 @kernel
 def reset(tree: Tree) -> None:
     """Removes all nodes and edges."""

@@ -21,9 +21,9 @@ import numpy.typing as npt
 
 from patchwork_env.core.compile import kernel, template
 from patchwork_env.core.random import Streams
+from patchwork_env.search import tree as trees
 from patchwork_env.search.tree import NOTHING, ROOT, Path, Tree, add_node, has_room, reset, set_edge
 from patchwork_env.search.tree import most_visited as most_visited_by
-from patchwork_env.search.tree import new_tree as new_tree_of
 
 NODE = np.dtype(
     [
@@ -76,7 +76,7 @@ game = cast(Game, None)  # each game's kernels take its place
 
 def new_tree(capacity: int, edge_capacity: int, state: np.dtype[np.void]) -> Tree:
     """An empty tree with room for ``capacity`` nodes and ``edge_capacity`` edges."""
-    return new_tree_of(NODE, EDGE, state, capacity, edge_capacity)
+    return trees.new_tree(NODE, EDGE, state, capacity, edge_capacity)
 
 
 @kernel
@@ -258,27 +258,9 @@ class TreeMemory:
         Returns whether a tree holds the state.
         """
         for tree in self._trees:
-            node = int(_find(_words(tree.states), _words(state)[0]))
-            if node != NOTHING:
-                copy_subtree(tree, node, target)
+            nodes = np.flatnonzero(trees.as_blocks(tree.states) == trees.as_blocks(state))
+            if len(nodes):
+                copy_subtree(tree, nodes[0], target)
                 self._trees = deque(other for other in self._trees if other is not tree)
                 return True
         return False
-
-
-def _words(states: npt.NDArray[np.void]) -> npt.NDArray[Any]:
-    """The contents of records, ``(n, words)``, in words of eight bytes if possible, else in bytes."""
-    word = np.dtype(np.uint8 if states.itemsize % 8 else np.uint64)
-    return states.view(word).reshape(len(states), states.itemsize // word.itemsize)
-
-
-@kernel
-def _find(words: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> int:
-    """The index of the first row that equals ``wanted``, or ``NOTHING``."""
-    for row in range(len(words)):
-        k = 0
-        while k < len(wanted) and words[row, k] == wanted[k]:
-            k += 1
-        if k == len(wanted):
-            return row
-    return NOTHING

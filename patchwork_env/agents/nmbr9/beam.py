@@ -284,7 +284,6 @@ class BeamAgent(Agent):
         self.reseed(seed)
 
     def reseed(self, seed: int | None = None) -> None:
-        """See :meth:`Agent.reseed`; plans are forgotten."""
         check_seed(seed)
         self.__dict__.update(_seed=seed or 0, _plans=OrderedDict())  # together, whatever interrupts the call
 

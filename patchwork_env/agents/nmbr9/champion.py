@@ -304,7 +304,6 @@ class ChampionAgent(_PlacingAgent, DrawingAgent):
                 considered = kept
 
     def _spent(self, work: Workspace, began: float) -> float:
-        """The share of the budget that is spent."""
         if self._seconds is None:
             return float(work.evaluations[0]) / self._evaluations
         return (perf_counter() - began) / self._seconds

@@ -47,12 +47,10 @@ class Tile(NamedTuple):
 
     @property
     def digit(self) -> int:
-        """The digit."""
         return self.piece // NUM_TURNS
 
     @property
     def cells(self) -> frozenset[Cell]:
-        """The cells that the tile covers."""
         return cells_at(self.digit, self.piece % NUM_TURNS, self.row, self.column)
 
 

@@ -224,7 +224,6 @@ def _write_now(
 
 @kernel
 def _write_later(tile: Tile, placed: int, number: int, best: Indices, buffer: Record, out: Floats) -> None:
-    """Writes the effects of a placement."""
     level, end = tile.level, tile.row + HEIGHTS[tile.piece] + 2
     two, three, four = _count_dents(buffer["levels"][level], tile.row - 2, end)
     spread = _spread(level, placed, buffer)

@@ -197,7 +197,6 @@ def _read_bounds(solver: Solver, ply: int, now: int) -> tuple[int, int, int]:
 
 @kernel
 def _enter(solver: Solver, key: npt.NDArray[np.uint64], lower: int, upper: int, action: int) -> None:
-    """Replaces the entry at the place of a key."""
     entry = solver.table[_place_of(key)]
     for k in range(KEY_WORDS):
         entry["key"][k] = key[k]

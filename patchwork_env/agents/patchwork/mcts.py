@@ -81,7 +81,6 @@ class MctsAgent(UctAgent):
         return np.array(actions, np.int64)
 
     def reseed(self, seed: int | None = None) -> None:
-        """Starts the random numbers anew and forgets all games."""
         self.__dict__.update(_stream=seed_streams(seed), _memory=TreeMemory(MOST_NODES))
 
     def _new_workspace(self) -> tuple[Tree, Tree, Workspace, Solver]:

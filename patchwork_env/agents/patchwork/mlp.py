@@ -1,7 +1,7 @@
 """Policies of Stable-Baselines3's ``MlpPolicy`` with action masks, played without Stable-Baselines3.
 
-Two multilayer perceptrons read the flat observation, one for the policy and one for the value. Tensors have
-the names that Stable-Baselines3 gives them, so that weights can be copied as they are.
+Two perceptrons read the flat observation, one for the policy and one for the value. Tensors have the names
+that Stable-Baselines3 gives them.
 """
 
 from __future__ import annotations
@@ -62,7 +62,6 @@ class MlpNetwork(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """The device that holds the weights."""
         return self.action_net.weight.device
 
     def forward(self, observation: Tensor, action_mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -89,10 +88,7 @@ def _hidden_layers(config: MlpConfig) -> nn.Sequential:
 
 
 class MlpAgent(SamplingAgent):
-    """Plays the present weights of a :class:`MlpNetwork`, on any device, also while it learns.
-
-    Unless it samples, it plays the most probable action.
-    """
+    """Plays the present weights of a :class:`MlpNetwork`; unless it samples, the most probable action."""
 
     games = (PATCHWORK,)
 

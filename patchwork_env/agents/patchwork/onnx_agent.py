@@ -67,7 +67,6 @@ class OnnxAgent(SamplingAgent):
         return _start(self._model, self.name)
 
     def act_batch(self, states: States) -> Actions:
-        """A legal action for the current player of every game, int64 ``(n,)``."""
         self.check_states(states)
         if not self.sample:
             actions: Actions = self._run(states, "action")[0]
@@ -118,7 +117,6 @@ def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> 
 
 
 def _start(model: bytes, name: str) -> onnxruntime.InferenceSession:
-    """A session for a model of this format."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     try:

@@ -31,8 +31,7 @@ class PatchworkDynamics:
     """The rules for batches of states, and the payoffs of the end of a game.
 
     The payoff is ``outcome`` for a win or minus ``outcome`` for a loss, plus ``margin`` times the difference
-    of the scores, which is divided by ``margin_scale`` points and clipped to -1 ... 1. The first two are at
-    least 0, one of them is above, as is the scale.
+    of the scores, which is divided by ``margin_scale`` points and clipped to -1 ... 1.
     """
 
     def __init__(self, outcome: float = 1.0, margin: float = 0.0, margin_scale: float = 40.0) -> None:
@@ -48,22 +47,18 @@ class PatchworkDynamics:
         return 2 * (self.outcome + self.margin)
 
     def step(self, states: States, actions: npt.NDArray[np.int64]) -> None:
-        """Plays a legal action in every game, in place, and then all moves that have no alternative."""
         loop(play_listed, RULES)(states, np.arange(len(states)), actions)
         loop(play_forced, RULES)(states)
 
     def finished(self, states: States) -> npt.NDArray[np.bool_]:
-        """Which games are over, bool ``(n,)``."""
         finished = np.zeros(len(states), np.bool_)
         finished[list_games(list_over, RULES, states)] = True
         return finished
 
     def players(self, states: States) -> npt.NDArray[np.int64]:
-        """The players to move, int64 ``(n,)``."""
         return states["current_player"].astype(np.int64)
 
     def returns(self, states: States) -> npt.NDArray[np.float32]:
-        """The payoffs of player 0 in games that are over, float32 ``(n,)``."""
         payoffs = np.empty(len(states), np.float32)
         _write_payoffs(states, self.outcome, self.margin, self.margin_scale, payoffs)
         return payoffs
