@@ -30,7 +30,7 @@ from patchwork_env.learning.algorithms.common.workers import (
     versions,
 )
 from patchwork_env.learning.config import load_config
-from patchwork_env.learning.distributed.ray_cluster import RayPool, connected
+from patchwork_env.learning.distributed import RayPool, connected
 from patchwork_env.learning.system.machine import describe_setup, tune_malloc
 
 CONFIGS = (Path("configs/td.yaml"), Path("configs/alphazero_quick.yaml"))

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from patchwork_env import cli
+from patchwork_env.learning.config import algorithms
 from patchwork_env.learning.config.loading import Key, keys_of
-from patchwork_env.learning.config.registry import algorithms
 
 PROJECT = Path(__file__).parents[1]
 MODULES = {

@@ -19,8 +19,8 @@ from pydantic import BaseModel
 from patchwork_env import games
 from patchwork_env.agents import specs
 from patchwork_env.learning.commands import train
+from patchwork_env.learning.config import algorithms
 from patchwork_env.learning.config.keys import section_of
-from patchwork_env.learning.config.registry import algorithms
 from patchwork_env.nmbr9 import observation as nmbr9_observation
 from patchwork_env.patchwork import observation as patchwork_observation
 from tests import toy

@@ -11,6 +11,7 @@ from examples import own_ppo as example
 from patchwork_env import agents
 from patchwork_env.learning import toolbox
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
+from patchwork_env.learning.algorithms.ppo.trainer import LOOKAHEAD_FACTOR
 from patchwork_env.learning.config import load_config
 from patchwork_env.patchwork import Game
 
@@ -39,7 +40,7 @@ def test_its_settings_are_those_of_the_configuration():
     assert toolbox.NetworkConfig(**config.network.model_dump()) == example.NETWORK
     assert (config.reward, config.league) == (example.REWARD, example.LEAGUE)
     assert (config.ppo.rollout_steps, config.ppo.minibatch_size) == (example.TURNS, example.MINIBATCH)
-    lookahead = config.ppo.lookahead_from, config.ppo.lookahead_factor
+    lookahead = config.ppo.lookahead_from, LOOKAHEAD_FACTOR
     assert lookahead == (example.LOOKAHEAD_FROM, example.LOOKAHEAD_FACTOR)
 
 

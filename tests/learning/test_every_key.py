@@ -109,12 +109,6 @@ def looks_ahead(trainer):
     return iterations(trainer, 1).network.looks_ahead
 
 
-def factor(trainer):
-    """What a value of 1 behind a kind of move adds to its logit."""
-    ahead = iterations(trainer, 1).network.ahead.weight.detach()
-    return 10 * float(ahead[0, 0])
-
-
 def snapshots(trainer):
     return len(iterations(trainer, 4).pool.snapshots)
 
@@ -146,7 +140,6 @@ ROWS = [
     ("ppo", ("network.offers=true",), lambda t: shape("kind_hidden.weight")(t)[1], OTHER),
     ("ppo", ("network.lookahead=true",), looks_ahead, True),
     ("ppo", ("ppo.lookahead_from=0.9", "network.lookahead=true"), looks_ahead, False),
-    ("ppo", ("ppo.lookahead_factor=5", "network.lookahead=true", "ppo.learning_rate=0"), factor, 5.0),
     ("ppo", ("reward.outcome=0.5",), rewards, 0.5),
     ("ppo", ("reward.margin=2", "reward.margin_scale=1"), rewards, 3.0),
     ("ppo", ("reward.margin_scale=1", "reward.margin=2"), rewards, 3.0),

@@ -31,7 +31,7 @@ from patchwork_env.integrations.minari.dataset import (
     folder_of_new,
     write_dataset,
 )
-from patchwork_env.learning.distributed.jobs import Workers, check_workers, do_jobs
+from patchwork_env.learning.distributed import Workers, check_workers, do_jobs
 from patchwork_env.learning.evaluation.matches import MOST_GAMES, Player, Progress, fingerprint, name_of
 from patchwork_env.learning.evaluation.playing import BLOCK_SIZE, GamesInPlay, spawn_seed
 from patchwork_env.learning.evaluation.runners import common_game

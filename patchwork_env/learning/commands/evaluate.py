@@ -27,7 +27,7 @@ from patchwork_env.learning.commands.match_options import (
     variant_of,
     write_json,
 )
-from patchwork_env.learning.distributed.jobs import add_worker_options, workers_of
+from patchwork_env.learning.distributed import add_worker_options, workers_of
 from patchwork_env.learning.evaluation.tables import CSV, TEXT, render
 
 if TYPE_CHECKING:

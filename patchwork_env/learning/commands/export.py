@@ -37,9 +37,8 @@ def _run(options: argparse.Namespace) -> int:
 def export_policy(spec: str, out: Path) -> int:
     """Writes a policy as an ONNX file, complete or not at all, in place of one that exists.
 
-    The spec is the path of a checkpoint folder, or the name of a policy that comes with the package.
-    :mod:`patchwork_env.agents.patchwork.onnx_agent` describes the model. Returns the size of the file in
-    bytes.
+    The spec is the path of a checkpoint folder, or the name of a policy that comes with the package. Returns
+    the size of the file, which :mod:`patchwork_env.agents.patchwork.onnx_agent` describes, in bytes.
 
     Raises:
         ValueError: ``out`` does not end with ``.onnx``, or the spec names no policy that can be exported.

@@ -27,11 +27,7 @@ _CLUSTER_HELP = "let a Ray cluster train: local, a new one on this machine; auto
 
 
 def main(arguments: list[str] | None = None, program: str = "training.sweep") -> int:
-    """The command; returns the exit code.
-
-    It is 0 if a trial has finished, 2 if none has and for an error, and 128 + the number of a signal that
-    stopped the sweep.
-    """
+    """The command; returns the exit code, 2 if no trial finished, 128 + a signal that stopped the sweep."""
     parser = CommandParser(__doc__, _EPILOG)
     option = parser.add_argument
     option("name", nargs="?", metavar="NAME", help="a configuration: a name or a path")

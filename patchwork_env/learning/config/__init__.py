@@ -15,17 +15,15 @@ from patchwork_env.learning.config.keys import (
     changes_learning,
 )
 from patchwork_env.learning.config.loading import (
+    CONFIGS,
+    algorithms,
     dump_config,
     explain,
+    find_config,
     flattened,
     list_configs,
     load_config,
     parse_yaml,
-)
-from patchwork_env.learning.config.registry import (
-    CONFIGS,
-    algorithms,
-    find_config,
     trainer_class,
 )
 

@@ -1,9 +1,7 @@
 """The keys of a configuration that several algorithms share, in sections, and the types of their values.
 
-The text below a field describes it: ``train --explain`` prints it with the type and the default of the field.
-
-The configuration of an algorithm is a subclass of :class:`RunConfig`, entered in ``registry.py``. Its fields
-are the sections that the algorithm reads and no others, so that no key can be set without effect.
+The text below a field describes it for ``train --explain``. The fields of an algorithm's :class:`RunConfig`
+are the sections that it reads and no others, so that no key can be set without effect.
 """
 
 from __future__ import annotations
@@ -103,6 +101,13 @@ OTHER_NAMES = {
     "value_coefficient": ("vf_coef", "vf_loss_coeff"),
 }
 """The names of keys in other libraries and in earlier versions, for messages."""
+
+
+GONE = {
+    "lookahead_factor": "the factor is learned, from 12 on",
+    "score_coefficient": "all errors of a value count alike",
+}
+"""Keys of earlier versions, each with the reason why it went."""
 
 
 def name_here(name: str, known: Iterable[str]) -> str | None:

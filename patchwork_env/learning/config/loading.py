@@ -8,7 +8,10 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 import yaml
@@ -16,10 +19,12 @@ from pydantic import BaseModel, ValidationError
 
 from patchwork_env.core.checks import as_texts
 from patchwork_env.core.documents import one_line, read_text
+from patchwork_env.core.extras import from_extra
 from patchwork_env.core.names import nearest, short_repr
 from patchwork_env.errors import ConfigError
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.config.keys import (
+    GONE,
     RunConfig,
     Schedule,
     changes_learning,
@@ -27,14 +32,19 @@ from patchwork_env.learning.config.keys import (
     section_keys,
     section_of,
 )
-from patchwork_env.learning.config.registry import (
-    CONFIGS,
-    DEFAULT_ALGORITHM,
-    algorithms,
-    config_class,
-    find_config,
-)
 
+DEFAULT_ALGORITHM = "ppo"
+_CONFIGS = {
+    "alphazero": "patchwork_env.learning.algorithms.alphazero.config:AlphaZeroConfig",
+    "maskable_ppo": "patchwork_env.learning.algorithms.maskable_ppo:MaskablePpoConfig",
+    "ppo": "patchwork_env.learning.algorithms.ppo.config:PpoConfig",
+    "solo_td": "patchwork_env.learning.algorithms.td.config:SoloTdConfig",
+    "td": "patchwork_env.learning.algorithms.td.config:TdConfig",
+}
+"""The configuration of each algorithm, by name, for those of other libraries stand above this module."""
+_PACKAGE = Path(__file__).resolve().parents[2]
+CONFIGS = _PACKAGE / "configs" if (_PACKAGE / "configs").is_dir() else _PACKAGE.parent / "configs"
+"""The folder of the configurations that come with the project, in an installation or in a clone."""
 _MOST_BYTES = 2**18
 """The largest file of a configuration."""
 _MOST_PROBLEMS = 5
@@ -54,18 +64,13 @@ _KINDS = {"tuple_type": "it must be a list", "model_type": "it must be a section
 
 
 def load_config(source: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
-    """Reads a configuration and applies overrides.
+    """Reads a configuration: defaults, then a file, then overrides, the last of each key.
 
-    Keys that are given neither in the file nor by an override have their defaults, also within sections.
     The description of the file is left out if an override changes what is learned.
 
     Args:
         source: The name of a shipped configuration, or the path of a YAML file, such as that of a run.
-        overrides: Changes as ``key=value``, as in ``ppo.epochs=3``; the value is YAML, and the last override
-            of a key counts.
-
-    Returns:
-        The configuration of the run's algorithm.
+        overrides: Changes as ``key=value``, as in ``ppo.epochs=3``; the value is YAML.
 
     Raises:
         ConfigError: The file is missing or not valid YAML, a key is unknown or of no use to the algorithm, or
@@ -77,7 +82,7 @@ def load_config(source: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
     if "description" not in keys and any(map(changes_learning, keys)):
         tree.pop("description", None)  # it describes the configuration without the change
     try:
-        kind = config_class(tree.get("algorithm", DEFAULT_ALGORITHM), tree.get("game"))
+        kind = _config_class(tree.get("algorithm", DEFAULT_ALGORITHM), tree.get("game"))
     except ConfigError as error:
         raise ConfigError(f"{_source('algorithm', path, overrides)}: {error}") from None
     try:
@@ -136,6 +141,54 @@ def _merged(default: Any, value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
+# --- what there is ------------------------------------------------------------------------------------------
+
+
+@cache
+def algorithms() -> Mapping[str, type[RunConfig]]:
+    """The configurations of all algorithms by name; neither trainers nor PyTorch are imported."""
+    return {name: resolve_name(config) for name, config in _CONFIGS.items()}
+
+
+def _config_class(algorithm: Any, game: Any) -> type[RunConfig]:
+    """The class of the configuration of an algorithm, which must learn the game; no other is imported."""
+    if algorithm not in tuple(_CONFIGS):  # which may be no text
+        close = nearest(str(algorithm), _CONFIGS)
+        hint = f"did you mean {close!r}?" if close else f"known are {', '.join(_CONFIGS)}"
+        raise ConfigError(f"algorithm is {short_repr(algorithm)}; {hint}")
+    kind: type[RunConfig] = resolve_name(_CONFIGS[algorithm])
+    if game not in kind.GAMES:
+        able = [name for name, config in algorithms().items() if game in config.GAMES]
+        if able:
+            names = ", ".join(able)
+            raise ConfigError(f"algorithm is {algorithm!r}; algorithms for the game {game}: {names}")
+    return kind
+
+
+def trainer_class(config: RunConfig) -> Any:
+    """The class of the trainer for a configuration."""
+    with from_extra("train", f"{config.algorithm} needs"):
+        return resolve_name(config.TRAINER)
+
+
+def find_config(source: str | Path) -> Path:
+    """The file of a shipped configuration by its name, such as ``quick``, or of any by its path."""
+    if not isinstance(source, str | Path):
+        raise ConfigError(f"a configuration is a name or a path, not {short_repr(source)}")
+    path = Path(source)
+    with suppress(OSError):  # the name is too long for the system
+        if path.is_file():
+            return path
+    shipped = {file.stem: file for file in sorted(CONFIGS.glob("*.yaml"))}
+    if str(source) in shipped:
+        return shipped[str(source)]
+    beside = sorted(map(str, path.parent.glob("*.yaml"))) if path.suffix == ".yaml" else []
+    known = [*beside, *shipped]
+    close = nearest(str(source), known) or nearest(path.stem, shipped)
+    hint = f"did you mean {close}?" if close else "train --list lists those that come with the project"
+    raise ConfigError(f"there is no configuration {one_line(str(source))}; {hint}")
+
+
 # --- messages ---------------------------------------------------------------------------------------------
 
 
@@ -174,6 +227,8 @@ def _explain_unknown(location: tuple[str, ...], kind: type[RunConfig]) -> str:
             f"the section {short_repr(key)} is of no use to the algorithm {kind().algorithm!r}; "
             f"it is read by {', '.join(readers)}"
         )
+    if name in GONE:
+        return f"the key {key!r} is gone: {GONE[name]}"
     section: type[BaseModel] = kind
     for part in location[:-1]:
         section = section_of(section, part) or section
@@ -205,10 +260,9 @@ class Key(NamedTuple):
 
 
 def explain(names: Sequence[str] = ()) -> str:
-    """Lines with the default, type and description of every key of algorithms, sections or keys.
+    """Default, type and meaning of all keys of algorithms, sections or keys, also named without sections.
 
-    Keys are named in full or without their sections. Without names, the lines are those of the keys that runs
-    of all algorithms share.
+    Without names they are those of the keys that runs of all algorithms share.
     """
     names = as_texts(names, "names", ConfigError)
     by_algorithm = {name: {key.name: key for key in keys_of(kind())} for name, kind in algorithms().items()}
@@ -281,14 +335,11 @@ def _text_of(default: Any) -> str:
 
 
 class _YamlLoader(yaml.SafeLoader):
-    """YAML in which ``1e-3`` is a number, as in other languages, and no key appears twice.
-
-    Aliases are not read, for a few of them stand for texts of any length.
-    """
+    """YAML in which ``1e-3`` is a number, as elsewhere, no key appears twice, and nothing is an alias."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         """Reads a value with all that is in it."""
-        if self.check_event(yaml.AliasEvent):
+        if self.check_event(yaml.AliasEvent):  # a few of them stand for texts of any length
             raise yaml.YAMLError("aliases (*name) are not read: write out what they stand for")
         node = super().compose_node(parent, index)
         if isinstance(node, yaml.MappingNode):

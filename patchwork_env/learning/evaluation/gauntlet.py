@@ -19,7 +19,7 @@ from patchwork_env import __version__, agents
 from patchwork_env.core.checks import as_integer, as_texts
 from patchwork_env.core.names import short_repr
 from patchwork_env.games import PATCHWORK
-from patchwork_env.learning.distributed.jobs import Workers, check_workers
+from patchwork_env.learning.distributed import Workers, check_workers
 from patchwork_env.learning.evaluation.matches import (
     Participant,
     Player,
@@ -50,24 +50,18 @@ LATEST = VERSIONS[-1]
 
 
 class Member(NamedTuple):
-    """A reference player: its spec, the SHA-256 of weights on disk, its frozen rating, and the games with it.
-
-    Few circles are played at once where it searches long, since it keeps the trees of all games.
-    """
+    """A reference player: spec, SHA-256 of weights on disk, frozen rating, and the games with it."""
 
     agent: str
     weights: str | None
     rating: float
     games: int
-    circles_per_block: int = BLOCK_SIZE
+    circles_per_block: int = BLOCK_SIZE  # few where it searches long, since it keeps the trees of all games
 
 
 @dataclass(frozen=True)
 class GauntletPool:
-    """The reference players, the weakest first, and the frozen settings under which an agent meets them.
-
-    The seed is that of the circles and of the agents' random numbers.
-    """
+    """The reference players, the weakest first, and the frozen settings under which an agent meets them."""
 
     version: int
     seed: int
@@ -213,17 +207,14 @@ def play_gauntlet(
         games: The most games against each member, for a trial; None for the numbers of the protocol.
         skip: The specs of members to leave out; the result is marked as one by a part of the pool.
         workers: See :func:`~patchwork_env.learning.evaluation.matches.play_matches`.
-        folder: The folder that keeps the games, so that a second call with the same agent goes on where the
-            first was stopped; None to keep nothing. It may hold games of other agents.
+        folder: What keeps the games, also of other agents, so that a second call goes on after a stop.
         progress: See :func:`~patchwork_env.learning.evaluation.matches.play_all`.
 
     Raises:
-        ValueError: An argument has a value that is not allowed, the pool is not as it was frozen, or the
-            folder holds games of another pool.
+        ValueError: A value is not allowed, the pool is not as it was frozen, or the folder is of another one.
         FileNotFoundError: A spec names no checkpoint.
         ModuleNotFoundError: Members of the pool need PyTorch, which is not installed.
-        IllegalActionError: The agent chose an action that is not legal.
-        OpponentError: The agent failed: it raised another error, or is a program.
+        IllegalActionError, OpponentError: The agent chose an illegal action, or failed otherwise.
     """
     pool = read_pool(version).without(skip)
     most = None if games is None else check_games(games)
@@ -285,11 +276,10 @@ def rating_of(results: Sequence[MatchResult], pool: GauntletPool) -> tuple[float
 
 
 def rating_metrics(results: Sequence[MatchResult]) -> dict[str, float]:
-    """The rating on the gauntlet's scale and the ends of its 95% interval, as metrics by name.
+    """The rating on the gauntlet's scale and the ends of its 95% interval, from matches against its members.
 
-    The rating comes from the matches of an evaluation against members of the pool. There are no metrics
-    without such matches, or if the agent won all of these games or none: the rating then depends mostly on
-    the number of games.
+    There are none without such matches, or if all games were won or none: the rating then depends mostly on
+    their number.
     """
     pool = read_pool()
     known = [one for one in results if one.games.game == PATCHWORK and one.opponent in pool.specs]

@@ -17,7 +17,7 @@ from patchwork_env.core.checks import as_integer, check_at_least_one, check_betw
 from patchwork_env.core.names import short_repr
 from patchwork_env.errors import IllegalActionError, OpponentError
 from patchwork_env.games import PATCHWORK
-from patchwork_env.learning.distributed.jobs import Workers, check_workers, do_jobs
+from patchwork_env.learning.distributed import Workers, check_workers, do_jobs
 from patchwork_env.learning.evaluation.results import MatchResult
 from patchwork_env.learning.evaluation.runners import (
     Match,
@@ -63,14 +63,11 @@ class Participant(NamedTuple):
 def load_player(text: str) -> Agent:
     """Loads an agent by its text in a command, which becomes its name.
 
-    The text is a spec, see :mod:`patchwork_env.agents`, or ``module:name``: an agent, a class of agents,
-    which is called with its options alone, or a function from a game to an action, in a module that is
-    imported.
+    The text is a spec, see :mod:`patchwork_env.agents`, or ``module:name``: an agent, a class of agents, or a
+    function from a game to an action.
 
     Raises:
-        ValueError: There is no such agent, or the name is that of something else.
-        FileNotFoundError: There is no such checkpoint.
-        ImportError: There is no such module, or it lacks the name.
+        ValueError, FileNotFoundError, ImportError: There is no such agent, checkpoint or module.
     """
     if not isinstance(text, str):
         raise ValueError(f"an agent is named by text, not by {short_repr(text)}")
@@ -105,16 +102,13 @@ def play_matches(
 ) -> MatchResult:
     """Plays games and measures ``agent`` against ``opponent``.
 
-    In Patchwork games come in pairs: both games of a pair have the same circle, and in both the same seat has
-    the first turn. The agent takes seat 0 in one and seat 1 in the other, so it starts one of them. In NMBR 9
-    both play the same deck, each on a table of its own. Circle or deck ``k`` depends on ``seed`` and ``k``
-    alone, so that all agents meet the same ones. Both agents are reseeded; equal seeds give equal results.
-
-    A function, or an agent without an ``act_batch`` of its own, gets copies of whole games, with their
-    first position and all moves, so that it can replay them elsewhere.
+    In Patchwork games come in pairs with the same circle and the same first seat, one for the agent in each
+    seat. In NMBR 9 both play the same deck, each on a table of its own. Circle or deck ``k`` depends on
+    ``seed`` and ``k`` alone. Both agents are reseeded; equal seeds give equal results. A function, or an
+    agent without an ``act_batch`` of its own, gets copies of whole games, with all moves.
 
     Args:
-        agent: The agent that is measured: a spec, an agent or a function.
+        agent: The agent that is measured: a spec, an agent or a function from a game to an action.
         opponent: The agent that it is measured against.
         games: The number of games, at least 1; for Patchwork even.
         seed: The seed of the circles or decks and of both agents, ``0 ... 2**64 - 1``; None for a fresh one,
@@ -124,9 +118,8 @@ def play_matches(
             functions must allow pickling.
         progress: Called with the number of games that ended since the last call.
         keep: The number of games, the first ones, that the result holds move by move.
-        variant: The option of the game for its variant. Patchwork has ``special_patches``, the print
-            of the time track, ``"revised"`` or ``"2014"``; NMBR 9 has ``order``, ``"unknown"``,
-            ``"known"`` or ``"free"``.
+        variant: Patchwork's ``special_patches``, ``"revised"`` or ``"2014"``; NMBR 9's ``order``,
+            ``"unknown"``, ``"known"`` or ``"free"``.
 
     Raises:
         ValueError: An argument has a value that is not allowed, an agent does not play the game, or an agent
@@ -155,10 +148,8 @@ def play_all(
     """Plays several matches between the players, as far as a store does not hold the games already.
 
     Yields their results in order, each as soon as it and those before it have ended. If an agent fails and
-    there is a store, all games without it are played first.
-
-    The processes share the games of all matches. ``progress`` is called with the number of games that ended
-    since the last call, with a store at first with the number of those that it holds.
+    there is a store, all games without it are played first. ``progress`` is called with the number of games
+    that ended since the last call, at first those of the store.
     """
     blocks = [match.blocks() for match in matches]
     parts: list[dict[int, MatchResult]] = [{} for _ in matches]

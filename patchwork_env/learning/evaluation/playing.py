@@ -40,6 +40,8 @@ _LIBRARIES = (
 class GamesInPlay:
     """Games of several agents side by side, from their first positions to their ends.
 
+    Hidden things are drawn for the agents from the ``streams``, one for each game.
+
     Attributes:
         states: The records of all games, ``(n,)``.
         seating: Which of the agents sits in each seat, int64 ``(n, players)``.
@@ -47,8 +49,6 @@ class GamesInPlay:
         forfeits: Whether each agent failed and so lost the game, which ended there, bool ``(n, agents)``.
         seconds: The time that each agent took to choose its actions.
         kept: The first ``keep`` games move by move.
-
-    From the ``streams``, one for each game, hidden things are drawn for the agents.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class GamesInPlay:
     def play(self, seeds: Sequence[int], *, forfeits: bool = False) -> None:
         """Plays all games to their ends; the seeds are those of the agents' random numbers.
 
-        With ``forfeits`` an agent that fails loses the game. Without, its failure is raised: an
+        An agent that fails loses the game with ``forfeits``; else its failure is raised, an
         IllegalActionError, also for answers that are not one integer for each game, or an OpponentError.
         """
         for agent, seed in zip(self.agents, seeds, strict=True):
@@ -118,7 +118,7 @@ class GamesInPlay:
     def ask(self, agent: Agent, games: Integers) -> tuple[Integers, float]:
         """An agent's actions in copies of the listed games without what is hidden, and the seconds it took.
 
-        One that chooses for one game at a time gets games, with all of their moves if nothing is hidden.
+        One that chooses for one game at a time gets games, with all moves if nothing is hidden.
         """
         records = determinized(self.rules, self.states.take(games), self._streams, games)
         what = f"the actions of agent {agent.name!r}"
@@ -155,8 +155,8 @@ def _takes_games(agent: Agent) -> bool:
 def attribute_errors(agent: Agent) -> Iterator[None]:
     """Within the block, whatever is raised is a failure of the agent, and its cause; signals go through.
 
-    An illegal action in the game that the agent got, or in a copy, stays an IllegalActionError; other errors,
-    also ``SystemExit``, become an OpponentError whose message names the place.
+    An IllegalActionError stays one; other errors, also ``SystemExit``, become an OpponentError that names the
+    place.
     """
     try:
         yield

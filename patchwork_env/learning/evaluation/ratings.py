@@ -1,21 +1,19 @@
 """Ratings: how strong players are, on the scale of Elo, and how sure that is.
 
-The model of Bradley and Terry (1952): player ``i`` beats player ``j`` with probability
-``1 / (1 + 10 ** ((rating[j] - rating[i]) / 400))``. Of all ratings the likeliest are taken.
+The model of Bradley and Terry (1952): player ``i`` beats player ``j`` with probability ``1 / (1 + 10 **
+((rating[j] - rating[i]) / 400))``. Of all ratings the likeliest are taken.
 
-**Prior.** If a player wins all games the likelihood has no maximum. So each of two players that met gets
-:data:`PRIOR` virtual wins over the other: with two players that is the correction of Haldane and Anscombe
-(1956) for the logarithm of odds, which takes away most of its bias.
+**Prior.** Without it, the likelihood has no maximum if a player wins all games. So each of two players that
+met gets :data:`PRIOR` virtual wins over the other, the correction of Haldane and Anscombe (1956).
 
-**Intervals.** Games that share a circle are not independent, whoever plays them, so the circle is the unit:
-the intervals come from the Bayesian bootstrap (Rubin 1981) over circles. Each draw weights all games of a
-circle by one random number from the exponential distribution, and replaces the virtual wins by random numbers
-from a gamma distribution with the same mean; the interval lies between the 2.5% and the 97.5% quantile of the
-ratings. Unlike a bootstrap that draws circles with replacement, this one stays honest where one side hardly
-ever loses.
+**Intervals.** Games that share a circle are not independent, so the intervals come from the Bayesian
+bootstrap (Rubin 1981) over circles. Each draw weights all games of a circle by one random number from the
+exponential distribution, and replaces the virtual wins by random numbers from a gamma distribution with the
+same mean; the interval lies between the 2.5% and the 97.5% quantile. It stays honest where one side hardly
+ever loses, unlike a bootstrap that draws circles with replacement.
 
 **Limits.** If every player of one group won all games against every player of another, only the prior keeps
-the distance between the groups finite. An interval has no end where only such a distance would set it.
+the groups at a finite distance. An interval has no end where only such a distance would set it.
 """
 
 from __future__ import annotations
@@ -73,8 +71,8 @@ def rate(wins: Floats, known: Floats | None = None, *, mean: float = 0.0, seed: 
 
     Args:
         wins: The number of games with each circle that the row won against the column, ``(circles, n, n)``.
-        known: Ratings that are taken as exact, ``(n,)``; NaN for those that are sought. None if no rating is
-            known, and the mean of all of them is.
+        known: Ratings that are taken as exact, ``(n,)``, NaN for those that are sought; None if only the mean
+            is.
         mean: The mean of all ratings if none is known.
         seed: The seed of the bootstrap.
 
@@ -108,10 +106,9 @@ def rate(wins: Floats, known: Floats | None = None, *, mean: float = 0.0, seed: 
 
 
 def rate_against(ratings: Floats, wins: Floats, losses: Floats, *, seed: int = 0) -> tuple[float, Bounds]:
-    """The rating of one player who met opponents of known ratings, and its 95% interval.
+    """The rating of one player who met opponents of ratings ``(m,)``, taken as exact, and its 95% interval.
 
-    The ratings ``(m,)`` are taken as exact. Wins and losses, ``(circles, m)``, are the numbers of games with
-    each circle that the player won and lost against each of them.
+    ``wins`` and ``losses``, ``(circles, m)``, are the numbers of games with each circle against each of them.
     """
     random = np.random.default_rng(seed)
     weights = random.standard_exponential((DRAWS, len(wins)))
@@ -155,8 +152,7 @@ def _solve(known: Floats, wins: Floats) -> Floats:
     """The likeliest ratings, ``(k, n)``, for wins ``(k, n, n)`` where some of the ratings are known.
 
     Newton's method with the steps of Sun and Tran-Dinh (Mathematical Programming 178, 2019) for generalized
-    self-concordant functions, of which sums of logistic losses are one: they lead to the maximum from any
-    start.
+    self-concordant functions, which lead to the maximum from any start.
     """
     sought = np.flatnonzero(np.isnan(known))
     games = wins + wins.swapaxes(1, 2)

@@ -1,8 +1,7 @@
 """Results as files hold them: what each evaluation of a run came to, match by match.
 
-An evaluation of a run is a file with ``format``, ``version`` and the fields of :class:`RunEvaluation`, and
-with others that nothing here reads. A match of it is the ``as_dict`` of a
-:class:`~patchwork_env.learning.evaluation.results.MatchResult`.
+An evaluation of a run is a file with ``format``, ``version``, the fields of :class:`RunEvaluation` and
+others.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ class Sides(Part):
 
 
 class MatchFigures(Part):
-    """What a match came to; see docs/reference/formats.md for the fields.
+    """What a match came to: a ``MatchResult.as_dict``, which docs/reference/formats.md describes.
 
     Files of exported results hold no more than what runs are compared by; the other fields have defaults.
     """
@@ -95,8 +94,7 @@ class SampleGame(Part):
 class RunEvaluation(Part):
     """An evaluation of a policy, after so many steps of training and minutes of playing and learning.
 
-    It has a match against each opponent. ``weights`` is the SHA-256 of the final policy's file of weights;
-    None for another policy.
+    ``weights`` is the SHA-256 of the final policy's file of weights; None for another policy.
     """
 
     steps: Annotated[int, Field(ge=0, lt=10**12)]

@@ -227,7 +227,7 @@ class MatchResult:
 def wins_by_set_up(results: Mapping[tuple[int, int], MatchResult], players: int) -> npt.NDArray[np.float64]:
     """How many games with each circle or deck the row won against the column, ``(set-ups, n, n)``.
 
-    All matches begin with the same circles or decks; those that a match did not play count 0 wins for both.
+    All matches have the same circles or decks; of those that a match did not play, nobody has wins.
     """
     wins = np.zeros((max(result.num_set_ups for result in results.values()), players, players))
     for (i, j), result in results.items():
@@ -256,10 +256,7 @@ def match_cells(result: MatchResult) -> list[Any]:
 
 
 def results_as_dict(results: Sequence[MatchResult], weights: Mapping[str, str | None]) -> dict[str, Any]:
-    """Matches, at least one, as plain data for JSON; docs/reference/formats.md describes them.
-
-    ``weights`` are the SHA-256 of the agents' weights by their names.
-    """
+    """Matches, at least one, as data for JSON, with the SHA-256 of agents' weights by their names."""
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -323,11 +320,7 @@ def milestones(game: _Game, count: int) -> list[_Game]:
 
 
 def picture(game: BaseGame[Any], names: tuple[str, str]) -> Frame:
-    """Draws the last position, 960 pixels wide, above three earlier ones; the names are by seat.
-
-    Raises:
-        MissingExtraError: Pillow is not installed.
-    """
+    """Draws the last position, 960 pixels wide, above three earlier ones, for which Pillow is needed."""
     draw = rules_of(game.state).pictures.rgb_array
     small = [draw(position, _WIDTH // _SMALL, names) for position in milestones(game, _SMALL)]
     return np.concatenate([draw(game, _WIDTH, names), np.concatenate(small, axis=1)])

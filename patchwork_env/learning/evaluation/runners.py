@@ -156,10 +156,10 @@ class MatchRunner(GamesInPlay):
 
     Attributes:
         set_up: What both sides have in common, in a word: ``"circle"`` or ``"deck"``.
-        variant: The name of the game's option for its variant; empty if there is none.
-        variants: The values of this option, the usual one first.
-        is_noninteractive: Whether the sides do not interact. If so, every set-up is played once, and agents
-            are compared by scores. If not, every set-up is played twice, with seats and first turn swapped.
+        variant, variants: The game's option for its variant, empty if there is none, and its values, the
+            usual one first.
+        is_noninteractive: Whether every set-up is played once, as the sides do not interact, and not with
+            seats swapped, too.
         metric: What agents are compared by: ``"win_rate"`` or ``"score"``.
         figures: The figures that results have of both sides, by name.
         players: The seats of the agent and of the opponent in every game, int64 ``(n, 2)``.

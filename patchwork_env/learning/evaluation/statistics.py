@@ -1,9 +1,7 @@
 """How sure figures are: of a match, and of what several runs of one configuration reach together.
 
-A run that meets several opponents is one training, strong or weak against all of them at once. So its unit is
-the whole run: what it reached against all opponents counts as one value. Scores of runs are arrays
-``(..., runs, opponents)``. The intervals hold for three runs as for ten, which those of a bootstrap of so few
-cannot.
+A run is strong or weak against all opponents at once, so what it reached against all of them counts as one
+value. Scores of runs are arrays ``(..., runs, opponents)``. The intervals hold for three runs as for ten.
 """
 
 from __future__ import annotations
@@ -38,13 +36,12 @@ _HALVINGS = 60
 
 
 def win_rate_interval(pairs: Floats) -> Interval:
-    """The 95% confidence interval of a win rate measured by pairs of games, or by games that may be ties.
+    """The 95% confidence interval of a win rate from pairs of games ``(n,)``, or from games that may be ties.
 
-    The two games of a pair share a circle and are not independent, so the unit is the pair, with result 0,
-    1/2 or 1, like a single game that may be a tie. To these results ``(n,)`` the formula adds ``z**2``
-    imagined ones, half of them 1 and half 0, and takes ``mean ± z s / sqrt(n)`` of all: the interval of
-    Agresti and Coull (The American Statistician 52, 1998) for results that may also be 1/2. It stays honest
-    at rates near 0 and 1, and for few pairs.
+    The two games of a pair share a circle, so the unit is the pair, with result 0, 1/2 or 1. The formula adds
+    ``z**2`` imagined results, half of them 1 and half 0, and takes ``mean ± z s / sqrt(n)`` of all: the
+    interval of Agresti and Coull (The American Statistician 52, 1998), which stays honest at rates near 0 and
+    1 and for few pairs, for results that may also be 1/2.
     """
     number = len(pairs) + Z**2
     mean = (pairs.sum() + Z**2 / 2) / number
@@ -118,12 +115,12 @@ class Band(NamedTuple):
 
 
 def mean_of_runs(scores: Floats, games: Floats | None = None) -> Band:
-    """The mean over runs of their own means over all opponents.
+    """The mean over runs of their own means over all opponents, of scores ``(..., runs, opponents)``.
 
-    The interval is that of Student's ``t`` of the runs' own means. For win rates it is solved on the scale of
-    a share, so that it stays within 0 and 1, as Wilson's interval does (Journal of the American Statistical
-    Association 22, 1927), and it is at least as wide as the luck of the games alone makes it: runs that lost
-    all of their games do not show that all others would. For the arguments see :class:`Statistics`.
+    The interval is Student's ``t`` of the runs' own means. For win rates, which come with ``games``, it is
+    solved on the scale of a share, as Wilson's (Journal of the American Statistical Association 22, 1927),
+    and is at least as wide as the luck of the games makes it: runs that lost all games do not show that all
+    others would.
     """
     own = scores.mean(-1)
     runs, values = own.shape[-1], own.mean(-1)
@@ -158,10 +155,10 @@ def profile(scores: Floats, thresholds: Floats) -> Band:
 def improvement(first: Floats, second: Floats) -> tuple[float, Interval | None]:
     """The probability that a run of a first configuration does better than one of a second.
 
-    Of scores ``(runs, opponents)`` and ``(other runs, opponents)`` it is, for each opponent, the share of the
-    pairs of runs in which the first has the higher score, where equal ones count one half (the statistic of
-    Mann and Whitney); opponents count alike. The interval is that of method 5 of Newcombe (Statistics in
-    Medicine 25, 2006, pages 559 to 573).
+    Of scores ``(runs, opponents)`` and ``(other runs, opponents)`` it is the share of pairs of runs in which
+    the first has the higher score, equal ones counting one half (the statistic of Mann and Whitney), a mean
+    over opponents. The interval is that of method 5 of Newcombe (Statistics in Medicine 25, 2006, pages 559
+    to 573).
     """
     own, others = first[:, None], second[None]
     probability = float(((own > others) + 0.5 * (own == others)).mean())
@@ -200,8 +197,8 @@ def check_independent(runs: Iterable[tuple[str, str]], what: str) -> None:
 class OverSeeds(NamedTuple):
     """Means over several runs against an opponent, or against all, and the extremes of the win rates.
 
-    Points won from strong opponents and from weak ones are not of one kind: against all of them there is no
-    score difference.
+    Against all of them there is no score difference, for points from strong and weak ones are not of one
+    kind.
     """
 
     opponent: str
@@ -217,8 +214,7 @@ class OverSeeds(NamedTuple):
 def over_seeds(runs: Sequence[Sequence[Mapping[str, Any]]]) -> list[OverSeeds]:
     """An entry for every opponent and, if there are several, one for all of them.
 
-    ``runs`` are the matches of each run, as the ``as_dict`` of their results; a single run measures its own
-    policy, not those that its configuration trains on average, so each counts as one value.
+    ``runs`` are the matches of each run, as the ``as_dict`` of their results; each run counts as one value.
     """
     met = [[match["opponent"] for match in matches] for matches in runs]
     if not met or not met[0] or any(opponents != met[0] for opponents in met):

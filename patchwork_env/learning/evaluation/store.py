@@ -60,8 +60,7 @@ def open_store(
     """A folder of games, for this process alone; it and its parents are created if they do not exist.
 
     ``kind``, such as ``"tournament"``, names the file of the settings, plain data that decide all games.
-    Those that are ``free`` may differ from what the folder has, and replace it: the names of parts differ
-    with them.
+    Those that are ``free`` may differ from what the folder has: the names of parts differ with them.
 
     Raises:
         OtherSettingsError: The folder holds games of other settings; the message names them.

@@ -92,8 +92,7 @@ class Table(NamedTuple):
 def render(parts: Sequence[str | Table], form: str = TEXT) -> str:
     """Writes paragraphs and tables in one of :data:`FORMATS`, without a line break at the end.
 
-    CSV has room for one table: the first one, without any paragraphs. In LaTeX, paragraphs are comments, and
-    tables need the package ``booktabs``.
+    CSV is the first table alone. In LaTeX, paragraphs are comments, and tables need the package ``booktabs``.
     """
     if form == CSV:
         return next(part for part in parts if isinstance(part, Table)).csv().rstrip("\n")

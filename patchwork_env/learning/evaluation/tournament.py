@@ -17,7 +17,7 @@ from patchwork_env import __version__
 from patchwork_env.core.checks import as_number, as_texts, check_seed
 from patchwork_env.core.documents import one_line
 from patchwork_env.core.names import short_repr
-from patchwork_env.learning.distributed.jobs import Workers, check_workers
+from patchwork_env.learning.distributed import Workers, check_workers
 from patchwork_env.learning.evaluation.matches import Participant, Progress, check_games, play_all
 from patchwork_env.learning.evaluation.playing import BLOCK_SIZE
 from patchwork_env.learning.evaluation.ratings import Ratings, expected_wins, rate, show_bounds
@@ -94,18 +94,17 @@ class Tournament:
         """Loads all agents and checks everything, before anything is written or played.
 
         Args:
-            agents: Two or more different agents, each as
-                :func:`~patchwork_env.learning.evaluation.matches.load_player` takes it.
+            agents: Two or more different agents, as
+                :func:`~patchwork_env.learning.evaluation.matches.load_player` takes them.
             games: The number of games of every pairing, at least 1; for Patchwork even.
             seed: The seed of the circles or decks, and of the agents' random numbers.
             variant: The option for the variant of the game, such as ``{"order": "known"}``.
             anchor: The agent whose rating is fixed; by default ``"random"`` if it takes part, or else the
-                mean of all ratings is fixed.
+                mean of all ratings is.
             anchor_rating: The fixed rating, or the fixed mean, in Elo points.
             rungs: The rungs of a ladder, which are the first agents; empty if there is no ladder.
             game: The name of the game; None for the only one that all play, or else Patchwork.
-            forfeits: Whether an agent that fails loses the game, by an illegal action, an error or, as a
-                program, an answer without sense; without, such games stay missing.
+            forfeits: Whether an agent that fails loses the game; without, such games stay missing.
 
         Raises:
             ValueError, FileNotFoundError, ImportError: An argument has a value that is not allowed.
@@ -171,17 +170,17 @@ class Tournament:
     def play(self, folder: Path, workers: Workers = 1, progress: Progress | None = None) -> Standings:
         """Plays what has not been played yet; returns the standings.
 
-        The folder, which is created if it does not exist, keeps the games block by block. It may hold those
-        of a tournament of other agents, whose games between two that take part are used. For ``workers`` and
-        ``progress`` see :func:`~patchwork_env.learning.evaluation.matches.play_all`.
+        The folder, which is created if it does not exist, keeps the games block by block, also those of other
+        agents. For ``workers`` and ``progress`` see
+        :func:`~patchwork_env.learning.evaluation.matches.play_all`.
 
         Raises:
             OtherSettingsError: The folder holds games of other settings.
             ValueError: A file in the folder is damaged.
             InUseError: Another process plays this tournament.
             StorageError: The folder cannot be written.
-            IllegalActionError, OpponentError: An agent failed, and forfeits do not count; the games of all
-                others have been played.
+            IllegalActionError, OpponentError: An agent failed, without forfeits; the games of all others have
+                been played.
             WorkerError: A process was killed.
         """
         check_workers(workers)

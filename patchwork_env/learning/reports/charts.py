@@ -39,10 +39,7 @@ class Sample(NamedTuple):
 
 
 class Series(NamedTuple):
-    """A curve: at least one point, in ascending order of ``x``, and the index of its color.
-
-    Colors come again, dashed, if there are not enough of them.
-    """
+    """A curve: at least one point, in ascending order of ``x``, and the index of its color."""
 
     label: str
     samples: Sequence[Sample]
@@ -65,13 +62,9 @@ def draw(
 ) -> Markup:
     """Draws curves, at least one, into one chart, with the figures of every place as tool tips.
 
-    Args:
-        title: The title above the chart.
-        x_title: The unit of the horizontal axis.
-        series: The curves.
-        is_share: Whether heights are shares, which are written as percentages, from 0 on.
-        y_range: The ends of the vertical axis; by default those of the curves.
-        has_legend: Whether a single curve has a legend, too.
+    ``x_title`` is the unit of the horizontal axis; shares are percentages, from 0 on; ``y_range`` has the
+    ends of the vertical axis if these are not those of the curves; ``has_legend`` gives a single curve one,
+    too.
     """
     curves = [one._replace(samples=thinned(one.samples)) for one in series]
     samples = [sample for one in curves for sample in one.samples]

@@ -148,14 +148,9 @@ class Comparison:
 def at_common_places(of_runs: Sequence[Sequence[tuple[float, ...]]], axis: str) -> tuple[Floats, Floats]:
     """Figures of several runs within what all of them have, on straight lines between their points.
 
-    Runs are evaluated at the same steps, but not after the same minutes: there places have even distances.
-
-    Args:
-        of_runs: The points of each run, at least one: its place, in ascending order, and its figures.
-        axis: What places are, ``steps`` or ``minutes``.
-
-    Returns:
-        The places ``(n,)``, which may be none, and the figures ``(figures, n, runs)``.
+    ``of_runs`` has the points of each run, at least one: its place, in ascending order, and its figures.
+    Returns the places ``(n,)``, which may be none, and the figures ``(figures, n, runs)``. Minutes, unlike
+    steps, differ from run to run: there places have even distances.
     """
     curves = [np.array(points).T for points in of_runs]
     low, high = max(curve[0][0] for curve in curves), min(curve[0][-1] for curve in curves)
@@ -314,10 +309,7 @@ def _with_different_labels(groups: Sequence[Group]) -> tuple[Group, ...]:
 
 
 def as_text(comparison: Comparison, form: str) -> str:
-    """The tables in one of the formats of :mod:`~patchwork_env.learning.evaluation.tables`.
-
-    CSV is the first of them alone, with what the runs were made with in each row.
-    """
+    """The tables in a format of :mod:`~patchwork_env.learning.evaluation.tables`; CSV is the first alone."""
     parts: list[str | Table] = [_explanation(comparison), summary_table(comparison)]
     if len(comparison.groups) > 1:
         parts += [_IMPROVEMENT, improvement_table(comparison)]

@@ -74,11 +74,7 @@ def write_comparison(
 
 
 def write_figures(comparison: Comparison, folder: Path, form: str, *, has_footer: bool = True) -> None:
-    """Writes all figures into a folder, in one of :data:`~patchwork_env.learning.reports.plots.FORMATS`.
-
-    Versions and machines of the runs are the footer of a figure; the file's own description always has them,
-    and the hashes of weights.
-    """
+    """Writes all figures into a folder; they have versions, machines and hashes of weights within."""
     figures = {"curves": curves(comparison), "profiles": profiles(comparison)}
     if len(comparison.groups) > 1:
         figures["improvement"] = improvement(comparison)

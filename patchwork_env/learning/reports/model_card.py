@@ -57,7 +57,7 @@ class Origin:
         game, kind: The game that it plays, and the kind of checkpoint.
         info: What the checkpoint remembers of its making.
         weights: The SHA-256 of its file of weights.
-        matches: The matches that measured these weights, none if nobody has.
+        matches: The matches that measured these weights.
         measured_on: The machine that played them; empty if it is not known.
         was_chosen: Whether the policy was chosen by these matches, as the best of its run.
         versions: What the run was started with: ``commit``, packages and ``machine``, as far as known.
@@ -76,16 +76,11 @@ class Origin:
 
 
 def read_origin(folder: Path, figures: Path | None = None) -> Origin:
-    """Reads what is known of a checkpoint: from its own files, and from the run that it lies in.
+    """What is known of a checkpoint from its own files, and from the run that it lies in.
 
-    Args:
-        folder: The folder of the checkpoint.
-        figures: A file of ``patchwork-env evaluate --json`` with matches of these weights; None for the
-            evaluations of the run, if the checkpoint lies in one.
-
-    Raises:
-        FileNotFoundError: There is no checkpoint, or no file of figures.
-        ValueError: A file is damaged, or the figures are of other weights or of another game.
+    ``figures`` is a file of ``evaluate --json`` with matches of these weights, instead of the evaluations of
+    the run. FileNotFoundError: there is no checkpoint or no such file. ValueError: a file is damaged, or the
+    figures are of other weights or of another game.
     """
     description, weights = read_description(folder), hash_of_weights(folder)
     game, info, run_folder = description["game"], description["info"], _run_of(folder)
@@ -140,10 +135,7 @@ def _read_figures(path: Path, game: str, weights: str) -> tuple[tuple[MatchFigur
 
 
 def model_card(origin: Origin, repository: str, licence: str = "mit") -> str:
-    """The page of a checkpoint as Markdown, with the metadata that the Hub reads.
-
-    ``repository`` is its ``owner/name``, and ``licence`` that of the weights, by the Hub's short name.
-    """
+    """The page of a checkpoint as Markdown, with the metadata that the Hub reads, for ``owner/name``."""
     title, steps = rules_of(origin.game).title, origin.info.get("steps")
     learned = f", learned by self-play in {counted(steps, 'step')}" if isinstance(steps, int) else ""
     parts: list[str | Table] = [

@@ -49,8 +49,8 @@ def new_figure(width: float, height: float) -> Figure:
 def save(figure: Figure, path: Path, description: str | None = None, dpi: int = _DPI) -> None:
     """Writes a picture, complete or not at all; the ending of the name is PNG, SVG or PDF.
 
-    The same figure gives the same file. A description becomes part of it, which viewers show on demand; in
-    SVG and PDF, text is text. ``dpi`` are the dots per inch of PNG.
+    The same figure gives the same file, of which a description becomes part. ``dpi`` are the dots per inch of
+    PNG.
     """
     from matplotlib import rc_context
     from matplotlib.text import Text

@@ -41,9 +41,14 @@ from patchwork_env.learning.config import (
     load_config,
     parse_yaml,
 )
-from patchwork_env.learning.distributed.jobs import OnCluster, check_workers
-from patchwork_env.learning.distributed.processes import do_in_processes
-from patchwork_env.learning.distributed.ray_cluster import RETRIES, RayPool, connected
+from patchwork_env.learning.distributed import (
+    RETRIES,
+    OnCluster,
+    RayPool,
+    check_workers,
+    connected,
+    do_in_processes,
+)
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.records import RunEvaluation, as_type, read_evaluation
 from patchwork_env.learning.evaluation.runners import runner_of

@@ -17,7 +17,7 @@ from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 from examples import rllib_self_play as example
 from patchwork_env.integrations.rllib.league import MAIN, LeagueCallback, module_of
 from patchwork_env.integrations.rllib.module import module_spec
-from patchwork_env.learning.distributed.ray_cluster import connected
+from patchwork_env.learning.distributed import connected
 
 pytestmark = [
     pytest.mark.older,

@@ -331,6 +331,11 @@ def test_other_names_of_a_key_give_its_name_here(message, algorithm, old, new):
     assert message(f"algorithm: {algorithm}", f"{old}=1") == f"--set {old}=1: {expected}"
 
 
+def test_keys_that_went_are_refused_with_the_reason(message):
+    expected = "the key 'td.score_coefficient' is gone: all errors of a value count alike"
+    assert message("algorithm: td", "td.score_coefficient=2") == f"--set td.score_coefficient=2: {expected}"
+
+
 def test_schedules_start_and_end_where_they_say() -> None:
     linear, geometric = Schedule(start=0.1, end=0.001), Schedule(start=0.1, end=0.001, curve="geometric")
     for schedule in (linear, geometric):

@@ -21,8 +21,7 @@ from patchwork_env.errors import WorkerError
 pytest.importorskip("ray")
 
 from patchwork_env.learning.commands import tournament
-from patchwork_env.learning.distributed.jobs import OnCluster, do_jobs
-from patchwork_env.learning.distributed.ray_cluster import RayPool, connected
+from patchwork_env.learning.distributed import OnCluster, RayPool, connected, do_jobs
 from tests.learning.distributed.test_processes import alive, die, wait_until
 
 pytestmark = pytest.mark.older
@@ -126,7 +125,7 @@ def test_a_job_whose_process_was_killed_is_done_again(ray, tmp_path):
 
 
 def test_a_job_that_always_loses_its_process(monkeypatch):
-    monkeypatch.setattr("patchwork_env.learning.distributed.ray_cluster.RETRIES", 0)
+    monkeypatch.setattr("patchwork_env.learning.distributed.RETRIES", 0)
     with pytest.raises(WorkerError, match="a job lost its process 1 times"):
         list(do_jobs(die, 0, [1], LOCAL))
 

@@ -13,14 +13,14 @@ import pytest
 import torch
 
 from patchwork_env.errors import WorkerError
-from patchwork_env.learning.distributed.jobs import do_jobs
+from patchwork_env.learning.distributed import do_jobs
 
 ROOT = Path(__file__).parents[3]
 
 SLOW = """
 import os, sys, time
 from pathlib import Path
-from patchwork_env.learning.distributed.jobs import do_jobs
+from patchwork_env.learning.distributed import do_jobs
 
 def work(folder, job):
     (Path(folder) / f"{os.getpid()}").touch()

@@ -14,7 +14,7 @@ pytest.importorskip("ray")
 
 import ray
 
-from patchwork_env.learning.distributed.ray_cluster import connected
+from patchwork_env.learning.distributed import connected
 from patchwork_env.learning.system.signals import Interruption, signals_interrupt
 
 pytestmark = pytest.mark.older

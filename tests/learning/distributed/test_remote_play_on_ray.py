@@ -26,7 +26,7 @@ from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.algorithms.common.workers import played_on_cluster
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
-from patchwork_env.learning.distributed.ray_cluster import RayPool
+from patchwork_env.learning.distributed import RayPool
 from tests.learning.distributed.configs import CONFIGS, state_of
 from tests.learning.distributed.fake_pool import shared
 from tests.learning.same_runs import tensors_of

@@ -32,10 +32,7 @@ class AlphaZeroLearner:
         )
 
     def update(self, examples: Examples, progress: float, random: np.random.Generator) -> dict[str, float]:
-        """Takes steps on random minibatches, in which quilts and policies are turned by random symmetries.
-
-        Returns mean losses and diagnostics; none if there are no examples.
-        """
+        """Takes steps on random minibatches, turned by random symmetries; returns mean losses."""
         if not len(examples.states):
             return {}
         for group in self.optimizer.param_groups:
@@ -56,11 +53,7 @@ class AlphaZeroLearner:
         return means(metrics)
 
     def _losses(self, examples: Examples, samples: npt.NDArray[np.int64]) -> dict[str, Tensor]:
-        """The loss, its terms and diagnostics, means over samples ``(n, 3)``.
-
-        Each is the index of an example, and the symmetries by which the quilts of the player to move and of
-        the opponent are turned.
-        """
+        """Means over samples ``(n, 3)``: indices of examples, and symmetries of own and other quilts."""
         device, number = self.network.device, len(samples)
         chosen, own, other = np.ascontiguousarray(samples.T)
         states, counts = examples.states[chosen], examples.counts[chosen]
@@ -84,7 +77,7 @@ class AlphaZeroLearner:
 
 
 def _arrays_of(examples: Examples, samples: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
-    """The arrays of some samples, by name; quilts are as they were played, not turned."""
+    """The arrays of some samples, by name; quilts as they were played."""
     chosen, own, other = samples.T
     return {
         "states": examples.states[chosen],

@@ -68,11 +68,9 @@ class _Evaluator(NetworkEvaluator):
 
 
 class SearchedSelfPlay:
-    """Plays both sides of all games of a batch, with a search before every decision.
+    """Plays both sides of all games of a batch; threads share the searches of each turn's decisions.
 
-    A turn with a single legal action is no decision: it is played without a search, and nothing is learned
-    from it. Games go on from one rollout to the next; neither their masks nor their observations are used.
-    Threads share the games of each turn.
+    A turn with a single legal action is played without a search, and nothing is learned from it.
     """
 
     def __init__(

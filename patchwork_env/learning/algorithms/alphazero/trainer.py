@@ -111,7 +111,7 @@ class AlphaZeroTrainer(RemoteTrainer):
             raise ValueError(f"the examples have {lengths}; they need {counts.sum()} and {len(states)}")
 
     def agent(self) -> Agent:
-        """Plays the present policy with the search that the configuration gives evaluations."""
+        """Plays with the search of evaluations."""
         return self._agent_of(self.network, f"step {self.steps}")
 
     def stored_agent(self, folder: Path) -> Agent:
@@ -152,7 +152,7 @@ class Job(NamedTuple):
 
 
 class Result(NamedTuple):
-    """The games of a :class:`Job` after the turns of an iteration, and what came of these."""
+    """The games of a :class:`Job` after an iteration, and what came of it."""
 
     games: _Arrays
     stats: _Arrays

@@ -42,10 +42,9 @@ class Decisions(NamedTuple):
 def advantages(decisions: Decisions, gamma: float, gae_lambda: float) -> npt.NDArray[np.float32]:
     """Generalized advantage estimation (Schulman et al. 2016) along each player's own decisions.
 
-    The estimate looks from one decision of a player to the next one *of the same player*, however many turns
-    others have in between. So no sign ever changes, and the loser's last decision meets its defeat. Only at
-    the end of the rollout the players who are not to move share the negated value of the one who is: the
-    game has zero sum. A single player is always to move, and its rewards may have any sum.
+    It looks from one decision of a player to the next one *of the same player*, so no sign ever changes. Only
+    at the end of the rollout the players who are not to move share the negated value of the one who is, for
+    the game has zero sum; a single player is always to move.
 
     Args:
         decisions: The rollout.
@@ -119,12 +118,9 @@ class NextChoices(NamedTuple):
 
 
 def next_choices(states: States) -> NextChoices:
-    """Plays turns with a single legal action in a copy of games, up to a choice or to the end of the game.
+    """Plays turns with a single legal action in a copy of ``(n,)`` running games of two players.
 
-    Values are learned only where there is a choice, so they mean something only there.
-
-    Args:
-        states: ``(n,)`` records of a game of two players, none of which is over.
+    They go up to a choice or to the end of the game, for values are learned only where there is a choice.
     """
     rules, ahead, firsts = rules_of(states), states.copy(), np.zeros(len(states), np.int64)
     loop(batches.play_forced, rules)(ahead)

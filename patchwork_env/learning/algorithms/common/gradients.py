@@ -59,12 +59,10 @@ def compute_gradient(
 ) -> dict[str, Tensor]:
     """Gives the optimizer's parameters the gradient of a minibatch, for a step that is taken next.
 
-    Each thread computes the gradient of a part of the samples.
-
     Args:
         optimizer: The optimizer of the parameters; those that the loss does not depend on get gradients of 0.
-        losses: The function that computes the losses of a part of the samples.
-        batch_of: The function that gives the batch to look at if the loss is not finite.
+        losses: The losses of a part of the samples, of which each thread takes one.
+        batch_of: The batch to look at if the loss is not finite.
         samples: The samples of the minibatch: indices ``(n,)``, or rows of indices ``(n, k)``.
         threads: The threads that share the work.
         max_gradient_norm: The norm to which longer gradients are scaled down.
@@ -90,11 +88,8 @@ def compute_gradient(
     metrics["gradient_norm"] = nn.utils.clip_grad_norm_(parameters, max_gradient_norm)
     if not torch.isfinite(metrics["loss"] + metrics["gradient_norm"]):
         values = {name: value.item() for name, value in metrics.items()}
-        raise DivergenceError(
-            f"training diverged: the loss is {values['loss']:.4g} ({listed(values)})",
-            values,
-            batch_of(samples),
-        )
+        message = f"training diverged: the loss is {values['loss']:.4g} ({listed(values)})"
+        raise DivergenceError(message, values, batch_of(samples))
     return metrics
 
 

@@ -48,12 +48,10 @@ class _Record:
 class SnapshotPool(Generic[Policy]):
     """The last snapshots of the learner, a network of any kind, and its results against each of them.
 
-    Opponents are drawn by prioritized fictitious self-play (Vinyals et al. 2019). The weight of a snapshot
-    depends on the learner's win rate p against it: ``(1 - p)^2`` for ``hard``, ``p (1 - p)`` for ``even``, 1
-    for ``uniform``. Results lose half of their weight every ``half_life`` calls of :meth:`record`, so that a
-    snapshot that was easy long ago is drawn again.
-
-    Snapshots are numbered from 0 on, and no number is used twice.
+    Opponents are drawn by prioritized fictitious self-play (Vinyals et al. 2019), with weights that depend on
+    the learner's win rate p against a snapshot: ``(1 - p)^2`` for ``hard``, ``p (1 - p)`` for ``even``, 1 for
+    ``uniform``. Results lose half of their weight every ``half_life`` calls of :meth:`record`, so that a
+    snapshot that was easy long ago is drawn again. No number of a snapshot is used twice.
 
     Attributes:
         opponents: The snapshots that games begin against at present, all different.
@@ -78,14 +76,11 @@ class SnapshotPool(Generic[Policy]):
         return set(self._policies)
 
     def policy(self, number: int) -> Policy:
-        """The frozen policy of a snapshot, which may have left the pool but must still be in play."""
+        """The frozen policy of a snapshot that is in the pool or in play."""
         return self._policies[number]
 
     def add(self, policy: Policy) -> None:
-        """Adds a copy of the learner; if the pool is full, the oldest snapshot leaves it.
-
-        Without games against past selves (``config.fraction`` is 0) the pool stays empty.
-        """
+        """Adds a copy of the learner, in place of the oldest in a full pool; none if the fraction is 0."""
         if self.config.fraction:
             self._keep(self._added, policy)
             self._records[self._added] = _Record()
@@ -95,8 +90,8 @@ class SnapshotPool(Generic[Policy]):
     def draw(self, random: np.random.Generator, in_play: Collection[int] = ()) -> list[int]:
         """Replaces one of the opponents, another one at every call, and those that have left the pool.
 
-        The policies of the snapshots that are ``in_play``, whose games have not ended, are kept. Returns a
-        copy of :attr:`opponents`: ``config.opponents`` of them, or as many as there are.
+        Policies that are ``in_play`` are kept. Returns a copy of :attr:`opponents`, ``config.opponents`` of
+        them or as many as there are.
         """
         for number in self._policies.keys() - self._records.keys() - set(in_play):
             del self._policies[number]
@@ -131,11 +126,8 @@ class SnapshotPool(Generic[Policy]):
         rates = list(self.win_rates().values())
         if not rates:
             return {}
-        return {
-            "snapshots": len(rates),
-            "mean_win_rate": float(np.mean(rates)),
-            "lowest_win_rate": min(rates),
-        }
+        mean = float(np.mean(rates))
+        return {"snapshots": len(rates), "mean_win_rate": mean, "lowest_win_rate": min(rates)}
 
     def state_dict(self) -> State:
         """The state of the pool, for :meth:`load_state_dict`; tensors are those in use."""
@@ -148,10 +140,7 @@ class SnapshotPool(Generic[Policy]):
         }
 
     def load_state_dict(self, state: State, like: Policy) -> None:
-        """Brings an empty pool to the state of another one; ``like`` is a policy of the same kind and sizes.
-
-        Snapshots for which the configuration has no place leave the pool, the oldest ones first.
-        """
+        """Brings an empty pool to a state, whose policies are ``like`` one; the newest find a place."""
         self._added = check_between(state["added"], 0, MAX_EXACT_INT, "the number of snapshots")
         self._draws = check_between(state["draws"], 0, MAX_EXACT_INT, "the number of draws")
         for name, weights in state["policies"].items():

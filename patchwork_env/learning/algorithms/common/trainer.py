@@ -33,11 +33,10 @@ MAX_EXACT_INT = 2**53
 
 
 class Trainer(ABC):
-    """One training run in memory.
+    """One training run in memory; ``steps`` are turns of all games.
 
     All randomness comes from ``config.seed``: on a CPU two trainers with the same configuration and number of
-    threads are equal to the bit, also if one of them was saved and restored. ``steps`` and
-    ``steps_per_iteration`` are turns over all games, so far and in the last iteration.
+    threads are equal to the bit, also if one of them was saved and restored.
     """
 
     def __init__(self, config: RunConfig) -> None:
@@ -91,10 +90,10 @@ class Trainer(ABC):
         return {"steps": self.steps, "iteration": self.iteration, "seconds": self.seconds}
 
     def load_state_dict(self, state: State) -> None:
-        """Goes on from the state of a trainer with the same configuration, which may come from a file.
+        """Goes on from a state, which may come from a file.
 
-        A state that does not fit is a KeyError, TypeError, ValueError or RuntimeError, which ends the
-        trainer's use.
+        One that does not fit is a KeyError, TypeError, ValueError or RuntimeError; the trainer is then of no
+        use.
         """
         self.steps = as_integer(state["steps"], "steps")
         self.iteration = check_between(state["iteration"], 0, self.steps, "iteration")

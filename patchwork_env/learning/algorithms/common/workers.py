@@ -24,7 +24,7 @@ from patchwork_env.errors import NoWorkersError, WorkerError
 from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.common.trainer import State, Trainer, as_arrays, as_tensors, prefixed
 from patchwork_env.learning.config import ClusterRun, trainer_class
-from patchwork_env.learning.distributed.ray_cluster import RayPool, connected
+from patchwork_env.learning.distributed import RayPool, connected
 from patchwork_env.learning.system.machine import made_with, tune_malloc
 
 Weights = Mapping[str, npt.NDArray[Any]]
@@ -35,9 +35,8 @@ _Batch = TypeVar("_Batch", bound=tuple[Any, ...])
 class RemoteTrainer(Trainer):
     """A trainer that learns from the last iterations, whose games its own threads play, or workers.
 
-    ``window`` has what the games of the last iterations gave to learn from, oldest first: named tuples of
-    arrays, one of which is ``states``. ``no_examples`` is such a tuple without entries. ``learner`` has
-    ``update``, which takes all that is in the window, the progress and random numbers, and returns losses.
+    ``window`` has named tuples of arrays, oldest first, such as ``no_examples``; one array is ``states``.
+    ``learner.update`` takes all of them as one, the progress and random numbers, and returns losses.
     """
 
     config: ClusterRun
@@ -57,10 +56,7 @@ class RemoteTrainer(Trainer):
     @classmethod
     @abstractmethod
     def play_job(cls, config: Any, weights: Weights, progress: float, job: Any) -> Any:
-        """Plays the games of a job in the process of a worker; returns a tuple that has ``examples``.
-
-        The result depends on the arguments alone. ``progress`` is the fraction of the run that is over.
-        """
+        """Plays a job in the process of a worker: a tuple with ``examples`` that depends on these alone."""
 
     @abstractmethod
     def weights(self) -> Weights:
@@ -114,14 +110,14 @@ class RemoteTrainer(Trainer):
         return examples
 
     def state_dict(self) -> State:
-        """The random numbers, the window, and what the games began with that workers play ahead."""
+        """The random numbers, the window, and what the games of workers that play ahead began with."""
         ahead = {} if self._remote is None else {"in_flight": self._remote.state_dict()}
         window = {str(number): as_tensors(batch._asdict()) for number, batch in enumerate(self.window)}
         random = self.random.bit_generator.state
         return super().state_dict() | {"random": random, "window": window} | ahead
 
     def load_state_dict(self, state: State) -> None:
-        """A state of a run without workers has no games in flight."""
+        """Goes on, also without workers."""
         super().load_state_dict(state)
         self.random.bit_generator.state = state["random"]
         self.window.clear()
@@ -156,8 +152,7 @@ class RemotePlay:
     def play(self) -> tuple[Any, Statistics]:
         """Waits for the games of an iteration; returns what there is to learn from, and statistics.
 
-        After a WorkerError (a job was lost too often, or a worker sent what no game can be) the next call has
-        the games played again.
+        After a WorkerError the next call has the games played again.
         """
         began = time.perf_counter()
         if self._playing is None:
@@ -246,11 +241,7 @@ def played_on_cluster(trainer: RemoteTrainer) -> Iterator[RemotePlay]:
 
 
 def play_job(work: Work, job: Any) -> Any:
-    """Plays the games of a job in the process of a worker; see :meth:`RemoteTrainer.play_job`.
-
-    Raises:
-        NoWorkersError: This process has other versions of packages than the learner.
-    """
+    """Plays a job in the process of a worker; NoWorkersError if it has other versions of packages."""
     own = versions()
     others = [
         f"{name} {own.get(name, 'missing')} instead of {version}"

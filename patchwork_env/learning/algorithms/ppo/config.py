@@ -97,9 +97,6 @@ class Ppo(PpoLearning):
     lookahead_from: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """Share of the run after which the network looks ahead; needs ``network.lookahead``. Until then it learns
     as without, in the same time: looking ahead pays when values are good."""
-    lookahead_factor: Rate = 12.0
-    """What a value of 1 of the position behind a kind of move adds to the logit of the kind when the network
-    begins to look ahead; from then on the factor is learned."""
 
 
 class PpoConfig(PpoRun):
@@ -113,8 +110,9 @@ class PpoConfig(PpoRun):
 
     @model_validator(mode="after")
     def _check_lookahead(self) -> PpoConfig:
-        for name in ("lookahead_from", "lookahead_factor"):
-            given = getattr(self.ppo, name)
-            if given != getattr(Ppo(), name) and not self.network.lookahead:
-                raise ValueError(f"ppo.{name} is {given} and network.lookahead is false: it needs lookahead")
+        start = self.ppo.lookahead_from
+        if start and not self.network.lookahead:
+            raise ValueError(
+                f"ppo.lookahead_from is {start} and network.lookahead is false: it needs lookahead"
+            )
         return self

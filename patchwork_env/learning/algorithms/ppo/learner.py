@@ -32,10 +32,10 @@ class PpoLearner:
         )
 
     def update(self, rollout: Rollout, progress: float, random: np.random.Generator) -> dict[str, float]:
-        """Learns from the learner's decisions of a rollout of the present network, in several epochs.
+        """Learns in several epochs from the learner's decisions, made by the present network.
 
-        Returns mean losses and diagnostics; none if the learner had no decision to make. If ``target_kl`` may
-        end the learning early, ``updates`` is the number of steps of the optimizer.
+        Returns mean losses and diagnostics, none without a decision; where ``target_kl`` may end the learning
+        early, ``updates`` is the number of steps of the optimizer.
         """
         if not rollout.decisions.learner_mask.any():
             return {}

@@ -40,9 +40,7 @@ class Rollout:
     states: States  # (T, N), before each turn
     actions: npt.NDArray[np.int64]  # (T, N)
     log_probabilities: npt.NDArray[np.float32]  # (T, N), of the actions when they were chosen
-    successor_values: npt.NDArray[
-        np.float32
-    ]  # (T, N, *successor_values_shape), behind kinds of moves; 0 without a choice
+    successor_values: npt.NDArray[np.float32]  # (T, N, *successor_values_shape), 0 without a choice
     decisions: Decisions
     league: LeagueResults
     statistics: dict[str, float]  # with the win rate against past selves, if such games ended
@@ -54,9 +52,7 @@ class SampledActions(NamedTuple):
     actions: npt.NDArray[np.int64]  # (n,)
     log_probabilities: npt.NDArray[np.float32]  # (n,), of the actions
     values: npt.NDArray[np.float32]  # (n,), the returns that the players to move expect
-    successor_values: npt.NDArray[
-        np.float32
-    ]  # (n, *successor_values_shape), behind kinds of moves; of the first policy
+    successor_values: npt.NDArray[np.float32]  # (n, *successor_values_shape), of the first policy
 
 
 def choose(
@@ -99,10 +95,8 @@ def choose(
 class SelfPlay:
     """Plays all games of a batch with the learner, the last of them against past selves.
 
-    A turn with a single legal action is no decision: no policy is asked, and nothing is learned from it. A
-    game keeps its opponent to its end, however many rollouts it takes. Of several players each gets
-    ``reward`` at the end, and a single one ``points`` times its points at once. Masks and observations of the
-    games are not used.
+    A turn with a single legal action is no decision: no policy is asked, and nothing is learned from it. Of
+    several players each gets ``reward`` at the end, a single one ``points`` times its points at once.
     """
 
     def __init__(
@@ -140,10 +134,9 @@ class SelfPlay:
         random: np.random.Generator,
         drawn: Sequence[int] | None = None,
     ) -> Rollout:
-        """Plays ``turns`` turns in every game.
+        """Plays ``turns`` turns in every game, of which those that begin have opponents that are ``drawn``.
 
-        ``past_selves`` are those that are drawn or in play, by number; games begin against those ``drawn``,
-        or against any if this is None.
+        ``past_selves`` are those that are drawn or in play, by number; all are drawn if ``drawn`` is None.
         """
         env, shape = self.env, (turns, self.env.num_envs)
         assigned_opponents = self._assigned_opponents(list(past_selves) if drawn is None else drawn)
@@ -208,9 +201,8 @@ class SelfPlay:
     ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """Who has the next choice after the rollout, ``(N,)``; the return that this player expects; rewards.
 
-        Values are trained only where there is a choice, and so they are read only there: in a copy of the
-        games, turns without a choice are played. Games that end by them have their rewards ``(N, players)``.
-        A single player has a choice of placements for every tile.
+        Turns without a choice, where values are not trained, are played in a copy; games that end there have
+        their rewards ``(N, players)``.
         """
         states, going_on = self.env.states, np.arange(self.env.num_envs)
         rewards = np.zeros((len(states), self.players), np.float32)

@@ -34,6 +34,9 @@ from patchwork_env.learning.algorithms.ppo.learner import PpoLearner
 from patchwork_env.learning.algorithms.ppo.rollout import LEARNER, NEW_GAME, SelfPlay
 from patchwork_env.learning.system.machine import multiplies_bfloat16
 
+LOOKAHEAD_FACTOR = 12.0
+"""What a value of 1 of the position behind a kind of move adds to the logit of the kind at first."""
+
 
 class PpoTrainer(Trainer):
     """Trains a policy network by self-play against the present self and past ones, or alone for points."""
@@ -90,10 +93,10 @@ class PpoTrainer(Trainer):
         """Switches the network's look-ahead on, once; whether it is on is in its weights."""
         ppo, network = self.config.ppo, self.network
         if network.config.lookahead and not network.looks_ahead and self.progress >= ppo.lookahead_from:
-            network.look_ahead(ppo.lookahead_factor)
+            network.look_ahead(LOOKAHEAD_FACTOR)
 
     def agent(self) -> PolicyAgent:
-        """Plays the likeliest moves of the present policy, as it is when it is loaded."""
+        """Plays the likeliest moves of the present policy, in float32 as it is stored."""
         network = copy.deepcopy(self.network)
         network.trunk.dtype = torch.float32
         return PolicyAgent(network, f"step {self.steps}")

@@ -64,8 +64,6 @@ class Td(TdLearning):
     rival_weight: Fraction = 1.0
     """Weight of the opponent's points when actions are chosen in self-play; with 1, players may block each
     other for whole games."""
-    score_coefficient: NonNegative = 1.0
-    """Weight of the errors of the predicted scores and empty cells in the loss."""
 
 
 class SoloTd(TdLearning):

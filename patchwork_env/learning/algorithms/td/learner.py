@@ -93,10 +93,9 @@ class ValueModule(nn.Module, ABC):
 class ValueLearner:
     """Brings a value closer to its targets, by steps of Adam.
 
-    Self-play has the ``average`` over the last steps (Polyak and Juditsky 1992), which lacks most of the
-    noise of single minibatches. The ``trained`` value can be an average over the whole run, with polynomial
-    decay (Shamir and Zhang 2013), which lacks more of the noise, but would be too old to learn from its
-    games.
+    Self-play has the ``average`` over the last steps (Polyak and Juditsky 1992), with less of the noise of
+    minibatches. The ``trained`` value can be an average over the whole run, with polynomial decay (Shamir and
+    Zhang 2013), too old for games to learn from.
     """
 
     def __init__(self, module: ValueModule, config: TdLearning) -> None:

@@ -63,10 +63,9 @@ _LONGEST_OPENING = 40
 class PatchworkValue(ValueGame):
     """Plays whole games, most of them with the learner on both sides.
 
-    Games between equals reach few of all positions, and a value that knows no others fails against other
-    opponents. So scripted players, with the quick policy of ``mcts``, play the opening of some games, and in
-    some one of them plays one side to the end. Nothing is learned from openings. The statistics leave out
-    games with scripted players.
+    A value that knows only games between equals fails against other opponents. So scripted players, with the
+    quick policy of ``mcts``, play the opening of some games, from which nothing is learned, and in some one
+    side to the end. Statistics leave out both.
     """
 
     weights = WEIGHTS
@@ -77,7 +76,7 @@ class PatchworkValue(ValueGame):
         self._margin = reward.margin / reward.margin_scale
 
     def new_module(self) -> PatchworkValueModule:
-        return PatchworkValueModule(new_weights(self._config.seed), self._config.td.score_coefficient)
+        return PatchworkValueModule(new_weights(self._config.seed))
 
     def agent(self, weights: Weights, name: str) -> Agent:
         return ValueAgent(weights, Payoffs(self._config.reward.outcome, self._margin), name)
@@ -252,10 +251,6 @@ class PatchworkValueModule(ValueModule):
     bias_3: Tensor
     weights_3: Tensor
 
-    def __init__(self, weights: Weights, score_coefficient: float = 1.0) -> None:
-        super().__init__(weights)
-        self._score_coefficient = score_coefficient
-
     def forward(self, states: States) -> Tensor:
         """The outputs ``(n, OUTPUTS)`` for the players to move in running games, in units of ``SCALES``."""
         quilt_rows, game_rows, counts = rows_of(states)
@@ -276,7 +271,7 @@ class PatchworkValueModule(ValueModule):
         win_loss = binary_cross_entropy_with_logits(outputs[:, WIN], targets[:, WIN])
         margins, expected = (x[:, OWN_SCORE] - x[:, OTHER_SCORE] for x in (targets, outputs.detach()))
         return {
-            "loss": self._score_coefficient * (score_loss + empty_loss) + win_loss,
+            "loss": score_loss + empty_loss + win_loss,
             "score_loss": score_loss,
             "empty_loss": empty_loss,
             "win_loss": win_loss,

@@ -25,16 +25,15 @@ CASES = {
     "slow tables": {"table_rate": 0.01},
     "no warm-up": {"warmup": 1},
     "learning rate": {"learning_rate": {"start": 0.02, "end": 0.002, "curve": "linear"}},
-    "scores": {"score_coefficient": 3.0},
     "long average": {"ema_decay": 0.999},
     "averaged over the run": {"averaging_power": 2.0},
 }
 
 
-def new_module(config):
+def new_module():
     weights = new_weights(1)
     weights["weights_3"] *= 20
-    return PatchworkValueModule(weights, config.score_coefficient)
+    return PatchworkValueModule(weights)
 
 
 @pytest.mark.parametrize("changed", CASES.values(), ids=CASES)
@@ -42,7 +41,7 @@ def test_weights_averages_and_losses_are_those_of_plain_updates(changed):
     config, states = Td(**PLAIN | changed), many_states()[::40]
     targets = np.random.default_rng(3).uniform(0, 1, (len(states), len(SCALES))).astype(np.float32) * SCALES
     positions = Positions(states, targets.astype(np.float32))
-    learner, twin = ValueLearner(new_module(config), config), NaiveLearner(new_module(config), config)
+    learner, twin = ValueLearner(new_module(), config), NaiveLearner(new_module(), config)
     random, of_twin = np.random.default_rng(2), np.random.default_rng(2)
     for progress in PROGRESSES:
         metrics = learner.update(positions, progress, random)
@@ -81,7 +80,7 @@ class NaiveLearner:
         size = min(config.minibatch_size, len(positions.states))
         for _ in range(config.gradient_steps):
             samples = random.integers(len(positions.states), size=size)
-            losses = naive_losses(self.module, positions, samples, config)
+            losses = naive_losses(self.module, positions, samples)
             gradients, norm = naive_gradients(losses["loss"], self.parameters, config.max_gradient_norm)
             seen.append(losses | {"gradient_norm": norm})
             self.steps += 1
@@ -105,7 +104,7 @@ class NaiveLearner:
         return {n: sum(s * each[n] for s, each in zip(shares, played, strict=True)) for n in self.names}
 
 
-def naive_losses(module, positions, samples, config):
+def naive_losses(module, positions, samples):
     """Squared errors of scores and empty cells, and the cross-entropy of who wins; means over positions."""
     scores = empty = wins = torch.zeros(())
     for sample in samples:
@@ -115,6 +114,6 @@ def naive_losses(module, positions, samples, config):
         empty = empty + (outputs[3] - own_empty) ** 2 + (outputs[4] - other_empty) ** 2
         chance = 1 / (1 + torch.exp(-outputs[2]))
         wins = wins - win * torch.log(chance) - (1 - win) * torch.log(1 - chance)
-    loss = config.score_coefficient * (scores + empty) + wins
+    loss = scores + empty + wins
     losses = {"loss": loss, "score_loss": scores, "empty_loss": empty, "win_loss": wins}
     return {name: each / len(samples) for name, each in losses.items()}
