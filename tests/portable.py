@@ -11,7 +11,6 @@ import os
 import signal
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -76,7 +75,7 @@ def unless_open(change: Callable[..., None]) -> Callable[..., None]:
 
 
 def without_posix(folder: str) -> None:
-    """Stores a run and resumes it, answers the page, interrupts delicate work, and imports tests."""
+    """Stores a run and resumes it, answers the page, interrupts work, and imports tests."""
     hide_posix()
     from patchwork_env.learning.commands import train
     from tests.play.client import Client
@@ -90,7 +89,7 @@ def without_posix(folder: str) -> None:
     events = client.ask("/api/choose", {"notation": notation, "agent": "champion:instant"}).events
     assert list(events[-1]) == ["choice"], events
     print("the page answered")
-    interrupt_delicate_work()
+    interrupt_work()
     for name in ("core", "envs", "patchwork", "nmbr9"):
         for path in sorted(Path("tests", name).glob("*.py")):
             with suppress(pytest.skip.Exception):  # of what needs a library that is not installed
@@ -98,24 +97,19 @@ def without_posix(folder: str) -> None:
     print("tests were imported")
 
 
-def interrupt_delicate_work() -> None:
-    """A signal that comes while Numba is at work takes effect afterwards."""
-    from patchwork_env.learning.system.signals import Interruption, signals_interrupt
+def interrupt_work() -> None:
+    """A signal takes effect where the work can stop."""
+    from patchwork_env.learning.system.signals import Interruption, signals_interrupt, stop_if_asked
 
-    def work() -> None:
-        signal.raise_signal(signal.SIGTERM)
-        time.sleep(0.05)
-        done.append(True)
-
-    done: list[bool] = []
-    work = type(work)(work.__code__, {**globals(), "__name__": "numba"}, closure=work.__closure__)
+    done = False
     try:
         with signals_interrupt():
-            work()
-            time.sleep(5)
+            signal.raise_signal(signal.SIGTERM)
+            done = True
+            stop_if_asked()
     except Interruption as interruption:
         assert done
-        print(f"{interruption} came after the delicate work")
+        print(f"{interruption} came after the work")
 
 
 def vectors() -> None:

@@ -2,7 +2,6 @@
 
 python -m training.evaluate greedy --against random --games 1000
 python -m training.evaluate runs/quick/final --against random greedy --json figures.json
-python -m training.evaluate runs/a/final runs/b/final runs/c/final --against greedy --seeds
 
 The same in Python; an agent is a spec, an ``Agent``, or a function from a game to an action:
 

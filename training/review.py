@@ -1,4 +1,4 @@
-"""Reviews a game of Patchwork: who was ahead when, and which moves cost most, as text, page and picture.
+"""Reviews a game of Patchwork: who was ahead when, and which moves cost most, as text and as a page.
 
 python -m training.review examples/game.txt
 python -m training.review game.txt --agent champion:strong --out review

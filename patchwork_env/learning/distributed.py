@@ -13,14 +13,14 @@ import re
 import signal
 import socket
 import sys
+import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
-from multiprocessing.connection import wait
+from multiprocessing import connection
 from queue import Empty, SimpleQueue
-from threading import Event, Thread
 from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
 
@@ -29,7 +29,7 @@ from patchwork_env.core.cores import usable_cores
 from patchwork_env.core.extras import from_extra
 from patchwork_env.core.names import short_repr
 from patchwork_env.errors import NoWorkersError, WorkerError
-from patchwork_env.learning.system.signals import signals_wait
+from patchwork_env.learning.system.signals import stop_if_asked
 
 Shared = TypeVar("Shared")
 Job = TypeVar("Job")
@@ -172,8 +172,12 @@ def do_in_processes(
     with _pool(min(processes, len(jobs)), pickled((function, shared))) as pool:
         numbers = {pool.submit(_do_here, job): number for number, job in enumerate(jobs)}
         try:
-            for future in as_completed(numbers):
-                yield numbers[future], future.result()
+            left = set(numbers)
+            while left:
+                stop_if_asked()
+                done, left = wait(left, _WAIT_SECONDS, FIRST_COMPLETED)
+                for future in done:
+                    yield numbers[future], future.result()
         except BrokenExecutor:
             raise WorkerError(
                 "a worker process ended before its work was done: it was killed, perhaps for lack of memory,"
@@ -208,7 +212,7 @@ def _start_process(work: bytes) -> None:
     except Exception as error:  # functions of notebooks are in no module that a process could import
         _work = _pickling_error(error)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, which decides
-    Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     use_one_thread()
 
 
@@ -216,7 +220,7 @@ def _end_with_parent() -> None:
     """Ends this process as soon as its parent has ended, for whatever reason."""
     parent = multiprocessing.parent_process()
     if parent is not None:
-        wait([parent.sentinel])
+        connection.wait([parent.sentinel])
         os._exit(1)
 
 
@@ -263,8 +267,10 @@ def connected(address: str, workers: int, who: str = "clusters need") -> Iterato
         options |= {"num_cpus": max(workers, 1), "include_dashboard": False}
     try:
         _check_answer(address)
-        with signals_wait():  # Ray takes SIGTERM for itself, and loses exceptions raised while it starts
-            ray.init(log_to_driver=False, **options)
+        before = signal.getsignal(signal.SIGTERM)
+        ray.init(log_to_driver=False, **options)
+        if threading.current_thread() is threading.main_thread():  # Ray has taken SIGTERM for itself
+            signal.signal(signal.SIGTERM, before)
     except ConnectionError as error:
         raise ConnectionError(f"cluster.address is {address!r}, where no Ray answers: {error}") from None
     except (RuntimeError, ray.exceptions.AuthenticationError) as error:  # another Ray or Python, no token
@@ -313,7 +319,7 @@ class RayPool:
         # Ray itself would repeat lost jobs, too, but does not tell.
         self._task = ray.remote(num_cpus=processors, num_gpus=gpus, max_retries=0)(_do_on_cluster)
         self._has_processor = False
-        self._stopped = Event()
+        self._stopped = threading.Event()
         self.lost = 0
         self.places: set[tuple[str, int]] = set()
 
@@ -331,8 +337,7 @@ class RayPool:
         a cluster without processors a NoWorkersError, and PoolStoppedError follows a :meth:`stop`.
         """
         pickled(shared)
-        with signals_wait():  # Ray loses what a signal raises within its calls
-            work = self._ray.put(self._ray.cloudpickle.dumps((function, shared)))
+        work = self._ray.put(self._ray.cloudpickle.dumps((function, shared)))
         todo, losses = deque(range(len(jobs))), Counter[int]()
         ended: SimpleQueue[Future[bytes]] = SimpleQueue()
         pending: dict[Future[bytes], tuple[int, Any]] = {}
@@ -341,11 +346,10 @@ class RayPool:
             while todo or pending:
                 while todo and (self._most is None or len(pending) < self._most):
                     number = todo.popleft()
-                    with signals_wait():
-                        reference = self._task.remote([work], self._ray.cloudpickle.dumps(jobs[number]))
-                        future = reference.future()
-                        pending[future] = number, reference
-                        future.add_done_callback(ended.put)
+                    reference = self._task.remote([work], self._ray.cloudpickle.dumps(jobs[number]))
+                    future = reference.future()
+                    pending[future] = number, reference
+                    future.add_done_callback(ended.put)
                 future = self._next(ended)
                 number, _ = pending.pop(future)
                 try:
@@ -366,6 +370,7 @@ class RayPool:
         """Waits for the next task to end."""
         alive = time.monotonic()
         while True:
+            stop_if_asked()
             try:
                 return ended.get(timeout=_WAIT_SECONDS)
             except Empty:

@@ -61,7 +61,7 @@ def overrides(random: Generator) -> int:
 def parameters(random: Generator) -> int:
     """Parameters of sweeps, whose drawn values must be allowed or refused."""
     from patchwork_env.learning.config import CONFIGS
-    from patchwork_env.learning.sweeps.parameters import check_trials, draw_trials, parse_parameter
+    from patchwork_env.learning.sweeps.sweep import check_trials, draw_trials, parse_parameter
 
     good = ("ppo.epochs=grid(1, 2)", "ppo.clip_range=uniform(0.1, 0.3)", "seed=integer(0, 9)")
     quick = CONFIGS / "quick.yaml"

@@ -1,4 +1,4 @@
-"""Reviews a game of Patchwork: who was ahead when, and which moves cost most, as text, page and picture.
+"""Reviews a game of Patchwork: who was ahead when, and which moves cost most, as text and as a page.
 
 patchwork-env review examples/game.txt
 patchwork-env review game.txt --agent champion:strong --out review
@@ -14,7 +14,7 @@ from patchwork_env.core.commands import CommandParser, add_overwrite, check_plac
 from patchwork_env.core.files import storing_in, write_text
 from patchwork_env.core.progress import Bar
 
-PAGE, PICTURE, FIGURES = "review.html", "evaluation.png", "review.json"
+PAGE, FIGURES = "review.html", "review.json"
 _AGENT_HELP = (
     "a search with a learned value and its budget per position: champion:strong, PATH:seconds=1 (%(default)s)"
 )
@@ -33,7 +33,7 @@ def main(arguments: list[str] | None = None, program: str = "training.review") -
 
 def _run(options: argparse.Namespace) -> int:
     from patchwork_env.learning.evaluation.matches import load_player
-    from patchwork_env.learning.reports.review import read_game, render_page, review, text, write_picture
+    from patchwork_env.learning.reports.review import read_game, render_page, review, text
 
     out = options.out or options.game.with_name(options.game.stem + "-review")
     game, agent = read_game(options.game), load_player(options.agent)
@@ -47,7 +47,6 @@ def _run(options: argparse.Namespace) -> int:
     with storing_in(out):
         out.mkdir(parents=True, exist_ok=True)
         write_text(out / PAGE, render_page(reviewed, options.game.name))
-        write_picture(reviewed, out / PICTURE)
         write_text(out / FIGURES, json.dumps(reviewed.as_dict(), indent=2) + "\n")
-    print(f"\n{out}: {PAGE}, {PICTURE}, {FIGURES}")
+    print(f"\n{out}: {PAGE}, {FIGURES}")
     return 0

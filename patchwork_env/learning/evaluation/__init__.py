@@ -13,14 +13,7 @@ if TYPE_CHECKING:
     from patchwork_env.learning.evaluation.results import MatchResult
     from patchwork_env.learning.evaluation.tournament import Tournament
 
-__all__ = [
-    "GauntletResult",
-    "MatchResult",
-    "Tournament",
-    "load_player",
-    "play_gauntlet",
-    "play_matches",
-]
+__all__ = ["GauntletResult", "MatchResult", "Tournament", "load_player", "play_gauntlet", "play_matches"]
 
 __getattr__, __dir__ = lazy_names(
     __name__,

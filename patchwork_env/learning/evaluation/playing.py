@@ -25,6 +25,7 @@ from patchwork_env.core.kernels import States
 from patchwork_env.core.random import Streams
 from patchwork_env.errors import IllegalActionError, OpponentError
 from patchwork_env.games import rules_of
+from patchwork_env.learning.system.signals import stop_if_asked
 
 Integers = npt.NDArray[np.int64]
 
@@ -76,6 +77,7 @@ class GamesInPlay:
                 agent.reseed(seed)
         running = np.arange(len(self.states))
         while len(running):
+            stop_if_asked()
             movers = self.seating[running, self.states["current_player"][running]]
             for number in range(len(self.agents)):
                 games = running[movers == number]

@@ -190,11 +190,7 @@ class Tournament:
         about = self.game, self.variant, self.games, self.seed
         matches = [
             Match(
-                (i, j),
-                (names[i], names[j]),
-                *about,
-                forfeits=self.forfeits,
-                key=agents[i].against(agents[j]),
+                (i, j), (names[i], names[j]), *about, forfeits=self.forfeits, key=agents[i].against(agents[j])
             )
             for i, j in pairs
         ]
@@ -315,10 +311,7 @@ class Standings:
 
     def rating(self, agent: int) -> dict[str, Any]:
         """The rating of an agent and its interval as plain data."""
-        return {
-            "rating": float(self.ratings.values[agent]),
-            "interval": list(self.ratings.intervals[agent]),
-        }
+        return {"rating": float(self.ratings.values[agent]), "interval": list(self.ratings.intervals[agent])}
 
     def as_dict(self) -> dict[str, Any]:
         """The standings as plain data, for JSON: ``anchor``, ``ranking`` and ``matches``."""

@@ -274,8 +274,13 @@ def _grouped(results: Sequence[RunResult], by: Sequence[str]) -> tuple[Group, ..
         groups.setdefault(name := json.dumps(common), []).append(run)
         labels.setdefault(name, ", ".join(_label(key, keys.get(key)) for key in titles))
     for runs in groups.values():
-        statistics.check_independent(((run.source, str(run.seed)) for run in runs), "seed")
         runs.sort(key=lambda run: run.seed)
+        for one, other in itertools.pairwise(runs):
+            if one.seed == other.seed:
+                raise ValueError(
+                    f"{one.source} and {other.source} are no independent samples: both have the seed "
+                    f"{one.seed}"
+                )
     return _with_different_labels([Group(labels[name], tuple(runs)) for name, runs in groups.items()])
 
 

@@ -1,9 +1,8 @@
 """Reviews of games that were played: who was ahead when, and which moves cost most, judged by an agent.
 
 The evaluation of a position is what its best move leads to, by one search with the whole budget of the agent.
-The loss of a move is the difference between the evaluations before and after it, from the view of the player
-who made it: what a graph of the evaluations shows as a step. A move that the search would have played itself
-loses nothing, whatever a later search finds.
+The loss of a move is the difference between the evaluations before and after it, for the player who made it;
+a move that the search would have played itself loses nothing, whatever a later search finds.
 """
 
 from __future__ import annotations
@@ -12,9 +11,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-import numpy as np
 from markupsafe import Markup
 
 from patchwork_env.agents import Agent, analyse
@@ -24,16 +22,11 @@ from patchwork_env.core.names import aligned, counted
 from patchwork_env.drawing import player_names, to_svg
 from patchwork_env.games import PATCHWORK, rules_of
 from patchwork_env.learning.evaluation.results import position_after
-from patchwork_env.learning.evaluation.tables import labels
 from patchwork_env.learning.reports import charts
 from patchwork_env.learning.reports.charts import Sample, Series, render
-from patchwork_env.learning.reports.plots import SERIES, new_figure, save
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.render import PICTURES, mark_move, svg, table
 from patchwork_env.service import positions
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 Name = Literal["inaccuracy", "mistake", "blunder"]
 NAMES: dict[Name, float] = {"inaccuracy": 0.05, "mistake": 0.1, "blunder": 0.2}
@@ -57,22 +50,11 @@ _INSET = 6
 """How far the line around the played move runs within that around the best one, in units of the scene."""
 _LONGEST = 30
 """The number of moves of a line of play that the page shows."""
-_SIZE = 9.0, 6.0
-_INK = "#2e2823"
-_ROOM = 0.25
-"""The room for labels above and below the curve of margins, as a share of its range."""
-_EDGE, _ROW = 0.02, 0.045
-"""The distance of labels from the frame, and of one from the next, as shares of the panel's height."""
-_MOST_LABELS = 3
-"""The number of mistakes of each player whose moves are named."""
 
 
 @dataclass(frozen=True)
 class PositionEvaluation:
-    """The final margin that player 0 may expect, in points, and the probability that player 0 wins.
-
-    They are exact if the game is over or its ending is solved.
-    """
+    """The final margin in points and the probability to win that player 0 may expect, exact near the end."""
 
     margin: float
     win: float
@@ -86,8 +68,8 @@ class Verdict:
     Attributes:
         number: The number of the move, from 1.
         best: The move that the agent would have played; ``move`` itself if both lead to alike positions.
-        margin_loss, win_loss: The expected margin and the probability to win that the move lost against the
-            best one; negative where the position turns out better than the best move had seemed.
+        margin_loss, win_loss: What the move lost of margin and probability to win against the best one, which
+            may be negative.
         name: The name of so large a loss of the probability to win, or None.
         cost: Both losses in one number, at least 0: ``win_loss + margin_loss / POINTS``.
         best_line, played_line: The lines of play that the agent expects, from either move on.
@@ -237,8 +219,8 @@ def counts_text(counted: dict[Name, int]) -> str:
 def accuracy(losses: Sequence[float]) -> float | None:
     """How well a player played, 0-100, from the losses of all its moves; None without any.
 
-    The mean of two means of the moves' accuracies: of the arithmetic one, in which every move counts the
-    same, and of the harmonic one, which a single blunder lowers much.
+    The mean of the arithmetic mean of the moves' accuracies, in which every move counts the same, and of the
+    harmonic one, which a single blunder lowers much.
     """
     if not losses:
         return None
@@ -383,76 +365,3 @@ def _board(review: Review, verdict: Verdict) -> str:
     for move, color, inset in ((verdict.best, BEST, 0), (verdict.move, PLAYED, _INSET)):
         mark_move(scene, position, position.parse_move(move), color, inset)
     return to_svg(scene, PICTURES.title)
-
-
-# --- the picture --------------------------------------------------------------------------------------------
-
-
-def write_picture(review: Review, path: Path) -> None:
-    """Writes the picture, as PNG 1080 by 720 pixels."""
-    figure = new_figure(*_SIZE)
-    margin, win = figure.subplots(2, 1, sharex=True)
-    margins = [evaluation.margin for evaluation in review.evaluations]
-    wins = [100 * evaluation.win for evaluation in review.evaluations]
-    _panel(margin, margins, 0.0)
-    margin.set_ylabel("margin of player 0, points")
-    margin.margins(y=_ROOM)
-    _panel(win, wins, 50.0)
-    win.set_ylabel("player 0 wins, %")
-    win.set_ylim(0, 100)
-    win.set_xlabel("moves played")
-    for player in (0, 1):
-        mistakes = review.mistakes(player, MOST_MISTAKES)
-        _mark(margin, mistakes, margins, player)
-        _mark(win, mistakes, wins, player)
-        _name(margin, mistakes[:_MOST_LABELS], margins)
-    margin.set_title(f"{headline(review)}; judged by {labels([review.agent])[0]}", fontsize=10)
-    lines, names = margin.get_legend_handles_labels()
-    if lines:
-        figure.legend(lines, names, loc="outside lower center", ncols=2)
-    save(figure, path)
-
-
-def _panel(axes: Axes, values: list[float], even: float) -> None:
-    """Draws a curve over all positions; the area is filled in the color of the player who is ahead."""
-    places, heights = np.arange(len(values)), np.array(values)
-    for player, ahead in enumerate((heights >= even, heights <= even)):
-        axes.fill_between(
-            places, heights, even, where=ahead, interpolate=True, color=SERIES[player], alpha=0.18, lw=0
-        )
-    axes.plot(places, heights, color=_INK, linewidth=1.4, clip_on=False)
-    axes.axhline(even, color=_INK, linewidth=0.8)
-    axes.margins(x=0.02)
-    axes.grid(alpha=0.3)
-
-
-def _mark(axes: Axes, mistakes: list[Verdict], values: list[float], player: int) -> None:
-    """Draws for each mistake the step of the curve in the player's color."""
-    label = f"costliest moves of player {player}"
-    for verdict in mistakes:
-        steps = [verdict.number - 1, verdict.number]
-        heights = [values[step] for step in steps]
-        style: dict[str, Any] = {"color": SERIES[player], "clip_on": False}
-        axes.plot(steps, heights, linewidth=3, label=label, solid_capstyle="round", **style)
-        axes.plot(steps[1], heights[1], "o", markersize=5, **style)
-        label = "_"  # no second entry in the legend
-
-
-def _name(axes: Axes, mistakes: list[Verdict], values: list[float]) -> None:
-    """Writes moves above or below the curve, to which side it went, each with a thin line to its mark.
-
-    Every move has a row of its own, later ones nearer to the curve, so that texts and lines keep apart.
-    """
-    for row, verdict in enumerate(sorted(mistakes, key=lambda verdict: verdict.number)):
-        height = _EDGE + row * _ROW
-        below, color = verdict.player == 0, SERIES[verdict.player]
-        axes.annotate(
-            f"{verdict.number}. {verdict.move}",
-            (verdict.number, values[verdict.number]),
-            xytext=(verdict.number, height if below else 1 - height),
-            textcoords=axes.get_xaxis_transform(),
-            va="bottom" if below else "top",
-            fontsize=8,
-            color=color,
-            arrowprops={"arrowstyle": "-", "color": color, "linewidth": 0.7, "relpos": (0, 0.5)},
-        )

@@ -73,11 +73,7 @@ _WORDS = {
 
 
 def render_page(runs: Sequence[RunResult]) -> str:
-    """The whole page about one run or several, which share their charts.
-
-    Raises:
-        ValueError: A sample game is damaged, or the runs are of different games.
-    """
+    """The whole page about one run or several, which share their charts; ValueError if their games differ."""
     games = {run.game: run.label for run in runs}
     if len(games) > 1:
         named = ", ".join(f"{name} is of {game}" for game, name in games.items())
@@ -110,8 +106,8 @@ def render_page(runs: Sequence[RunResult]) -> str:
 def _sample_games(runs: Sequence[RunResult]) -> list[dict[str, Any]]:
     """The games of the last evaluations, those against the hardest opponents first.
 
-    The first game against each opponent is drawn, as far as there is room; earlier positions are drawn of the
-    very first game alone.
+    The first game against each opponent is drawn, as far as there is room, and of the very first game earlier
+    positions.
     """
     listed, pictures = [], 0
     for run in runs:
@@ -177,10 +173,7 @@ _Curve = tuple[str, list[Point]]
 
 
 def sections(runs: Sequence[RunResult]) -> list[Section]:
-    """All sections that have anything to show of runs of one game.
-
-    Charts of one run have a curve for every opponent, those of several a curve for every run.
-    """
+    """All sections that have anything to show of runs of one game, with a curve for every opponent or run."""
     words = _WORDS.get(runs[0].game, Words())
     listed = [_win_rates(runs, words), _evaluation_games(runs, words)]
     names_of: dict[str, list[str]] = {group: [] for group in _GROUPS}

@@ -1,7 +1,4 @@
-"""What a run has reached so far: read from its folder, or from one small file that stands for it.
-
-From such files all tables and figures of a comparison can be made again, without the folders of the runs.
-"""
+"""What a run has reached so far: read from its folder, or from one small file that stands for it."""
 
 from __future__ import annotations
 
@@ -73,7 +70,7 @@ class RunResult(Part):
         starts: What every start of the run was made with; see :func:`~runs.folder.read_versions`.
         weights: The SHA-256 of the final policy's file of weights; None if the run has not ended.
         evaluations: All evaluations, by their steps.
-        source: The folder or file that holds the result; the file does not name it, nor has it what follows.
+        source: The folder or file that holds the result; a file has neither this nor what follows.
         label: What pages call the run: the name of the folder.
         text: The configuration as it was written.
         metrics: The lines of the learning curves.
@@ -244,8 +241,8 @@ def write_training(
     Args:
         folder: The folder of the file, ``NAME-seedN.json``, which takes the place of an earlier one.
         name: What the training is one of, without its seed: trainings that share it are one group.
-        evaluations: The evaluations by their steps, at least one; the last one counts. Steps are turns of
-            games, minutes those of playing and learning.
+        evaluations: Steps, in turns of games, minutes of playing and learning, and matches; the last
+            evaluation counts.
         seed: The seed of the training.
         algorithm: What learned; the name by default.
         configuration: What was set, by name. Trainings with different values are different groups.

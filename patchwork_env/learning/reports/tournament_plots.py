@@ -106,10 +106,7 @@ def _ridge(axes: Axes, values: npt.NDArray[np.int64], row: int) -> None:
 
 
 def ladder(standings: Standings, rungs: Sequence[Rung], path: Path) -> None:
-    """Draws the ratings of the checkpoints of a run over steps, and over minutes if they are known.
-
-    The rungs are the first agents of the standings; the other agents become horizontal lines.
-    """
+    """Draws ratings of the checkpoints of a run, the first agents, over steps, and over minutes if known."""
     scales = {"steps": [float(rung.steps) for rung in rungs]}
     minutes = [rung.minutes for rung in rungs if rung.minutes is not None]
     if len(minutes) == len(rungs):

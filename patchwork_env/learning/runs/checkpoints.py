@@ -61,8 +61,8 @@ def free_folder(base: Path) -> Path:
 def begin_run(run: Path, trainer: Trainer, config: RunConfig) -> None:
     """Writes the first checkpoint of a run into its new folder, and then its configuration.
 
-    In this order, a folder with a configuration always has a checkpoint to resume from. A folder that cannot
-    be written is deleted.
+    So a folder with a configuration always has a checkpoint to resume from. One that cannot be written is
+    deleted.
     """
     try:
         save_checkpoint(run, trainer)
@@ -108,10 +108,7 @@ def complete_checkpoints(run: Path) -> list[Path]:
 
 
 def load_checkpoint(run: Path, trainer: Trainer) -> Path:
-    """Brings a fresh trainer to the state of the newest checkpoint of a run, whose folder it returns.
-
-    After an error about a damaged checkpoint the trainer must not be used.
-    """
+    """Brings a fresh trainer to the newest checkpoint of a run, whose folder it returns."""
     *others, folder = complete_checkpoints(run)
     try:
         agents.load(folder)  # raises if the policy's own files are damaged

@@ -57,8 +57,8 @@ def record(
 ) -> Path:
     """Writes and logs the evaluation of the present policy, from its results against every opponent.
 
-    The policy is kept as a candidate if it is among the best, or the final one, of whose file of weights
-    ``weights`` is the SHA-256. Returns the file of the evaluation.
+    The policy is kept as a candidate if it is among the best, or the final one, which ``weights``, the
+    SHA-256 of its file, tell. Returns the file of the evaluation.
     """
     contents = {
         "game": trainer.config.game,
@@ -77,7 +77,7 @@ def record(
     if any(result.kept for result in results):
         _show_game(log, trainer.steps, min(results, key=lambda result: result.win_rate), not earlier)
     # The file comes last, for an evaluation that has its file is not repeated.
-    log.sync()
+    log.each(lambda logger: logger.sync())
     metric = runner_of(trainer.config.game).metric
     strengths = {
         steps: float(np.mean([match.metric(metric) for match in read_evaluation(path).matches]))
@@ -100,10 +100,7 @@ def record(
 
 
 def choose_best(folder: Path, measured: Mapping[int, Sequence[MatchResult]]) -> int:
-    """Makes the strongest of the candidates, by matches on fresh circles or decks, ``RUN/best``.
-
-    ``measured`` has the results of each by its steps. Returns the steps of the strongest.
-    """
+    """Makes the strongest candidate, by matches on fresh set-ups, ``RUN/best``; returns its steps."""
     best = max(measured, key=lambda steps: _strength(measured[steps]))
     contents = read_object(evaluation_files(folder)[best], finite=False)
     contents |= {"matches": [result.as_dict() for result in measured[best]], "sample_games": []}
@@ -122,7 +119,8 @@ def _show_game(log: Log, steps: int, result: MatchResult, is_first: bool) -> Non
     except MissingExtraError as error:
         if is_first:
             print(f"\nTensorBoard shows sample games as text only: {error}", flush=True)
-    log.show(f"{title}\n\n```\n{game}\n```\n\n```\n{game.notation()}```\n", frame, steps)
+    text = f"{title}\n\n```\n{game}\n```\n\n```\n{game.notation()}```\n"
+    log.each(lambda logger: logger.show(text, frame, steps))
 
 
 def metrics(result: MatchResult) -> dict[str, float]:

@@ -80,7 +80,7 @@ def best_file(run: Path) -> Path:
 def read_versions(run: Path) -> list[dict[str, Any]]:
     """What every start of a run was made with: its ``steps``, ``commit``, versions and ``machine``.
 
-    Lines of other contents, such as one that a killed process left half written, are left out.
+    Other lines, such as one that a killed process left half written, are left out.
     """
     path = run / VERSIONS_FILE
     lines = read_text(path).splitlines() if path.is_file() else []
@@ -90,8 +90,7 @@ def read_versions(run: Path) -> list[dict[str, Any]]:
 def metrics_lines(text: str) -> Iterator[tuple[str, dict[str, float] | None]]:
     """The lines of ``metrics.jsonl``, each with its figures: ``steps``, ``minutes`` and metrics, all numbers.
 
-    Figures are None for a line of other contents, as one that is being written or that a killed process left
-    half written.
+    Figures are None for other lines, such as one that a killed process left half written.
     """
     for line in text.splitlines(keepends=True):
         figures = _object(line) if line.endswith("\n") else {}
@@ -123,10 +122,9 @@ def interval_metrics(opponent: str) -> tuple[str, str, str]:
 
 
 def rungs(run: Path, count: int) -> list[Rung]:
-    """Chooses ``count`` checkpoints of a run, or all if it has fewer, from the first one to the last one.
+    """Chooses ``count`` checkpoints of a run, or all if it has fewer, at even distances from first to last.
 
-    They are at even distances in the order of their steps. ``final`` takes the place of the checkpoint with
-    the same steps.
+    ``final`` takes the place of the checkpoint with the same steps.
     """
     if count < 2:
         raise ValueError(f"count is {count}; a ladder has at least 2 rungs")

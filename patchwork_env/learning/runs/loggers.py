@@ -1,9 +1,7 @@
 """Loggers: where the metrics and sample games of a run go.
 
-Every run writes ``metrics.jsonl``; the key ``tracker`` of its configuration names loggers in addition, files
-or services. To add a file, write a subclass of :class:`Logger` and enter it in :data:`LOGGERS`; to add a
-service, one of :class:`Service`, in :data:`SERVICES`. The client of a service takes its addresses, keys and
-modes from its own environment variables and files.
+Every run writes ``metrics.jsonl``; the key ``tracker`` names :data:`LOGGERS` of files and :data:`SERVICES`,
+whose clients take addresses, keys and modes from their own environment variables and files.
 """
 
 from __future__ import annotations
@@ -51,9 +49,9 @@ _SECONDS_AT_END = 30.0
 class Logger(ABC):
     """Records what a run logs; by default metrics alone, in one file.
 
-    A logger is made with the folder of the run, the number of steps from which the run begins or is resumed,
-    and its configuration. It drops what an earlier attempt logged of later steps. What is added is in the
-    file when the call returns.
+    A logger is made with the folder of the run, the steps from which it begins or is resumed, and its
+    configuration. It drops what an earlier attempt logged of later steps. What is added is in the file when
+    the call returns.
     """
 
     _file: GrowingFile
@@ -98,28 +96,17 @@ class Log:
             known = self._known
             metrics = {name: value for name, value in metrics.items() if known.get(name) != round(value, 6)}
         if metrics:
-            self._each(lambda logger: logger.add(metrics, steps, minutes))
+            self.each(lambda logger: logger.add(metrics, steps, minutes))
 
-    def show(self, markdown: str, frame: Frame | None, steps: int) -> None:
-        """Logs a sample game as text and, if it could be drawn, as a picture."""
-        self._each(lambda logger: logger.show(markdown, frame, steps))
-
-    def conclude(self, figures: Mapping[str, float | str], steps: int) -> None:
-        """Logs what the whole run came to."""
-        self._each(lambda logger: logger.conclude(figures, steps))
-
-    def sync(self) -> None:
-        """Waits until everything that was added is on the disk."""
-        self._each(lambda logger: logger.sync())
-
-    def close(self) -> None:
-        """Closes the files."""
-        self._each(lambda logger: logger.close())
-
-    def _each(self, call: Callable[[Logger], object]) -> None:
+    def each(self, call: Callable[[Logger], object]) -> None:
+        """Calls something of all loggers."""
         with storing_in(self._folder):
             for logger in self._loggers:
                 call(logger)
+
+    def close(self) -> None:
+        """Closes the files."""
+        self.each(lambda logger: logger.close())
 
 
 def _cut_back(path: Path, steps: int) -> dict[str, float]:
@@ -170,9 +157,9 @@ class _CsvLogger(Logger):
 class _TensorBoardLogger(Logger):
     """A file of TensorBoard's events, by the writer of records that TensorBoard has.
 
-    TensorBoard shows the file together with those of earlier attempts, of which it drops what came later than
-    this one begins. ``SummaryWriter`` has a thread that writes later on: a killed process loses events that
-    way, and a full disk ends in the traceback of a thread.
+    TensorBoard drops from the files of earlier attempts what came later than this one begins.
+    ``SummaryWriter`` would write in a thread, which loses events of a killed process, and fails in a
+    traceback on a full disk.
     """
 
     def __init__(self, folder: Path, steps: int, config: RunConfig) -> None:
@@ -367,8 +354,8 @@ SERVICES: dict[str, type[Service]] = {service.NAME: service for service in (_Wan
 class _ServiceLogger(Logger):
     """Logs to a tracking service in another thread, so that training never waits or stops.
 
-    The first call that fails is reported, once. The name of the run at the service is kept in the folder of
-    the run, so that a resumed run goes on with it there.
+    The first call that fails is reported, once. The folder of the run keeps the name that the service knows
+    it by.
     """
 
     def __init__(self, service: Service, folder: Path, config: RunConfig) -> None:

@@ -53,7 +53,7 @@ from patchwork_env.learning.runs.folder import (
 from patchwork_env.learning.runs.loggers import Log, logger_of
 from patchwork_env.learning.system.lock import exclusive_lock
 from patchwork_env.learning.system.machine import commit, made_with, tune_malloc
-from patchwork_env.learning.system.signals import Interruption, signals_interrupt, signals_wait
+from patchwork_env.learning.system.signals import Interruption, signals_interrupt, stop_if_asked
 
 _SAMPLE_GAMES = 2
 """How many games an evaluation keeps of every match: in Patchwork one circle from both seats."""
@@ -66,11 +66,7 @@ _BAR_METRICS = {
 
 
 def loop(run: Run) -> None:
-    """Trains a run to its end.
-
-    This is how every run goes, whatever its algorithm. Another loop, for :meth:`Run.train`, is made of the
-    same steps.
-    """
+    """Trains a run to its end, whatever its algorithm; another loop for :meth:`Run.train` has such steps."""
     run.evaluate_if_due()  # a resumed run makes up for an evaluation that was cut short
     while not run.trainer.is_done:
         with run.uninterrupted():
@@ -85,9 +81,7 @@ def loop(run: Run) -> None:
 
 @contextmanager
 def new_run(config: RunConfig, folder: Path) -> Iterator[Run]:
-    """Begins a run in a folder, which is new or empty.
-
-    The end of the block closes the trainer and unlocks the folder.
+    """Begins a run in a folder, which is new or empty; the end of the block closes the trainer.
 
     Raises:
         ConfigError: An opponent or a logger does not exist, or PyTorch cannot use the device.
@@ -106,8 +100,7 @@ def new_run(config: RunConfig, folder: Path) -> Iterator[Run]:
 def resumed_run(folder: Path, overrides: Sequence[str] = ()) -> Iterator[Run]:
     """Resumes a run from its newest checkpoint; before that is read, nothing but the lock is written.
 
-    Overrides, each as ``key=value``, change the configuration and are stored with the run. The end of the
-    block closes the trainer and unlocks the folder.
+    Overrides, each as ``key=value``, change the configuration and are stored with the run.
 
     Raises:
         FileNotFoundError: The folder does not hold a run.
@@ -228,9 +221,10 @@ class Run:
 
     @contextmanager
     def uninterrupted(self) -> Iterator[None]:
-        """Signals wait for the end of the block, so that what is saved is never half an update."""
-        with signals_wait("stops when this iteration is done and saved; once more to stop at once"):
-            yield
+        """Signals take effect around the block, so that what is saved is never half an update."""
+        stop_if_asked()
+        yield
+        stop_if_asked()
 
     def log(self, metrics: Mapping[str, float]) -> None:
         """Logs the metrics of an iteration, and shows some of them on the progress bar."""
@@ -244,8 +238,7 @@ class Run:
         minutes = self.config.checkpoint_minutes
         is_late = minutes is not None and time.monotonic() - self._saved >= 60 * minutes
         if is_late or self.trainer.iteration % self.config.checkpoint_every == 0:
-            with signals_wait():
-                self._save()
+            self._save()
 
     def evaluate_if_due(self) -> None:
         """Evaluates the policy if ``evaluation.every`` or ``evaluation.every_steps`` makes that due."""
@@ -261,10 +254,7 @@ class Run:
                 self._bar.print(f"{counts}  {result.summary()}")
 
     def finish(self) -> None:
-        """Writes the last checkpoint and the final policy, evaluates it, and chooses the best one.
-
-        Of a run that is finished, nothing is done again.
-        """
+        """Writes the last checkpoint and the final policy, evaluates it, and chooses the best; once alone."""
         trainer, minutes = self.trainer, self.trainer.seconds / 60
         if self._is_finished():
             self._bar.close()
@@ -275,16 +265,16 @@ class Run:
             )
             return
         best_file(self.folder).unlink(missing_ok=True)  # that of an earlier end; without it, none is finished
-        with signals_wait():
-            self._save()
-            final = write_policy(self.folder / FINAL, trainer.write_final)
+        self._save()
+        final = write_policy(self.folder / FINAL, trainer.write_final)
         self._bar.close()
         rate = trainer.steps / trainer.seconds
         print(f"\n{trainer.steps:,} steps in {minutes:.1f} minutes, {rate:,.0f} steps per second")
         weights = hash_of_weights(final)
         results = self._evaluate(self.config.evaluation.final_games, weights)
         figures = {key.partition("/")[2]: value for one in results for key, value in metrics(one).items()}
-        self._log.conclude({**figures, "minutes": minutes, "weights": weights}, trainer.steps)
+        concluded: dict[str, float | str] = {**figures, "minutes": minutes, "weights": weights}
+        self._log.each(lambda logger: logger.conclude(concluded, trainer.steps))
         for result in results:
             print(result.table())
         if results:
@@ -307,7 +297,7 @@ class Run:
 
     def _save(self) -> Path:
         """Writes a checkpoint, after the log, which a resumed run does not write again."""
-        self._log.sync()
+        self._log.each(lambda logger: logger.sync())
         self._saved = time.monotonic()
         return save_checkpoint(self.folder, self.trainer)
 
@@ -315,7 +305,7 @@ class Run:
         """Plays the policy against the fixed opponents, and writes the results; see :func:`record`."""
         results = self._matches(self.trainer.agent(), games, self.config.evaluation.seed)
         if results:
-            with signals_wait(), storing_in(self.folder):
+            with storing_in(self.folder):
                 file = record(self.folder, self.trainer, results, self._log, weights)
             self.evaluated(file)
         return results
@@ -323,8 +313,8 @@ class Run:
     def _choose_best(self, results: list[MatchResult]) -> None:
         """Measures the candidates again, on fresh circles or decks, and keeps the best one.
 
-        Their places in the evaluations are luck in part, so these choose no more than who is measured. The
-        ``results`` of the final policy stand if there is no other.
+        Their places in the evaluations are luck in part. The ``results`` of the final policy stand if there
+        is no other.
         """
         games, seed = self.config.evaluation.final_games, offset_seed(self.config.evaluation.seed, 1)
         folders = candidate_folders(self.folder)
@@ -332,7 +322,7 @@ class Run:
         if len(folders) > 1:
             players = {steps: self.trainer.stored_agent(folder) for steps, folder in folders.items()}
             measured = {steps: self._matches(player, games, seed) for steps, player in players.items()}
-        with signals_wait(), storing_in(self.folder):
+        with storing_in(self.folder):
             best = choose_best(self.folder, measured)
         rates = ", ".join(f"{result.win_rate:.1%} against {result.opponent}" for result in measured[best])
         among = f", the best of {len(folders)} that were measured again" if len(folders) > 1 else ""

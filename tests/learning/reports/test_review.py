@@ -14,7 +14,7 @@ from patchwork_env.agents.patchwork.champion import ChampionAgent
 from patchwork_env.agents.patchwork.expansion import TO_WIN
 from patchwork_env.core.files import write_folder
 from patchwork_env.games import PATCHWORK
-from patchwork_env.learning.commands.review import FIGURES, PAGE, PICTURE, main
+from patchwork_env.learning.commands.review import FIGURES, PAGE, main
 from patchwork_env.learning.evaluation.results import position_after
 from patchwork_env.learning.reports.review import (
     BEST,
@@ -205,14 +205,6 @@ def test_page(out, result) -> None:
         assert page.source.count(f'stroke="{color}"') == lines
 
 
-def test_picture(out) -> None:
-    from matplotlib.image import imread
-
-    pixels = imread(out / PICTURE)
-    assert pixels.shape[:2] == (720, 1080)
-    assert pixels[..., :3].std() > 0.05
-
-
 def test_terminal_and_unfinished_games(spec, tmp_path, capsys) -> None:
     game, out = tmp_path / "game.txt", tmp_path / "a" / "b"
     game.write_text(position_after(finished(), 9).notation())
@@ -220,7 +212,7 @@ def test_terminal_and_unfinished_games(spec, tmp_path, capsys) -> None:
     printed = capsys.readouterr().out
     assert printed.startswith(f"9 moves, not finished; judged by {spec}\n")
     assert str(out) in printed
-    assert sorted(path.name for path in out.iterdir()) == sorted([PAGE, PICTURE, FIGURES])
+    assert sorted(path.name for path in out.iterdir()) == sorted([PAGE, FIGURES])
     assert json.loads((out / FIGURES).read_text())["winner"] is None
 
 

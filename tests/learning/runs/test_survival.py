@@ -145,7 +145,7 @@ def test_a_second_signal_abandons_the_iteration(config, tmp_path, monkeypatch, c
         assert start_run(config, run) == 143
     assert [signal.getsignal(number) for number in (SIGINT, SIGTERM)] == handlers
     output, errors = capfd.readouterr()
-    assert "SIGTERM: stops when this iteration is done and saved; once more to stop at once" in errors
+    assert "SIGTERM: stops when nothing is half done; once more to stop at once" in errors
     first = checkpoint(run, 0)
     assert f"stopped at once by SIGTERM: what came after {first} is lost\ngo on with --resume {run}" in output
     assert checkpoints_of(run) == [first]
@@ -156,7 +156,7 @@ def test_a_signal_during_an_evaluation_stops_it_and_it_is_made_up_for(
 ):
     def stop(*_, **__):
         os.kill(os.getpid(), SIGINT)
-        raise AssertionError("the signal comes at once")
+        signals_module.stop_if_asked()
 
     run = tmp_path / "run"
     with monkeypatch.context() as context:

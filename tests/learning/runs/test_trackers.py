@@ -165,7 +165,7 @@ def test_the_client_of_mlflow(config, tmp_path, monkeypatch) -> None:
     assert 0 <= found.data.metrics["final/win_rate_against_random"] <= 1
     log = Log(tmp_path, 0, load_config(config, ["tracker=mlflow"]))
     log.add({"win_rate_against_mcts:simulations=4,c=1": 0.5}, 3, 0.1)
-    log.show("a game", np.zeros((4, 6, 3), np.uint8), 3)
+    log.each(lambda logger: logger.show("a game", np.zeros((4, 6, 3), np.uint8), 3))
     log.close()
     (other,) = {each.info.run_id for each in client.search_runs(experiments)} - {found.info.run_id}
     assert client.get_run(other).data.metrics["win_rate_against_mcts_simulations_4_c_1"] == 0.5

@@ -18,8 +18,15 @@ from patchwork_env.errors import ConfigError, WorkerError
 from patchwork_env.learning.commands.sweep import main
 from patchwork_env.learning.config import load_config
 from patchwork_env.learning.sweeps import sweep as sweep_module
-from patchwork_env.learning.sweeps.parameters import check_trials, draw_trials, parse_parameter
-from patchwork_env.learning.sweeps.sweep import Sweep, SweepSettings, begin_sweep, run_trial
+from patchwork_env.learning.sweeps.sweep import (
+    Sweep,
+    SweepSettings,
+    begin_sweep,
+    check_trials,
+    draw_trials,
+    parse_parameter,
+    run_trial,
+)
 from patchwork_env.learning.system.lock import exclusive_lock
 from tests.learning.same_runs import ROOT, environment, start_run, tensors_of
 
@@ -223,8 +230,7 @@ def test_a_resumed_sweep_has_its_settings_and_its_trials(config, tmp_path, monke
 
 def test_without_optuna_it_is_the_sweep_that_needs_it(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "optuna", None)
-    for name in ("sweeps.sweep", "sweeps.parameters"):
-        monkeypatch.delitem(sys.modules, f"patchwork_env.learning.{name}")
+    monkeypatch.delitem(sys.modules, "patchwork_env.learning.sweeps.sweep")
     assert cli.main(["sweep", "--resume", str(tmp_path)]) == 2
     assert "it needs optuna: pip install" in capsys.readouterr().err
 

@@ -18,11 +18,7 @@ from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.agents.ragged import legal_lists
 from patchwork_env.learning.algorithms.alphazero.config import AlphaZeroConfig
 from patchwork_env.learning.algorithms.alphazero.learner import AlphaZeroLearner
-from patchwork_env.learning.algorithms.alphazero.rollout import (
-    NO_EXAMPLES,
-    Examples,
-    SearchedSelfPlay,
-)
+from patchwork_env.learning.algorithms.alphazero.rollout import NO_EXAMPLES, Examples, SearchedSelfPlay
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool
 from patchwork_env.learning.algorithms.common.trainer import (
     State,
@@ -31,12 +27,7 @@ from patchwork_env.learning.algorithms.common.trainer import (
     load_optimizer_state,
     optimizer_state,
 )
-from patchwork_env.learning.algorithms.common.workers import (
-    RemoteTrainer,
-    Statistics,
-    Weights,
-    concatenated,
-)
+from patchwork_env.learning.algorithms.common.workers import RemoteTrainer, Statistics, Weights, concatenated
 from patchwork_env.patchwork.figures import Ended
 from patchwork_env.patchwork_v0 import SelfPlayBatch
 
