@@ -8,14 +8,7 @@ from pydantic import model_validator
 
 from patchwork_env.games import NMBR9
 from patchwork_env.learning.algorithms.ppo.config import PpoLearning, PpoRun
-from patchwork_env.learning.config.keys import (
-    Fixed,
-    Fraction,
-    Positive,
-    Several,
-    Size,
-    Specs,
-)
+from patchwork_env.learning.config.keys import Fixed, Fraction, Positive, Several, Size, Specs
 
 
 class MaskablePpo(PpoLearning):

@@ -104,6 +104,8 @@ OTHER_NAMES = {
 
 
 GONE = {
+    "net_arch": "the section network has the sizes",
+    "policy": "the network of the game learns",
     "lookahead_factor": "the factor is learned, from 12 on",
     "score_coefficient": "all errors of a value count alike",
 }
