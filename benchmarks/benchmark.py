@@ -20,8 +20,7 @@ from benchmarks.keeping import Figures, add_write_option, figure, write
 from patchwork_env.core.files import make_folder, write_text
 from patchwork_env.games import NMBR9, PATCHWORK
 from patchwork_env.learning.evaluation.tables import MARKDOWN, TEXT
-from patchwork_env.learning.reports.comparison import Comparison, as_text, compare
-from patchwork_env.learning.reports.comparison_plots import write_figures
+from patchwork_env.learning.reports.comparison import Comparison, as_text, compare, write_figures
 from patchwork_env.learning.reports.run_results import RunResult, read_result
 
 ROOT = Path(__file__).parents[1]

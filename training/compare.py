@@ -7,7 +7,7 @@ The same in Python:
 
     from pathlib import Path
 
-    from patchwork_env.learning.reports.comparison_plots import write_figures
+    from patchwork_env.learning.reports.comparison import write_figures
     from patchwork_env.learning.reports.comparison import compare
     from patchwork_env.learning.reports.run_results import read_result
     from patchwork_env.learning.reports.comparison import summary_table

@@ -290,8 +290,7 @@ def _compare(folder: Path, random: Generator) -> None:
     """Compares results and makes tables of them, and now and then figures."""
     from patchwork_env.learning.evaluation.tables import FORMATS
     from patchwork_env.learning.reports import comparison as tables
-    from patchwork_env.learning.reports.comparison import compare
-    from patchwork_env.learning.reports.comparison_plots import write_comparison
+    from patchwork_env.learning.reports.comparison import compare, write_comparison
     from patchwork_env.learning.reports.run_results import read_result, write_result
 
     read = _refused_or(lambda: [read_result(path) for path in sorted(folder.iterdir())])

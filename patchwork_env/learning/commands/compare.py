@@ -36,20 +36,16 @@ def main(arguments: list[str] | None = None, program: str = "training.compare") 
     add_format(parser)
     option("--out", type=Path, metavar="DIR", help="also write all tables and figures into DIR")
     option("--figures", choices=FORMATS, default=FORMATS[0], help="their format (default: %(default)s)")
-    option("--no-footer", action="store_true", help="do not say below figures what they were made with")
     option("--export", type=Path, metavar="DIR", help="write a small file for every run into DIR, no more")
     add_overwrite(parser)
     return run_command(parser, _run, arguments, program, "train")
 
 
 def _run(options: argparse.Namespace) -> int:
-    from patchwork_env.learning.reports import plots
-    from patchwork_env.learning.reports.comparison import BY, as_text, compare
-    from patchwork_env.learning.reports.comparison_plots import write_comparison
+    from patchwork_env.learning.reports.comparison import BY, as_text, compare, write_comparison
     from patchwork_env.learning.reports.run_results import read_result, result_file, write_result
 
     if options.out:
-        plots.check_installed()
         check_place(options, options.out, "--out")
     results = [read_result(path) for path in options.runs]
     if options.export:
@@ -65,6 +61,6 @@ def _run(options: argparse.Namespace) -> int:
         return 0
     comparison = compare(results, against=options.against, metric=options.metric, by=options.by or BY)
     if options.out:
-        write_comparison(comparison, options.out, options.figures, has_footer=not options.no_footer)
+        write_comparison(comparison, options.out, options.figures)
     print(as_text(comparison, options.format))
     return 0

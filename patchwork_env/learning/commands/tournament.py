@@ -56,7 +56,6 @@ def main(arguments: list[str] | None = None, program: str = "training.tournament
 
 def _run(options: argparse.Namespace) -> int:
     from patchwork_env.learning.evaluation.tournament import Tournament
-    from patchwork_env.learning.reports import plots
     from patchwork_env.learning.runs.folder import rungs
 
     if options.out is None and options.ladder is None:
@@ -73,7 +72,6 @@ def _run(options: argparse.Namespace) -> int:
         about = agents, options.games, options.seed, variant, *anchor, ladder, options.game
         tournament = Tournament.enter(*about, options.forfeits)
     workers = workers_of(options)
-    plots.check_installed()
     return _play(options, tournament, workers)
 
 

@@ -136,19 +136,6 @@ def mean_of_runs(scores: Floats, games: Floats | None = None) -> Band:
     return Band(values, *np.clip((middle + np.stack([-margin, margin])) / (1 + width), 0, 1))
 
 
-def profile(scores: Floats, thresholds: Floats) -> Band:
-    """The shares ``(places,)`` of runs whose own means of scores ``(runs, opponents)`` are above thresholds.
-
-    The interval is that of a win rate for so many runs.
-    """
-    above = [(scores.mean(-1) > threshold).astype(np.float64) for threshold in thresholds]
-    shares = np.array([one.mean() for one in above])
-    if len(scores) < 2:
-        return Band(shares, None, None)
-    low, high = np.array([win_rate_interval(one) for one in above]).T
-    return Band(shares, low, high)
-
-
 def improvement(first: Floats, second: Floats) -> tuple[float, Interval | None]:
     """The probability that a run of a first configuration does better than one of a second.
 

@@ -7,22 +7,33 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from patchwork_env.core.documents import one_line
-from patchwork_env.core.names import did_you_mean, short_repr
+from patchwork_env.core.files import make_folder, storing_in, write_text
+from patchwork_env.core.names import counted, did_you_mean, short_repr
 from patchwork_env.learning.config import changes_learning, flattened
 from patchwork_env.learning.evaluation import statistics
 from patchwork_env.learning.evaluation.records import MatchFigures
 from patchwork_env.learning.evaluation.runners import runner_of
 from patchwork_env.learning.evaluation.statistics import ALL_OPPONENTS, METRICS, Band, Floats, Interval
-from patchwork_env.learning.evaluation.tables import Column, Table, interval_columns, render
+from patchwork_env.learning.evaluation.tables import LATEX, MARKDOWN, Column, Table, interval_columns, render
+from patchwork_env.learning.reports.charts import number, percentage
+from patchwork_env.learning.reports.plots import FORMATS, SERIES, TRAINING, new_figure, save
 from patchwork_env.learning.reports.run_results import RunResult
 from patchwork_env.learning.system.machine import PACKAGES
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
 
 NAME, CONFIGURATION = "name", "configuration"
 BY = (NAME, CONFIGURATION)
@@ -34,9 +45,6 @@ _MOST_DIFFERENCES = 3
 """How many keys are named of a configuration whose name another one has, too."""
 _MOST_PLACES = 120
 """The highest number of places of a curve."""
-_THRESHOLDS = 101
-_SHARE_GRAIN = 0.05
-"""Thresholds begin and end at multiples of this for shares, and of 1 for scores."""
 
 UNKNOWN = "not recorded"
 SHORT = 12
@@ -54,6 +62,22 @@ _TRAINING = [Column("steps", "{:,.0f}".format), Column("minutes", "{:.1f}".forma
 _PROVENANCE = [Column(key, None) for key in (*KEYS, "weights")]
 """Columns for :func:`_provenance`, which CSV alone has."""
 _GROUP = [Column("configuration"), Column("against"), Column("runs")]
+
+_DPI = 300
+"""The dots per inch of PNG, as journals ask for them."""
+_WIDTH, _HEIGHT = 4.4, 3.2
+"""The size of a panel, in inches."""
+_ROW = 0.32
+_LEGEND_ROW = 0.24
+"""The height of a row of the legend, in inches."""
+_LOGARITHMIC = 10
+"""How many times the shortest training of a configuration the longest must take for a logarithmic axis."""
+_HIGH = 0.5
+"""Axes of shares begin at 0 unless all curves lie above this."""
+_DOT: dict[str, Any] = {"fmt": "o", "markersize": 5, "elinewidth": 1.5, "capsize": 3, "clip_on": False}
+"""A dot with its interval."""
+_DASHES = ("-", "--", ":", "-.")
+"""The lines of groups that have the same color."""
 
 
 class Curve(NamedTuple):
@@ -132,17 +156,6 @@ class Comparison:
             return None
         played = games[..., None] if self.is_share else None
         return Curve(places, statistics.mean_of_runs(figures[..., None], played))
-
-    def profile(self, group: Group, opponent: str) -> Curve:
-        """The share of the runs of a group that reach more than each of some thresholds."""
-        column = self.opponents.index(opponent)
-        every = np.concatenate([self.scores(other)[:, column] for other in self.groups])
-        grain = _SHARE_GRAIN if self.is_share else 1.0
-        low, high = grain * (np.ceil(every.min() / grain) - 1), grain * (np.floor(every.max() / grain) + 1)
-        if self.is_share:
-            low, high = max(low, 0.0), min(high, 1.0)
-        thresholds = np.linspace(low, high, _THRESHOLDS)
-        return Curve(thresholds, statistics.profile(self.scores(group)[:, [column]], thresholds))
 
 
 def at_common_places(of_runs: Sequence[Sequence[tuple[float, ...]]], axis: str) -> tuple[Floats, Floats]:
@@ -300,13 +313,13 @@ def _with_different_labels(groups: Sequence[Group]) -> tuple[Group, ...]:
     """Where labels are the same, the keys are added in which the configurations differ."""
     labels = [group.label for group in groups]
     different = list(groups)
-    for number, group in enumerate(groups):
+    for place, group in enumerate(groups):
         first = labels.index(group.label)
-        if first < number:
+        if first < place:
             others, keys = (config_key(each.runs[0].configuration) for each in (groups[first], group))
             names = [key for key in others | keys if others.get(key) != keys.get(key)][:_MOST_DIFFERENCES]
             words = ", ".join(f"{key}={short_repr(keys.get(key), 20)}" for key in names)
-            different[number] = replace(group, label=f"{group.label} ({words or number})")
+            different[place] = replace(group, label=f"{group.label} ({words or place})")
     return tuple(different)
 
 
@@ -347,18 +360,15 @@ def summary_table(comparison: Comparison) -> Table:
         for name, part in comparison.parts().items():
             mean, own = comparison.mean(group, part), comparison.scores(group)[:, part].mean(1)
             reached = float(mean.values), mean.interval(), float(own.min()), float(own.max())
-            rows.append([*_about(group, name), *reached, *training, *_provenance(group.runs)])
-    return Table([*columns, *_PROVENANCE], rows)
+            rows.append([*_about(group, name), *reached, *training])
+    return Table(columns, rows)
 
 
 def improvement_table(comparison: Comparison) -> Table:
     """A row for every two configurations and every opponent."""
     columns = [Column("configuration"), Column("better than"), Column("against")]
-    rows = [
-        [first.label, second.label, *figures, *_provenance([*first.runs, *second.runs])]
-        for first, second, *figures in comparison.improvements()
-    ]
-    return Table([*columns, *interval_columns("probability", "{:.0%}"), *_PROVENANCE], rows)
+    rows = [[first.label, second.label, *figures] for first, second, *figures in comparison.improvements()]
+    return Table([*columns, *interval_columns("probability", "{:.0%}")], rows)
 
 
 def runs_table(comparison: Comparison) -> Table:
@@ -379,33 +389,21 @@ def runs_table(comparison: Comparison) -> Table:
 def curves_table(comparison: Comparison) -> Table:
     """The places of all learning curves."""
     rows = [
-        [*_about(group, name), axis, *figures, *_provenance(group.runs)]
+        [*_about(group, name), axis, *figures]
         for group in comparison.groups
         for name in comparison.opponents
         for axis in AXES
-        for figures in _figures(comparison.learning_curve(group, name, axis))
+        for figures in _rows_of(comparison.learning_curve(group, name, axis))
     ]
     figures = interval_columns(TITLES[comparison.metric], "{}")
-    return Table([*_GROUP, Column("axis"), Column("place"), *figures, *_PROVENANCE], rows)
-
-
-def profiles_table(comparison: Comparison) -> Table:
-    """The places of all performance profiles."""
-    rows = [
-        [*_about(group, name), *figures, *_provenance(group.runs)]
-        for group in comparison.groups
-        for name in comparison.opponents
-        for figures in _figures(comparison.profile(group, name))
-    ]
-    figures = interval_columns("share of runs above", "{}")
-    return Table([*_GROUP, Column("threshold"), *figures, *_PROVENANCE], rows)
+    return Table([*_GROUP, Column("axis"), Column("place"), *figures], rows)
 
 
 def _about(group: Group, opponent: str) -> list[Any]:
     return [group.label, opponent, len(group.runs)]
 
 
-def _figures(curve: Curve | None) -> Iterator[list[Any]]:
+def _rows_of(curve: Curve | None) -> Iterator[list[Any]]:
     """The place, the value and its interval, one by one."""
     if curve:
         for k, place in enumerate(curve.places):
@@ -452,3 +450,110 @@ def _setup(run: RunResult) -> str:
         code += f" (commit {', then '.join(short)})"
     packages = [f"{name} {version}" for name in PACKAGES if (version := run.made_with(name)) is not None]
     return ", ".join([code, f"Python {run.made_with('python')}", *packages, f"on {run.made_with('machine')}"])
+
+
+# --- files and figures --------------------------------------------------------------------------------------
+
+
+def write_comparison(comparison: Comparison, folder: Path, form: str = FORMATS[0]) -> None:
+    """Writes all tables of a comparison, as Markdown, LaTeX and CSV, and its figures into a folder."""
+    csv = {
+        "summary": summary_table(comparison),
+        "improvement": improvement_table(comparison),
+        "runs": runs_table(comparison),
+        "curves": curves_table(comparison),
+    }
+    with storing_in(folder):
+        make_folder(folder)
+        for name, ending in ((MARKDOWN, "md"), (LATEX, "tex")):
+            write_text(folder / f"comparison.{ending}", as_text(comparison, name) + "\n")
+        for name, table in csv.items():
+            write_text(folder / f"{name}.csv", table.csv())
+        write_figures(comparison, folder, form)
+
+
+def write_figures(comparison: Comparison, folder: Path, form: str) -> None:
+    """Writes all figures into a folder; their own descriptions have versions, machines and weights."""
+    figures = {"curves": curves(comparison)}
+    if len(comparison.groups) > 1:
+        figures["improvement"] = improvement(comparison)
+    for name, figure in figures.items():
+        save(figure, folder / f"{name}.{form}", "\n".join(provenance_lines(comparison.groups)), _DPI)
+
+
+def curves(comparison: Comparison) -> Figure:
+    """Learning curves over steps and minutes, with a row of panels for each opponent."""
+    figure = new_figure(2 * _WIDTH, _HEIGHT * len(comparison.opponents))
+    panels = figure.subplots(len(comparison.opponents), 2, squeeze=False)
+    for opponent, row in zip(comparison.opponents, panels, strict=True):
+        for axis, axes in zip(AXES, row, strict=True):
+            _draw(axes, comparison, partial(comparison.learning_curve, opponent=opponent, axis=axis))
+            axes.set(xlabel=TRAINING[axis], ylabel=f"{TITLES[comparison.metric]} against {opponent}")
+            lengths = [max(getattr(run.last, axis) for run in group.runs) for group in comparison.groups]
+            if max(lengths) >= _LOGARITHMIC * min(lengths) > 0:
+                axes.set_xscale("log")
+            else:
+                axes.set_xlim(left=0)
+            axes.xaxis.set_major_formatter(lambda value, _: number(value))
+            if comparison.is_share:
+                low, high = axes.get_ylim()
+                axes.set_ylim(low if low > _HIGH else 0.0, min(1.0, high))
+            _show_values(axes.yaxis, comparison)
+    _add_legend(figure)
+    return figure
+
+
+def improvement(comparison: Comparison) -> Figure:
+    """For every two configurations the probability that a run of the first does better."""
+    improvements = list(comparison.improvements())
+    parts = list(dict.fromkeys(name for _, _, name, _, _ in improvements))
+    pairs = list(dict.fromkeys((first.label, second.label) for first, second, *_ in improvements))
+    figure = new_figure(2 + 0.8 * _WIDTH * len(parts), 1 + _ROW * len(pairs))
+    [panels] = figure.subplots(1, len(parts), sharey=True, squeeze=False)
+    for part, axes in zip(parts, panels, strict=True):
+        rows = [(value, interval) for *_, name, value, interval in improvements if name == part]
+        for row, (value, interval) in enumerate(reversed(rows)):
+            ends = interval and np.maximum(0.0, [[value - interval[0]], [interval[1] - value]])
+            face = "white" if interval is None else SERIES[0]
+            axes.errorbar(value, row, xerr=ends, color=SERIES[0], markerfacecolor=face, **_DOT)
+        axes.axvline(0.5, color="#888888", linewidth=0.8, linestyle="--")
+        axes.set(xlabel=f"probability of improvement\nagainst {part}")
+        axes.set(xlim=(-0.02, 1.02), ylim=(-0.6, len(pairs) - 0.4))
+        axes.grid(alpha=0.3, axis="x")
+    panels[0].set_yticks(range(len(pairs)), [f"{first} > {second}" for first, second in reversed(pairs)])
+    return figure
+
+
+def _draw(axes: Axes, comparison: Comparison, curve_of: Callable[[Group], Curve | None]) -> None:
+    """Draws a curve for every group, with a band for its interval; one without a curve is in the legend."""
+    for place, group in enumerate(comparison.groups):
+        color, dash = SERIES[place % len(SERIES)], _DASHES[place // len(SERIES) % len(_DASHES)]
+        label = f"{group.label} ({counted(len(group.runs), 'run')})"
+        curve = curve_of(group) or Curve(np.empty(0), Band(np.empty(0), None, None))
+        values, low, high = curve.band
+        is_dot = len(values) == 1
+        (line,) = axes.plot(curve.places, values, color=color, linestyle=dash, label=label, clip_on=False)
+        line.set(linewidth=1.5, marker="o" if is_dot else "", markersize=5)
+        if low is not None and high is not None and is_dot:
+            ends = np.maximum(0.0, [values - low, high - values])
+            axes.errorbar(curve.places, values, yerr=ends, color=color, **_DOT)
+        elif low is not None and high is not None:
+            style: dict[str, Any] = {"alpha": 0.16, "linewidth": 0}
+            axes.fill_between(curve.places, low, high, color=color, **style)
+    axes.grid(alpha=0.3)
+
+
+def _show_values(axis: Axis, comparison: Comparison) -> None:
+    write = percentage if comparison.is_share else number
+    axis.set_major_formatter(lambda value, _: write(value))
+
+
+def _add_legend(figure: Figure) -> None:
+    """Writes the groups above a figure, in as many columns as go into its width."""
+    lines, labels = figure.axes[0].get_legend_handles_labels()
+    for columns in range(len(labels), 0, -1):
+        legend = figure.legend(lines, labels, loc="outside upper center", ncols=columns)
+        if columns == 1 or legend.get_window_extent().width <= figure.bbox.width:
+            break
+        legend.remove()
+    figure.set_figheight(figure.get_figheight() + _LEGEND_ROW * math.ceil(len(labels) / columns))

@@ -6,7 +6,6 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from patchwork_env.core.extras import from_extra
 from patchwork_env.core.files import write_bytes
 from patchwork_env.drawing import mix
 
@@ -31,12 +30,6 @@ _METADATA: dict[str, tuple[str, dict[str, None]]] = {
     "pdf": ("Subject", {"CreationDate": None}),
 }
 """By the format of a picture: what its description is called there, and the dates that are left out."""
-
-
-def check_installed() -> None:
-    """Raises MissingExtraError if matplotlib is not installed."""
-    with from_extra("train", "plots need"):
-        import matplotlib  # noqa: F401
 
 
 def new_figure(width: float, height: float) -> Figure:

@@ -205,20 +205,17 @@ def write_result(result: RunResult, folder: Path) -> Path:
     """Writes a result as ``NAME-seedN.json`` into a folder, in place of an earlier one; returns the file."""
     path = result_file(result, folder)
     contents: dict[str, Any] = {"format": FORMAT, "version": VERSION}
-    contents |= result.model_dump(mode="json", exclude={"evaluations"})
-    head = json.dumps(contents, indent=1).removesuffix("\n}")
-    lines = []
+    contents |= result.model_dump(mode="json", exclude={"evaluations"}) | {"evaluations": []}
     for one in result.evaluations:
         matches = [
             match.model_dump(mode="json", include=_COMPARED, exclude_none=True)
             | {"sides": {"agent": {"score": match.score}}}
             for match in one.matches
         ]
-        lines.append(f"  {json.dumps({'steps': one.steps, 'minutes': one.minutes, 'matches': matches})}")
-    evaluations = ",\n".join(lines)
+        contents["evaluations"].append({"steps": one.steps, "minutes": one.minutes, "matches": matches})
     with storing_in(path):
         make_folder(folder)
-        write_text(path, f'{head},\n "evaluations": [\n{evaluations}\n ]\n}}\n')
+        write_text(path, json.dumps(contents, indent=1) + "\n")
     return path
 
 

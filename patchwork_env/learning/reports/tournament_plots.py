@@ -39,7 +39,6 @@ def write_results(folder: Path, tournament: Tournament, standings: Standings) ->
     write_text(folder / "ratings.csv", standings.ranking().csv())
     ratings(standings, folder / "ratings.png")
     win_matrix(standings, folder / "win_matrix.png")
-    distributions(standings, folder / "distributions.png")
     if tournament.rungs:
         ladder(standings, tournament.rungs, folder / "ladder.png")
 
@@ -78,31 +77,6 @@ def win_matrix(standings: Standings, path: Path) -> None:
     axes.set_xlabel("against")
     figure.colorbar(image, ax=axes, label="games won, %", shrink=0.8)
     save(figure, path)
-
-
-def distributions(standings: Standings, path: Path) -> None:
-    """Draws the distribution of the score, and of other figures, over all games of every agent."""
-    order, titles = standings.order, standings.figure_titles
-    figure = new_figure(_WIDTH + 1.8, _MARGIN + 1.3 * _ROW * len(order))
-    panels = np.atleast_1d(figure.subplots(1, len(titles), sharey=True))
-    for axes, (figure_name, title) in zip(panels, titles.items(), strict=True):
-        for row, agent in enumerate(order[::-1]):
-            _ridge(axes, standings.values(agent, figure_name), row)
-        axes.set_xlabel(f"{title}; line: mean")
-        axes.set_axisbelow(True)
-        axes.grid(alpha=0.3, axis="x")
-    panels[0].set_yticks(range(len(order)), [standings.names[agent] for agent in order[::-1]])
-    save(figure, path)
-
-
-def _ridge(axes: Axes, values: npt.NDArray[np.int64], row: int) -> None:
-    """Draws a histogram of whole numbers, as high as a row, and a line at their mean."""
-    low, high = int(values.min()), int(values.max())
-    counts = np.bincount(values - low, minlength=high - low + 1)
-    heights = np.concatenate([[0], 0.85 * counts / counts.max(), [0]])
-    places = np.arange(low - 1, high + 2)
-    axes.fill_between(places, row, row + heights, step="mid", color=SERIES[0], alpha=0.55, linewidth=0)
-    axes.plot([values.mean()] * 2, [row, row + 0.85], color=SERIES[1], linewidth=1.5)
 
 
 def ladder(standings: Standings, rungs: Sequence[Rung], path: Path) -> None:

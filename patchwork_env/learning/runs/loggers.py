@@ -64,7 +64,7 @@ class Logger(ABC):
         """Logs a sample game as text and, if it could be drawn, as a picture."""
         return
 
-    def conclude(self, figures: Mapping[str, float | str], steps: int) -> None:
+    def conclude(self, figures: Figures, steps: int) -> None:
         """Logs what the whole run came to, once, at its end, by names that metrics do not have."""
         return
 
@@ -200,34 +200,107 @@ class _TensorBoardLogger(Logger):
 # --- tracking services ------------------------------------------------------------------------------------
 
 
-class Service(ABC):
-    """A tracking service; any of its methods may take long and raise anything."""
+class Service(Logger):
+    """Logs to a tracking service in another thread, so that training never waits or stops.
+
+    What a subclass adds may take long and raise anything. The first call that fails is reported, once. The
+    folder of the run keeps the name that the service knows it by.
+    """
 
     NAME: ClassVar[str]
     """The name of the service, of its client's module, and of the extra that installs it."""
 
+    def __init__(self, folder: Path, steps: int, config: RunConfig) -> None:
+        self._has_failed = False
+        self._calls: queue.Queue[Callable[[], object] | None] = queue.Queue(_MOST_WAITING)
+        name = f"tracker {self.NAME}"
+        self._thread = threading.Thread(target=self._work, args=(folder, config), name=name, daemon=True)
+        self._thread.start()
+
     @abstractmethod
     def begin(self, folder: Path, known: str | None, configuration: dict[str, Any]) -> str:
-        """Begins a run, called like its folder, or goes on with a known one.
-
-        Returns what the service knows the run by: ``known`` when it is resumed, None when it begins.
-        """
+        """Begins a run, called like its folder, or goes on with a known one; returns its name there."""
 
     @abstractmethod
-    def add(self, metrics: Figures, steps: int) -> None:
+    def send(self, metrics: Figures, steps: int) -> None:
         """Sends figures after so many steps."""
 
     @abstractmethod
-    def add_picture(self, name: str, frame: Frame, steps: int) -> None:
+    def send_picture(self, name: str, frame: Frame, steps: int) -> None:
         """Sends a picture, uint8 ``(height, width, 3)``."""
 
     @abstractmethod
-    def conclude(self, figures: Figures, steps: int) -> None:
+    def send_final(self, figures: Figures, steps: int) -> None:
         """Sends what the whole run came to, after so many steps."""
 
     @abstractmethod
     def end(self) -> None:
         """Ends the run, or this part of it."""
+
+    def add(self, metrics: Mapping[str, float], steps: int, minutes: float) -> None:
+        """Sends them later."""
+        self._later(lambda: self.send({**metrics, "minutes": minutes}, steps))
+
+    def show(self, markdown: str, frame: Frame | None, steps: int) -> None:
+        """Sends the picture later."""
+        if frame is not None:
+            self._later(lambda: self.send_picture(_SAMPLE_GAME, frame, steps))
+
+    def conclude(self, figures: Figures, steps: int) -> None:
+        """Sends them later, as ``final/NAME``."""
+        named = {f"final/{name}": value for name, value in figures.items()}
+        self._later(lambda: self.send_final(named, steps))
+
+    def sync(self) -> None:
+        """Does not wait: what has to be on the disk is in the files of the run."""
+
+    def close(self) -> None:
+        """Waits a while for what is left."""
+        self._later(self.end)
+        self._later(None)
+        self._thread.join(_SECONDS_AT_END)
+        if self._thread.is_alive():
+            self._warn(f"it has not taken everything in {_SECONDS_AT_END:.0f} seconds")
+
+    def _later(self, call: Callable[[], object] | None) -> None:
+        try:
+            self._calls.put_nowait(call)
+        except queue.Full:
+            self._warn(f"{_MOST_WAITING:,} calls are waiting for it")
+
+    def _work(self, folder: Path, config: RunConfig) -> None:
+        """Makes the calls, one after the other; without a run at the service it makes none."""
+        has_begun = self._succeeds(lambda: self._begin(folder, config))
+        while (call := self._calls.get()) is not None:
+            if has_begun:
+                self._succeeds(call)
+
+    def _begin(self, folder: Path, config: RunConfig) -> None:
+        file = folder / "trackers" / f"{self.NAME}.json"
+        known = str(read_object(file, "run")["run"]) if file.is_file() else None
+        configuration = config.model_dump(mode="json")
+        if starts := read_versions(folder):
+            configuration["made_with"] = starts[-1]
+        name = self.begin(folder.resolve(), known, configuration)
+        if name != known:
+            make_folder(file.parent)
+            write_text(file, json.dumps({"run": name}) + "\n")
+
+    def _succeeds(self, call: Callable[[], object]) -> bool:
+        try:
+            call()
+        except Exception as error:
+            self._warn(f"{type(error).__name__}: {one_line(str(error))}")
+            return False
+        return True
+
+    def _warn(self, reason: str) -> None:
+        if not self._has_failed:
+            self._has_failed = True
+            warning = f"{self.NAME} does not get everything ({reason})"
+            print(
+                f"\n{warning}; the run goes on, and {METRICS_FILE} is complete", file=sys.stderr, flush=True
+            )
 
 
 class _Wandb(Service):
@@ -254,13 +327,13 @@ class _Wandb(Service):
         self._run.define_metric("*", step_metric="steps")
         return known
 
-    def add(self, metrics: Mapping[str, Any], steps: int) -> None:
+    def send(self, metrics: Mapping[str, Any], steps: int) -> None:
         self._run.log({"steps": steps, **metrics})
 
-    def add_picture(self, name: str, frame: Frame, steps: int) -> None:
-        self.add({name: self._client.Image(frame)}, steps)
+    def send_picture(self, name: str, frame: Frame, steps: int) -> None:
+        self.send({name: self._client.Image(frame)}, steps)
 
-    def conclude(self, figures: Figures, steps: int) -> None:
+    def send_final(self, figures: Figures, steps: int) -> None:
         self._run.summary.update(dict(figures))
 
     def end(self) -> None:
@@ -279,11 +352,11 @@ class _Trackio(_Wandb):
         self._run = trackio.init(PROJECT, known, config=configuration, resume="allow", embed=False)
         return known
 
-    def add(self, metrics: Mapping[str, Any], steps: int) -> None:
+    def send(self, metrics: Mapping[str, Any], steps: int) -> None:
         self._run.log(dict(metrics), step=steps)
 
-    def conclude(self, figures: Figures, steps: int) -> None:
-        self.add(figures, steps)
+    def send_final(self, figures: Figures, steps: int) -> None:
+        self.send(figures, steps)
 
 
 class _Mlflow(Service):
@@ -307,17 +380,17 @@ class _Mlflow(Service):
         self._send_parameters(configuration)
         return self._id
 
-    def add(self, metrics: Figures, steps: int) -> None:
+    def send(self, metrics: Figures, steps: int) -> None:
         from mlflow.entities import Metric
 
         now = int(1000 * time.time())
         sent = [Metric(self._ODD.sub("_", name), value, now, steps) for name, value in metrics.items()]
         self._client.log_batch(self._id, metrics=sent)
 
-    def add_picture(self, name: str, frame: Frame, steps: int) -> None:
+    def send_picture(self, name: str, frame: Frame, steps: int) -> None:
         self._client.log_image(self._id, frame, key=name, step=steps)
 
-    def conclude(self, figures: Figures, steps: int) -> None:
+    def send_final(self, figures: Figures, steps: int) -> None:
         for name, value in figures.items():
             if isinstance(value, str):
                 self._client.set_tag(self._id, name, value)
@@ -351,82 +424,6 @@ SERVICES: dict[str, type[Service]] = {service.NAME: service for service in (_Wan
 """The services, by the names that the key ``tracker`` of a configuration takes."""
 
 
-class _ServiceLogger(Logger):
-    """Logs to a tracking service in another thread, so that training never waits or stops.
-
-    The first call that fails is reported, once. The folder of the run keeps the name that the service knows
-    it by.
-    """
-
-    def __init__(self, service: Service, folder: Path, config: RunConfig) -> None:
-        self._service, self._has_failed = service, False
-        self._calls: queue.Queue[Callable[[], object] | None] = queue.Queue(_MOST_WAITING)
-        name = f"tracker {service.NAME}"
-        self._thread = threading.Thread(target=self._work, args=(folder, config), name=name, daemon=True)
-        self._thread.start()
-
-    def add(self, metrics: Mapping[str, float], steps: int, minutes: float) -> None:
-        self._later(lambda: self._service.add({**metrics, "minutes": minutes}, steps))
-
-    def show(self, markdown: str, frame: Frame | None, steps: int) -> None:
-        if frame is not None:
-            self._later(lambda: self._service.add_picture(_SAMPLE_GAME, frame, steps))
-
-    def conclude(self, figures: Mapping[str, float | str], steps: int) -> None:
-        named = {f"final/{name}": value for name, value in figures.items()}
-        self._later(lambda: self._service.conclude(named, steps))
-
-    def sync(self) -> None:
-        """Does not wait: what has to be on the disk is in the files of the run."""
-
-    def close(self) -> None:
-        self._later(self._service.end)
-        self._later(None)
-        self._thread.join(_SECONDS_AT_END)
-        if self._thread.is_alive():
-            self._warn(f"it has not taken everything in {_SECONDS_AT_END:.0f} seconds")
-
-    def _later(self, call: Callable[[], object] | None) -> None:
-        try:
-            self._calls.put_nowait(call)
-        except queue.Full:
-            self._warn(f"{_MOST_WAITING:,} calls are waiting for it")
-
-    def _work(self, folder: Path, config: RunConfig) -> None:
-        """Makes the calls, one after the other; without a run at the service it makes none."""
-        has_begun = self._succeeds(lambda: self._begin(folder, config))
-        while (call := self._calls.get()) is not None:
-            if has_begun:
-                self._succeeds(call)
-
-    def _begin(self, folder: Path, config: RunConfig) -> None:
-        file = folder / "trackers" / f"{self._service.NAME}.json"
-        known = str(read_object(file, "run")["run"]) if file.is_file() else None
-        configuration = config.model_dump(mode="json")
-        if starts := read_versions(folder):
-            configuration["made_with"] = starts[-1]
-        name = self._service.begin(folder.resolve(), known, configuration)
-        if name != known:
-            make_folder(file.parent)
-            write_text(file, json.dumps({"run": name}) + "\n")
-
-    def _succeeds(self, call: Callable[[], object]) -> bool:
-        try:
-            call()
-        except Exception as error:
-            self._warn(f"{type(error).__name__}: {one_line(str(error))}")
-            return False
-        return True
-
-    def _warn(self, reason: str) -> None:
-        if not self._has_failed:
-            self._has_failed = True
-            warning = f"{self._service.NAME} does not get everything ({reason})"
-            print(
-                f"\n{warning}; the run goes on, and {METRICS_FILE} is complete", file=sys.stderr, flush=True
-            )
-
-
 LOGGERS: dict[str, type[Logger]] = {"tensorboard": _TensorBoardLogger, "csv": _CsvLogger}
 """The loggers that write files, by the names that the key ``tracker`` of a configuration takes."""
 
@@ -440,4 +437,4 @@ def logger_of(name: str) -> Callable[[Path, int, RunConfig], Logger]:
         raise ConfigError(f"tracker: there is no {short_repr(name)}; {known}")
     if find_spec(name) is None:
         raise missing_extra(f"the tracker {name} needs", name, name)
-    return lambda folder, steps, config: _ServiceLogger(SERVICES[name](), folder, config)
+    return SERVICES[name]

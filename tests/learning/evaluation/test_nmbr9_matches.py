@@ -150,7 +150,7 @@ def test_a_tournament_is_kept_and_resumed(tmp_path, monkeypatch, capsys) -> None
     assert [int(row["deck"]) for row in rows] == list(range(7))
     assert [float(row["agent_wins"]) for row in rows] == result.games.agent_wins.tolist()
     assert [int(row["score_of_opponent"]) for row in rows] == result.games.scores[:, OPPONENT].tolist()
-    assert (folder / "distributions.png").read_bytes().startswith(b"\x89PNG")
+    assert (folder / "win_matrix.png").read_bytes().startswith(b"\x89PNG")
     assert tournament.main([*command, "--order", "known"]) == 2
     assert tournament.main([*command, "--game", "patchwork", "--games", "8"]) == 2
     errors = capsys.readouterr().err

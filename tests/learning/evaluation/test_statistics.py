@@ -11,7 +11,6 @@ from patchwork_env.learning.evaluation.statistics import (
     improvement,
     mean_interval,
     mean_of_runs,
-    profile,
     student_quantile,
 )
 
@@ -123,13 +122,3 @@ def test_the_probability_of_improvement_counts_pairs() -> None:
     assert mirrored == pytest.approx(1 - probability)
     assert bounds == pytest.approx((1 - high, 1 - low), abs=0.02)
     assert improvement(FIRST[:1], SECOND)[1] is None
-
-
-def test_a_profile_is_the_share_of_runs_above_a_threshold() -> None:
-    values, low, high = profile(FIRST[:, :1], np.array([0.0, 0.2, 0.65, 0.9]))
-    assert values == pytest.approx([1.0, 0.8, 0.4, 0.0])
-    assert (low[3], high[0]) == (0.0, 1.0)
-    assert (low <= values).all()
-    assert (values <= high).all()
-    assert low[2] < 0.4 < high[2]
-    assert profile(FIRST[:1], np.array([0.5])).high is None

@@ -125,7 +125,7 @@ def test_the_files(tmp_path, capsys) -> None:
     assert columns["score_of_agent"] == match.games.scores[:, AGENT].tolist()
     assert columns["agent_wins"] == match.games.agent_wins.tolist()
     assert columns["circle"] == np.repeat(np.arange(10), 2).tolist()
-    for picture in ("ratings", "win_matrix", "distributions"):
+    for picture in ("ratings", "win_matrix"):
         assert (folder / f"{picture}.png").read_bytes().startswith(b"\x89PNG")
     assert not (folder / "ladder.png").exists()
     documented = re.findall(r"`(\w+)`", (ROOT / "docs/reference/formats.md").read_text(encoding="utf-8"))
