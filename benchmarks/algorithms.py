@@ -18,7 +18,7 @@ from patchwork_env.learning.distributed import add_worker_options, workers_of
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.results import MatchResult
 from patchwork_env.learning.runs.folder import CONFIG_FILE
-from patchwork_env.learning.system.machine import describe_setup
+from patchwork_env.learning.system import describe_setup
 
 OPPONENT = "greedy"
 WITH_NETWORK = ("ppo", "alphazero")

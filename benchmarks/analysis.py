@@ -16,7 +16,7 @@ from patchwork_env import agents
 from patchwork_env.agents import ANALYST, Agent
 from patchwork_env.learning.evaluation.results import position_after
 from patchwork_env.learning.reports.review import read_game
-from patchwork_env.learning.system.machine import describe_setup
+from patchwork_env.learning.system import describe_setup
 from patchwork_env.patchwork import Game
 
 _GAME = Path(__file__).parents[1] / "examples" / "game.txt"

@@ -24,7 +24,7 @@ from patchwork_env.agents import Agent
 from patchwork_env.agents.patchwork.champion import LEVELS, ChampionAgent, ValueAgent
 from patchwork_env.agents.specs import AIMS
 from patchwork_env.learning.evaluation import play_matches
-from patchwork_env.learning.system.machine import describe_setup
+from patchwork_env.learning.system import describe_setup
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.components import LAST_SPACE
 

@@ -22,7 +22,7 @@ from benchmarks.keeping import Figures, add_write_option, figure, keep
 from patchwork_env.core.cores import usable_cores
 from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.games import GAMES, PATCHWORK, rules_of
-from patchwork_env.learning.system.machine import describe_setup
+from patchwork_env.learning.system import describe_setup
 
 MODES = {"plain": (False, False), "mask": (True, False), "mask_observation": (True, True)}
 """Whether masks and observations are written."""

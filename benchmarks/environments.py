@@ -23,7 +23,7 @@ from pettingzoo.classic.connect_four import connect_four
 
 from benchmarks.keeping import add_write_option, keep, of_unit
 from patchwork_env import patchwork_v0
-from patchwork_env.learning.system.machine import describe_setup
+from patchwork_env.learning.system import describe_setup
 from patchwork_env.patchwork_v0 import SelfPlayBatch
 
 NAME = "patchwork_env:Patchwork-v0"

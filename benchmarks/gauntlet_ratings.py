@@ -40,7 +40,7 @@ from patchwork_env.learning.evaluation.statistics import Floats
 from patchwork_env.learning.evaluation.store import open_store
 from patchwork_env.learning.evaluation.tournament import Tournament
 from patchwork_env.learning.reports.tournament_plots import write_results
-from patchwork_env.learning.system.machine import describe_setup, made_with
+from patchwork_env.learning.system import describe_setup, made_with
 
 ANCHOR, ANCHOR_RATING = "greedy", 1000.0
 """What fixes the scale in version 1; version 2 takes the scale of version 1."""

@@ -24,7 +24,7 @@ from patchwork_env.agents.patchwork.onnx_agent import INPUTS, OnnxAgent
 from patchwork_env.agents.patchwork.onnx_export import policy_to_onnx
 from patchwork_env.agents.patchwork.policy import PolicyAgent, load_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
-from patchwork_env.learning.system.machine import describe_setup
+from patchwork_env.learning.system import describe_setup
 from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork_v0 import SelfPlayBatch
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from patchwork_env.core.files import make_folder, write_text
-from patchwork_env.learning.system.machine import describe_machine
+from patchwork_env.learning.system import describe_machine
 
 FOLDER = Path(__file__).with_name("figures")
 MEASURED = ("machine", "date", "command")

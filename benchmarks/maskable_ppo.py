@@ -29,7 +29,7 @@ from stable_baselines3.common.vec_env import SubprocVecEnv, VecEnv
 from benchmarks.keeping import Figures, add_write_option, figure, keep
 from patchwork_env.integrations.sb3.policy import BoolMaskBuffer, PatchworkPolicy
 from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv
-from patchwork_env.learning.system.machine import describe_setup, tune_malloc
+from patchwork_env.learning.system import describe_setup, tune_malloc
 
 OPPONENT = "random"
 BATCH_SIZE = 512

@@ -27,7 +27,7 @@ from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.random import random_below
 from patchwork_env.learning.evaluation import play_matches
-from patchwork_env.learning.system.machine import describe_setup
+from patchwork_env.learning.system import describe_setup
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.components import LAST_SPACE
 from patchwork_env.patchwork.engine import NUM_MAPS, apply, is_over, legal, nth_legal

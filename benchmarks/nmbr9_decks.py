@@ -40,7 +40,7 @@ from patchwork_env.learning.distributed import Workers, add_worker_options, do_j
 from patchwork_env.learning.evaluation.matches import Participant
 from patchwork_env.learning.evaluation.playing import attribute_errors
 from patchwork_env.learning.evaluation.store import GameStore, open_store
-from patchwork_env.learning.system.machine import describe_setup, made_with
+from patchwork_env.learning.system import describe_setup, made_with
 from patchwork_env.nmbr9 import Game
 from patchwork_env.nmbr9.rules import RULES, check_deck
 

@@ -23,7 +23,7 @@ import pyspiel
 
 import patchwork_env.integrations.open_spiel  # noqa: F401  # registers both games
 from benchmarks.keeping import Figures, add_write_option, figure, keep
-from patchwork_env.learning.system.machine import describe_setup
+from patchwork_env.learning.system import describe_setup
 
 GAMES = [
     *("python_patchwork(seed=7)", "python_patchwork", "python_nmbr9", "python_nmbr9(players=2)"),

@@ -15,7 +15,7 @@ from patchwork_env.learning.evaluation import play_matches
 from patchwork_env.learning.evaluation.results import MATCH_COLUMNS, MatchResult, match_cells
 from patchwork_env.learning.evaluation.runners import AGENT
 from patchwork_env.learning.evaluation.tables import Column, Table
-from patchwork_env.learning.system.machine import describe_setup
+from patchwork_env.learning.system import describe_setup
 
 ANCHORS = {PATCHWORK: ("random", "greedy", "champion:instant"), NMBR9: ("random", "greedy")}
 """The agents that every level meets."""

@@ -31,7 +31,7 @@ from patchwork_env.learning.algorithms.common.workers import (
 )
 from patchwork_env.learning.config import load_config
 from patchwork_env.learning.distributed import RayPool, connected
-from patchwork_env.learning.system.machine import describe_setup, tune_malloc
+from patchwork_env.learning.system import describe_setup, tune_malloc
 
 CONFIGS = (Path("configs/td.yaml"), Path("configs/alphazero_quick.yaml"))
 BYTES = ("cluster/bytes_out_per_step", "cluster/bytes_back_per_step")

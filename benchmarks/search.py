@@ -22,7 +22,7 @@ from patchwork_env.agents import GreedyAgent
 from patchwork_env.agents.networks import NetworkEvaluator
 from patchwork_env.agents.patchwork.policy import PatchworkDynamics, load_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
-from patchwork_env.learning.system.machine import describe_setup
+from patchwork_env.learning.system import describe_setup
 from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork_v0 import SelfPlayBatch
 from patchwork_env.search import Evaluation, GumbelSearch

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from benchmarks.keeping import add_write_option, keep, of_unit
 from patchwork_env import agents
-from patchwork_env.learning.system.machine import describe_setup
+from patchwork_env.learning.system import describe_setup
 
 IMPORT = "import patchwork_env"
 GAME = """

@@ -16,7 +16,7 @@ from patchwork_env.core.cores import usable_cores
 from patchwork_env.games import GAMES, PATCHWORK
 from patchwork_env.learning.distributed import add_worker_options, workers_of
 from patchwork_env.learning.evaluation import Tournament
-from patchwork_env.learning.system.machine import describe_setup
+from patchwork_env.learning.system import describe_setup
 
 ANCHOR, ANCHOR_RATING = "greedy", 1000.0
 """What fixes the scale, if greedy takes part: the same as in the gauntlet."""

@@ -21,7 +21,7 @@ from benchmarks.keeping import Figures, add_write_option, keep, of_unit
 from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.games import GAMES, PATCHWORK, rules_of
 from patchwork_env.integrations.torchrl import GamesEnv, make_env
-from patchwork_env.learning.system.machine import describe_setup
+from patchwork_env.learning.system import describe_setup
 
 TURNS = 16
 Play = Callable[[], Any]

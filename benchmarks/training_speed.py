@@ -23,7 +23,7 @@ from patchwork_env.core.cores import usable_cores
 from patchwork_env.learning.algorithms.common.trainer import Trainer, make_trainer
 from patchwork_env.learning.algorithms.ppo.trainer import PpoTrainer
 from patchwork_env.learning.config import load_config
-from patchwork_env.learning.system.machine import describe_setup, tune_malloc
+from patchwork_env.learning.system import describe_setup, tune_malloc
 from patchwork_env.patchwork.state import States
 
 

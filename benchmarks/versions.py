@@ -22,7 +22,7 @@ import numpy as np
 from patchwork_env import agents
 from patchwork_env.agents.base import Actions
 from patchwork_env.learning.evaluation import play_matches
-from patchwork_env.learning.system.machine import describe_setup
+from patchwork_env.learning.system import describe_setup
 from patchwork_env.patchwork.state import STATE, States
 
 _SERVE = "--serve"

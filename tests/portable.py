@@ -99,7 +99,7 @@ def without_posix(folder: str) -> None:
 
 def interrupt_work() -> None:
     """A signal takes effect where the work can stop."""
-    from patchwork_env.learning.system.signals import Interruption, signals_interrupt, stop_if_asked
+    from patchwork_env.learning.system import Interruption, signals_interrupt, stop_if_asked
 
     done = False
     try:

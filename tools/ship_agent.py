@@ -17,7 +17,7 @@ import yaml
 
 from patchwork_env.agents.checkpoints import CHECKPOINT_FILE, SHIPPED_FOLDER, read_description
 from patchwork_env.core.files import write_folder
-from patchwork_env.learning.system.machine import describe_machine
+from patchwork_env.learning.system import describe_machine
 
 
 def ship(run: Path, name: str) -> Path:

@@ -1,16 +1,13 @@
 """Compares configurations by several runs of each, with different seeds: what they reach, and how surely.
 
 python -m training.compare runs/ppo-seed* runs/td-seed* --against greedy
-python -m training.compare benchmarks/results/ppo-*.json --against greedy --out comparison
 
 The same in Python:
 
     from pathlib import Path
 
-    from patchwork_env.learning.reports.comparison import write_figures
-    from patchwork_env.learning.reports.comparison import compare
+    from patchwork_env.learning.reports.comparison import compare, summary_table, write_figures
     from patchwork_env.learning.reports.run_results import read_result
-    from patchwork_env.learning.reports.comparison import summary_table
 
     comparison = compare([read_result(path) for path in Path("runs").glob("ppo-seed*")], against=["greedy"])
     print(summary_table(comparison).csv())

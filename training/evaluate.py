@@ -1,7 +1,6 @@
 """Measures an agent against others: every circle of Patchwork from both seats, every deck of NMBR 9 once.
 
 python -m training.evaluate greedy --against random --games 1000
-python -m training.evaluate runs/quick/final --against random greedy --json figures.json
 
 The same in Python; an agent is a spec, an ``Agent``, or a function from a game to an action:
 

@@ -1,7 +1,6 @@
 """Writes the policy of a checkpoint as an ONNX file, which plays by onnxruntime and needs no PyTorch.
 
 python -m training.export runs/quick/final --out policy.onnx
-python -m training.evaluate policy.onnx --against greedy
 
 The same in Python:
 

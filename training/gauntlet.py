@@ -1,7 +1,6 @@
 """Gives an agent a rating: it meets a fixed pool of reference players under frozen settings.
 
 python -m training.gauntlet runs/ppo/final --json result.json
-python -m training.gauntlet my_module:my_function
 
 The same in Python, with any function from a game to an action:
 

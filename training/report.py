@@ -1,7 +1,6 @@
 """Writes a page about a run, whether it has ended or not: one HTML file that needs no other.
 
 python -m training.report runs/ppo
-python -m training.report runs/ppo runs/ppo-2 --out comparison.html
 
 The same in Python:
 

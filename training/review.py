@@ -1,13 +1,11 @@
 """Reviews a game of Patchwork: who was ahead when, and which moves cost most, as text and as a page.
 
 python -m training.review examples/game.txt
-python -m training.review game.txt --agent champion:strong --out review
 
 The same in Python; the agent is a search with a learned value:
 
     from patchwork_env import agents
-    from patchwork_env.learning.reports.review import review
-    from patchwork_env.learning.reports.review import text
+    from patchwork_env.learning.reports.review import review, text
     from patchwork_env.patchwork import Game
 
     game = Game.from_notation(open("examples/game.txt").read())

@@ -1,8 +1,6 @@
 """Trains runs that differ in some values of one configuration, and compares them in one table. Needs Optuna.
 
 python -m training.sweep --config configs/quick.yaml --param 'ppo.epochs=grid(1, 2, 4)'
-python -m training.sweep --config configs/quick.yaml --param 'reward.margin=uniform(0, 2)' --trials 8
-python -m training.sweep --resume runs/quick-sweep
 
 Every trial is a run as any other, as ``runs/quick-sweep/trials/003``: it can be resumed, reported and played.
 """

@@ -1,8 +1,6 @@
 """A round robin: every agent meets every other with the same circles or decks, and all get ratings.
 
 python -m training.tournament random greedy ppo-quick ppo --games 400 --out runs/tournament
-python -m training.tournament --ladder runs/ppo --count 8 greedy
-python -m training.tournament --resume --out runs/tournament
 
 The same in Python; games are kept in the folder, and what is there is not played again:
 

@@ -2,9 +2,6 @@
 
 python -m training.train --config configs/quick.yaml
 python -m training.train --config configs/ppo.yaml --set ppo.epochs=3 seed=1
-python -m training.train --resume runs/ppo
-python -m training.train --list
-python -m training.train --explain ppo
 
 The same in Python, which shows how a run goes:
 

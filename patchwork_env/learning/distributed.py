@@ -29,7 +29,7 @@ from patchwork_env.core.cores import usable_cores
 from patchwork_env.core.extras import from_extra
 from patchwork_env.core.names import short_repr
 from patchwork_env.errors import NoWorkersError, WorkerError
-from patchwork_env.learning.system.signals import stop_if_asked
+from patchwork_env.learning.system import stop_if_asked
 
 Shared = TypeVar("Shared")
 Job = TypeVar("Job")

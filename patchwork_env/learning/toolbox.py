@@ -47,7 +47,7 @@ from patchwork_env.learning.algorithms.common.league import SnapshotPool
 from patchwork_env.learning.config import League, Reward
 from patchwork_env.learning.evaluation import MatchResult, play_matches
 from patchwork_env.learning.reports.run_results import write_training
-from patchwork_env.learning.system.machine import tune_malloc
+from patchwork_env.learning.system import tune_malloc
 
 __all__ = [
     "Decisions",

@@ -32,7 +32,7 @@ from patchwork_env.core.batches import begin_games
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.compile import kernel
 from patchwork_env.learning.reports.plots import SERIES, new_figure, save
-from patchwork_env.learning.system.machine import describe_setup
+from patchwork_env.learning.system import describe_setup
 from patchwork_env.patchwork.components import (
     LAST_SPACE,
     NUM_OFFERED,

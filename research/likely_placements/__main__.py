@@ -30,7 +30,7 @@ from patchwork_env.agents.patchwork.expansion import (
 from patchwork_env.agents.patchwork.placements import keep_most_compact, kind_of, list_likely
 from patchwork_env.agents.patchwork.value import Weights, read_value
 from patchwork_env.core.checks import check_seed
-from patchwork_env.learning.system.machine import describe_setup
+from patchwork_env.learning.system import describe_setup
 from patchwork_env.patchwork import Game
 
 _WIDTHS = (1, 2, 4, 8, LIKELY)

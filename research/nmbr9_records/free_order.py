@@ -22,7 +22,7 @@ from patchwork_env.agents.nmbr9.value import read_value
 from patchwork_env.core.files import check_file_path, write_text
 from patchwork_env.errors import WorkerError
 from patchwork_env.learning.distributed import do_jobs
-from patchwork_env.learning.system.machine import describe_setup
+from patchwork_env.learning.system import describe_setup
 from patchwork_env.nmbr9.game import Game
 from research.nmbr9_records.improvement import improvements, random_rating
 from research.nmbr9_records.stacks import plan_tower

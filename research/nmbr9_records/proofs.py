@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from patchwork_env.agents.nmbr9.beam import Stack
 from patchwork_env.agents.nmbr9.features import Tile
 from patchwork_env.core.polyomino import Cell
-from patchwork_env.learning.system.machine import describe_setup
+from patchwork_env.learning.system import describe_setup
 from patchwork_env.nmbr9.actions import DISTINCT, NUM_TURNS, cells_at
 from patchwork_env.nmbr9.components import COPIES, NUM_DIGITS, TILES
 from research.nmbr9_records.stacks import in_order

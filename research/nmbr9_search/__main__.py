@@ -20,7 +20,7 @@ from benchmarks.nmbr9_decks import FILE, DecksResult, play_decks, read_decks
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
 from patchwork_env.agents.nmbr9.champion import SETTINGS, ChampionAgent, ValueAgent
 from patchwork_env.agents.nmbr9.value import read_value
-from patchwork_env.learning.system.machine import describe_setup
+from patchwork_env.learning.system import describe_setup
 
 
 def main() -> int:

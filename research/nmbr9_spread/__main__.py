@@ -20,7 +20,7 @@ from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.kernels import nth_legal
 from patchwork_env.core.random import Streams, random_below
-from patchwork_env.learning.system.machine import describe_setup
+from patchwork_env.learning.system import describe_setup
 from patchwork_env.nmbr9.actions import MAX_SPREAD, TABLE_SIZE
 from patchwork_env.nmbr9.engine import NUM_MAPS, apply, bounds, legal, num_placed, score
 from patchwork_env.nmbr9.rules import RULES

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.learning.system.machine import describe_setup
+from patchwork_env.learning.system import describe_setup
 from patchwork_env.patchwork.components import NUM_CELLS
 from research.placement import (
     EVALUATIONS,

@@ -19,7 +19,7 @@ from patchwork_env.core.progress import Bar
 from patchwork_env.learning.commands.match_options import add_games, help_on_agents, variant_of
 from patchwork_env.learning.distributed import add_worker_options, workers_of
 from patchwork_env.learning.evaluation.matches import load_player
-from patchwork_env.learning.system.signals import Interruption, signals_interrupt
+from patchwork_env.learning.system import Interruption, signals_interrupt
 
 _REWARDS_HELP = "for the end of a game, or the points of every move (default: outcome; of one player: score)"
 _PATH_HELP = "the folder of all datasets (default: $MINARI_DATASETS_PATH, or else ~/.minari/datasets)"

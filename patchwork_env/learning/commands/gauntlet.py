@@ -23,7 +23,7 @@ from patchwork_env.learning.commands.match_options import (
 )
 from patchwork_env.learning.distributed import add_worker_options, workers_of
 from patchwork_env.learning.evaluation.gauntlet import LATEST, VERSIONS, games_of_gauntlet, play_gauntlet
-from patchwork_env.learning.system.signals import Interruption, signals_interrupt
+from patchwork_env.learning.system import Interruption, signals_interrupt
 
 
 def main(arguments: list[str] | None = None, program: str = "training.gauntlet") -> int:

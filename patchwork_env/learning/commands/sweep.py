@@ -14,7 +14,7 @@ from pathlib import Path
 from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.learning.evaluation.statistics import METRICS
 from patchwork_env.learning.sweeps import FORMS, OPPONENT, SAMPLERS
-from patchwork_env.learning.system.signals import Interruption, signals_interrupt
+from patchwork_env.learning.system import Interruption, signals_interrupt
 
 _OF_ASHA = ("grace", "reduction")
 _OF_NEW = ("param", "set", "trials", "seed", "sampler", "metric", "against", "scheduler", *_OF_ASHA, "out")

@@ -24,7 +24,7 @@ from patchwork_env.errors import IllegalActionError, OpponentError
 from patchwork_env.learning.commands.match_options import add_format, add_games, help_on_agents, variant_of
 from patchwork_env.learning.distributed import Workers, add_worker_options, workers_of
 from patchwork_env.learning.evaluation.tables import TEXT
-from patchwork_env.learning.system.signals import Interruption, signals_interrupt
+from patchwork_env.learning.system import Interruption, signals_interrupt
 
 if TYPE_CHECKING:
     from patchwork_env.learning.evaluation.tournament import Tournament

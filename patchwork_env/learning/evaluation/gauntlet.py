@@ -42,7 +42,7 @@ from patchwork_env.learning.evaluation.runners import AGENT, Match
 from patchwork_env.learning.evaluation.statistics import CONFIDENCE
 from patchwork_env.learning.evaluation.store import open_store
 from patchwork_env.learning.evaluation.tables import TEXT, Column, Table, render
-from patchwork_env.learning.system.machine import made_with
+from patchwork_env.learning.system import made_with
 
 FORMAT = "patchwork-env gauntlet"
 VERSIONS = (1, 2)
@@ -115,8 +115,8 @@ class GauntletResult:
     Attributes:
         pool: The members that the agent met, without those that were left out.
         results: The matches, in the order of the pool's members.
-        rating: The rating on the scale of the pool, in Elo points.
-        interval: The 95% interval of the rating; an end is None where the games set none.
+        rating, interval: The rating on the scale of the pool, in Elo points, and its 95% interval; an end is
+            None where the games set none.
         weights: The SHA-256 of the agent's weights; None if it has none on disk.
         skipped: The specs of the members that were left out.
     """

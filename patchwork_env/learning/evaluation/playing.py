@@ -25,7 +25,7 @@ from patchwork_env.core.kernels import States
 from patchwork_env.core.random import Streams
 from patchwork_env.errors import IllegalActionError, OpponentError
 from patchwork_env.games import rules_of
-from patchwork_env.learning.system.signals import stop_if_asked
+from patchwork_env.learning.system import stop_if_asked
 
 Integers = npt.NDArray[np.int64]
 

@@ -21,7 +21,7 @@ from patchwork_env.learning.evaluation.statistics import (
     win_rate_interval,
 )
 from patchwork_env.learning.evaluation.tables import DIFFERENCE_COLUMNS, WIN_COLUMNS, Column, Table
-from patchwork_env.learning.system.machine import made_with
+from patchwork_env.learning.system import made_with
 
 if TYPE_CHECKING:
     from patchwork_env.drawing import Frame
@@ -43,8 +43,7 @@ class MatchResult:
     """The result of a match.
 
     Attributes:
-        agent: The name of the agent that is measured.
-        opponent: The name of the agent that it is measured against.
+        agent, opponent: The names of the agent that is measured and of the one that it is measured against.
         seed: The seed of the set-ups and of both agents' random numbers.
         variant: What was played of the game; see :attr:`MatchRunner.variant`.
         games: The figures of every game.

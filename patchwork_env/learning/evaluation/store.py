@@ -18,7 +18,7 @@ from patchwork_env.core.documents import read_document, read_json
 from patchwork_env.core.files import make_folder, remove_partial, storing_in, write_text
 from patchwork_env.core.names import short_repr
 from patchwork_env.errors import OtherSettingsError
-from patchwork_env.learning.system.lock import exclusive_lock
+from patchwork_env.learning.system import exclusive_lock
 
 _PARTS = "blocks"
 _Part = TypeVar("_Part")

@@ -40,7 +40,7 @@ from patchwork_env.learning.evaluation.tables import (
     labels,
     render,
 )
-from patchwork_env.learning.system.machine import made_with
+from patchwork_env.learning.system import made_with
 
 DEFAULT_ANCHOR = "random"
 _HIGHEST_RATING = 1e6

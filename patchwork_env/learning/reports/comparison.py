@@ -28,7 +28,7 @@ from patchwork_env.learning.evaluation.tables import LATEX, MARKDOWN, Column, Ta
 from patchwork_env.learning.reports.charts import number, percentage
 from patchwork_env.learning.reports.plots import FORMATS, SERIES, TRAINING, new_figure, save
 from patchwork_env.learning.reports.run_results import RunResult
-from patchwork_env.learning.system.machine import PACKAGES
+from patchwork_env.learning.system import PACKAGES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -39,7 +39,7 @@ from patchwork_env.learning.runs.folder import (
     metrics_lines,
     read_versions,
 )
-from patchwork_env.learning.system.machine import made_with
+from patchwork_env.learning.system import made_with
 
 FORMAT, VERSION = "patchwork-env result of a run", 2
 _COMPARED: Any = {"opponent", "games", "seed", "special_patches", "order", "win_rate", "score_difference"}

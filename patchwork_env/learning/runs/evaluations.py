@@ -28,7 +28,7 @@ from patchwork_env.learning.runs.folder import (
     step_name,
 )
 from patchwork_env.learning.runs.loggers import Log
-from patchwork_env.learning.system.machine import describe_machine
+from patchwork_env.learning.system import describe_machine
 
 _MOST_CANDIDATES = 3
 """Number of policies that are kept to be measured again, the best ones by all evaluations."""

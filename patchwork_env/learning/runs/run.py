@@ -51,9 +51,15 @@ from patchwork_env.learning.runs.folder import (
     evaluation_files,
 )
 from patchwork_env.learning.runs.loggers import Log, logger_of
-from patchwork_env.learning.system.lock import exclusive_lock
-from patchwork_env.learning.system.machine import commit, made_with, tune_malloc
-from patchwork_env.learning.system.signals import Interruption, signals_interrupt, stop_if_asked
+from patchwork_env.learning.system import (
+    Interruption,
+    commit,
+    exclusive_lock,
+    made_with,
+    signals_interrupt,
+    stop_if_asked,
+    tune_malloc,
+)
 
 _SAMPLE_GAMES = 2
 """How many games an evaluation keeps of every match: in Patchwork one circle from both seats."""

@@ -55,7 +55,7 @@ from patchwork_env.learning.runs.checkpoints import free_folder, new_run_folder
 from patchwork_env.learning.runs.folder import CONFIG_FILE, FINAL, evaluation_files
 from patchwork_env.learning.runs.run import Run, check_names, new_run, resumed_run
 from patchwork_env.learning.sweeps import FORMS, OPPONENT, RANDOM
-from patchwork_env.learning.system.lock import exclusive_lock
+from patchwork_env.learning.system import exclusive_lock
 
 with from_extra("sweep", "sweeps need"):
     import optuna

@@ -15,7 +15,7 @@ pytest.importorskip("ray")
 import ray
 
 from patchwork_env.learning.distributed import connected
-from patchwork_env.learning.system.signals import Interruption, signals_interrupt, stop_if_asked
+from patchwork_env.learning.system import Interruption, signals_interrupt, stop_if_asked
 
 pytestmark = pytest.mark.older
 

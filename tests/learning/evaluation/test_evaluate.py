@@ -11,7 +11,7 @@ import pytest
 from patchwork_env.learning.commands import evaluate
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.runners import AGENT
-from patchwork_env.learning.system.machine import made_with
+from patchwork_env.learning.system import made_with
 
 ROOT = Path(__file__).parents[3]
 

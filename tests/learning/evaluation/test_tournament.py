@@ -26,7 +26,7 @@ from patchwork_env.learning.evaluation.matches import load_player, play_matches
 from patchwork_env.learning.evaluation.runners import AGENT, OPPONENT, PatchworkRunner
 from patchwork_env.learning.evaluation.tournament import Rung, Tournament
 from patchwork_env.learning.runs.folder import rungs
-from patchwork_env.learning.system.lock import exclusive_lock
+from patchwork_env.learning.system import exclusive_lock
 
 ROOT = Path(__file__).parents[3]
 MODULE = """

@@ -23,6 +23,7 @@ from patchwork_env import agents
 from patchwork_env.agents.patchwork.policy import load_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.core.files import GrowingFile
+from patchwork_env.learning import system as signals_module
 from patchwork_env.learning.algorithms.ppo.trainer import PpoTrainer
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
@@ -30,7 +31,6 @@ from patchwork_env.learning.runs import checkpoints as checkpoints_module
 from patchwork_env.learning.runs import run as run_module
 from patchwork_env.learning.runs.checkpoints import load_checkpoint
 from patchwork_env.learning.runs.folder import read_versions
-from patchwork_env.learning.system import signals as signals_module
 from tests.learning.same_runs import (
     ROOT,
     assert_same_run,
@@ -428,8 +428,8 @@ def test_the_final_policy_stays_until_the_next_one_is_complete(finished, run, mo
 
 def test_locks_need_nothing_that_only_unix_has(monkeypatch):
     monkeypatch.setitem(sys.modules, "fcntl", None)
-    monkeypatch.delitem(sys.modules, "patchwork_env.learning.system.lock")
-    importlib.import_module("patchwork_env.learning.system.lock")
+    monkeypatch.delitem(sys.modules, "patchwork_env.learning.system")
+    importlib.import_module("patchwork_env.learning.system")
 
 
 def test_a_run_is_in_use_while_it_trains(config, tmp_path, monkeypatch, capsys):

@@ -27,7 +27,7 @@ from patchwork_env.learning.sweeps.sweep import (
     parse_parameter,
     run_trial,
 )
-from patchwork_env.learning.system.lock import exclusive_lock
+from patchwork_env.learning.system import exclusive_lock
 from tests.learning.same_runs import ROOT, environment, start_run, tensors_of
 
 TINY = """

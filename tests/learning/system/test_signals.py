@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from patchwork_env.learning.system import signals as signals_module
-from patchwork_env.learning.system.signals import Interruption, signals_interrupt, stop_if_asked
+from patchwork_env.learning import system as signals_module
+from patchwork_env.learning.system import Interruption, signals_interrupt, stop_if_asked
 
 
 def send():

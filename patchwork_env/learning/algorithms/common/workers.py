@@ -25,7 +25,7 @@ from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.common.trainer import State, Trainer, as_arrays, as_tensors, prefixed
 from patchwork_env.learning.config import ClusterRun, trainer_class
 from patchwork_env.learning.distributed import RayPool, connected
-from patchwork_env.learning.system.machine import made_with, tune_malloc
+from patchwork_env.learning.system import made_with, tune_malloc
 
 Weights = Mapping[str, npt.NDArray[Any]]
 Statistics = dict[str, float]
@@ -138,7 +138,7 @@ class Work(NamedTuple):
 
 
 class RemotePlay:
-    """Has workers play the games of each iteration, if the run asks for that ahead of the learning."""
+    """Has workers play the games of each iteration, ahead of the learning if the run asks for that."""
 
     def __init__(self, trainer: RemoteTrainer, pool: RayPool) -> None:
         self._trainer, self._pool, self._cluster = trainer, pool, trainer.config.cluster

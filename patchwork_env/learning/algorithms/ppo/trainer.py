@@ -32,7 +32,7 @@ from patchwork_env.learning.algorithms.common.trainer import (
 from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.algorithms.ppo.learner import PpoLearner
 from patchwork_env.learning.algorithms.ppo.rollout import LEARNER, NEW_GAME, SelfPlay
-from patchwork_env.learning.system.machine import multiplies_bfloat16
+from patchwork_env.learning.system import multiplies_bfloat16
 
 LOOKAHEAD_FACTOR = 12.0
 """What a value of 1 of the position behind a kind of move adds to the logit of the kind at first."""

@@ -11,7 +11,7 @@ from patchwork_env.agents.networks import NetworkConfig, NetworkEvaluator, new_t
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.algorithms.ppo import trainer as ppo_trainer
 from patchwork_env.learning.config import load_config
-from patchwork_env.learning.system import machine
+from patchwork_env.learning.system import multiplies_bfloat16
 from tests.agents.positions import many_states
 
 SMALL = [
@@ -63,7 +63,7 @@ def test_runs_in_bfloat16_repeat_themselves_and_play_in_float32():
 def test_auto_takes_what_the_system_tells_of_the_processor(monkeypatch, flags, expected):
     config = load_config("ppo", [*SMALL, "ppo.precision=auto"])
     monkeypatch.setattr(Path, "read_text", lambda *_, **__: f"model name : X\nflags : {flags}\n")
-    has = machine.multiplies_bfloat16()
+    has = multiplies_bfloat16()
     monkeypatch.undo()
     monkeypatch.setattr(ppo_trainer, "multiplies_bfloat16", lambda: has)
     assert make_trainer(config).network.trunk.dtype == expected

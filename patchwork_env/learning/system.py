@@ -1,0 +1,222 @@
+"""What runs need of the operating system: locks, signals, memory, and what figures were made with."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import platform
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from types import FrameType
+
+from patchwork_env import __version__
+from patchwork_env.core.cores import usable_cores
+from patchwork_env.core.extras import from_extra
+from patchwork_env.core.files import storing_in
+from patchwork_env.core.names import counted
+from patchwork_env.errors import InUseError
+
+# --- a lock that lets one process at a time work in a folder ------------------------------------------------
+
+_NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
+"""The error numbers of file systems that have no locks, as on some clusters."""
+_PATIENCE = 1.0
+"""Seconds for which the lock is waited for: what a killed process has begun may hold it for a moment more."""
+
+
+@contextmanager
+def exclusive_lock(folder: Path) -> Iterator[None]:
+    """Within the block, this process alone works in the folder; the lock of a process that dies is freed.
+
+    InUseError is raised if another one does. Where the file system has no locks, a warning is printed.
+    """
+    with from_extra("train", "what is stored in folders needs"):
+        from filelock import FileLock, Timeout
+    lock = FileLock(folder / "lock", timeout=_PATIENCE)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise InUseError(f"{folder} is in use: another process works there") from None
+    except (OSError, NotImplementedError) as error:
+        if isinstance(error, OSError) and error.errno not in _NO_LOCKS:
+            with storing_in(folder):
+                raise
+        reason = getattr(error, "strerror", None) or error
+        print(f"{folder} cannot be locked ({reason}): let no other process work there", file=sys.stderr)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+# --- signals that take effect only where nothing is half done -----------------------------------------------
+
+# Python handles signals in the main thread; in any other thread, these functions do nothing.
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_ECHO_SECONDS = 1.0
+"""Schedulers and shells often send a signal twice; within this time, the second one does not count."""
+
+
+class Interruption(BaseException):
+    """A signal, by its number, stops the process; after a second one ``at_once``, with work half done."""
+
+    def __init__(self, number: int, at_once: bool = False) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.signal = number
+        self.at_once = at_once
+
+
+@dataclass
+class _Request:
+    """A signal that has come, when it came last, and whether it has taken effect."""
+
+    number: int
+    time: float
+    is_met: bool = False
+
+
+_request: _Request | None = None
+
+
+@contextmanager
+def signals_interrupt() -> Iterator[None]:
+    """Within the block, SIGINT and SIGTERM raise :class:`Interruption` from :func:`stop_if_asked`.
+
+    A second signal, a second later, raises it at once. One that has not taken effect when the block ends goes
+    to those who handle signals behind it.
+    """
+    global _request
+    if not _in_main_thread():
+        yield
+        return
+    before = {name: signal.signal(name, _note) for name in _SIGNALS}
+    try:
+        yield
+    finally:
+        for name, old in before.items():
+            signal.signal(name, old)
+        last, _request = _request, None
+    if last is not None and not last.is_met:
+        signal.raise_signal(last.number)
+
+
+def stop_if_asked() -> None:
+    """Raises :class:`Interruption` if a signal has come: to be called often, where nothing is half done."""
+    if _request is not None and not _request.is_met and _in_main_thread():
+        _request.is_met = True
+        for name in _SIGNALS:
+            signal.signal(name, signal.SIG_IGN)  # another one must not disturb saving
+        raise Interruption(_request.number)
+
+
+def _note(number: int, _frame: FrameType | None) -> None:
+    global _request
+    if _request is None:
+        _request = _Request(number, time.monotonic())
+        # The signal may have interrupted a print, within which print cannot be called again.
+        text = (
+            f"\n{signal.Signals(number).name}: stops when nothing is half done; once more to stop at once\n"
+        )
+        os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, text.encode())
+    elif time.monotonic() - _request.time > _ECHO_SECONDS:
+        _request = _Request(number, time.monotonic(), is_met=True)
+        raise Interruption(number, at_once=True)
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+# --- the machine, and memory --------------------------------------------------------------------------------
+
+_M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_MAX = -1, -2, -4  # malloc.h of glibc
+_KEEP = 2**31 - 1
+_GROW_BY = 256 * 2**20
+
+PACKAGES = ("numpy", "numba", "torch")
+"""The packages whose versions could change results."""
+
+
+def _cpu_info() -> str:
+    """The description of the processors where there is one, as on Linux."""
+    path = Path("/proc/cpuinfo")
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+def processor() -> str:
+    """The name of the processor."""
+    lines = _cpu_info().splitlines()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def multiplies_bfloat16() -> bool:
+    """Whether the processor is known to have instructions for products in bfloat16."""
+    flags = _cpu_info()
+    return "avx512_bf16" in flags or "amx_bf16" in flags
+
+
+def describe_machine(device: str = "cpu") -> str:
+    """One line: the processor, the cores that this process may use, and the GPU if ``device`` is one."""
+    text = f"{processor()}, {counted(usable_cores(), 'core')}"
+    if device.startswith("cuda"):
+        import torch
+
+        text += f", {torch.cuda.get_device_name(device)}"
+    return text
+
+
+def describe_setup(packages: Iterable[str] = ("numpy", "numba"), device: str = "cpu") -> str:
+    """One line: the machine with its ``device``, its system, the versions of Python and of ``packages``."""
+    versions = [f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in packages)]
+    system = f"{platform.system()} {platform.machine()}"
+    return ", ".join([describe_machine(device), system, *versions])
+
+
+def made_with(device: str = "cpu") -> dict[str, str]:
+    """The machine, and the versions of packages that could change results, for the files of the results."""
+    versions = {"patchwork_env": __version__, "python": platform.python_version()}
+    for package in PACKAGES:
+        with suppress(PackageNotFoundError):
+            versions[package] = version(package)
+    return versions | {"machine": describe_machine(device)}
+
+
+def commit() -> str | None:
+    """The commit of the code, with a ``+`` after it if files were changed; None outside of a clone."""
+    folder = Path(__file__).resolve().parents[2]
+    if not (folder / ".git").exists():
+        return None
+    queries = [["rev-parse", "HEAD"], ["status", "--porcelain", "--untracked-files=no"]]
+    try:
+        head, changes = (
+            subprocess.run(["git", "-C", folder, *words], capture_output=True, text=True, check=True).stdout
+            for words in queries
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return head.strip() + ("+" if changes.strip() else "")
+
+
+def tune_malloc() -> None:
+    """Makes glibc keep the memory that tensors free, for the next tensors.
+
+    By default glibc returns large blocks to the system and gets them back page by page, each with a page
+    fault, which takes a third of the time of training on the CPU. This does nothing where there is no glibc.
+    """
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):
+        return
+    for parameter, value in ((_M_MMAP_MAX, 0), (_M_TRIM_THRESHOLD, _KEEP), (_M_TOP_PAD, _GROW_BY)):
+        mallopt(parameter, value)

@@ -1,1 +1,0 @@
-"""What runs and commands need of the operating system: locks, signals, memory."""
