@@ -6,7 +6,7 @@ Everything is read from the properties of ``Game``. The page ``docs/reference/ht
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import did_you_mean, short_repr
@@ -34,14 +34,6 @@ from patchwork_env.patchwork.components import (
 from patchwork_env.patchwork.game import Game as Patchwork
 
 GAMES = (PATCHWORK, NMBR9)  # the games that the page has boards for
-
-
-class LastMove(NamedTuple):
-    """The move that led to a position: who made it, its action and its word."""
-
-    mover: int
-    action: int
-    word: str
 
 
 def new_game(game: str, options: dict[str, Any]) -> BaseGame:
@@ -75,13 +67,13 @@ def positions_of(game: BaseGame) -> list[dict[str, Any]]:
 
 def play(game: BaseGame, action: int) -> dict[str, Any]:
     """Plays a legal action; returns the position that it leads to."""
-    step = LastMove(game.current_player, action, game.move_text(action))
+    last = {"action": action, "word": game.move_text(action), "mover": game.current_player}
     game.play(action)
-    return position_of(game, step)
+    return {**position_of(game), **last}
 
 
-def position_of(game: BaseGame, step: LastMove | None = None) -> dict[str, Any]:
-    """The position of a game; ``step`` is the move that led to it, None at the start."""
+def position_of(game: BaseGame) -> dict[str, Any]:
+    """The position of a game, without the move that led to it."""
     name = rules_of(game.state).name
     return {
         "game": name,
@@ -91,9 +83,9 @@ def position_of(game: BaseGame, step: LastMove | None = None) -> dict[str, Any]:
         "scores": list(game.scores()),
         "winners": list(game.winners()),
         "legal": game.legal_actions().tolist(),
-        "action": step and step.action,
-        "word": step and step.word,
-        "mover": step and step.mover,
+        "action": None,
+        "word": None,
+        "mover": None,
         "state": _STATES[name](game),
     }
 

@@ -17,11 +17,19 @@ from patchwork_env.integrations.open_spiel.base import RulesGame, State
 
 
 class AgentBot(pyspiel.Bot):  # type: ignore[misc]
-    """A bot of OpenSpiel that plays what an agent of this package chooses for a player."""
+    """A bot of OpenSpiel that plays, for a player, what an agent chooses.
 
-    def __init__(self, agent: Agent, player_id: int) -> None:
+    The agent, its seed and errors about it are as in :func:`patchwork_env.agents.as_agent`.
+    """
+
+    def __init__(
+        self,
+        agent: str | os.PathLike[str] | Agent | Callable[..., Any],
+        player_id: int,
+        seed: int | None = None,
+    ) -> None:
         super().__init__()
-        self.agent, self._player_id = agent, player_id
+        self.agent, self._player_id = agents.as_agent(agent, seed), player_id
 
     def player_id(self) -> int:
         """The player for whom the bot plays."""
@@ -66,14 +74,4 @@ class BotAgent(Agent):
         return as_action(self._bot.step(state), "the action of the bot")
 
 
-def bot(
-    agent: str | os.PathLike[str] | Agent | Callable[..., Any], player_id: int, seed: int | None = None
-) -> AgentBot:
-    """A bot of OpenSpiel that plays, for a player, what an agent chooses.
-
-    The agent, its seed and errors about it are as in :func:`patchwork_env.agents.as_agent`.
-    """
-    return AgentBot(agents.as_agent(agent, seed), player_id)
-
-
-as_agent = BotAgent
+bot, as_agent = AgentBot, BotAgent

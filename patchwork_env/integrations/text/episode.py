@@ -42,11 +42,6 @@ FORFEITS = ("loss", "random", "greedy")
 """What too many bad answers may lead to: the game is lost, or a move is made by one of these agents."""
 JUDGES = ("champion",)  # who may judge moves
 MOST_TRIES = 1000
-GAME_OPTIONS = {
-    PATCHWORK: ("special_patches", "first_player", "circle"),
-    NMBR9: ("players", "order", "deck", "max_digit", "copies", "deck_size"),
-}
-"""The options of games, which are those of the classes ``Game``."""
 _DEALT = ("circle", "deck")  # options that stand instead of a seed
 
 
@@ -65,7 +60,7 @@ class EpisodeSettings:
     forfeit: str = "loss"  # what too many bad answers lead to, one of ``FORFEITS``
     shaping: str | None = None  # who judges moves, one of ``JUDGES``; see ``judged``
     shaping_weight: float = 1.0  # the factor of the judge's reward
-    options: Mapping[str, Any] = field(default_factory=dict)  # of the game; see ``GAME_OPTIONS``
+    options: Mapping[str, Any] = field(default_factory=dict)  # of the class ``Game``
 
     def __post_init__(self) -> None:
         known_game(self.game)
@@ -83,13 +78,13 @@ class EpisodeSettings:
         as_number(self.reward_scale, "reward_scale", above=0)
         as_number(self.penalty, "penalty", least=0)
         as_number(self.shaping_weight, "shaping_weight", least=0)
-        _require_known(self.options, GAME_OPTIONS[self.game])
+        _require_known(self.options, tuple(rules_of(self.game).defaults))
         self.new_game(0)  # tells what is not allowed
 
     def changed(self, given: Mapping[str, Any]) -> EpisodeSettings:
         """These settings with others for one episode: any but ``game``, and options of the game."""
         own = tuple(entry.name for entry in fields(self) if entry.name not in ("game", "options"))
-        _require_known(given, (*own, *GAME_OPTIONS[self.game]))
+        _require_known(given, (*own, *rules_of(self.game).defaults))
         changes = {name: value for name, value in given.items() if name in own}
         options = {name: value for name, value in given.items() if name not in own and value is not None}
         return replace(self, **changes, options={**self.options, **options})

@@ -195,18 +195,6 @@ def _distance(word: str, choice: LegalMove) -> float:
 
 
 VIEW = View(
-    _rules,
-    _situation,
-    tables,
-    _groups,
-    "tile",
-    _PIECES,
-    _DETAILS,
-    _filters,
-    _orientations,
-    _MOVE,
-    _to_word,
-    _why_not,
-    _distance,
-    _FORMS,
+    *(_rules, _situation, tables, _groups, "tile", _PIECES, _DETAILS, _filters),
+    *(_orientations, _MOVE, _to_word, _why_not, _distance, _FORMS),
 )

@@ -81,10 +81,6 @@ def _situation(game: Game, player: int) -> Iterator[str]:
         yield "A special patch is to be placed now, on any empty cell."
 
 
-def _picture(game: Game, player: int) -> str:
-    return str(game)
-
-
 def _groups(game: Game) -> tuple[Group, ...]:
     choices: dict[str, list[LegalMove]] = {}
     offered = game.offered
@@ -194,18 +190,6 @@ def _distance(word: str, choice: LegalMove) -> float:
 
 
 VIEW = View(
-    _rules,
-    _situation,
-    _picture,
-    _groups,
-    "patch",
-    _PIECES,
-    _DETAILS,
-    _filters,
-    _orientations,
-    _MOVE,
-    _to_word,
-    _why_not,
-    _distance,
-    _FORMS,
+    *(_rules, _situation, lambda game, player: str(game), _groups, "patch", _PIECES, _DETAILS, _filters),
+    *(_orientations, _MOVE, _to_word, _why_not, _distance, _FORMS),
 )
