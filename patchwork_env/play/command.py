@@ -83,9 +83,7 @@ def _listening_socket(port: int | None) -> socket.socket:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = CommandParser(
-        "Opens a page in the browser to play and analyse on. Ctrl-C ends it.",
-    )
+    parser = CommandParser("Opens a page in the browser to play and analyse on. Ctrl-C ends it.")
     parser.add_argument("--game", choices=GAMES, help="the game to begin with (default: the page's)")
     parser.add_argument(
         "--opponent",

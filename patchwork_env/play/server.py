@@ -90,9 +90,7 @@ async def _index(page: Path, request: Request) -> Response:
 
 
 def _route(
-    name: str,
-    endpoint: Callable[[Request], Awaitable[Response]],
-    middleware: Sequence[Middleware] = (),
+    name: str, endpoint: Callable[[Request], Awaitable[Response]], middleware: Sequence[Middleware] = ()
 ) -> Route:
     async def guarded(request: Request) -> Response:
         try:

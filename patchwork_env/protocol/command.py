@@ -149,7 +149,7 @@ def lines_of(stream: IO[bytes]) -> Iterator[bytes | None]:
 def _parser() -> argparse.ArgumentParser:
     parser = CommandParser(
         "Answers queries about games, one line of JSON each, on the standard input and output, "
-        "until the input ends.",
+        "until the input ends."
     )
     parser.add_argument(
         "--agent",

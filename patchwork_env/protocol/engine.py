@@ -104,10 +104,7 @@ class Engine:
         self._think(query, partial(self._analysed, query), ANALYSTS.__getitem__)
 
     def _think(
-        self,
-        query: Query,
-        work: Callable[[BaseGame, str, Task], Answer],
-        default: Callable[[str], str],
+        self, query: Query, work: Callable[[BaseGame, str, Task], Answer], default: Callable[[str], str]
     ) -> None:
         """Adds a task for each position that a query asks about."""
         fields, game = query.fields, game_of(query.fields)

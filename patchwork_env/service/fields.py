@@ -72,9 +72,7 @@ def anything(value: Any, what: str) -> Any:
 
 
 def read_game_and(
-    message: Mapping[str, Any],
-    needed: Mapping[str, Check],
-    allowed: Mapping[str, Check] | None = None,
+    message: Mapping[str, Any], needed: Mapping[str, Check], allowed: Mapping[str, Check] | None = None
 ) -> tuple[Any, dict[str, Any]]:
     """The game of a message's ``notation``, and its other fields."""
     given = check_fields(message, {"notation": text, **needed}, allowed)

@@ -35,7 +35,7 @@ def _run(options: argparse.Namespace) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = CommandParser(
         "Serves both games over stdin and stdout by the Model Context Protocol (MCP), to clients "
-        "that start this command. It ends with its client.",
+        "that start this command. It ends with its client."
     )
     parser.add_argument(
         "--opponent",

@@ -20,11 +20,4 @@ with from_extra("openenv", f"{__name__} needs"):
 from patchwork_env.integrations.openenv.client import PatchworkEnv, TextAction, TextObservation, TextState
 from patchwork_env.integrations.openenv.environment import TextEnvironment, create_app
 
-__all__ = [
-    "PatchworkEnv",
-    "TextAction",
-    "TextEnvironment",
-    "TextObservation",
-    "TextState",
-    "create_app",
-]
+__all__ = ["PatchworkEnv", "TextAction", "TextEnvironment", "TextObservation", "TextState", "create_app"]

@@ -19,12 +19,7 @@ from patchwork_env import __version__
 from patchwork_env.core.checks import as_number, check_between
 from patchwork_env.core.names import short_repr
 from patchwork_env.games import PATCHWORK, rules_of
-from patchwork_env.integrations.openenv.client import (
-    PlayedMove,
-    TextAction,
-    TextObservation,
-    TextState,
-)
+from patchwork_env.integrations.openenv.client import PlayedMove, TextAction, TextObservation, TextState
 from patchwork_env.integrations.text.episode import Episode, EpisodeSettings, Reply
 from patchwork_env.integrations.text.moves import moves, notation
 from patchwork_env.service.agents import AgentPool

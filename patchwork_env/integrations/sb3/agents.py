@@ -11,13 +11,7 @@ from gymnasium.spaces import Dict
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.running_mean_std import RunningMeanStd
-from stable_baselines3.common.vec_env import (
-    VecCheckNan,
-    VecEnv,
-    VecMonitor,
-    VecNormalize,
-    VecVideoRecorder,
-)
+from stable_baselines3.common.vec_env import VecCheckNan, VecEnv, VecMonitor, VecNormalize, VecVideoRecorder
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvWrapper
 from torch import Tensor, nn
 

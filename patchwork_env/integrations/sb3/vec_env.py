@@ -208,9 +208,7 @@ class SelfPlayVecEnv(MaskedVecEnv):
                 f"action {self._actions[illegal]} of game {illegal} is not legal; no game was changed"
             )
 
-    def step_wait(
-        self,
-    ) -> tuple[Observation, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[Info]]:
+    def step_wait(self) -> tuple[Observation, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[Info]]:
         """Plays the actions and what follows, up to the learner's next decision in every game.
 
         If an opponent fails, that is an OpponentError, and no game is changed.

@@ -9,14 +9,7 @@ from collections.abc import Iterator
 from patchwork_env.core.names import counted
 from patchwork_env.core.polyomino import Cells, extent
 from patchwork_env.integrations.text.view import TURNED, Group, LegalMove, View, listed, lowest
-from patchwork_env.patchwork.actions import (
-    ADVANCE,
-    DISTINCT,
-    FIRST_SPECIAL,
-    ORIENTED,
-    fits,
-    placement,
-)
+from patchwork_env.patchwork.actions import ADVANCE, DISTINCT, FIRST_SPECIAL, ORIENTED, fits, placement
 from patchwork_env.patchwork.components import (
     BONUS_POINTS,
     BONUS_SQUARE,

@@ -360,12 +360,7 @@ class OpponentGames(GameVectorEnv):
     rewards_all = False
 
     def __init__(
-        self,
-        rules: Rules,
-        num_envs: int,
-        opponents: Sequence[Opponent],
-        seed: int | None,
-        **options: Any,
+        self, rules: Rules, num_envs: int, opponents: Sequence[Opponent], seed: int | None, **options: Any
     ) -> None:
         super().__init__(rules, num_envs, opponents, illegal_action="raise", copy=False, **options)
         self.rules, self.num_players = rules, self._players
