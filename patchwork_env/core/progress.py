@@ -23,15 +23,10 @@ _FRAME = 0.1
 
 
 class Progress(NamedTuple):
-    """One kernel of many that this process compiles.
+    """One kernel of many that this process compiles."""
 
-    Attributes:
-        kernel: The full name of the kernel whose compilation begins.
-        number: Its number among all that were compiled since the process began, from 1.
-    """
-
-    kernel: str
-    number: int
+    kernel: str  # the full name of the one whose compilation begins
+    number: int  # among all that were compiled since the process began, from 1
 
     def __str__(self) -> str:
         return f"compiling {self.kernel.removeprefix('patchwork_env.')}, which is kept for later starts"
@@ -44,9 +39,8 @@ Listener = Callable[[Progress], None]
 def listen(listener: Listener) -> Iterator[None]:
     """Calls a listener whenever the compilation of a kernel begins, in whichever thread.
 
-    It is not called for kernels that are found on disk. Compilation waits for it in the meantime, so it only
-    takes a note and calls no kernel. As long as somebody listens, the line on the standard error stream is
-    left to the listener.
+    Compilation waits for it, so it only takes a note and calls no kernel. As long as somebody listens, the
+    line on the standard error stream is left to the listener.
     """
     with _LOCK:
         _LISTENERS.append(listener)

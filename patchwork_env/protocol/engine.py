@@ -27,7 +27,8 @@ from patchwork_env.service.fields import DEFAULT_LINES
 from patchwork_env.service.positions import components_of
 
 PROTOCOL = 1  # the version of the protocol
-DEFAULT_LEVEL = "fast"  # the level of the champion that chooses moves where no agent is named
+CHOOSERS = {game: f"{champion}:fast" for game, champion in CHAMPIONS.items()}
+"""The agents that choose moves where none is named."""
 
 Send = Callable[[Answer], None]
 
@@ -45,13 +46,13 @@ class Engine:
         self._methods: dict[str, Callable[[Query], None]] = {
             "position": partial(self._answer_positions, _position),
             "legal_moves": partial(self._answer_positions, _legal_moves),
-            "choose": self._choose,
-            "analyse": self._analyse,
+            "choose": partial(self._think, self._chosen, CHOOSERS),
+            "analyse": partial(self._think, self._analysed, ANALYSTS),
             "terminate": self._terminate,
             "terminate_all": self._terminate,
             "query_version": self._tell_version,
-            "query_agents": self._tell_agents,
-            "query_components": self._tell_components,
+            "query_agents": partial(self._tell_of_game, "agents", players.listed),
+            "query_components": partial(self._tell_of_game, "components", lambda game: components_of(game)),
         }
 
     def handle(self, line: bytes) -> None:
@@ -59,19 +60,15 @@ class Engine:
         id = None
         try:
             message = read_message(line)
-            id = self._unused_id(message)
+            if (used := read_id(message)) in self.pool:
+                raise FieldError(f"the id {used!r} is that of a query which is not answered yet", "id")
+            id = used
             query = check_query(message)
             for name, words in query.unknown.items():
                 self._send({"id": id, "warning": words, "field": name})
             self._methods[query.method](query)
         except Exception as error:
             self._send({**({} if id is None else {"id": id}), **error_with_field(error)})
-
-    def _unused_id(self, message: Mapping[str, Any]) -> str:
-        id = read_id(message)
-        if id in self.pool:
-            raise FieldError(f"the id {id!r} is that of a query which is not answered yet", "id")
-        return id
 
     # --- answers that are ready at once -------------------------------------------------------------------
 
@@ -87,34 +84,26 @@ class Engine:
         games = list(positions.GAMES)
         self._send({"id": query.id, "version": __version__, "protocol": PROTOCOL, "games": games})
 
-    def _tell_agents(self, query: Query) -> None:
-        listed = for_field("game", self._agents.listed, query.fields["game"])
-        self._send({"id": query.id, "agents": listed})
-
-    def _tell_components(self, query: Query) -> None:
-        components = for_field("game", components_of, query.fields["game"])
-        self._send({"id": query.id, "components": components})
+    def _tell_of_game(self, name: str, tell: Callable[[str], Any], query: Query) -> None:
+        self._send({"id": query.id, name: for_field("game", tell, query.fields["game"])})
 
     # --- answers that take an agent -----------------------------------------------------------------------
 
-    def _choose(self, query: Query) -> None:
-        self._think(query, partial(self._chosen, query), lambda name: f"{CHAMPIONS[name]}:{DEFAULT_LEVEL}")
-
-    def _analyse(self, query: Query) -> None:
-        self._think(query, partial(self._analysed, query), ANALYSTS.__getitem__)
-
     def _think(
-        self, query: Query, work: Callable[[BaseGame, str, Task], Answer], default: Callable[[str], str]
+        self,
+        work: Callable[[Query, BaseGame, str, Task], Answer],
+        default: Mapping[str, str],
+        query: Query,
     ) -> None:
         """Adds a task for each position that a query asks about."""
         fields, game = query.fields, game_of(query.fields)
-        spec = agent_of(fields, self._agent or default(rules_of(game.state).name))
+        spec = agent_of(fields, self._agent or default[rules_of(game.state).name])
         for_field("agent", self._agents.check, spec)
         more = fields.get("priority", 0), fields.get("time_limit")
         asked = positions_asked(game, fields)
         self.pool.add(
             [
-                Task(query.id, ply, partial(work, position, spec), self._send, *more)
+                Task(query.id, ply, partial(work, query, position, spec), self._send, *more)
                 for ply, position in asked.items()
             ]
         )

@@ -91,17 +91,12 @@ def position_of(game: BaseGame) -> dict[str, Any]:
 
 
 def _patchwork(game: Patchwork) -> dict[str, Any]:
+    lists = ("positions", "buttons", "incomes", "circle", "offered", "special_spaces")
+    values = ("bonus_owner", "first_finisher", "pending_special")
     return {
         "variant": game.special_patches,
-        "positions": list(game.positions),
-        "buttons": list(game.buttons),
-        "incomes": list(game.incomes),
-        "circle": list(game.circle),
-        "offered": list(game.offered),
-        "bonus_owner": game.bonus_owner,
-        "first_finisher": game.first_finisher,
-        "pending_special": game.pending_special,
-        "special_spaces": list(game.special_spaces),
+        **{name: list(getattr(game, name)) for name in lists},
+        **{name: getattr(game, name) for name in values},
         "quilts": [game.layout(player).ravel().tolist() for player in range(game.num_players)],
     }
 
@@ -181,10 +176,8 @@ def _patchwork_components() -> dict[str, Any]:
         "variants": list(VARIANTS),
         "patches": [
             {
+                **patch._asdict(),
                 "cells": _listed(patch.cells),
-                "buttons": patch.buttons,
-                "time": patch.time,
-                "income": patch.income,
                 "orientations": _orientations(
                     patchwork_actions.ORIENTED[index], patchwork_actions.DISTINCT[index]
                 ),

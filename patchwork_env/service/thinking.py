@@ -135,11 +135,7 @@ class Thinking:
         self.threads = threads or Threads()
 
     def warm_up(self, game: str) -> None:
-        """Does once what the page will ask for, so that all of it is loaded, or compiled, by then.
-
-        That is a position, a move of the first of the agents, an analysis, a position of each other game, and
-        the analysis of an ending. Errors are kept for those who ask.
-        """
+        """Does once what the page will ask for, so that it is compiled by then; errors are kept."""
         with suppress(Exception):
             beginning = new_game(game, {"seed": 0})
             positions_of(beginning)

@@ -127,10 +127,6 @@ class EvaluationCallback(BaseCallback):
         env = self.training_env.unwrapped
         return env.turns if isinstance(env, SelfPlayVecEnv) else self.model.num_timesteps
 
-    @property
-    def _counts_turns(self) -> bool:
-        return isinstance(self.training_env.unwrapped, SelfPlayVecEnv)
-
     def _evaluate(self) -> None:
         played = [
             evaluate(self.model, opponent, self._games, seed=self._seed, **self._options)
@@ -146,7 +142,7 @@ class EvaluationCallback(BaseCallback):
 
     def _print(self, result: MatchResult) -> None:
         counts = f"{self.model.num_timesteps:,} decisions"
-        if self._counts_turns:
+        if isinstance(self.training_env.unwrapped, SelfPlayVecEnv):
             counts += f" ({self._turns:,} turns)"
         details = result.table().splitlines() if self.verbose > 1 else []
         for line in [f"after {counts}, {result.summary()}", *details]:

@@ -86,9 +86,8 @@ class SelfPlayVecEnv(MaskedVecEnv):
     a game come with the learner's last step, no matter whose move ended it.
 
     **Info**: empty until a game ends. Then ``terminal_observation``; ``episode`` like SB3's ``Monitor``,
-    where ``l`` is the number of the learner's decisions; ``scores``, first the learner's; ``game``, at its
-    last position; against opponents ``is_success``, whether the learner won, and ``opponent``, the number of
-    the opponent.
+    where ``l`` are the learner's decisions; ``scores``, first the learner's; ``game``, at its last position;
+    against opponents ``is_success``, whether the learner won, and ``opponent``, the opponent's number.
 
     Args:
         num_envs: The number of games, at least 1.
@@ -388,8 +387,7 @@ def as_vec_env(envs: VectorEnv[Any, Any, Any]) -> VecEnv:
     (64, 307)
 
     The next episode must begin in the step in which one ends, else ValueError, and infos hold
-    ``action_mask``, as in all batches of this package. :class:`SelfPlayVecEnv` is faster, and the one for
-    self-play.
+    ``action_mask``, as in all batches here. :class:`SelfPlayVecEnv` is faster, and the one for self-play.
     """
     mode = envs.metadata.get("autoreset_mode")
     if mode != AutoresetMode.SAME_STEP:

@@ -126,7 +126,8 @@ def placements_text(game: BaseGame, group: str | None = None, *, page: int = 1, 
     pages = max(1, math.ceil(len(found) / PAGE))
     number = check_between(check_at_least_one(page, "page"), 1, pages, "page")
     shown = found[(number - 1) * PAGE : number * PAGE]
-    lines = [_page_head(len(found), group, number, pages)]
+    of_it = f" of {group}" if group else ""
+    lines = [f"{counted(len(found), 'placement')}{of_it}" + f", page {number} of {pages}" * (pages > 1)]
     if group is not None and not found and (about := _group(game, group)).choices == ():
         lines.append(f"{about.name}: {about.about}")
     by_piece: dict[str, list[str]] = {}
@@ -227,11 +228,6 @@ def _group_text(group: Group) -> str:
     return (
         f"{group.name}: {number}, such as {example.word}; orientations {listed(orientations)} ({group.about})"
     )
-
-
-def _page_head(number: int, group: str | None, page: int, pages: int) -> str:
-    of_it = f" of {group}" if group else ""
-    return f"{counted(number, 'placement')}{of_it}" + (f", page {page} of {pages}" if pages > 1 else "")
 
 
 def _piece_text(choice: LegalMove) -> str:
