@@ -166,6 +166,7 @@ class PolicyNetwork(nn.Module, ABC):
 
 
 _CLASSES = {PATCHWORK: "PatchworkNetwork", NMBR9: "Nmbr9Network"}
+"""Of all trainings and checkpoints: another network of a game takes its place here."""
 
 
 def network_class(game: str) -> type[PolicyNetwork]:

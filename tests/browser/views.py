@@ -8,10 +8,11 @@ from urllib.parse import quote
 
 from patchwork_env import agents, nmbr9, patchwork
 from tests.browser.playing import role
+from tests.play.test_languages import PLURALS
 
 PATIENCE_MILLISECONDS = 300_000
 """Kernels may have to be compiled first."""
-LANGUAGES = ("en", "fa", "ru", "hi", "pl")
+LANGUAGES = tuple(PLURALS)
 GAMES = ("patchwork", "nmbr9")
 REVIEWED_MOVES = 9
 """How many moves the game has that is reviewed: enough for one that is worth a mark."""

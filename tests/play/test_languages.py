@@ -93,7 +93,9 @@ def test_texts_that_the_page_asks_for_exist() -> None:
 def test_rules_are_there_in_every_language(language: str) -> None:
     rules = (PAGE / "rules" / f"{language}.html").read_text(encoding="utf-8")
     drawings = (PAGE / "rules" / "drawings.svg").read_text(encoding="utf-8")
-    assert f'<html lang="{language}" dir="{"rtl" if language == "fa" else "ltr"}">' in rules
+    source = (PAGE / "js" / "language.js").read_text(encoding="utf-8")
+    from_right = re.findall(r'"(\w+)"', source.partition("RIGHT_TO_LEFT = ")[2].partition(";")[0])
+    assert f'<html lang="{language}" dir="{"rtl" if language in from_right else "ltr"}">' in rules
     for other in PLURALS:
         assert f'href="{other}.html"' in rules
     used = re.findall(r'href="drawings\.svg#(\w+)"', rules)

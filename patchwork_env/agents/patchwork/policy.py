@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents.base import Actions, BatchAgent
-from patchwork_env.agents.networks import NetworkEvaluator, PolicyAgent, read_network, save_policy
+from patchwork_env.agents.networks import (
+    NetworkEvaluator,
+    PolicyAgent,
+    network_class,
+    read_network,
+    save_policy,
+)
 from patchwork_env.agents.patchwork.placements import clipped_margin
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.agents.specs import FEWEST_SIMULATIONS, MOST_SIMULATIONS
@@ -132,7 +138,7 @@ def dynamics_of(info: Mapping[str, Any], name: str) -> PatchworkDynamics:
 
 def load_policy(folder: Path) -> tuple[PatchworkNetwork, dict[str, Any]]:
     """Reads a policy and the facts on its making; for errors see :func:`~patchwork_env.agents.load`."""
-    return read_network(folder, PatchworkNetwork)
+    return read_network(folder, cast("type[PatchworkNetwork]", network_class(PATCHWORK)))
 
 
 def load(

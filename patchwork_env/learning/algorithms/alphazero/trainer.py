@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ import torch
 
 from patchwork_env.agents import Agent
 from patchwork_env.agents.base import check_running
-from patchwork_env.agents.networks import NetworkConfig, PolicyAgent, write_policy
+from patchwork_env.agents.networks import NetworkConfig, PolicyAgent, network_class, write_policy
 from patchwork_env.agents.patchwork.policy import GumbelAgent, PatchworkDynamics, load_policy
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.agents.ragged import legal_lists
@@ -44,7 +44,7 @@ class AlphaZeroTrainer(RemoteTrainer):
         settings, threads = config.alphazero, ThreadPool(config.threads)
         super().__init__(config)
         torch.manual_seed(config.seed)
-        self.network = PatchworkNetwork(NetworkConfig(**config.network.model_dump()))
+        self.network = _new_network(config)
         self.network.to(torch.device(config.device))
         self.self_play = _new_self_play(config, settings.num_envs, config.seed, threads)
         self.learner = AlphaZeroLearner(self.network, settings, threads)
@@ -56,7 +56,7 @@ class AlphaZeroTrainer(RemoteTrainer):
     @classmethod
     def play_job(cls, config: AlphaZeroConfig, weights: Weights, progress: float, job: Job) -> Result:
         """Plays the turns of an iteration in each of some games as they stand."""
-        network = PatchworkNetwork(NetworkConfig(**config.network.model_dump()))
+        network = _new_network(config)
         network.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
         self_play = _new_self_play(config, len(job.stats["counts"]), 0)
         self_play.env.restore(job.games)
@@ -149,6 +149,11 @@ class Result(NamedTuple):
     stats: _Arrays
     examples: Examples
     ended: Ended
+
+
+def _new_network(config: AlphaZeroConfig) -> PatchworkNetwork:
+    network = network_class(config.game)(NetworkConfig(**config.network.model_dump()))
+    return cast(PatchworkNetwork, network)
 
 
 def _new_self_play(
