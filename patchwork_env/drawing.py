@@ -391,10 +391,7 @@ class Pictures(Generic[G]):
     def rgb_array(self, game: G, width: int = _DEFAULT_WIDTH, names: tuple[str, ...] | None = None) -> Frame:
         """The same picture as :meth:`svg` as pixels, uint8 ``(height, width, 3)``, drawn without a display.
 
-        The width is 100 to 8000 pixels, and the height follows from it.
-
-        Raises:
-            MissingExtraError: Pillow is not installed.
+        The width is 100 to 8000 pixels. MissingExtraError if Pillow is not installed.
         """
         checked = check_between(width, _MIN_WIDTH, _MAX_WIDTH, "width")
         return to_array(self._scene(game, names), checked)

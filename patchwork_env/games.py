@@ -1,8 +1,8 @@
 """The games by name. Their rules are imported when they are asked for, so that playing one loads no other.
 
 A further game is a module with a class ``Game``, which has its :class:`~patchwork_env.core.game.Rules` as
-``rules``. A package makes it known to every process by an entry point of the group ``patchwork_env.games``
-that names the module, and ``games.register("name", "package.module")`` to one process.
+``rules``. A package makes it known by an entry point of the group ``patchwork_env.games`` that names the
+module, and ``games.register("name", "package.module")`` to one process.
 """
 
 from __future__ import annotations

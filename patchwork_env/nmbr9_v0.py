@@ -7,9 +7,8 @@ enforced and without, and :class:`Nmbr9ParallelEnv`. Gymnasium makes :class:`Nmb
 **Actions**: ``Discrete(16394)``, see :mod:`~patchwork_env.nmbr9.actions`. In free order every round has two
 turns of every player: first all choose a tile, then all place it.
 
-**Observations**, from the view of the agent that gets them, are one float32 vector or named float32 tensors
-of the same content, see :mod:`~patchwork_env.nmbr9.observation`. The action mask is int8 ``(16394,)``, 1 for
-the legal actions, all zeros for who is not to move.
+**Observations**, masks, unknown options and copies are as in :mod:`~patchwork_env.patchwork_v0`, of the sizes
+that :mod:`~patchwork_env.nmbr9.observation` gives.
 
 **Rewards**: with ``"score"`` the points that a placement is worth, digit times level, at once and for its
 player alone. With ``"outcome"`` nothing until the game ends; then 1 for a sole winner and ``-1 / (n - 1)``
@@ -28,10 +27,6 @@ for each of the others; winners with equal scores share their gain, so that all 
 ``illegal_action``  ``"terminate"`` the game with -1, or ``"raise"`` an error; self-play always does that
 ``render_mode``     ``"human"``, ``"ansi"``, ``"rgb_array"`` or None (default)
 ==================  ==========================================================================================
-
-An unknown option is a TypeError, and a value that is not allowed a ValueError, which name what there is.
-
-Copies (``copy.deepcopy``) go on exactly like the original, and so do pickles if the opponent can be pickled.
 """
 
 from __future__ import annotations
@@ -156,8 +151,7 @@ class SelfPlayBatch(self_play.SelfPlayBatch):
     >>> env.masks.shape
     (4, 16394)
 
-    See :class:`~patchwork_env.envs.self_play.SelfPlayBatch` for its arrays and for its options ``seed``,
-    ``rewards``, ``masks``, ``observations`` and ``threads``.
+    See :class:`~patchwork_env.envs.self_play.SelfPlayBatch` for its arrays and its further options.
     """
 
     def __init__(self, num_envs: int, **options: Any) -> None:

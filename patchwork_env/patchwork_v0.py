@@ -135,8 +135,7 @@ class SelfPlayBatch(self_play.SelfPlayBatch):
     >>> env.masks.shape
     (4, 2026)
 
-    See :class:`~patchwork_env.envs.self_play.SelfPlayBatch` for its arrays and for its options ``seed``,
-    ``rewards``, ``masks``, ``observations`` and ``threads``.
+    See :class:`~patchwork_env.envs.self_play.SelfPlayBatch` for its arrays and its further options.
     """
 
     def __init__(self, num_envs: int, **options: Any) -> None:

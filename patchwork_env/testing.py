@@ -33,11 +33,7 @@ _MOST_MOVES = 100_000  # no random game is longer
 def check_game(rules: Rules, *, games: int = 10, seed: int = 0, **options: Any) -> None:
     """Plays random games of yours and checks what environments, agents and files rely on.
 
-    Args:
-        rules: The rules of the game.
-        games: How many games are played.
-        seed: The seed of the games and of the moves.
-        options: Options of the games.
+    The ``seed`` is that of the games and of the moves.
     """
     kind, draw = rules.game, np.random.default_rng(seed)
     assert kind.rules is rules, f"{rules.module}.Game.rules must be {rules!r}, not {kind.rules!r}"
@@ -244,12 +240,8 @@ def check_agent(
 ) -> None:
     """Lets an agent of yours play whole games and checks what matches and environments rely on.
 
-    Args:
-        agent: The agent, or its spec.
-        game: The name of the game that it plays; None for each of its ``games``.
-        games: How many games of each are played.
-        seed: The seed of the games, of the agent, and of the others' moves.
-        options: Options of the games.
+    It, or that of its spec, plays the game of a name, or each of its ``games`` for None. The ``seed`` is that
+    of the games, of the agent, and of the others' moves.
     """
     player = agents.load(agent, seed=seed) if isinstance(agent, str) else agent
     for name in player.games if game is None else (game,):

@@ -1,7 +1,6 @@
 """Compiled values of any game: weights as records of arrays, in memory and in checkpoints.
 
-Kernels read arrays within records without counting references to them, which would take longer than the
-arithmetic.
+Kernels read arrays within records without counting references to them, which would take longer.
 """
 
 from __future__ import annotations

@@ -103,10 +103,7 @@ class Output(NamedTuple):
 class PolicyNetwork(nn.Module, ABC):
     """Policy and value of the player to move in a game, of the sizes ``config``.
 
-    Attributes:
-        game: The name of the game.
-        num_kinds: The number of kinds of action; see :meth:`kinds_of`.
-        trunk: The layers that policy and value share.
+    Policy and value share the layers ``trunk``; :meth:`kinds_of` numbers ``num_kinds`` kinds of action.
     """
 
     game: ClassVar[str]
@@ -122,7 +119,6 @@ class PolicyNetwork(nn.Module, ABC):
 
     @property
     def device(self) -> torch.device:
-        """The device that holds the weights."""
         return next(self.parameters()).device
 
     @abstractmethod

@@ -102,8 +102,8 @@ def sample_legal(states: States, log_probabilities: Floats, random: np.random.Ge
 def most_probable(counts: Indices, kinds: Indices, log_probabilities: Floats, num_kinds: int) -> Indices:
     """One position of the flat list per row, ``(n,)``: the most probable action of the most probable kind.
 
-    The most probable action alone would favor advancing, whose probability is not split among placements. Of
-    actions that are equal up to :data:`TIE`, the first one is taken.
+    The most probable action alone would favor advancing, whose probability is not split among placements.
+    Ties, up to :data:`TIE`, go to the first.
     """
     positions = np.empty(len(counts), np.int64)
     of_kind = np.empty(num_kinds)

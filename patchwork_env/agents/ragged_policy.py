@@ -24,19 +24,15 @@ def array_of(tensor: Tensor) -> npt.NDArray[Any]:
 def hierarchical_policy(
     kind_logits: Tensor, scores: Tensor, rows: Tensor, kinds: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Log-probabilities of the legal actions, and entropies of the states in nats.
+    """Log-probabilities of the legal actions, ``(total,)``, and entropies of the states in nats, ``(n,)``.
 
-    ``log p(action) = log p(kind) + log p(action | kind)``. A state without legal actions is no error, and
-    adds nothing to gradients.
+    ``log p(action) = log p(kind) + log p(action | kind)``. A state without legal actions is no error.
 
     Args:
         kind_logits: ``(n, kinds)``, the logits of the kinds of action.
         scores: ``(total,)``, the logits of the legal actions within their kind.
         rows: ``(total,)``, the state that each legal action belongs to, ascending.
         kinds: ``(total,)``, the kind of each legal action.
-
-    Returns:
-        The log-probabilities ``(total,)`` and the entropies ``(n,)``.
     """
     if scores.device.type == "cpu":
         policy: tuple[Tensor, Tensor] = _CompiledPolicy.apply(  # type: ignore[no-untyped-call]

@@ -288,8 +288,7 @@ def load(spec: str | os.PathLike[str], seed: int | None = None) -> Agent:
     is that of the agent's random numbers, ``0 ... 2**64 - 1``; None for fresh ones.
 
     Raises:
-        ValueError: There is no such agent or option, the spec is no text, or the checkpoint is not one of
-            these games and version.
+        ValueError: There is no such agent or option, or the checkpoint is not one of these games and version.
         FileNotFoundError: The path names no checkpoint, or the Hugging Face Hub has no such one.
         ConnectionError: The Hugging Face Hub cannot be reached.
         ModuleNotFoundError: The agent needs a library, such as PyTorch, that is not installed.

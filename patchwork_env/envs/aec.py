@@ -31,16 +31,9 @@ _ALL_GAMES = np.zeros(1, np.int64)
 class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
     """One game of any rules, in which the agents ``player_0``, ``player_1``, … move as the rules say.
 
-    Args:
-        rules: The rules of the game.
-        render_mode: How to show games: ``"human"``, ``"ansi"``, ``"rgb_array"`` or None.
-        observation, rewards: As in :class:`~patchwork_env.envs.single.GameEnv`.
-        illegal_action: What an illegal action does: ``"raise"`` an error and change nothing, or
-            ``"terminate"`` the game for all, with -1 for the agent.
-        options: Options of the game.
-
-    Raises:
-        ValueError: An option is unknown or its value not allowed.
+    ``observation`` and ``rewards`` are as in :class:`~patchwork_env.envs.single.GameEnv`, as are errors.
+    ``illegal_action`` is ``"raise"``, an error that changes nothing, or ``"terminate"``, which ends the game
+    for all, with -1 for the agent.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012  # as PettingZoo declares it
@@ -95,14 +88,10 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         return self.action_spaces[self._require_agent(agent)]
 
     def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
-        """Begins a game.
+        """Begins a game; ValueError if the seed or an option is not allowed.
 
-        Args:
-            seed: The seed from which the random numbers start anew, ``0 ... 2**64 - 1``: this game is then
-                that of ``Game(seed)``. None goes on with the present random numbers.
-            options: Options for this game; the docstring of the class lists them.
-
-        ValueError if the seed or an option is not allowed; the game that is on stays as it is.
+        With a ``seed``, ``0 ... 2**64 - 1``, random numbers start anew: this game is then that of
+        ``Game(seed)``. The docstring of the class lists ``options`` for this game.
         """
         game, dealer = self._deal(seed, options)
         self.begin(game, dealer)

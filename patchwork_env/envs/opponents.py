@@ -120,12 +120,10 @@ class Opponents:
         Args:
             agents: The opponents, at least one.
             numbers: Integers ``(num_envs,)``: which of them plays in each game. None shares the games evenly.
-            shares: Instead, the relative share of the games for each of the agents, in their order; shares
-                are rounded to whole games.
+            shares: Instead, the relative share of the games for each agent, rounded to whole games.
             at_once: Whether games that have begun change their opponents, too.
 
-        ValueError if there are no agents, or numbers or shares do not fit them; TypeError if one is no agent.
-        Nothing has changed then.
+        ValueError if agents, numbers or shares do not fit, TypeError if one is no agent; nothing changed.
         """
         count, games = check_at_least_one(len(agents), "the number of opponents"), len(self.numbers)
         for agent in agents:

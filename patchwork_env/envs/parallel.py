@@ -72,12 +72,8 @@ class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
         -1 for its agent. One that is missing or outside the action space always raises. After an error
         nothing has changed.
 
-        Returns:
-            Observations, rewards, terminations, truncations and infos of all agents.
-
-        Raises:
-            IllegalActionError: An action is illegal and that raises, is missing, or is outside the space.
-            RuntimeError: No game is on.
+        Returns observations, rewards, terminations, truncations and infos of all agents. IllegalActionError
+        for what raises, RuntimeError if no game is on.
         """
         agents, aec = self.agents, self._aec
         if not agents:

@@ -78,15 +78,11 @@ class _Search(NamedTuple):
 def search(
     root: States, width: int, weights: Weights, free_from: int, noise: float = 0.0, seed: int = 0
 ) -> Plan:
-    """The plan with the best end of a game that one search finds.
+    """The plan with the best end of a game that one search of some width finds.
 
-    Args:
-        root: A game of one player that is not over, ``(1,)``, as :func:`as_solo_game` makes it.
-        width: The number of tables that are kept after every tile.
-        weights: The weights of the value.
-        free_from: The number of tiles to come whose order is fixed; the order of all others is free.
-        noise: The most points that are added to the value of a table at random.
-        seed: The seed of the noise.
+    ``root`` is a game of one player that is not over, ``(1,)``, as :func:`as_solo_game` makes it. The order
+    of the first ``free_from`` tiles to come is fixed, that of all others free. ``noise`` is the most points
+    that are added to the value of a table at random.
     """
     pools = new_pools(int(root[0]["num_rounds"] - root[0]["round"]), width)
     parents, digits, actions = (np.empty(width, np.int64) for _ in range(3))
@@ -257,13 +253,8 @@ class Plan(NamedTuple):
 class BeamAgent(Agent):
     """Plans the rest of a game when it first meets it, and plays the plan as long as the game follows it.
 
-    Other players' tables do not matter: it maximizes its own points.
-
-    Args:
-        weights: The weights of the value of tables; see :mod:`patchwork_env.agents.nmbr9.value`.
-        width: The width of the search of a plan, 1 to 999,999.
-        seconds: Instead, the seconds of a plan; the moves that follow it take no time.
-        seed: The seed of the noise of searches; None for 0.
+    It maximizes its own points. A plan is a search of some ``width``, 1 to 999,999, or takes ``seconds``; the
+    moves that follow it take no time. The ``seed`` is that of the noise of searches; None for 0.
     """
 
     games = (NMBR9,)

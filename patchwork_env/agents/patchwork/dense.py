@@ -356,17 +356,12 @@ class DensePolicy(nn.Module):
         self.features = DenseFeatures(network.config.offers) if network.config.features else None
 
     def forward(self, observation: Tensor, action_mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Evaluates a batch.
+        """Evaluates observations, float32 ``(n, OBSERVATION_SIZE)``, of the players to move.
 
-        Args:
-            observation: float32 ``(n, OBSERVATION_SIZE)``, from the view of the players to move.
-            action_mask: ``(n, NUM_ACTIONS)`` of any type: not 0 for the legal actions, at least one in every
-                row; else 0.
-
-        Returns:
-            The most probable placements of the most probable kinds of move, int64 ``(n,)``; log-probabilities
-            of all actions, ``(n, NUM_ACTIONS)``, minus infinity for those that are not legal; and the
-            expected returns of the players to move, ``(n,)``.
+        ``action_mask`` is ``(n, NUM_ACTIONS)`` of any type: not 0 for the legal actions, at least one in
+        every row. Returns the most probable placements of the most probable kinds of move, int64 ``(n,)``;
+        log-probabilities of all actions, ``(n, NUM_ACTIONS)``, minus infinity for those that are not legal;
+        and the expected returns ``(n,)``.
         """
         legal = action_mask != 0
         kind_logits, scores, values = self._scores(observation, legal)

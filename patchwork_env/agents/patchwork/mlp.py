@@ -29,12 +29,7 @@ ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh}
 
 @dataclass(frozen=True)
 class MlpConfig:
-    """The shape of the two perceptrons.
-
-    Attributes:
-        net_arch: The units of each hidden layer, 1 to ``MOST_UNITS``; both perceptrons have the same layers.
-        activation: The name of the activation function, one of :data:`ACTIVATIONS`.
-    """
+    """The shape of both perceptrons: the units of each hidden layer, 1 to ``MOST_UNITS``."""
 
     net_arch: tuple[int, ...] = (256, 256)
     activation: str = "relu"
