@@ -52,7 +52,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _call(arguments: Sequence[str] | None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     if not words or words[0] in ("-h", "--help"):
-        print(_usage())
+        width = max(map(len, COMMANDS))
+        print(f"usage: {PROGRAM} COMMAND ...\n\n{PROGRAM} COMMAND --help says more about a command:\n")
+        print("\n".join(f"  {name:<{width}}  {what}" for name, what in COMMANDS.items()))
+        print(f"\n{PROGRAM} --version prints the version")
         return 0 if words else 2
     if words[0] == "--version":
         print(f"{PROGRAM} {__version__}")
@@ -65,13 +68,6 @@ def _call(arguments: Sequence[str] | None) -> int:
     command: Callable[[list[str], str], int]
     command = import_module(_MODULES.get(name, f"patchwork_env.learning.commands.{name}")).main
     return command(rest, f"{PROGRAM} {name}")
-
-
-def _usage() -> str:
-    width = max(map(len, COMMANDS))
-    listed = [f"  {name:<{width}}  {what}" for name, what in COMMANDS.items()]
-    head = f"usage: {PROGRAM} COMMAND ...\n\n{PROGRAM} COMMAND --help says more about a command:\n"
-    return "\n".join([head, *listed, "", f"{PROGRAM} --version prints the version"])
 
 
 if __name__ == "__main__":

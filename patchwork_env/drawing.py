@@ -277,8 +277,8 @@ def save_png(frame: Frame, path: str | os.PathLike[str]) -> None:
 def save_gif(frames: Iterable[Frame], path: str | os.PathLike[str], seconds: float = 0.5) -> None:
     """Writes frames of one size as an endless GIF animation, which replaces a file that there is.
 
-    There is at least one frame, uint8 ``(height, width, 3)``. Each is shown for ``seconds``, the last one six
-    times as long. For errors see :func:`save_png`.
+    There is at least one, uint8 ``(height, width, 3)``, shown for ``seconds``, and the last one six times as
+    long.
     """
     image_module = _pillow().Image
     milliseconds = round(1000 * as_number(seconds, "seconds", above=0))

@@ -51,9 +51,7 @@ class ConfigError(ValueError):
 class DivergenceError(RuntimeError):
     """A loss or its gradient is no longer a finite number.
 
-    Attributes:
-        losses: The loss, its terms and diagnostics, by name, as far as they are known.
-        batch: The arrays from which these were computed, by name; they hold no Python objects.
+    ``losses``, its terms and diagnostics, and ``batch``, the arrays that these come from, are named.
     """
 
     def __init__(

@@ -40,8 +40,6 @@ def _modules() -> dict[str, str]:
 
 
 class _Names(Sequence[str]):
-    """The names of the games that are known now."""
-
     def __getitem__(self, i: Any) -> Any:
         return list(_modules())[i]
 

@@ -148,11 +148,7 @@ class BatchAgent(Agent):
 
 
 class DrawingAgent(BatchAgent):
-    """An agent that draws random numbers, those of a call for good once all its games have their answers.
-
-    Args:
-        seed: The seed of its random numbers, ``0 ... 2**64 - 1``; None for fresh ones.
-    """
+    """An agent that draws random numbers, those of a call for good once all its games have their answers."""
 
     _stream: Streams
 

@@ -57,14 +57,10 @@ def fetch(name: str) -> Snapshot:
     """The checkpoint of a name, which is downloaded unless the cache has it.
 
     Within a process a name stands for the same commit. Without a revision, a warning names the commit.
-
-    Raises:
-        ValueError: The name has another form; or the repository holds no checkpoint of this library, or one
-            that is too large.
-        FileNotFoundError: There is no such repository or revision, or it is private, or lacks a file; or it
-            is not in the cache, and downloads are switched off.
-        ConnectionError: The Hub cannot be reached, and the cache has no such checkpoint.
-        ModuleNotFoundError: ``huggingface_hub`` is not installed.
+    ValueError if the name has another form, or the repository holds no checkpoint of this library, or one
+    that is too large. FileNotFoundError if there is no such repository or revision, or it is private, or
+    lacks a file, or is not in the cache, and downloads are switched off. ConnectionError if the Hub cannot be
+    reached.
     """
     match = _NAME.fullmatch(name)
     if match is None:

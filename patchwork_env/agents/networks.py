@@ -17,15 +17,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from patchwork_env.agents import checkpoints
 from patchwork_env.agents.base import Actions, SamplingAgent
-from patchwork_env.agents.checkpoints import (
-    CHECKPOINT_FILE,
-    NETWORK,
-    Shapes,
-    read_arrays,
-    read_description,
-    write_checkpoint,
-)
 from patchwork_env.agents.ragged import LegalLists, legal_lists, most_probable, observations_of, sample
 from patchwork_env.core.checks import check_between, check_flag
 from patchwork_env.core.files import write_folder
@@ -87,7 +80,6 @@ class Inputs(NamedTuple):
     actions: Tensor  # int64 (total,)
 
     def to(self, device: torch.device) -> Inputs:
-        """The same on another device."""
         return Inputs(*(tensor.to(device) for tensor in self))
 
 
@@ -283,28 +275,30 @@ def save_policy(
 
 def write_policy(folder: Path, network: PolicyNetwork, info: dict[str, Any] | None = None) -> None:
     """Writes the two files of a policy into an existing folder."""
-    write_checkpoint(folder, network.game, NETWORK, asdict(network.config), network.state_dict(), info)
+    checkpoints.write_checkpoint(
+        folder, network.game, checkpoints.NETWORK, asdict(network.config), network.state_dict(), info
+    )
 
 
 def read_network(folder: Path, network: type[_Network]) -> tuple[_Network, dict[str, Any]]:
     """Reads a policy network of a class, and the facts on its making."""
-    description = read_description(folder, network.game, NETWORK)
-    config = config_of(NetworkConfig, description.get("network"), str(folder / CHECKPOINT_FILE))
+    description = checkpoints.read_description(folder, network.game, checkpoints.NETWORK)
+    config = config_of(NetworkConfig, description.get("network"), str(folder / checkpoints.CHECKPOINT_FILE))
     return read_module(folder, lambda: network(config), f"a network of {config}"), description["info"]
 
 
 def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> PolicyAgent:
     """The agent that plays the policy of a checkpoint folder of any game."""
-    network, _ = read_network(Path(path), network_class(read_description(Path(path))["game"]))
+    network, _ = read_network(Path(path), network_class(checkpoints.read_description(Path(path))["game"]))
     return PolicyAgent(network, Path(path).name, sample=sample, seed=seed)
 
 
 def read_module(folder: Path, make: Callable[[], _Module], what: str) -> _Module:
     """Makes a module and gives it the weights of a checkpoint; ``what`` is the module in messages."""
-    return with_weights(make, read_arrays(folder, weight_shapes(make), what))
+    return with_weights(make, checkpoints.read_arrays(folder, weight_shapes(make), what))
 
 
-def weight_shapes(make: Callable[[], nn.Module]) -> Shapes:
+def weight_shapes(make: Callable[[], nn.Module]) -> checkpoints.Shapes:
     """The shapes of the weights of a module by name; nothing is allocated."""
     with torch.device("meta"):
         return {name: tuple(tensor.shape) for name, tensor in make().state_dict().items()}

@@ -34,13 +34,9 @@ class ProgramAgent(Agent):
     a legal move. Copies and pickles start a program of their own. Where a game hides something, the program
     sees a position in which that is drawn at random.
 
-    Args:
-        command: The program with its arguments: a list, or a text that is split as shells do.
-        seed: The seed of the numbers sent with all queries, ``0 ... 2**64 - 1``; None for fresh ones.
-        seconds: The seconds of a move, which are sent to the program.
-        start_seconds: The additional seconds before its first move.
-
-    ValueError if the command names no program, or a time is not above 0; FileNotFoundError if there is none.
+    ``command`` is the program with its arguments, a list, or a text that is split as shells do. ``seconds``
+    of a move are sent to the program, as are numbers that the seed gives; ``start_seconds`` are added for its
+    first move. ValueError if the command names no program, FileNotFoundError if there is none.
     """
 
     def __init__(

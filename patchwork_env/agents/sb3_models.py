@@ -21,16 +21,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from patchwork_env.agents import networks
 from patchwork_env.agents.base import SamplingAgent
 from patchwork_env.agents.checkpoints import Shapes, not_finite
-from patchwork_env.agents.networks import (
-    NetworkConfig,
-    PolicyAgent,
-    config_of,
-    network_class,
-    weight_shapes,
-    with_weights,
-)
 from patchwork_env.core.documents import parse_json
 from patchwork_env.core.names import short_repr
 from patchwork_env.games import PATCHWORK, rules_of
@@ -74,14 +67,15 @@ def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> 
     if not isinstance(own, dict) or set(own) != {"game", "network"}:
         raise ValueError(f"{path}: {WEIGHTS} tells {short_repr(own)}; it must tell game and network")
     try:
-        network = network_class(own["game"])
+        network = networks.network_class(own["game"])
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: {error}") from None
-    config = config_of(NetworkConfig, own["network"], str(path))
-    shapes = {PREFIX + name: shape for name, shape in weight_shapes(lambda: network(config)).items()}
+    config = networks.config_of(networks.NetworkConfig, own["network"], str(path))
+    shapes = {PREFIX + name: shape for name, shape in networks.weight_shapes(lambda: network(config)).items()}
     weights = _checked(tensors, shapes, path, f"a network of {config}")
     named = {name.removeprefix(PREFIX): array for name, array in weights.items()}
-    return PolicyAgent(with_weights(lambda: network(config), named), path.name, sample=sample, seed=seed)
+    policy = networks.with_weights(lambda: network(config), named)
+    return networks.PolicyAgent(policy, path.name, sample=sample, seed=seed)
 
 
 # --- perceptrons ------------------------------------------------------------------------------------------
@@ -104,8 +98,8 @@ def _perceptron(tensors: Mapping[str, Any], data: Mapping[str, Any], path: Path)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
     what = f"an MlpPolicy of Patchwork with {list(sizes)} units for both policy and value"
-    weights = _checked(tensors, weight_shapes(lambda: mlp.MlpNetwork(config)), path, what)
-    return with_weights(lambda: mlp.MlpNetwork(config), weights)
+    weights = _checked(tensors, networks.weight_shapes(lambda: mlp.MlpNetwork(config)), path, what)
+    return networks.with_weights(lambda: mlp.MlpNetwork(config), weights)
 
 
 def _check_observations(space: Any, path: Path) -> None:
@@ -141,7 +135,6 @@ def _activation(given: Any, known: Mapping[str, type], path: Path) -> str:
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The tensors of the policy by name, and what the JSON of a file holds."""
     contents = _members(path, path.read_bytes())
     missing = [name for name in (WEIGHTS, DATA) if name not in contents]
     if missing:
@@ -159,10 +152,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _members(path: Path, contents: bytes) -> dict[str, bytes]:
-    """The members of an archive, by name.
-
-    No member may be compressed, for then it could be of any size; no model that was saved has such ones.
-    """
+    """The members of an archive, by name; none may be compressed, for then it could be of any size."""
     try:
         with zipfile.ZipFile(io.BytesIO(contents)) as archive:
             compressed = [

@@ -212,7 +212,6 @@ def named(name: str) -> Entry | None:
 
 
 def _of_scheme(name: str) -> Entry | None:
-    """The entry of the word and the colon that a name begins with."""
     scheme, colon, _ = name.partition(":")
     return _entries.get(f"{scheme}:") if colon else None
 
@@ -331,10 +330,7 @@ _SPEC = re.compile(
 
 
 def parse(spec: str | os.PathLike[str]) -> tuple[str, dict[str, str]]:
-    """Takes a spec apart into the name or path and the texts of the options behind the last colon.
-
-    ValueError if the spec is empty, too long or no text, or has an option twice.
-    """
+    """Takes a spec apart into its name or path and the texts of its options; ValueError if it is no spec."""
     text = os.fspath(spec) if isinstance(spec, str | os.PathLike) else None
     if not isinstance(text, str):
         raise ValueError(
@@ -415,10 +411,7 @@ def _what_exists() -> str:
 
 
 def check_budget(**budgets: Any) -> dict[str, Any]:
-    """The budget of a search by its name, or nothing: the one that is not None.
-
-    ValueError if there are several, or one is not above 0 and finite, or has too many simulations.
-    """
+    """The budget of a search by its name, or nothing: the one that is not None; ValueError for wrong ones."""
     given = {name: value for name, value in budgets.items() if value is not None}
     if len(given) > 1:
         words = " and ".join(f"{name}={value}" for name, value in given.items())
@@ -476,8 +469,7 @@ def runs_code(text: str) -> bool:
 def import_agent(text: str) -> Agent:
     """The agent ``name`` of a module: an agent, a class of agents, or a function from a game to an action.
 
-    A class may have options behind a second colon: see ``options`` of :func:`register`. The current folder is
-    the last in which modules are looked for.
+    A class may have options behind a second colon. The current folder is the last one searched for modules.
     """
     from patchwork_env.agents.base import Agent, CallableAgent
 

@@ -119,7 +119,6 @@ class UctAgent(DrawingAgent):
 
 
 def _new_work(rules: Rules, nodes: int) -> Workspace:
-    """A workspace for searches with that many nodes in one game."""
     width = RULE.first + RULE.factor * nodes**RULE.exponent + 1
     edges = int(min(width, rules.max_legal_actions, _MOST_EDGES))
     return Workspace(
@@ -150,7 +149,6 @@ def _plant(
 
 @cache
 def _kernels(rules: Rules) -> ModuleType:
-    """The kernels of the searches of one game."""
     kernels = ModuleType(f"{rules.name}_uct")
     kernels.__dict__.update(
         apply=rules.kernels.apply,

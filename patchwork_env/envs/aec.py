@@ -100,12 +100,8 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         """Plays an action of ``agent_selection``; None removes an agent whose game is over.
 
         An illegal action raises an error or, with ``illegal_action="terminate"``, ends the game with -1. One
-        outside the action space always raises. After an error nothing has changed.
-
-        Raises:
-            IllegalActionError: The action is illegal and that raises, it is outside the action space, or the
-                agent's game is over.
-            RuntimeError: No agent is left, or there was no :meth:`reset` yet.
+        outside the action space, or behind the end of the game, always raises. After an error nothing has
+        changed. RuntimeError if no agent is left, or there was no :meth:`reset` yet.
         """
         if not self.agents:
             raise RuntimeError("no game is on: call reset()")
@@ -324,5 +320,4 @@ class OrderEnforcing(OrderEnforcingWrapper[str, MaskedObservation, Any]):
         return self.env.last(observe) if self._has_reset else super().last(observe)
 
     def __str__(self) -> str:
-        """The name of the environment, as PettingZoo's wrapper has it."""
         return str(self.env)

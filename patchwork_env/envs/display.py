@@ -16,10 +16,7 @@ BATCH_RENDER_MODES = tuple(mode for mode in RENDER_MODES if mode != "human")
 
 
 class Display:
-    """Shows games in one render mode; what a mode needs is imported when it is first used.
-
-    Copies and pickles have no window of their own until they show something.
-    """
+    """Shows games in one render mode. Copies and pickles have no window until they show something."""
 
     def __init__(self, mode: str | None, rules: Rules, of: tuple[str, ...] = RENDER_MODES) -> None:
         modes = [each for each in rules.render_modes if each in of]

@@ -8,21 +8,7 @@ from typing import Any, Protocol, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.core.batches import (
-    determinized,
-    first_illegal,
-    list_games,
-    list_waiting,
-    loop,
-    play_listed,
-)
-from patchwork_env.core.checks import (
-    check_action,
-    check_actions,
-    check_at_least_one,
-    determinization_streams,
-    offset_seed,
-)
+from patchwork_env.core import batches, checks
 from patchwork_env.core.game import BaseGame, Rules
 from patchwork_env.core.kernels import States, copy_of
 from patchwork_env.core.names import short_repr
@@ -99,7 +85,7 @@ class Opponents:
         players: int = 2,
     ) -> None:
         self._players = players
-        self._streams = determinization_streams(None, num_envs)
+        self._streams = checks.determinization_streams(None, num_envs)
         self.agents: list[Opponent] = []
         self.numbers = self._next_numbers = np.zeros(num_envs, np.int64)
         self.change(agents, numbers, shares=shares, at_once=True)
@@ -125,7 +111,7 @@ class Opponents:
 
         ValueError if agents, numbers or shares do not fit, TypeError if one is no agent; nothing changed.
         """
-        count, games = check_at_least_one(len(agents), "the number of opponents"), len(self.numbers)
+        count, games = checks.check_at_least_one(len(agents), "the number of opponents"), len(self.numbers)
         for agent in agents:
             require_opponent(agent, self._players)
         if numbers is None and shares is None:
@@ -160,7 +146,7 @@ class Opponents:
         """
         rules = rules_of(states)
         if rules.has_hidden_information:
-            states = determinized(rules, states, self._streams, games)
+            states = batches.determinized(rules, states, self._streams, games)
         if len(self.agents) == 1:
             return answers(self.agents[0], rules, states, games)
         numbers, actions = self.numbers[games], np.empty(len(games), np.int64)
@@ -171,9 +157,9 @@ class Opponents:
 
     def reseed(self, seed: int) -> None:
         """Starts the opponents' random numbers anew, from the seed of the games, each with others."""
-        self._streams[:] = determinization_streams(opponent_seed(seed), len(self._streams))
+        self._streams[:] = checks.determinization_streams(opponent_seed(seed), len(self._streams))
         for number, agent in enumerate(self.agents):
-            agent.reseed(opponent_seed(offset_seed(seed, number)))
+            agent.reseed(opponent_seed(checks.offset_seed(seed, number)))
 
     def copy(self) -> Opponents:
         """A copy that shares the agents: to begin games with, and to keep if all goes well."""
@@ -205,10 +191,10 @@ def play_answer(opponent: Opponent, rules: Rules, game: BaseGame, streams: Strea
     """
     seen = game
     if rules.has_hidden_information:
-        seen = rules.game.unchecked(determinized(rules, game.state, streams, _ALL_GAMES))
+        seen = rules.game.unchecked(batches.determinized(rules, game.state, streams, _ALL_GAMES))
     shown = seen.state.tobytes()
     try:
-        action = check_action(opponent.act(seen), rules.num_actions)
+        action = checks.check_action(opponent.act(seen), rules.num_actions)
         if seen.state.tobytes() != shown:
             raise OpponentError(f"opponent {opponent.name!r} changed the game that it was shown")
         game.play(action)
@@ -221,10 +207,10 @@ def answers(
 ) -> npt.NDArray[np.int64]:
     """The opponent's actions in some games of a batch, int64 ``(k,)``, all legal."""
     try:
-        actions = check_actions(opponent.act_batch(copy_of(states)), len(states))
+        actions = checks.check_actions(opponent.act_batch(copy_of(states)), len(states))
     except IllegalActionError as error:
         raise OpponentError(f"opponent {opponent.name!r}: {error}") from error
-    illegal = loop(first_illegal, rules)(states, actions)
+    illegal = batches.loop(batches.first_illegal, rules)(states, actions)
     if illegal >= 0:
         raise OpponentError(
             f"opponent {opponent.name!r}: action {actions[illegal]} is not legal in game {games[illegal]}"
@@ -239,8 +225,8 @@ def let_opponents_play(
     if opponents is None:
         return
     while True:
-        games = list_games(list_waiting, rules, states, seats)
+        games = batches.list_games(batches.list_waiting, rules, states, seats)
         if not len(games):
             return
         actions = opponents.answers(states.take(games), games)
-        loop(play_listed, rules)(states, games, actions)
+        batches.loop(batches.play_listed, rules)(states, games, actions)

@@ -248,7 +248,6 @@ class _Team:
 
 
 def _shares(batch: BatchArrays) -> list[BatchArrays]:
-    """Views of equal shares of the games of a batch, one for each thread."""
     number = len(batch.scratch)
     bounds = [len(batch.states) * k // number for k in range(number + 1)]
     parts = [batch.part(slice(*ends)) for ends in itertools.pairwise(bounds)]

@@ -71,9 +71,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         render_mode: How to show games: ``"human"``, ``"ansi"``, ``"rgb_array"`` or None.
         options: Options of the game.
 
-    Raises:
-        ValueError: An option is unknown or its value not allowed.
-        TypeError: The opponent is no agent.
+    An unknown option is a TypeError, as is an opponent that is no agent; a wrong value is a ValueError.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012  # as Gymnasium declares it
@@ -115,15 +113,12 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
     ) -> tuple[Any, dict[str, Any]]:
         """Begins a game and lets the opponent play until the learner's turn; returns observation and info.
 
-        Args:
-            seed: The seed from which all random numbers start anew, also those of the opponent,
-                ``0 ... 2**64 - 1``; None goes on with the present ones.
-            options: Options for this game; the docstring of the class lists them.
+        With a ``seed``, ``0 ... 2**64 - 1``, all random numbers start anew, also those of the opponent. The
+        docstring of the class lists ``options`` for this game.
 
-        Raises:
-            ValueError: The seed or an option is not allowed; nothing has changed.
-            OpponentError: The opponent's action is not legal, or too many games are over before the learner's
-                first turn; nothing has changed but in the opponent itself.
+        ValueError if the seed or an option is not allowed; OpponentError if the opponent's action is not
+        legal, or too many games are over before the learner's first turn. Nothing has changed then but in the
+        opponent.
         """
         set_up = self._dealer.set_up(options)
         number = None if seed is None else check_seed(seed)
@@ -149,13 +144,9 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         An illegal action ends the episode with -1 or, with ``illegal_action="raise"``, raises an error. One
         outside the action space always raises. After an error no game has changed.
 
-        Returns:
-            Observation, reward, terminated, truncated and info.
-
-        Raises:
-            IllegalActionError: The action is illegal and that raises, or it is outside the action space.
-            OpponentError: The opponent's action is not legal; nothing has changed but in the opponent itself.
-            ResetNeeded: The episode has ended or has not begun.
+        Returns observation, reward, terminated, truncated and info. IllegalActionError for what raises,
+        OpponentError if the opponent's action is not legal, ResetNeeded if the episode has ended or has not
+        begun.
         """
         before, seat, has_ended = self._require_episode()
         if has_ended:
@@ -230,7 +221,6 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         raise OpponentError(NO_TURN)
 
     def _reward(self, before: BaseGame, after: BaseGame, seat: int, is_over: bool) -> float:
-        """The learner's reward for a step from one position to another."""
         if self._kind == SCORE:
             score = self._rules.kernels.score
             return float(score(after.state, 0, seat) - score(before.state, 0, seat))

@@ -141,12 +141,10 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
 
         Args:
             seed: The seed from which random numbers start anew: ``seed + i`` or ``seed[i]`` for those of
-                game ``i``. Where all games begin anew, the first of these is also for the first opponent's,
-                the number behind it for the next one's, and so on. None, for all or for one game, goes on
-                with the present ones.
-            options: Options for these games; the docstring of the single environment lists them. With
-                ``reset_mask``, bool ``(num_envs,)``, only the games where it is True begin anew; the others
-                stay as they are, and have no infos.
+                game ``i``. Where all games begin anew, the first is also for the first opponent's, the number
+                behind it for the next one's. None, for all or for one game, goes on with the present ones.
+            options: Options of these games. With ``reset_mask``, bool ``(num_envs,)``, those where it is
+                True alone begin anew; the others stay as they are, and have no infos.
 
         Returns observations and infos; errors are those of the single environment.
         """
@@ -166,19 +164,17 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         return self._commit(states, learners, dealer, opponents, ended, {}, {}, chosen)
 
     def step(self, actions: npt.ArrayLike) -> tuple[Any, npt.NDArray[np.float64], Flags, Flags, Infos]:
-        """Plays the learner's action in every game, then the opponent's.
+        """Plays the learner's action in every game, integers ``(num_envs,)``, then the opponent's.
 
-        An illegal action ends its episode with -1 or, with ``illegal_action="raise"``, raises an error. One
-        outside the action space always raises. After an error no game has changed.
+        An illegal action ends its episode with -1 or, with ``illegal_action="raise"``, raises an error, which
+        names the first such game. One outside the action space always raises. After an error no game has
+        changed.
 
         Where a game ends, or ended in the step before, the next one begins as ``autoreset_mode`` says.
-
-        Args:
-            actions: Integers ``(num_envs,)``. Those of games that this step only begins do not count.
+        Actions of games that this step only begins do not count.
 
         Returns observations, rewards, terminations, truncations and infos; errors are those of the single
-        environment, and ValueError for actions of another shape or type. The message names the first such
-        game.
+        environment, and ValueError for actions of another shape or type.
         """
         return self._step(actions, self._ended)
 
@@ -260,8 +256,8 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
     def states(self) -> States:
         """The records of all games, a copy ``(num_envs,)``: what ``encode`` of a network and agents read.
 
-        In a game that goes on it is the learner's turn. One that has ended and is followed by no other yet,
-        which there is without ``SAME_STEP``, must be left out by those who ask for legal actions.
+        It is the learner's turn, but in games that have ended and are followed by no other yet, which those
+        who ask for legal actions must leave out.
         """
         return self._require_states().copy()
 

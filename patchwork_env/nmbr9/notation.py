@@ -8,11 +8,9 @@ players by turns::
     nmbr9/1 players=1 order=unknown rounds=20 deck=4,7,...
     4/0@0,0 7/3@-2,5 ...
 
-A game that started from a stored state has ``nmbr9/1 state=<hexadecimal bytes>`` as its first line.
-
-A position is one line as well, and may be the first line of a game too. It says who is to move, which digits
-the players have chosen in free order, and which tiles lie on each player's table, in the order in which they
-were placed, with ``-`` for none::
+A game that started from a stored state has ``nmbr9/1 state=<hexadecimal bytes>`` as its first line. A
+position is one line as well: it says who is to move, which digits the players have chosen in free order, and
+which tiles lie on each player's table, in the order in which they were placed, with ``-`` for none::
 
     nmbr9/1 players=2 order=unknown rounds=20 deck=4,7,... player=1 chosen=-,- tables=4/0@0,0;7/3@-2,5|4/1@0,0
 """

@@ -157,7 +157,6 @@ class View:
 
 
 def _relief(game: Game, names: tuple[str, ...]) -> Scene:
-    """Draws all tables side by side as a scene."""
     width = game.num_players * (PANEL + _MARGIN) + _MARGIN
     scene = Scene(width, PANEL + _HEAD + _MARGIN, _PAPER)
     for player, score in enumerate(game.scores()):

@@ -21,10 +21,7 @@ from patchwork_env.nmbr9.tables import middle
 
 
 def set_up(options: Mapping[str, Any], reset_options: Mapping[str, Any]) -> SetUp:
-    """How games begin; a deck of one ``reset`` replaces that of the environment.
-
-    Without either, the deck has ``copies`` of each digit up to ``max_digit``, in ascending order.
-    """
+    """How games begin; a deck of one ``reset`` replaces that of the environment."""
     players = check_between(options["players"], 1, MAX_PLAYERS, "players")
     order = ORDERS.index(check_one_of(options["order"], ORDERS, "order"))
     max_digit, copies, deck = options["max_digit"], options["copies"], options["deck"]

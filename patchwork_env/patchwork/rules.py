@@ -15,7 +15,7 @@ from patchwork_env.core.checks import as_integers, check_between, check_one_of
 from patchwork_env.core.game import Rules, SetUp
 from patchwork_env.core.names import short_repr
 from patchwork_env.core.storage import Limits
-from patchwork_env.patchwork import engine, observation
+from patchwork_env.patchwork import engine, observation, tables
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.components import (
     LAST_SPACE,
@@ -29,13 +29,6 @@ from patchwork_env.patchwork.components import (
     VARIANTS,
 )
 from patchwork_env.patchwork.state import NOBODY, STATE, States, empty_states
-from patchwork_env.patchwork.tables import (
-    FULL_WORD,
-    INCOMES_UP_TO,
-    SECOND_WORD_ROW,
-    SPECIALS_UP_TO,
-    WORD_ROWS,
-)
 
 
 def set_up(options: Mapping[str, Any], reset_options: Mapping[str, Any]) -> SetUp:
@@ -90,8 +83,8 @@ def check_circle(circle: Iterable[Any]) -> list[int]:
 
 def limits(states: States) -> Limits:
     """The lowest and the highest value of each field; only incomes have no bounds of their own."""
-    most = {"num_patches": NUM_PATCHES, "circle": NUM_PATCHES - 1, "quilt": FULL_WORD, "current_player": 1}
-    most |= {"pending_special": 1, "bonus_owner": NOBODY, "first_finisher": NOBODY}
+    most = {"num_patches": NUM_PATCHES, "circle": NUM_PATCHES - 1, "quilt": tables.FULL_WORD}
+    most |= {"current_player": 1, "pending_special": 1, "bonus_owner": NOBODY, "first_finisher": NOBODY}
     most |= {"variant": len(VARIANTS) - 1, "position": LAST_SPACE, "buttons": np.iinfo(np.int16).max}
     return {name: (0, highest) for name, highest in most.items()}
 
@@ -113,8 +106,8 @@ def _in_circle(states: States) -> Iterator[str]:
 
 def _in_quilts(states: States) -> Iterator[str]:
     for player, (upper, lower) in enumerate(states["quilt"][0].tolist()):
-        shared_rows = WORD_ROWS - SECOND_WORD_ROW
-        if upper >> SECOND_WORD_ROW * QUILT_SIZE != lower & ((1 << shared_rows * QUILT_SIZE) - 1):
+        shared_rows = tables.WORD_ROWS - tables.SECOND_WORD_ROW
+        if upper >> tables.SECOND_WORD_ROW * QUILT_SIZE != lower & ((1 << shared_rows * QUILT_SIZE) - 1):
             yield f"the two words of player {player}'s quilt disagree"
     owner = int(states["bonus_owner"][0])
     squares = [engine.has_square(states, 0, player) for player in range(NUM_PLAYERS)]
@@ -131,7 +124,7 @@ def _in_turn(states: States) -> Iterator[str]:
         yield f"the first to reach the end is {first} while the positions are {positions}"
     mine, other = positions[player], positions[1 - player]
     if record["pending_special"]:
-        reached = SPECIALS_UP_TO[record["variant"]]
+        reached = tables.SPECIALS_UP_TO[record["variant"]]
         if reached[mine] <= reached[other] or not engine.empty_cells(states, 0, player):
             yield f"player {player} has no special patch to place at the positions {positions}"
     elif mine > other or (len(finished) == NUM_PLAYERS and player == first):
@@ -139,7 +132,6 @@ def _in_turn(states: States) -> Iterator[str]:
 
 
 def _bought(states: States) -> list[int]:
-    """The patches that have left the circle."""
     left = states["circle"][0, : states["num_patches"][0]].tolist()
     return [patch for patch in range(NUM_PATCHES) if patch not in left]
 
@@ -152,7 +144,7 @@ def _in_totals(states: States) -> Iterator[str]:
         yield f"the incomes {record['income']} do not add up to the {incomes} of the patches bought"
     covered = [NUM_CELLS - engine.empty_cells(states, 0, player) for player in range(NUM_PLAYERS)]
     specials = sum(covered) - sum(patch.size for patch in bought)
-    passed = SPECIALS_UP_TO[record["variant"], record["position"].max()]
+    passed = tables.SPECIALS_UP_TO[record["variant"], record["position"].max()]
     taken = int(passed) - int(record["pending_special"])
     lowest = 0 if NUM_CELLS in covered else taken  # a full quilt discards special patches
     if not lowest <= specials <= taken:
@@ -167,7 +159,7 @@ def most_buttons(position: int, income: int) -> int:
     within these bounds leads only to such, so that buttons never exceed the 5 + 53 + 9 * 38 for which records
     and observations have room.
     """
-    return START_BUTTONS + int(position) + int(INCOMES_UP_TO[position]) * int(income)
+    return START_BUTTONS + int(position) + int(tables.INCOMES_UP_TO[position]) * int(income)
 
 
 def _in_buttons(states: States) -> Iterator[str]:

@@ -123,7 +123,6 @@ class GumbelSearch:
         return {**self.__dict__, "_workspace": None}
 
     def _simulate(self, work: _Workspace, simulation: int, evaluate: Evaluate) -> None:
-        """One simulation in every tree."""
         added = tree.select_leaves(work.trees, self._visits_by_actions, simulation, self._scale, work.leaves)
         if added == 0:  # all ended in finished games
             return

@@ -224,10 +224,7 @@ def copy_subtree(tree: Tree, top: int, target: Tree) -> None:
 
 
 class TreeMemory:
-    """Keeps the trees of running games, and finds the subtree of a later position.
-
-    Beyond ``most_nodes`` nodes of all trees together, the oldest trees are forgotten.
-    """
+    """Keeps the trees of running games; beyond ``most_nodes`` nodes the oldest are forgotten."""
 
     def __init__(self, most_nodes: int) -> None:
         self.most_nodes = most_nodes
@@ -253,10 +250,7 @@ class TreeMemory:
             self._trees.popleft()
 
     def recall(self, state: npt.NDArray[np.void], target: Tree) -> bool:
-        """Copies the subtree of a state ``(1,)`` to ``target``, and forgets the rest of its tree.
-
-        Returns whether a tree holds the state.
-        """
+        """Copies the subtree of a state ``(1,)`` to ``target``, if a tree holds it, and forgets its tree."""
         for tree in self._trees:
             nodes = np.flatnonzero(trees.as_blocks(tree.states) == trees.as_blocks(state))
             if len(nodes):

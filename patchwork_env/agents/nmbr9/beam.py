@@ -55,8 +55,6 @@ _TABLE_FACTOR = 16  # the least number of hash table entries for each slot of a 
 
 
 class _Front(NamedTuple):
-    """The tables that are kept after a step."""
-
     tables: States  # (width,)
     keys: npt.NDArray[np.uint64]  # (width,), their keys in the pools
 
@@ -336,10 +334,7 @@ def plan(
     seconds: float | None = None,
     seed: int = 0,
 ) -> Plan:
-    """The best way to go on with a game of one player that is found with ``width`` or within ``seconds``.
-
-    For the rest see :func:`search`; with None for ``free_from`` the order of all tiles is fixed.
-    """
+    """The best way to go on with a game of one player that is found; see :func:`search` for ``free_from``."""
     if free_from is None:
         free_from = int(root[0]["num_rounds"] - root[0]["round"])
     if seconds is None:

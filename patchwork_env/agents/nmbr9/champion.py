@@ -20,19 +20,7 @@ import numpy.typing as npt
 from patchwork_env.agents.analysis import ScoreLine
 from patchwork_env.agents.base import Actions, Agent, BatchAgent, DrawingAgent
 from patchwork_env.agents.checkpoints import is_shipped
-from patchwork_env.agents.nmbr9.value import (
-    LIKELY,
-    Expansion,
-    Weights,
-    best_action,
-    count_remaining,
-    evaluate,
-    expand,
-    new_buffer,
-    new_expansion,
-    read_value,
-    write_solo_game,
-)
+from patchwork_env.agents.nmbr9 import value
 from patchwork_env.agents.specs import check_budget, spec_of
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.compile import kernel
@@ -68,7 +56,7 @@ class Workspace(NamedTuple):
     root: States  # the position as a game of one player
     game: States  # that of a rollout
     order: npt.NDArray[np.uint8]  # (MAX_CARDS,), the cards to come, as they come first in a row of decks
-    expansion: Expansion
+    expansion: value.Expansion
 
 
 def new_workspace() -> Workspace:
@@ -81,21 +69,21 @@ def new_workspace() -> Workspace:
         empty_states(1),
         empty_states(1),
         np.empty(MAX_CARDS, np.uint8),
-        new_expansion(),
+        value.new_expansion(),
     )
 
 
 @kernel
-def begin(states: States, i: int, settings: RolloutSettings, weights: Weights, work: Workspace) -> int:
+def begin(states: States, i: int, settings: RolloutSettings, weights: value.Weights, work: Workspace) -> int:
     """Starts a search: lists the candidates, the one with the highest value first; returns their number."""
     _write_root(states, i, work)
     work.rollouts[0] = work.evaluations[0] = 0
     work.sums[:] = 0
-    count = expand(work.root, 0, settings.root_width, weights, work.expansion)
+    count = value.expand(work.root, 0, settings.root_width, weights, work.expansion)
     work.evaluations[0] += count
     length = min(count, settings.candidates)
     for k in range(length):
-        best = best_action(work.expansion, count)
+        best = value.best_action(work.expansion, count)
         work.actions[k] = work.expansion.actions[best]
         work.expansion.values[best] = -np.inf
     return length
@@ -104,9 +92,9 @@ def begin(states: States, i: int, settings: RolloutSettings, weights: Weights, w
 @kernel(allocates=True)
 def _write_root(states: States, i: int, work: Workspace) -> None:
     """Writes the current player's table to ``root`` as a game of one player; sorts the cards to come."""
-    place = write_solo_game(states, i, UNKNOWN, work.root) + 1
+    place = value.write_solo_game(states, i, UNKNOWN, work.root) + 1
     remaining = work.expansion.buffer[0]["remaining"]
-    count_remaining(work.root, 0, place, work.expansion.buffer[0])
+    value.count_remaining(work.root, 0, place, work.expansion.buffer[0])
     for digit in range(NUM_DIGITS):
         for _ in range(remaining[digit]):
             work.root[0]["deck"][place] = digit
@@ -115,7 +103,7 @@ def _write_root(states: States, i: int, work: Workspace) -> None:
 
 @kernel
 def roll_out(
-    considered: int, settings: RolloutSettings, weights: Weights, work: Workspace, streams: Streams
+    considered: int, settings: RolloutSettings, weights: value.Weights, work: Workspace, streams: Streams
 ) -> None:
     """Draws a deck and plays a rollout of each of the first ``considered`` candidates with it."""
     root = work.root
@@ -149,17 +137,17 @@ def _draw_deck(work: Workspace, streams: Streams) -> None:
 
 
 @kernel
-def _play(action: int, settings: RolloutSettings, weights: Weights, work: Workspace) -> float:
+def _play(action: int, settings: RolloutSettings, weights: value.Weights, work: Workspace) -> float:
     """Plays a rollout on ``game``; returns its expected final score."""
     game = work.game
     apply(game, 0, action)
     for _ in range(settings.depth):
         if is_over(game, 0):
             break
-        count = expand(game, 0, settings.width, weights, work.expansion)
+        count = value.expand(game, 0, settings.width, weights, work.expansion)
         work.evaluations[0] += count
-        apply(game, 0, work.expansion.actions[best_action(work.expansion, count)])
-    return score(game, 0, 0) + evaluate(game, 0, 0, weights, work.expansion.buffer)
+        apply(game, 0, work.expansion.actions[value.best_action(work.expansion, count)])
+    return score(game, 0, 0) + value.evaluate(game, 0, 0, weights, work.expansion.buffer)
 
 
 @kernel
@@ -194,7 +182,6 @@ class _PlacingAgent(BatchAgent):
     games = (NMBR9,)
 
     def check_states(self, states: States) -> str:
-        """See :meth:`Agent.check_states`; ValueError also where players choose their tiles."""
         game = super().check_states(states)
         if (states["order"] == FREE).any():
             raise ValueError(f"agent {self.name!r} places tiles as they come; it does not choose digits")
@@ -204,12 +191,12 @@ class _PlacingAgent(BatchAgent):
 class ValueAgent(_PlacingAgent):
     """Plays the placement whose table has the highest value; see :class:`ChampionAgent` for what it knows."""
 
-    def __init__(self, weights: Weights, name: str = "nmbr9 value") -> None:
+    def __init__(self, weights: value.Weights, name: str = "nmbr9 value") -> None:
         self.name = name
         self._weights = weights
 
-    def _new_workspace(self) -> Expansion:
-        return new_expansion()
+    def _new_workspace(self) -> value.Expansion:
+        return value.new_expansion()
 
     def act_batch(self, states: States) -> Actions:
         self.check_states(states)
@@ -219,10 +206,10 @@ class ValueAgent(_PlacingAgent):
 
 
 @kernel
-def _choose(states: States, weights: Weights, expansion: Expansion, actions: Actions) -> None:
+def _choose(states: States, weights: value.Weights, expansion: value.Expansion, actions: Actions) -> None:
     for i in range(len(states)):
-        count = expand(states, i, LIKELY, weights, expansion)
-        actions[i] = expansion.actions[best_action(expansion, count)]
+        count = value.expand(states, i, value.LIKELY, weights, expansion)
+        actions[i] = expansion.actions[value.best_action(expansion, count)]
 
 
 class ChampionAgent(_PlacingAgent, DrawingAgent):
@@ -237,7 +224,7 @@ class ChampionAgent(_PlacingAgent, DrawingAgent):
 
     def __init__(
         self,
-        weights: Weights,
+        weights: value.Weights,
         name: str = "nmbr9_champion",
         *,
         evaluations: int = LEVELS[DEFAULT_LEVEL],
@@ -274,9 +261,9 @@ class ChampionAgent(_PlacingAgent, DrawingAgent):
 
     def expected_scores(self, game: Game) -> list[float]:
         """The final scores that all players may expect, by the value of their tables alone."""
-        buffer = new_buffer()
+        buffer = value.new_buffer()
         return [
-            score + float(evaluate(game.state, 0, player, self._weights, buffer))
+            score + float(value.evaluate(game.state, 0, player, self._weights, buffer))
             for player, score in enumerate(game.scores())
         ]
 
@@ -348,7 +335,7 @@ def load(
 ) -> Agent:
     """The agent of a value's checkpoint; it searches if there is a budget, or it comes with the package."""
     budget = check_budget(level=level, nodes=nodes, seconds=seconds)
-    weights, _ = read_value(Path(path))
+    weights, _ = value.read_value(Path(path))
     name = spec_of(Path(path).name, **budget)
     if level == INSTANT or not (budget or is_shipped(path)):
         return ValueAgent(weights, name)

@@ -312,7 +312,6 @@ def _sums() -> npt.NDArray[np.int64]:
 
 
 def _rows() -> npt.NDArray[np.int32]:
-    """Table rows by height of the middle and pattern."""
     patterns = np.arange(_NUM_PATTERNS)
     digits = patterns[:, None] // 3 ** np.arange(8) % 3
     turned = [np.roll(digits, 2 * turns, 1) @ 3 ** np.arange(8) for turns in range(4)]

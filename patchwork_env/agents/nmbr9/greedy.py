@@ -11,21 +11,10 @@ import numpy.typing as npt
 
 from patchwork_env.core.bits import U1, lowest_bit, popcount
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.kernels import LegalSet
+from patchwork_env.nmbr9 import engine
 from patchwork_env.nmbr9.actions import FIRST_CHOICE, NUM_ANCHORS, NUM_TURNS, TABLE_SIZE
 from patchwork_env.nmbr9.components import NUM_DIGITS
-from patchwork_env.nmbr9.engine import (
-    CHOICE_MAP,
-    MAX_LEGAL_ACTIONS,
-    MAX_LEVELS,
-    NUM_MAPS,
-    NUM_ROWS,
-    LegalSet,
-    Levels,
-    digit_to_place,
-    legal,
-    level_at,
-    paint,
-)
 from patchwork_env.nmbr9.state import NO_DIGIT, States
 from patchwork_env.nmbr9.tables import FOOTPRINTS, HEIGHTS
 
@@ -44,15 +33,15 @@ def choose_actions(states: States, actions: Integers) -> None:
 @kernel(allocates=True)
 def choose_action(states: States, i: int) -> int:
     """The greedy action of one game that is not over."""
-    maps = np.empty((NUM_MAPS, TABLE_SIZE), np.uint64)
-    legal(states, i, maps)
-    digit = digit_to_place(states, i)
+    maps = np.empty((engine.NUM_MAPS, TABLE_SIZE), np.uint64)
+    engine.legal(states, i, maps)
+    digit = engine.digit_to_place(states, i)
     if digit == NO_DIGIT:
         return highest_digit(maps)
-    painted = np.empty((MAX_LEVELS + 1, NUM_ROWS), np.uint64)
-    number = paint(states, i, states[i]["current_player"], painted)
-    actions = np.empty(MAX_LEGAL_ACTIONS, np.int64)
-    levels, contacts = np.empty(MAX_LEGAL_ACTIONS, np.int64), np.empty(MAX_LEGAL_ACTIONS, np.int64)
+    painted = np.empty((engine.MAX_LEVELS + 1, engine.NUM_ROWS), np.uint64)
+    number = engine.paint(states, i, states[i]["current_player"], painted)
+    listed = np.empty((3, engine.MAX_LEGAL_ACTIONS), np.int64)
+    actions, levels, contacts = listed[0], listed[1], listed[2]
     best = 0
     for k in range(1, list_placements(painted, number, digit, maps, actions, levels, contacts)):
         higher = levels[k] - levels[best]
@@ -65,14 +54,14 @@ def choose_action(states: States, i: int) -> int:
 def highest_digit(maps: LegalSet) -> int:
     """The choice of the highest digit of a legal set."""
     digit = NUM_DIGITS - 1
-    while maps[CHOICE_MAP, 0] >> _U(digit) & U1 == 0:
+    while maps[engine.CHOICE_MAP, 0] >> _U(digit) & U1 == 0:
         digit -= 1
     return FIRST_CHOICE + digit
 
 
 @kernel
 def list_placements(
-    painted: Levels,
+    painted: engine.Levels,
     number: int,
     digit: int,
     maps: LegalSet,
@@ -89,7 +78,7 @@ def list_placements(
             while word:
                 column = lowest_bit(word)
                 word &= word - U1
-                level = level_at(painted, number, piece, row, column)
+                level = engine.level_at(painted, number, piece, row, column)
                 actions[count] = orientation * NUM_ANCHORS + row * TABLE_SIZE + column
                 levels[count] = level
                 contacts[count] = contact(painted, level, piece, row, column)
@@ -98,7 +87,7 @@ def list_placements(
 
 
 @kernel
-def contact(painted: Levels, level: int, piece: int, row: int, column: int) -> int:
+def contact(painted: engine.Levels, level: int, piece: int, row: int, column: int) -> int:
     """The number of unit edges that a placement shares with tiles of a level."""
     edges = 0
     for k in range(HEIGHTS[piece]):

@@ -29,27 +29,11 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from patchwork_env.agents import networks
 from patchwork_env.agents.compiled import copy
-from patchwork_env.agents.networks import (
-    HEAD_GAIN,
-    Inputs,
-    NetworkConfig,
-    Output,
-    PolicyNetwork,
-    initialize,
-    new_trunk,
-)
+from patchwork_env.agents.nmbr9 import value
 from patchwork_env.agents.nmbr9.features import Record, Tile, box_of, tile_of
 from patchwork_env.agents.nmbr9.greedy import contact
-from patchwork_env.agents.nmbr9.value import (
-    MOST_CONTACT,
-    Buffer,
-    least_contact,
-    new_buffer,
-    put,
-    read_table,
-    take_back,
-)
 from patchwork_env.agents.ragged import end_of_row
 from patchwork_env.agents.ragged_policy import array_of, hierarchical_policy, ragged_products
 from patchwork_env.core.bits import popcount
@@ -92,7 +76,7 @@ def features_of(observations: Tensor, rows: Tensor, actions: Tensor) -> Features
     """The features of positions and their legal actions, as in :class:`.networks.Inputs`."""
     placements = np.zeros((actions.shape[0], PLACEMENT_FEATURES), np.float32)
     seen = array_of(observations), array_of(rows), array_of(actions)
-    _write_placements(*seen, empty_states(1), new_buffer(), placements)
+    _write_placements(*seen, empty_states(1), value.new_buffer(), placements)
     device = observations.device
     return Features(position_features(observations), torch.from_numpy(placements).to(device))
 
@@ -100,7 +84,7 @@ def features_of(observations: Tensor, rows: Tensor, actions: Tensor) -> Features
 def position_features(observations: Tensor) -> Tensor:
     """The features of positions alone, float32 ``(n, POSITION_FEATURES)``."""
     positions = np.zeros((observations.shape[0], POSITION_FEATURES), np.float32)
-    _write_positions(array_of(observations), empty_states(1), new_buffer(), positions)
+    _write_positions(array_of(observations), empty_states(1), value.new_buffer(), positions)
     return torch.from_numpy(positions).to(observations.device)
 
 
@@ -113,11 +97,11 @@ def _logarithm(fits: int) -> float:
 
 
 @kernel
-def _write_positions(observations: Floats, states: States, buffer: Buffer, positions: Floats) -> None:
+def _write_positions(observations: Floats, states: States, buffer: value.Buffer, positions: Floats) -> None:
     """Writes into an array of zeros; ``states`` is memory for a record."""
     for i in range(len(observations)):
         read_observation(observations[i], states, 0)
-        number, _ = read_table(states, 0, 0, buffer[0])
+        number, _ = value.read_table(states, 0, 0, buffer[0])
         _write_levels(number, buffer[0], positions[i])
         rest = positions[i, LEVELS * _OF_LEVEL :]
         points = 0
@@ -162,11 +146,11 @@ def _best_level(number: int, digit: int, buffer: Record) -> int:
 
 @kernel(allocates=True)
 def _write_placements(
-    observations: Floats, rows: Indices, actions: Indices, states: States, buffer: Buffer, out: Floats
+    observations: Floats, rows: Indices, actions: Indices, states: States, buffer: value.Buffer, out: Floats
 ) -> None:
     """Writes into an array of zeros; ``states`` is memory for a record."""
     best = np.zeros(NUM_DIGITS, np.int64)
-    histogram = np.zeros((MAX_LEVELS, MOST_CONTACT + 1), np.int64)
+    histogram = np.zeros((MAX_LEVELS, value.MOST_CONTACT + 1), np.int64)
     begin = 0
     while begin < len(actions):
         end = end_of_row(rows, begin)
@@ -180,7 +164,7 @@ def _write_placements(
                 if actions[k] < FIRST_CHOICE:
                     _write_now(actions[k], digit, number, buffer[0]["levels"], histogram, out[k])
             for level in range(min(number + 1, MAX_LEVELS)):
-                histogram[level, 0] = least_contact(histogram[level], LIKELY)
+                histogram[level, 0] = value.least_contact(histogram[level], LIKELY)
             for k in range(begin, end):
                 if out[k, _IS_LEGAL]:
                     tile = tile_of(actions[k], digit, int(2 * out[k, _LEVEL]))
@@ -192,7 +176,7 @@ def _write_placements(
 @kernel
 def _begin(states: States, digit: int, best: Indices, buffer: Record) -> int:
     """Reads a table, and the best level of each digit; returns the number of levels."""
-    number, _ = read_table(states, 0, 0, buffer)
+    number, _ = value.read_table(states, 0, 0, buffer)
     buffer["remaining"][digit] -= 1
     for level in range(number + 2):
         if level == 0 or level > number:
@@ -212,7 +196,7 @@ def _write_now(
     level = level_at(levels, number, piece, row, column)
     if not 0 <= level < MAX_LEVELS:
         return
-    edges = min(contact(levels, level, piece, row, column), MOST_CONTACT)
+    edges = min(contact(levels, level, piece, row, column), value.MOST_CONTACT)
     histogram[level, edges] += 1
     out[_IS_LEGAL] = 1
     out[_POINTS] = level * digit / 10
@@ -227,7 +211,7 @@ def _write_later(tile: Tile, placed: int, number: int, best: Indices, buffer: Re
     level, end = tile.level, tile.row + HEIGHTS[tile.piece] + 2
     two, three, four = _count_dents(buffer["levels"][level], tile.row - 2, end)
     spread = _spread(level, placed, buffer)
-    after = put(tile, placed, number, buffer)
+    after = value.put(tile, placed, number, buffer)
     two_after, three_after, four_after = _count_dents(buffer["levels"][level], tile.row - 2, end)
     out[IS_LIKELY] = 1
     out[_DENTS] = (two_after - two) / 4
@@ -235,7 +219,7 @@ def _write_later(tile: Tile, placed: int, number: int, best: Indices, buffer: Re
     out[_DENTS + 2] = four_after - four
     out[_SPREAD] = (_spread(level, placed + 1, buffer) - spread) / 3
     _write_fits(level, after, best, buffer, out)
-    take_back(tile, number, buffer)
+    value.take_back(tile, number, buffer)
 
 
 @kernel
@@ -287,15 +271,15 @@ _TRUNK_TENSORS = ("heights", "tile", "remaining", "upcoming", "phase", "players"
 _TRUNK_INPUTS = sum(SLICES[name].stop - SLICES[name].start for name in _TRUNK_TENSORS) + POSITION_FEATURES
 
 
-class Nmbr9Network(PolicyNetwork):
+class Nmbr9Network(networks.PolicyNetwork):
     """Policy and value of the current player; see the module for its structure."""
 
     game = NMBR9
 
-    def __init__(self, config: NetworkConfig | None = None) -> None:
+    def __init__(self, config: networks.NetworkConfig | None = None) -> None:
         super().__init__(config)
         width = self.config.width
-        self.trunk = new_trunk(_TRUNK_INPUTS, self.config)
+        self.trunk = networks.new_trunk(_TRUNK_INPUTS, self.config)
         self.value = nn.Linear(width, 1)
         self.choice = nn.Linear(width, NUM_DIGITS)
         self.placement = nn.Linear(width, PLACEMENT_FEATURES)
@@ -303,10 +287,10 @@ class Nmbr9Network(PolicyNetwork):
         self.placement_context = nn.Linear(width, _PLACEMENT_UNITS, bias=False)
         self.placement_score = nn.Linear(_PLACEMENT_UNITS, 1, bias=False)
         nn.init.normal_(self.placement_score.weight, std=0.01)
-        initialize(self.trunk)
-        initialize([self.value, self.choice, self.placement], HEAD_GAIN)
+        networks.initialize(self.trunk)
+        networks.initialize([self.value, self.choice, self.placement], networks.HEAD_GAIN)
 
-    def forward(self, inputs: Inputs, successor_values: Tensor | None = None) -> Output:
+    def forward(self, inputs: networks.Inputs, successor_values: Tensor | None = None) -> networks.Output:
         observations, rows, actions = inputs
         features = features_of(*inputs)
         trunk = self.trunk(_trunk_input(observations, features.positions))
@@ -317,7 +301,7 @@ class Nmbr9Network(PolicyNetwork):
         one_kind = scores.new_zeros(observations.shape[0], 1)
         policy = hierarchical_policy(one_kind, scores, rows, torch.zeros_like(rows))
         nothing = trunk.new_zeros(trunk.shape[0], *self.successor_values_shape)
-        return Output(*policy, self.value(trunk).squeeze(1), nothing)
+        return networks.Output(*policy, self.value(trunk).squeeze(1), nothing)
 
     def values(self, observations: Tensor) -> Tensor:
         inputs = _trunk_input(observations, position_features(observations))

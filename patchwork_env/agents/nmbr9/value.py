@@ -23,34 +23,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.compiled import (
-    aligned_records,
-    copy,
-    random_record,
-    read_weights,
-    record_type,
-    rectify,
-)
+from patchwork_env.agents import compiled
 from patchwork_env.agents.nmbr9 import features
 from patchwork_env.agents.nmbr9.features import Record, Tile
 from patchwork_env.agents.nmbr9.greedy import list_placements
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import Floats, product_adder, rows_adder
+from patchwork_env.core.kernels import LegalSet
 from patchwork_env.games import NMBR9
+from patchwork_env.nmbr9 import engine
 from patchwork_env.nmbr9.actions import NUM_TURNS, TABLE_SIZE
 from patchwork_env.nmbr9.components import MAX_CARDS
-from patchwork_env.nmbr9.engine import (
-    MAX_LEGAL_ACTIONS,
-    MAX_LEVELS,
-    NUM_MAPS,
-    LegalSet,
-    Levels,
-    bounds,
-    digit_to_place,
-    legal,
-    num_placed,
-    paint,
-)
 from patchwork_env.nmbr9.engine import NUM_ROWS as NUM_TABLE_ROWS
 from patchwork_env.nmbr9.state import NO_DIGIT, States
 from patchwork_env.nmbr9.tables import FOOTPRINTS, HEIGHTS, SIZES
@@ -74,17 +57,17 @@ SHAPES: dict[str, tuple[int, ...]] = {
 TABLES = ("windows", "features")  # the names of the weights that are tables of rows
 MAX_WINDOWS = MAX_CARDS * features.AREA  # the most windows of a table that are not empty
 
-WEIGHTS = record_type({name: (np.float32, shape) for name, shape in SHAPES.items()})
+WEIGHTS = compiled.record_type({name: (np.float32, shape) for name, shape in SHAPES.items()})
 Weights = npt.NDArray[np.void]
 """Array of one :data:`WEIGHTS` record."""
 
 _TILE_FIELDS = dict.fromkeys(("piece", "level", "row", "column"), (np.int64, (MAX_CARDS + 1,)))
-BUFFER = record_type(
+BUFFER = compiled.record_type(
     features.FIT_FIELDS
     | features.FIELDS
     | _TILE_FIELDS
     | {
-        "levels": (np.uint64, (MAX_LEVELS + 1, NUM_TABLE_ROWS)),
+        "levels": (np.uint64, (engine.MAX_LEVELS + 1, NUM_TABLE_ROWS)),
         "base_fits": features.FIELDS["fits"],
         "grid": (np.int32, features.GRID_SHAPE),
         "rows": (np.int32, (4096,)),
@@ -101,7 +84,7 @@ Buffer = npt.NDArray[np.void]  # array of one `BUFFER` record, the memory in whi
 
 def new_buffer() -> Buffer:
     """A buffer for one thread."""
-    return aligned_records(BUFFER)
+    return compiled.aligned_records(BUFFER)
 
 
 def new_weights(seed: int) -> Weights:
@@ -114,12 +97,12 @@ def new_weights(seed: int) -> Weights:
         "weights_2": math.sqrt(2 / HIDDEN),
         "weights_3": 0.01,
     }
-    return random_record(WEIGHTS, scales, seed)
+    return compiled.random_record(WEIGHTS, scales, seed)
 
 
 def read_value(folder: Path) -> tuple[Weights, dict[str, Any]]:
     """Reads a value and the facts on its making."""
-    return read_weights(folder, NMBR9, WEIGHTS)
+    return compiled.read_weights(folder, NMBR9, WEIGHTS)
 
 
 add_windows, subtract_windows = rows_adder(RELIEF_WIDTH), rows_adder(RELIEF_WIDTH, -1)
@@ -131,11 +114,11 @@ _add_hidden_2 = product_adder(HIDDEN_2)
 @kernel
 def evaluate(states: States, i: int, player: int, weights: Weights, buffer: Buffer) -> float:
     """The points that a player may expect of the tiles to come, the next one of which counts as unknown."""
-    left = int(states[i]["num_rounds"]) - num_placed(states, i, player)
+    left = int(states[i]["num_rounds"]) - engine.num_placed(states, i, player)
     if left == 0:
         return 0.0
     number, count = read_table(states, i, player, buffer[0])
-    copy(buffer[0]["relief"], weights[0]["relief_bias"])
+    compiled.copy(buffer[0]["relief"], weights[0]["relief_bias"])
     add_windows(buffer[0]["relief"], weights[0]["windows"], buffer[0]["rows"], count)
     return value_of(number, left, weights[0], buffer[0])
 
@@ -143,9 +126,9 @@ def evaluate(states: States, i: int, player: int, weights: Weights, buffer: Buff
 @kernel
 def read_table(states: States, i: int, player: int, buffer: Record) -> tuple[int, int]:
     """Reads a table; returns the number of its levels and that of the windows in ``rows``."""
-    placed = num_placed(states, i, player)
+    placed = engine.num_placed(states, i, player)
     count_remaining(states, i, placed, buffer)
-    number = paint(states, i, player, buffer["levels"])
+    number = engine.paint(states, i, player, buffer["levels"])
     buffer["tiles_on"][: number + 2] = 0
     buffer["area"][: number + 2] = 0
     for t in range(placed):
@@ -160,7 +143,7 @@ def read_table(states: States, i: int, player: int, buffer: Record) -> tuple[int
     buffer["grid"][:, :] = features.EMPTY
     if placed == 0:
         return 0, 0
-    top, left, height, width = bounds(states, i, player, placed)
+    top, left, height, width = engine.bounds(states, i, player, placed)
     rows = buffer["rows"]
     return number, features.list_windows(buffer["levels"], top, left, height, width, buffer["grid"], rows)
 
@@ -178,16 +161,16 @@ def count_remaining(states: States, i: int, placed: int, buffer: Record) -> None
 def value_of(number: int, left: int, weights: Record, buffer: Record) -> float:
     """The value from the sum of windows in ``relief``, which is rectified in place, and the features."""
     hidden = buffer["hidden"]
-    copy(hidden, weights["bias"])
-    rectify(buffer["relief"])
+    compiled.copy(hidden, weights["bias"])
+    compiled.rectify(buffer["relief"])
     _add_hidden(hidden, weights["weights_1"], buffer["relief"], RELIEF_WIDTH)
     count = features.list_rows(buffer, number, left, buffer["rows"])
     add_features(hidden, weights["features"], buffer["rows"], count)
     _add_hidden(hidden, weights["numbers"], buffer["inputs"], features.NUM_INPUTS)
-    rectify(hidden)
-    copy(buffer["hidden_2"], weights["bias_2"])
+    compiled.rectify(hidden)
+    compiled.copy(buffer["hidden_2"], weights["bias_2"])
     _add_hidden_2(buffer["hidden_2"], weights["weights_2"], hidden, HIDDEN)
-    rectify(buffer["hidden_2"])
+    compiled.rectify(buffer["hidden_2"])
     output = weights["bias_3"][0]
     for k in range(HIDDEN_2):
         output += buffer["hidden_2"][k] * weights["weights_3"][k]
@@ -215,12 +198,12 @@ class Expansion(NamedTuple):
 def new_expansion() -> Expansion:
     """The successors of no position."""
     return Expansion(
-        np.empty(MAX_LEGAL_ACTIONS, np.int64),
-        np.empty(MAX_LEGAL_ACTIONS, np.float32),
-        np.empty(MAX_LEGAL_ACTIONS, np.int64),
-        np.empty(MAX_LEGAL_ACTIONS, np.int64),
-        np.empty((MAX_LEVELS + 1, MOST_CONTACT + 1), np.int64),
-        np.empty((NUM_MAPS, TABLE_SIZE), np.uint64),
+        np.empty(engine.MAX_LEGAL_ACTIONS, np.int64),
+        np.empty(engine.MAX_LEGAL_ACTIONS, np.float32),
+        np.empty(engine.MAX_LEGAL_ACTIONS, np.int64),
+        np.empty(engine.MAX_LEGAL_ACTIONS, np.int64),
+        np.empty((engine.MAX_LEVELS + 1, MOST_CONTACT + 1), np.int64),
+        np.empty((engine.NUM_MAPS, TABLE_SIZE), np.uint64),
         new_buffer(),
     )
 
@@ -233,16 +216,16 @@ def expand(states: States, i: int, width: int, weights: Weights, expansion: Expa
     """
     buffer = expansion.buffer[0]
     player = int(states[i]["current_player"])
-    placed = num_placed(states, i, player)
-    digit = digit_to_place(states, i)
+    placed = engine.num_placed(states, i, player)
+    digit = engine.digit_to_place(states, i)
     left = int(states[i]["num_rounds"]) - placed - 1
     number, windows = read_table(states, i, player, buffer)
-    legal(states, i, expansion.maps)
+    engine.legal(states, i, expansion.maps)
     count = _list_likely(buffer, number, digit, width, expansion)
-    copy(buffer["base_relief"], weights[0]["relief_bias"])
+    compiled.copy(buffer["base_relief"], weights[0]["relief_bias"])
     add_windows(buffer["base_relief"], weights[0]["windows"], buffer["rows"], windows)
     for level in range(number + 1):
-        copy(buffer["base_fits"][level], buffer["fits"][level])
+        compiled.copy(buffer["base_fits"][level], buffer["fits"][level])
     buffer["remaining"][digit] -= 1
     for k in range(count):
         tile = features.tile_of(expansion.actions[k], digit, expansion.levels[k])
@@ -257,7 +240,7 @@ def expand(states: States, i: int, width: int, weights: Weights, expansion: Expa
 def write_solo_game(states: States, i: int, order: int, game: States) -> int:
     """Writes the current player's table as a game of one player; returns the number of its tiles."""
     player = int(states[i]["current_player"])
-    placed = num_placed(states, i, player)
+    placed = engine.num_placed(states, i, player)
     game[0] = states[i]
     game[0]["piece"][0] = states[i]["piece"][player]
     game[0]["level"][0] = states[i]["level"][player]
@@ -285,12 +268,12 @@ def best_action(expansion: Expansion, count: int) -> int:
 def list_all(states: States, i: int, expansion: Expansion) -> int:
     """Lists the placements of a legal set with their levels and contacts; returns their number."""
     painted = expansion.buffer[0]["levels"]
-    number = paint(states, i, states[i]["current_player"], painted)
-    return _list(painted, number, digit_to_place(states, i), expansion)
+    number = engine.paint(states, i, states[i]["current_player"], painted)
+    return _list(painted, number, engine.digit_to_place(states, i), expansion)
 
 
 @kernel(inline=True)
-def _list(painted: Levels, number: int, digit: int, expansion: Expansion) -> int:
+def _list(painted: engine.Levels, number: int, digit: int, expansion: Expansion) -> int:
     actions, levels, contacts = expansion.actions, expansion.levels, expansion.contacts
     return list_placements(painted, number, digit, expansion.maps, actions, levels, contacts)
 
@@ -328,7 +311,7 @@ def _value_with(tile: Tile, placed: int, number: int, left: int, weights: Record
     """The value of the table with one more tile; the buffer is left as it was."""
     new_number = put(tile, placed, number, buffer)
     gone, come = features.list_changes(buffer["levels"], tile, buffer["grid"], buffer["old"], buffer["new"])
-    copy(buffer["relief"], buffer["base_relief"])
+    compiled.copy(buffer["relief"], buffer["base_relief"])
     subtract_windows(buffer["relief"], weights["windows"], buffer["old"], gone)
     add_windows(buffer["relief"], weights["windows"], buffer["new"], come)
     value = value_of(new_number, left, weights, buffer)
@@ -366,4 +349,4 @@ def take_back(tile: Tile, number: int, buffer: Record) -> None:
     buffer["tiles_on"][level] -= 1
     buffer["area"][level] -= SIZES[tile.piece // NUM_TURNS]
     for above in range(max(level, 1), min(level + 1, number) + 1):
-        copy(buffer["fits"][above], buffer["base_fits"][above])
+        compiled.copy(buffer["fits"][above], buffer["base_fits"][above])

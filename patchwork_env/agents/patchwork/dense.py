@@ -191,8 +191,6 @@ class DenseFeatures(nn.Module):
 
 
 class _View(NamedTuple):
-    """What observations show, for both players, the one to move first."""
-
     quilts: Tensor  # the covered cells, 0 or 1, (n, NUM_PLAYERS, 81)
     circle: Tensor  # pieces, int64 (n, 33)
     specials: Tensor  # the spaces of the special patches that are left, else 0, int64 (n, 5)
@@ -202,8 +200,6 @@ class _View(NamedTuple):
 
 
 class _Moves(NamedTuple):
-    """What moves of every kind do, all ``(n, NUM_KINDS)``."""
-
     size: Tensor  # the cells that they cover
     income: Tensor  # that they gain
     target: Tensor  # the space that the token moves to, int64

@@ -12,14 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.patchwork.endgame_moves import (
-    PROSPECTS,
-    ChoiceBuffers,
-    Prospects,
-    list_choices,
-    new_choice_buffers,
-    write_prospects,
-)
+from patchwork_env.agents.patchwork import endgame_moves
 from patchwork_env.agents.patchwork.features import signed
 from patchwork_env.agents.patchwork.placements import NO_ACTION
 from patchwork_env.core.compile import kernel
@@ -55,8 +48,8 @@ class Solver(NamedTuple):
     keys: npt.NDArray[np.uint64]  # their keys, (_MOST_PLIES, KEY_WORDS)
     actions: npt.NDArray[np.int64]  # their moves, (_MOST_PLIES, MAX_LEGAL_ACTIONS)
     estimates: npt.NDArray[np.float64]  # the estimated gains of the moves of one position
-    prospects: Prospects  # of both players
-    buffers: ChoiceBuffers
+    prospects: endgame_moves.Prospects  # of both players
+    buffers: endgame_moves.ChoiceBuffers
     table: npt.NDArray[np.void]  # ENTRY records of positions that are known already
     budget: npt.NDArray[np.int64]  # (1,), the number of quilts that may be looked at
     game: npt.NDArray[np.int64]  # (1,), the number of the ending, which tells entries of earlier ones apart
@@ -69,8 +62,8 @@ def new_solver() -> Solver:
         np.zeros((_MOST_PLIES, KEY_WORDS), np.uint64),
         np.zeros((_MOST_PLIES, MAX_LEGAL_ACTIONS), np.int64),
         np.zeros(MAX_LEGAL_ACTIONS),
-        np.zeros(NUM_PLAYERS, PROSPECTS),
-        new_choice_buffers(),
+        np.zeros(NUM_PLAYERS, endgame_moves.PROSPECTS),
+        endgame_moves.new_choice_buffers(),
         np.zeros(_TABLE_SIZE, ENTRY),
         np.zeros(1, np.int64),
         np.zeros(1, np.int64),
@@ -158,7 +151,7 @@ def _search(solver: Solver, ply: int, alpha: int, beta: int) -> tuple[int, int]:
         return lower, NO_ACTION
     if ply > 0 and upper <= alpha:
         return upper, NO_ACTION
-    count = list_choices(states, ply, solver.buffers, actions, solver.estimates)
+    count = endgame_moves.list_choices(states, ply, solver.buffers, actions, solver.estimates)
     _bring_forward(actions, count, known)
     best, action, k = -UNBOUNDED, NO_ACTION, 0
     while k < count and best < beta and _can_go_on(solver):
@@ -185,7 +178,7 @@ def _read_bounds(solver: Solver, ply: int, now: int) -> tuple[int, int, int]:
     states, key = solver.states, solver.keys[ply]
     solver.buffers.evaluations[0] += NUM_PLAYERS
     for player in range(NUM_PLAYERS):
-        write_prospects(states, ply, player, solver.prospects, player)
+        endgame_moves.write_prospects(states, ply, player, solver.prospects, player)
     write_key(states, ply, solver.prospects, solver.game[0], key)
     lower, upper = _bounds(states, ply, solver.prospects, now)
     entry = solver.table[_place_of(key)]
@@ -213,7 +206,7 @@ def _value_now(states: States, i: int) -> int:
 
 
 @kernel
-def _bounds(states: States, i: int, prospects: Prospects, now: int) -> tuple[int, int]:
+def _bounds(states: States, i: int, prospects: endgame_moves.Prospects, now: int) -> tuple[int, int]:
     """Bounds of the value: a player who only advances gains the least, whatever the other one does."""
     player = states[i]["current_player"]
     own, other = prospects[player], prospects[1 - player]
@@ -235,7 +228,9 @@ def _bring_forward(actions: npt.NDArray[np.int64], count: int, action: int) -> N
 
 
 @kernel
-def write_key(states: States, i: int, prospects: Prospects, number: int, key: npt.NDArray[np.uint64]) -> None:
+def write_key(
+    states: States, i: int, prospects: endgame_moves.Prospects, number: int, key: npt.NDArray[np.uint64]
+) -> None:
     """Writes the key of a position, from the prospects of both players.
 
     It holds what matters for the rest of the game: of a quilt, its live cells, and how many dead ones special

@@ -31,7 +31,9 @@ from patchwork_env.agents.patchwork.features import signed
 from patchwork_env.agents.patchwork.placements import insert
 from patchwork_env.core.bits import U1, lowest_bit, popcount
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.kernels import LegalSet
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
+from patchwork_env.patchwork import engine, tables
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY
 from patchwork_env.patchwork.components import (
     BONUS_POINTS,
@@ -42,31 +44,7 @@ from patchwork_env.patchwork.components import (
     PENALTY_PER_EMPTY_CELL,
     QUILT_SIZE,
 )
-from patchwork_env.patchwork.engine import (
-    FIRST_LOWER,
-    NUM_MAPS,
-    SPECIAL_MAP,
-    LegalSet,
-    apply,
-    empty_cells,
-    legal,
-    score,
-)
 from patchwork_env.patchwork.state import NOBODY, States, empty_states
-from patchwork_env.patchwork.tables import (
-    FITS,
-    FULL_WORD,
-    INCOMES,
-    INCOMES_UP_TO,
-    PRICES,
-    SECOND_WORD_ROW,
-    SHIFTS,
-    SIZES,
-    SPECIALS_UP_TO,
-    SQUARES,
-    TIMES,
-    WORD_ROWS,
-)
 
 PROSPECTS = np.dtype(
     [
@@ -87,8 +65,8 @@ Prospects = npt.NDArray[np.void]  # of PROSPECTS
 
 _U = np.uint64
 _U0 = _U(0)
-_SPLIT = _U(SECOND_WORD_ROW * QUILT_SIZE)
-_LAST_ROWS = _U(WORD_ROWS * QUILT_SIZE - SECOND_WORD_ROW * QUILT_SIZE)  # where rows 7-8 start in word 1
+_SPLIT = _U(tables.SECOND_WORD_ROW * QUILT_SIZE)
+_LAST_ROWS = _U((tables.WORD_ROWS - tables.SECOND_WORD_ROW) * QUILT_SIZE)  # where rows 7-8 start in word 1
 _ORIENTATIONS = np.arange(NUM_ORIENTATIONS)
 """Loops over it become vector operations; the compiler unrolls loops whose length it knows."""
 
@@ -102,30 +80,31 @@ def count_cells(word_0: np.uint64, word_1: np.uint64) -> int:
 @kernel
 def coverable(patch: int, empty_0: np.uint64, empty_1: np.uint64) -> tuple[np.uint64, np.uint64]:
     """The cells, as quilt words, of all placements of a patch on empty cells."""
-    covered_0, covered_1 = empty_0 ^ FULL_WORD, empty_1 ^ FULL_WORD
+    covered_0, covered_1 = empty_0 ^ tables.FULL_WORD, empty_1 ^ tables.FULL_WORD
     upper_cells, lower_cells = _U0, _U0
     for o in range(len(_ORIENTATIONS)):
         blocked_0, blocked_1 = _U0, _U0
-        for cell in range(SHIFTS.shape[1]):
-            blocked_0 |= covered_0 >> SHIFTS[patch, cell, o]
-            blocked_1 |= covered_1 >> SHIFTS[patch, cell, o]
-        upper, lower = FITS[patch, 0, o] & ~blocked_0, FITS[patch, 1, o] & ~blocked_1
-        for cell in range(SHIFTS.shape[1]):
-            upper_cells |= upper << SHIFTS[patch, cell, o]
-            lower_cells |= lower << SHIFTS[patch, cell, o]
-    return upper_cells | ((lower_cells << _SPLIT) & FULL_WORD), lower_cells | (upper_cells >> _SPLIT)
+        for cell in range(tables.SHIFTS.shape[1]):
+            blocked_0 |= covered_0 >> tables.SHIFTS[patch, cell, o]
+            blocked_1 |= covered_1 >> tables.SHIFTS[patch, cell, o]
+        upper, lower = tables.FITS[patch, 0, o] & ~blocked_0, tables.FITS[patch, 1, o] & ~blocked_1
+        for cell in range(tables.SHIFTS.shape[1]):
+            upper_cells |= upper << tables.SHIFTS[patch, cell, o]
+            lower_cells |= lower << tables.SHIFTS[patch, cell, o]
+    return upper_cells | ((lower_cells << _SPLIT) & tables.FULL_WORD), lower_cells | (upper_cells >> _SPLIT)
 
 
 @kernel
 def write_prospects(states: States, i: int, player: int, out: Prospects, k: int) -> None:
     """Writes the prospects of a player to record ``k``."""
     quilt, own = states[i]["quilt"], out[k]
-    own["empty"][0], own["empty"][1] = quilt[player, 0] ^ FULL_WORD, quilt[player, 1] ^ FULL_WORD
+    for word in range(2):
+        own["empty"][word] = quilt[player, word] ^ tables.FULL_WORD
     left = LAST_SPACE - signed(states[i]["position"][player])
-    marks = signed(INCOMES_UP_TO[LAST_SPACE]) - signed(INCOMES_UP_TO[LAST_SPACE - left])
+    marks = signed(tables.INCOMES_UP_TO[LAST_SPACE]) - signed(tables.INCOMES_UP_TO[LAST_SPACE - left])
     _find_patches(states, i, player, marks, own)
     num_live = count_cells(own["live"][0], own["live"][1])
-    num_empty = empty_cells(states, i, player)
+    num_empty = engine.empty_cells(states, i, player)
     own["num_dead"] = num_empty - num_live
     own["specials"] = _specials_ahead(states, i, player)
     own["squares"] = _squares_ahead(own) if states[i]["bonus_owner"] == NOBODY else 0
@@ -146,13 +125,13 @@ def _find_patches(states: States, i: int, player: int, marks: int, own: Any) -> 
         budget = _most_buttons(states, i, player)
     for place in range(states[i]["num_patches"]):
         patch = states[i]["circle"][place]
-        if PRICES[patch] <= budget:
+        if tables.PRICES[patch] <= budget:
             cells_0, cells_1 = coverable(patch, empty_0, empty_1)
             if cells_0 | cells_1:
                 live_0 |= cells_0
                 live_1 |= cells_1
-                own["spending"] += PRICES[patch]
-                own["times"][own["num_patches"]] = TIMES[patch]
+                own["spending"] += tables.PRICES[patch]
+                own["times"][own["num_patches"]] = tables.TIMES[patch]
                 own["gains"][own["num_patches"]] = _gain(patch, marks)
                 own["num_patches"] += 1
     own["live"][0], own["live"][1] = live_0, live_1
@@ -194,19 +173,19 @@ def _sort(values: npt.NDArray[np.int64], count: int) -> None:
 def _most_buttons(states: States, i: int, player: int) -> int:
     """The most buttons that a player can have before a purchase to come."""
     position = signed(states[i]["position"][player])
-    marks = signed(INCOMES_UP_TO[LAST_SPACE - 1]) - signed(INCOMES_UP_TO[position])
+    marks = signed(tables.INCOMES_UP_TO[LAST_SPACE - 1]) - signed(tables.INCOMES_UP_TO[position])
     income = signed(states[i]["income"][player])
     if marks > 0:
         for k in range(states[i]["num_patches"]):
-            income += signed(INCOMES[states[i]["circle"][k]])
+            income += signed(tables.INCOMES[states[i]["circle"][k]])
     return signed(states[i]["buttons"][player]) + LAST_SPACE - 1 - position + marks * income
 
 
 @kernel
 def _gain(patch: int, marks: int) -> int:
     """The points from buying a patch instead of advancing as many spaces, with ``marks`` incomes ahead."""
-    points = PENALTY_PER_EMPTY_CELL * SIZES[patch] + signed(INCOMES[patch]) * marks
-    return int(points - signed(PRICES[patch]) - signed(TIMES[patch]))
+    points = PENALTY_PER_EMPTY_CELL * tables.SIZES[patch] + signed(tables.INCOMES[patch]) * marks
+    return int(points - signed(tables.PRICES[patch]) - signed(tables.TIMES[patch]))
 
 
 @kernel
@@ -215,8 +194,8 @@ def _specials_ahead(states: States, i: int, player: int) -> int:
     pending = states[i]["pending_special"] if states[i]["current_player"] == player else 0
     if position[player] == LAST_SPACE:
         return int(pending)
-    taken = SPECIALS_UP_TO[variant, max(position[0], position[1])]
-    return int(SPECIALS_UP_TO[variant, LAST_SPACE]) - int(taken) + int(pending)
+    taken = tables.SPECIALS_UP_TO[variant, max(position[0], position[1])]
+    return int(tables.SPECIALS_UP_TO[variant, LAST_SPACE]) - int(taken) + int(pending)
 
 
 @kernel
@@ -224,8 +203,8 @@ def _squares_ahead(own: Any) -> int:
     """Bits of the 7x7 squares whose dead cells special patches may cover."""
     dead_0, dead_1 = own["empty"][0] & ~own["live"][0], own["empty"][1] & ~own["live"][1]
     bits = 0
-    for k in range(len(SQUARES)):
-        if count_cells(dead_0 & SQUARES[k, 0], dead_1 & SQUARES[k, 1]) <= own["specials"]:
+    for k in range(len(tables.SQUARES)):
+        if count_cells(dead_0 & tables.SQUARES[k, 0], dead_1 & tables.SQUARES[k, 1]) <= own["specials"]:
             bits |= 1 << k
     return bits
 
@@ -256,7 +235,7 @@ class ChoiceBuffers(NamedTuple):
 def new_choice_buffers() -> ChoiceBuffers:
     """Memory for one position after the other."""
     return ChoiceBuffers(
-        np.empty((2, NUM_MAPS), np.uint64),
+        np.empty((2, engine.NUM_MAPS), np.uint64),
         np.empty(_MOST_PLACEMENTS + 1, np.int64),
         np.empty((7, _MOST_PLACEMENTS + 1), np.uint64),
         np.empty(1, PROSPECTS),
@@ -277,13 +256,13 @@ def list_choices(
 
     The arrays are long enough for all legal actions. Returns the number of actions.
     """
-    legal(states, i, buffers.legal_set)
-    count, patches, first = 0, 1, SPECIAL_MAP
+    engine.legal(states, i, buffers.legal_set)
+    count, patches, first = 0, 1, engine.SPECIAL_MAP
     if not states[i]["pending_special"]:
         actions[0], estimates[0] = ADVANCE, _estimate(states, i, ADVANCE, buffers.game)
         count, patches, first = 1, NUM_OFFERED, 0
     for _ in range(patches):
-        end = min(first + NUM_ORIENTATIONS, NUM_MAPS)
+        end = min(first + NUM_ORIENTATIONS, engine.NUM_MAPS)
         count = _add_placements(states, i, first, end, buffers, actions, estimates, count)
         first = end
     return count
@@ -294,11 +273,11 @@ def _estimate(states: States, i: int, action: int, game: States) -> float:
     """The estimated gain of a move: its points, with income to come, less a point per space that it moves."""
     player = signed(states[i]["current_player"])
     game[0] = states[i]
-    apply(game, 0, action)
+    engine.apply(game, 0, action)
     before, after = signed(states[i]["position"][player]), signed(game[0]["position"][player])
-    marks = signed(INCOMES_UP_TO[LAST_SPACE]) - signed(INCOMES_UP_TO[after])
+    marks = signed(tables.INCOMES_UP_TO[LAST_SPACE]) - signed(tables.INCOMES_UP_TO[after])
     more_income = signed(game[0]["income"][player]) - signed(states[i]["income"][player])
-    points = score(game, 0, player) - score(states, i, player) + more_income * marks
+    points = engine.score(game, 0, player) - engine.score(states, i, player) + more_income * marks
     return float(points - (after - before))
 
 
@@ -319,7 +298,7 @@ def _add_placements(
         for word in range(2):
             bits = buffers.legal_set[word, k]
             while bits:
-                action = FIRST_BUY + k * NUM_CELLS + lowest_bit(bits) + word * FIRST_LOWER
+                action = FIRST_BUY + k * NUM_CELLS + lowest_bit(bits) + word * engine.FIRST_LOWER
                 bits &= bits - U1
                 kept = _consider(states, i, action, buffers, kept)
     for k in range(kept):
@@ -334,7 +313,7 @@ def _consider(states: States, i: int, action: int, buffers: ChoiceBuffers, kept:
     """Compares a placement with those kept so far; returns how many are kept now."""
     player, game = signed(states[i]["current_player"]), buffers.game
     game[0] = states[i]
-    apply(game, 0, action)
+    engine.apply(game, 0, action)
     was_free = states[i]["bonus_owner"] == NOBODY
     write_prospects(game, 0, player, buffers.newcomer, 0)
     buffers.evaluations[0] += 1
@@ -349,15 +328,14 @@ def _consider(states: States, i: int, action: int, buffers: ChoiceBuffers, kept:
 
 @kernel
 def _note(buffers: ChoiceBuffers, k: int, action: int, claims: bool) -> None:
-    """Writes the newcomer as the placement of number ``k``."""
     quilts, newcomer = buffers.quilts, buffers.newcomer[0]
     buffers.placements[k] = action
     for word in range(2):
         quilts[word, k], quilts[2 + word, k] = newcomer["empty"][word], newcomer["live"][word]
         squares = _U0
-        for square in range(len(SQUARES)):
+        for square in range(len(tables.SQUARES)):
             if newcomer["squares"] >> square & 1:
-                squares |= SQUARES[square, word]
+                squares |= tables.SQUARES[square, word]
         quilts[4 + word, k] = squares
     quilts[6, k] = ~_U0 if claims else _U0
 

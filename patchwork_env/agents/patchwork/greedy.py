@@ -18,15 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.patchwork.placements import (
-    RANKING_SHAPE,
-    Ranking,
-    draw_kept,
-    first_kept,
-    keep_best_placements,
-    most_enclosed_cell,
-    new_ranking,
-)
+from patchwork_env.agents.patchwork import placements
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.random import random_below
 from patchwork_env.patchwork.actions import ADVANCE
@@ -43,19 +35,19 @@ _NO_SLOT = -1
 class GreedyBuffers(NamedTuple):
     """The memory of one thread."""
 
-    ranking: Ranking
+    ranking: placements.Ranking
     values: npt.NDArray[np.float64]  # (NUM_OFFERED,), of the patches on offer, in buttons
 
 
 def new_greedy_buffers() -> GreedyBuffers:
     """Buffers for games of any kind."""
-    return GreedyBuffers(new_ranking(), np.empty(NUM_OFFERED))
+    return GreedyBuffers(placements.new_ranking(), np.empty(NUM_OFFERED))
 
 
 @kernel(allocates=True)
 def choose_actions(states: States, actions: npt.NDArray[np.int64]) -> None:
     """Writes the greedy action of every game, none of which may be over."""
-    buffers = GreedyBuffers(np.empty(RANKING_SHAPE, np.uint64), np.empty(NUM_OFFERED))
+    buffers = GreedyBuffers(np.empty(placements.RANKING_SHAPE, np.uint64), np.empty(NUM_OFFERED))
     for i in range(len(states)):
         actions[i] = choose_action(states, i, buffers)
 
@@ -64,13 +56,13 @@ def choose_actions(states: States, actions: npt.NDArray[np.int64]) -> None:
 def choose_action(states: States, i: int, buffers: GreedyBuffers) -> int:
     """The greedy action of one game that is not over."""
     if states[i]["pending_special"]:
-        return most_enclosed_cell(states, i)
+        return placements.most_enclosed_cell(states, i)
     for slot in range(NUM_OFFERED):
         buffers.values[slot] = 0.0
         if _can_be_paid(states, i, slot):
             buffers.values[slot] = patch_value(states, i, states[i]["circle"][slot])
     slot = _most_valuable_slot(states, i, buffers)
-    return ADVANCE if slot == _NO_SLOT else first_kept(slot, buffers.ranking)
+    return ADVANCE if slot == _NO_SLOT else placements.first_kept(slot, buffers.ranking)
 
 
 @kernel
@@ -88,14 +80,14 @@ def choose_noisily(
 ) -> int:
     """The action of playouts in a game that is not over."""
     if states[i]["pending_special"]:
-        return most_enclosed_cell(states, i)
+        return placements.most_enclosed_cell(states, i)
     for slot in range(NUM_OFFERED):
         buffers.values[slot] = 0.0
         if _can_be_paid(states, i, slot):
             value = patch_value(states, i, states[i]["circle"][slot])
             buffers.values[slot] = value + _NOISE * (random_below(streams, stream, _STEPS) / _STEPS - 0.5)
     slot = _most_valuable_slot(states, i, buffers)
-    return ADVANCE if slot == _NO_SLOT else draw_kept(slot, buffers.ranking, streams, stream)
+    return ADVANCE if slot == _NO_SLOT else placements.draw_kept(slot, buffers.ranking, streams, stream)
 
 
 @kernel(inline=True)
@@ -129,6 +121,6 @@ def _most_valuable_slot(states: States, i: int, buffers: GreedyBuffers) -> int:
                 best = slot
         if buffers.values[best] <= 0:
             return _NO_SLOT
-        if keep_best_placements(states, i, best, buffers.ranking):
+        if placements.keep_best_placements(states, i, best, buffers.ranking):
             return best
         buffers.values[best] = 0.0

@@ -20,19 +20,10 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents.base import Actions
+from patchwork_env.agents.patchwork import placements
 from patchwork_env.agents.patchwork.endgame import Solver, is_ending, new_solver, solve
 from patchwork_env.agents.patchwork.features import signed
 from patchwork_env.agents.patchwork.greedy import GreedyBuffers, new_greedy_buffers, patch_value, play_out
-from patchwork_env.agents.patchwork.placements import (
-    NO_ACTION,
-    clipped_margin,
-    end_of_kind,
-    insert,
-    joints_left,
-    kind_of,
-    list_likely,
-    only_action,
-)
 from patchwork_env.agents.uct import UctAgent
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.compile import kernel, specialize
@@ -100,13 +91,13 @@ class MctsAgent(UctAgent):
     def _act(self, state: States, stream: Streams, memory: TreeMemory) -> int:
         tree, part, work, solver = self.workspace()
         began = perf_counter()
-        action = int(only_action(state, 0, work.legal_set))
-        if action == NO_ACTION:
+        action = int(placements.only_action(state, 0, work.legal_set))
+        if action == placements.NO_ACTION:
             quilts = _SOLVED_PER_SIMULATION * self.simulations
             if self.seconds:
                 quilts = int(_SOLVED_PER_SECOND * self.seconds)
             action = _solved_action(state, quilts, solver)
-        if action != NO_ACTION:
+        if action != placements.NO_ACTION:
             return action
         if not memory.recall(state, tree):
             start_tree(tree, state, 0)
@@ -121,15 +112,15 @@ class MctsAgent(UctAgent):
 def _solved_action(state: States, budget: int, solver: Solver) -> int:
     """The best action of an ending that can be solved, or else one that surely wins, or ``NO_ACTION``.
 
-    An ending that is known to be lost, but not by how much, is left to the search: the opponent may err.
+    What is lost by an unknown margin is left to the search: the opponent may err.
     """
     if not is_ending(state, 0):
-        return NO_ACTION
+        return placements.NO_ACTION
     for only_outcome in (False, True):
         is_solved, value, action = solve(state, 0, budget, solver, only_outcome)
         if is_solved and (value > 0 or not only_outcome):
             return int(action)
-    return NO_ACTION
+    return placements.NO_ACTION
 
 
 class Workspace(NamedTuple):
@@ -170,10 +161,10 @@ def list_candidates(states: States, i: int, work: Workspace, streams: Streams) -
     """Lists the best actions of a game that is not over, best first, and returns their number."""
     legal(states, i, work.legal_set)
     ranking = work.playout.ranking
-    listed = list_likely(states, i, MOST_CANDIDATES, work.legal_set, ranking, work.listed)
+    listed = placements.list_likely(states, i, MOST_CANDIDATES, work.legal_set, ranking, work.listed)
     count = begin = 0
     while begin < listed:
-        end = end_of_kind(work.listed, begin, listed)
+        end = placements.end_of_kind(work.listed, begin, listed)
         count = _add_kind(states, i, begin, end, work, count)
         begin = end
     return count
@@ -182,20 +173,20 @@ def list_candidates(states: States, i: int, work: Workspace, streams: Streams) -
 @kernel
 def _add_kind(states: States, i: int, begin: int, end: int, work: Workspace, count: int) -> int:
     """Adds the listed actions ``begin ... end - 1``, all of one kind; returns the number of candidates."""
-    kind, value = kind_of(signed(work.listed[begin])), 0.0
+    kind, value = placements.kind_of(signed(work.listed[begin])), 0.0
     if kind == 0:
-        return insert(work.actions, work.estimates, count, ADVANCE, _AHEAD)
+        return placements.insert(work.actions, work.estimates, count, ADVANCE, _AHEAD)
     if kind <= NUM_OFFERED:
         value = patch_value(states, i, states[i]["circle"][kind - 1])
     best, most_joints = begin, -1
     for k in range(begin, end):
-        work.joints[k] = joints_left(states, i, signed(work.listed[k]))
+        work.joints[k] = placements.joints_left(states, i, signed(work.listed[k]))
         if work.joints[k] > most_joints:
             best, most_joints = k, work.joints[k]
     for k in range(begin, end):
         lost, ahead = most_joints - work.joints[k], _AHEAD if k == best else 0.0
         estimate = ahead + value - _PRICE_OF_A_JOINT * lost
-        count = insert(work.actions, work.estimates, count, signed(work.listed[k]), estimate)
+        count = placements.insert(work.actions, work.estimates, count, signed(work.listed[k]), estimate)
     return count
 
 
@@ -212,7 +203,7 @@ def _play_out(work: Workspace, streams: Streams) -> None:
 @kernel
 def value_of(states: States, i: int) -> float:
     """The value of the end of a game for player 0, from -1 to 1."""
-    margin = clipped_margin(states, i, _MARGIN_SCALE)
+    margin = placements.clipped_margin(states, i, _MARGIN_SCALE)
     return (1.0 - MARGIN_SHARE) * outcome(states, i, 0) + MARGIN_SHARE * margin
 
 

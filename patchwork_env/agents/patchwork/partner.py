@@ -15,6 +15,7 @@ from patchwork_env.agents.base import Actions
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
 from patchwork_env.agents.partner import BEGINNER, NEVER_OVERLOOKED, Candidates, Habits, Player, decide
 from patchwork_env.agents.partner import new_candidates as new_candidates_of
+from patchwork_env.agents.patchwork import search
 from patchwork_env.agents.patchwork.champion import load
 from patchwork_env.agents.patchwork.expansion import (
     TO_WIN,
@@ -31,16 +32,6 @@ from patchwork_env.agents.patchwork.placements import (
     kind_of,
     list_likely,
     only_action,
-)
-from patchwork_env.agents.patchwork.search import (
-    NO_LIMIT,
-    UTILITY,
-    WIDTH,
-    Evaluator,
-    Workspace,
-    grow,
-    new_workspace,
-    reset_search,
 )
 from patchwork_env.agents.patchwork.value import Weights, read_value
 from patchwork_env.core.compile import kernel
@@ -92,8 +83,10 @@ def new_player(level: int) -> Player:
     weights, _ = read_value(_VALUE)
     if not habits.lookahead:
         return partial(choose_by_value, habits, weights, new_expansion(), candidates)
-    tree = new_tree(habits.lookahead + 1, WIDTH, STATE)
-    return partial(choose_ahead, habits, Evaluator(weights, TO_WIN), tree, new_workspace(), candidates)
+    tree = new_tree(habits.lookahead + 1, search.WIDTH, STATE)
+    return partial(
+        choose_ahead, habits, search.Evaluator(weights, TO_WIN), tree, search.new_workspace(), candidates
+    )
 
 
 def new_candidates() -> Candidates:
@@ -194,9 +187,9 @@ def choose_by_value(
 @kernel
 def choose_ahead(
     habits: Habits,
-    evaluator: Evaluator,
+    evaluator: search.Evaluator,
     tree: Tree,
-    work: Workspace,
+    work: search.Workspace,
     candidates: Candidates,
     states: States,
     streams: Streams,
@@ -207,8 +200,8 @@ def choose_ahead(
         actions[i] = only_action(states, i, work.expansion.legal_set)
         count = 1
         if actions[i] == NO_ACTION:
-            reset_search(tree, work, states, i)
-            grow(tree, work, evaluator, habits.lookahead, NO_LIMIT, False)
+            search.reset_search(tree, work, states, i)
+            search.grow(tree, work, evaluator, habits.lookahead, search.NO_LIMIT, False)
             count = _note_edges(tree, candidates)
         else:  # the search would look beyond it
             _note(candidates, 0, actions[i], 0.0)
@@ -221,7 +214,7 @@ def _note_edges(tree: Tree, candidates: Candidates) -> int:
     begin, count = tree.nodes[ROOT]["begin"], 0
     for edge in range(begin, begin + tree.nodes[ROOT]["count"]):
         if tree.edges[edge]["visits"]:
-            value = _POINTS_OF_UTILITY * tree.edges[edge]["values"][UTILITY]
+            value = _POINTS_OF_UTILITY * tree.edges[edge]["values"][search.UTILITY]
             _note(candidates, count, tree.edges[edge]["action"], value)
             count += 1
     return count

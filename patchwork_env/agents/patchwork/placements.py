@@ -21,20 +21,12 @@ import numpy.typing as npt
 from patchwork_env.agents.patchwork.features import signed
 from patchwork_env.core.bits import U1, lowest_bit, nth_bit, popcount
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.kernels import LegalSet
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.core.random import random_below
+from patchwork_env.patchwork import engine
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY, FIRST_SPECIAL, SLOT_SIZE
 from patchwork_env.patchwork.components import NUM_CELLS, NUM_OFFERED, PATCHES, QUILT_SIZE
-from patchwork_env.patchwork.engine import (
-    FIRST_LOWER,
-    NUM_MAPS,
-    SPECIAL_MAP,
-    LegalSet,
-    legal,
-    nth_legal,
-    placed_words,
-    score,
-)
 from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork.tables import FITS, FOOTPRINTS, FULL_WORD, SECOND_WORD_ROW, SHIFTS, WORD_ROWS
 
@@ -71,7 +63,7 @@ def first_of_kind(kind: int) -> int:
 def can_be_placed(legal_set: LegalSet, slot: int) -> bool:
     """Whether a legal set has placements of the patch in a slot; ``NUM_OFFERED`` stands for a special one."""
     placements = _U0
-    for k in range(slot * NUM_ORIENTATIONS, min((slot + 1) * NUM_ORIENTATIONS, NUM_MAPS)):
+    for k in range(slot * NUM_ORIENTATIONS, min((slot + 1) * NUM_ORIENTATIONS, engine.NUM_MAPS)):
         placements |= legal_set[0, k] | legal_set[1, k]
     return bool(placements)
 
@@ -81,10 +73,10 @@ def cells_of(states: States, i: int, action: int) -> tuple[np.uint64, np.uint64]
     """The cells that a placement covers, as two words of a quilt."""
     k, anchor = (action - FIRST_BUY) // NUM_CELLS, (action - FIRST_BUY) % NUM_CELLS
     footprint = U1
-    if k != SPECIAL_MAP:
+    if k != engine.SPECIAL_MAP:
         patch = states[i]["circle"][k // NUM_ORIENTATIONS]
         footprint = np.uint64(FOOTPRINTS[patch, k % NUM_ORIENTATIONS])
-    return placed_words(footprint, anchor)
+    return engine.placed_words(footprint, anchor)
 
 
 @kernel(inline=True)
@@ -110,13 +102,13 @@ def insert(
 @kernel
 def only_action(states: States, i: int, legal_set: LegalSet) -> int:
     """The only legal action of a game, or ``NO_ACTION`` if there are several; ``legal_set`` is a buffer."""
-    return nth_legal(legal_set, 0) if legal(states, i, legal_set) == 1 else NO_ACTION
+    return engine.nth_legal(legal_set, 0) if engine.legal(states, i, legal_set) == 1 else NO_ACTION
 
 
 @kernel(inline=True)
 def clipped_margin(states: States, i: int, scale: float) -> float:
     """The difference of the scores of players 0 and 1 in units of ``scale`` points, within -1 ... 1."""
-    return min(max((score(states, i, 0) - score(states, i, 1)) / scale, -1.0), 1.0)
+    return min(max((engine.score(states, i, 0) - engine.score(states, i, 1)) / scale, -1.0), 1.0)
 
 
 # --- quilts -------------------------------------------------------------------------------------------------
@@ -203,7 +195,6 @@ for _patch, _cells in enumerate(PATCHES):
 
 @kernel(inline=True)
 def _full_add(x: np.uint64, y: np.uint64, carry: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """The digit and the carry of a sum of three bits."""
     odd = x ^ y
     return odd ^ carry, (x & y) | (odd & carry)
 
@@ -299,7 +290,7 @@ def first_kept(slot: int, ranking: Ranking) -> int:
     while not ranking[0, _OPEN, k] | ranking[1, _OPEN, k]:
         k += 1
     word = 0 if ranking[0, _OPEN, k] else 1
-    cell = word * FIRST_LOWER + lowest_bit(ranking[word, _OPEN, k])
+    cell = word * engine.FIRST_LOWER + lowest_bit(ranking[word, _OPEN, k])
     return FIRST_BUY + (slot * NUM_ORIENTATIONS + k) * NUM_CELLS + cell
 
 
@@ -315,7 +306,7 @@ def draw_kept(slot: int, ranking: Ranking, streams: npt.NDArray[np.uint64], stre
         for o in range(ranking.shape[2]):
             here = popcount(ranking[word, _OPEN, o])
             if n < here:
-                cell = word * FIRST_LOWER + nth_bit(ranking[word, _OPEN, o], n)
+                cell = word * engine.FIRST_LOWER + nth_bit(ranking[word, _OPEN, o], n)
                 return FIRST_BUY + (slot * NUM_ORIENTATIONS + o) * NUM_CELLS + cell
             n -= here
     return -1
@@ -333,8 +324,8 @@ def most_enclosed_cell(states: States, i: int) -> int:
         if upper:
             return FIRST_SPECIAL + lowest_bit(upper)
         if lower:
-            return FIRST_SPECIAL + FIRST_LOWER + lowest_bit(lower)
-    return FIRST_SPECIAL + (lowest_bit(empty_0) if empty_0 else FIRST_LOWER + lowest_bit(empty_1))
+            return FIRST_SPECIAL + engine.FIRST_LOWER + lowest_bit(lower)
+    return FIRST_SPECIAL + (lowest_bit(empty_0) if empty_0 else engine.FIRST_LOWER + lowest_bit(empty_1))
 
 
 # --- the likely placements ----------------------------------------------------------------------------------
@@ -354,7 +345,7 @@ def list_likely(
         for digit in range(_DIGITS):
             ranking[0, digit, 0] = upper[digit] if digit < 3 else _U0
             ranking[1, digit, 0] = lower[digit] if digit < 3 else _U0
-        return _list_fewest(legal_set, SPECIAL_MAP, NUM_MAPS, width, ranking, actions, 0)
+        return _list_fewest(legal_set, engine.SPECIAL_MAP, engine.NUM_MAPS, width, ranking, actions, 0)
     actions[0], count = ADVANCE, 1
     for slot in range(NUM_OFFERED):
         first = slot * NUM_ORIENTATIONS
@@ -386,7 +377,7 @@ def _list_fewest(
         for word in range(2):
             chosen, still_open = ranking[word, _CHOSEN, k - first], ranking[word, _OPEN, k - first]
             bits = chosen | still_open if left else chosen
-            begin = FIRST_BUY + k * NUM_CELLS + word * FIRST_LOWER
+            begin = FIRST_BUY + k * NUM_CELLS + word * engine.FIRST_LOWER
             while bits:
                 lowest = bits & (_U0 - bits)
                 bits ^= lowest

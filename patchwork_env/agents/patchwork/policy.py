@@ -49,7 +49,6 @@ class PatchworkDynamics:
 
     @property
     def value_range(self) -> float:
-        """The highest payoff minus the lowest."""
         return 2 * (self.outcome + self.margin)
 
     def step(self, states: States, actions: npt.NDArray[np.int64]) -> None:

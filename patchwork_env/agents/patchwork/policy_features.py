@@ -3,25 +3,22 @@
 A network learns these numbers from the cells of a quilt only slowly. All are from the view of the player to
 move, and scaled so that most lie between -2 and 2.
 
-**Positions**, :data:`POSITION_FEATURES`: for both players, the own one first, the figures of the quilt
-(below), how many placements the next :data:`NEXT` patches have on it (logarithms), and the buttons at the end
-if nothing more were bought or earned by advancing.
-
-**Kinds of action**, :data:`KIND_FEATURES` each: for advancing, the three slots and the special patch, what
-any action of the kind changes for the player; see :func:`_write_kind`. Of its placements: how much the best
-one changes the two figures that placements are judged by, and how many there are.
-
-**Placements**, :data:`PLACEMENT_FEATURES` each: by how much they change the figures of the own quilt.
+- **Positions**, :data:`POSITION_FEATURES`: for both players, the own one first, the figures of the quilt
+  (below), how many placements the next :data:`NEXT` patches have on it (logarithms), and the buttons at the
+  end if nothing more were bought or earned by advancing.
+- **Kinds of action**, :data:`KIND_FEATURES` each: for advancing, the three slots and the special patch, what
+  any action of the kind changes for the player; see :func:`_write_kind`. Of its placements: how much the best
+  one changes the two figures that placements are judged by, and how many there are.
+- **Placements**, :data:`PLACEMENT_FEATURES` each: by how much they change the figures of the own quilt.
+- **Offers**, which networks with ``offers`` read too. To positions are added :data:`POSITION_OFFERS`: for
+  both players the value that greedy play gives each of the next :data:`SOON` patches, and whether the player
+  can pay for it. To kinds are added :data:`KIND_OFFERS`: of the patches that are offered after an action of
+  the kind their size and time, and for both players value, whether it can be paid, and how many placements it
+  has on the quilt as it is before the action (logarithms).
 
 The figures of a quilt: its empty cells with no, one, two, three and four empty neighbors; its covered cells
 with none and one; the pairs of neighboring empty cells (:mod:`.placements`); and the empty cells of the 7x7
 square that has the fewest.
-
-**Offers**, which networks with ``offers`` read too. To positions are added :data:`POSITION_OFFERS`: for both
-players the value that greedy play gives each of the next :data:`SOON` patches, and whether the player can pay
-for it. To kinds are added :data:`KIND_OFFERS`: of the patches that are offered after an action of the kind
-their size and time, and for both players value, whether it can be paid, and how many placements it has on the
-quilt as it is before the action (logarithms).
 """
 
 from __future__ import annotations

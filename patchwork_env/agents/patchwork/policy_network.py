@@ -31,15 +31,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from patchwork_env.agents.networks import (
-    HEAD_GAIN,
-    Inputs,
-    NetworkConfig,
-    Output,
-    PolicyNetwork,
-    initialize,
-    new_trunk,
-)
+from patchwork_env.agents import networks
 from patchwork_env.agents.patchwork.features import signed
 from patchwork_env.agents.patchwork.placements import NUM_KINDS, clipped_margin, kind_of
 from patchwork_env.agents.patchwork.policy_features import (
@@ -178,20 +170,20 @@ _KINDS = 1 + (torch.arange(NUM_ACTIONS) - FIRST_BUY) // SLOT_SIZE
 """The kind of every action; looking it up takes a quarter of the time of dividing."""
 
 
-class PatchworkNetwork(PolicyNetwork):
+class PatchworkNetwork(networks.PolicyNetwork):
     """Policy and value of the current player; see the module for its structure."""
 
     game = PATCHWORK
     num_kinds = NUM_KINDS
     patch_features: Tensor
 
-    def __init__(self, config: NetworkConfig | None = None) -> None:
+    def __init__(self, config: networks.NetworkConfig | None = None) -> None:
         super().__init__(config)
         self._prepared: tuple[Tensor, Tensor, Tensor] | None = None
         width, channels = self.config.width, self.config.channels
         inputs = OBSERVATION_SIZE - NUM_PATCHES + NUM_PATCHES * _PATCH_FEATURES
         inputs += self.config.features * POSITION_FEATURES + self.config.offers * POSITION_OFFERS
-        self.trunk = new_trunk(inputs, self.config)
+        self.trunk = networks.new_trunk(inputs, self.config)
         self.value = nn.Linear(width, 1)
         self.kind = nn.Linear(width, NUM_KINDS)
         # Size, prices and income of every patch as in the observation; row 0 is for no patch.
@@ -215,7 +207,7 @@ class PatchworkNetwork(PolicyNetwork):
         self._initialize()
 
     def _initialize(self) -> None:
-        initialize(self.trunk)
+        networks.initialize(self.trunk)
         heads = [self.value, self.kind]
         if self.config.features:
             heads.append(self.placement)
@@ -227,7 +219,7 @@ class PatchworkNetwork(PolicyNetwork):
             nn.init.normal_(self.keys.weight, std=0.1)
             nn.init.normal_(self.key_of_shape.weight, std=0.02)
             nn.init.zeros_(self.key_of_shape.bias)
-        initialize(heads, HEAD_GAIN)
+        networks.initialize(heads, networks.HEAD_GAIN)
 
     @staticmethod
     def kinds_of(actions: Any) -> Any:
@@ -236,7 +228,7 @@ class PatchworkNetwork(PolicyNetwork):
             return _KINDS.to(actions.device).index_select(0, actions)
         return _KINDS.numpy()[actions]
 
-    def forward(self, inputs: Inputs, successor_values: Tensor | None = None) -> Output:
+    def forward(self, inputs: networks.Inputs, successor_values: Tensor | None = None) -> networks.Output:
         """Evaluates a batch, which may be empty."""
         observations, rows, actions = inputs
         features = features_of(*inputs, self.config.offers) if self.config.features else None
@@ -255,7 +247,7 @@ class PatchworkNetwork(PolicyNetwork):
         if successor_values.shape[2]:
             kind_logits = kind_logits + _AHEAD_SCALE * self.ahead(successor_values).squeeze(2)
         policy = hierarchical_policy(kind_logits, scores, rows, self.kinds_of(actions))
-        return Output(*policy, self.value(trunk).squeeze(1), successor_values)
+        return networks.Output(*policy, self.value(trunk).squeeze(1), successor_values)
 
     @property
     def looks_ahead(self) -> bool:
@@ -294,7 +286,7 @@ class PatchworkNetwork(PolicyNetwork):
         scores: Tensor = self.kind_score(torch.relu(self.kind_hidden(kinds) + context))
         return scores.squeeze(2)
 
-    def successor_values_of(self, inputs: Inputs, scores: Tensor) -> Tensor:
+    def successor_values_of(self, inputs: networks.Inputs, scores: Tensor) -> Tensor:
         """What lies behind the best action of each kind, ``(n, *successor_values_shape)``, no gradients."""
         if not self.looks_ahead:
             return scores.new_zeros(inputs.observations.shape[0], *self.successor_values_shape)
@@ -308,8 +300,8 @@ class PatchworkNetwork(PolicyNetwork):
         """What maps are computed from and depends on the weights alone: matrix, walls, and keys.
 
         The convolution of quilts with walls around them is one product, ``quilts @ matrix + walls``, which is
-        several times faster. The shapes are ``(81, channels * 81)`` and ``(1, channels * 81)``. The keys of
-        all orientations are ``(34, 8 * channels)``; row 0 stands for no patch.
+        several times faster: ``(81, channels * 81)`` and ``(1, channels * 81)``. The keys of all orientations
+        are ``(34, 8 * channels)``; row 0 stands for no patch.
         """
         padding = (_WINDOW_BEFORE, _WINDOW_AFTER) * 2
         one_hot = torch.eye(NUM_CELLS, device=self.device).view(NUM_CELLS, 1, QUILT_SIZE, QUILT_SIZE)
