@@ -370,10 +370,7 @@ def player_names(game: BaseGame[Any]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Pictures(Generic[G]):
-    """How games of one kind are drawn, as text and as a scene with the names of the players.
-
-    Games are only read. Anything but a game of this kind, or too few names, is a ValueError.
-    """
+    """How games of one kind are drawn, as text and as a scene with the names of the players."""
 
     title: str
     kind: type[G]

@@ -1,7 +1,6 @@
 """Levels for people: agents that are weaker by mistakes that people make, from a beginner to the champion.
 
-The module ``partner`` in the folder of each game's agents has the habits of every level and judges moves;
-which of them is played is decided here.
+The module ``partner`` of each game's agents has the habits of every level and judges moves.
 """
 
 from __future__ import annotations

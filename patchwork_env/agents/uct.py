@@ -56,10 +56,7 @@ class Workspace(NamedTuple):
 
 
 class UctAgent(DrawingAgent):
-    """Searches every move of any game with a budget of simulations or of time, as the module describes.
-
-    Without a budget it has :data:`DEFAULT_SIMULATIONS` for a move; ValueError if there are two.
-    """
+    """Searches every move with a budget of simulations, :data:`DEFAULT_SIMULATIONS` by default, or of time."""
 
     spec: ClassVar[str] = "uct"
     block: ClassVar[int] = 20  # the number of simulations between two looks at the clock

@@ -191,8 +191,7 @@ class SelfPlayBatch:
     def restore(self, saved: dict[str, npt.NDArray[Any]]) -> None:
         """Continues from what :meth:`save` returned, exactly as the saved games would have.
 
-        Arrays that do not fit, or that hold what no running game reaches, are a ValueError; nothing has
-        changed then.
+        ValueError, without a change, for arrays that do not fit or hold what no running game reaches.
         """
         saved = check_saved(saved, self.save())
         names = ("states", "streams", "sampling_streams")

@@ -161,7 +161,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         self._deal(dealer, opponents, states, learners, games, set_up)
         ended = self._ended.copy()
         ended[games] = False
-        return self._commit(states, learners, dealer, opponents, ended, {}, {}, chosen)
+        return self._commit(states, learners, dealer, opponents, ended, {}, NO_ACTION, chosen)
 
     def step(self, actions: npt.ArrayLike) -> tuple[Any, npt.NDArray[np.float64], Flags, Flags, Infos]:
         """Plays the learner's action in every game, integers ``(num_envs,)``, then the opponent's.
@@ -181,10 +181,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
     def _step(
         self, actions: npt.ArrayLike, idle: Flags
     ) -> tuple[Any, npt.NDArray[np.float64], Flags, Flags, Infos]:
-        """:meth:`step`, in which actions of ``idle`` games do not count: those that have ended, and others.
-
-        The others stay as they are.
-        """
+        """:meth:`step`, in which actions of ``idle`` games do not count: of those that have ended, and stay."""
         states, learners = self._copy_of_states(), self._learners.copy()
         checked, legal = self._check_actions(states, actions, idle)
         illegal, dealer, opponents = ~legal, self._dealer, self._opponents
@@ -209,19 +206,20 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         terminations = illegal.copy()
         terminations[over] = True
         infos: Infos = {}
-        results: Infos = {}
+        illegal_action: Games | int = NO_ACTION
         ended = terminations.copy()
         if np.count_nonzero(ended):
             num_illegal = int(np.count_nonzero(illegal))
             others = int(np.count_nonzero(ended)) - num_illegal
             self._illegal_ends = count_illegal_ends(self._illegal_ends, num_illegal, others)
-            results = {"illegal_action": np.where(illegal, checked, NO_ACTION)}
+            illegal_action = np.where(illegal, checked, NO_ACTION)
             if self._autoreset is AutoresetMode.SAME_STEP:
-                infos, results = self._final_infos(states, learners, ended, **results), {}
+                infos = self._final_infos(states, learners, ended, illegal_action)
+                illegal_action = NO_ACTION
                 dealer, opponents = dealer.copy(), opponents and opponents.copy()
                 self._deal(dealer, opponents, states, learners, np.flatnonzero(ended))
                 ended = np.zeros_like(ended)
-        observations, infos = self._commit(states, learners, dealer, opponents, ended, infos, results)
+        observations, infos = self._commit(states, learners, dealer, opponents, ended, infos, illegal_action)
         return observations, rewards, terminations, np.zeros(self.num_envs, np.bool_), infos
 
     def action_masks(self) -> npt.NDArray[np.int8]:
@@ -335,13 +333,13 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         opponents: Opponents | None,
         ended: Flags,
         infos: Infos,
-        results: Infos,
+        illegal_action: Games | int,
         present: Flags | None = None,
     ) -> tuple[Any, Infos]:
         """Makes ``states`` the present ones; returns what the learner sees, and the complete infos.
 
-        ``results`` is what infos say of games that have ended, and ``present`` which games have infos. An
-        interrupt can come before the line that changes the attributes or after it, but not within it.
+        ``present`` says which games have infos. An interrupt can come before the line that changes the
+        attributes or after it, but not within it.
         """
         self.__dict__.update(
             _states=states,
@@ -352,18 +350,12 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             _ended=ended,
             _is_shown=False,
         )
-        masks, seats = self.action_masks(), learners.copy()
+        masks = self.action_masks()
         if present is None:
             present = np.ones(self.num_envs, np.bool_)
         else:
-            masks, seats = masks * present[:, None], seats * present
-        scores = self._scores(states, learners, present)
-        entries = {"action_mask": masks, "seat": seats, "scores": scores, **results}
-        entries.setdefault("illegal_action", NO_ACTION * present)
-        if len(self.opponents) > 1:
-            entries["opponent"] = self.opponent_numbers * present
-        for key, values in entries.items():
-            infos[key], infos[f"_{key}"] = values, present
+            masks = masks * present[:, None]
+        infos |= self._entries(states, learners, masks, illegal_action, present)
         observations = self._observations.copy() if self._copy else self._observations
         return self._rules.layout.as_dict(observations) if self._named else observations, infos
 
@@ -375,11 +367,17 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             loop(batches.write_views, self._rules)(*present, *shown)
             self._is_shown = True
 
-    def _scores(self, states: States, learners: Games, chosen: Flags) -> npt.NDArray[np.int16]:
-        """The scores of some games as the learners know them, theirs first; zeros for the others."""
+    def _entries(
+        self, states: States, learners: Games, masks: Any, illegal_action: Games | int, present: Flags
+    ) -> Infos:
+        """What infos say of some games, each entry with its flags; zeros for the others."""
         scores = np.zeros((self.num_envs, self._players), np.int16)
-        loop(batches.write_scores, self._rules)(states, np.flatnonzero(chosen), learners, scores)
-        return scores
+        loop(batches.write_scores, self._rules)(states, np.flatnonzero(present), learners, scores)
+        entries = {"action_mask": masks, "seat": learners * present, "scores": scores}
+        entries["illegal_action"] = illegal_action * present
+        if len(self.opponents) > 1:
+            entries["opponent"] = self.opponent_numbers * present
+        return entries | {f"_{key}": present for key in entries}
 
     def _final_infos(self, states: States, learners: Games, ended: Flags, illegal_action: Games) -> Infos:
         """The entries ``final_obs`` and ``final_info`` for the ``ended`` games."""
@@ -391,12 +389,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         for game in games:
             vector = vectors[game].copy()
             observations[game] = self._rules.layout.as_dict(vector) if self._named else vector
-        scores = self._scores(states, learners, ended)
-        final = {"action_mask": masks, "seat": np.where(ended, learners, 0), "scores": scores}
-        final["illegal_action"] = np.where(ended, illegal_action, 0)
-        if len(self.opponents) > 1:
-            final["opponent"] = np.where(ended, self.opponent_numbers, 0)
-        final |= {f"_{key}": ended for key in final}
+        final = self._entries(states, learners, masks, illegal_action, ended)
         return {"final_obs": observations, "_final_obs": ended, "final_info": final, "_final_info": ended}
 
     # --- checks -------------------------------------------------------------------------------------------

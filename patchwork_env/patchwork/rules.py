@@ -1,6 +1,5 @@
 """The rules of Patchwork in the form that code without knowledge of the game uses, and their options.
 
-Checks of options raise ValueError with the offending value and what is allowed.
 ``find_contradiction`` says which records are states that a game can reach, as far as a record shows it.
 """
 

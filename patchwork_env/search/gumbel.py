@@ -235,7 +235,6 @@ def considered_visits(actions: int, simulations: int) -> npt.NDArray[np.int32]:
     """How many visits the action that each simulation takes has had before, int32 ``(simulations,)``.
 
     Among the considered actions with that many visits, the search takes the one with the highest score.
-    Sequential Halving needs nothing else: actions that fall behind in visits are never asked for again.
     """
     if actions == 1:
         return np.arange(simulations, dtype=np.int32)
