@@ -169,7 +169,7 @@ def _members(path: Path, contents: bytes) -> dict[str, bytes]:
 
 
 def _check_names(path: Path, members: Mapping[str, bytes]) -> None:
-    """Refuses pickles that name more than dictionaries and float32 tensors: some take memory without bounds."""
+    """Refuses pickles that name more than dictionaries and float32 tensors: some take any memory."""
     try:
         for name, contents in members.items():
             for opcode, argument, _ in pickletools.genops(contents) if name.endswith(_PICKLE) else ():

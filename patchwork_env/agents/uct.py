@@ -56,7 +56,7 @@ class Workspace(NamedTuple):
 
 
 class UctAgent(DrawingAgent):
-    """Searches every move with a budget of simulations, :data:`DEFAULT_SIMULATIONS` by default, or of time."""
+    """Searches every move with a budget of simulations, else :data:`DEFAULT_SIMULATIONS`, or of time."""
 
     spec: ClassVar[str] = "uct"
     block: ClassVar[int] = 20  # the number of simulations between two looks at the clock

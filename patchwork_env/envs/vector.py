@@ -181,7 +181,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
     def _step(
         self, actions: npt.ArrayLike, idle: Flags
     ) -> tuple[Any, npt.NDArray[np.float64], Flags, Flags, Infos]:
-        """:meth:`step`, in which actions of ``idle`` games do not count: of those that have ended, and stay."""
+        """:meth:`step`, in which ``idle`` games take no action: they have ended, or stay as they are."""
         states, learners = self._copy_of_states(), self._learners.copy()
         checked, legal = self._check_actions(states, actions, idle)
         illegal, dealer, opponents = ~legal, self._dealer, self._opponents

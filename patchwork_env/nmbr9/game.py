@@ -114,7 +114,7 @@ class Game(BaseGame[Move]):
         return tuple(counts.tolist())
 
     def placements(self, player: int = 0) -> tuple[Move, ...]:
-        """The tiles on a player's table in the order of placing, with cells as :meth:`decode` has them now."""
+        """The tiles on a player's table in order of placing, with cells as :meth:`decode` has them now."""
         who, record = self._check_player(player), self.state[0]
         moves = []
         for t in range(engine.num_placed(self.state, 0, who)):

@@ -139,7 +139,7 @@ def _corners(cells: Cells, origin: Point, cell: float) -> list[Point]:
 def patch(
     cells: Cells, fabric: Fabric, origin: Point, cell: float, *, fine: bool = True
 ) -> tuple[Shape, ...]:
-    """A piece of cloth with its edge and, if ``fine``, with weave and stitches, which blur on small cells."""
+    """A piece of cloth with its edge and, if ``fine``, with weave and stitches."""
     corners = _corners(cells, origin, cell)
     soft = tuple(_rounded(corners, _CORNER * cell))
     cloth, edge = Polygon(soft, fabric.cloth), Polygon(soft, None, fabric.edge, max(1.0, 0.055 * cell))
