@@ -21,9 +21,6 @@ NO_ACTION = -1  # what infos give for ``illegal_action`` where there was none
 MOST_DEALS = 100  # so many games in a row may end before the learner's first turn
 NO_TURN = f"{MOST_DEALS} games in a row were over before the learner's first turn"
 _MANY_ILLEGAL_ENDS = 20
-_MOST_GAMES = 2**31 - 1
-LAYOUTS = ("flat", "dict")
-"""How an observation may be laid out: as one vector, or as named tensors of the same content."""
 
 
 def complete(
@@ -63,12 +60,12 @@ def count_illegal_ends(before: int, illegal: int, others: int = 0) -> int:
 
 def check_num_envs(num_envs: Any) -> int:
     """The number of games of a batch, an integer of 1 ... 2**31 - 1."""
-    return check_between(num_envs, 1, _MOST_GAMES, "num_envs")
+    return check_between(num_envs, 1, 2**31 - 1, "num_envs")
 
 
 def check_layout(observation: Any) -> bool:
     """Whether observations are laid out as named tensors."""
-    return bool(check_one_of(observation, LAYOUTS, "observation") == "dict")
+    return bool(check_one_of(observation, ("flat", "dict"), "observation") == "dict")
 
 
 def check_autoreset_mode(mode: Any) -> AutoresetMode:
