@@ -43,7 +43,7 @@ class NetworkConfig:
         width: The units of each hidden layer of the trunk, at most :data:`MOST_UNITS`.
         depth: The number of hidden layers of the trunk, 1 to :data:`MOST_LAYERS`.
         channels: The channels of the convolutions over quilts, at most :data:`MOST_UNITS`; 0 leaves them
-            out, which networks without features need. This and what follows the next is for Patchwork.
+            out, which networks without features need. For Patchwork alone, as are the last two.
         features: Whether the network reads the features of positions and actions; see that of each game.
         offers: Whether it also reads the worth of the patches that are offered after every move.
         lookahead: Whether it also judges every kind of move by its value of the position behind it, which
