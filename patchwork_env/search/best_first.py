@@ -171,7 +171,7 @@ def best_edge(tree: Tree, node: int) -> int:
     return _highest_edge(tree, node, best) if is_solved(tree, node) else best
 
 
-@kernel
+@kernel(inline=True)
 def _highest_edge(tree: Tree, node: int, best: int) -> int:
     """The edge of a node with the highest value; ties go to ``best``, then to the first one."""
     begin = tree.nodes[node]["begin"]
