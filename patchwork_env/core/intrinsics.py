@@ -1,4 +1,4 @@
-"""What kernels do by instructions that Numba does not write by itself: unpacking bits, adding rows.
+"""What kernels do by instructions that Numba does not write by itself, for bits and for sums of rows.
 
 Each intrinsic checks the layout of its arrays when a kernel is compiled, since it reads and writes through
 pointers. With ``NUMBA_DISABLE_JIT=1`` they are plain Python.
@@ -7,6 +7,7 @@ pointers. With ``NUMBA_DISABLE_JIT=1`` they are plain Python.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ Rows = npt.NDArray[np.int32]
 
 CACHE_LINE = 64
 """The bytes of a cache line."""
+LANES = 8
+"""The words that :data:`and_shifted` computes with at once."""
 _INT64 = ir.IntType(64)
 _MOST_SUMS, _FLOATS_OF_SUMS = 4, 128
 """The most sums of one loop, and their floats: they fit into the vector registers of most processors."""
@@ -49,6 +52,14 @@ def _vector_at(builder: Any, data: Any, index: Any, kind: ir.VectorType) -> Any:
     return builder.bitcast(builder.gep(data, [index]), kind.as_pointer())
 
 
+def _in_all_lanes(builder: Any, scalar: Any, vector: ir.VectorType) -> Any:
+    undefined = ir.Constant(vector, ir.Undefined)
+    lane = builder.insert_element(undefined, scalar, ir.Constant(ir.IntType(32), 0))
+    return builder.shuffle_vector(
+        lane, undefined, ir.Constant(ir.VectorType(ir.IntType(32), vector.count), None)
+    )
+
+
 # --- bits ---------------------------------------------------------------------------------------------------
 
 
@@ -59,15 +70,12 @@ def _unpack_in_python(out: Any, start: int, word: np.uint64) -> None:
 @intrinsic  # type: ignore[untyped-decorator]
 def _unpack_compiled(typing_context: Any, out: Any, start: Any, word: Any) -> Any:
     """One vector conversion and one unaligned store."""
-    _require_layout(out, "the array to which bits are written", 1, types.int8, types.float32)
+    _require_layout(out, "the array to which bits are written", 1, types.int8)
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        array, kind = _array(context, builder, signature, args), signature.args[0].dtype
-        item = context.get_value_type(kind)
-        bits, lanes = builder.bitcast(args[2], ir.VectorType(ir.IntType(1), 64)), ir.VectorType(item, 64)
-        convert = builder.uitofp if isinstance(kind, types.Float) else builder.zext
-        target = _vector_at(builder, array.data, args[1], lanes)
-        builder.store(convert(bits, lanes), target, align=context.get_abi_sizeof(item))
+        array, lanes = _array(context, builder, signature, args), ir.VectorType(ir.IntType(8), 64)
+        bits = builder.bitcast(args[2], ir.VectorType(ir.IntType(1), 64))
+        builder.store(builder.zext(bits, lanes), _vector_at(builder, array.data, args[1], lanes), align=1)
         return context.get_dummy_value()
 
     return types.void(out, types.intp, types.uint64), codegen
@@ -75,8 +83,58 @@ def _unpack_compiled(typing_context: Any, out: Any, start: Any, word: Any) -> An
 
 unpack_bits = _unpack_in_python if config.DISABLE_JIT else _unpack_compiled
 """``unpack_bits(out, start, word)`` writes the 64 bits of ``word`` as 0 or 1 to ``out[start : start + 64]``,
-lowest first. ``out`` must be a contiguous one-dimensional array of int8 or float32 with room for them; with
-any other array the kernel does not compile."""
+lowest first. ``out`` must be a contiguous one-dimensional array of int8 with room for them; with any other
+array the kernel does not compile."""
+
+
+def _and_shifted_in_python(out: Any, start: int, word: np.uint64, begin: Any, shifts: Any) -> int:
+    words = begin.copy()
+    for row in shifts:
+        words &= word >> row
+    if out is not None:
+        out[start : start + LANES] = words
+    return int(np.bitwise_count(words).sum())
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _and_shifted_compiled(
+    typing_context: Any, out: Any, start: Any, word: Any, begin: Any, shifts: Any
+) -> Any:
+    """Vectors of all lanes, which LLVM makes of a loop over lanes only if it does not unroll that first."""
+    for array, name, ndim in ((out, "the output", 1), (begin, "the begin", 1), (shifts, "the shifts", 2)):
+        if not (array is out and isinstance(out, types.NoneType)):
+            _require_layout(array, name, ndim, types.uint64)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        lanes, zero = ir.VectorType(_INT64, LANES), ir.Constant(_INT64, 0)
+        table = _array(context, builder, signature, args, 4)
+
+        def load(data: Any, index: Any) -> Any:
+            return builder.load(_vector_at(builder, data, index, lanes), align=8)
+
+        words = _in_all_lanes(builder, args[2], lanes)
+        total = cgutils.alloca_once_value(
+            builder, load(_array(context, builder, signature, args, 3).data, zero)
+        )
+        with cgutils.for_range(builder, cgutils.unpack_tuple(builder, table.shape)[0]) as loop:
+            shift = load(table.data, builder.mul(loop.index, ir.Constant(_INT64, LANES)))
+            builder.store(builder.and_(builder.load(total), builder.lshr(words, shift)), total)
+        result = builder.load(total)
+        if not isinstance(out, types.NoneType):
+            data = _array(context, builder, signature, args, 0).data
+            builder.store(result, _vector_at(builder, data, args[1], lanes), align=8)
+        kinds = ir.FunctionType(lanes, [lanes]), ir.FunctionType(_INT64, [lanes])
+        names = f"llvm.ctpop.v{LANES}i64", f"llvm.vector.reduce.add.v{LANES}i64"
+        count, add = map(partial(cgutils.get_or_insert_function, builder.module), kinds, names)
+        return builder.call(add, [builder.call(count, [result])])
+
+    return types.int64(out, types.intp, types.uint64, begin, shifts), codegen
+
+
+and_shifted = _and_shifted_in_python if config.DISABLE_JIT else _and_shifted_compiled
+"""``and_shifted(out, start, word, begin, shifts)`` ANDs ``begin``, ``(8,)``, with ``word >> row`` for each
+row of ``shifts``, ``(n, 8)``. It writes the words to ``out[start : start + 8]``, unless ``out`` is None, and
+returns how many ones they have. All arrays are contiguous, of uint64."""
 
 
 # --- sums of rows -------------------------------------------------------------------------------------------
@@ -120,10 +178,7 @@ def product_adder(width: int) -> Callable[[Floats, Floats, Floats, int], None]:
         _, matrix, inputs = arrays
         scalar = builder.load(builder.gep(inputs.data, [k]))
         vector = ir.VectorType(ir.FloatType(), width)
-        undefined = ir.Constant(vector, ir.Undefined)
-        lane = builder.insert_element(undefined, scalar, ir.Constant(ir.IntType(32), 0))
-        zeros = ir.Constant(ir.VectorType(ir.IntType(32), width), None)
-        factor = builder.shuffle_vector(lane, undefined, zeros)
+        factor = _in_all_lanes(builder, scalar, vector)
         kind = ir.FunctionType(vector, [vector] * 3)
         # Rounded once where the processor has such an instruction; llvm.fma would call a function elsewhere.
         multiply_add = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fmuladd.v{width}f32")

@@ -7,6 +7,7 @@ kernels of its own, it is a bitset: bit ``b`` of word ``w``, counted through all
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from inspect import get_annotations
 from types import ModuleType
@@ -15,7 +16,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.core.bits import U1, lowest_bit, nth_bit, popcount
+from patchwork_env.core.bits import U0, U1, lowest_bit, nth_bit, popcount
 from patchwork_env.core.compile import kernel, specialize, template
 from patchwork_env.core.intrinsics import unpack_bits
 from patchwork_env.core.random import Streams
@@ -46,6 +47,7 @@ class Kernels(Protocol):
 
     Attributes:
         legal_shape: The shape of legal sets.
+        mask_words: The number of words of 64 bits, one for each word of a legal set.
         max_players: The highest number of players.
         is_over: ``(states, i)`` says whether the game has ended.
         legal: ``(states, i, legal_set)`` writes the legal actions of the current player, of which there are
@@ -70,14 +72,15 @@ class Kernels(Protocol):
         nth_legal: ``(legal_set, n)`` is the ``n``-th legal action in ascending order, or -1.
         write_actions: ``(legal_set, actions)`` lists the legal actions in ascending order in an int16 array
             and returns their number.
-        write_mask: ``(states, i, legal_set, count, shown, mask)`` writes the legal set of a state, which has
-            ``count`` actions, as 0 and 1 to an int8 array ``(num_actions,)`` that shows another legal set;
-            what neither holds need not be written.
+        write_mask: ``(states, i, legal_set, count, mask, used)`` writes the legal set of a state, which has
+            ``count`` actions, as 0 and 1 to an int8 array ``(num_actions,)``. The bits of ``used``, uint64
+            ``(mask_words,)``, say which parts of the mask may hold ones; they are brought up to date.
         legal_mask: ``(states, i, mask)`` writes the mask of a state and returns the number of legal actions.
         play: ``(states, i, action)`` plays an action, any integer, if it is legal; returns whether it was.
     """
 
     legal_shape: tuple[int, int]
+    mask_words: int
     max_players: int
     is_over: Callable[[States, int], bool]
     legal: Callable[[States, int, LegalSet], int]
@@ -93,7 +96,7 @@ class Kernels(Protocol):
     allows: Callable[[LegalSet, int], bool]
     nth_legal: Callable[[LegalSet, int], int]
     write_actions: Callable[[LegalSet, npt.NDArray[np.int16]], int]
-    write_mask: Callable[[States, int, LegalSet, int, LegalSet, npt.NDArray[np.int8]], None]
+    write_mask: Callable[[States, int, LegalSet, int, npt.NDArray[np.int8], npt.NDArray[np.uint64]], None]
     legal_mask: Callable[[States, int, npt.NDArray[np.int8]], int]
     play: Callable[[States, int, int], bool]
 
@@ -136,19 +139,31 @@ def write_actions(legal_set: LegalSet, actions: npt.NDArray[np.int16]) -> int:
 
 @kernel
 def write_mask(
-    states: States, i: int, legal_set: LegalSet, count: int, shown: LegalSet, mask: npt.NDArray[np.int8]
+    states: States,
+    i: int,
+    legal_set: LegalSet,
+    count: int,
+    mask: npt.NDArray[np.int8],
+    used: npt.NDArray[np.uint64],
 ) -> None:
-    """Writes the words of a bitset that hold ones, or of the one that the action mask shows."""
-    rows, words = legal_set.shape
-    for row in range(rows):
-        for k in range(words):
-            if legal_set[row, k] | shown[row, k]:
-                first = (row * words + k) * _WORD
-                if first + _WORD <= len(mask):
-                    unpack_bits(mask, first, legal_set[row, k])
-                else:
-                    for action in range(first, len(mask)):
-                        mask[action] = (legal_set[row, k] >> np.uint64(action % _WORD)) & U1
+    """Writes the words of a bitset that hold ones, or whose part of the mask holds some."""
+    words = legal_set.reshape(-1)
+    for group in range(len(used)):
+        first = group * _WORD
+        holding = U0
+        for k in range(min(_WORD, len(words) - first)):
+            holding |= np.uint64(words[first + k] != 0) << np.uint64(k)
+        written = used[group] | holding
+        used[group] = holding
+        while written:
+            place = first + lowest_bit(written)
+            written &= written - U1
+            begin = place * _WORD
+            if begin + _WORD <= len(mask):
+                unpack_bits(mask, begin, words[place])
+            else:
+                for action in range(begin, len(mask)):
+                    mask[action] = (words[place] >> np.uint64(action % _WORD)) & U1
 
 
 @kernel
@@ -177,7 +192,7 @@ def write_legal_mask(states: States, i: int, mask: npt.NDArray[np.int8]) -> int:
     legal_set = np.empty(game.legal_shape, np.uint64)
     count = game.legal(states, i, legal_set)
     mask[:] = 0
-    game.write_mask(states, i, legal_set, count, legal_set, mask)
+    game.write_mask(states, i, legal_set, count, mask, np.zeros(game.mask_words, np.uint64))
     return count
 
 
@@ -249,7 +264,8 @@ def kernels_of(
         AttributeError: A kernel is missing that every game must bring.
     """
     kernels = ModuleType(name)
-    sources = _DEFAULTS | {"legal_shape": legal_shape, "max_players": max_players}
+    mask_words = -(-math.prod(legal_shape) // _WORD)
+    sources = _DEFAULTS | {"legal_shape": legal_shape, "mask_words": mask_words, "max_players": max_players}
     for module in modules:
         sources |= vars(module)
     for key in get_annotations(Kernels):

@@ -24,7 +24,7 @@ from patchwork_env.core.tensors import Observation
 from patchwork_env.envs.options import check_num_envs, check_rewards, check_saved, complete
 from patchwork_env.errors import IllegalActionError
 
-SHARED = ("initial_state", "flags", "reward_kind", "scratch")
+SHARED = ("initial_state", "flags", "reward_kind")
 """What the parts of a batch share; of all other arrays they have the entries of their games."""
 _OWN_OPTIONS = ("num_envs", "seed", "rewards", "masks", "observations", "threads")
 
@@ -49,8 +49,8 @@ class BatchArrays(NamedTuple):
     random_actions: npt.NDArray[np.int64]  # ``(n,)``
     masks: npt.NDArray[np.int8]  # ``(n, num_actions)``, or of length 0 to leave them out
     observations: Observation  # ``(n, layout.size)``, or of length 0 to leave them out
-    legal_sets: npt.NDArray[np.uint64]  # ``(n, *legal_shape)``, which the masks show
-    scratch: npt.NDArray[np.uint64]  # for a legal set for each thread
+    legal_sets: npt.NDArray[np.uint64]  # ``(n, *legal_shape)``
+    used: npt.NDArray[np.uint64]  # ``(n, mask_words)``, the parts of the masks that may hold ones
 
     def part(self, games: Any) -> BatchArrays:
         """The batch of some of the games: of views if they are a slice, and else of copies."""
@@ -129,7 +129,7 @@ class SelfPlayBatch:
                 (n if check_flag(observations, "observations") else 0, rules.layout.size), np.float32
             ),
             legal_sets=np.zeros((n, *rules.kernels.legal_shape), np.uint64),
-            scratch=np.zeros((self.threads, *rules.kernels.legal_shape), np.uint64),
+            used=np.zeros((n, rules.kernels.mask_words), np.uint64),
         )
         self.states, self.observations, self.masks = arrays.states, arrays.observations, arrays.masks
         self.counts, self.random_actions = arrays.counts, arrays.random_actions
@@ -177,7 +177,7 @@ class SelfPlayBatch:
         if self.threads == 1:
             play(arrays)
         else:
-            self._team = self._team or _Team(_shares(arrays))
+            self._team = self._team or _Team(_shares(arrays, self.threads))
             self._team.map(play)
 
     def save(self) -> dict[str, npt.NDArray[Any]]:
@@ -246,11 +246,10 @@ class _Team:
         list(pending)
 
 
-def _shares(batch: BatchArrays) -> list[BatchArrays]:
-    number = len(batch.scratch)
+def _shares(batch: BatchArrays, number: int) -> list[BatchArrays]:
+    """Views of equal shares of the games of a batch."""
     bounds = [len(batch.states) * k // number for k in range(number + 1)]
-    parts = [batch.part(slice(*ends)) for ends in itertools.pairwise(bounds)]
-    return [part._replace(scratch=batch.scratch[k : k + 1]) for k, part in enumerate(parts)]
+    return [batch.part(slice(*ends)) for ends in itertools.pairwise(bounds)]
 
 
 def _available_threads(threads: int | None) -> int:
@@ -290,16 +289,14 @@ def play_games(batch: BatchArrays) -> None:
 @template
 def write_outputs(batch: BatchArrays) -> None:
     """Writes what players see of all games and may do in them, and draws random actions."""
-    states, legal_set = batch.states, batch.scratch[0]
+    states = batch.states
     for i in range(len(states)):
         batch.sampled_from[i] = batch.sampling_streams[i]
+        legal_set = batch.legal_sets[i]
         count = game.legal(states, i, legal_set)
         batch.counts[i] = count
         if len(batch.masks) > 0:
-            game.write_mask(states, i, legal_set, count, batch.legal_sets[i], batch.masks[i])
-        for row in range(legal_set.shape[0]):
-            for k in range(legal_set.shape[1]):
-                batch.legal_sets[i, row, k] = legal_set[row, k]
+            game.write_mask(states, i, legal_set, count, batch.masks[i], batch.used[i])
         batch.random_actions[i] = game.nth_legal(legal_set, random_below(batch.sampling_streams, i, count))
     if len(batch.observations) > 0:
         for i in range(len(states)):

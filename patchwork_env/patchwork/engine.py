@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from patchwork_env.core.bits import lowest_bit, nth_bit, popcount
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.intrinsics import unpack_bits
+from patchwork_env.core.intrinsics import and_shifted, unpack_bits
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.core.random import Streams, random_below
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY, FIRST_SPECIAL, NUM_ACTIONS
@@ -41,7 +41,6 @@ from patchwork_env.patchwork.tables import (
     PRICES,
     SECOND_WORD_ROW,
     SHIFTS,
-    SIZES,
     SPECIALS_UP_TO,
     SQUARES,
     TIMES,
@@ -59,8 +58,6 @@ MAX_TURNS = 2 * LAST_SPACE + 5
 RANDOM_FIRST_PLAYER, GIVEN_CIRCLE = 1, 2
 """The bits of ``flags``: the first player is random; the circle is that of the set-up."""
 
-_FEW_CELLS = 6
-"""The number of cells that most patches have at most: for these, shifts are not done for eight."""
 FIRST_LOWER = SECOND_WORD_ROW * QUILT_SIZE
 """The first anchor that stands in the second word of a map."""
 _U = np.uint64
@@ -152,45 +149,22 @@ def legal(states: States, i: int, legal_set: LegalSet) -> int:
         if slot >= states[i]["num_patches"] or PRICES[patch] > states[i]["buttons"][player]:
             for k in range(first, first + NUM_ORIENTATIONS):
                 legal_set[0, k] = legal_set[1, k] = _U(0)
-        elif SIZES[patch] <= _FEW_CELLS:
-            count += _place_everywhere(empty_0, empty_1, patch, _FEW_CELLS, legal_set, first)
         else:
-            count += _place_everywhere(empty_0, empty_1, patch, SHIFTS.shape[1], legal_set, first)
+            count += _place(legal_set[0], first, empty_0, patch, 0)
+            count += _place(legal_set[1], first, empty_1, patch, 1)
     return count
 
 
 @kernel(inline=True)
-def _place_everywhere(
-    empty_0: np.uint64, empty_1: np.uint64, patch: int, size: int, legal_set: LegalSet, first: int
-) -> int:
-    """Writes the anchors of all orientations of a patch to the maps from ``first`` on; returns their number.
-
-    ``size`` is at least the number of the patch's cells, and best a constant.
-    """
-    count = 0
-    for o in range(NUM_ORIENTATIONS):
-        upper, lower = FITS[patch, 0, o], FITS[patch, 1, o]
-        for cell in range(size):
-            upper &= empty_0 >> SHIFTS[patch, cell, o]
-            lower &= empty_1 >> SHIFTS[patch, cell, o]
-        legal_set[0, first + o] = upper
-        legal_set[1, first + o] = lower
-        count += popcount(upper) + popcount(lower)
-    return count
+def _place(anchors: LegalSet | None, first: int, empty: np.uint64, patch: int, word: int) -> int:
+    """Writes one of the words of all maps of a patch, from ``first`` on; returns the number of anchors."""
+    return and_shifted(anchors, first, empty, FITS[patch, word], SHIFTS[patch])
 
 
 @kernel(inline=True)
 def count_placements(covered_0: np.uint64, covered_1: np.uint64, patch: int) -> int:
     """The number of distinct placements of a patch on a quilt, which comes as its two words."""
-    empty_0, empty_1 = covered_0 ^ FULL_WORD, covered_1 ^ FULL_WORD
-    count = 0
-    for o in range(NUM_ORIENTATIONS):
-        upper, lower = FITS[patch, 0, o], FITS[patch, 1, o]
-        for cell in range(SHIFTS.shape[1]):
-            upper &= empty_0 >> SHIFTS[patch, cell, o]
-            lower &= empty_1 >> SHIFTS[patch, cell, o]
-        count += popcount(upper) + popcount(lower)
-    return count
+    return _place(None, 0, covered_0 ^ FULL_WORD, patch, 0) + _place(None, 0, covered_1 ^ FULL_WORD, patch, 1)
 
 
 @kernel
@@ -289,17 +263,26 @@ def allows(legal_set: LegalSet, action: int) -> bool:
 
 @kernel
 def write_mask(
-    states: States, i: int, legal_set: LegalSet, count: int, shown: LegalSet, mask: npt.NDArray[np.int8]
+    states: States,
+    i: int,
+    legal_set: LegalSet,
+    count: int,
+    mask: npt.NDArray[np.int8],
+    used: npt.NDArray[np.uint64],
 ) -> None:
     """Writes the maps that hold anchors, or held them: 81 bits as two overlapping runs of 64."""
     overlap = _U(NUM_CELLS - 64)
     mask[ADVANCE] = count > 0 and not states[i]["pending_special"]
-    maps = _U(0)
-    for k in range(NUM_MAPS):
-        maps |= _U((legal_set[0, k] | legal_set[1, k] | shown[0, k] | shown[1, k]) != 0) << _U(k)
-    while maps:
-        k = lowest_bit(maps)
-        maps &= maps - _U1
+    holding = _U(0)
+    for k in range(
+        legal_set.shape[1]
+    ):  # of no fixed length, or it would be unrolled before it became vectors
+        holding |= _U((legal_set[0, k] | legal_set[1, k]) != 0) << _U(k)
+    written = used[0] | holding
+    used[0] = holding
+    while written:
+        k = lowest_bit(written)
+        written &= written - _U1
         first = FIRST_BUY + k * NUM_CELLS
         upper, lower = legal_set[0, k], legal_set[1, k]
         unpack_bits(mask, first, upper | (lower << _SPLIT))

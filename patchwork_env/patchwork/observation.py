@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.intrinsics import unpack_bits
 from patchwork_env.core.tensors import Layout, Observation, read_number
 from patchwork_env.patchwork.components import (
     INCOME_SPACES,
@@ -94,6 +93,7 @@ def _space_table() -> Observation:
 OFFERED_TABLE = _offered_table()
 """The features of every patch in ``offered``, a row for each."""
 _OFFERS = np.vstack([OFFERED_TABLE, np.zeros_like(OFFERED_TABLE[:1])])  # the last row stands for no patch
+_BITS = _shares(np.arange(256)[:, None] >> np.arange(8) & 1, 1)
 _SPACES = _space_table()
 _PATCH_NUMBERS = _shares(np.arange(NUM_PATCHES) + 1, NUM_PATCHES)
 _INCOMES = _shares(np.arange(256), 38)
@@ -102,7 +102,7 @@ _SPECIAL_SPACES = np.array(list(SPECIAL_SPACES.values()), np.uint8)
 _SPECIAL_SHARES = _shares(_SPECIAL_SPACES, LAST_SPACE)
 _QUILTS, _OFFERED, _CIRCLE, _PLAYERS, _SPECIALS = (SLICES[name].start for name in SHAPES)
 """Where the tensors begin."""
-_U1, _U17, _U18 = np.uint64(1), np.uint64(17), np.uint64(18)
+_U18, _U46, _U62, _U255 = map(np.uint64, (18, 46, 62, 255))
 _F = np.float32
 _HALF = _F(0.5)
 _MOST_BUTTONS = int(32 * MAX_BUTTONS)
@@ -120,10 +120,8 @@ def write_observation(states: States, i: int, observer: int, out: Observation) -
         patch = np.int64(states[i]["circle"][slot]) if slot < num_patches else NUM_PATCHES
         for k in range(OFFERED_FEATURES):
             out[_OFFERED + slot * OFFERED_FEATURES + k] = _OFFERS[patch, k]
-    for k in range(num_patches):
-        out[_CIRCLE + k] = _PATCH_NUMBERS[states[i]["circle"][k]]
-    for k in range(num_patches, NUM_PATCHES):
-        out[_CIRCLE + k] = 0
+    for k in range(NUM_PATCHES):
+        out[_CIRCLE + k] = _PATCH_NUMBERS[states[i]["circle"][k]] if k < num_patches else _F(0)
     variant, furthest = states[i]["variant"], max(states[i]["position"][0], states[i]["position"][1])
     for k in range(_SPECIAL_SPACES.shape[1]):
         is_left = _SPECIAL_SPACES[variant, k] > furthest
@@ -192,12 +190,21 @@ def _read_variant(observation: Observation, furthest: int) -> int:
     return 0
 
 
-@kernel
+@kernel(inline=True)
 def _write_quilt(states: States, i: int, player: int, out: Observation, begin: int) -> None:
-    """Writes the 81 cells of a quilt as two overlapping runs of 64."""
+    """Writes the 81 cells of a quilt, eight at a time but for the last one."""
     upper, lower = states[i]["quilt"][player, 0], states[i]["quilt"][player, 1]
-    unpack_bits(out, begin, upper | (lower << _U18))
-    unpack_bits(out, begin + NUM_CELLS - 64, (upper >> _U17) | (lower << _U1))
+    _write_bytes(upper | (lower << _U18), 8, out, begin)
+    _write_bytes(lower >> _U46, 2, out, begin + 64)
+    out[begin + NUM_CELLS - 1] = lower >> _U62
+
+
+@kernel(inline=True)
+def _write_bytes(word: np.uint64, number: int, out: Observation, begin: int) -> None:
+    for k in range(number):
+        byte = (word >> np.uint64(8 * k)) & _U255
+        for bit in range(8):
+            out[begin + 8 * k + bit] = _BITS[byte, bit]
 
 
 @kernel

@@ -75,8 +75,7 @@ def _marks_up_to(marks: tuple[int, ...]) -> list[int]:
 
 
 SHIFTS = _shift_table()
-"""``SHIFTS[patch, cell, orientation]``: the bit of a cell, counted from the anchor. Small patches repeat a
-cell, since loops of a fixed length let the compiler handle all orientations in one vector."""
+"""``SHIFTS[patch, cell, orientation]``: a cell's bit, counted from the anchor; small ones repeat a cell."""
 FITS = _fit_table()
 """``FITS[patch, word, orientation]``: the anchors on an empty quilt."""
 FOOTPRINTS = np.array([[_bits(cells) for cells in oriented] for oriented in ORIENTED], np.uint64)

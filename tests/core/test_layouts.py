@@ -10,7 +10,7 @@ from numba import config
 from numba.core.errors import TypingError
 
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.intrinsics import product_adder, rows_adder, unpack_bits
+from patchwork_env.core.intrinsics import and_shifted, product_adder, rows_adder, unpack_bits
 from patchwork_env.patchwork import NUM_ACTIONS, Game
 
 pytestmark = pytest.mark.skipif(config.DISABLE_JIT, reason="looks at machine code")
@@ -32,14 +32,33 @@ def _product(out: Any, matrix: Any, inputs: Any) -> None:
     _add_product(out, matrix, inputs, len(inputs))
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.float32])
-def test_bits_are_unpacked_into_contiguous_arrays_only(dtype: Any) -> None:
-    out, word = np.zeros(64, dtype), np.uint64(0b1011)
+@kernel
+def _shift(out: Any, word: np.uint64, begin: Any, shifts: Any) -> int:
+    return int(and_shifted(out, 1, word, begin, shifts))
+
+
+def test_bits_are_unpacked_into_contiguous_arrays_only() -> None:
+    out, word = np.zeros(64, np.int8), np.uint64(0b1011)
     _unpack(out, word)
     assert out[:5].tolist() == [1, 1, 0, 1, 0]
-    for wrong in (np.zeros(128, dtype)[::2], np.zeros(64, np.int64), np.zeros((64, 1), dtype)):
-        with pytest.raises(TypingError, match="contiguous array of 1 dimensions of int8 or float32"):
+    for wrong in (np.zeros(128, np.int8)[::2], np.zeros(64, np.int64), np.zeros((64, 1), np.int8)):
+        with pytest.raises(TypingError, match="contiguous array of 1 dimensions of int8"):
             _unpack(wrong, word)
+
+
+def test_words_are_shifted_in_all_lanes() -> None:
+    random = np.random.default_rng(5)
+    begin, shifts = (
+        random.integers(2**63, size=8, dtype=np.uint64),
+        random.integers(9, size=(3, 8), dtype=np.uint64),
+    )
+    word, out = np.uint64(0xFEDC_BA98_7654_3210), np.zeros(10, np.uint64)
+    expected = begin & (word >> shifts[0]) & (word >> shifts[1]) & (word >> shifts[2])
+    number = sum(int(lane).bit_count() for lane in expected)
+    assert _shift(out, word, begin, shifts) == _shift(None, word, begin, shifts) == number
+    assert out.tolist() == [0, *expected, 0]
+    with pytest.raises(TypingError, match="the shifts must be a contiguous array of 2 dimensions of uint64"):
+        _shift(out, word, begin, shifts[:, ::-1])
 
 
 def test_a_strided_mask_is_refused_and_not_half_written() -> None:
