@@ -137,6 +137,59 @@ row of ``shifts``, ``(n, 8)``. It writes the words to ``out[start : start + 8]``
 returns how many ones they have. All arrays are contiguous, of uint64."""
 
 
+def _add_fitting_in_python(
+    out: Any, start: int, near: Any, taken: Any, first: int, rows: Any, columns: Any, number: int
+) -> None:
+    for lane in range(LANES):
+        places = [(first + lane + rows[k], np.uint64(columns[k])) for k in range(number)]
+        touches = np.bitwise_or.reduce([near[row] >> column for row, column in places])
+        overlaps = np.bitwise_or.reduce([taken[row] >> column for row, column in places])
+        out[start + lane] |= touches & ~overlaps
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _add_fitting_compiled(
+    typing_context: Any,
+    out: Any,
+    start: Any,
+    near: Any,
+    taken: Any,
+    first: Any,
+    rows: Any,
+    columns: Any,
+    number: Any,
+) -> Any:
+    for array in (out, near, taken):
+        _require_layout(array, "rows of bits", 1, types.uint64)
+    for array in (rows, columns):
+        _require_layout(array, "cells", 1, types.int64)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        lanes = ir.VectorType(_INT64, LANES)
+        words, *sources, down, right = (_array(context, builder, signature, args, k) for k in (0, 2, 3, 5, 6))
+        sums = [cgutils.alloca_once_value(builder, ir.Constant(lanes, None)) for _ in sources]
+        with cgutils.for_range(builder, args[7]) as loop:
+            row = builder.add(args[4], builder.load(builder.gep(down.data, [loop.index])))
+            column = _in_all_lanes(builder, builder.load(builder.gep(right.data, [loop.index])), lanes)
+            for source, total in zip(sources, sums, strict=True):
+                cells = builder.load(_vector_at(builder, source.data, row, lanes), align=8)
+                builder.store(builder.or_(builder.load(total), builder.lshr(cells, column)), total)
+        target = _vector_at(builder, words.data, args[1], lanes)
+        touches, overlaps = map(builder.load, sums)
+        fitting = builder.and_(touches, builder.not_(overlaps))
+        builder.store(builder.or_(builder.load(target, align=8), fitting), target, align=8)
+        return context.get_dummy_value()
+
+    return types.void(out, types.intp, near, taken, types.intp, rows, columns, types.intp), codegen
+
+
+add_fitting = _add_fitting_in_python if config.DISABLE_JIT else _add_fitting_compiled
+"""``add_fitting(out, start, near, taken, first, rows, columns, number)`` ORs anchors of a tile to the words
+``out[start : start + 8]``, which stand for rows as their bits for columns: those at which one of its cells
+``(rows[k], columns[k])``, ``number`` in all, lies on a one of ``near``, and none on a one of ``taken``, both
+read from row ``first`` on. All arrays are contiguous, the cells int64, the others uint64."""
+
+
 # --- sums of rows -------------------------------------------------------------------------------------------
 #
 # Written as two nested loops, the inner one over the entries of a row, such a sum is stored and loaded again

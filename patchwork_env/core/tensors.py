@@ -42,6 +42,11 @@ class Layout:
         }
 
 
+def shares(counts: npt.ArrayLike, whole: int) -> Observation:
+    """A table of ``counts / whole``, float32: a kernel's division takes as long as the rest of a feature."""
+    return np.asarray(counts, np.float32) / np.float32(whole)
+
+
 @kernel
 def read_number(feature: float, scale: int, most: int) -> int:
     """The number from 0 to ``most`` that was divided by ``scale`` to make an entry of an observation."""

@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from patchwork_env.core.bits import lowest_bit, popcount
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.intrinsics import LANES, add_fitting
 from patchwork_env.core.kernels import nth_legal
 from patchwork_env.core.random import Streams, random_below
 from patchwork_env.nmbr9.actions import (
@@ -186,6 +187,15 @@ def bounds(states: States, i: int, player: int, number: int) -> tuple[int, int, 
     return top, left, bottom - top, right - left
 
 
+@kernel
+def _is_supporting(states: States, i: int, player: int, level: int) -> bool:
+    """Whether tiles can lie on those of a level, of which each must rest on two at least."""
+    number = 0
+    for t in range(num_placed(states, i, player)):
+        number += states[i]["level"][player, t] == level
+    return number > 1
+
+
 # --- legal actions ----------------------------------------------------------------------------------------
 
 
@@ -202,10 +212,12 @@ def legal(states: States, i: int, maps: LegalSet) -> int:
     if num_placed(states, i, player) == 0:
         return _write_first_placements(digit, maps)
     top, left, height, _ = bounds(states, i, player, num_placed(states, i, player))
-    first, end = max(top - LONGEST_SIDE, 0), min(top + height + 1, TABLE_SIZE)
+    num_rows = LANES * ((height + LONGEST_SIDE + LANES) // LANES)  # anchors of one more than touch tiles
+    first = max(min(top - LONGEST_SIDE, TABLE_SIZE - num_rows), 0)
+    end = min(first + num_rows, TABLE_SIZE)
     levels = np.empty((MAX_LEVELS + 1, NUM_ROWS), np.uint64)
     number = paint(states, i, player, levels)
-    for level in range(number + 1):
+    for level in range(number + _is_supporting(states, i, player, number - 1)):
         _write_placements(levels, level, digit, first, end, maps)
         if level > 0:
             _remove_single_supports(states, i, player, level, digit, maps)
@@ -243,58 +255,46 @@ def _write_first_placements(digit: int, maps: LegalSet) -> int:
 @kernel(allocates=True)
 def _write_placements(levels: Levels, level: int, digit: int, first: int, end: int, maps: LegalSet) -> None:
     """Adds the anchors in rows ``first ... end - 1`` at which a tile fits and touches a tile of the level."""
-    size, number = SIZES[digit], end - first
     blocked, near = np.empty(NUM_ROWS, np.uint64), np.empty(NUM_ROWS, np.uint64)
-    if not _write_cells(levels, level, first, number + LONGEST_SIDE - 1, size, blocked, near):
-        return
-    overlaps, touches = np.empty(TABLE_SIZE, np.uint64), np.empty(TABLE_SIZE, np.uint64)
+    last = end + LONGEST_SIDE - 1
+    _write_cells(
+        levels[level, first : last + 1],
+        level > 0,
+        levels[max(level - 1, 0), first:last],
+        blocked[first:last],
+        near[first:last],
+    )
     for orientation in range(NUM_TURNS):
         piece = NUM_TURNS * digit + orientation
         if IS_DISTINCT[piece]:
-            overlaps[:number] = _U0
-            touches[:number] = _U0
-            for k in range(size):
-                down, right = CELL_ROWS[piece, k], _U(CELL_COLUMNS[piece, k])
-                _or_shifted(overlaps[:number], blocked[down : down + number], right)
-                _or_shifted(touches[:number], near[down : down + number], right)
-            for k in range(number):
-                maps[orientation, first + k] |= touches[k] & ~overlaps[k]
-
-
-@kernel(inline=True)
-def _or_shifted(out: npt.NDArray[np.uint64], words: npt.NDArray[np.uint64], right: np.uint64) -> None:
-    """ORs shifted words into ``out``; a separate loop, so that the compiler handles several rows at once."""
-    for k in range(len(out)):
-        out[k] |= words[k] >> right
+            rows, columns = CELL_ROWS[piece], CELL_COLUMNS[piece]
+            for row in range(first, end, LANES):
+                add_fitting(maps[orientation], row, near, blocked, row, rows, columns, SIZES[digit])
 
 
 @kernel
 def _write_cells(
-    levels: Levels,
-    level: int,
-    first: int,
-    number: int,
-    size: int,
+    cover: npt.NDArray[np.uint64],
+    has_below: bool,
+    below: npt.NDArray[np.uint64],
     blocked: npt.NDArray[np.uint64],
     near: npt.NDArray[np.uint64],
-) -> bool:
-    """Writes which cells of ``number`` rows of a level cannot be taken and which lie next to its tiles.
+) -> None:
+    """Writes which cells of some rows of a level cannot be taken and which lie next to its tiles.
 
-    On an empty level every cell counts as next to tiles. Words have no bits for cells beyond the last column;
-    on the table itself these are free, as all tiles lie at least one column before them. Returns whether at
-    least ``size`` cells, as many as the tile has, can be taken.
+    There is nothing before these rows, and ``cover`` has one row more. On an empty level every cell counts as
+    next to tiles. Words have no bits for cells beyond the last column; on the table itself these are free, as
+    all tiles lie at least one column before them.
     """
-    is_empty, places = True, 0
-    for k in range(number):
-        row = first + k  # the row before row 0 is the last one, which is always empty
-        cover = levels[level, row]
-        is_empty = is_empty and cover == 0
-        near[k] = (cover << _U1) | (cover >> _U1) | levels[level, row - 1] | levels[level, row + 1]
-        blocked[k] = cover if level == 0 else cover | ~levels[level - 1, row]
-        places += popcount(~blocked[k])
-    if is_empty:
-        near[:number] = _ALL
-    return places >= size
+    covered = _U0
+    for k in range(len(near)):
+        covered |= cover[k]
+        blocked[k] = cover[k] | (~below[k] if has_below else _U0)
+        near[k] = (cover[k] << _U1) | (cover[k] >> _U1) | cover[k + 1]
+    for k in range(1, len(near)):
+        near[k] |= cover[k - 1]
+    if covered == 0:
+        near[:] = _ALL
 
 
 @kernel

@@ -33,12 +33,12 @@ from __future__ import annotations
 import numpy as np
 
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.tensors import Layout, Observation, read_number
+from patchwork_env.core.tensors import Layout, Observation, read_number, shares
 from patchwork_env.nmbr9.actions import NUM_TURNS, TABLE_SIZE
 from patchwork_env.nmbr9.components import MAX_CARDS, MAX_PLAYERS, NUM_DIGITS
 from patchwork_env.nmbr9.engine import MAX_LEVELS, bounds, digit_to_place, is_over, num_placed, points, supply
 from patchwork_env.nmbr9.state import FREE, KNOWN, NO_DIGIT, UNKNOWN, States
-from patchwork_env.nmbr9.tables import CELL_COLUMNS, CELL_ROWS, FIRST_INDEX, SIZES
+from patchwork_env.nmbr9.tables import CELL_COLUMNS, CELL_ROWS, FIRST_INDEX, NUM_PIECES, SIZES
 
 VIEW_SIZE = 24
 """The number of rows, and of columns, of a table that ``heights`` and ``tops`` show."""
@@ -76,7 +76,13 @@ _HEIGHTS, _TOPS, _TILE, _REMAINING, _UPCOMING, _PHASE, _PLAYERS, _TILES = (
     SLICES[name].start for name in SHAPES
 )
 """Where the tensors begin."""
+_PIECES = np.stack(
+    [shares(np.arange(NUM_PIECES) // NUM_TURNS, 9), shares(np.arange(NUM_PIECES) % NUM_TURNS, 3)], axis=1
+)
+_PLACES = shares(np.arange(TABLE_SIZE), TABLE_SIZE - 1)
+_ORDER = shares(np.arange(MAX_CARDS) + 1, MAX_CARDS)
 _F = np.float32
+_EIGHTH = _F(1 / 8)
 _HALF = _F(0.5)
 
 
@@ -152,10 +158,10 @@ def _write_picture(states: States, i: int, player: int, out: Observation) -> Non
             r, c = row + CELL_ROWS[piece, k], column + CELL_COLUMNS[piece, k]
             if 0 <= r < VIEW_SIZE and 0 <= c < VIEW_SIZE:
                 cell, level = r * VIEW_SIZE + c, states[i]["level"][player, t]
-                height = (level + 1) / _F(8)
+                height = (level + 1) * _EIGHTH
                 if height > out[_HEIGHTS + cell]:
                     out[_HEIGHTS + cell] = height
-                    out[_TOPS + cell] = (t + 1) / _F(MAX_CARDS)
+                    out[_TOPS + cell] = _ORDER[t]
 
 
 @kernel(allocates=True)
@@ -196,9 +202,9 @@ def _write_tiles(states: States, i: int, player: int, number: int, out: Observat
     for t in range(number):
         piece = states[i]["piece"][player, t]
         out[begin] = 1
-        out[begin + 1] = (piece // NUM_TURNS) / _F(9)
-        out[begin + 2] = (piece % NUM_TURNS) / _F(3)
-        out[begin + 3] = states[i]["level"][player, t] / _F(8)
-        out[begin + 4] = (states[i]["row"][player, t] + down) / _F(TABLE_SIZE - 1)
-        out[begin + 5] = (states[i]["column"][player, t] + right) / _F(TABLE_SIZE - 1)
+        out[begin + 1] = _PIECES[piece, 0]
+        out[begin + 2] = _PIECES[piece, 1]
+        out[begin + 3] = states[i]["level"][player, t] * _EIGHTH
+        out[begin + 4] = _PLACES[states[i]["row"][player, t] + down]
+        out[begin + 5] = _PLACES[states[i]["column"][player, t] + right]
         begin += TILE_FEATURES

@@ -20,12 +20,10 @@ observation holds all of it.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.tensors import Layout, Observation, read_number
+from patchwork_env.core.tensors import Layout, Observation, read_number, shares
 from patchwork_env.patchwork.components import (
     INCOME_SPACES,
     LAST_SPACE,
@@ -76,30 +74,25 @@ def _offered_table() -> Observation:
     return table
 
 
-def _shares(counts: Any, whole: int) -> Observation:
-    return np.asarray(counts, np.float32) / np.float32(whole)
-
-
 def _space_table() -> Observation:
     """By space: itself, the income marks behind it, and the spaces to the next of them."""
     spaces = range(LAST_SPACE + 1)
     left = [sum(mark > space for mark in INCOME_SPACES) for space in spaces]
     distances = [next((mark - space for mark in INCOME_SPACES if mark > space), 0) for space in spaces]
-    shares = _shares(spaces, LAST_SPACE), _shares(left, len(INCOME_SPACES)), _shares(distances, 6)
-    return np.stack(shares, axis=1)
+    features = shares(spaces, LAST_SPACE), shares(left, len(INCOME_SPACES)), shares(distances, 6)
+    return np.stack(features, axis=1)
 
 
-# Tables of all that would be divided: a division takes as long as the rest of what a feature needs.
 OFFERED_TABLE = _offered_table()
 """The features of every patch in ``offered``, a row for each."""
 _OFFERS = np.vstack([OFFERED_TABLE, np.zeros_like(OFFERED_TABLE[:1])])  # the last row stands for no patch
-_BITS = _shares(np.arange(256)[:, None] >> np.arange(8) & 1, 1)
+_BITS = shares(np.arange(256)[:, None] >> np.arange(8) & 1, 1)
 _SPACES = _space_table()
-_PATCH_NUMBERS = _shares(np.arange(NUM_PATCHES) + 1, NUM_PATCHES)
-_INCOMES = _shares(np.arange(256), 38)
-_EMPTY_CELLS = _shares(np.arange(NUM_CELLS + 1), NUM_CELLS)
+_PATCH_NUMBERS = shares(np.arange(NUM_PATCHES) + 1, NUM_PATCHES)
+_INCOMES = shares(np.arange(256), 38)
+_EMPTY_CELLS = shares(np.arange(NUM_CELLS + 1), NUM_CELLS)
 _SPECIAL_SPACES = np.array(list(SPECIAL_SPACES.values()), np.uint8)
-_SPECIAL_SHARES = _shares(_SPECIAL_SPACES, LAST_SPACE)
+_SPECIAL_SHARES = shares(_SPECIAL_SPACES, LAST_SPACE)
 _QUILTS, _OFFERED, _CIRCLE, _PLAYERS, _SPECIALS = (SLICES[name].start for name in SHAPES)
 """Where the tensors begin."""
 _U18, _U46, _U62, _U255 = map(np.uint64, (18, 46, 62, 255))

@@ -10,7 +10,7 @@ from numba import config
 from numba.core.errors import TypingError
 
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.intrinsics import and_shifted, product_adder, rows_adder, unpack_bits
+from patchwork_env.core.intrinsics import add_fitting, and_shifted, product_adder, rows_adder, unpack_bits
 from patchwork_env.patchwork import NUM_ACTIONS, Game
 
 pytestmark = pytest.mark.skipif(config.DISABLE_JIT, reason="looks at machine code")
@@ -37,6 +37,11 @@ def _shift(out: Any, word: np.uint64, begin: Any, shifts: Any) -> int:
     return int(and_shifted(out, 1, word, begin, shifts))
 
 
+@kernel
+def _fit(out: Any, near: Any, taken: Any, rows: Any, columns: Any) -> None:
+    add_fitting(out, 1, near, taken, 1, rows, columns, len(rows))
+
+
 def test_bits_are_unpacked_into_contiguous_arrays_only() -> None:
     out, word = np.zeros(64, np.int8), np.uint64(0b1011)
     _unpack(out, word)
@@ -59,6 +64,21 @@ def test_words_are_shifted_in_all_lanes() -> None:
     assert out.tolist() == [0, *expected, 0]
     with pytest.raises(TypingError, match="the shifts must be a contiguous array of 2 dimensions of uint64"):
         _shift(out, word, begin, shifts[:, ::-1])
+
+
+def test_anchors_are_added_where_a_tile_touches_and_is_free() -> None:
+    near, taken, out = np.zeros(12, np.uint64), np.zeros(12, np.uint64), np.zeros(10, np.uint64)
+    near[3], taken[9] = 0b100, 0b1
+    rows, columns = np.array([0, 1]), np.array([0, 2])  # two cells: the second one lower, and two columns on
+    out[3] = 0b1000
+    _fit(out, near, taken, rows, columns)
+    assert out.tolist() == [0, 0, 0b1, 0b1100, 0, 0, 0, 0, 0, 0]
+    taken[3] = 0b100
+    out[:] = 0
+    _fit(out, near, taken, rows, columns)
+    assert not out.any()
+    with pytest.raises(TypingError, match="cells must be a contiguous array of 1 dimensions of int64"):
+        _fit(out, near, taken, rows[::-1], columns)
 
 
 def test_a_strided_mask_is_refused_and_not_half_written() -> None:
