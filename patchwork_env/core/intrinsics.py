@@ -93,7 +93,7 @@ def _and_shifted_in_python(out: Any, start: int, word: np.uint64, begin: Any, sh
         words &= word >> row
     if out is not None:
         out[start : start + LANES] = words
-    return int(np.bitwise_count(words).sum())
+    return sum(int(word).bit_count() for word in words)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
