@@ -164,7 +164,6 @@ def _contents(kernel: Any) -> Iterator[object]:
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
-    """The code of a function and of those within it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):

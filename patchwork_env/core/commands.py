@@ -20,10 +20,8 @@ ERRORS = (
     *(OpponentError, WorkerError, DivergenceError, UnknownOptionError),
 )
 """The errors that commands answer with a message instead of a traceback."""
-_NOBODY_READS = 128 + 13
-"""The exit code where SIGPIPE would have ended the process."""
-_LONGEST = 1000
-"""The most characters of a message; arguments of any length may be part of it."""
+_NOBODY_READS = 128 + 13  # the exit code where SIGPIPE would have ended the process
+_LONGEST = 1000  # the most characters of a message; arguments of any length may be part of it
 
 
 class _HelpFormatter(argparse.HelpFormatter):

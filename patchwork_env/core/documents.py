@@ -13,8 +13,7 @@ from typing import Any
 
 from patchwork_env.core.names import short_repr
 
-MOST_BYTES = 2**26
-"""The largest file that is read as a whole."""
+MOST_BYTES = 2**26  # the largest file that is read as a whole
 
 
 def one_line(text: str, most: int = 200) -> str:

@@ -15,8 +15,7 @@ from patchwork_env.errors import StorageError
 
 PARTIAL = ".partial"
 """The ending of names of files and folders that are not complete yet; such names begin with a dot."""
-_REPLACED = "replaced"
-"""The name within a temporary folder of the folder that is being replaced."""
+_REPLACED = "replaced"  # the name within a temporary folder of the folder that is being replaced
 _LONGEST_PATH = 500  # letters of a path in a message
 _CANNOT_SYNC = {errno.EACCES, errno.EBADF, errno.EINVAL, errno.ENOTSUP}
 

@@ -563,7 +563,6 @@ class BaseGame(Generic[M]):
         return cls(**cls._read_set_up(fields))
 
     def _word(self, action: int) -> str:
-        """The word of a legal action in the notation."""
         return str(action)
 
     def _parse_word(self, text: str) -> int:
@@ -602,7 +601,6 @@ class BaseGame(Generic[M]):
         return f"<{self.rules.title} game: {self._progress()}, scores {self.scores()}, {turn}>"
 
     def _progress(self) -> str:
-        """A few words about how far the game has come."""
         return names.counted(self.num_moves, "move")
 
     def _repr_svg_(self) -> str | None:

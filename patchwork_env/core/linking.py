@@ -69,7 +69,6 @@ class Kernel(_Dispatcher):
 
     @property
     def _numba_type_(self) -> types.Type:
-        """What the function's name means in compiled code."""
         return types.Dispatcher(self.linked)
 
     def compile(self, sig: Any) -> Any:

@@ -13,11 +13,9 @@ from patchwork_env.errors import OpponentError
 MOST_BYTES = 2**20
 """The longest line of queries and of answers; the longest game has less than a hundredth of it."""
 _LONGEST_ERROR = 500
-_FOR_PEOPLE = (ValueError, OSError, ImportError, OpponentError)
-"""Errors whose messages say all."""
+_FOR_PEOPLE = (ValueError, OSError, ImportError, OpponentError)  # errors whose messages say all
 
-Check = Callable[[Any, str], Any]
-"""Returns a value if it is allowed, else raises ValueError with its name."""
+Check = Callable[[Any, str], Any]  # returns a value if it is allowed, else raises ValueError with its name
 
 
 class FieldError(ValueError):

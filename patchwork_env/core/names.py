@@ -8,8 +8,7 @@ from typing import Any, NoReturn
 
 from patchwork_env.errors import UnknownOptionError
 
-_LONGEST_NAME = 60
-"""Longer names are cut in messages and not compared with known ones."""
+_LONGEST_NAME = 60  # longer names are cut in messages and not compared with known ones
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

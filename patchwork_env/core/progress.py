@@ -16,10 +16,8 @@ QUIET = "PATCHWORK_ENV_QUIET"
 """The environment variable that keeps the line about compiling away, unless it is empty or 0."""
 
 _SECONDS_BEFORE_NOTICE = 3.0
-_LONGEST_PAUSE = 60.0
-"""The most seconds between two plain lines about how far something is."""
-_FRAME = 0.1
-"""The seconds between two states of a line on a terminal."""
+_LONGEST_PAUSE = 60.0  # the most seconds between two plain lines about how far something is
+_FRAME = 0.1  # the seconds between two states of a line on a terminal
 
 
 class Progress(NamedTuple):

@@ -13,8 +13,7 @@ import numpy as np
 from patchwork_env.core.kernels import States
 from patchwork_env.core.names import did_you_mean, short_repr
 
-VERSION = 1
-"""The version of the bytes of records and of the notation."""
+VERSION = 1  # the version of the bytes of records and of the notation
 _CHECKSUM_SIZE = 4
 Limits = Mapping[str, tuple[int, Any]]
 """The lowest and the highest value of fields by name; the highest may be an array, one for each record."""

@@ -233,7 +233,6 @@ class TextAgent(BatchAgent):
 
 
 def _entry(game: BaseGame, decision: Decision, action: int | None) -> dict[str, Any]:
-    """The line of a transcript."""
     return {
         "game": rules_of(game.state).name,
         "position": game.position_text(),

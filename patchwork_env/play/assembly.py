@@ -49,7 +49,6 @@ def _data_of(page: Path) -> dict[str, Any]:
 
 
 def _as_json(data: object) -> str:
-    """JSON that may stand in HTML."""
     return json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 
 

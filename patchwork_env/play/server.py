@@ -248,7 +248,6 @@ def _in_background(work: Callable[[], object]) -> threading.Thread:
 
 
 def _presets(options: argparse.Namespace) -> str:
-    """The part of the page's address that says what to begin with."""
     given = {"game": options.game, "opponent": options.opponent}
     words = urlencode({name: value for name, value in given.items() if value}, safe=":=,/")
     return f"?{words}" if words else ""

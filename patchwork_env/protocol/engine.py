@@ -95,7 +95,6 @@ class Engine:
         default: Mapping[str, str],
         query: Query,
     ) -> None:
-        """Adds a task for each position that a query asks about."""
         fields, game = query.fields, game_of(query.fields)
         spec = agent_of(fields, self._agent or default[rules_of(game.state).name])
         for_field("agent", self._agents.check, spec)
@@ -128,7 +127,6 @@ class Engine:
         return latest
 
     def _require_ready(self, game: BaseGame, spec: str) -> None:
-        """Raises an error unless the game goes on and there is such an agent."""
         if game.is_over:
             raise ValueError("the game is over")
         try:

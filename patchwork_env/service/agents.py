@@ -120,7 +120,6 @@ class AgentPool:
                 yield from analyses_of(game, agent, most)
 
     def _take(self, spec: str) -> Agent | None:
-        """The agent of a spec that was used last, if any is idle."""
         with self._lock:
             for place in reversed(range(len(self._idle))):
                 if self._idle[place][0] == spec:

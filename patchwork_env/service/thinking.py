@@ -182,7 +182,6 @@ class Thinking:
 
 
 def _ending_of(game: BaseGame) -> BaseGame:
-    """A position shortly before the end of a game."""
     ending = game.clone()
     while not ending.is_over:
         ending.play(ending.legal_actions()[0])

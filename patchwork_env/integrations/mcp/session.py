@@ -238,7 +238,6 @@ class Session:
         return game
 
     async def _choice(self, game: BaseGame, spec: str, seed: int | None) -> dict[str, Any]:
-        """The move that an agent chooses, by its word and its action."""
         stream = self.thinking.choose({"notation": game.notation(), "agent": spec, "seed": seed})
         async with aclosing(_checked(stream)) as events:
             async for event in events:
@@ -285,7 +284,6 @@ async def _checked(stream: Any) -> AsyncGenerator[Event]:
 
 
 def _what_is_wrong(error: ValidationError, known: Collection[str]) -> str:
-    """The first thing that is wrong with the arguments of a call."""
     problem = error.errors(include_url=False)[0]
     name, value = str(problem["loc"][0]), short_repr(problem["input"])
     match problem["type"]:
@@ -299,7 +297,6 @@ def _what_is_wrong(error: ValidationError, known: Collection[str]) -> str:
 def _first_position(
     name: str | None, notation: str | None, options: dict[str, Any], has_opponent: bool
 ) -> BaseGame:
-    """A new game with these options, or that of a notation."""
     if notation is not None:
         game = positions.read_game(notation)
         found = rules_of(game.state).name
@@ -345,7 +342,6 @@ def _analysis_text(spec: str, analysis: Mapping[str, Any]) -> str:
 
 
 def _line_text(line: Mapping[str, Any], player: int) -> str:
-    """A line of play from the side of the player to move."""
     figures = []
     if line["win"] is not None:
         win, margin = line["win"], line["margin"]

@@ -210,7 +210,6 @@ def _in_order(results: Iterable[tuple[int, list[PlayedGame]]]) -> Iterator[Playe
 def _episodes(
     recording: Recording, played: Iterable[PlayedGame], progress: Progress | None
 ) -> Iterator[EpisodeData]:
-    """The episodes of all games, one game after the other."""
     for one in played:
         game, agents = one.game, [recording.names[agent] for agent in one.seating]
         about = {
@@ -242,7 +241,6 @@ def _states_of(game: BaseGame[Any]) -> States:
 def _episode(
     recording: Recording, states: States, history: Sequence[int], seat: int, about: dict[str, Any]
 ) -> EpisodeData:
-    """What a player saw and did in a game."""
     rules = recording.rules
     plies = np.append(np.flatnonzero(states["current_player"][:-1] == seat), len(history))
     states = states[plies]

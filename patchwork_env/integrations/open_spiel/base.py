@@ -226,7 +226,6 @@ class RulesGame(pyspiel.Game):  # type: ignore[misc]
         return Node(game)
 
     def _after(self, before: BaseGame, game: BaseGame) -> Node:
-        """The node of the position that a move leads to."""
         return Node(game)
 
     # --- what chance decides ------------------------------------------------------------------------------

@@ -183,7 +183,6 @@ def _seen(node: Node, players: tuple[int, ...]) -> dict[str, str]:
 
 
 def _num_known(node: Node, game: Game) -> int:
-    """The number of cards whose place players know."""
     if game.order == "free":
         return len(game.deck)
     if node.dealing is not None:

@@ -11,11 +11,9 @@ import numpy as np
 from ray.rllib.callbacks.callbacks import RLlibCallback
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 
-MAIN = "main"
-"""The module that learns."""
+MAIN = "main"  # the module that learns
 _GAMES = "games_against_past_selves"
-_MEMORY = 50
-"""The number of games that a win rate looks back on, older ones ever less."""
+_MEMORY = 50  # the number of games that a win rate looks back on, older ones ever less
 
 
 def module_of(
@@ -70,7 +68,6 @@ class LeagueCallback(RLlibCallback):
             self._add(algorithm)
 
     def _add(self, algorithm: Any) -> None:
-        """Adds a copy of the learner, and deals the opponents of the games to come."""
         name = f"past_{len(self._win_rates)}"
         self._win_rates[name] = 0.5
         deal = partial(

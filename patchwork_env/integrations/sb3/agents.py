@@ -170,7 +170,6 @@ def _normalization_of(model: BaseAlgorithm) -> Normalization | None:
 
 
 def _check_wrappers(env: VecEnv | None) -> None:
-    """Refuses wrappers that may change observations."""
     if env is not None and any(env.env_is_wrapped(ObservationWrapper)):
         raise ValueError(
             "an environment of the model is within an ObservationWrapper of Gymnasium, which agents cannot "

@@ -24,8 +24,7 @@ from patchwork_env.integrations.masked_policy import Evaluated, draw, evaluate, 
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool, listed
 
 Masks = npt.NDArray[Any] | Tensor
-_NAMES = ("values", "log-probabilities", "entropies")
-"""What the loss is computed from."""
+_NAMES = ("values", "log-probabilities", "entropies")  # what the loss is computed from
 
 
 class PatchworkPolicy(MaskableActorCriticPolicy):

@@ -27,8 +27,7 @@ from patchwork_env.learning.algorithms.common.league import SnapshotPool
 from patchwork_env.learning.algorithms.common.trainer import MAX_EXACT_INT, State, join, prefixed, split
 from patchwork_env.learning.config import League
 
-_LEAGUE = "patchwork_env league"
-"""The entry of a file's metadata that holds what is no tensor."""
+_LEAGUE = "patchwork_env league"  # the entry of a file's metadata that holds what is no tensor
 _RESTORE_ERRORS = (KeyError, TypeError, ValueError, RuntimeError, AttributeError, safetensors.SafetensorError)
 """The errors that states of other policies or damaged ones lead to."""
 _PRESENT_SELF = 0

@@ -39,8 +39,7 @@ from patchwork_env.learning.algorithms.common.trainer import (
 )
 from patchwork_env.learning.algorithms.maskable_ppo import MaskablePpoConfig
 
-MODEL_FILE = "model.zip"
-"""The file that ``MaskablePPO.load`` reads."""
+MODEL_FILE = "model.zip"  # the file that ``MaskablePPO.load`` reads
 _LOSSES = {
     "loss": "loss",
     "policy_gradient_loss": "policy_loss",
@@ -53,8 +52,7 @@ _LOSSES = {
 """The names that figures have in all algorithms here, by sb3-contrib's name."""
 _ROLLOUT = ("observations", "actions", "action_masks", "values", "log_probs", "advantages", "returns")
 """The arrays of MaskablePPO's buffer that it learns from, decision by decision."""
-_NUMPY_WORDS = 624
-"""The number of words in the state of NumPy's global generator, a Mersenne Twister."""
+_NUMPY_WORDS = 624  # the number of words in the state of NumPy's global generator, a Mersenne Twister
 
 
 class MaskablePpoTrainer(Trainer):
@@ -157,7 +155,6 @@ class MaskablePpoTrainer(Trainer):
         return losses
 
     def _rollout(self) -> dict[str, npt.NDArray[Any]]:
-        """The arrays that MaskablePPO learns from, by name."""
         return {name: getattr(self.model.rollout_buffer, name) for name in _ROLLOUT}
 
     def agent(self) -> SamplingAgent:
@@ -272,7 +269,6 @@ class _Watch(BaseCallback):
 
 
 def _get_random_state() -> State:
-    """The states of PyTorch's and NumPy's global generators."""
     of_numpy = np.random.get_state(legacy=False)  # noqa: NPY002
     words = {"key": of_numpy["state"]["key"].tolist(), "pos": of_numpy["state"]["pos"]}
     return {"torch": torch.get_rng_state(), "numpy": {**of_numpy, "state": words}}

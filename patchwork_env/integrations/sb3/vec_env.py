@@ -315,7 +315,6 @@ class SelfPlayVecEnv(MaskedVecEnv):
             self._play(waiting, self._opponents.answers(self.states.take(waiting), waiting))
 
     def _finish(self, ended: Games, step: _Step) -> None:
-        """Notes the results of games that are over."""
         outcomes = np.zeros(self.num_envs)
         scores = np.zeros((self.num_envs, self.num_players), np.int16)
         if self.num_players > 1:

@@ -272,7 +272,6 @@ def require_offered(spec: Any, game: str, players: AgentPool) -> str:
 
 
 def _others_text(others: tuple[tuple[int, str], ...]) -> list[str]:
-    """A sentence about what the others did, if they did anything."""
     if not others:
         return []
     return ["Then " + ", ".join(f"player {player} played {word}" for player, word in others) + "."]
@@ -306,7 +305,6 @@ def judged(game: BaseGame, action: int, players: AgentPool) -> float:
 
 
 def _expected(game: BaseGame, action: int, scorer: Scorer) -> float:
-    """The final score that the player to move may expect after an action."""
     after = game.clone()
     after.play(action)
     return float(scorer.expected_scores(after)[game.current_player])

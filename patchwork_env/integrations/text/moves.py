@@ -114,7 +114,6 @@ def _on_board(game: BaseGame, name: str, value: Any) -> str:
 
 
 def _fits(choice: LegalMove, wanted: Mapping[str, str]) -> bool:
-    """Whether a move places a piece as is wanted."""
     return choice.orientation is not None and all(
         str(getattr(choice, name)) == value for name, value in wanted.items()
     )
@@ -310,7 +309,6 @@ def ask(game: BaseGame, text: str, player: int | None = None) -> str:
 
 
 def _details(text: str) -> dict[str, Any]:
-    """The arguments of :func:`placements_text` in a request."""
     words = [word for word in re.split(r"[ ,;]+", text) if word and word not in _FILLING]
     details: dict[str, Any] = {}
     while words:

@@ -104,7 +104,6 @@ def _most_typical(moves: Sequence[Move], lying: Sequence[Move]) -> int:
 
 
 def _middle(moves: Sequence[Move]) -> tuple[float, float]:
-    """The mean row and column of the cells of tiles."""
     rows, columns = zip(*(cell for move in moves for cell in move.cells), strict=True)
     return sum(rows) / len(rows), sum(columns) / len(columns)
 
@@ -164,7 +163,6 @@ def _why_not(game: Game, word: str) -> str:
 
 
 def _why_no_room(moves: tuple[Move, ...], cells: set[Cell]) -> str:
-    """Why a tile cannot lie on these cells of a table with these tiles."""
     table: Table = {}
     for number, move in enumerate(moves):
         for cell in move.cells:

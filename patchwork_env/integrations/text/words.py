@@ -113,8 +113,7 @@ y, luego, si, quizás
 """
 """What may not follow a marked move, beside retractions: it adds others or makes conditions."""
 
-NEGATIONS = "not, nie, не, نه, नहीं, nicht, pas, no"
-"""What refuses a move that follows, or the one before."""
+NEGATIONS = "not, nie, не, نه, नहीं, nicht, pas, no"  # what refuses a move that follows, or the one before
 
 EXAMPLES = """
 example, e.g, format, form, such as, like this

@@ -215,7 +215,6 @@ class GamesEnv(EnvBase):
         )
 
     def _reset(self, tensordict: TensorDictBase | None = None) -> TensorDictBase:
-        """Begins all games, or those that ``_reset`` names."""
         again = _flags(tensordict, "_reset", self.batch.num_envs)
         begun = np.flatnonzero(again & ~self._is_new)
         if len(begun):
@@ -224,7 +223,6 @@ class GamesEnv(EnvBase):
         return TensorDict(self._seen(), batch_size=self.batch_size, device=self.device)
 
     def _set_seed(self, seed: int | None) -> None:
-        """Begins all games anew, with the random numbers of the seed."""
         self.batch.seed(seed)
         self._is_new[:] = True
 
@@ -259,7 +257,6 @@ class GamesEnv(EnvBase):
         return tensors
 
     def _results(self, turn: Turn) -> dict[str, Tensor]:
-        """Rewards, and which games have ended."""
         results = {
             "reward": turn.rewards[:, None],
             "done": turn.terminations[:, None].copy(),
@@ -341,7 +338,6 @@ class SelfPlayGames(SelfPlayBatch):
         return Turn(of_movers, rewards, self.terminations.copy(), ended, *last)
 
     def _ends(self, ended: Games, actions: Actions) -> tuple[Observation, npt.NDArray[np.int64]]:
-        """What was seen at the ends of games, and by whom."""
         states = self._before[ended]
         observations = np.empty((len(ended), self.rules.layout.size), np.float32)
         loop(play_listed, self.rules)(states, np.arange(len(ended)), actions[ended])
