@@ -34,10 +34,9 @@ def from_extra(extra: str, who: str) -> Iterator[None]:
 
 @contextmanager
 def for_command(extras: str) -> Iterator[None]:
-    """Within the block, in which a command does its work, the same error names all that the command lacks.
+    """Within the block, the same error names all that a command lacks of ``extras``, such as ``"train,hub"``.
 
-    ``"train,hub"`` are two extras that it needs. Errors about what they do not bring, such as modules of
-    users, stay as they are.
+    Errors about what they do not bring, such as modules of users, stay as they are.
     """
     try:
         yield

@@ -45,12 +45,10 @@ class Client:
         with Client("patchwork-env engine") as client:
             print(client.ask("choose", game="patchwork", options={"seed": 7}, agent="greedy")["move"])
 
-    One client may be used by several threads at once. A client that nobody holds any more ends its program,
-    and so does the end of this process.
+    Several threads may use one client at once. A client that nobody holds any more ends its program.
 
     The command is a list, or a text that is split as shells do; ValueError if it names no program,
-    OpponentError if that cannot be started. ``name`` is what messages call it. The last of its answers that
-    were warnings are kept in ``warnings``.
+    OpponentError if that cannot be started. ``name`` is what messages call it, ``warnings`` are its last.
     """
 
     def __init__(self, command: str | Sequence[str], name: str | None = None) -> None:
@@ -104,8 +102,7 @@ class Client:
     def answers(self, number: str, timeout: float | None = None) -> Iterator[Answer]:
         """The answers to a query as they come: partial ones, and the last one of each position.
 
-        Whoever stops reading need not read the rest. ``timeout`` is the most seconds until the last answer.
-        Errors are those of :meth:`ask`.
+        ``timeout`` is the most seconds until the last answer. Errors are those of :meth:`ask`.
         """
         end = None if timeout is None else monotonic() + timeout
         asked = self._inbox.asked.get(number, _Asked(0, Queue()))

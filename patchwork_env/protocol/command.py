@@ -50,10 +50,9 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def own_streams() -> tuple[IO[bytes], IO[bytes]]:
-    """The standard input and output, which nobody else can read or write any more.
+    """The standard input and output, which nobody else can read or write any more, programs started included.
 
-    What libraries print goes to the standard error stream, and what they read is empty; so it is for the
-    programs that this process starts.
+    What libraries print goes to the standard error stream, and what they read is empty.
     """
     try:
         os.fstat(0), os.fstat(1)

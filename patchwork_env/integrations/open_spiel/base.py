@@ -398,10 +398,10 @@ class State(pyspiel.State):  # type: ignore[misc]
 class Observer:
     """An observer after the interface of ``open_spiel.python.observation``.
 
-    The tensors of the usual observation are those that the environments show, under the same names. With
-    perfect recall they hold all that the player has seen and done as well: where they do not already, there
-    is one more, ``history``, with ``(action + 1) / num_distinct_actions`` for each outcome of chance and each
-    move so far, then zeros. Observers of what is public alone, or private alone, have a text and no tensors.
+    The tensors are those that the environments show, under the same names. With perfect recall they hold all
+    that the player has seen and done: where they do not already, there is one more, ``history``, with
+    ``(action + 1) / num_distinct_actions`` for each outcome of chance and each move so far, then zeros.
+    Observers of what is public alone, or private alone, have a text and no tensors.
     """
 
     tensor: Observation | None

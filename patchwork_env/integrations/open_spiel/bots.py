@@ -50,9 +50,8 @@ class AgentBot(pyspiel.Bot):  # type: ignore[misc]
 class BotAgent(Agent):
     """An agent that plays what a bot of OpenSpiel chooses, from the position alone.
 
-    The game, for which the bot was made, is one of this package, such as
-    ``pyspiel.load_game("python_patchwork")``, else ValueError. The name is that of the bot's class unless
-    another one is given.
+    The game, for which the bot was made, is one of this package, else ValueError. The name is that of the
+    bot's class unless another one is given.
     """
 
     def __init__(self, bot: Any, game: Any, name: str | None = None) -> None:

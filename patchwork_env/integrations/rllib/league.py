@@ -35,12 +35,11 @@ def module_of(
 class LeagueCallback(RLlibCallback):
     """Lets the module :data:`MAIN` play against past selves: frozen copies, harder ones more often.
 
-    A copy of the learner is added every so many iterations. Games that begin from then on are against all
-    that there are, each with the weight ``(1 - p)^2`` for the learner's win rate ``p`` against it (Vinyals et
-    al. 2019). The results of every iteration have these as ``win_rates``, by the name of the past self.
+    A copy of the learner is added ``every`` so many iterations. A ``fraction`` of the games that begin from
+    then on is against these, each with the weight ``(1 - p)^2`` for the learner's win rate ``p`` against it
+    (Vinyals et al. 2019). The results of every iteration have the ``win_rates`` by their names.
 
     ``policies_to_train`` must name :data:`MAIN` alone, and the first ``policy_mapping_fn`` give it to all.
-    A ``fraction`` of the games is against past selves, of which one is added ``every`` so many iterations.
     """
 
     def __init__(self, every: int = 10, fraction: float = 0.25, players: int = 2) -> None:

@@ -32,9 +32,8 @@ def as_agent(
 ) -> SamplingAgent:
     """The agent that plays a model's present weights, also while it learns.
 
-    ``env.set_opponents([as_agent(model, sample=True)])`` is an opponent that follows the learner.
-
-    What ``VecNormalize`` makes of the observations of a model, with its present statistics, the agent sees.
+    ``env.set_opponents([as_agent(model, sample=True)])`` is an opponent that follows the learner. It sees
+    what ``VecNormalize`` makes of the model's observations, with its present statistics.
 
     The model is a ``MaskablePPO`` with a policy for the spaces of a game, flat or named, or such a policy, or
     what :func:`snapshot_of` gave; others, and observations that something unknown changes, are a ValueError.

@@ -91,8 +91,7 @@ class SelfPlayVecEnv(MaskedVecEnv):
 
     Args:
         num_envs: The number of games, at least 1.
-        opponent: Who plays for all other players: a spec, an agent, a function (see
-            :func:`patchwork_env.agents.as_agent`), or a list of these. None is ``"random"``.
+        opponent: Who plays for all others, see :func:`patchwork_env.agents.as_agent`, or a list of these.
         opponent_shares: The relative shares of the games for several opponents; None is evenly.
         game: ``"patchwork"`` or ``"nmbr9"``.
         seed: The seed of the games, ``0 ... 2**64 - 1``; None for fresh random games.

@@ -116,10 +116,9 @@ class Reply(NamedTuple):
 
 
 class Episode:
-    """A game against agents, or alone, for somebody who reads and writes texts.
+    """A game against agents that ``players`` lend, or alone, for somebody who reads and writes texts.
 
-    ``players`` lend opponents, also to several episodes. Whatever raises an error leaves the episode as it
-    was.
+    Whatever raises an error leaves the episode as it was.
     """
 
     def __init__(self, settings: EpisodeSettings, players: AgentPool, seed: int | None = None) -> None:

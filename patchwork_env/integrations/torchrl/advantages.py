@@ -21,11 +21,10 @@ class TurnGAE(GAE):
     """Generalized advantage estimation for games in which turns need not alternate.
 
     It takes the place of TorchRL's ``GAE``, with the same arguments, and writes the same entries:
-    ``"advantage"`` and ``"value_target"``. ``GAE`` compares each state with the next one. In a game the next
-    state may be the other player's, and what is good for one is bad for the other. This looks from each
-    decision to the next one *of the same player*, with all that this player is rewarded in between, so that
-    no sign ever changes and the loser's last decision meets its defeat: see
-    :func:`~patchwork_env.learning.algorithms.common.advantages.advantages`, which computes it.
+    ``"advantage"`` and ``"value_target"``. ``GAE`` compares each state with the next one, which may be the
+    other player's. This looks from each decision to the next one *of the same player*, with all that this
+    player is rewarded in between, so that no sign ever changes and the loser's last decision meets its
+    defeat: see :func:`~patchwork_env.learning.algorithms.common.advantages.advantages`.
 
     Beside the value network's inputs it reads ``player``, ``("next", "player")``, ``("next", "rewards")``,
     ``("next", "done")`` and ``("next", "terminated")``, as :class:`.GamesEnv` writes them. Next states are

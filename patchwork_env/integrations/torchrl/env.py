@@ -39,11 +39,10 @@ from patchwork_env.games import PATCHWORK, rules_of
 class LegalActions(Categorical):
     """A ``Categorical`` that draws legal actions, in a fiftieth of the time that a ``Categorical`` takes.
 
-    ``Categorical.rand`` draws a random number for every action of every game, and so does
-    ``torch.multinomial``; here it is one for every game. Clones share the mask, so that what TorchRL makes of
-    the spec, such as that of a ``TransformedEnv`` or a collector's ``RandomPolicy``, follows the games as the
-    spec of the environment does, with ``ActionMask`` or without. Those of ``SerialEnv`` and ``ParallelEnv``
-    are of another shape, and know masks by ``ActionMask`` alone. All else is that of ``Categorical``.
+    ``Categorical.rand`` draws a random number for every action of every game; here it is one for every game.
+    Clones share the mask, so that what TorchRL makes of the spec, such as a collector's ``RandomPolicy``,
+    follows the games as the spec of the environment does. Those of ``SerialEnv`` and ``ParallelEnv`` are of
+    another shape, and know masks by ``ActionMask`` alone.
     """
 
     @property
@@ -283,8 +282,7 @@ Flags = npt.NDArray[np.bool_]
 class Turn(NamedTuple):
     """What one step of ``n`` games brought.
 
-    A batch begins the next game in the step in which one ends. TorchRL wants the end first, and asks for the
-    next game itself: so this tells how the ended games looked at their ends.
+    A batch begins the next game in the step in which one ends. TorchRL wants the end first, so this has it.
     """
 
     rewards: npt.NDArray[np.float32]  # ``(n,)``, of whoever acted
