@@ -126,20 +126,6 @@ def test_seeds_and_reset_options(case: Case) -> None:
 
 
 @cases
-def test_a_wrong_reset_changes_nothing(case: Case) -> None:
-    env, twin = raw(case), raw(case)
-    for one in (env, twin):
-        one.reset(seed=1)
-    for arguments in ({"seed": -1}, {"seed": 0.5}, {"seed": 2, "options": {"circel": 1}}):
-        with pytest.raises(ValueError, match=r"seed|circel"):
-            env.reset(**arguments)
-    assert everything(env) == everything(twin)
-    for one in (env, twin):
-        one.reset()
-    assert everything(env) == everything(twin)
-
-
-@cases
 def test_the_game_is_given_as_a_copy(case: Case) -> None:
     env = wrapped(case)
     env.reset(seed=1)

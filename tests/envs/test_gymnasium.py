@@ -203,23 +203,6 @@ def test_what_is_returned_stays_as_it_is_unless_one_opts_out(layout: str) -> Non
         assert (masks == first).all() == is_copied
 
 
-@cases
-def test_wrong_seeds_change_nothing(case: Case) -> None:
-    envs, twin = batched(case, 3), batched(case, 3)
-    for one in (envs, twin):
-        one.reset(seed=0)
-    for arguments, message in (
-        ({"seed": [1, 2]}, "there are 2 seeds for 3 games"),
-        ({"seed": [1, 2, -3]}, "seed is -3"),
-        ({"seed": 2**64 - 1}, f"seed is {2**64 - 1}; of 3 games it may be 0 to"),
-        ({"seed": 1, "options": {"circel": 1}}, "unknown reset option 'circel'"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            envs.reset(**arguments)
-    assert all_of(envs) == all_of(twin)
-    assert_same(envs.reset(), twin.reset())
-
-
 # --- opponents that answer wrongly --------------------------------------------------------------------------
 
 

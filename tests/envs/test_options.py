@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from patchwork_env.agents import load
 from patchwork_env.core.game import Rules
 from patchwork_env.envs.aec import GameAECEnv
 from patchwork_env.envs.parallel import GameParallelEnv
@@ -16,7 +17,8 @@ from patchwork_env.envs.single import GameEnv
 from patchwork_env.envs.vector import GameVectorEnv
 from patchwork_env.errors import UnknownOptionError
 from patchwork_env.integrations.sb3 import SelfPlayVecEnv
-from tests.envs.cases import CASES, NMBR9, PATCHWORK, Case, opponent_of
+from tests.envs.cases import CASES, NMBR9, PATCHWORK, Case
+from tests.envs.test_streams import streams_of
 
 KINDS = {kind.__name__: kind for kind in (GameAECEnv, GameParallelEnv, GameEnv, GameVectorEnv, SelfPlayBatch)}
 MAKERS = KINDS | {"wrapped": GameAECEnv.wrapped}
@@ -51,7 +53,7 @@ def options_of(name: str) -> list[str]:
 
 
 def make(name: str, case: Case, **options: Any) -> Any:
-    needed: dict[str, Any] = {"num_envs": 1, "opponent": opponent_of(case)}
+    needed: dict[str, Any] = {"num_envs": 1, "opponent": load("random") if case.players > 1 else None}
     needed = {option: value for option, value in needed.items() if option in options_of(name)}
     return MAKERS[name](case.rules, **{**needed, **options})
 
@@ -85,6 +87,27 @@ def test_wrong_values_are_named_with_their_options(name: str, case: Case) -> Non
     if "opponent" in options_of(name) and case.players > 1:
         with pytest.raises(ValueError, match="opponent is None"):
             make(name, case, **case.options, opponent=None)
+
+
+@kinds
+def test_a_refused_reset_leaves_all_games_and_streams_as_they_were(name: str, case: Case) -> None:
+    env = make(name, case, **case.options)
+    wrong: list[dict[str, Any]] = [{"seed": -1}, {"seed": 0.5}, {"seed": 2**64}]
+    if name != "SelfPlayBatch":
+        wrong += [{"seed": 9, "options": {option: [99]}} for option in ("unknown", *case.given)]
+    if name == "GameVectorEnv":
+        wrong += [{"seed": [1, 2]}, {"seed": [-3]}, {"seed": 9, "options": {"reset_mask": [2]}}]
+    env.reset(seed=4)
+    before = games_and_streams(env)
+    for arguments in wrong:
+        with pytest.raises(ValueError, match=r"seed|unknown|reset_mask|99"):
+            env.reset(**arguments)
+        assert games_and_streams(env) == before, arguments
+
+
+def games_and_streams(env: Any) -> tuple[Any, ...]:
+    games = env.games() if hasattr(env, "games") else env.unwrapped.game
+    return games, list(streams_of(env))
 
 
 @pytest.mark.parametrize("step", [*(kind.step for kind in KINDS.values()), SelfPlayVecEnv.step_async])

@@ -15,6 +15,7 @@ from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.config import algorithms, load_config
 from patchwork_env.learning.config.keys import Schedule, section_of
 from patchwork_env.learning.runs.folder import evaluation_files
+from patchwork_env.patchwork import Game
 from tests.learning.algorithms.alphazero import test_against_naive as alphazero_twin
 from tests.learning.algorithms.ppo import test_against_naive as ppo_twin
 from tests.learning.algorithms.td import test_against_naive as td_twin
@@ -248,6 +249,8 @@ def test_what_is_noted_of_a_run_changes_no_weight(tmp_path):
     for evaluation, number in zip(evaluations_of(noted)[::-1], (6, 4, 4, 4, 4), strict=False):
         played = [(match.opponent, match.games, match.seed) for match in evaluation.matches]
         assert played == [("greedy", number, 7), ("random", number, 7)]
+        circles = {Game.from_notation(game.notation).starting_circle for game in evaluation.sample_games}
+        assert circles == {Game(7).starting_circle}
     assert list(plain.glob("events*"))
     assert not list(noted.glob("events*"))
     assert load_config(noted / "config.yaml").description == "another"
