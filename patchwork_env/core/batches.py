@@ -238,13 +238,19 @@ def write_view(
     game.write_observation(states, i, observer, observation)
 
 
-@template
+@template(allocates=True)
 def write_views(
     states: States, games: Games, observers: npt.NDArray[np.int64], masks: Masks, observations: Observation
 ) -> None:
     """Calls :func:`write_view` for the listed games ``(k,)``, into their rows of arrays for all games."""
+    legal_set, used = np.empty(game.legal_shape, np.uint64), np.empty(game.mask_words, np.uint64)
     for i in games:
-        write_view(states, i, observers[i], masks[i], observations[i])
+        masks[i][:] = 0
+        if states[i]["current_player"] == observers[i]:
+            count = game.legal(states, i, legal_set)
+            used[:] = 0
+            game.write_mask(states, i, legal_set, count, masks[i], used)
+        game.write_observation(states, i, observers[i], observations[i])
 
 
 # --- rewards ------------------------------------------------------------------------------------------------
@@ -278,11 +284,26 @@ def write_final_rewards(
 def write_scores(
     states: States, games: Games, seats: npt.NDArray[np.int64], scores: npt.NDArray[np.int16]
 ) -> None:
-    """Writes the scores of the listed games into their rows of ``scores``, ``(n, players)`` or ``(n, 1)``.
-
-    They are those that the ``seats`` ``(n,)`` know, whose own comes first; the others follow by turns.
-    """
+    """Calls :func:`write_scores_of` for the listed games, into their rows of ``scores``."""
     for i in games:
-        number = game.num_players(states, i)
-        for k in range(scores.shape[1]):
-            scores[i, k] = game.visible_score(states, i, seats[i], (seats[i] + k) % number)
+        write_scores_of(states, i, seats[i], scores[i])
+
+
+@template
+def write_scores_of(states: States, i: int, seat: int, scores: npt.NDArray[np.int16]) -> None:
+    """Writes the scores of a game, ``(players,)`` or ``(1,)``, that a seat knows: its own, then by turns."""
+    for k in range(len(scores)):
+        scores[k] = game.visible_score(states, i, seat, (seat + k) % game.num_players(states, i))
+
+
+@template(allocates=True)
+def write_view_and_scores(
+    states: States,
+    seat: int,
+    mask: npt.NDArray[np.int8],
+    observation: Observation,
+    scores: npt.NDArray[np.int16],
+) -> None:
+    """:func:`write_view` and :func:`write_scores_of` for a single game: a call takes longer than its work."""
+    write_view(states, 0, seat, mask, observation)
+    write_scores_of(states, 0, seat, scores)

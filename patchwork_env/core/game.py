@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core import checks, names, storage
-from patchwork_env.core.kernels import Kernels, States, copy_of, keep, kernels_of
+from patchwork_env.core.kernels import ILLEGAL, OVER, Kernels, States, copy_of, keep, kernels_of
 from patchwork_env.core.tensors import Layout, Observation
 from patchwork_env.errors import IllegalActionError
 
@@ -195,6 +195,7 @@ class _Position(NamedTuple):
     number: int = 0  # of actions played since the first position
     action: int = -1  # that led here; -1 in the first position
     before: _Position | None = None  # where it was played; None in the first position
+    to_move: int | None = None  # the player, or ``OVER``, where it is known
 
 
 class BaseGame(Generic[M]):
@@ -282,7 +283,10 @@ class BaseGame(Generic[M]):
     @property
     def current_player(self) -> int:
         """The player who is to move, counted from 0."""
-        return int(self._position.states["current_player"][0])
+        position = self._position
+        if position.to_move is None or position.to_move == OVER:
+            return int(position.states["current_player"][0])
+        return position.to_move
 
     @property
     def history(self) -> tuple[int, ...]:
@@ -297,7 +301,10 @@ class BaseGame(Generic[M]):
     @property
     def is_over(self) -> bool:
         """Whether the game has ended."""
-        return bool(self._kernels.is_over(self._position.states, 0))
+        position = self._position
+        if position.to_move is None:
+            return bool(self._kernels.is_over(position.states, 0))
+        return position.to_move == OVER
 
     @property
     def num_players(self) -> int:
@@ -377,9 +384,10 @@ class BaseGame(Generic[M]):
         """Plays a legal action of the current player; an IllegalActionError leaves the game as it was."""
         index, before = checks.check_action(action, self.rules.num_actions), self._position
         states = copy_of(before.states)
-        if not self._kernels.play(states, 0, index):
+        to_move = self._kernels.play(states, 0, index)
+        if to_move == ILLEGAL:
             raise IllegalActionError(self._why_illegal(index))
-        self._position = _Position(states, before.number + 1, index, before)
+        self._position = _Position(states, before.number + 1, index, before, to_move)
 
     def undo(self) -> int:
         """Takes the last action back and returns it; IndexError if none on this object is left."""

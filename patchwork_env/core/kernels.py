@@ -27,6 +27,8 @@ States = npt.NDArray[np.void]
 LegalSet = npt.NDArray[np.uint64]
 """The legal actions of one state, shape ``(rows, words)``."""
 
+OVER, ILLEGAL = -1, -2
+"""What playing an action returns where nobody is to move behind it."""
 _WORD = 64
 
 
@@ -76,7 +78,8 @@ class Kernels(Protocol):
             ``count`` actions, as 0 and 1 to an int8 array ``(num_actions,)``. The bits of ``used``, uint64
             ``(mask_words,)``, say which parts of the mask may hold ones; they are brought up to date.
         legal_mask: ``(states, i, mask)`` writes the mask of a state and returns the number of legal actions.
-        play: ``(states, i, action)`` plays an action, any integer, if it is legal; returns whether it was.
+        play: ``(states, i, action)`` plays an action, any integer, and returns who is to move then, or
+            ``OVER``; if it is not legal, it changes nothing and returns ``ILLEGAL``.
     """
 
     legal_shape: tuple[int, int]
@@ -98,7 +101,7 @@ class Kernels(Protocol):
     write_actions: Callable[[LegalSet, npt.NDArray[np.int16]], int]
     write_mask: Callable[[States, int, LegalSet, int, npt.NDArray[np.int8], npt.NDArray[np.uint64]], None]
     legal_mask: Callable[[States, int, npt.NDArray[np.int8]], int]
-    play: Callable[[States, int, int], bool]
+    play: Callable[[States, int, int], int]
 
 
 game = cast(Kernels, None)  # each game's kernels take its place
@@ -197,12 +200,12 @@ def write_legal_mask(states: States, i: int, mask: npt.NDArray[np.int8]) -> int:
 
 
 @template
-def play_if_legal(states: States, i: int, action: int) -> bool:
-    """Plays an action, any integer, if it is legal; returns whether it was."""
+def play_if_legal(states: States, i: int, action: int) -> int:
+    """Plays an action, any integer; returns who is to move then, ``OVER``, or ``ILLEGAL`` if it is not."""
     if not game.is_legal(states, i, action):
-        return False
+        return ILLEGAL
     game.apply(states, i, action)
-    return True
+    return OVER if game.is_over(states, i) else int(states[i]["current_player"])
 
 
 @template

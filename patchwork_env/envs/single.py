@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gymnasium.error import ResetNeeded
 from gymnasium.utils import seeding
 
-from patchwork_env.core.batches import SCORE, final_reward, loop, write_scores, write_view
+from patchwork_env.core.batches import SCORE, final_reward, loop, write_view_and_scores
 from patchwork_env.core.checks import check_action, check_one_of, check_seed, determinization_streams
 from patchwork_env.core.game import RENDER_MODES, BaseGame, Rules, SetUp
 from patchwork_env.core.random import Streams
@@ -230,13 +230,12 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         """The observation and the info; in the mode ``"human"`` also shows the game."""
         vector = np.empty(self._rules.layout.size, np.float32)
         mask = np.empty(self._rules.num_actions, np.int8)
-        loop(write_view, self._rules)(game.state, 0, seat, mask, vector)
+        scores = np.empty(self._players, np.int16)
+        loop(write_view_and_scores, self._rules)(game.state, seat, mask, vector, scores)
         if self.render_mode == "human":
             self.render()
         observation = self._rules.layout.as_dict(vector) if self._named else vector
-        scores = np.empty((1, self._players), np.int16)
-        loop(write_scores, self._rules)(game.state, _ALL_GAMES, np.array([seat]), scores)
-        info = {"action_mask": mask, "seat": seat, "scores": scores[0], "illegal_action": NO_ACTION}
+        info = {"action_mask": mask, "seat": seat, "scores": scores, "illegal_action": NO_ACTION}
         return observation, info
 
     def _require_episode(self) -> _Episode:

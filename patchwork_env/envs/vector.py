@@ -41,6 +41,7 @@ from patchwork_env.errors import IllegalActionError, OpponentError, UnknownOptio
 
 Flags = npt.NDArray[np.bool_]
 Infos = dict[str, Any]
+Views = tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]
 
 
 class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
@@ -109,7 +110,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         self.num_envs = check_num_envs(num_envs)
         self._named = check_layout(observation)
         self._raises = check_one_of(illegal_action, ILLEGAL_ACTION, "illegal_action") == "raise"
-        self._copy = check_flag(copy, "copy")
+        check_flag(copy, "copy")
         self._display = Display(render_mode, rules, of=BATCH_RENDER_MODES)
         self.render_mode = render_mode
         self._autoreset = check_autoreset_mode(autoreset_mode)
@@ -129,10 +130,8 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         self._spare: States | None = None  # the states before the last call, whose memory is used again
         self._learners = np.zeros(self.num_envs, np.int64)
         self._ended = np.zeros(self.num_envs, np.bool_)  # games after which no other has begun yet
-        self._observations = np.zeros((self.num_envs, rules.layout.size), np.float32)
-        self._masks = np.zeros((self.num_envs, rules.num_actions), np.int8)
+        self._views = None if copy else self._empty_views()  # masks and observations, written again and again
         self._illegal_ends = 0
-        self._is_shown = True  # whether observations and masks are those of the present states
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: Mapping[str, Any] | None = None
@@ -224,9 +223,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
 
     def action_masks(self) -> npt.NDArray[np.int8]:
         """1 for the learner's legal actions, int8, shape ``(num_envs, num_actions)``."""
-        self._require_states()
-        self._write_views()
-        return self._masks.copy() if self._copy else self._masks
+        return self._write_views()[0]
 
     def render(self) -> tuple[Any, ...] | None:
         """Every game as text (``"ansi"``) or as uint8 ``(height, width, 3)`` (``"rgb_array"``)."""
@@ -348,24 +345,26 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             _dealer=dealer,
             _opponents=opponents,
             _ended=ended,
-            _is_shown=False,
         )
-        masks = self.action_masks()
+        masks, observations = self._write_views()
         if present is None:
             present = np.ones(self.num_envs, np.bool_)
         else:
             masks = masks * present[:, None]
         infos |= self._entries(states, learners, masks, illegal_action, present)
-        observations = self._observations.copy() if self._copy else self._observations
         return self._rules.layout.as_dict(observations) if self._named else observations, infos
 
-    def _write_views(self) -> None:
-        """Writes observations and masks of the present states, unless that is done."""
-        if not self._is_shown:
-            shown = (self._masks, self._observations)
-            present = (self._require_states(), self._all_games, self._learners)
-            loop(batches.write_views, self._rules)(*present, *shown)
-            self._is_shown = True
+    def _write_views(self) -> Views:
+        """The masks and observations of the present states."""
+        views = self._views or self._empty_views()
+        loop(batches.write_views, self._rules)(
+            self._require_states(), self._all_games, self._learners, *views
+        )
+        return views
+
+    def _empty_views(self) -> Views:
+        masks = np.empty((self.num_envs, self._rules.num_actions), np.int8)
+        return masks, np.empty((self.num_envs, self._rules.layout.size), np.float32)
 
     def _entries(
         self, states: States, learners: Games, masks: Any, illegal_action: Games | int, present: Flags
@@ -381,8 +380,8 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
 
     def _final_infos(self, states: States, learners: Games, ended: Flags, illegal_action: Games) -> Infos:
         """The entries ``final_obs`` and ``final_info`` for the ``ended`` games."""
-        vectors = np.empty_like(self._observations)
-        masks = np.zeros(self._masks.shape, np.int8)  # zeros_like would touch all of its memory
+        vectors = np.empty((self.num_envs, self._rules.layout.size), np.float32)
+        masks = np.zeros((self.num_envs, self._rules.num_actions), np.int8)
         games = np.flatnonzero(ended)
         loop(batches.write_views, self._rules)(states, games, learners, masks, vectors)
         observations = np.full(self.num_envs, None, object)
