@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +31,7 @@ from patchwork_env.core.tensors import Observation
 from patchwork_env.envs.opponents import Opponent
 from patchwork_env.envs.options import check_num_envs, complete
 from patchwork_env.envs.self_play import SHARED, BatchArrays, SelfPlayBatch, write_outputs
-from patchwork_env.envs.vector import GameVectorEnv
+from patchwork_env.envs.vector import GameVectorEnv, Views
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import PATCHWORK, rules_of
 
@@ -368,12 +368,12 @@ class OpponentGames(GameVectorEnv):
     @property
     def observations(self) -> Observation:
         """What the learner sees of all games."""
-        return self._observations
+        return cast(Views, self._views)[1]
 
     @property
     def masks(self) -> Masks:
         """The learner's legal actions."""
-        return self._masks
+        return cast(Views, self._views)[0]
 
     @property
     def players(self) -> npt.NDArray[np.int64]:
