@@ -6,6 +6,8 @@ after a left-right flip if ``g >= 4``. The quilts of the two players can be turn
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import numpy.typing as npt
 
@@ -57,6 +59,7 @@ def _placement_table() -> npt.NDArray[np.uint16]:
     return table
 
 
+@cache
 def _anchors_after(box: tuple[int, int], symmetry: int) -> npt.NDArray[np.uint16]:
     """The new top-left cell of a box for each old one, ``(81,)``; 0 for boxes that reach beyond the quilt."""
     anchors = np.zeros(NUM_CELLS, np.uint16)

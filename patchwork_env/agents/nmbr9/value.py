@@ -242,10 +242,11 @@ def write_solo_game(states: States, i: int, order: int, game: States) -> int:
     player = int(states[i]["current_player"])
     placed = engine.num_placed(states, i, player)
     game[0] = states[i]
-    game[0]["piece"][0] = states[i]["piece"][player]
-    game[0]["level"][0] = states[i]["level"][player]
-    game[0]["row"][0] = states[i]["row"][player]
-    game[0]["column"][0] = states[i]["column"][player]
+    for t in range(MAX_CARDS):  # from slice to slice, Numba would compile texts of errors for seconds
+        game[0]["piece"][0, t] = states[i]["piece"][player, t]
+        game[0]["level"][0, t] = states[i]["level"][player, t]
+        game[0]["row"][0, t] = states[i]["row"][player, t]
+        game[0]["column"][0, t] = states[i]["column"][player, t]
     game[0]["chosen"][0] = NO_DIGIT
     game[0]["num_players"] = 1
     game[0]["current_player"] = 0
