@@ -277,8 +277,7 @@ def save_png(frame: Frame, path: str | os.PathLike[str]) -> None:
 def save_gif(frames: Iterable[Frame], path: str | os.PathLike[str], seconds: float = 0.5) -> None:
     """Writes frames of one size as an endless GIF animation, which replaces a file that there is.
 
-    There is at least one, uint8 ``(height, width, 3)``, shown for ``seconds``, and the last one six times as
-    long.
+    There is at least one, uint8 ``(height, width, 3)``, shown for ``seconds``, the last six times as long.
     """
     image_module = _pillow().Image
     milliseconds = round(1000 * as_number(seconds, "seconds", above=0))
@@ -319,7 +318,7 @@ def _pygame() -> ModuleType:
 class Window:
     """A window for frames, which opens with the first one.
 
-    Once its user or :meth:`close` has closed it, it stays closed and ignores further frames. For at most
+    Once closed, by its user or :meth:`close`, it stays closed and ignores frames. For at most
     ``frames_per_second``, :meth:`show` waits; 0 to never wait. MissingExtraError if pygame-ce is not
     installed.
     """

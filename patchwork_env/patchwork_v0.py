@@ -115,8 +115,7 @@ class PatchworkVectorEnv(GameVectorEnv):
 
     Each game is that of a :class:`PatchworkEnv`, whose opponent may be several in a list here, and all is
     laid out as in Gymnasium's own vector environments. See :class:`~patchwork_env.envs.vector.GameVectorEnv`
-    for seeds, for how a game follows the one before, and for ``copy``, ``opponent_shares`` and
-    ``autoreset_mode``.
+    for seeds, for how games follow each other, ``copy``, ``opponent_shares`` and ``autoreset_mode``.
     """
 
     def __init__(self, num_envs: int = 1, opponent: Any = "random", **options: Any) -> None:

@@ -90,8 +90,7 @@ class Analysis:
     """The analysis of a position by an agent.
 
     Of moves that are alike it has only one. First comes the one that the agent would play, then those that
-    its search considered, then the others, the best first. None looks better than the first: see
-    :func:`without_luck`.
+    its search considered, then the others, the best first. See :func:`without_luck`.
     """
 
     agent: str  # its name

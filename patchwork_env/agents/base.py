@@ -50,8 +50,7 @@ class Agent(ABC):
     **Interrupts.** After Ctrl-C an agent is as before the call, or as after it: random numbers and memories
     of earlier moves change together, when the call has an answer.
 
-    **Copies and pickles** leave out the memory that an agent searches in, which holds nothing between two
-    moves.
+    **Copies and pickles** leave out the memory that an agent searches in, which holds nothing between moves.
 
     Attributes:
         name: The name of the agent in tables and messages.

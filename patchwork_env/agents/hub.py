@@ -59,8 +59,8 @@ def fetch(name: str) -> Snapshot:
     Within a process a name stands for the same commit. Without a revision, a warning names the commit.
     ValueError if the name has another form, or the repository holds no checkpoint of this library, or one
     that is too large. FileNotFoundError if there is no such repository or revision, or it is private, or
-    lacks a file, or is not in the cache, and downloads are switched off. ConnectionError if the Hub cannot be
-    reached.
+    lacks a file, or is not in the cache, and downloads are switched off. ConnectionError if it is out of
+    reach.
     """
     match = _NAME.fullmatch(name)
     if match is None:

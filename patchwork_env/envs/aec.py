@@ -307,7 +307,7 @@ class OrderEnforcing(OrderEnforcingWrapper[str, MaskedObservation, Any]):
 
     def step(self, action: Any) -> None:
         """See :meth:`GameAECEnv.step`."""
-        if self.env.has_game and self.env.agents:
+        if self._has_reset and self.env.agents:
             self._has_updated = True
             self.env.step(action)
         else:

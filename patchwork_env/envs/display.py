@@ -25,10 +25,7 @@ class Display:
         self._window: Window | None = None
 
     def show(self, game: BaseGame, names: tuple[str, ...]) -> Frame | str | None:
-        """A drawing as text (``"ansi"``) or as pixels (``"rgb_array"``); None after showing it in a window.
-
-        The drawing calls the players by their ``names``. A library that is missing is a MissingExtraError.
-        """
+        """Draws a game with the players' ``names``, as text or pixels; None after showing it in a window."""
         if self.mode == "ansi":
             return str(game)
         frame: Frame = self._rules.pictures.rgb_array(game, names=names)

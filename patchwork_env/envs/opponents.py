@@ -100,8 +100,7 @@ class Opponents:
     ) -> None:
         """Changes the opponents of games that begin from now on, or of all games ``at_once``.
 
-        A game that has begun keeps its opponent, which gets a number behind those of the new ones, unless it
-        is among these.
+        A game that has begun keeps its opponent, numbered behind the new ones unless it is among them.
 
         Args:
             agents: The opponents, at least one.

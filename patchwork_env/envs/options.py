@@ -28,8 +28,7 @@ def complete(
 ) -> dict[str, Any]:
     """All options of a game: those that were given, and the others at their defaults.
 
-    An unknown one is an UnknownOptionError with the nearest one, also of the ``further`` ones of the
-    ``owner``.
+    An unknown one is an error with the nearest one, also of the ``further`` ones of the ``owner``.
     """
     for name in given:
         if name not in defaults:

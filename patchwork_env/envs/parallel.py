@@ -69,8 +69,8 @@ class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
         """Plays one action of every agent.
 
         An illegal action raises an error or, with ``illegal_action="terminate"``, ends the game for all, with
-        -1 for its agent. One that is missing or outside the action space always raises. After an error
-        nothing has changed.
+        -1 for its agent. A missing one, or one outside the action space, always raises. Errors change
+        nothing.
 
         Returns observations, rewards, terminations, truncations and infos of all agents. IllegalActionError
         for what raises, RuntimeError if no game is on.

@@ -54,8 +54,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
     others in the order of play; ``illegal_action``: the action that was not legal and ended the episode, or
     else -1.
 
-    Copies (``copy.deepcopy``) go on exactly like the original, and so do pickles if the opponent can be
-    pickled.
+    Copies (``copy.deepcopy``) go on exactly like the original, and so do pickles if the opponent has some.
 
     Args:
         rules: The rules of the game.
@@ -117,8 +116,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         docstring of the class lists ``options`` for this game.
 
         ValueError if the seed or an option is not allowed; OpponentError if the opponent's action is not
-        legal, or too many games are over before the learner's first turn. Nothing has changed then but in the
-        opponent.
+        legal, or too many games are over before the learner's first turn. Only the opponent has changed then.
         """
         set_up = self._dealer.set_up(options)
         number = None if seed is None else check_seed(seed)
@@ -145,8 +143,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         outside the action space always raises. After an error no game has changed.
 
         Returns observation, reward, terminated, truncated and info. IllegalActionError for what raises,
-        OpponentError if the opponent's action is not legal, ResetNeeded if the episode has ended or has not
-        begun.
+        OpponentError if the opponent's action is not legal, ResetNeeded if no episode is on.
         """
         before, seat, has_ended = self._require_episode()
         if has_ended:

@@ -166,8 +166,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         """Plays the learner's action in every game, integers ``(num_envs,)``, then the opponent's.
 
         An illegal action ends its episode with -1 or, with ``illegal_action="raise"``, raises an error, which
-        names the first such game. One outside the action space always raises. After an error no game has
-        changed.
+        names the first such game. One outside the action space always raises. Errors change no game.
 
         Where a game ends, or ended in the step before, the next one begins as ``autoreset_mode`` says.
         Actions of games that this step only begins do not count.

@@ -5,8 +5,7 @@ Every simulation goes down the tree, adds a node, plays the game to its end by g
 
 A node comes to consider its actions in the order of a value in buttons. The value of a purchase is that of
 the patch for greedy play, less a price for every joint that its placement leaves fewer than the best
-placement of the same patch; the value of advancing is 0. Advancing and the best placement of each patch come
-before all others.
+placement of the same patch; the value of advancing is 0. Advancing and each patch at its best come first.
 """
 
 from __future__ import annotations

@@ -91,8 +91,7 @@ _MOST_CONSIDERED = 8
 class GumbelAgent(BatchAgent):
     """Plays a policy network with search. Nothing is drawn: the same batch of states gets the same actions.
 
-    The network keeps the weights that it has now. The payoffs of the dynamics are those that its values
-    estimate.
+    The network keeps the weights that it has now. Its values estimate the payoffs of the dynamics.
     """
 
     games = (PATCHWORK,)
