@@ -22,8 +22,8 @@ import torch
 
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.algorithms.common.workers import (
+    IterationWork,
     RemoteTrainer,
-    Work,
     bytes_of,
     play_job,
     played_on_cluster,
@@ -143,7 +143,7 @@ def measure_parts(path: Path, settings: list[str], workers: int) -> Figures:
     config = trainer.config
     seed = np.uint64(1)
     jobs = trainer.jobs(seed, config.cluster.games_per_job)
-    work = Work(config, versions(), trainer.weights(), 0.0, seed)
+    work = IterationWork(config, versions(), trainer.weights(), 0.0, seed)
     with connected("local", workers) as ray:
         pool = RayPool(ray, workers)
         results = [result for _, result in sorted(pool.imap(play_job, work, jobs))]

@@ -14,9 +14,7 @@ The same in Python:
     write_figures(comparison, Path("figures"), "svg")
 """
 
-import sys
-
 from patchwork_env.learning.commands.compare import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -11,9 +11,7 @@ The same in Python; an agent is a spec, an ``Agent``, or a function from a game 
     print(result.table())
 """
 
-import sys
-
 from patchwork_env.learning.commands.evaluate import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

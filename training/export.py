@@ -11,9 +11,7 @@ The same in Python:
     export_policy("runs/quick/final", Path("policy.onnx"))
 """
 
-import sys
-
 from patchwork_env.learning.commands.export import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -10,9 +10,7 @@ The same in Python, with any function from a game to an action:
     print(result.rating, result.interval)
 """
 
-import sys
-
 from patchwork_env.learning.commands.gauntlet import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -13,9 +13,7 @@ The same in Python:
     Path("comparison.html").write_text(render_page(runs))
 """
 
-import sys
-
 from patchwork_env.learning.commands.report import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

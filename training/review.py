@@ -12,9 +12,7 @@ The same in Python; the agent is a search with a learned value:
     print(text(review(game, agents.load("champion:fast"))))
 """
 
-import sys
-
 from patchwork_env.learning.commands.review import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -5,9 +5,7 @@ python -m training.sweep --config configs/quick.yaml --param 'ppo.epochs=grid(1,
 Every trial is a run as any other, as ``runs/quick-sweep/trials/003``: it can be resumed, reported and played.
 """
 
-import sys
-
 from patchwork_env.learning.commands.sweep import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

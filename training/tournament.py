@@ -13,9 +13,7 @@ The same in Python; games are kept in the folder, and what is there is not playe
     print(standings.table())
 """
 
-import sys
-
 from patchwork_env.learning.commands.tournament import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

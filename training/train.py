@@ -19,9 +19,7 @@ saves and evaluates. To do more between two iterations, give ``train`` a functio
 ``run.trainer.step()`` does stands in ``patchwork_env/learning/algorithms/NAME/trainer.py``.
 """
 
-import sys
-
 from patchwork_env.learning.commands.train import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

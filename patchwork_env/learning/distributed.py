@@ -217,7 +217,6 @@ def _start_process(work: bytes) -> None:
 
 
 def _end_with_parent() -> None:
-    """Ends this process as soon as its parent has ended, for whatever reason."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         connection.wait([parent.sentinel])
@@ -367,7 +366,6 @@ class RayPool:
                 self._ray.cancel(reference, force=True)
 
     def _next(self, ended: SimpleQueue[Future[bytes]]) -> Future[bytes]:
-        """Waits for the next task to end."""
         alive = time.monotonic()
         while True:
             stop_if_asked()

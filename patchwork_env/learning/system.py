@@ -148,7 +148,6 @@ PACKAGES = ("numpy", "numba", "torch")
 
 
 def _cpu_info() -> str:
-    """The description of the processors where there is one, as on Linux."""
     path = Path("/proc/cpuinfo")
     return path.read_text(encoding="utf-8") if path.is_file() else ""
 

@@ -46,7 +46,6 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _use(name: str) -> None:
-    """Uses once what there is for a game."""
     rules = rules_of(name)
     batch = SelfPlayBatch(rules, 2, seed=0)
     batch.step(batch.random_actions)

@@ -64,7 +64,6 @@ def _run(options: argparse.Namespace) -> int:
 def _play(
     options: argparse.Namespace, agents: list[Participant], opponents: list[Participant]
 ) -> list[MatchResult]:
-    """Plays all matches; each table is printed when its match has ended."""
     from patchwork_env.learning.evaluation.matches import check_games, play_all
     from patchwork_env.learning.evaluation.runners import Match, check_variant, common_game
 

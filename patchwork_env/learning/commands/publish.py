@@ -72,7 +72,6 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _checkpoint_of(text: str) -> Path:
-    """The checkpoint that a text names: the folder of a run or of a checkpoint, or a name."""
     if is_remote(text):
         raise ValueError(f"{text} is on the Hub already")
     path = Path(checkpoint_path(text))

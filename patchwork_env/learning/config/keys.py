@@ -253,7 +253,6 @@ SpecialPatches = Annotated[
 
 
 def _as_names(value: Any) -> Any:
-    """One name, or none, as the tuple that it stands for."""
     if value is None or value == "none":
         return ()
     return (value,) if isinstance(value, str) else value

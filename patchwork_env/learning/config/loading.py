@@ -288,7 +288,6 @@ def explain(names: Sequence[str] = ()) -> str:
 
 
 def _hint(name: str, keys: Collection[str]) -> str:
-    """What may be meant by a name that no key has: another name of one, or the nearest."""
     section, _, word = name.rpartition(".")
     ends = dict.fromkeys(key.rpartition(".")[2] for key in keys)
     here = name_here(word, [end for end in ends if not section or f"{section}.{end}" in keys])

@@ -105,9 +105,6 @@ def pool_file(version: int) -> Path:
     return Path(__file__).with_name(f"gauntlet_v{version}.json")
 
 
-# --- an agent in the gauntlet -------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class GauntletResult:
     """How an agent did in the gauntlet.
@@ -256,7 +253,6 @@ def _games(member: Member, most: int | None) -> int:
 
 
 def _load_members(pool: GauntletPool) -> list[Participant]:
-    """The members, whose weights must be those of the pool."""
     members = [Participant.load(agent) for agent in pool.specs]
     for member, loaded in zip(pool.members, members, strict=True):
         if loaded.weights != member.weights:

@@ -218,7 +218,6 @@ def _try_block(players: Sequence[Agent], block: MatchBlock) -> tuple[_Outcome, l
 
 
 def _play_block(sides: Sequence[Agent], block: MatchBlock) -> _Outcome:
-    """Plays a block; the result, or the error of an agent that fails."""
     match = block.match
     agent, opponent = sides
     try:
@@ -231,7 +230,6 @@ def _play_block(sides: Sequence[Agent], block: MatchBlock) -> _Outcome:
 
 
 def _read_block(block: MatchBlock, contents: Any) -> MatchResult:
-    """The result of a block from what a store holds."""
     match, (first, second) = block.match, contents["seconds"]
     games = MatchGames.from_dict(contents["games"], match.game)
     return MatchResult(*match.names, match.seed, match.variant, games, (first, second))

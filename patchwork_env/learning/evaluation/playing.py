@@ -114,7 +114,6 @@ class GamesInPlay:
             self._take_turns(number, games[k : k + 1], forfeits)
 
     def _apply(self, games: Integers, actions: Integers, number: int) -> None:
-        """Plays actions of an agent on the records of the listed games."""
         loop(play_listed, self.rules)(self.states, games, actions)
 
     def ask(self, agent: Agent, games: Integers) -> tuple[Integers, float]:
@@ -149,7 +148,6 @@ def spawn_seed(*words: int) -> int:
 
 
 def _takes_games(agent: Agent) -> bool:
-    """Whether an agent chooses for one game at a time."""
     return type(agent).act_batch is Agent.act_batch
 
 

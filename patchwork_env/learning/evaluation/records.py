@@ -21,17 +21,17 @@ Text = Annotated[str, Field(max_length=1000, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Number = Annotated[float, Field(ge=-1e15, le=1e15)]
 Count = Annotated[int, Field(ge=0, lt=2**64)]
 Share = Annotated[float, Field(ge=0, le=1)]
-Interval = tuple[Number, Number] | None
+OptionalInterval = tuple[Number, Number] | None
 _Kind = TypeVar("_Kind")
 
 
-class Part(BaseModel):
+class FilePart(BaseModel):
     """A part of a file, which may hold more than what is read."""
 
     model_config = ConfigDict(frozen=True)
 
 
-class Sides(Part):
+class Sides(FilePart):
     """The mean figures of the policy, among them its score, and those of its opponent, by name."""
 
     agent: dict[str, Number]
@@ -44,7 +44,7 @@ class Sides(Part):
         return self
 
 
-class MatchFigures(Part):
+class MatchFigures(FilePart):
     """What a match came to: a ``MatchResult.as_dict``, which docs/reference/formats.md describes.
 
     Files of exported results hold no more than what runs are compared by; the other fields have defaults.
@@ -59,12 +59,12 @@ class MatchFigures(Part):
     seed: Count = 0
     special_patches: Text | None = None
     order: Text | None = None
-    win_rate_interval: Interval = None
+    win_rate_interval: OptionalInterval = None
     win_rate_starting: Number | None = None
     win_rate_following: Number | None = None
     ties: Number | None = None
-    score_difference_interval: Interval = None
-    score_intervals: dict[str, Interval] = {}
+    score_difference_interval: OptionalInterval = None
+    score_intervals: dict[str, OptionalInterval] = {}
     turns_per_game: Number | None = None
 
     @property
@@ -82,7 +82,7 @@ class MatchFigures(Part):
         return float(getattr(self, name))
 
 
-class SampleGame(Part):
+class SampleGame(FilePart):
     """A game of a match: its players by seat, the seat of the winner, None for a tie, and all moves."""
 
     opponent: str
@@ -91,7 +91,7 @@ class SampleGame(Part):
     notation: str
 
 
-class RunEvaluation(Part):
+class RunEvaluation(FilePart):
     """An evaluation of a policy, after so many steps of training and minutes of playing and learning.
 
     ``weights`` is the SHA-256 of the final policy's file of weights; None for another policy.

@@ -179,7 +179,6 @@ class MatchResult:
         return self.table()
 
     def _repr_html_(self) -> str:
-        """What notebooks show."""
         return f"<pre>{escape(self.table())}</pre>"
 
     def summary(self) -> str:
@@ -279,9 +278,6 @@ def _text(interval: Interval | None, sign: str = "") -> str:
         return ""
     low, high = interval
     return f" (95% interval {low:{sign}.2f} to {high:{sign}.2f})"
-
-
-# --- games that a match kept --------------------------------------------------------------------------------
 
 
 def sample_games(result: MatchResult) -> list[dict[str, Any]]:

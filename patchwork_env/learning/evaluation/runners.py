@@ -333,8 +333,6 @@ class Nmbr9Runner(MatchRunner):
         return np.take_along_axis(tiles, self.players[:, :, None], axis=1)
 
 
-# --- which game is played -----------------------------------------------------------------------------------
-
 _RUNNERS: dict[str, type[MatchRunner]] = {PATCHWORK: PatchworkRunner, NMBR9: Nmbr9Runner}
 
 

@@ -108,9 +108,6 @@ class Band(NamedTuple):
         return float(self.low[place]), float(self.high[place])
 
 
-# --- runs as the units --------------------------------------------------------------------------------------
-
-
 def mean_of_runs(scores: Floats, games: Floats | None = None) -> Band:
     """The mean over runs of their own means over all opponents, of scores ``(..., runs, opponents)``.
 

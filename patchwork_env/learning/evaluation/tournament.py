@@ -202,7 +202,6 @@ class Tournament:
         )
 
     def _settings(self) -> dict[str, Any]:
-        """What decides the games, as plain data."""
         return {
             "game": self.game,
             "agents": [one.name for one in self.participants],
@@ -238,9 +237,6 @@ class Tournament:
             "seconds_per_move": {name: standings.seconds_per_move(i) for i, name in enumerate(names)},
             "made_with": made_with(),
         }
-
-
-# --- the outcome --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -306,7 +302,6 @@ class Standings:
         return sum(result.forfeits(side) for result, side in self._matches_of(agent))
 
     def _matches_of(self, agent: int) -> list[tuple[MatchResult, int]]:
-        """The matches of an agent, and its side in each."""
         return [(result, pair.index(agent)) for pair, result in self.results.items() if agent in pair]
 
     def rating(self, agent: int) -> dict[str, Any]:
@@ -342,10 +337,7 @@ class Standings:
         return float(self.ratings.ahead[agent, following[0]]) if following else None
 
     def _expected(self, i: int, j: int) -> float:
-        """The share of games that one agent wins against another by their ratings."""
         return float(expected_wins(self.ratings.values[i] - self.ratings.values[j]))
-
-    # --- as tables ----------------------------------------------------------------------------------------
 
     def table(self, form: str = TEXT) -> str:
         """The standings and the win matrix as text, markdown or latex; as csv the standings alone."""
@@ -372,7 +364,6 @@ class Standings:
         return Table(columns, rows)
 
     def _matrix(self) -> Table:
-        """The share of games that the row won against the column, in percent."""
         columns = [Column("% of games won against"), *(Column(self.names[j]) for j in self.order)]
         rows = [
             [self.names[i], *("-" if i == j else f"{100 * self.win_rates[i, j]:.1f}" for j in self.order)]

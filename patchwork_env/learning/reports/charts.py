@@ -197,9 +197,6 @@ def _describe(sample: Sample, x_title: str, write: Callable[[float], str]) -> st
     return f"{write(sample.y)}{bounds} at {sample.x:,.6g} {x_title}"
 
 
-# --- pages --------------------------------------------------------------------------------------------------
-
-
 def render(template: str, **values: Any) -> str:
     """A page as HTML, from a template in this folder and values by the names that it uses."""
     environment = Environment(

@@ -229,7 +229,6 @@ def _check_ended(run: RunResult) -> None:
 
 
 def _check_alike(what: str, results: Sequence[RunResult], values: Sequence[Any]) -> None:
-    """Raises ValueError unless all runs have the same value."""
     different = list(dict(zip(values, results, strict=True)).items())
     if len(different) > 1:
         listed = "; ".join(f"{run.source} has {short_repr(value)}" for value, run in different[:3])
@@ -264,9 +263,6 @@ def _last_match(run: RunResult, opponent: str) -> MatchFigures:
             f"but {_listed(_opponents(run))}"
         )
     return match
-
-
-# --- groups -------------------------------------------------------------------------------------------------
 
 
 def _grouped(results: Sequence[RunResult], by: Sequence[str]) -> tuple[Group, ...]:
@@ -404,7 +400,6 @@ def _about(group: Group, opponent: str) -> list[Any]:
 
 
 def _rows_of(curve: Curve | None) -> Iterator[list[Any]]:
-    """The place, the value and its interval, one by one."""
     if curve:
         for k, place in enumerate(curve.places):
             yield [float(place), float(curve.band.values[k]), curve.band.interval(k)]
@@ -549,7 +544,6 @@ def _show_values(axis: Axis, comparison: Comparison) -> None:
 
 
 def _add_legend(figure: Figure) -> None:
-    """Writes the groups above a figure, in as many columns as go into its width."""
     lines, labels = figure.axes[0].get_legend_handles_labels()
     for columns in range(len(labels), 0, -1):
         legend = figure.legend(lines, labels, loc="outside upper center", ncols=columns)

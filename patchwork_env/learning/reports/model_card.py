@@ -131,9 +131,6 @@ def _read_figures(path: Path, game: str, weights: str) -> tuple[tuple[MatchFigur
     return own, str(contents["made_with"].get("machine", ""))
 
 
-# --- the page ---------------------------------------------------------------------------------------------
-
-
 def model_card(origin: Origin, repository: str, licence: str = "mit") -> str:
     """The page of a checkpoint as Markdown, with the metadata that the Hub reads, for ``owner/name``."""
     title, steps = rules_of(origin.game).title, origin.info.get("steps")
@@ -155,7 +152,6 @@ def model_card(origin: Origin, repository: str, licence: str = "mit") -> str:
 
 
 def _metadata(origin: Origin, repository: str, licence: str) -> dict[str, Any]:
-    """What the Hub lists and searches by."""
     metadata: dict[str, Any] = {
         "license": licence,
         "library_name": "patchwork-env",
@@ -193,7 +189,6 @@ def _how_to_load(repository: str, needs_torch: bool) -> str:
 
 
 def _results(origin: Origin) -> list[str | Table]:
-    """The matches as a table, with what was played."""
     if not origin.matches:
         return ["Nobody has measured these weights; `patchwork-env evaluate` does."]
     runner = runner_of(origin.game)
@@ -211,7 +206,6 @@ def _results(origin: Origin) -> list[str | Table]:
 
 
 def _making(origin: Origin) -> str:
-    """What the checkpoint and its run remember, as a list."""
     info, versions = origin.info, origin.versions
     seconds, time = info.get("seconds"), ""
     if isinstance(seconds, int | float):

@@ -159,7 +159,6 @@ def review(game: Game, agent: Agent, progress: Callable[[int], object] | None = 
 
 
 def _evaluate(game: Game, agent: Agent) -> tuple[PositionEvaluation, Analysis | None]:
-    """The evaluation of a position and, if the game goes on, its analysis."""
     if game.is_over:
         first, second = game.scores()
         return PositionEvaluation(first - second, float(game.winner() == 0), True), None
@@ -359,7 +358,6 @@ def _charts(review: Review) -> list[Markup]:
 
 
 def _board(review: Review, verdict: Verdict) -> str:
-    """The position before a mistake as SVG, with both moves."""
     position = position_after(review.game, verdict.number - 1)
     scene = table(position, player_names(position))
     for move, color, inset in ((verdict.best, BEST, 0), (verdict.move, PLAYED, _INSET)):

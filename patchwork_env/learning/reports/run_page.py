@@ -16,7 +16,7 @@ from patchwork_env.learning.evaluation.runners import runner_of
 from patchwork_env.learning.reports import charts
 from patchwork_env.learning.reports.charts import MOST_POINTS, Sample, Series, as_words, render
 from patchwork_env.learning.reports.comparison import AXES, STEPS
-from patchwork_env.learning.reports.run_results import Point, RunResult
+from patchwork_env.learning.reports.run_results import CurvePoint, RunResult
 
 _MOST_PICTURES = 4
 """The number of last positions that are drawn, over all runs; each takes about 120 kB."""
@@ -35,7 +35,7 @@ _GROUPS = {
 """The titles and the explanations of groups of metrics; another group has its name as its title."""
 
 
-class Words(NamedTuple):
+class GameWords(NamedTuple):
     """The page's words about a game: its matches, its figures, and moves in notation with their meanings."""
 
     matches: str = "every set-up from both seats"
@@ -45,7 +45,7 @@ class Words(NamedTuple):
 
 
 _WORDS = {
-    PATCHWORK: Words(
+    PATCHWORK: GameWords(
         matches="paired games, every circle from both seats; there are no draws",
         self_play="Scores, empty cells, income and buttons are those of a player at the end; buttons spent, "
         "from income and from advancing are sums over a game.",
@@ -57,7 +57,7 @@ _WORDS = {
             ("*d5", "places a special patch"),
         ),
     ),
-    NMBR9: Words(
+    NMBR9: GameWords(
         matches="both play the same decks, each on a table of its own; a tie is half a win",
         self_play="Scores and levels are those of a table at the end, level 0 being the table itself.",
         figures="Levels are those with tiles on them, the table itself included.",
@@ -91,7 +91,7 @@ def render_page(runs: Sequence[RunResult]) -> str:
         "run.html.jinja",
         title=", ".join(run.label for run in runs),
         runs=runs,
-        words=_WORDS.get(game, Words()),
+        words=_WORDS.get(game, GameWords()),
         has_first_turn=not runner_of(game).is_noninteractive,
         shares=shares_of(game),
         matches=matches,
@@ -142,7 +142,6 @@ def _page_game(sample: SampleGame, kind: str, has_picture: bool, earlier: int) -
 
 
 def _turns(game: BaseGame) -> list[tuple[int, str]]:
-    """All moves: the player and the move in notation."""
     position, turns = game.root(), []
     for action in game.history:
         turns.append((position.current_player, position.move_text(action)))
@@ -150,15 +149,12 @@ def _turns(game: BaseGame) -> list[tuple[int, str]]:
     return turns
 
 
-# --- charts -------------------------------------------------------------------------------------------------
-
-
 def shares_of(game: str) -> list[str]:
     """The names of the figures whose means are shares of the games."""
     return [name for name, figure in runner_of(game).figures.items() if figure.is_share]
 
 
-class Section(NamedTuple):
+class ChartSection(NamedTuple):
     """Charts under a heading."""
 
     title: str
@@ -168,13 +164,13 @@ class Section(NamedTuple):
 
 _Value = tuple[float | None, tuple[float, float] | None]
 """A value, which may not be known, and its bounds if it has them."""
-_Curve = tuple[str, list[Point]]
+_Curve = tuple[str, list[CurvePoint]]
 """A curve with its label."""
 
 
-def sections(runs: Sequence[RunResult]) -> list[Section]:
+def sections(runs: Sequence[RunResult]) -> list[ChartSection]:
     """All sections that have anything to show of runs of one game, with a curve for every opponent or run."""
-    words = _WORDS.get(runs[0].game, Words())
+    words = _WORDS.get(runs[0].game, GameWords())
     listed = [_win_rates(runs, words), _evaluation_games(runs, words)]
     names_of: dict[str, list[str]] = {group: [] for group in _GROUPS}
     for name in dict.fromkeys(name for run in runs for name in run.metric_names()):
@@ -187,21 +183,21 @@ def sections(runs: Sequence[RunResult]) -> list[Section]:
         for name in names:
             curves = [(run.label, run.curve(name)) for run in runs]
             drawn += _draw(runs, as_words(name), STEPS, curves, is_share=bool(_SHARE.search(name)))
-        listed.append(Section(title, text.format(self_play=words.self_play), drawn))
+        listed.append(ChartSection(title, text.format(self_play=words.self_play), drawn))
     return [section for section in listed if section.charts]
 
 
-def _win_rates(runs: Sequence[RunResult], words: Words) -> Section:
+def _win_rates(runs: Sequence[RunResult], words: GameWords) -> ChartSection:
     drawn = []
     for axis in AXES:
         for name, curves in _against_opponents(runs, lambda match: (match.win_rate, match.win_rate_interval)):
             title = f"games won{name}, over {axis}"
             drawn += _draw(runs, title, axis, curves, is_share=True, y_range=(0, 1))
     matches = words.matches[0].upper() + words.matches[1:]
-    return Section("Win rates", f"{matches}. Bands are 95% intervals.", drawn)
+    return ChartSection("Win rates", f"{matches}. Bands are 95% intervals.", drawn)
 
 
-def _evaluation_games(runs: Sequence[RunResult], words: Words) -> Section:
+def _evaluation_games(runs: Sequence[RunResult], words: GameWords) -> ChartSection:
     """The section with the figures of the evaluations' games; of several runs these would be too many."""
 
     def difference(match: MatchFigures) -> _Value:
@@ -224,7 +220,7 @@ def _evaluation_games(runs: Sequence[RunResult], words: Words) -> Section:
     text = (
         f"The policy's own figures, per game against each opponent. {words.figures} Bands are 95% intervals."
     )
-    return Section("Games of the evaluations", text, drawn)
+    return ChartSection("Games of the evaluations", text, drawn)
 
 
 def _against_opponents(
@@ -232,9 +228,9 @@ def _against_opponents(
 ) -> list[tuple[str, list[_Curve]]]:
     """The charts of a value of matches: for each the opponent's part of its title, and its curves."""
 
-    def points(run: RunResult, opponent: str) -> list[Point]:
+    def points(run: RunResult, opponent: str) -> list[CurvePoint]:
         values = [(evaluation, *value(match)) for evaluation, match in run.matches(opponent)]
-        return [Point(one.steps, one.minutes, y, bounds) for one, y, bounds in values if y is not None]
+        return [CurvePoint(one.steps, one.minutes, y, bounds) for one, y, bounds in values if y is not None]
 
     opponents = list(dict.fromkeys(name for run in runs for name in run.opponents))
     if len(runs) == 1:

@@ -22,8 +22,8 @@ from patchwork_env.learning.config import parse_yaml
 from patchwork_env.learning.evaluation.matches import hash_of_weights
 from patchwork_env.learning.evaluation.records import (
     Count,
+    FilePart,
     MatchFigures,
-    Part,
     RunEvaluation,
     Text,
     as_type,
@@ -52,7 +52,7 @@ _NO_NAME = re.compile(r"[^\w.+=-]+", re.ASCII)
 """Characters that names of files do without."""
 
 
-class Point(NamedTuple):
+class CurvePoint(NamedTuple):
     """A value at some point of a run, with a lower and an upper bound if it has them."""
 
     steps: int
@@ -61,7 +61,7 @@ class Point(NamedTuple):
     bounds: tuple[float, float] | None = None
 
 
-class RunResult(Part):
+class RunResult(FilePart):
     """What a run has reached, whether it has ended, goes on or has just begun.
 
     Attributes:
@@ -146,10 +146,10 @@ class RunResult(Part):
         names = dict.fromkeys(name for line in self.metrics for name in line)
         return [name for name in names if name not in ("steps", "minutes")]
 
-    def curve(self, name: str) -> list[Point]:
+    def curve(self, name: str) -> list[CurvePoint]:
         """The values of a metric over the run; those that are no finite numbers are left out."""
         lines = [line for line in self.metrics if math.isfinite(line.get(name, math.nan))]
-        return [Point(line["steps"], line["minutes"], line[name]) for line in lines]
+        return [CurvePoint(line["steps"], line["minutes"], line[name]) for line in lines]
 
     def matches(self, opponent: str) -> list[tuple[RunEvaluation, MatchFigures]]:
         """The evaluations with a match against an opponent, each together with this match."""

@@ -111,7 +111,6 @@ def choose_best(folder: Path, measured: Mapping[int, Sequence[MatchResult]]) -> 
 
 
 def _show_game(log: Log, steps: int, result: MatchResult, is_first: bool) -> None:
-    """Logs a game against an opponent, as text and, where it can be drawn, as a picture."""
     game, names, frame = result.kept[0], players_of(result, 0), None
     title = f"{names[0]} (player 0) against {names[1]} (player 1), scores {game.scores()}"
     try:

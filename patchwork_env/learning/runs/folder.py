@@ -110,7 +110,6 @@ def _object(line: str) -> dict[str, Any]:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether a value is a float, or an integer that one can hold; bool is none."""
     return type(value) is float or (type(value) is int and abs(value) < 2**63)
 
 

@@ -124,8 +124,6 @@ def _cut_back(path: Path, steps: int) -> dict[str, float]:
 
 
 class _JsonLogger(Logger):
-    """``metrics.jsonl``: a line of JSON for every call."""
-
     def __init__(self, folder: Path, steps: int, config: RunConfig) -> None:
         self._file = GrowingFile(folder / METRICS_FILE)
 

@@ -132,7 +132,6 @@ def resumed_run(folder: Path, overrides: Sequence[str] = ()) -> Iterator[Run]:
 
 @contextmanager
 def _trainer(config: RunConfig) -> Iterator[Trainer]:
-    """The trainer of a configuration that is known to work, and the workers that play for it."""
     check_names(config)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # the threads of the run share batches, not operations
@@ -349,7 +348,6 @@ class Run:
         print(f"\nstopped {how}\ngo on with --resume {self.folder}", flush=True)
 
     def _keep(self, error: DivergenceError) -> str:
-        """Saves the batch, losses and weights of a divergence; returns a phrase that says where."""
         try:
             kept = f"{save_divergence(self.folder, self.trainer, error)} holds the batch, losses and weights"
         except StorageError as storage_error:

@@ -338,7 +338,6 @@ class Sweep:
         return Row(trial.number, trial.params, state, error, self._newest_evaluation(trial.number))
 
     def _newest_evaluation(self, number: int) -> RunEvaluation | None:
-        """The newest evaluation of a trial, which is read again when there is another one."""
         files = list(evaluation_files(self.run_folder(number)).values())
         if not files:
             return None
@@ -410,8 +409,6 @@ class Sweep:
             write_text(path, json.dumps(chosen | {"match": match}, indent=1) + "\n")
         return match
 
-    # --- training -----------------------------------------------------------------------------------------
-
     def train(self, numbers: Sequence[int], workers: int | None, cluster: str | None) -> Iterator[int]:
         """Trains trials to their ends; yields the number of each that has ended.
 
@@ -477,7 +474,6 @@ def run_trial(place: tuple[str, str], number: int) -> None:
 
 
 def _train(sweep: Sweep, trial: optuna.Trial) -> int:
-    """Trains the run of a trial, whose evaluations the study gets; returns the exit code."""
     folder = sweep.run_folder(trial.number)
     config = load_config(sweep.folder / CONFIG_FILE, overrides(trial.params))
     known = sweep.study.trials[trial.number].intermediate_values
@@ -523,9 +519,6 @@ def run(options: argparse.Namespace) -> int:
         return _train_all(sweep, options)
 
 
-# --- new sweeps and old ones ------------------------------------------------------------------------------
-
-
 def _new(options: argparse.Namespace, stack: ExitStack) -> Sweep:
     """Begins a sweep; nothing is written before everything that can be checked is checked."""
     path = find_config(options.config)
@@ -552,7 +545,6 @@ def _resumed(options: argparse.Namespace, stack: ExitStack) -> Sweep:
 
 
 def _common_config(path: Path, changes: Sequence[str]) -> tuple[RunConfig, list[str]]:
-    """The configuration that all trials share, and the overrides that lead to it."""
     config, settings = load_config(path, changes), list(changes)
     if "threads" not in (parse_yaml(read_text(path)) or {}) and "threads=" not in "".join(changes):
         settings.append("threads=1")

@@ -12,7 +12,7 @@ import pytest
 
 from patchwork_env.errors import NoWorkersError, WorkerError
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
-from patchwork_env.learning.algorithms.common.workers import Work, play_job, versions
+from patchwork_env.learning.algorithms.common.workers import IterationWork, play_job, versions
 from patchwork_env.learning.config import load_config
 from patchwork_env.learning.runs.checkpoints import begin_run
 from patchwork_env.learning.runs.run import Run
@@ -155,7 +155,7 @@ def test_a_worker_with_other_packages_is_refused(paths):
     with shared(paths["td"], 1) as (trainer, _):
         here = versions()
         others = here | {"python": "2.7.18", "ray": "0.1"}
-        work = Work(trainer.config, others, trainer.weights(), 0.0, np.uint64(1))
+        work = IterationWork(trainer.config, others, trainer.weights(), 0.0, np.uint64(1))
         expected = rf"has python {here['python']} instead of 2\.7\.18, ray \S+ instead of 0\.1: workers need"
         with pytest.raises(NoWorkersError, match=expected):
             play_job(work, trainer.jobs(np.uint64(1), 1)[0])

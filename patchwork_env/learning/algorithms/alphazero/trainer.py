@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from patchwork_env.agents import Agent
@@ -21,17 +20,20 @@ from patchwork_env.learning.algorithms.alphazero.learner import AlphaZeroLearner
 from patchwork_env.learning.algorithms.alphazero.rollout import NO_EXAMPLES, Examples, SearchedSelfPlay
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool
 from patchwork_env.learning.algorithms.common.trainer import (
+    Arrays,
     State,
     as_arrays,
     as_tensors,
     load_optimizer_state,
     optimizer_state,
 )
-from patchwork_env.learning.algorithms.common.workers import RemoteTrainer, Statistics, Weights, concatenated
+from patchwork_env.learning.algorithms.common.workers import (
+    RemoteTrainer,
+    Statistics,
+    concatenated,
+)
 from patchwork_env.patchwork.figures import Ended
 from patchwork_env.patchwork_v0 import SelfPlayBatch
-
-_Arrays = dict[str, npt.NDArray[Any]]
 
 
 class AlphaZeroTrainer(RemoteTrainer):
@@ -54,21 +56,23 @@ class AlphaZeroTrainer(RemoteTrainer):
         return examples, self._statistics(ended)
 
     @classmethod
-    def play_job(cls, config: AlphaZeroConfig, weights: Weights, progress: float, job: Job) -> Result:
+    def play_job(
+        cls, config: AlphaZeroConfig, weights: Arrays, progress: float, job: SelfPlayJob
+    ) -> SelfPlayResult:
         """Plays the turns of an iteration in each of some games as they stand."""
         network = _new_network(config)
         network.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
         self_play = _new_self_play(config, len(job.stats["counts"]), 0)
-        self_play.env.restore(job.games)
+        self_play.env.restore(dict(job.games))
         self_play.stats.restore(job.stats)
         random = np.random.default_rng(job.seed)
         played = self_play.play(network, config.alphazero.rollout_steps, random)
-        return Result(self_play.env.save(), self_play.stats.save(), *played)
+        return SelfPlayResult(self_play.env.save(), self_play.stats.save(), *played)
 
-    def weights(self) -> Weights:
+    def weights(self) -> Arrays:
         return {name: tensor.cpu().numpy().copy() for name, tensor in self.network.state_dict().items()}
 
-    def jobs(self, seed: np.uint64, size: int) -> list[Job]:
+    def jobs(self, seed: np.uint64, size: int) -> list[SelfPlayJob]:
         number = self.config.alphazero.num_envs
         parts = [slice(begin, begin + size) for begin in range(0, number, size)]
         seeds = np.random.SeedSequence(int(seed)).generate_state(len(parts), np.uint64)
@@ -77,10 +81,10 @@ class AlphaZeroTrainer(RemoteTrainer):
         jobs = []
         for part, own_seed in zip(parts, seeds, strict=True):
             own = {name: array[part].reshape(-1) for name, array in games.items()}
-            jobs.append(Job(own, {name: array[part] for name, array in stats.items()}, int(own_seed)))
+            jobs.append(SelfPlayJob(own, {name: array[part] for name, array in stats.items()}, int(own_seed)))
         return jobs
 
-    def combine(self, results: Sequence[Result]) -> tuple[Examples, Statistics]:
+    def combine(self, results: Sequence[SelfPlayResult]) -> tuple[Examples, Statistics]:
         """Goes on with the games."""
         for own, name in ((self.self_play.env, "games"), (self.self_play.stats, "stats")):
             parts = [getattr(result, name) for result in results]
@@ -134,19 +138,19 @@ class AlphaZeroTrainer(RemoteTrainer):
         self.self_play.stats.restore(as_arrays(state["stats"]))
 
 
-class Job(NamedTuple):
+class SelfPlayJob(NamedTuple):
     """Some games as they stand, what was counted in them, and the seed of their searches."""
 
-    games: _Arrays
-    stats: _Arrays
+    games: Arrays
+    stats: Arrays
     seed: int
 
 
-class Result(NamedTuple):
-    """The games of a :class:`Job` after an iteration, and what came of it."""
+class SelfPlayResult(NamedTuple):
+    """The games of a :class:`SelfPlayJob` after an iteration, and what came of it."""
 
-    games: _Arrays
-    stats: _Arrays
+    games: Arrays
+    stats: Arrays
     examples: Examples
     ended: Ended
 

@@ -166,7 +166,6 @@ class SnapshotPool(Generic[Policy]):
         self._policies[number] = copy.deepcopy(policy).eval().requires_grad_(False)
 
     def _draw_one(self, random: np.random.Generator) -> int:
-        """Draws a snapshot that is not among the opponents."""
         free = [number for number in self._records if number not in self.opponents]
         rates = np.array([self._records[number].win_rate for number in free])
         weights = _WEIGHTS[self.config.choice](rates)

@@ -11,7 +11,7 @@ import platform
 import time
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from functools import cache
@@ -22,12 +22,18 @@ import numpy.typing as npt
 
 from patchwork_env.errors import NoWorkersError, WorkerError
 from patchwork_env.games import rules_of
-from patchwork_env.learning.algorithms.common.trainer import State, Trainer, as_arrays, as_tensors, prefixed
+from patchwork_env.learning.algorithms.common.trainer import (
+    Arrays,
+    State,
+    Trainer,
+    as_arrays,
+    as_tensors,
+    prefixed,
+)
 from patchwork_env.learning.config import ClusterRun, trainer_class
 from patchwork_env.learning.distributed import RayPool, connected
 from patchwork_env.learning.system import made_with, tune_malloc
 
-Weights = Mapping[str, npt.NDArray[Any]]
 Statistics = dict[str, float]
 _Batch = TypeVar("_Batch", bound=tuple[Any, ...])
 
@@ -55,11 +61,11 @@ class RemoteTrainer(Trainer):
 
     @classmethod
     @abstractmethod
-    def play_job(cls, config: Any, weights: Weights, progress: float, job: Any) -> Any:
+    def play_job(cls, config: Any, weights: Arrays, progress: float, job: Any) -> Any:
         """Plays a job in the process of a worker: a tuple with ``examples`` that depends on these alone."""
 
     @abstractmethod
-    def weights(self) -> Weights:
+    def weights(self) -> Arrays:
         """A copy of the weights that play."""
 
     @abstractmethod
@@ -101,7 +107,7 @@ class RemoteTrainer(Trainer):
             yield remote
         self._remote = None
 
-    def checked(self, arrays: Weights) -> Any:
+    def checked(self, arrays: Arrays) -> Any:
         """Examples from a file or a worker, after all checks that kernels rely on."""
         own = self.no_examples._asdict().items()
         examples = type(self.no_examples)(**{name: _like(arrays[name], array) for name, array in own})
@@ -127,12 +133,12 @@ class RemoteTrainer(Trainer):
             self._remote.load_state_dict(state["in_flight"])
 
 
-class Work(NamedTuple):
+class IterationWork(NamedTuple):
     """What the games of an iteration depend on; their jobs follow from the seed."""
 
     config: ClusterRun
     versions: dict[str, str]
-    weights: Weights
+    weights: Arrays
     progress: float
     seed: np.uint64
 
@@ -143,7 +149,7 @@ class RemotePlay:
     def __init__(self, trainer: RemoteTrainer, pool: RayPool) -> None:
         self._trainer, self._pool, self._cluster = trainer, pool, trainer.config.cluster
         self._thread = ThreadPoolExecutor(1, "workers")
-        self._work: Work | None = None  # of the games that are in flight, or were when an error came
+        self._work: IterationWork | None = None  # of the games that are in flight, or were when an error came
         self._playing: Future[list[Any]] | None = None
         self._waited = self._passed = 0.0
         self._bytes_out = self._bytes_back = 0
@@ -181,17 +187,17 @@ class RemotePlay:
         if self._playing is not None:
             self._playing.result()
 
-    def _new_work(self) -> Work:
+    def _new_work(self) -> IterationWork:
         trainer = self._trainer
         seed = draw_seed(trainer.random)
-        return Work(trainer.config, versions(), trainer.weights(), trainer.progress, seed)
+        return IterationWork(trainer.config, versions(), trainer.weights(), trainer.progress, seed)
 
-    def _begin(self, work: Work) -> None:
+    def _begin(self, work: IterationWork) -> None:
         self._work = work
         jobs = self._trainer.jobs(work.seed, self._cluster.games_per_job)
         self._playing = self._thread.submit(self._results, work, jobs)
 
-    def _results(self, work: Work, jobs: Sequence[Any]) -> list[Any]:
+    def _results(self, work: IterationWork, jobs: Sequence[Any]) -> list[Any]:
         results = dict(self._pool.imap(play_job, work, jobs))
         self._bytes_out = bytes_of(jobs) + bytes_of(work) * len({place[0] for place in self._pool.places})
         return [results[number] for number in range(len(jobs))]
@@ -221,7 +227,7 @@ class RemotePlay:
         ):
             raise ValueError("the weights of the games in flight are not of this run's network")
         seed = np.uint64(state["seed"])
-        self._work = Work(self._trainer.config, versions(), weights, state["progress"], seed)
+        self._work = IterationWork(self._trainer.config, versions(), weights, state["progress"], seed)
 
     def close(self) -> None:
         """Gives up the games that are in flight."""
@@ -240,7 +246,7 @@ def played_on_cluster(trainer: RemoteTrainer) -> Iterator[RemotePlay]:
             yield remote
 
 
-def play_job(work: Work, job: Any) -> Any:
+def play_job(work: IterationWork, job: Any) -> Any:
     """Plays a job in the process of a worker; NoWorkersError if it has other versions of packages."""
     own = versions()
     others = [

@@ -130,7 +130,6 @@ class PpoTrainer(Trainer):
 
 
 def _trunk_dtype(config: PpoConfig) -> torch.dtype:
-    """The type of the products in the trunk; see the key ``ppo.precision``."""
     precision = config.ppo.precision
     if precision == "auto":
         precision = "bfloat16" if config.device == "cpu" and multiplies_bfloat16() else "float32"

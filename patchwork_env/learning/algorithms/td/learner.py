@@ -168,9 +168,6 @@ class ValueLearner:
         self.steps = check_between(state["updates"], 0, MAX_EXACT_INT, "updates")
 
 
-# --- sums of rows -----------------------------------------------------------------------------------------
-
-
 class EmbeddingSum(torch.autograd.Function):
     """The sum of the rows ``rows[i, : counts[i]]`` of a table for each ``i``, float32 ``(n, width)``."""
 

@@ -103,7 +103,6 @@ def _play(
     exploration: float,
     temperature: float,
 ) -> None:
-    """Plays all games to their ends."""
     states = games.states
     for i in range(len(states)):
         for turn in range(_ROUNDS):
@@ -134,9 +133,6 @@ def _write_targets(games: Episodes, td_lambda: float) -> None:
                 target += td_lambda * (games.gains[i, turn] + following - target)
             games.targets[i, turn] = target
             following = target
-
-
-# --- the network ------------------------------------------------------------------------------------------
 
 
 class Nmbr9ValueModule(ValueModule):

@@ -135,7 +135,6 @@ def _draw_roles(games: Episodes, openings: float, scripted: float) -> None:
 
 @kernel
 def _play_openings(games: Episodes, playout: GreedyBuffers) -> None:
-    """Plays the openings of scripted players."""
     for i in range(len(games.lengths)):
         for _ in range(games.openings[i]):
             if not is_over(games.states, i):
@@ -178,7 +177,6 @@ def _play(
 def _write_value(
     states: States, i: int, action: int, weights: Weights, expansion: Expansion, value: Floats
 ) -> None:
-    """Writes the value of an action for the player who acts, in the network's outputs."""
     successor, player = expansion.successor, signed(states[i]["current_player"])
     successor[0] = states[i]
     apply(successor, 0, action)
@@ -193,7 +191,6 @@ def _write_value(
 
 @kernel
 def _write_result(states: States, i: int, player: int, result: Floats) -> None:
-    """Writes how a game ended for a player."""
     result[OWN_SCORE] = score(states, i, player)
     result[OTHER_SCORE] = score(states, i, 1 - player)
     result[WIN] = winner(states, i) == player
@@ -203,7 +200,6 @@ def _write_result(states: States, i: int, player: int, result: Floats) -> None:
 
 @kernel
 def _change_sides(values: Floats) -> None:
-    """Turns the values for one player into those for the other."""
     values[OWN_SCORE], values[OTHER_SCORE] = values[OTHER_SCORE], values[OWN_SCORE]
     values[OWN_EMPTY], values[OTHER_EMPTY] = values[OTHER_EMPTY], values[OWN_EMPTY]
     values[WIN] = 1 - values[WIN]
@@ -233,9 +229,6 @@ def _write_targets(games: Episodes, td_lambda: float) -> None:
             for k in range(OUTPUTS):
                 target[k] += share * (following[k] - target[k])
             following[:] = target
-
-
-# --- the network ------------------------------------------------------------------------------------------
 
 
 class PatchworkValueModule(ValueModule):

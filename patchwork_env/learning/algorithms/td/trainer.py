@@ -15,11 +15,10 @@ from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.random import Streams
 from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool
-from patchwork_env.learning.algorithms.common.trainer import State, statistics_of_games
+from patchwork_env.learning.algorithms.common.trainer import Arrays, State, statistics_of_games
 from patchwork_env.learning.algorithms.common.workers import (
     RemoteTrainer,
     Statistics,
-    Weights,
     concatenated,
     draw_seed,
 )
@@ -50,7 +49,7 @@ class TdTrainer(RemoteTrainer):
         return self.combine(self._threads.map(play, self._threads.split(streams)))
 
     @classmethod
-    def play_job(cls, config: Any, weights: Weights, progress: float, job: Streams) -> Played:
+    def play_job(cls, config: Any, weights: Arrays, progress: float, job: Streams) -> Played:
         """Plays the same games from the random streams of a job as a run without workers."""
         game = new_game(config)
         record = aligned_records(game.weights)
@@ -58,7 +57,7 @@ class TdTrainer(RemoteTrainer):
             record[name] = array
         return game.play(record, progress, job)
 
-    def weights(self) -> Weights:
+    def weights(self) -> Arrays:
         return {name: array.copy() for name, array in arrays_of(self.learner.average).items()}
 
     def jobs(self, seed: np.uint64, size: int) -> list[Streams]:
