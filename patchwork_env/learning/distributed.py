@@ -41,19 +41,13 @@ _ADDRESS = re.compile(r"local|auto|\S+:\d+")
 
 
 class OnCluster(NamedTuple):
-    """The processors of a Ray cluster, each of which does one job at a time.
+    """The processors of a Ray cluster, each of which does one job at a time."""
 
-    Attributes:
-        address: ``local``, a new cluster on this machine; ``auto``, that of this machine; or ``host:port``.
-        most: The largest number of jobs at the same time; None for one on each processor.
-    """
-
-    address: str
-    most: int | None = None
+    address: str  # `local`, a new cluster on this machine; `auto`, that of this machine; or `host:port`
+    most: int | None = None  # the largest number of jobs at the same time; None for one on each processor
 
 
-Workers = int | OnCluster
-"""What does the jobs: a number of processes of this machine, or a cluster."""
+Workers = int | OnCluster  # what does the jobs: a number of processes of this machine, or a cluster
 
 
 def check_workers(workers: Workers) -> Workers:
@@ -232,14 +226,11 @@ def _do_here(job: Any) -> Any:
 
 # --- a Ray cluster ------------------------------------------------------------------------------------------
 
-LOCAL = "local"
-"""The address that starts a Ray cluster on this machine."""
-RETRIES = 4
-"""How often a job is repeated after its process was lost, alone or with its node."""
+LOCAL = "local"  # the address that starts a Ray cluster on this machine
+RETRIES = 4  # how often a job is repeated after its process was lost, alone or with its node
 _WAIT_SECONDS = 0.5
 """How long to wait for a result before looking whether the pool was stopped or has no processor."""
-_ANSWER_SECONDS = 10.0
-"""How long a cluster may take to accept a connection."""
+_ANSWER_SECONDS = 10.0  # how long a cluster may take to accept a connection
 
 
 def load_ray(who: str = "clusters need") -> ModuleType:

@@ -143,8 +143,7 @@ _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_MAX = -1, -2, -4  # malloc.h of glibc
 _KEEP = 2**31 - 1
 _GROW_BY = 256 * 2**20
 
-PACKAGES = ("numpy", "numba", "torch")
-"""The packages whose versions could change results."""
+PACKAGES = ("numpy", "numba", "torch")  # the packages whose versions could change results
 
 
 def _cpu_info() -> str:

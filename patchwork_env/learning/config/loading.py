@@ -45,12 +45,9 @@ _CONFIGS = {
 _PACKAGE = Path(__file__).resolve().parents[2]
 CONFIGS = _PACKAGE / "configs" if (_PACKAGE / "configs").is_dir() else _PACKAGE.parent / "configs"
 """The folder of the configurations that come with the project, in an installation or in a clone."""
-_MOST_BYTES = 2**18
-"""The largest file of a configuration."""
-_MOST_PROBLEMS = 5
-"""How many of the things that are wrong a message names."""
-_MOST_DOTS = 16
-"""How deep the key of an override may lie."""
+_MOST_BYTES = 2**18  # the largest file of a configuration
+_MOST_PROBLEMS = 5  # how many of the things that are wrong a message names
+_MOST_DOTS = 16  # how deep the key of an override may lie
 _BOUNDS = {
     "minimum": "at least",
     "exclusiveMinimum": "above",

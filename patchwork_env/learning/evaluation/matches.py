@@ -29,13 +29,10 @@ from patchwork_env.learning.evaluation.runners import (
 )
 from patchwork_env.learning.evaluation.store import GameStore
 
-Player = str | Agent | Callable[..., Any]
-"""A spec, an agent, or a function from a game to an action."""
-Progress = Callable[[int], object]
-"""Called with the number of games that ended since the last call."""
+Player = str | Agent | Callable[..., Any]  # a spec, an agent, or a function from a game to an action
+Progress = Callable[[int], object]  # called with the number of games that ended since the last call
 
-MOST_GAMES = 10**6
-"""The most games of a match."""
+MOST_GAMES = 10**6  # the most games of a match
 
 
 class Participant(NamedTuple):

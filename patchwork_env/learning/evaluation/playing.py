@@ -29,8 +29,7 @@ from patchwork_env.learning.system import stop_if_asked
 
 Integers = npt.NDArray[np.int64]
 
-BLOCK_SIZE = 64
-"""The number of games, or of circles or decks, that are played at once."""
+BLOCK_SIZE = 64  # the number of games, or of circles or decks, that are played at once
 _LIBRARIES = (
     Path(__file__).parents[2],
     *(Path(sysconfig.get_path(kind)) for kind in ("stdlib", "purelib", "platlib")),

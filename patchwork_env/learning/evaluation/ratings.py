@@ -27,22 +27,17 @@ import numpy.typing as npt
 
 from patchwork_env.learning.evaluation.statistics import Floats
 
-ELO = 400 / log(10)
-"""Points per unit of the logarithm of odds."""
-PRIOR = 0.5
-"""The number of virtual wins of each of two players over the other."""
-DRAWS = 1000
-"""The number of draws of the bootstrap."""
+ELO = 400 / log(10)  # points per unit of the logarithm of odds
+PRIOR = 0.5  # the number of virtual wins of each of two players over the other
+DRAWS = 1000  # the number of draws of the bootstrap
 
 _GAMES_PER_CIRCLE = 2
 _QUANTILES = 0.025, 0.975
-_TINY = 1e-9
-"""The lowest number of virtual wins in a draw, which keeps the equations solvable."""
+_TINY = 1e-9  # the lowest number of virtual wins in a draw, which keeps the equations solvable
 _FAR = 10_000.0
 _HALVINGS = 40
 """The steps of a bisection that looks for a rating up to ``_FAR`` points beyond those that are known."""
-_PAIR_NORM = sqrt(2)
-"""The norm of the difference of two ratings as a linear function of all ratings."""
+_PAIR_NORM = sqrt(2)  # the norm of the difference of two ratings as a linear function of all ratings
 _MOST_STEPS = 1000
 _CLOSE = 1e-3
 """A step shorter than this, in logarithms of odds, is the last: the error left is about its square."""
@@ -52,18 +47,11 @@ Bounds = tuple[float | None, float | None]
 
 
 class Ratings(NamedTuple):
-    """Ratings of players that played with one another.
+    """Ratings of players that played with one another, in Elo points."""
 
-    Attributes:
-        values: The ratings in Elo points, ``(n,)``.
-        intervals: The 95% interval of each rating; both ends of that of a known rating are the rating.
-        ahead: How sure it is that the player of the row is stronger than that of the column, ``(n, n)``: the
-            share of the bootstrap's draws in which its rating is higher.
-    """
-
-    values: Floats
-    intervals: tuple[Bounds, ...]
-    ahead: Floats
+    values: Floats  # `(n,)`
+    intervals: tuple[Bounds, ...]  # of 95%; both ends of that of a known rating are the rating
+    ahead: Floats  # `(n, n)`, the share of draws in which the rating of the row is higher than the column's
 
 
 def rate(wins: Floats, known: Floats | None = None, *, mean: float = 0.0, seed: int = 0) -> Ratings:

@@ -28,10 +28,8 @@ if TYPE_CHECKING:
 
 FORMAT = "patchwork-env evaluation"
 VERSION = 1
-_TIE = 0.5
-"""The share of a win that a tie counts for."""
-_NAME_WIDTH = 22
-"""The length of the longest name of a figure."""
+_TIE = 0.5  # the share of a win that a tie counts for
+_NAME_WIDTH = 22  # the length of the longest name of a figure
 _WIDTH, _SMALL = 960, 3
 """The width of a picture in pixels, and the number of earlier positions in a row below the last one."""
 
@@ -265,8 +263,7 @@ def results_as_dict(results: Sequence[MatchResult], weights: Mapping[str, str | 
     }
 
 
-MATCH_COLUMNS = [Column("games"), *WIN_COLUMNS, *DIFFERENCE_COLUMNS]
-"""Columns for the figures of a match."""
+MATCH_COLUMNS = [Column("games"), *WIN_COLUMNS, *DIFFERENCE_COLUMNS]  # columns for the figures of a match
 
 
 def _as_list(interval: Interval | None) -> list[float] | None:

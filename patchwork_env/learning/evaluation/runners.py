@@ -26,35 +26,23 @@ from patchwork_env.patchwork.actions import ADVANCE, FIRST_SPECIAL
 from patchwork_env.patchwork.components import NUM_PLAYERS, VARIANTS
 from patchwork_env.patchwork.figures import FROM_ADVANCING, FROM_INCOME, SPENT, apply_counting
 
-AGENT, OPPONENT = 0, 1
-"""Columns of the figures that both sides have."""
+AGENT, OPPONENT = 0, 1  # columns of the figures that both sides have
 SIDES = 2
 
 
 class Match(NamedTuple):
-    """A match between two of several players, and what decides its games.
+    """A match between two of several players, and what decides its games."""
 
-    Attributes:
-        sides: The indices of the player that is measured and of its opponent.
-        names: What the result calls them.
-        variant: What is played of the game; one of the runner's ``variants``.
-        seed: The seed of the circles or decks and of both players' random numbers.
-        keep: How many games, the first ones, are kept move by move.
-        forfeits: Whether a player that fails loses the game.
-        block_size: How many circles or decks are played at once.
-        key: The name of the match in a store of games.
-    """
-
-    sides: tuple[int, int]
-    names: tuple[str, str]
+    sides: tuple[int, int]  # the indices of the player that is measured and of its opponent
+    names: tuple[str, str]  # what the result calls them
     game: str
-    variant: str
+    variant: str  # what is played of the game; one of the runner's `variants`
     games: int
-    seed: int
-    keep: int = 0
-    forfeits: bool = False
-    block_size: int = BLOCK_SIZE
-    key: str = ""
+    seed: int  # of the circles or decks and of both players' random numbers
+    keep: int = 0  # how many games, the first ones, are kept move by move
+    forfeits: bool = False  # whether a player that fails loses the game
+    block_size: int = BLOCK_SIZE  # how many circles or decks are played at once
+    key: str = ""  # the name of the match in a store of games
 
     def blocks(self) -> list[MatchBlock]:
         """The games in blocks of ``block_size`` circles or decks, the last of which may have fewer."""
@@ -82,25 +70,15 @@ class MatchBlock(NamedTuple):
 
 @dataclass(frozen=True)
 class MatchGames:
-    """The figures of every game of a match; the games of a set-up are neighbors.
+    """The figures of ``n`` games, all of a match; the games of a set-up are neighbors."""
 
-    Attributes:
-        game: The name of the game.
-        seats: The agent's seat, 0 or 1, int64 ``(n,)``.
-        agent_starts: Whether the agent has the first turn, bool ``(n,)``.
-        agent_wins: What the agent won, ``(n,)``: bool, or float64 with 0.5 for a tie.
-        turns: The number of actions of the agent and of the opponent, int64 ``(n, 2)``.
-        forfeits: Whether the agent, or the opponent, failed and so lost the game, bool ``(n, 2)``.
-        figures: The :attr:`MatchRunner.figures` of the agent and of the opponent, arrays ``(n, 2)``.
-    """
-
-    game: str
-    seats: Integers
-    agent_starts: npt.NDArray[np.bool_]
-    agent_wins: npt.NDArray[Any]
-    turns: Integers
-    forfeits: npt.NDArray[np.bool_]
-    figures: Mapping[str, npt.NDArray[Any]]
+    game: str  # its name
+    seats: Integers  # `(n,)`, the agent's seat, 0 or 1
+    agent_starts: npt.NDArray[np.bool_]  # `(n,)`, whether the agent has the first turn
+    agent_wins: npt.NDArray[Any]  # `(n,)`, bool, or float64 with 0.5 for a tie
+    turns: Integers  # `(n, 2)`, the number of actions of agent and opponent
+    forfeits: npt.NDArray[np.bool_]  # `(n, 2)`, whether agent or opponent failed, and lost so
+    figures: Mapping[str, npt.NDArray[Any]]  # those of `MatchRunner.figures`, arrays `(n, 2)`
 
     def __len__(self) -> int:
         return len(self.seats)
@@ -138,17 +116,11 @@ _ARRAYS = [field.name for field in fields(MatchGames) if field.name not in ("gam
 
 
 class Figure(NamedTuple):
-    """A figure that results have of both sides, such as the score.
+    """A figure that results have of both sides, such as the score."""
 
-    Attributes:
-        of: From a runner whose games are over, the values of the agent and of the opponent, ``(n, 2)``.
-        title: The name of the figure in tables and pictures of many agents; None to leave it out there.
-        is_share: Whether the mean of the figure is a share of the games.
-    """
-
-    of: Callable[[Any], npt.NDArray[Any]]
-    title: str | None = None
-    is_share: bool = False
+    of: Callable[[Any], npt.NDArray[Any]]  # from a runner whose games are over, `(n, 2)`
+    title: str | None = None  # in tables and pictures of many agents; None to leave it out there
+    is_share: bool = False  # whether its mean is a share of the games
 
 
 class MatchRunner(GamesInPlay):

@@ -13,10 +13,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-CONFIDENCE = 0.95
-"""The confidence level of all intervals: the share of cases in which the truth lies within."""
-Z = 1.959963984540054
-"""The 97.5% quantile of the normal distribution: two-sided intervals of 95%."""
+CONFIDENCE = 0.95  # the confidence level of all intervals: the share of cases in which the truth lies within
+Z = 1.959963984540054  # the 97.5% quantile of the normal distribution: two-sided intervals of 95%
 METRICS = ("win_rate", "score_difference", "score")
 """What policies are compared by: figures of a match, of which more is better."""
 OF_RUNS = "Means over runs, with 95% intervals of Student's t, at least as wide as the games make them"
@@ -27,8 +25,7 @@ Interval = tuple[float, float]
 Floats = npt.NDArray[np.float64]
 
 _QUANTILE = (1 + CONFIDENCE) / 2
-_MANY = 100_000
-"""Degrees of freedom from which on Student's distribution is the normal one, to five digits."""
+_MANY = 100_000  # degrees of freedom from which on Student's distribution is the normal one, to five digits
 _HALVINGS = 60
 
 

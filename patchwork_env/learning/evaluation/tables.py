@@ -19,18 +19,11 @@ _LATEX_SPECIALS = str.maketrans(
 
 
 class Column(NamedTuple):
-    """A column of a table.
+    """A column of a table."""
 
-    Attributes:
-        title: The heading of the column.
-        show: Makes text of a value that is not None; CSV gets the value itself. None for a column that CSV
-            alone has.
-        ends: The headings of the two columns that CSV has instead if the values are intervals.
-    """
-
-    title: str
-    show: Callable[[Any], str] | None = str
-    ends: tuple[str, str] | None = None
+    title: str  # its heading
+    show: Callable[[Any], str] | None = str  # makes text of a value that is not None; None for CSV alone
+    ends: tuple[str, str] | None = None  # headings of the two columns of intervals in CSV
 
 
 def interval_column(title: str, show: Callable[[Any], str]) -> Column:

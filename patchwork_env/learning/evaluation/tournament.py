@@ -44,10 +44,8 @@ from patchwork_env.learning.system import made_with
 
 DEFAULT_ANCHOR = "random"
 _HIGHEST_RATING = 1e6
-_KIND = "tournament"
-"""The name of the file with the settings, in a folder that keeps games."""
-_STORE_VERSION = 4
-"""The version of the files that keep games."""
+_KIND = "tournament"  # the name of the file with the settings, in a folder that keeps games
+_STORE_VERSION = 4  # the version of the files that keep games
 _OF_AGENTS = ("agents", "weights", "rungs", "forfeits")
 """The settings that may change in a folder: the names of stored games depend on who played them."""
 _FORMAT, _VERSION = "patchwork-env tournament results", 1

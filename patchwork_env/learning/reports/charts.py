@@ -15,16 +15,13 @@ from markupsafe import Markup, escape
 from patchwork_env.learning.reports.plots import SERIES, SERIES_ON_DARK
 
 WIDTH, HEIGHT = 460, 240
-LEFT, RIGHT, TOP, BOTTOM = 50, 14, 10, 36
-"""The margins around the plot."""
+LEFT, RIGHT, TOP, BOTTOM = 50, 14, 10, 36  # the margins around the plot
 
-MOST_POINTS = 160
-"""The highest number of points of a curve; longer ones are thinned, see :func:`thinned`."""
+MOST_POINTS = 160  # the highest number of points of a curve; longer ones are thinned, see `thinned`
 _MOST_DOTS = 60
 _MOST_STRIPS = 80
 _TICKS = 5
-HALF_BAR = 4.0
-"""Half the width of the bar that shows the bounds of a single point."""
+HALF_BAR = 4.0  # half the width of the bar that shows the bounds of a single point
 
 Places = list[tuple[float, float]]
 Scale = Callable[[float], float]

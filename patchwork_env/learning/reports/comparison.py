@@ -36,21 +36,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NAME, CONFIGURATION = "name", "configuration"
-BY = (NAME, CONFIGURATION)
-"""What the runs of a group have in common, unless something else is asked for."""
+BY = (NAME, CONFIGURATION)  # what the runs of a group have in common, unless something else is asked for
 STEPS, MINUTES = "steps", "minutes"
 AXES = (STEPS, MINUTES)
 
-_MOST_DIFFERENCES = 3
-"""How many keys are named of a configuration whose name another one has, too."""
-_MOST_PLACES = 120
-"""The highest number of places of a curve."""
+_MOST_DIFFERENCES = 3  # how many keys are named of a configuration whose name another one has, too
+_MOST_PLACES = 120  # the highest number of places of a curve
 
 UNKNOWN = "not recorded"
-SHORT = 12
-"""The number of digits by which commits and hashes of weights are cut; no less than ``UNKNOWN`` has."""
-KEYS = ("patchwork_env", "commit", "python", *PACKAGES, "machine")
-"""What the runs note of every start."""
+SHORT = 12  # the number of digits by which commits and hashes of weights are cut; no less than `UNKNOWN` has
+KEYS = ("patchwork_env", "commit", "python", *PACKAGES, "machine")  # what the runs note of every start
 
 TITLES = {"win_rate": "wins", "score_difference": "score difference", "score": "score"}
 _FORMS = {"win_rate": "{:.1%}", "score_difference": "{:+.1f}", "score": "{:.1f}"}
@@ -63,21 +58,16 @@ _PROVENANCE = [Column(key, None) for key in (*KEYS, "weights")]
 """Columns for :func:`_provenance`, which CSV alone has."""
 _GROUP = [Column("configuration"), Column("against"), Column("runs")]
 
-_DPI = 300
-"""The dots per inch of PNG, as journals ask for them."""
-_WIDTH, _HEIGHT = 4.4, 3.2
-"""The size of a panel, in inches."""
+_DPI = 300  # the dots per inch of PNG, as journals ask for them
+_WIDTH, _HEIGHT = 4.4, 3.2  # the size of a panel, in inches
 _ROW = 0.32
-_LEGEND_ROW = 0.24
-"""The height of a row of the legend, in inches."""
+_LEGEND_ROW = 0.24  # the height of a row of the legend, in inches
 _LOGARITHMIC = 10
 """How many times the shortest training of a configuration the longest must take for a logarithmic axis."""
-_HIGH = 0.5
-"""Axes of shares begin at 0 unless all curves lie above this."""
+_HIGH = 0.5  # axes of shares begin at 0 unless all curves lie above this
 _DOT: dict[str, Any] = {"fmt": "o", "markersize": 5, "elinewidth": 1.5, "capsize": 3, "clip_on": False}
 """A dot with its interval."""
-_DASHES = ("-", "--", ":", "-.")
-"""The lines of groups that have the same color."""
+_DASHES = ("-", "--", ":", "-.")  # the lines of groups that have the same color
 
 
 class Curve(NamedTuple):
@@ -97,19 +87,12 @@ class Group:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Groups of runs that were measured in the same way; :func:`compare` makes it.
+    """Groups of runs that were measured in the same way; :func:`compare` makes it."""
 
-    Attributes:
-        groups: The groups in the order of their first runs, at least one.
-        game: The name of the game.
-        metric: What is compared; one of :data:`~patchwork_env.learning.evaluation.statistics.METRICS`.
-        opponents: The opponents that count, at least one.
-    """
-
-    groups: tuple[Group, ...]
+    groups: tuple[Group, ...]  # in the order of their first runs, at least one
     game: str
-    metric: str
-    opponents: tuple[str, ...]
+    metric: str  # one of `statistics.METRICS`
+    opponents: tuple[str, ...]  # those that count, at least one
 
     @property
     def is_share(self) -> bool:
@@ -440,7 +423,7 @@ def _setup(run: RunResult) -> str:
         return f"versions that were {UNKNOWN}"
     code = f"patchwork_env {run.made_with('patchwork_env')}"
     if commit := run.made_with("commit"):
-        # A ``+`` stands for files that were changed.
+        # A `+` stands for files that were changed.
         short = [one[:SHORT] + "+" * one.endswith("+") for one in commit.split(", then ")]
         code += f" (commit {', then '.join(short)})"
     packages = [f"{name} {version}" for name in PACKAGES if (version := run.made_with(name)) is not None]

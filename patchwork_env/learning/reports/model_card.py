@@ -29,8 +29,7 @@ from patchwork_env.learning.evaluation.tables import MARKDOWN, Column, Table, re
 from patchwork_env.learning.reports.run_results import read_result
 from patchwork_env.learning.runs.folder import BEST, CONFIG_FILE, FINAL, best_file, steps_of
 
-PAGE = "README.md"
-"""The name of the file that the Hub shows as the page of a repository."""
+PAGE = "README.md"  # the name of the file that the Hub shows as the page of a repository
 _KINDS = {
     NETWORK: "A policy network",
     MASKABLE_PPO: "A policy of MaskablePPO",
@@ -51,28 +50,17 @@ _VERSIONS = ("patchwork_env", "python", "numpy", "numba", "torch")
 
 @dataclass(frozen=True)
 class Origin:
-    """What is known of a checkpoint.
-
-    Attributes:
-        game, kind: The game that it plays, and the kind of checkpoint.
-        info: What the checkpoint remembers of its making.
-        weights: The SHA-256 of its file of weights.
-        matches: The matches that measured these weights.
-        measured_on: The machine that played them; empty if it is not known.
-        was_chosen: Whether the policy was chosen by these matches, as the best of its run.
-        versions: What the run was started with: ``commit``, packages and ``machine``, as far as known.
-        configuration: The configuration of the run, as YAML; empty if it is not known.
-    """
+    """What is known of a checkpoint."""
 
     game: str
     kind: str
-    info: dict[str, Any]
-    weights: str
-    matches: tuple[MatchFigures, ...]
-    measured_on: str
-    was_chosen: bool
-    versions: dict[str, Any]
-    configuration: str
+    info: dict[str, Any]  # what the checkpoint remembers of its making
+    weights: str  # the SHA-256 of its file of weights
+    matches: tuple[MatchFigures, ...]  # those that measured these weights
+    measured_on: str  # the machine that played them; empty if it is not known
+    was_chosen: bool  # by these matches, as the best of its run
+    versions: dict[str, Any]  # `commit`, packages and `machine` that the run was started with, as known
+    configuration: str  # of the run, as YAML; empty if it is not known
 
 
 def read_origin(folder: Path, figures: Path | None = None) -> Origin:

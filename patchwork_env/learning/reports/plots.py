@@ -21,8 +21,7 @@ SERIES_ON_DARK = tuple(mix(color, "#ffffff", 0.35) for color in SERIES)
 TRAINING = {"steps": "steps of training (turns of all games)", "minutes": "minutes of training"}
 """The titles of axes by what of a training they show."""
 
-FORMATS = ("svg", "png", "pdf")
-"""The formats of pictures."""
+FORMATS = ("svg", "png", "pdf")  # the formats of pictures
 _DPI = 120
 _PNG = "png"
 _METADATA: dict[str, tuple[str, dict[str, None]]] = {

@@ -38,18 +38,15 @@ _LEAST_ACCURACY = 1.0
 
 FORMAT = "patchwork-env review"
 VERSION = 1
-POINTS = 80
-"""In the cost of a move, so many points of margin weigh as much as a win instead of a loss."""
+POINTS = 80  # in the cost of a move, so many points of margin weigh as much as a win instead of a loss
 
-MOST_MISTAKES = 5
-"""The number of mistakes of each player that the tables, the page and the picture show."""
+MOST_MISTAKES = 5  # the number of mistakes of each player that the tables, the page and the picture show
 _MOST_WORDS = 8
 BEST, PLAYED = "#1d6fd1", "#d0263b"
 """The colors of the best move and of the one that was played, on the board."""
 _INSET = 6
 """How far the line around the played move runs within that around the best one, in units of the scene."""
-_LONGEST = 30
-"""The number of moves of a line of play that the page shows."""
+_LONGEST = 30  # the number of moves of a line of play that the page shows
 
 
 @dataclass(frozen=True)
@@ -63,28 +60,18 @@ class PositionEvaluation:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The judgement of a move.
+    """The judgement of a move."""
 
-    Attributes:
-        number: The number of the move, from 1.
-        best: The move that the agent would have played; ``move`` itself if both lead to alike positions.
-        margin_loss, win_loss: What the move lost of margin and probability to win against the best one, which
-            may be negative.
-        name: The name of so large a loss of the probability to win, or None.
-        cost: Both losses in one number, at least 0: ``win_loss + margin_loss / POINTS``.
-        best_line, played_line: The lines of play that the agent expects, from either move on.
-    """
-
-    number: int
+    number: int  # of the move, from 1
     player: int
     move: str
-    best: str
-    margin_loss: float
-    win_loss: float
-    name: Name | None
-    cost: float
-    best_line: tuple[str, ...]
-    played_line: tuple[str, ...]
+    best: str  # what the agent would have played; `move` itself if both lead to alike positions
+    margin_loss: float  # against the best move, in points; may be negative
+    win_loss: float  # the same of the probability to win
+    name: Name | None  # of so large a loss of the probability to win
+    cost: float  # both losses in one number, at least 0: `win_loss + margin_loss / POINTS`
+    best_line: tuple[str, ...]  # that the agent expects from the best move on
+    played_line: tuple[str, ...]  # and from the one that was played
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,8 @@ from patchwork_env.learning.reports.charts import MOST_POINTS, Sample, Series, a
 from patchwork_env.learning.reports.comparison import AXES, STEPS
 from patchwork_env.learning.reports.run_results import CurvePoint, RunResult
 
-_MOST_PICTURES = 4
-"""The number of last positions that are drawn, over all runs; each takes about 120 kB."""
-_EARLIER = 3
-"""The number of earlier positions that are drawn of the first game."""
+_MOST_PICTURES = 4  # the number of last positions that are drawn, over all runs; each takes about 120 kB
+_EARLIER = 3  # the number of earlier positions that are drawn of the first game
 _SHARE = re.compile(r"win_rate|share|fraction|bonus_tile")
 _EVALUATIONS = ("evaluation", "evaluation_games")
 """The groups of metrics that are left out here, since the files of the evaluations hold them too."""
@@ -164,8 +162,7 @@ class ChartSection(NamedTuple):
 
 _Value = tuple[float | None, tuple[float, float] | None]
 """A value, which may not be known, and its bounds if it has them."""
-_Curve = tuple[str, list[CurvePoint]]
-"""A curve with its label."""
+_Curve = tuple[str, list[CurvePoint]]  # a curve with its label
 
 
 def sections(runs: Sequence[RunResult]) -> list[ChartSection]:

@@ -48,8 +48,7 @@ _COMPARED: Any = {"opponent", "games", "seed", "special_patches", "order", "win_
 _SEED = re.compile(r"[-_.]?seed[-_.]?\d+$", re.ASCII)
 _NUMBERS = re.compile(r"([-_.]\d+)+$", re.ASCII)
 """The ends of folders' names for seeds, as in ``ppo-seed3``, and for repetitions, as in ``ppo-2``."""
-_NO_NAME = re.compile(r"[^\w.+=-]+", re.ASCII)
-"""Characters that names of files do without."""
+_NO_NAME = re.compile(r"[^\w.+=-]+", re.ASCII)  # characters that names of files do without
 
 
 class CurvePoint(NamedTuple):
@@ -62,36 +61,23 @@ class CurvePoint(NamedTuple):
 
 
 class RunResult(FilePart):
-    """What a run has reached, whether it has ended, goes on or has just begun.
-
-    Attributes:
-        name: What the run is a run of, such as the name of its configuration, without its seed.
-        configuration: The whole configuration; any version of the package may have written it.
-        starts: What every start of the run was made with; see :func:`~runs.folder.read_versions`.
-        weights: The SHA-256 of the final policy's file of weights; None if the run has not ended.
-        evaluations: All evaluations, by their steps.
-        source: The folder or file that holds the result; a file has neither this nor what follows.
-        label: What pages call the run: the name of the folder.
-        text: The configuration as it was written.
-        metrics: The lines of the learning curves.
-        has_final: Whether the folder holds a final policy; a run that was extended has that of its first end.
-    """
+    """What a run has reached, ended or not; files lack all from ``source`` on."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: Annotated[Text, Field(min_length=1, max_length=200)]
+    name: Annotated[Text, Field(min_length=1, max_length=200)]  # such as that of the configuration; no seed
     seed: Count
     game: Text
     algorithm: Text
-    configuration: dict[str, Any]
-    starts: tuple[dict[str, Any], ...]
-    weights: Text | None
-    evaluations: tuple[RunEvaluation, ...]
-    source: str = Field("", exclude=True)
-    label: str = Field("", exclude=True)
-    text: str = Field("", exclude=True)
-    metrics: tuple[dict[str, Any], ...] = Field((), exclude=True)
-    has_final: bool = Field(False, exclude=True)
+    configuration: dict[str, Any]  # which any version of the package may have written
+    starts: tuple[dict[str, Any], ...]  # what each was made with; see `runs.folder.read_versions`
+    weights: Text | None  # the SHA-256 of the final policy's file; None if the run has not ended
+    evaluations: tuple[RunEvaluation, ...]  # by their steps
+    source: str = Field("", exclude=True)  # the folder or file that holds the result
+    label: str = Field("", exclude=True)  # the name of the folder, for pages
+    text: str = Field("", exclude=True)  # the configuration as it was written
+    metrics: tuple[dict[str, Any], ...] = Field((), exclude=True)  # the lines of the curves
+    has_final: bool = Field(False, exclude=True)  # of a run that was extended, that of its first end
 
     def __repr__(self) -> str:
         return f"<RunResult: {self.name}, seed {self.seed}, {counted(len(self.evaluations), 'evaluation')}>"

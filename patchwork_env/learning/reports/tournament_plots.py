@@ -20,12 +20,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _WIDTH = 7.2
-_ROW = 0.36
-"""The usual width of a picture, and the height of a row for one agent, in inches."""
+_ROW = 0.36  # the usual width of a picture, and the height of a row for one agent, in inches
 _MARGIN = 1.1
 _LEGEND_COLUMNS = 4
-_DARK_CELL = 0.3
-"""How far from 50% the cells of the win matrix are so dark that their text must be white."""
+_DARK_CELL = 0.3  # how far from 50% the cells of the win matrix are so dark that their text must be white
 
 _OPEN_LENGTH = 60.0
 """The distance, in Elo points, from a rating to the arrow that stands for a missing end of its interval."""

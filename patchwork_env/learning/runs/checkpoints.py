@@ -31,8 +31,7 @@ from patchwork_env.learning.runs.folder import (
 )
 
 _TRAINER_JSON, _TRAINER_TENSORS = "trainer.json", "trainer.safetensors"
-_KEPT = 2
-"""How many of the newest checkpoints keep the files that a run needs to be resumed."""
+_KEPT = 2  # how many of the newest checkpoints keep the files that a run needs to be resumed
 
 
 def check_run_folder(folder: Path) -> None:

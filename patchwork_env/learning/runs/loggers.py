@@ -40,10 +40,8 @@ PROJECT = "patchwork-env"
 Figures = Mapping[str, float | str]
 Frame = npt.NDArray[np.uint8]
 _SAMPLE_GAME = "sample_game"
-_MOST_WAITING = 10_000
-"""How many calls wait for a service that does not answer; what comes later is left out."""
-_SECONDS_AT_END = 30.0
-"""How long a service may take for what is left when the run ends."""
+_MOST_WAITING = 10_000  # how many calls wait for a service that does not answer; what comes later is left out
+_SECONDS_AT_END = 30.0  # how long a service may take for what is left when the run ends
 
 
 class Logger(ABC):

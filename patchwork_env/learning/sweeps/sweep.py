@@ -71,8 +71,7 @@ _ERROR, _SETTINGS = "error", "settings"
 _LARGEST_REDUCTION = 1000
 _SECONDS_FOR_LOST_PROCESS = 30
 """How long a trial waits for a process that its sweep has lost, and which soon ends."""
-Values = dict[str, Any]
-"""Values by full key, as Optuna keeps them: numbers, and the choices of lists as JSON."""
+Values = dict[str, Any]  # values by full key, as Optuna keeps them: numbers, and the choices of lists as JSON
 
 _MOST_TRIALS = 1000
 _LARGEST = 1e15
@@ -98,8 +97,7 @@ class Parameter(NamedTuple):
     form: str
     values: tuple[Any, ...]
     """All values of a choice or a grid as JSON, or else the lowest and the highest value."""
-    text: str
-    """The parameter as the command takes it."""
+    text: str  # the parameter as the command takes it
 
     @property
     def number_of_values(self) -> float:
@@ -239,18 +237,15 @@ class SweepSettings:
     """
 
     parameters: tuple[str, ...]
-    metric: Literal["win_rate", "score_difference", "score"]
-    """What trials are compared by; more is better."""
-    against: str
-    """The opponent in the evaluations that the metric is taken from."""
+    metric: Literal["win_rate", "score_difference", "score"]  # what trials are compared by; more is better
+    against: str  # the opponent in the evaluations that the metric is taken from
     sampler: Literal["random", "tpe"]
     seed: int
     grace: int = 0
     reduction: int = 3
     workers: int | None = None
     """The largest number of trials at the same time; None for as many as there are processors for."""
-    cluster: str | None = None
-    """The address of a Ray cluster; None for processes of this machine."""
+    cluster: str | None = None  # the address of a Ray cluster; None for processes of this machine
 
 
 class Row(NamedTuple):

@@ -27,19 +27,12 @@ from patchwork_env.search import Evaluation, GumbelSearch, SearchResult
 
 
 class Examples(NamedTuple):
-    """``n`` searched decisions with ``total`` legal actions.
+    """``n`` searched decisions with ``total`` legal actions."""
 
-    Attributes:
-        states: ``(n,)`` records.
-        counts: int64 ``(n,)``, the numbers of legal actions.
-        policies: float16 ``(total,)``, the improved policies over the legal actions, state after state.
-        returns: float32 ``(n,)``, the returns of the players to move.
-    """
-
-    states: States
-    counts: npt.NDArray[np.int64]
-    policies: npt.NDArray[np.float16]
-    returns: npt.NDArray[np.float32]
+    states: States  # `(n,)`
+    counts: npt.NDArray[np.int64]  # `(n,)`, the numbers of legal actions
+    policies: npt.NDArray[np.float16]  # `(total,)`, improved, over the legal actions, state after state
+    returns: npt.NDArray[np.float32]  # `(n,)`, of the players to move
 
     def policies_of(self, chosen: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
         """The policies of some examples, one after the other, as float32."""

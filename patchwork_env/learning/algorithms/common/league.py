@@ -23,8 +23,7 @@ from patchwork_env.learning.config import League
 Policy = TypeVar("Policy", bound=nn.Module)
 Shares = npt.NDArray[np.float64]
 
-_PRIOR_GAMES = 10.0
-"""The number of games, half of them won, that every estimate of a win rate begins with."""
+_PRIOR_GAMES = 10.0  # the number of games, half of them won, that every estimate of a win rate begins with
 
 _WEIGHTS: dict[str, Callable[[Shares], Shares]] = {
     "uniform": np.ones_like,

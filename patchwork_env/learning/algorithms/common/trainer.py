@@ -24,12 +24,10 @@ from patchwork_env.learning.config import RewardedRun, RunConfig, trainer_class
 from patchwork_env.nmbr9 import figures as nmbr9
 from patchwork_env.patchwork import figures as patchwork
 
-State = dict[str, Any]
-"""A nested dictionary with tensors, and values that JSON can hold; no name has a slash."""
+State = dict[str, Any]  # a nested dictionary with tensors, and values that JSON can hold; no name has a slash
 Arrays = Mapping[str, npt.NDArray[Any]]
 
-MAX_EXACT_INT = 2**53
-"""The highest number up to which all whole numbers are floats, too."""
+MAX_EXACT_INT = 2**53  # the highest number up to which all whole numbers are floats, too
 
 
 class Trainer(ABC):

@@ -29,8 +29,7 @@ from patchwork_env.learning.algorithms.common.trainer import (
 from patchwork_env.learning.algorithms.td.config import TdLearning
 
 Counts = npt.NDArray[np.int64]
-STEPS = 1 << 30
-"""Random numbers below 1 are multiples of ``1 / STEPS``."""
+STEPS = 1 << 30  # random numbers below 1 are multiples of `1 / STEPS`
 _ONE_THREAD = ThreadPool()
 """Two threads would hand each other gradients of whole tables, which takes as long as computing them."""
 
