@@ -1,6 +1,6 @@
-"""Compares configurations by several runs of each: which runs belong together, what they reach, and when.
+"""Compares configurations by several runs of each: which belong together, what they reach, and when.
 
-Every table and every picture names the code, the packages and the machine of its runs.
+Texts, the table of runs and the descriptions within pictures name code, packages and machine of the runs.
 """
 
 from __future__ import annotations
@@ -54,8 +54,6 @@ _IMPROVEMENT = (
 )
 _ALL_RUNS = f"All runs, at their last evaluations, with the first {SHORT} digits of their weights' SHA-256."
 _TRAINING = [Column("steps", "{:,.0f}".format), Column("minutes", "{:.1f}".format)]
-_PROVENANCE = [Column(key, None) for key in (*KEYS, "weights")]
-"""Columns for :func:`_provenance`, which CSV alone has."""
 _GROUP = [Column("configuration"), Column("against"), Column("runs")]
 
 _DPI = 300  # the dots per inch of PNG, as journals ask for them
@@ -355,10 +353,9 @@ def runs_table(comparison: Comparison) -> Table:
     form = _FORMS[comparison.metric].format
     columns = [Column("configuration"), Column("seed"), *_TRAINING]
     columns += [Column(f"against {name}", form) for name in comparison.opponents]
-    *provenance, weights = _PROVENANCE
-    columns += [*provenance, weights._replace(show=lambda text: text[:SHORT])]
+    columns += [*(Column(key, None) for key in KEYS), Column("weights", lambda text: text[:SHORT])]
     rows = [
-        [group.label, run.seed, run.last.steps, run.last.minutes, *scores.tolist(), *_provenance([run])]
+        [group.label, run.seed, run.last.steps, run.last.minutes, *scores.tolist(), *_provenance(run)]
         for group in comparison.groups
         for run, scores in zip(group.runs, comparison.scores(group), strict=True)
     ]
@@ -391,10 +388,9 @@ def _rows_of(curve: Curve | None) -> Iterator[list[Any]]:
 # --- what the runs were made with ---------------------------------------------------------------------------
 
 
-def _provenance(runs: Sequence[RunResult]) -> list[str]:
-    """What some runs were made with, each thing in full; where runs differ, all values."""
-    cells = [dict.fromkeys(run.made_with(key) or UNKNOWN for run in runs) for key in KEYS]
-    return ["; ".join(cell) for cell in (*cells, [run.weights or UNKNOWN for run in runs])]
+def _provenance(run: RunResult) -> list[str]:
+    """What a run was made with, each thing in full."""
+    return [*(run.made_with(key) or UNKNOWN for key in KEYS), run.weights or UNKNOWN]
 
 
 def provenance_lines(groups: Sequence[Group]) -> list[str]:
