@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from importlib import import_module
 from itertools import pairwise
@@ -79,8 +79,29 @@ class Inputs(NamedTuple):
     rows: Tensor  # int64 (total,), the state of each legal action, ascending
     actions: Tensor  # int64 (total,)
 
-    def to(self, device: torch.device) -> Inputs:
-        return Inputs(*(tensor.to(device) for tensor in self))
+
+class Encoded(NamedTuple):
+    """States as a network reads them: its inputs, the features that belong to them, and legal actions."""
+
+    inputs: Inputs
+    features: Any
+    legal: LegalLists
+
+
+_Tensors = TypeVar("_Tensors", bound="tuple[Tensor, ...] | None")
+
+
+def moved(tensors: _Tensors, device: torch.device) -> _Tensors:
+    """A named tuple of tensors on a device; to a GPU they are copied while the processor goes on."""
+    if tensors is None or device.type == "cpu":
+        return tensors
+    if device.type == "cuda":
+        tensors = tensors._make(tensor.pin_memory() for tensor in tensors)  # type: ignore[attr-defined]
+    return tensors._make(tensor.to(device, non_blocking=True) for tensor in tensors)  # type: ignore
+
+
+Shared = Callable[[Callable[[States], Encoded], States], Sequence[Encoded]]
+"""Calls a function with parts of states that follow each other, perhaps at the same time."""
 
 
 class Output(NamedTuple):
@@ -114,11 +135,16 @@ class PolicyNetwork(nn.Module, ABC):
         return next(self.parameters()).device
 
     @abstractmethod
-    def forward(self, inputs: Inputs, successor_values: Tensor | None = None) -> Output:
+    def forward(self, inputs: Inputs, successor_values: Tensor | None = None, features: Any = None) -> Output:
         """Evaluates a batch; a state without legal actions is no error.
 
         ``successor_values`` are those of an earlier evaluation; with None, a network may look ahead now.
+        ``features`` are what :meth:`features_of` says of the inputs; with None, they are worked out now.
         """
+
+    @abstractmethod
+    def features_of(self, inputs: Inputs) -> Any:
+        """What compiled code adds to inputs: a named tuple of tensors on their device, or None."""
 
     @abstractmethod
     def values(self, observations: Tensor) -> Tensor:
@@ -151,6 +177,30 @@ class PolicyNetwork(nn.Module, ABC):
         """The network's inputs for states, none of which is over, and their legal actions."""
         legal = legal_lists(states)
         return Inputs(*map(torch.from_numpy, (observations_of(states), legal.rows, legal.actions))), legal
+
+    def encode_fully(self, states: States, shared: Shared | None = None) -> Encoded:
+        """States with their features, on the device of the network; ``shared`` divides the work."""
+        device = self.device
+
+        def encode(states: States) -> Encoded:
+            inputs, legal = self.encode(states)
+            return Encoded(moved(inputs, device), moved(self.features_of(inputs), device), legal)
+
+        parts = [encode(states)] if shared is None else shared(encode, states)
+        return parts[0] if len(parts) == 1 else _joined(parts)
+
+
+def _joined(parts: Sequence[Encoded]) -> Encoded:
+    """What parts of states that follow each other were encoded as, as one."""
+    inputs, features, legal = zip(*parts, strict=True)
+    firsts = np.cumsum([0, *(len(one.counts) for one in legal[:-1])]).tolist()
+    shifted = [one._replace(rows=one.rows + first) for one, first in zip(inputs, firsts, strict=True)]
+    lists = [one._replace(rows=one.rows + first) for one, first in zip(legal, firsts, strict=True)]
+    return Encoded(
+        Inputs(*map(torch.cat, zip(*shifted, strict=True))),
+        features[0] and features[0]._make(map(torch.cat, zip(*features, strict=True))),
+        LegalLists(*map(np.concatenate, zip(*lists, strict=True))),
+    )
 
 
 _CLASSES = {PATCHWORK: "PatchworkNetwork", NMBR9: "Nmbr9Network"}
@@ -219,9 +269,9 @@ class PolicyAgent(SamplingAgent):
     def act_batch(self, states: States) -> Actions:
         self.check_states(states)
         network = self.network
-        inputs, legal = network.encode(states)
+        inputs, features, legal = network.encode_fully(states)
         with torch.inference_mode():
-            log_probabilities = network(inputs.to(network.device)).log_probabilities.cpu().numpy()
+            log_probabilities = network(inputs, features=features).log_probabilities.cpu().numpy()
         if self.sample:
             chosen = sample(legal.counts, log_probabilities, self._random.random(len(states)))
         else:
@@ -246,13 +296,19 @@ class NetworkEvaluator:
         """The policy and the values of states, if any, none of which is over."""
         return self.with_successor_values(states)[0]
 
-    def with_successor_values(self, states: States) -> tuple[Evaluation, npt.NDArray[np.float32]]:
+    def with_successor_values(
+        self, states: States, shared: Shared | None = None
+    ) -> tuple[Evaluation, npt.NDArray[np.float32]]:
         """The same, and the values behind the kinds of moves, float32 ``(n, *successor_values_shape)``."""
-        inputs, legal = self._network.encode(states)
+        inputs, features, legal = self._network.encode_fully(states, shared)
         with torch.inference_mode():
-            output = self._network(inputs.to(self._network.device))
+            output = self._network(inputs, features=features)
         log_probabilities, _, values, successor_values = (tensor.cpu().numpy() for tensor in output)
         return Evaluation(legal.counts, legal.actions, log_probabilities, values), successor_values
+
+    @property
+    def device(self) -> torch.device:
+        return self._network.device
 
     @property
     def successor_values_shape(self) -> tuple[int, int]:

@@ -290,9 +290,17 @@ class Nmbr9Network(networks.PolicyNetwork):
         networks.initialize(self.trunk)
         networks.initialize([self.value, self.choice, self.placement], networks.HEAD_GAIN)
 
-    def forward(self, inputs: networks.Inputs, successor_values: Tensor | None = None) -> networks.Output:
+    def features_of(self, inputs: networks.Inputs) -> Features:
+        return features_of(*inputs)
+
+    def forward(
+        self,
+        inputs: networks.Inputs,
+        successor_values: Tensor | None = None,
+        features: Features | None = None,
+    ) -> networks.Output:
         observations, rows, actions = inputs
-        features = features_of(*inputs)
+        features = features or self.features_of(inputs)
         trunk = self.trunk(_trunk_input(observations, features.positions))
         places = rows * NUM_DIGITS + (actions - FIRST_CHOICE).clamp(min=0)
         choices = self.choice(trunk).view(-1).index_select(0, places)

@@ -40,6 +40,7 @@ from patchwork_env.agents.patchwork.policy_features import (
     PLACEMENT_FEATURES,
     POSITION_FEATURES,
     POSITION_OFFERS,
+    Features,
     Indices,
     features_of,
     is_possible,
@@ -228,10 +229,18 @@ class PatchworkNetwork(networks.PolicyNetwork):
             return _KINDS.to(actions.device).index_select(0, actions)
         return _KINDS.numpy()[actions]
 
-    def forward(self, inputs: networks.Inputs, successor_values: Tensor | None = None) -> networks.Output:
+    def features_of(self, inputs: networks.Inputs) -> Features | None:
+        return features_of(*inputs, self.config.offers) if self.config.features else None
+
+    def forward(
+        self,
+        inputs: networks.Inputs,
+        successor_values: Tensor | None = None,
+        features: Features | None = None,
+    ) -> networks.Output:
         """Evaluates a batch, which may be empty."""
         observations, rows, actions = inputs
-        features = features_of(*inputs, self.config.offers) if self.config.features else None
+        features = features or self.features_of(inputs)
         trunk = self.trunk_of(observations, None if features is None else features.positions)
         kind_logits, scores = self.kind(trunk), trunk.new_zeros(actions.shape[0])
         if features is not None:

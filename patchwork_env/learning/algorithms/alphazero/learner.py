@@ -59,11 +59,11 @@ class AlphaZeroLearner:
         states, counts = examples.states[chosen], examples.counts[chosen]
         actions = turn_actions(states, counts, legal_lists(states).actions, own)
         turn_quilts(states, own, other)
-        inputs, legal = self.network.encode(states)
+        inputs, features, legal = self.network.encode_fully(states)
         targets = reorder(counts, actions, examples.policies_of(chosen), legal.actions)
         policies = torch.from_numpy(targets).to(device)
         returns = torch.from_numpy(examples.returns[chosen]).to(device)
-        output = self.network(inputs.to(device))
+        output = self.network(inputs, features=features)
         policy_loss = -(policies * output.log_probabilities).sum() / number
         target_entropy = -torch.special.xlogy(policies, policies).sum() / number
         value_loss = (output.values - returns).square().mean()

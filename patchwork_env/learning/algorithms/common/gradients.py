@@ -41,6 +41,10 @@ class ThreadPool:
         """A part of a batch for each thread; fewer parts if there are fewer entries."""
         return [part for part in np.array_split(batch, self.size) if len(part)]
 
+    def share(self, function: Callable[[Any], Result], batch: npt.NDArray[Any]) -> list[Result]:
+        """The results of a function of the parts of a batch, one for each thread, in their order."""
+        return self.map(function, self.split(batch))
+
     def map(self, function: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
         """The results of ``function``, in the order of the parts."""
         if self._executor is None:

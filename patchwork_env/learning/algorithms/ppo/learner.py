@@ -27,6 +27,7 @@ class PpoLearner:
         self.network = network
         self.config = config
         self._threads = threads or ThreadPool()
+        self._sharing_losses = self._threads if network.device.type == "cpu" else ThreadPool()
         self.optimizer = torch.optim.Adam(
             network.parameters(), lr=config.learning_rate.start, eps=1e-5, fused=True
         )
@@ -47,7 +48,12 @@ class PpoLearner:
         for chosen in self._minibatches(len(batch.actions), random):
             metrics.append(
                 compute_gradient(
-                    self.optimizer, losses, batch.arrays, chosen, self._threads, config.max_gradient_norm
+                    self.optimizer,
+                    losses,
+                    batch.arrays,
+                    chosen,
+                    self._sharing_losses,
+                    config.max_gradient_norm,
                 )
             )
             if config.target_kl is not None and metrics[-1]["kl"] > 1.5 * config.target_kl:
@@ -66,13 +72,14 @@ class PpoLearner:
     def _losses(self, batch: Batch, progress: float, chosen: npt.NDArray[np.int64]) -> dict[str, Tensor]:
         """The loss, its terms and diagnostics, means over the chosen decisions."""
         config, device = self.config, self.network.device
-        inputs, legal = self.network.encode(batch.states[chosen])
+        shared = None if device.type == "cpu" else self._threads.share
+        inputs, features, legal = self.network.encode_fully(batch.states[chosen], shared)
         positions = torch.from_numpy(legal.position_of(batch.actions[chosen])).to(device)
         arrays = (batch.log_probabilities, batch.advantages, batch.returns, batch.successor_values)
         old, advantage, returns, successor_values = (
             torch.from_numpy(array[chosen]).to(device) for array in arrays
         )
-        output = self.network(inputs.to(device), successor_values)
+        output = self.network(inputs, successor_values, features)
         log_ratio = output.log_probabilities.index_select(0, positions) - old
         ratio = log_ratio.exp()
         clipped = ratio.clamp(1 - config.clip_range, 1 + config.clip_range)

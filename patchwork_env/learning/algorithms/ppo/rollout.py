@@ -67,13 +67,17 @@ def choose(
     ``policy_ids``, int ``(n,)``, is the index of the policy for each state: mostly the first one.
     """
     first, *others = (np.flatnonzero(policy_ids == number) for number in range(len(evaluators)))
-    # The states of the first policy are divided among the threads, those of another one stay together.
-    parts = [(evaluators[0], rows) for rows in np.array_split(first, threads.size)]
+    # The states of the first policy are divided among the threads, those of another one stay together. On a
+    # GPU a policy evaluates all of its states at once, and threads divide what comes before.
+    shared, sharing = None, threads
+    if evaluators[0].device.type != "cpu":
+        shared, sharing = threads.share, ThreadPool()
+    parts = [(evaluators[0], rows) for rows in np.array_split(first, sharing.size)]
     parts += [part for part in zip(evaluators[1:], others, strict=True) if len(part[1])]
     successor_values = np.zeros((len(states), *evaluators[0].successor_values_shape), np.float32)
 
     def ask(evaluator: NetworkEvaluator, rows: npt.NDArray[np.int64]) -> Evaluation:
-        evaluation, found = evaluator.with_successor_values(states[rows])
+        evaluation, found = evaluator.with_successor_values(states[rows], shared)
         if evaluator is evaluators[0]:
             successor_values[rows] = found
         return evaluation
@@ -81,9 +85,9 @@ def choose(
     def work(share: Sequence[tuple[NetworkEvaluator, npt.NDArray[np.int64]]]) -> list[Evaluation]:
         return [ask(*part) for part in share]
 
-    shares = [parts[member :: threads.size] for member in range(threads.size)]
+    shares = [parts[member :: sharing.size] for member in range(sharing.size)]
     rows = np.concatenate([rows for share in shares for _, rows in share])
-    evaluations = [evaluation for share in threads.map(work, shares) for evaluation in share]
+    evaluations = [evaluation for share in sharing.map(work, shares) for evaluation in share]
     counts, actions, log_probabilities, values = map(np.concatenate, zip(*evaluations, strict=True))
     chosen = ragged.sample(counts, log_probabilities, random.random(len(states))[rows])
     order = np.argsort(rows)  # back to the order of the states
