@@ -62,14 +62,14 @@ def parts(trainer: PpoTrainer) -> dict[str, float]:
     per_update = ppo.epochs * len(decisions) / len(learning)
     device = trainer.network.device
     evaluator = NetworkEvaluator(trainer.network, torch.float32)
-    inputs_learning = trainer.network.encode(learning)[0].to(device)
+    inputs, features, _ = trainer.network.encode_fully(learning)
     successor_values = torch.zeros(len(learning), *trainer.network.successor_values_shape, device=device)
 
     def encode() -> None:
-        trainer.network.encode(_shuffled(learning))[0].to(device)
+        trainer.network.encode_fully(_shuffled(learning))
 
     def learn() -> None:
-        output = trainer.network(inputs_learning, successor_values)
+        output = trainer.network(inputs, successor_values, features)
         (output.values.sum() + output.entropies.sum() + output.log_probabilities.sum()).backward()
 
     return {
