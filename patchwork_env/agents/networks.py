@@ -79,6 +79,9 @@ class Inputs(NamedTuple):
     rows: Tensor  # int64 (total,), the state of each legal action, ascending
     actions: Tensor  # int64 (total,)
 
+    def to(self, device: torch.device) -> Inputs:
+        return moved(self, device)
+
 
 class Encoded(NamedTuple):
     """States as a network reads them: its inputs, the features that belong to them, and legal actions."""
