@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from patchwork_env.core.kernels import Kernels
+from patchwork_env.core.kernels import ILLEGAL, Kernels
 from patchwork_env.core.random import random_below, start_streams
 
 Export = Callable[..., float]
@@ -29,7 +29,7 @@ def rules(memory: Any, game: Kernels) -> tuple[Export, ...]:
 
     def play(action: int) -> int:
         """Plays an action if the game allows it; returns whether it does."""
-        return int(game.play(memory().states, 0, action))
+        return int(game.play(memory().states, 0, action) != ILLEGAL)
 
     def is_over() -> int:
         """Whether the game has ended."""
