@@ -90,10 +90,7 @@ class Engine:
     # --- answers that take an agent -----------------------------------------------------------------------
 
     def _think(
-        self,
-        work: Callable[[Query, BaseGame, str, Task], Answer],
-        default: Mapping[str, str],
-        query: Query,
+        self, work: Callable[[Query, BaseGame, str, Task], Answer], default: Mapping[str, str], query: Query
     ) -> None:
         fields, game = query.fields, game_of(query.fields)
         spec = agent_of(fields, self._agent or default[rules_of(game.state).name])

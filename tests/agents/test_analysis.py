@@ -173,12 +173,7 @@ def visits(lines: list[Line]) -> int:
 @pytest.mark.parametrize(
     ("game", "spec", "kind", "most"),
     [
-        (
-            Game(seed=3),
-            "champion:fast",
-            IncrementalAnalyst,
-            4,
-        ),  # 22,000, twice, four times, all 140,000
+        (Game(seed=3), "champion:fast", IncrementalAnalyst, 4),  # 22,000, twice, four times, all 140,000
         (played(5, seed=7, players=2), "nmbr9_champion:nodes=3000", Scorer, 9),
     ],
 )

@@ -297,11 +297,7 @@ def cut_tensor(tensors: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("damage", "error", "message"),
     [
-        (
-            remove("checkpoint.json"),
-            FileNotFoundError,
-            "checkpoint.json is missing",
-        ),
+        (remove("checkpoint.json"), FileNotFoundError, "checkpoint.json is missing"),
         (remove("weights.safetensors"), FileNotFoundError, "weights.safetensors is missing"),
         (overwrite("weights.safetensors", b"12"), ValueError, "does not hold the weights"),
         (with_tensors(cut_tensor), ValueError, "does not hold the weights of .* is F32"),

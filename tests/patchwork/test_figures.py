@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 
 from patchwork_env.patchwork import PATCHES, Game
-from patchwork_env.patchwork.figures import (
-    GameStats,
-    statistics_of_games,
-)
+from patchwork_env.patchwork.figures import GameStats, statistics_of_games
 from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork_v0 import SelfPlayBatch
 

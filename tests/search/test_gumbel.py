@@ -56,12 +56,7 @@ def test_search_does_what_the_paper_says(
     states = game.start(seed, 3)
     noise = [np.random.default_rng([seed, k]).gumbel(size=len(game.legal(s))) for k, s in enumerate(states)]
     search = GumbelSearch(
-        game,
-        simulations,
-        max_considered,
-        c_scale=c_scale,
-        gumbel_scale=gumbel_scale,
-        value_range=value_range,
+        game, simulations, max_considered, c_scale=c_scale, gumbel_scale=gumbel_scale, value_range=value_range
     )
     result = search.run(states, game.know_something, Noise(np.concatenate(noise)))
     for (actions, policy, visits, chosen, value), state, own in zip(rows(result), states, noise, strict=True):

@@ -17,14 +17,7 @@ from patchwork_env.games import rules_of
 from patchwork_env.nmbr9 import Game as Nmbr9
 from patchwork_env.patchwork import Game as Patchwork
 from patchwork_env.search.tree import NOTHING, ROOT, Tree, new_path
-from patchwork_env.search.uct import (
-    Rule,
-    TreeMemory,
-    copy_subtree,
-    most_visited,
-    new_tree,
-    start_tree,
-)
+from patchwork_env.search.uct import Rule, TreeMemory, copy_subtree, most_visited, new_tree, start_tree
 from tests.patchwork.endings import made_up_ending
 
 NARROW = Rule(exploration=1.4, first=1.0, factor=1.3, exponent=0.4)

@@ -57,11 +57,7 @@ from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.game import Game
 from patchwork_env.patchwork.state import STATE, States
 from patchwork_env.patchwork.symmetry import NUM_SYMMETRIES, turn_actions, turn_quilts
-from patchwork_env.search.best_first import (
-    best_edge,
-    is_solved,
-    new_tree,
-)
+from patchwork_env.search.best_first import best_edge, is_solved, new_tree
 from patchwork_env.search.tree import NOTHING, ROOT, Tree, is_full
 
 LEVELS: Mapping[str, int] = {"instant": 22_000, "fast": 140_000, "strong": 2_800_000, "analysis": 15_000_000}

@@ -15,12 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.compiled import (
-    aligned_records,
-    copy,
-    draw_by_softmax,
-    record_type,
-)
+from patchwork_env.agents.compiled import aligned_records, copy, draw_by_softmax, record_type
 from patchwork_env.agents.patchwork import features
 from patchwork_env.agents.patchwork.features import missing_cells, signed
 from patchwork_env.agents.patchwork.placements import (

@@ -177,10 +177,7 @@ def test_offers_of_positions(states, inputs):
 
 def test_offers_of_kinds(states, inputs):
     features = features_of(*inputs, offers=True)
-    kinds, found = (
-        PatchworkNetwork.kinds_of(inputs.actions),
-        features.kinds[:, :, KIND_FEATURES:].numpy(),
-    )
+    kinds, found = (PatchworkNetwork.kinds_of(inputs.actions), features.kinds[:, :, KIND_FEATURES:].numpy())
     assert features.positions.shape == (len(states), POSITION_FEATURES + POSITION_OFFERS)
     seen = set()
     for row in range(0, len(states), 2):

@@ -16,10 +16,7 @@ from patchwork_env.integrations.rllib.module import ChosenActions, module_spec
 
 pytestmark = pytest.mark.older
 
-SIZES = {
-    "patchwork": NetworkConfig(width=16, depth=1, channels=8),
-    "nmbr9": NetworkConfig(width=16, depth=1),
-}
+SIZES = {"patchwork": NetworkConfig(width=16, depth=1, channels=8), "nmbr9": NetworkConfig(width=16, depth=1)}
 GAMES = list(SIZES)
 
 

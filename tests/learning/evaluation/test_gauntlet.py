@@ -158,11 +158,7 @@ def test_results_of_fewer_games_or_members_say_so(small) -> None:
     for options, said, games in (
         ({"games": 30}, "(a trial: 50 of 160 games): rating ", [30, 20]),
         ({"skip": ["greedy"]}, "(by a part of the pool, without greedy): rating ", [140]),
-        (
-            {"games": 2, "skip": ["greedy"]},
-            "(a trial: 2 of 140 games; by a part of the pool, ",
-            [2],
-        ),
+        ({"games": 2, "skip": ["greedy"]}, "(a trial: 2 of 140 games; by a part of the pool, ", [2]),
     ):
         result = play_gauntlet("random", **options)
         assert result.table().startswith(f"random in gauntlet v2 {said}")

@@ -111,10 +111,7 @@ def test_agents_of_different_games_do_not_meet() -> None:
     nmbr9_only = Spy("solitaire")
     nmbr9_only.games = ("nmbr9",)
     for meeting, message in (
-        (
-            lambda: play_matches("mcts", nmbr9_only, 2),
-            "games cannot meet: 'mcts' plays patchwork, 'soli",
-        ),
+        (lambda: play_matches("mcts", nmbr9_only, 2), "games cannot meet: 'mcts' plays patchwork, 'soli"),
         (lambda: match("mcts", "random"), "agent 'mcts' plays patchwork, not nmbr9"),
         (lambda: play_gauntlet(nmbr9_only, games=2), "is one of Patchwork: agent 'solitaire' plays nmbr9"),
     ):

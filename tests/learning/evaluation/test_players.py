@@ -44,22 +44,10 @@ def module(tmp_path, monkeypatch) -> str:
 @pytest.mark.parametrize(
     ("spec", "error", "message"),
     [
-        (
-            "agents_of_others:Last:plaec=2",
-            ValueError,
-            "no option 'plaec'; its options: place; did you mean",
-        ),
-        (
-            "agents_of_others:Last:place=x",
-            ValueError,
-            "option 'place' of agent 'agents_of_others:Last' is",
-        ),
+        ("agents_of_others:Last:plaec=2", ValueError, "no option 'plaec'; its options: place; did you mean"),
+        ("agents_of_others:Last:place=x", ValueError, "option 'place' of agent 'agents_of_others:Last' is"),
         ("agents_of_others:first:place=2", ValueError, "has no option 'place'; its options: none"),
-        (
-            "agents_of_others:number",
-            ValueError,
-            "agents_of_others:number is 7; it must be an Agent or",
-        ),
+        ("agents_of_others:number", ValueError, "agents_of_others:number is 7; it must be an Agent or"),
         ("agents_of_others:none", ImportError, "module 'agents_of_others' has no 'none'"),
         ("no_such_module:first", ImportError, "no_such_module"),
         ("no_such_module.py:first", ImportError, "write no_such_module:"),

@@ -8,13 +8,7 @@ import numpy as np
 import pytest
 
 from patchwork_env.learning.evaluation import ratings
-from patchwork_env.learning.evaluation.ratings import (
-    ELO,
-    PRIOR,
-    expected_wins,
-    rate,
-    rate_against,
-)
+from patchwork_env.learning.evaluation.ratings import ELO, PRIOR, expected_wins, rate, rate_against
 
 
 def anchor(player: int = 0, rating: float = 0.0, players: int = 2) -> np.ndarray:

@@ -315,10 +315,7 @@ def test_damaged_files_of_results_are_refused(runs, tmp_path, capsys) -> None:
         ({"name": "a\nb"}, "is damaged: name"),
         ({"game": "chess"}, "game is 'chess'; known are patchwork, nmbr9"),
         ({"evaluations": []}, "has no evaluation yet"),
-        (
-            {"evaluations": sound["evaluations"][::-1]},
-            "evaluation of step 1000 follows that of step 2000",
-        ),
+        ({"evaluations": sound["evaluations"][::-1]}, "evaluation of step 1000 follows that of step 2000"),
         ({"more": 1}, "is damaged: more"),
     ):
         path.write_text(json.dumps(sound | change))

@@ -27,11 +27,7 @@ from patchwork_env.learning.algorithms.common.trainer import (
     load_optimizer_state,
     optimizer_state,
 )
-from patchwork_env.learning.algorithms.common.workers import (
-    RemoteTrainer,
-    Statistics,
-    concatenated,
-)
+from patchwork_env.learning.algorithms.common.workers import RemoteTrainer, Statistics, concatenated
 from patchwork_env.patchwork.figures import Ended
 from patchwork_env.patchwork_v0 import SelfPlayBatch
 

@@ -8,11 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from patchwork_env.learning.algorithms.common.advantages import (
-    Decisions,
-    advantages,
-    rewards_of_players,
-)
+from patchwork_env.learning.algorithms.common.advantages import Decisions, advantages, rewards_of_players
 from patchwork_env.learning.config import Reward
 from tests.learning.algorithms.naive import naive_advantage
 

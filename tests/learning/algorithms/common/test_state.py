@@ -5,11 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from patchwork_env.learning.algorithms.common.trainer import (
-    join,
-    load_optimizer_state,
-    optimizer_state,
-)
+from patchwork_env.learning.algorithms.common.trainer import join, load_optimizer_state, optimizer_state
 
 
 @pytest.fixture

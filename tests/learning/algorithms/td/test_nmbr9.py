@@ -11,12 +11,7 @@ from patchwork_env.agents.nmbr9.value import SCALE, evaluate, new_buffer, new_we
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.learning.algorithms.td import nmbr9 as module
 from patchwork_env.learning.algorithms.td.config import SoloTd, SoloTdConfig
-from patchwork_env.learning.algorithms.td.nmbr9 import (
-    Nmbr9Value,
-    Nmbr9ValueModule,
-    _write_targets,
-    rows_of,
-)
+from patchwork_env.learning.algorithms.td.nmbr9 import Nmbr9Value, Nmbr9ValueModule, _write_targets, rows_of
 from patchwork_env.learning.config import Schedule
 from patchwork_env.nmbr9 import Game
 from tests.learning.algorithms.naive import naive_returns
