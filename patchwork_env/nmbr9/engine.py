@@ -27,6 +27,7 @@ from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import LANES, add_fitting
 from patchwork_env.core.kernels import nth_legal
 from patchwork_env.core.random import Streams, random_below
+from patchwork_env.nmbr9 import tables
 from patchwork_env.nmbr9.actions import (
     FIRST_CHOICE,
     LONGEST_SIDE,
@@ -38,17 +39,6 @@ from patchwork_env.nmbr9.actions import (
 )
 from patchwork_env.nmbr9.components import MAX_CARDS, NUM_DIGITS
 from patchwork_env.nmbr9.state import FREE, NO_DIGIT, UNKNOWN, States
-from patchwork_env.nmbr9.tables import (
-    CELL_COLUMNS,
-    CELL_ROWS,
-    FIRST_INDEX,
-    FOOTPRINTS,
-    HEIGHTS,
-    INSIDE,
-    IS_DISTINCT,
-    SIZES,
-    WIDTHS,
-)
 
 NUM_MAPS = NUM_TURNS + 1
 """The number of maps in a legal set: one per orientation, and one for the choice of a digit."""
@@ -170,8 +160,8 @@ def paint(states: States, i: int, player: int, levels: Levels) -> int:
         piece = states[i]["piece"][player, t]
         level, row = states[i]["level"][player, t], np.int64(states[i]["row"][player, t])
         column = _U(states[i]["column"][player, t])
-        for k in range(HEIGHTS[piece]):
-            levels[level, row + k] |= FOOTPRINTS[piece, k] << column
+        for k in range(tables.HEIGHTS[piece]):
+            levels[level, row + k] |= tables.FOOTPRINTS[piece, k] << column
     return number
 
 
@@ -183,7 +173,7 @@ def bounds(states: States, i: int, player: int, number: int) -> tuple[int, int, 
         piece = states[i]["piece"][player, t]
         row, column = int(states[i]["row"][player, t]), int(states[i]["column"][player, t])
         top, left = min(top, row), min(left, column)
-        bottom, right = max(bottom, row + HEIGHTS[piece]), max(right, column + WIDTHS[piece])
+        bottom, right = max(bottom, row + tables.HEIGHTS[piece]), max(right, column + tables.WIDTHS[piece])
     return top, left, bottom - top, right - left
 
 
@@ -246,8 +236,10 @@ def _write_first_placements(digit: int, maps: LegalSet) -> int:
     count = 0
     for orientation in range(NUM_TURNS):
         piece = NUM_TURNS * digit + orientation
-        if IS_DISTINCT[piece]:
-            maps[orientation, FIRST_INDEX[HEIGHTS[piece]]] = _U1 << _U(FIRST_INDEX[WIDTHS[piece]])
+        if tables.IS_DISTINCT[piece]:
+            maps[orientation, tables.FIRST_INDEX[tables.HEIGHTS[piece]]] = _U1 << _U(
+                tables.FIRST_INDEX[tables.WIDTHS[piece]]
+            )
             count += 1
     return count
 
@@ -266,10 +258,10 @@ def _write_placements(levels: Levels, level: int, digit: int, first: int, end: i
     )
     for orientation in range(NUM_TURNS):
         piece = NUM_TURNS * digit + orientation
-        if IS_DISTINCT[piece]:
-            rows, columns = CELL_ROWS[piece], CELL_COLUMNS[piece]
+        if tables.IS_DISTINCT[piece]:
+            rows, columns = tables.CELL_ROWS[piece], tables.CELL_COLUMNS[piece]
             for row in range(first, end, LANES):
-                add_fitting(maps[orientation], row, near, blocked, row, rows, columns, SIZES[digit])
+                add_fitting(maps[orientation], row, near, blocked, row, rows, columns, tables.SIZES[digit])
 
 
 @kernel
@@ -307,7 +299,7 @@ def _remove_single_supports(
             below = states[i]["piece"][player, t]
             row, column = np.int64(states[i]["row"][player, t]), np.int64(states[i]["column"][player, t])
             for orientation in range(NUM_TURNS):
-                places = INSIDE[NUM_TURNS * digit + orientation, below]
+                places = tables.INSIDE[NUM_TURNS * digit + orientation, below]
                 while places:
                     down, right = divmod(lowest_bit(places), LONGEST_SIDE)
                     maps[orientation, row + down] &= ~(_U1 << _U(column + right))
@@ -319,9 +311,9 @@ def _remove_too_far(top: int, left: int, digit: int, maps: LegalSet) -> None:
     """Removes placements behind the tiles with which these would spread too far; see :func:`_is_too_far`."""
     for orientation in range(NUM_TURNS):
         piece = NUM_TURNS * digit + orientation
-        maps[orientation, min(top + MAX_SPREAD + 1 - HEIGHTS[piece], TABLE_SIZE) :] = _U0
+        maps[orientation, min(top + MAX_SPREAD + 1 - tables.HEIGHTS[piece], TABLE_SIZE) :] = _U0
         for row in range(TABLE_SIZE):
-            maps[orientation, row] &= _ALL >> _U(max(WIDTHS[piece] - left, 0))
+            maps[orientation, row] &= _ALL >> _U(max(tables.WIDTHS[piece] - left, 0))
 
 
 @kernel
@@ -330,7 +322,7 @@ def _is_too_far(states: States, i: int, player: int, piece: int, row: int, colum
 
     They can do so behind the tiles only: the window has no anchors that are too far before them.
     """
-    bottom, right = row + HEIGHTS[piece], column + WIDTHS[piece]
+    bottom, right = row + tables.HEIGHTS[piece], column + tables.WIDTHS[piece]
     if max(bottom, right) <= MAX_SPREAD:
         return False
     top, left, _, _ = bounds(states, i, player, num_placed(states, i, player))
@@ -350,10 +342,13 @@ def is_legal(states: States, i: int, action: int) -> bool:
         return digit == NO_DIGIT and action >= FIRST_CHOICE and counts[action - FIRST_CHOICE] > 0
     piece = NUM_TURNS * digit + action // NUM_ANCHORS
     row, column = action % NUM_ANCHORS // TABLE_SIZE, action % TABLE_SIZE
-    if not IS_DISTINCT[piece]:
+    if not tables.IS_DISTINCT[piece]:
         return False
     if num_placed(states, i, player) == 0:
-        return bool(row == FIRST_INDEX[HEIGHTS[piece]] and column == FIRST_INDEX[WIDTHS[piece]])
+        return bool(
+            row == tables.FIRST_INDEX[tables.HEIGHTS[piece]]
+            and column == tables.FIRST_INDEX[tables.WIDTHS[piece]]
+        )
     if _is_too_far(states, i, player, piece, row, column):
         return False
     levels = np.empty((MAX_LEVELS + 1, NUM_ROWS), np.uint64)
@@ -378,9 +373,9 @@ def level_at(levels: Levels, number: int, piece: int, row: int, column: int) -> 
     """The level on which all cells of a placement can be taken, or -1 if they are not equally high."""
     for level in range(number):
         any_covered, all_covered = False, True
-        for k in range(HEIGHTS[piece]):
+        for k in range(tables.HEIGHTS[piece]):
             # Cells that lie beyond the last column are on the table, so they are not covered.
-            cells = FOOTPRINTS[piece, k]
+            cells = tables.FOOTPRINTS[piece, k]
             covered = (levels[level, row + k] >> _U(column)) & cells
             any_covered = any_covered or covered != 0
             all_covered = all_covered and covered == cells
@@ -394,8 +389,8 @@ def level_at(levels: Levels, number: int, piece: int, row: int, column: int) -> 
 @kernel
 def _touches(levels: Levels, level: int, piece: int, row: int, column: int) -> bool:
     """Whether a placement shares an edge with a tile of the level."""
-    for k in range(HEIGHTS[piece]):
-        cells = FOOTPRINTS[piece, k] << _U(column)
+    for k in range(tables.HEIGHTS[piece]):
+        cells = tables.FOOTPRINTS[piece, k] << _U(column)
         cover = levels[level, row + k]
         near = (cover << _U1) | (cover >> _U1) | levels[level, row + k - 1] | levels[level, row + k + 1]
         if cells & near != 0:
@@ -411,7 +406,7 @@ def _rests_on_one(states: States, i: int, player: int, level: int, piece: int, r
             down = row - np.int64(states[i]["row"][player, t])
             right = column - np.int64(states[i]["column"][player, t])
             if 0 <= down < LONGEST_SIDE and 0 <= right < LONGEST_SIDE:
-                places = INSIDE[piece, states[i]["piece"][player, t]]
+                places = tables.INSIDE[piece, states[i]["piece"][player, t]]
                 if (places >> _U(LONGEST_SIDE * down + right)) & _U1 != 0:
                     return True
     return False
@@ -446,7 +441,7 @@ def _center(states: States, i: int, player: int) -> None:
     """Shifts a table back to the middle."""
     number = num_placed(states, i, player)
     top, left, height, width = bounds(states, i, player, number)
-    down, right = FIRST_INDEX[height] - top, FIRST_INDEX[width] - left
+    down, right = tables.FIRST_INDEX[height] - top, tables.FIRST_INDEX[width] - left
     if down != 0 or right != 0:
         for t in range(number):
             states[i]["row"][player, t] += down

@@ -24,15 +24,7 @@ from typing import Any
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.names import short_repr
 from patchwork_env.core.storage import numbers_text, parse_number, parse_numbers
-from patchwork_env.nmbr9 import engine
-from patchwork_env.nmbr9.actions import (
-    FIRST_CHOICE,
-    NUM_TURNS,
-    TABLE_SIZE,
-    choose_action,
-    place_action,
-    placement,
-)
+from patchwork_env.nmbr9 import actions, engine
 from patchwork_env.nmbr9.components import NUM_DIGITS, ORDERS
 from patchwork_env.nmbr9.rules import RULES, replay, set_up
 from patchwork_env.nmbr9.state import FREE, NO_DIGIT, States
@@ -56,30 +48,32 @@ def move_text(action: int, digit: int | None, first: Corner | None) -> str:
     ``digit`` is that of the tile to be placed, None if one is to be chosen; ``first`` is the corner of the
     first tile on the table, None as long as there is none.
     """
-    if action >= FIRST_CHOICE:
-        return f"={action - FIRST_CHOICE}"
-    orientation, row, column = placement(action)
+    if action >= actions.FIRST_CHOICE:
+        return f"={action - actions.FIRST_CHOICE}"
+    orientation, row, column = actions.placement(action)
     top, left = first or (row, column)
-    return tile_text(NUM_TURNS * (digit or 0) + orientation, row - top, column - left)
+    return tile_text(actions.NUM_TURNS * (digit or 0) + orientation, row - top, column - left)
 
 
 def parse_move(text: str, digit: int | None, first: Corner | None) -> int:
     """The action of a word, the inverse of :func:`move_text`; it may still be illegal."""
     if match := _CHOOSE.fullmatch(text):
-        return choose_action(int(match[1]))
+        return actions.choose_action(int(match[1]))
     piece, down, right = parse_tile(text)
-    if digit is None or piece // NUM_TURNS != digit:
-        raise ValueError(f"{text!r} places tile {piece // NUM_TURNS}; the tile to be placed is {digit}")
+    if digit is None or piece // actions.NUM_TURNS != digit:
+        raise ValueError(
+            f"{text!r} places tile {piece // actions.NUM_TURNS}; the tile to be placed is {digit}"
+        )
     top, left = first or middle(piece)
     row, column = top + down, left + right
-    if not (0 <= row < TABLE_SIZE and 0 <= column < TABLE_SIZE):
+    if not (0 <= row < actions.TABLE_SIZE and 0 <= column < actions.TABLE_SIZE):
         raise ValueError(f"{text!r} lies beyond the table")
-    return place_action(piece % NUM_TURNS, row, column)
+    return actions.place_action(piece % actions.NUM_TURNS, row, column)
 
 
 def tile_text(piece: int, down: int, right: int) -> str:
     """The word for a piece that lies ``down`` rows below and ``right`` columns right of the first tile."""
-    return f"{piece // NUM_TURNS}/{piece % NUM_TURNS}@{down},{right}"
+    return f"{piece // actions.NUM_TURNS}/{piece % actions.NUM_TURNS}@{down},{right}"
 
 
 def parse_tile(text: str) -> tuple[int, int, int]:
@@ -89,7 +83,7 @@ def parse_tile(text: str) -> tuple[int, int, int]:
         examples = "'7/3@-2,5' or, in free order, '=7'"
         raise ValueError(f"{short_repr(text)} is not a move; moves look like {examples}")
     digit, orientation, down, right = map(int, match.groups())
-    return NUM_TURNS * digit + orientation, down, right
+    return actions.NUM_TURNS * digit + orientation, down, right
 
 
 # --- set-ups and positions --------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import and_shifted, unpack_bits
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.core.random import Streams, random_below
+from patchwork_env.patchwork import tables
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY, FIRST_SPECIAL, NUM_ACTIONS
 from patchwork_env.patchwork.components import (
     BONUS_POINTS,
@@ -32,20 +33,6 @@ from patchwork_env.patchwork.components import (
     START_PATCH,
 )
 from patchwork_env.patchwork.state import NOBODY, States
-from patchwork_env.patchwork.tables import (
-    FITS,
-    FOOTPRINTS,
-    FULL_WORD,
-    INCOMES,
-    INCOMES_UP_TO,
-    PRICES,
-    SECOND_WORD_ROW,
-    SHIFTS,
-    SPECIALS_UP_TO,
-    SQUARES,
-    TIMES,
-    WORD_ROWS,
-)
 
 NUM_MAPS = NUM_OFFERED * NUM_ORIENTATIONS + 1
 """The number of maps of anchors in a legal set: one per slot and orientation, and one for special patches."""
@@ -58,13 +45,13 @@ MAX_TURNS = 2 * LAST_SPACE + 5
 RANDOM_FIRST_PLAYER, GIVEN_CIRCLE = 1, 2
 """The bits of ``flags``: the first player is random; the circle is that of the set-up."""
 
-FIRST_LOWER = SECOND_WORD_ROW * QUILT_SIZE
+FIRST_LOWER = tables.SECOND_WORD_ROW * QUILT_SIZE
 """The first anchor that stands in the second word of a map."""
 _U = np.uint64
 _U1 = _U(1)
 _SPLIT = _U(FIRST_LOWER)  # bits of rows 0-1
 _FIRST_ROWS = _U((1 << (FIRST_LOWER)) - 1)
-_LAST_ROWS = _U(WORD_ROWS * QUILT_SIZE - FIRST_LOWER)  # where rows 7-8 start in word 1
+_LAST_ROWS = _U(tables.WORD_ROWS * QUILT_SIZE - FIRST_LOWER)  # where rows 7-8 start in word 1
 
 LegalSet = npt.NDArray[np.uint64]
 """Shape ``(2, NUM_MAPS)``, two words per map: the anchors in rows 0-1 (18 bits) and in rows 2-8 (63 bits)."""
@@ -136,8 +123,8 @@ def legal(states: States, i: int, legal_set: LegalSet) -> int:
         legal_set[:, :SPECIAL_MAP] = _U(0)
         return 0
     player = states[i]["current_player"]
-    empty_0 = states[i]["quilt"][player, 0] ^ FULL_WORD
-    empty_1 = states[i]["quilt"][player, 1] ^ FULL_WORD
+    empty_0 = states[i]["quilt"][player, 0] ^ tables.FULL_WORD
+    empty_1 = states[i]["quilt"][player, 1] ^ tables.FULL_WORD
     if states[i]["pending_special"]:
         legal_set[:, :SPECIAL_MAP] = _U(0)
         legal_set[0, SPECIAL_MAP] = empty_0 & _FIRST_ROWS
@@ -146,7 +133,7 @@ def legal(states: States, i: int, legal_set: LegalSet) -> int:
     count = 1
     for slot in range(NUM_OFFERED):
         patch, first = int(states[i]["circle"][slot]), slot * NUM_ORIENTATIONS
-        if slot >= states[i]["num_patches"] or PRICES[patch] > states[i]["buttons"][player]:
+        if slot >= states[i]["num_patches"] or tables.PRICES[patch] > states[i]["buttons"][player]:
             for k in range(first, first + NUM_ORIENTATIONS):
                 legal_set[0, k] = legal_set[1, k] = _U(0)
         else:
@@ -158,13 +145,15 @@ def legal(states: States, i: int, legal_set: LegalSet) -> int:
 @kernel(inline=True)
 def _place(anchors: LegalSet | None, first: int, empty: np.uint64, patch: int, word: int) -> int:
     """Writes one of the words of all maps of a patch, from ``first`` on; returns the number of anchors."""
-    return and_shifted(anchors, first, empty, FITS[patch, word], SHIFTS[patch])
+    return and_shifted(anchors, first, empty, tables.FITS[patch, word], tables.SHIFTS[patch])
 
 
 @kernel(inline=True)
 def count_placements(covered_0: np.uint64, covered_1: np.uint64, patch: int) -> int:
     """The number of distinct placements of a patch on a quilt, which comes as its two words."""
-    return _place(None, 0, covered_0 ^ FULL_WORD, patch, 0) + _place(None, 0, covered_1 ^ FULL_WORD, patch, 1)
+    return _place(None, 0, covered_0 ^ tables.FULL_WORD, patch, 0) + _place(
+        None, 0, covered_1 ^ tables.FULL_WORD, patch, 1
+    )
 
 
 @kernel
@@ -184,16 +173,16 @@ def is_legal(states: States, i: int, action: int) -> bool:
     if slot >= states[i]["num_patches"]:
         return False
     patch = states[i]["circle"][slot]
-    if PRICES[patch] > states[i]["buttons"][player] or not _fits(patch, orientation, anchor):
+    if tables.PRICES[patch] > states[i]["buttons"][player] or not _fits(patch, orientation, anchor):
         return False
-    return not _overlaps(states, i, player, FOOTPRINTS[patch, orientation], anchor)
+    return not _overlaps(states, i, player, tables.FOOTPRINTS[patch, orientation], anchor)
 
 
 @kernel
 def _fits(patch: int, orientation: int, anchor: int) -> bool:
     if anchor < FIRST_LOWER:
-        return bool((FITS[patch, 0, orientation] >> _U(anchor)) & _U1 != 0)
-    return bool((FITS[patch, 1, orientation] >> _U(anchor - FIRST_LOWER)) & _U1 != 0)
+        return bool((tables.FITS[patch, 0, orientation] >> _U(anchor)) & _U1 != 0)
+    return bool((tables.FITS[patch, 1, orientation] >> _U(anchor - FIRST_LOWER)) & _U1 != 0)
 
 
 @kernel
@@ -203,7 +192,7 @@ def placed_words(footprint: np.uint64, anchor: int) -> tuple[np.uint64, np.uint6
         word_0 = footprint << _U(anchor)
         return word_0, word_0 >> _SPLIT
     word_1 = footprint << _U(anchor - FIRST_LOWER)
-    return (word_1 << _SPLIT) & FULL_WORD, word_1
+    return (word_1 << _SPLIT) & tables.FULL_WORD, word_1
 
 
 @kernel
@@ -315,12 +304,12 @@ def _buy(states: States, i: int, player: int, placement: int) -> None:
     slot = placement // (NUM_ORIENTATIONS * NUM_CELLS)
     orientation = placement // NUM_CELLS % NUM_ORIENTATIONS
     patch = states[i]["circle"][slot]
-    states[i]["buttons"][player] -= PRICES[patch]
-    states[i]["income"][player] += INCOMES[patch]
+    states[i]["buttons"][player] -= tables.PRICES[patch]
+    states[i]["income"][player] += tables.INCOMES[patch]
     _take_from_circle(states, i, slot)
-    _cover(states, i, player, FOOTPRINTS[patch, orientation], placement % NUM_CELLS)
+    _cover(states, i, player, tables.FOOTPRINTS[patch, orientation], placement % NUM_CELLS)
     old = states[i]["position"][player]
-    _move_token(states, i, player, old + TIMES[patch])
+    _move_token(states, i, player, old + tables.TIMES[patch])
     _trigger_marks(states, i, player, old)
 
 
@@ -355,8 +344,10 @@ def _cover(states: States, i: int, player: int, footprint: np.uint64, anchor: in
 def has_square(states: States, i: int, player: int) -> bool:
     """Whether a 7x7 square of the player's quilt is covered completely."""
     covered_0, covered_1 = states[i]["quilt"][player, 0], states[i]["quilt"][player, 1]
-    for k in range(len(SQUARES)):
-        if (covered_0 & SQUARES[k, 0]) == SQUARES[k, 0] and (covered_1 & SQUARES[k, 1]) == SQUARES[k, 1]:
+    for k in range(len(tables.SQUARES)):
+        if (covered_0 & tables.SQUARES[k, 0]) == tables.SQUARES[k, 0] and (
+            covered_1 & tables.SQUARES[k, 1]
+        ) == tables.SQUARES[k, 1]:
             return True
     return False
 
@@ -373,10 +364,10 @@ def _move_token(states: States, i: int, player: int, space: int) -> None:
 def _trigger_marks(states: States, i: int, player: int, old: int) -> None:
     """Gives out income and special patch for the marks between ``old`` and the player's present space."""
     variant, space = states[i]["variant"], states[i]["position"][player]
-    incomes = INCOMES_UP_TO[space] - INCOMES_UP_TO[old]
+    incomes = tables.INCOMES_UP_TO[space] - tables.INCOMES_UP_TO[old]
     states[i]["buttons"][player] += incomes * states[i]["income"][player]
     furthest = max(old, states[i]["position"][1 - player])
-    if SPECIALS_UP_TO[variant, space] > SPECIALS_UP_TO[variant, furthest]:
+    if tables.SPECIALS_UP_TO[variant, space] > tables.SPECIALS_UP_TO[variant, furthest]:
         states[i]["pending_special"] = empty_cells(states, i, player) > 0
 
 

@@ -10,23 +10,14 @@ import numpy.typing as npt
 
 from patchwork_env.core import storage
 from patchwork_env.core.game import BaseGame
-from patchwork_env.patchwork import engine, notation
+from patchwork_env.patchwork import components, engine, notation
 from patchwork_env.patchwork.actions import Move, decode, encode
-from patchwork_env.patchwork.components import (
-    NUM_CELLS,
-    NUM_OFFERED,
-    NUM_PATCHES,
-    QUILT_SIZE,
-    SPECIAL_SPACES,
-    START_PATCH,
-    VARIANTS,
-)
 from patchwork_env.patchwork.rules import RULES, check_player
 from patchwork_env.patchwork.state import NOBODY, States
 
 EMPTY = -1
-SPECIAL_PATCH = NUM_PATCHES
-UNKNOWN_PIECE = NUM_PATCHES + 1
+SPECIAL_PATCH = components.NUM_PATCHES
+UNKNOWN_PIECE = components.NUM_PATCHES + 1
 """What :meth:`Game.layout` says of a cell that no known patch covers: empty, a special patch, or unknown."""
 
 
@@ -114,23 +105,25 @@ class Game(BaseGame[Move]):
     @property
     def offered(self) -> tuple[int, ...]:
         """The patches that may be bought: the first three of the circle."""
-        return self.circle[:NUM_OFFERED]
+        return self.circle[: components.NUM_OFFERED]
 
     @property
     def special_patches(self) -> str:
         """The print of the time track: ``"revised"`` or ``"2014"``."""
-        return VARIANTS[int(self.state["variant"][0])]
+        return components.VARIANTS[int(self.state["variant"][0])]
 
     @property
     def special_spaces(self) -> tuple[int, ...]:
         """The spaces of the special patches that nobody has taken yet."""
-        return tuple(space for space in SPECIAL_SPACES[self.special_patches] if space > max(self.positions))
+        return tuple(
+            space for space in components.SPECIAL_SPACES[self.special_patches] if space > max(self.positions)
+        )
 
     def quilt(self, player: int) -> npt.NDArray[np.bool_]:
         """The covered cells of a player's quilt as a bool array ``(9, 9)``."""
         bits = self.quilt_bits(player).to_bytes(11, "little")
-        cells = np.unpackbits(np.frombuffer(bits, np.uint8), count=NUM_CELLS, bitorder="little")
-        return cells.astype(bool).reshape(QUILT_SIZE, QUILT_SIZE)
+        cells = np.unpackbits(np.frombuffer(bits, np.uint8), count=components.NUM_CELLS, bitorder="little")
+        return cells.astype(bool).reshape(components.QUILT_SIZE, components.QUILT_SIZE)
 
     def quilt_bits(self, player: int) -> int:
         """The covered cells of a player's quilt as an integer with the bits ``9 * row + column``."""
@@ -193,7 +186,7 @@ class Game(BaseGame[Move]):
         return notation.parse_move(text, self.offered)
 
     def _set_up_fields(self) -> dict[str, str] | None:
-        if len(self.circle) < NUM_PATCHES or self.circle[-1] != START_PATCH:
+        if len(self.circle) < components.NUM_PATCHES or self.circle[-1] != components.START_PATCH:
             return None
         circle = storage.numbers_text(self.circle)
         return {"variant": self.special_patches, "first": str(self.current_player), "circle": circle}

@@ -26,16 +26,7 @@ from patchwork_env.drawing import (
     save_png,
 )
 from patchwork_env.errors import MissingExtraError
-from patchwork_env.patchwork import cloth
-from patchwork_env.patchwork.components import (
-    BONUS_POINTS,
-    BONUS_SQUARE,
-    INCOME_SPACES,
-    LAST_SPACE,
-    NUM_OFFERED,
-    PATCHES,
-    QUILT_SIZE,
-)
+from patchwork_env.patchwork import cloth, components
 from patchwork_env.patchwork.engine import empty_cells
 from patchwork_env.patchwork.game import EMPTY, SPECIAL_PATCH, UNKNOWN_PIECE, Game
 from patchwork_env.patchwork.notation import COLUMNS
@@ -89,7 +80,7 @@ def _side_by_side(columns: list[list[str]], width: int) -> list[str]:
 
 def _player_text(game: Game, player: int, name: str) -> list[str]:
     marker = "  <- on move" if player == game.current_player and not game.is_over else ""
-    bonus = f"  +{BONUS_POINTS} bonus tile" if game.bonus_owner == player else ""
+    bonus = f"  +{components.BONUS_POINTS} bonus tile" if game.bonus_owner == player else ""
     figures = (
         f"buttons {game.buttons[player]}  income {game.incomes[player]}  "
         f"empty {empty_cells(game.state, 0, player)}  score {game.scores()[player]}"
@@ -106,18 +97,18 @@ def _quilt_text(game: Game, player: int) -> list[str]:
 
 
 def _track_text(game: Game, names: tuple[str, ...]) -> list[str]:
-    marks = ["."] * (LAST_SPACE + 1)
-    for space in INCOME_SPACES:
+    marks = ["."] * (components.LAST_SPACE + 1)
+    for space in components.INCOME_SPACES:
         marks[space] = "$"
     for space in game.special_spaces:
         marks[space] = "*"
-    ruler = "".join(f"{tens:<10}" for tens in range(0, LAST_SPACE + 1, 10)).rstrip()
+    ruler = "".join(f"{tens:<10}" for tens in range(0, components.LAST_SPACE + 1, 10)).rstrip()
     lines = ["track".ljust(_LABEL) + ruler]
     lines.append(" " * _LABEL + "".join(marks) + "   $ income  * special patch")
     top = top_player(game)
     for player, position in enumerate(game.positions):
         note = " (on top)" if player == top else ""
-        token = (" " * position + str(player)).ljust(LAST_SPACE + 1)
+        token = (" " * position + str(player)).ljust(components.LAST_SPACE + 1)
         lines.append(f"{names[player]:<{_LABEL}}{token}   space {position}{note}")
     return lines
 
@@ -136,12 +127,12 @@ def _circle_text(game: Game) -> list[str]:
 
 
 def _card_text(patch: int) -> list[str]:
-    cells, buttons, time, income = PATCHES[patch]
+    cells, buttons, time, income = components.PATCHES[patch]
     return [f"patch {patch}", f"  buttons {buttons}, time {time}, income {income}", *_shape(cells, "  ", " ")]
 
 
 def _small_card(patch: int) -> list[str]:
-    cells, buttons, time, income = PATCHES[patch]
+    cells, buttons, time, income = components.PATCHES[patch]
     return [f"{patch:>2}: {buttons}/{time}/{income}", *_shape(cells, "    ", "")]
 
 
@@ -159,7 +150,7 @@ WIDTH, HEIGHT = 1200, 760
 
 _MARGIN = 32
 _CELL = 40
-_QUILT = QUILT_SIZE * _CELL
+_QUILT = components.QUILT_SIZE * _CELL
 _QUILT_LEFT = (_MARGIN, WIDTH - _MARGIN - _QUILT)
 _PANEL_TOP, _PANEL_HEIGHT = 24, 84
 _QUILT_TOP = 124
@@ -176,7 +167,7 @@ _OFFER_TOP, _OFFER_HEIGHT = 536, 202
 _CARD_WIDTH, _CARD_GAP = 180, 10
 _CARD_ROOM = 30, 161  # where the patch may lie on its card, below the label and above the price
 _CARD_CELL, _REST_CELL = 29, 9.5
-_REST_LEFT = _MARGIN + NUM_OFFERED * (_CARD_WIDTH + _CARD_GAP) + 8
+_REST_LEFT = _MARGIN + components.NUM_OFFERED * (_CARD_WIDTH + _CARD_GAP) + 8
 _REST_COLUMNS, _REST_ROWS = 10, 3
 
 
@@ -208,7 +199,9 @@ def mark_move(scene: Scene, game: Game, action: int, color: str, inset: float = 
         origin = _QUILT_LEFT[game.current_player], _QUILT_TOP
         scene.add(*cloth.contour(tuple(sorted(move.cells)), color, origin, _CELL, inset))
     else:
-        x, y, width, height = _space_box(min(game.positions[1 - game.current_player] + 1, LAST_SPACE))
+        x, y, width, height = _space_box(
+            min(game.positions[1 - game.current_player] + 1, components.LAST_SPACE)
+        )
         box = x + inset, y + inset, width - 2 * inset, height - 2 * inset
         scene.add(Rectangle(*box, radius=4, stroke=color, stroke_width=0.11 * _CELL))
 
@@ -248,7 +241,7 @@ def _quilt(scene: Scene, game: Game, player: int) -> None:
     scene.add(Rectangle(left - 6, top - 6, _QUILT + 12, _QUILT + 12, cloth.PLAYERS[player], radius=8))
     scene.add(Rectangle(left, top, _QUILT, _QUILT, cloth.QUILT_CELL))
     lines: list[Segment] = []
-    for i in range(1, QUILT_SIZE):
+    for i in range(1, components.QUILT_SIZE):
         lines.append(((left + i * _CELL, top), (left + i * _CELL, top + _QUILT)))
         lines.append(((left, top + i * _CELL), (left + _QUILT, top + i * _CELL)))
     scene.add(Lines(tuple(lines), cloth.QUILT_GRID, 1))
@@ -276,7 +269,7 @@ def _piece(scene: Scene, piece: int, cells: Cells, origin: Point, cell: float) -
         scene.add(*cloth.patch(cells, cloth.UNKNOWN_FABRIC, origin, cell, fine=False))
     else:
         scene.add(*cloth.patch(cells, cloth.FABRICS[piece], origin, cell, fine=cell >= 12))
-        for row, column in sorted(cells)[: PATCHES[piece].income]:
+        for row, column in sorted(cells)[: components.PATCHES[piece].income]:
             place = origin[0] + (column + 0.5) * cell, origin[1] + (row + 0.5) * cell
             scene.add(*cloth.button(*place, 0.27 * cell))
 
@@ -314,7 +307,7 @@ _PATH = _spiral()
 
 def _space_box(space: int) -> tuple[float, float, float, float]:
     """The left, top, width and height of a space of the track."""
-    fields = _PATH[LAST_SPACE:] if space == LAST_SPACE else [_PATH[space]]
+    fields = _PATH[components.LAST_SPACE :] if space == components.LAST_SPACE else [_PATH[space]]
     top, left = min(row for row, _ in fields), min(column for _, column in fields)
     rows = 1 + max(row for row, _ in fields) - top
     columns = 1 + max(column for _, column in fields) - left
@@ -325,15 +318,15 @@ def _space_box(space: int) -> tuple[float, float, float, float]:
 def _track(scene: Scene, game: Game) -> None:
     left, top = _TRACK_LEFT - 6, _QUILT_TOP - 6
     scene.add(Rectangle(left, top, _TRACK_WIDTH + 12, _TRACK_HEIGHT + 12, cloth.TRACK_WALL, radius=8))
-    for space in range(LAST_SPACE + 1):
+    for space in range(components.LAST_SPACE + 1):
         x, y, width, height = _space_box(space)
-        color = mix(*cloth.TRACK, space / LAST_SPACE)
-        if space in INCOME_SPACES:
+        color = mix(*cloth.TRACK, space / components.LAST_SPACE)
+        if space in components.INCOME_SPACES:
             color = mix(cloth.INCOME_SPACE, color, 0.15)
         scene.add(Rectangle(x, y, width, height, color, stroke=cloth.TRACK_GRID))
         scene.add(Label(x + 3, y + 12, str(space), 10.5, cloth.TRACK_NUMBER))
     scene.add(Lines(tuple(_walls()), cloth.TRACK_WALL, 4))
-    for space in INCOME_SPACES:
+    for space in components.INCOME_SPACES:
         scene.add(*cloth.button(*_entrance(space), 7.5))
     for space in game.special_spaces:
         scene.add(*cloth.special_patch(*_entrance(space), 17))
@@ -374,12 +367,12 @@ def _bonus(scene: Scene, game: Game, names: tuple[str, ...]) -> None:
     owner = game.bonus_owner
     color = cloth.GOLD if owner is None else cloth.PLAYERS[owner]
     scene.add(Rectangle(left, top, side, side, color, radius=4))
-    step = side / BONUS_SQUARE
-    for row in range(BONUS_SQUARE):
-        for column in range(BONUS_SQUARE):
+    step = side / components.BONUS_SQUARE
+    for row in range(components.BONUS_SQUARE):
+        for column in range(components.BONUS_SQUARE):
             x, y = left + column * step, top + row * step
             scene.add(Rectangle(x + 1, y + 1, step - 2, step - 2, mix(color, "#ffffff", 0.55)))
-    title = f"{BONUS_SQUARE}x{BONUS_SQUARE} bonus, {BONUS_POINTS} points"
+    title = f"{components.BONUS_SQUARE}x{components.BONUS_SQUARE} bonus, {components.BONUS_POINTS} points"
     holder = "still to be won" if owner is None else f"won by {names[owner]}"
     scene.add(Label(left + side + 12, top + 18, title, 15, cloth.INK, bold=True))
     scene.add(Label(left + side + 12, top + 36, holder, 14, cloth.FADED_INK if owner is None else color))
@@ -391,7 +384,7 @@ def _bonus(scene: Scene, game: Game, names: tuple[str, ...]) -> None:
 
 def _offer(scene: Scene, game: Game) -> None:
     scene.add(Label(_MARGIN - 6, _OFFER_TOP - 10, "Offered", 15, cloth.INK, bold=True))
-    for slot in range(NUM_OFFERED):
+    for slot in range(components.NUM_OFFERED):
         left = _card_left(slot)
         filled = slot < len(game.offered)
         fill = cloth.PAPER if filled else cloth.LINEN
@@ -400,7 +393,7 @@ def _offer(scene: Scene, game: Game) -> None:
         if not filled:
             continue
         patch = game.offered[slot]
-        cells, buttons, time, income = PATCHES[patch]
+        cells, buttons, time, income = components.PATCHES[patch]
         room, middle = _CARD_ROOM[1] - _CARD_ROOM[0], _OFFER_TOP + sum(_CARD_ROOM) / 2
         cell = min(_CARD_CELL, room / extent(cells)[0])
         _centered(scene, patch, cells, (left + _CARD_WIDTH / 2, middle), cell)
@@ -423,7 +416,7 @@ def _rest(scene: Scene, game: Game) -> None:
     for number, patch in enumerate(rest):
         row, column = divmod(number, _REST_COLUMNS)
         x, y = _REST_LEFT + (column + 0.5) * width, _OFFER_TOP + row * height
-        cells, buttons, time, _ = PATCHES[patch]
+        cells, buttons, time, _ = components.PATCHES[patch]
         _centered(scene, patch, cells, (x, y + 24), _REST_CELL)
         cloth.price_tag(scene, buttons, time, (x, y + 58), 12)
 

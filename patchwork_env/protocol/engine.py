@@ -11,15 +11,7 @@ from patchwork_env import __version__
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.messages import FieldError, error_with_field, read_message
 from patchwork_env.games import rules_of
-from patchwork_env.protocol.queries import (
-    Query,
-    agent_of,
-    check_query,
-    for_field,
-    game_of,
-    positions_asked,
-    read_id,
-)
+from patchwork_env.protocol import queries
 from patchwork_env.protocol.tasks import Answer, Task, TaskPool
 from patchwork_env.service import positions
 from patchwork_env.service.agents import ANALYSTS, CHAMPIONS, AgentPool
@@ -43,7 +35,7 @@ class Engine:
     def __init__(self, players: AgentPool, send: Send, agent: str | None = None, threads: int = 1) -> None:
         self._agents, self._send, self._agent = players, send, agent
         self.pool = TaskPool(threads)
-        self._methods: dict[str, Callable[[Query], None]] = {
+        self._methods: dict[str, Callable[[queries.Query], None]] = {
             "position": partial(self._answer_positions, _position),
             "legal_moves": partial(self._answer_positions, _legal_moves),
             "choose": partial(self._think, self._chosen, CHOOSERS),
@@ -60,10 +52,10 @@ class Engine:
         id = None
         try:
             message = read_message(line)
-            if (used := read_id(message)) in self.pool:
+            if (used := queries.read_id(message)) in self.pool:
                 raise FieldError(f"the id {used!r} is that of a query which is not answered yet", "id")
             id = used
-            query = check_query(message)
+            query = queries.check_query(message)
             for name, words in query.unknown.items():
                 self._send({"id": id, "warning": words, "field": name})
             self._methods[query.method](query)
@@ -72,31 +64,34 @@ class Engine:
 
     # --- answers that are ready at once -------------------------------------------------------------------
 
-    def _answer_positions(self, tell: Callable[[BaseGame], Answer], query: Query) -> None:
-        for ply, game in positions_asked(game_of(query.fields), query.fields).items():
+    def _answer_positions(self, tell: Callable[[BaseGame], Answer], query: queries.Query) -> None:
+        for ply, game in queries.positions_asked(queries.game_of(query.fields), query.fields).items():
             self._send({"id": query.id, "ply": ply, "done": True, **tell(game)})
 
-    def _terminate(self, query: Query) -> None:
+    def _terminate(self, query: queries.Query) -> None:
         ended = self.pool.terminate(query.fields.get("terminate_id"), query.fields.get("plies"))
         self._send({"id": query.id, "method": query.method, **query.fields, "terminated": ended})
 
-    def _tell_version(self, query: Query) -> None:
+    def _tell_version(self, query: queries.Query) -> None:
         games = list(positions.GAMES)
         self._send({"id": query.id, "version": __version__, "protocol": PROTOCOL, "games": games})
 
-    def _tell_of_game(self, name: str, tell: Callable[[str], Any], query: Query) -> None:
-        self._send({"id": query.id, name: for_field("game", tell, query.fields["game"])})
+    def _tell_of_game(self, name: str, tell: Callable[[str], Any], query: queries.Query) -> None:
+        self._send({"id": query.id, name: queries.for_field("game", tell, query.fields["game"])})
 
     # --- answers that take an agent -----------------------------------------------------------------------
 
     def _think(
-        self, work: Callable[[Query, BaseGame, str, Task], Answer], default: Mapping[str, str], query: Query
+        self,
+        work: Callable[[queries.Query, BaseGame, str, Task], Answer],
+        default: Mapping[str, str],
+        query: queries.Query,
     ) -> None:
-        fields, game = query.fields, game_of(query.fields)
-        spec = agent_of(fields, self._agent or default[rules_of(game.state).name])
-        for_field("agent", self._agents.check, spec)
+        fields, game = query.fields, queries.game_of(query.fields)
+        spec = queries.agent_of(fields, self._agent or default[rules_of(game.state).name])
+        queries.for_field("agent", self._agents.check, spec)
         more = fields.get("priority", 0), fields.get("time_limit")
-        asked = positions_asked(game, fields)
+        asked = queries.positions_asked(game, fields)
         self.pool.add(
             [
                 Task(query.id, ply, partial(work, query, position, spec), self._send, *more)
@@ -104,12 +99,12 @@ class Engine:
             ]
         )
 
-    def _chosen(self, query: Query, game: BaseGame, spec: str, task: Task) -> Answer:
+    def _chosen(self, query: queries.Query, game: BaseGame, spec: str, task: Task) -> Answer:
         self._require_ready(game, spec)
         choice = self._agents.choice(game, spec, query.fields.get("seed"))
         return {"player": game.current_player, "move": choice["word"], "action": choice["action"]}
 
-    def _analysed(self, query: Query, game: BaseGame, spec: str, task: Task) -> Answer:
+    def _analysed(self, query: queries.Query, game: BaseGame, spec: str, task: Task) -> Answer:
         self._require_ready(game, spec)
         every, reported = query.fields.get("report_every"), monotonic()
         latest: Answer = {}

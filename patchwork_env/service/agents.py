@@ -9,16 +9,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from patchwork_env import agents
-from patchwork_env.agents import Agent
-from patchwork_env.agents.analysis import (
-    Analyst,
-    IncrementalAnalyst,
-    Line,
-    ScoreLine,
-    Scorer,
-    variation_words,
-    without_luck,
-)
+from patchwork_env.agents import Agent, analysis
 from patchwork_env.agents.partner import BEGINNER, CHAMPION
 from patchwork_env.agents.specs import LEVELS, import_agent, is_import, is_remote, runs_code
 from patchwork_env.core.checks import as_action
@@ -134,23 +125,25 @@ _SEED = 0  # the seed of what is drawn in place of what the player to move canno
 
 def analyses_of(game: BaseGame, agent: Agent, most: int) -> Iterator[Entry]:
     """Ever deeper analyses of a running game by an agent, of at most so many lines; the last is ``done``."""
-    if not isinstance(agent, IncrementalAnalyst | Analyst):
+    if not isinstance(agent, analysis.IncrementalAnalyst | analysis.Analyst):
         raise ValueError(
             f"agent {short_repr(agent.name)} cannot analyse; those can that search with a learned value, "
             "such as 'champion:analysis'"
         )
     game = game.determinize(_SEED)
     rounds: Iterable[Sequence[Any]] = (
-        agent.deepen(game) if isinstance(agent, IncrementalAnalyst) else [agent.search(game)]
+        agent.deepen(game) if isinstance(agent, analysis.IncrementalAnalyst) else [agent.search(game)]
     )
-    symmetric = agent.symmetric_moves(game) if isinstance(agent, Analyst) else {}
+    symmetric = agent.symmetric_moves(game) if isinstance(agent, analysis.Analyst) else {}
     latest: Entry | None = None
     depth = 0
     for lines in rounds:
         depth = max(depth, sum(int(line.visits) for line in lines))
         lines = lines[:most]
         shown = (
-            _by_score(game, agent, lines) if isinstance(agent, Scorer) else _by_win(game, lines, symmetric)
+            _by_score(game, agent, lines)
+            if isinstance(agent, analysis.Scorer)
+            else _by_win(game, lines, symmetric)
         )
         latest = {"player": game.current_player, **shown, "depth": depth, "done": False}
         yield latest
@@ -158,10 +151,10 @@ def analyses_of(game: BaseGame, agent: Agent, most: int) -> Iterator[Entry]:
         yield {**latest, "done": True}
 
 
-def _by_win(game: BaseGame, lines: Sequence[Line], symmetric: Mapping[int, Sequence[int]]) -> Entry:
+def _by_win(game: BaseGame, lines: Sequence[analysis.Line], symmetric: Mapping[int, Sequence[int]]) -> Entry:
     """What a search for two players found; ``symmetric`` has the actions that lead to the same position."""
     is_first, shown = game.current_player == 0, []
-    for line in without_luck(lines):
+    for line in analysis.without_luck(lines):
         win = float(line.win if is_first else 1 - line.win)
         margin = float(line.margin if is_first else -line.margin)
         others = [action for action in symmetric.get(line.action, ()) if action != line.action]
@@ -172,14 +165,14 @@ def _by_win(game: BaseGame, lines: Sequence[Line], symmetric: Mapping[int, Seque
 
 def _line(
     game: BaseGame,
-    line: Line | ScoreLine,
+    line: analysis.Line | analysis.ScoreLine,
     variation: Sequence[int],
     win: float | None,
     margin: float | None,
     scores: list[float] | None,
 ) -> Entry:
     """A move with what to expect of it, and how the game may go on: the words and who plays them."""
-    words = variation_words(game, variation)
+    words = analysis.variation_words(game, variation)
     position, movers = game.clone(), []
     for action in variation:
         movers.append(position.current_player)
@@ -197,7 +190,7 @@ def _line(
     }
 
 
-def _by_score(game: BaseGame, agent: Scorer, lines: Sequence[ScoreLine]) -> Entry:
+def _by_score(game: BaseGame, agent: analysis.Scorer, lines: Sequence[analysis.ScoreLine]) -> Entry:
     """What a search for points found; the other players may expect the same whatever is played."""
     expected, shown = agent.expected_scores(game.public()), []
     for line in lines:

@@ -18,19 +18,7 @@ from patchwork_env.nmbr9.components import MAX_PLAYERS, ORDERS, TILES
 from patchwork_env.nmbr9.game import Game as Nmbr9
 from patchwork_env.nmbr9.state import NO_DIGIT
 from patchwork_env.patchwork import actions as patchwork_actions
-from patchwork_env.patchwork.components import (
-    BONUS_POINTS,
-    BONUS_SQUARE,
-    INCOME_SPACES,
-    LAST_SPACE,
-    NUM_PLAYERS,
-    PATCHES,
-    PENALTY_PER_EMPTY_CELL,
-    QUILT_SIZE,
-    SPECIAL_SPACES,
-    START_BUTTONS,
-    VARIANTS,
-)
+from patchwork_env.patchwork import components
 from patchwork_env.patchwork.game import Game as Patchwork
 
 GAMES = (PATCHWORK, NMBR9)  # the games that the page has boards for
@@ -171,9 +159,9 @@ def components_of(game: str) -> dict[str, Any]:
 def _patchwork_components() -> dict[str, Any]:
     return {
         "game": PATCHWORK,
-        "players": NUM_PLAYERS,
-        "size": QUILT_SIZE,
-        "variants": list(VARIANTS),
+        "players": components.NUM_PLAYERS,
+        "size": components.QUILT_SIZE,
+        "variants": list(components.VARIANTS),
         "patches": [
             {
                 **patch._asdict(),
@@ -182,16 +170,18 @@ def _patchwork_components() -> dict[str, Any]:
                     patchwork_actions.ORIENTED[index], patchwork_actions.DISTINCT[index]
                 ),
             }
-            for index, patch in enumerate(PATCHES)
+            for index, patch in enumerate(components.PATCHES)
         ],
         "track": {
-            "length": LAST_SPACE,
-            "income_spaces": list(INCOME_SPACES),
-            "special_spaces": {variant: list(spaces) for variant, spaces in SPECIAL_SPACES.items()},
+            "length": components.LAST_SPACE,
+            "income_spaces": list(components.INCOME_SPACES),
+            "special_spaces": {
+                variant: list(spaces) for variant, spaces in components.SPECIAL_SPACES.items()
+            },
         },
-        "start_buttons": START_BUTTONS,
-        "bonus": {"square": BONUS_SQUARE, "points": BONUS_POINTS},
-        "penalty": PENALTY_PER_EMPTY_CELL,
+        "start_buttons": components.START_BUTTONS,
+        "bonus": {"square": components.BONUS_SQUARE, "points": components.BONUS_POINTS},
+        "penalty": components.PENALTY_PER_EMPTY_CELL,
         "encoding": {
             "advance": patchwork_actions.ADVANCE,
             "buy": patchwork_actions.FIRST_BUY,

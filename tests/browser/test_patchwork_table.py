@@ -8,16 +8,7 @@ import numpy as np
 import pytest
 
 from patchwork_env.patchwork import Game
-from tests.browser.playing import (
-    drag,
-    game_of,
-    play_with_keys,
-    play_with_pointer,
-    reload,
-    role,
-    wait_for_move,
-    wait_for_turn,
-)
+from tests.browser import playing
 from tests.browser.serving import Server
 from tests.browser.views import query_of
 
@@ -36,49 +27,49 @@ def overflow(page: Any) -> int:
 def test_a_whole_game(open_page: Any, by: str) -> None:
     page = open_page(AGAINST_GREEDY, touch=by == "touch")
     draw = np.random.default_rng(5)
-    while wait_for_turn(page, 0):
-        game = game_of(page)
+    while playing.wait_for_turn(page, 0):
+        game = playing.game_of(page)
         assert game.current_player == 0
         action = int(draw.choice(game.legal_actions()[-60:]))
         if by == "keys":
-            play_with_keys(page, game, action)
+            playing.play_with_keys(page, game, action)
         else:
-            play_with_pointer(page, game, action, touch=by == "touch")
-        wait_for_move(page, game.num_moves)
-        assert game_of(page).root() == game.root()
-    game = game_of(page)
+            playing.play_with_pointer(page, game, action, touch=by == "touch")
+        playing.wait_for_move(page, game.num_moves)
+        assert playing.game_of(page).root() == game.root()
+    game = playing.game_of(page)
     assert game.is_over
-    shown = [int(role(page, "score", player=player).get_attribute("data-value")) for player in (0, 1)]
+    shown = [int(playing.role(page, "score", player=player).get_attribute("data-value")) for player in (0, 1)]
     assert shown == list(game.scores())
-    assert role(page, "moves").locator("[data-ply]").count() == game.num_moves + 1
+    assert playing.role(page, "moves").locator("[data-ply]").count() == game.num_moves + 1
     assert overflow(page) <= 0
 
 
 def test_a_patch_is_dragged_to_where_it_fits(open_page: Any) -> None:
     page = open_page(TWO_PEOPLE)
-    offer = role(page, "offer", slot=0).bounding_box()
+    offer = playing.role(page, "offer", slot=0).bounding_box()
     x, y = offer["x"], offer["y"]
-    drag(page, (x + 40, y + 30), (x + 60, y - 200))
+    playing.drag(page, (x + 40, y + 30), (x + 60, y - 200))
     page.mouse.up()  # beside the quilt
-    assert role(page, "hand").get_attribute("data-patch") == "25"
-    role(page, "cell", player=0, row=8, column=8).click()
+    assert playing.role(page, "hand").get_attribute("data-patch") == "25"
+    playing.role(page, "cell", player=0, row=8, column=8).click()
     page.wait_for_selector('[data-role="notice"]')
-    assert game_of(page).num_moves == 0
+    assert playing.game_of(page).num_moves == 0
     page.keyboard.press("Escape")
-    assert role(page, "hand").get_attribute("data-patch") is None
-    cell = role(page, "cell", player=0, row=4, column=4).bounding_box()
-    drag(page, (x + 40, y + 30), (x + 60, y + 50), (cell["x"], cell["y"]))
+    assert playing.role(page, "hand").get_attribute("data-patch") is None
+    cell = playing.role(page, "cell", player=0, row=4, column=4).bounding_box()
+    playing.drag(page, (x + 40, y + 30), (x + 60, y + 50), (cell["x"], cell["y"]))
     page.keyboard.press("r")
     page.mouse.up()
-    wait_for_move(page, 0)
-    assert game_of(page).quilt(0)[3:6, 3:6].any()
+    playing.wait_for_move(page, 0)
+    assert playing.game_of(page).quilt(0)[3:6, 3:6].any()
 
 
 def test_what_cannot_be_bought_says_why(open_page: Any) -> None:
     page = open_page(TWO_PEOPLE)
     game = Game(seed=7)
     for slot, patch in enumerate(game.offered):
-        offer = role(page, "offer", slot=slot)
+        offer = playing.role(page, "offer", slot=slot)
         affordable = any(game.decode(int(action)).patch == patch for action in game.legal_actions())
         assert offer.get_attribute("aria-disabled") == (None if affordable else "true")
         assert ("short" in offer.get_attribute("title")) is not affordable
@@ -86,49 +77,49 @@ def test_what_cannot_be_bought_says_why(open_page: Any) -> None:
 
 def test_undo_and_redo_also_after_a_reload(open_page: Any) -> None:
     page = open_page(AGAINST_GREEDY)
-    role(page, "advance").click()
-    wait_for_move(page, 1)
-    wait_for_turn(page, 0)
+    playing.role(page, "advance").click()
+    playing.wait_for_move(page, 1)
+    playing.wait_for_turn(page, 0)
     before = page.evaluate("window.game.notation()")
-    reload(page)
+    playing.reload(page)
     assert page.evaluate("window.game.notation()") == before
-    role(page, "undo").click()
-    reload(page)
-    assert game_of(page).num_moves == 0
-    role(page, "redo").click()
+    playing.role(page, "undo").click()
+    playing.reload(page)
+    assert playing.game_of(page).num_moves == 0
+    playing.role(page, "redo").click()
     assert page.evaluate("window.game.notation()") == before
-    role(page, "moves").locator("[data-ply='1'] , [data-ply='0']").first.click()
-    assert game_of(page).num_moves == 0
+    playing.role(page, "moves").locator("[data-ply='1'] , [data-ply='0']").first.click()
+    assert playing.game_of(page).num_moves == 0
 
 
 def test_moves_wait_for_a_server_that_died(open_page: Any) -> None:
     with Server() as mortal:
         page = open_page(TWO_PEOPLE, at=mortal)
         mortal.kill()
-        role(page, "advance").click()
+        playing.role(page, "advance").click()
         page.wait_for_selector(".notice.error")
         mortal.start()
-        wait_for_move(page, 0)
-        assert game_of(page).num_moves == 1
+        playing.wait_for_move(page, 0)
+        assert playing.game_of(page).num_moves == 1
         page.wait_for_selector(".notice.error", state="detached")
 
 
 def test_two_agents_are_watched_and_paused(open_page: Any) -> None:
     page = open_page("?game=patchwork&opponent=random&second=greedy&seat=none&seed=7")
-    role(page, "pause").click()
-    paused = game_of(page).num_moves
-    role(page, "speed").select_option("fast")
-    role(page, "pause").click()
-    wait_for_move(page, paused + 3)
-    assert role(page, "offer", slot=0).get_attribute("aria-disabled") == "true"
+    playing.role(page, "pause").click()
+    paused = playing.game_of(page).num_moves
+    playing.role(page, "speed").select_option("fast")
+    playing.role(page, "pause").click()
+    playing.wait_for_move(page, paused + 3)
+    assert playing.role(page, "offer", slot=0).get_attribute("aria-disabled") == "true"
 
 
 def test_what_is_saved(open_page: Any) -> None:
     page = open_page(TWO_PEOPLE)
-    role(page, "share").click()
+    playing.role(page, "share").click()
     for button, start in (("saveSvg", b"<svg"), ("savePng", b"\x89PNG"), ("saveText", b"patchwork/1")):
         with page.expect_download() as download:
-            role(page, button).click()
+            playing.role(page, button).click()
         assert download.value.path().read_bytes().startswith(start), button
 
 
@@ -140,19 +131,19 @@ def test_a_new_game_is_played_as_chosen(open_page: Any) -> None:
     page.select_option("select[name=variant]", "2014")
     page.locator("summary").click()
     page.fill("input[name=seed]", "11")
-    role(page, "start").click()
+    playing.role(page, "start").click()
     page.wait_for_selector("dialog", state="detached")
-    wait_for_move(page, 0)
-    assert game_of(page).root() == Game(seed=11, special_patches="2014")
+    playing.wait_for_move(page, 0)
+    assert playing.game_of(page).root() == Game(seed=11, special_patches="2014")
 
 
 def test_the_language_sets_direction_and_digits(open_page: Any) -> None:
     page = open_page(TWO_PEOPLE)
-    role(page, "language").select_option("fa")
+    playing.role(page, "language").select_option("fa")
     page.wait_for_function(
         "() => document.documentElement.dir === 'rtl' && document.documentElement.lang === 'fa'"
     )
-    score = role(page, "score", player=0)
+    score = playing.role(page, "score", player=0)
     assert score.get_attribute("data-value") == "-157"
     assert "۱۵۷" in score.inner_text()
     assert overflow(page) <= 0
@@ -160,9 +151,9 @@ def test_the_language_sets_direction_and_digits(open_page: Any) -> None:
 
 def test_a_hint_shows_a_legal_move(open_page: Any) -> None:
     page = open_page(TWO_PEOPLE)
-    role(page, "hint").click()
+    playing.role(page, "hint").click()
     page.wait_for_selector(".ghost.hint, .advance.suggested", timeout=120_000)
-    assert game_of(page).num_moves == 0
+    assert playing.game_of(page).num_moves == 0
 
 
 def test_the_address_is_written_when_the_position_rests(open_page: Any) -> None:
@@ -181,13 +172,13 @@ def test_the_address_is_written_when_the_position_rests(open_page: Any) -> None:
     assert page.evaluate("window.written") == 1
     page.evaluate("window.game.page.session.goto(5)")
     page.evaluate("window.game.play('+')")
-    reload(page)  # before the address has the move
+    playing.reload(page)  # before the address has the move
     assert page.evaluate("window.game.page.session.ply") == 6
 
 
 def test_the_wheel_turns_by_the_distance_that_it_goes(open_page: Any) -> None:
     page = open_page(TWO_PEOPLE)
-    role(page, "offer", slot=0).click()
+    playing.role(page, "offer", slot=0).click()
     wheel = """([x, y, ctrlKey]) => document.querySelector('[data-role="cell"]').dispatchEvent(
       new WheelEvent("wheel", { deltaX: x, deltaY: y, ctrlKey, bubbles: true, cancelable: true }))"""
     for moves, orientation in (
@@ -200,14 +191,14 @@ def test_the_wheel_turns_by_the_distance_that_it_goes(open_page: Any) -> None:
     ):
         for move in moves:
             page.evaluate(wheel, [*move, False][:3])
-        assert role(page, "hand").get_attribute("data-orientation") == orientation
+        assert playing.role(page, "hand").get_attribute("data-orientation") == orientation
 
 
 def test_the_language_chosen_last_stays(open_page: Any) -> None:
     page, held = open_page(TWO_PEOPLE + "&lang=en"), []
     page.route("**/languages/fa.json", lambda route: held.append(route))
-    role(page, "language").select_option("fa")
-    role(page, "language").select_option("pl")
+    playing.role(page, "language").select_option("fa")
+    playing.role(page, "language").select_option("pl")
     page.wait_for_selector('html[lang="pl"]')
     with page.expect_response("**/languages/fa.json"):
         held[0].continue_()
@@ -218,15 +209,15 @@ def test_the_language_chosen_last_stays(open_page: Any) -> None:
 def test_keys_of_one_character_can_be_switched_off(open_page: Any) -> None:
     page = open_page(TWO_PEOPLE)
     page.keyboard.press("?")
-    role(page, "character-keys").uncheck()
+    playing.role(page, "character-keys").uncheck()
     page.keyboard.press("Escape")
-    reload(page)
+    playing.reload(page)
     for key in ("n", "1", "?"):
         page.keyboard.press(key)
     assert not page.locator("dialog").count()
     assert page.evaluate("window.game.page.view.table?.hand.isEmpty ?? true")
-    role(page, "keys").click()
-    role(page, "character-keys").check()
+    playing.role(page, "keys").click()
+    playing.role(page, "character-keys").check()
     page.keyboard.press("Escape")
     page.keyboard.press("n")
     page.wait_for_selector("dialog[open]")
@@ -237,8 +228,8 @@ def test_moves_that_others_made_are_not_those_of_the_present_players(open_page: 
     query = query_of(game, "en", 15).replace("seat=both", "opponent=greedy&seat=0")
     page = open_page(query)
     titles = "[...document.querySelectorAll('[data-role=moves] .move-drawing')].map((move) => move.title)"
-    wait_for_turn(page, 0)
-    wait_for_move(page, 14)
+    playing.wait_for_turn(page, 0)
+    playing.wait_for_move(page, 14)
     opened = page.evaluate(titles)[:15]
     assert {title.split()[0] for title in opened} == {"Blue", "Red"}
     moves = page.evaluate("window.game.notation()").split("\n")[1].split()[:15]
@@ -246,9 +237,9 @@ def test_moves_that_others_made_are_not_those_of_the_present_players(open_page: 
     assert page.locator('[data-role="moves"] [aria-current] :is(.cloth, .tile-face)').count()
     before = len(page.evaluate(titles))
     page.evaluate("window.game.play(window.game.page.session.position.legal[0])")
-    wait_for_move(page, before)
+    playing.wait_for_move(page, before)
     assert page.evaluate(titles)[before].startswith("You")
-    reload(page)
+    playing.reload(page)
     after = page.evaluate(titles)
     assert after[:15] == opened
     assert after[before].startswith("You")

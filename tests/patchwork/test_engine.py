@@ -18,27 +18,17 @@ from patchwork_env.patchwork import NUM_ACTIONS, Game, engine
 from patchwork_env.patchwork.rules import RULES
 from patchwork_env.patchwork.state import States
 from patchwork_env.testing import check_position
+from tests.patchwork import twins
 from tests.patchwork.naive import BONUS_SQUARES, Cell, NaiveGame
 from tests.patchwork.recorded import GAMES, Recorded
-from tests.patchwork.twins import (
-    Policy,
-    always_advance,
-    assert_same,
-    assert_same_layouts,
-    assert_same_moves,
-    at_random,
-    both,
-    crowded_position,
-    game_at,
-    largest_patch,
-    least_time,
-    play_out,
-    random_circle,
-    replay,
-    tightest,
-)
 
-PLAYED = {at_random: 20, always_advance: 3, largest_patch: 4, least_time: 4, tightest: 4}
+PLAYED = {
+    twins.at_random: 20,
+    twins.always_advance: 3,
+    twins.largest_patch: 4,
+    twins.least_time: 4,
+    twins.tightest: 4,
+}
 """How many games each policy plays."""
 NUM_GAMES = 70
 SEED = np.uint64(9)
@@ -77,36 +67,38 @@ def games_in_play(turns: int, n: int = NUM_GAMES) -> States:
 
 @pytest.mark.parametrize("policy", PLAYED)
 @pytest.mark.parametrize("variant", ["revised", "2014"])
-def test_games_agree_with_the_naive_game(policy: Policy, variant: str) -> None:
+def test_games_agree_with_the_naive_game(policy: twins.Policy, variant: str) -> None:
     rng = random.Random(f"{policy.__name__} {variant}")
     for number in range(1 if config.DISABLE_JIT else PLAYED[policy]):
-        game, naive = both(random_circle(rng), number % 2, variant)
-        play_out(game, naive, policy, rng)
-        assert_same_layouts(game, naive)
+        game, naive = twins.both(twins.random_circle(rng), number % 2, variant)
+        twins.play_out(game, naive, policy, rng)
+        twins.assert_same_layouts(game, naive)
 
 
 def test_the_meaning_of_every_legal_action() -> None:
     rng = random.Random(3)
-    game, naive = both(random_circle(rng), 0, "revised")
+    game, naive = twins.both(twins.random_circle(rng), 0, "revised")
     while not naive.is_over:
         moves = naive.legal_moves()
-        assert_same_moves(game, naive, moves, list(moves))
-        action = at_random(naive, moves, rng)
+        twins.assert_same_moves(game, naive, moves, list(moves))
+        action = twins.at_random(naive, moves, rng)
         game.play(action)
         naive.play(action)
 
 
 @pytest.mark.parametrize("record", GAMES, ids=lambda record: record.name)
 def test_recorded_games_agree_with_the_naive_game_and_show_what_they_are_kept_for(record: Recorded) -> None:
-    assert set(record.shows) <= set(replay(record))
+    assert set(record.shows) <= set(twins.replay(record))
 
 
 def test_ends_of_games_agree_with_the_naive_game() -> None:
     """From positions with few patches and nearly full quilts, up to ties."""
     rng, ties = random.Random(4), 0
     for number in range(12 if config.DISABLE_JIT else 80):
-        naive, variant = crowded_position(rng)
-        seen = play_out(game_at(naive, variant), naive, largest_patch if number % 2 else at_random, rng)
+        naive, variant = twins.crowded_position(rng)
+        seen = twins.play_out(
+            twins.game_at(naive, variant), naive, twins.largest_patch if number % 2 else twins.at_random, rng
+        )
         ties += seen["tie"]
     assert ties or config.DISABLE_JIT
 
@@ -122,22 +114,22 @@ def test_equal_scores_go_to_the_first_to_finish() -> None:
         naive.last_mover = first
         naive.buttons = [10, 10]
         naive.buttons[1 - first] = 7
-        game = game_at(naive, "revised")
-        play_out(game, naive, at_random, random.Random(0))
+        game = twins.game_at(naive, "revised")
+        twins.play_out(game, naive, twins.at_random, random.Random(0))
         assert game.scores() == (10 - 162, 10 - 162)
         assert game.winner() == first
 
 
 def test_the_last_to_arrive_moves_first_on_a_shared_space() -> None:
     """Patches 20 and 1 both cost 3 time; the player who catches up moves again, and only then the other."""
-    game, naive = both([20, *range(1, 20), *range(21, 33), 0], 0, "revised")
+    game, naive = twins.both([20, *range(1, 20), *range(21, 33), 0], 0, "revised")
     buy_in_the_corner, advance = 1, 0
     for action, player in ((buy_in_the_corner, 0), (buy_in_the_corner, 1), (advance, 1)):
         assert game.current_player == naive.current_player == player
         game.play(action)
         naive.play(action)
     assert game.positions == (3, 4)
-    assert_same(game, naive, naive.legal_moves())
+    twins.assert_same(game, naive, naive.legal_moves())
 
 
 @pytest.mark.parametrize("square", BONUS_SQUARES, ids=lambda square: str(min(square)))
@@ -147,7 +139,7 @@ def test_each_complete_square_brings_the_bonus_tile(square: set[Cell]) -> None:
         naive = NaiveGame(list(range(33)), 0, "revised")
         naive.positions, naive.special_spaces, naive.pending_special = [27, 24], [32, 38, 44, 50], True
         naive.quilts[0] = square - {last}
-        game, moves = game_at(naive, "revised"), naive.legal_moves()
+        game, moves = twins.game_at(naive, "revised"), naive.legal_moves()
         assert not engine.has_square(game.state, 0, 0)
         elsewhere = game.clone()
         elsewhere.play(next(action for action in moves if moves[action] - square))

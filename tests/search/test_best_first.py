@@ -8,20 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from patchwork_env.search.best_first import (
-    VALUES,
-    Rule,
-    add_edge,
-    add_node,
-    back_up,
-    best_edge,
-    choose_edge,
-    is_decided,
-    is_solved,
-    most_visited,
-    new_tree,
-    start_node,
-)
+from patchwork_env.search import best_first
 from patchwork_env.search.tree import NOTHING, ROOT, Path, Tree, is_full, reset
 
 STATE = np.dtype([("number", "<i8")])
@@ -35,8 +22,8 @@ class Position:
         rng = np.random.default_rng([seed, *path])
         self.player = int(rng.integers(2))
         self.is_exact = len(path) > 3 or (len(path) > 1 and rng.random() < 0.3)
-        self.values = rng.uniform(-1, 1, VALUES)
-        edges = rng.uniform(-1, 1, (rng.integers(1, 4), VALUES)).astype(np.float32)
+        self.values = rng.uniform(-1, 1, best_first.VALUES)
+        edges = rng.uniform(-1, 1, (rng.integers(1, 4), best_first.VALUES)).astype(np.float32)
         self.edges = edges[np.argsort(-edges[:, 0], kind="stable")]
         self.weights = rng.choice([1.0, 0.25], len(edges))
 
@@ -47,29 +34,29 @@ class Position:
 # --- the tree under test ------------------------------------------------------------------------------------
 
 
-def plant(tree: Tree, position: Position, positions: list[Position], rule: Rule) -> int:
-    node = add_node(tree)
+def plant(tree: Tree, position: Position, positions: list[Position], rule: best_first.Rule) -> int:
+    node = best_first.add_node(tree)
     positions.append(position)
     if position.is_exact:
         tree.nodes[node]["values"], tree.nodes[node]["player"] = position.values, position.player
         return node
     for k, (values, weight) in enumerate(zip(position.edges, position.weights, strict=True)):
-        tree.edges[add_edge(tree, node, 10 + k, weight)]["values"] = values
-    start_node(tree, node, position.player, rule)
+        tree.edges[best_first.add_edge(tree, node, 10 + k, weight)]["values"] = values
+    best_first.start_node(tree, node, position.player, rule)
     return node
 
 
-def simulate(tree: Tree, positions: list[Position], rule: Rule) -> None:
+def simulate(tree: Tree, positions: list[Position], rule: best_first.Rule) -> None:
     node, nodes, edges = ROOT, [], []
     while node != NOTHING and tree.nodes[node]["count"]:
-        edge = choose_edge(tree, node, rule)
+        edge = best_first.choose_edge(tree, node, rule)
         nodes.append(node)
         edges.append(edge)
         node = int(tree.edges[edge]["child"])
     if node == NOTHING:
         following = positions[nodes[-1]].after(int(tree.edges[edges[-1]]["action"]) - 10)
         tree.edges[edges[-1]]["child"] = plant(tree, following, positions, rule)
-    back_up(tree, Path(np.array(nodes), np.array(edges)), len(nodes), rule)
+    best_first.back_up(tree, Path(np.array(nodes), np.array(edges)), len(nodes), rule)
 
 
 # --- a plain one --------------------------------------------------------------------------------------------
@@ -98,7 +85,7 @@ class Node:
     def best(self) -> np.ndarray:
         return max(map(self.edge, range(len(self.position.edges))), key=lambda values: values[0])
 
-    def refresh(self, rule: Rule) -> None:
+    def refresh(self, rule: best_first.Rule) -> None:
         """Sets the values of a node: a mixture of the mean over its visits and of its best edge."""
         if self.position.is_exact:
             self.kept = self.position.values
@@ -108,7 +95,7 @@ class Node:
         share = 1.0 if self.is_solved() else rule.best_weight
         self.kept = (1 - share) * mean + share * self.best()
 
-    def choose(self, rule: Rule) -> int:
+    def choose(self, rule: best_first.Rule) -> int:
         """Rosin (2011): the value and a bonus in proportion to the prior, which fades with visits."""
         first = self.position.edges[:, 0].astype(float)
         weights = self.position.weights * np.exp(first / rule.temperature)
@@ -121,7 +108,7 @@ class Node:
         return int(np.argmax(bounds))
 
 
-def simulate_plainly(root: Node, rule: Rule) -> None:
+def simulate_plainly(root: Node, rule: best_first.Rule) -> None:
     node, path = root, []
     while not node.position.is_exact:
         k = node.choose(rule)
@@ -139,7 +126,7 @@ def simulate_plainly(root: Node, rule: Rule) -> None:
 def check_same(tree: Tree, number: int, node: Node) -> None:
     record = tree.nodes[number]
     np.testing.assert_allclose(record["values"], node.kept, atol=1e-5)
-    assert (record["player"], is_solved(tree, number)) == (node.position.player, node.is_solved())
+    assert (record["player"], best_first.is_solved(tree, number)) == (node.position.player, node.is_solved())
     if node.position.is_exact:
         assert record["count"] == 0
         return
@@ -156,7 +143,11 @@ def check_same(tree: Tree, number: int, node: Node) -> None:
     ("exploration", "temperature", "best_weight"), [(0.3, 0.1, 0.0), (1.5, 1.0, 0.4), (0.3, 0.1, 1.0)]
 )
 def test_trees_are_those_of_the_definition(exploration, temperature, best_weight) -> None:
-    rule, tree, solved = Rule(exploration, temperature, best_weight), new_tree(200, 3, STATE), 0
+    rule, tree, solved = (
+        best_first.Rule(exploration, temperature, best_weight),
+        best_first.new_tree(200, 3, STATE),
+        0,
+    )
     for seed in range(6):
         reset(tree)
         positions: list[Position] = []
@@ -171,7 +162,7 @@ def test_trees_are_those_of_the_definition(exploration, temperature, best_weight
         solved += root.is_solved()
         numbers = range(len(root.position.edges))
         judged = {k: (0 if root.is_solved() else root.visits.get(k, 0), root.edge(k)[0]) for k in numbers}
-        assert tree.edges[best_edge(tree, ROOT)]["action"] == 10 + max(numbers, key=judged.get)
+        assert tree.edges[best_first.best_edge(tree, ROOT)]["action"] == 10 + max(numbers, key=judged.get)
     assert 0 < solved < 6
 
 
@@ -179,16 +170,16 @@ def test_trees_are_those_of_the_definition(exploration, temperature, best_weight
 
 
 def test_a_search_is_decided_when_the_rest_cannot_change_the_most_visited_edge() -> None:
-    tree = new_tree(1, 3, STATE)
+    tree = best_first.new_tree(1, 3, STATE)
     assert not is_full(tree)
-    node = add_node(tree)
+    node = best_first.add_node(tree)
     assert is_full(tree)
     for action, value in enumerate((0.5, 0.4, 0.3)):
-        tree.edges[add_edge(tree, node, action)]["values"] = value
-    start_node(tree, node, 0, Rule(exploration=0.3, temperature=0.1, best_weight=0.0))
-    assert most_visited(tree, ROOT) == 0
+        tree.edges[best_first.add_edge(tree, node, action)]["values"] = value
+    best_first.start_node(tree, node, 0, best_first.Rule(exploration=0.3, temperature=0.1, best_weight=0.0))
+    assert best_first.most_visited(tree, ROOT) == 0
     tree.edges["visits"][:3] = 3, 8, 5
-    assert most_visited(tree, ROOT) == 1
-    assert [is_decided(tree, left) for left in (4, 3, 2, 0)] == [False, False, True, True]
+    assert best_first.most_visited(tree, ROOT) == 1
+    assert [best_first.is_decided(tree, left) for left in (4, 3, 2, 0)] == [False, False, True, True]
     tree.edges["visits"][:3] = 8, 8, 5
-    assert most_visited(tree, ROOT) == 0
+    assert best_first.most_visited(tree, ROOT) == 0

@@ -16,18 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents.compiled import aligned_records, copy, draw_by_softmax, record_type
-from patchwork_env.agents.patchwork import features
+from patchwork_env.agents.patchwork import features, placements
 from patchwork_env.agents.patchwork.features import missing_cells, signed
-from patchwork_env.agents.patchwork.placements import (
-    NUM_KINDS,
-    Ranking,
-    can_be_placed,
-    first_of_kind,
-    keep_most_compact,
-    kind_of,
-    list_likely,
-    new_ranking,
-)
 from patchwork_env.agents.patchwork.value import (
     HIDDEN,
     OTHER_EMPTY,
@@ -51,21 +41,9 @@ from patchwork_env.agents.patchwork.value import (
 )
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import Floats
+from patchwork_env.patchwork import engine
 from patchwork_env.patchwork.actions import ADVANCE
 from patchwork_env.patchwork.components import NUM_PATCHES, NUM_PLAYERS
-from patchwork_env.patchwork.engine import (
-    MAX_LEGAL_ACTIONS,
-    NUM_MAPS,
-    LegalSet,
-    apply,
-    empty_cells,
-    is_over,
-    legal,
-    nth_legal,
-    score,
-    winner,
-    write_actions,
-)
 from patchwork_env.patchwork.state import States, empty_states
 
 # --- the cache of quilts ------------------------------------------------------------------------------------
@@ -152,8 +130,8 @@ class Expansion(NamedTuple):
     wins: Floats  # the probability that the player who acts wins
     empties: Floats  # (MAX_LEGAL_ACTIONS, 2), the expected empty cells of who acts, and of the other player
     quilts: QuiltCache
-    legal_set: LegalSet
-    ranking: Ranking
+    legal_set: engine.LegalSet
+    ranking: placements.Ranking
     sort_keys: npt.NDArray[np.int64]  # (LIKELY,), of placements
     successor: States  # one record, the position after an action
     buffer: Buffer
@@ -166,14 +144,14 @@ def new_expansion(quilts: int = POSITION_CACHE_SIZE) -> Expansion:
     """
     cache = QuiltCache(aligned_records(KNOWN_QUILT, quilts), np.ones(1, np.uint64), np.zeros(1, np.int64))
     return Expansion(
-        np.empty(MAX_LEGAL_ACTIONS, np.int16),
-        np.empty(MAX_LEGAL_ACTIONS, np.float32),
-        np.empty(MAX_LEGAL_ACTIONS, np.float32),
-        np.empty(MAX_LEGAL_ACTIONS, np.float32),
-        np.empty((MAX_LEGAL_ACTIONS, 2), np.float32),
+        np.empty(engine.MAX_LEGAL_ACTIONS, np.int16),
+        np.empty(engine.MAX_LEGAL_ACTIONS, np.float32),
+        np.empty(engine.MAX_LEGAL_ACTIONS, np.float32),
+        np.empty(engine.MAX_LEGAL_ACTIONS, np.float32),
+        np.empty((engine.MAX_LEGAL_ACTIONS, 2), np.float32),
         cache,
-        np.empty((2, NUM_MAPS), np.uint64),
-        new_ranking(),
+        np.empty((2, engine.NUM_MAPS), np.uint64),
+        placements.new_ranking(),
         np.empty(LIKELY, np.int64),
         empty_states(1),
         new_buffer(),
@@ -187,8 +165,8 @@ def expand(states: States, i: int, weights: Weights, expansion: Expansion) -> in
     A successor in which the game is over has its true scores, and 1 or 0 as the probability to win.
     """
     forget(expansion.quilts)
-    legal(states, i, expansion.legal_set)
-    count = write_actions(expansion.legal_set, expansion.actions)
+    engine.legal(states, i, expansion.legal_set)
+    count = engine.write_actions(expansion.legal_set, expansion.actions)
     _evaluate_listed(states, i, count, weights, expansion)
     return count
 
@@ -211,7 +189,7 @@ def expand_further(states: States, i: int, width: int, weights: Weights, expansi
     All expansions since :func:`forget` must have the same weights, and the same width where it is
     at most ``MOST_CHOICES``.
     """
-    legal(states, i, expansion.legal_set)
+    engine.legal(states, i, expansion.legal_set)
     count = _list_actions(states, i, width, weights[0], expansion)
     _evaluate_listed(states, i, count, weights, expansion)
     return count
@@ -234,29 +212,31 @@ def _list_actions(states: States, i: int, width: int, weights: Record, expansion
 @kernel(inline=True)
 def _list_likely(states: States, i: int, width: int, expansion: Expansion) -> int:
     shortlist = max(width, LIKELY)
-    count = list_likely(states, i, shortlist, expansion.legal_set, expansion.ranking, expansion.actions)
-    return keep_most_compact(states, i, width, expansion.actions, count, expansion.sort_keys)
+    count = placements.list_likely(
+        states, i, shortlist, expansion.legal_set, expansion.ranking, expansion.actions
+    )
+    return placements.keep_most_compact(states, i, width, expansion.actions, count, expansion.sort_keys)
 
 
 @kernel
 def _recall_choices(
-    states: States, i: int, quilt: Record, legal_set: LegalSet, actions: npt.NDArray[np.int16]
+    states: States, i: int, quilt: Record, legal_set: engine.LegalSet, actions: npt.NDArray[np.int16]
 ) -> int:
     """Lists the likely actions if the cache knows all of them; returns their number, or else 0."""
-    first = nth_legal(legal_set, 0)
+    first = engine.nth_legal(legal_set, 0)
     count = 0
     if first == ADVANCE:
         actions[0] = first
         count = 1
-    for kind in range(1, NUM_KINDS):
-        if not can_be_placed(legal_set, kind - 1):
+    for kind in range(1, placements.NUM_KINDS):
+        if not placements.can_be_placed(legal_set, kind - 1):
             continue
         patch = _patch_of(states, i, kind)
         number = quilt["num_choices"][patch]
         if number == UNKNOWN:
             return 0
         for k in range(number):
-            actions[count + k] = first_of_kind(kind) + quilt["choices"][patch, k]
+            actions[count + k] = placements.first_of_kind(kind) + quilt["choices"][patch, k]
         count += number
     return count
 
@@ -266,7 +246,7 @@ def _keep_choices(states: States, i: int, quilt: Record, actions: npt.NDArray[np
     """Enters the likely placements among the first ``count`` actions in the cache."""
     last = 0
     for k in range(count):
-        kind = kind_of(signed(actions[k]))
+        kind = placements.kind_of(signed(actions[k]))
         if kind == 0:
             continue
         patch = _patch_of(states, i, kind)
@@ -274,14 +254,14 @@ def _keep_choices(states: States, i: int, quilt: Record, actions: npt.NDArray[np
             quilt["num_choices"][patch] = 0
             last = kind
         number = quilt["num_choices"][patch]
-        quilt["choices"][patch, number] = signed(actions[k]) - first_of_kind(kind)
+        quilt["choices"][patch, number] = signed(actions[k]) - placements.first_of_kind(kind)
         quilt["num_choices"][patch] = number + 1
 
 
 @kernel(inline=True)
 def _patch_of(states: States, i: int, kind: int) -> int:
     """The patch of a kind of placements; ``NUM_PATCHES`` for a special patch."""
-    return NUM_PATCHES if kind == NUM_KINDS - 1 else signed(states[i]["circle"][kind - 1])
+    return NUM_PATCHES if kind == placements.NUM_KINDS - 1 else signed(states[i]["circle"][kind - 1])
 
 
 @kernel(inline=True)
@@ -297,16 +277,16 @@ def _evaluate_listed(states: States, i: int, count: int, weights: Weights, expan
     for k in range(count):
         action = signed(expansion.actions[k])
         successor[0] = states[i]
-        apply(successor, 0, action)
-        if is_over(successor, 0):
-            owns[k], others[k] = score(successor, 0, player), score(successor, 0, 1 - player)
-            expansion.wins[k] = winner(successor, 0) == player
-            expansion.empties[k, 0] = empty_cells(successor, 0, player)
-            expansion.empties[k, 1] = empty_cells(successor, 0, 1 - player)
+        engine.apply(successor, 0, action)
+        if engine.is_over(successor, 0):
+            owns[k], others[k] = engine.score(successor, 0, player), engine.score(successor, 0, 1 - player)
+            expansion.wins[k] = engine.winner(successor, 0) == player
+            expansion.empties[k, 0] = engine.empty_cells(successor, 0, player)
+            expansion.empties[k, 1] = engine.empty_cells(successor, 0, 1 - player)
         else:
             role = int(successor[0]["current_player"] != player)
-            if kind_of(action) != kind:
-                kind = kind_of(action)
+            if placements.kind_of(action) != kind:
+                kind = placements.kind_of(action)
                 patch = NUM_PATCHES if kind == 0 else _patch_of(states, i, kind)
                 _write_shared(patch, 1 - player, 1 - role, weights[0], expansion)
             win = _evaluate_successor(states, i, player, role, weights[0], expansion)

@@ -22,37 +22,18 @@ import numpy.typing as npt
 from patchwork_env.core.bits import lowest_bit, popcount
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import Rows
-from patchwork_env.patchwork.components import (
-    BONUS_POINTS,
-    BONUS_SQUARE,
-    LAST_SPACE,
-    NUM_CELLS,
-    NUM_OFFERED,
-    NUM_PATCHES,
-    PENALTY_PER_EMPTY_CELL,
-    QUILT_SIZE,
-    SPECIAL_SPACES,
-    VARIANTS,
-)
+from patchwork_env.patchwork import components, tables
 from patchwork_env.patchwork.engine import count_placements, empty_cells
 from patchwork_env.patchwork.state import NOBODY, States
-from patchwork_env.patchwork.tables import (
-    INCOMES_UP_TO,
-    PRICES,
-    SECOND_WORD_ROW,
-    SPECIALS_UP_TO,
-    SQUARES,
-    WORD_ROWS,
-)
 
-_SPACES = LAST_SPACE + 1
+_SPACES = components.LAST_SPACE + 1
 _BUTTONS, _INCOMES, _PROJECTED = 100, 40, 200
 _SEEN, _AHEAD = 16, 8
 """The number of patches, from the neutral token on, whose order counts; and of those whose fits count too."""
 _BEHIND, _LEADS = 10, 64
 """The range of the lead of the other player, in spaces: it begins at ``-_BEHIND`` and has ``_LEADS`` rows."""
 _MARGINS = 100
-_SQUARE_CELLS = BONUS_SQUARE**2
+_SQUARE_CELLS = components.BONUS_SQUARE**2
 
 _FIT_CLASSES = np.searchsorted([0, 1, 2, 3, 5, 8, 14, 24, 40], np.arange(450)).astype(np.int64)
 _NUM_FIT_CLASSES = int(_FIT_CLASSES.max()) + 1
@@ -62,7 +43,7 @@ _NUM_FIT_CLASSES = int(_FIT_CLASSES.max()) + 1
 _NEXT_SPECIAL = np.array(
     [
         [min((special for special in spaces if special > space), default=0) for space in range(_SPACES)]
-        for spaces in SPECIAL_SPACES.values()
+        for spaces in components.SPECIAL_SPACES.values()
     ],
     np.int64,
 )
@@ -73,28 +54,28 @@ _POSITION = 0
 _MONEY = _POSITION + 2 * _SPACES
 _INCOME = _MONEY + 2 * _BUTTONS
 _EMPTY = _INCOME + 2 * _INCOMES
-_PROJECTION = _EMPTY + 2 * (NUM_CELLS + 1)
+_PROJECTION = _EMPTY + 2 * (components.NUM_CELLS + 1)
 _TO_SPECIAL = _PROJECTION + 2 * _PROJECTED
 _SPECIALS_LEFT = _TO_SPECIAL + 2 * (_SPACES + 1)
-_LEAD = _SPECIALS_LEFT + len(VARIANTS) * 6
+_LEAD = _SPECIALS_LEFT + len(components.VARIANTS) * 6
 _NEXT = _LEAD + _LEADS
-_OFFERED = _NEXT + _SEEN * (NUM_PATCHES + 1)
-_LEFT = _OFFERED + NUM_OFFERED * (NUM_PATCHES + 1) * 4
-_NUM_LEFT = _LEFT + NUM_PATCHES
-_PENDING = _NUM_LEFT + NUM_PATCHES + 1
+_OFFERED = _NEXT + _SEEN * (components.NUM_PATCHES + 1)
+_LEFT = _OFFERED + components.NUM_OFFERED * (components.NUM_PATCHES + 1) * 4
+_NUM_LEFT = _LEFT + components.NUM_PATCHES
+_PENDING = _NUM_LEFT + components.NUM_PATCHES + 1
 _FINISHER = _PENDING + 2
 _FITS = _FINISHER + 3
-_BONUS = _FITS + 2 * NUM_PATCHES * _NUM_FIT_CLASSES
+_BONUS = _FITS + 2 * components.NUM_PATCHES * _NUM_FIT_CLASSES
 _MISSING = _BONUS + 3
 _MARGIN = _MISSING + 2 * (_SQUARE_CELLS + 1)
 NUM_ROWS = _MARGIN + 2 * _MARGINS + 1
 """The number of rows of the table."""
-MAX_GAME_ROWS = 2 * 6 + 5 + _SEEN + NUM_OFFERED
-MAX_ROWS = NUM_PATCHES + MAX_GAME_ROWS + 2 * _AHEAD + 4
+MAX_GAME_ROWS = 2 * 6 + 5 + _SEEN + components.NUM_OFFERED
+MAX_ROWS = components.NUM_PATCHES + MAX_GAME_ROWS + 2 * _AHEAD + 4
 """The most rows of a position; the last ones are those of the squares."""
 
 # Word 1 of a quilt repeats the rows of word 0 but the first two.
-_BELOW_WORD_0 = np.uint64((WORD_ROWS - SECOND_WORD_ROW) * QUILT_SIZE)
+_BELOW_WORD_0 = np.uint64((tables.WORD_ROWS - tables.SECOND_WORD_ROW) * components.QUILT_SIZE)
 
 
 @kernel(inline=True)
@@ -117,14 +98,16 @@ def list_game_rows(states: States, i: int, rows: Rows) -> int:
         rows[count] = _POSITION + role * _SPACES + space
         rows[count + 1] = _MONEY + role * _BUTTONS + _clip(buttons, _BUTTONS)
         rows[count + 2] = _INCOME + role * _INCOMES + _clip(signed(states[i]["income"][player]), _INCOMES)
-        rows[count + 3] = _EMPTY + role * (NUM_CELLS + 1) + empty_cells(states, i, player)
+        rows[count + 3] = _EMPTY + role * (components.NUM_CELLS + 1) + empty_cells(states, i, player)
         projected = projected_buttons(states, i, player)
         rows[count + 4] = _PROJECTION + role * _PROJECTED + _clip(projected, _PROJECTED)
         special = signed(_NEXT_SPECIAL[variant, furthest])
         to_special = special - space if special else _SPACES
         rows[count + 5] = _TO_SPECIAL + role * (_SPACES + 1) + to_special
         count += 6
-    specials_left = signed(SPECIALS_UP_TO[variant, LAST_SPACE]) - signed(SPECIALS_UP_TO[variant, furthest])
+    specials_left = signed(tables.SPECIALS_UP_TO[variant, components.LAST_SPACE]) - signed(
+        tables.SPECIALS_UP_TO[variant, furthest]
+    )
     lead = signed(position[1 - mover]) - signed(position[mover])
     rows[count] = _SPECIALS_LEFT + variant * 6 + specials_left
     rows[count + 1] = _LEAD + _clip(lead + _BEHIND, _LEADS)
@@ -148,7 +131,7 @@ def _relative(player: int, mover: int) -> int:
 def projected_buttons(states: States, i: int, player: int) -> int:
     """The buttons at the end of a player who buys nothing more, without those that advancing would earn."""
     space = states[i]["position"][player]
-    marks = signed(INCOMES_UP_TO[LAST_SPACE]) - signed(INCOMES_UP_TO[space])
+    marks = signed(tables.INCOMES_UP_TO[components.LAST_SPACE]) - signed(tables.INCOMES_UP_TO[space])
     return signed(states[i]["buttons"][player]) + marks * signed(states[i]["income"][player])
 
 
@@ -159,14 +142,16 @@ def _list_circle(states: States, i: int, mover: int, rows: Rows, count: int) -> 
     rows[count] = _NUM_LEFT + left
     count += 1
     for k in range(_SEEN):
-        patch = signed(circle[k]) if k < left else NUM_PATCHES
-        rows[count] = _NEXT + k * (NUM_PATCHES + 1) + patch
+        patch = signed(circle[k]) if k < left else components.NUM_PATCHES
+        rows[count] = _NEXT + k * (components.NUM_PATCHES + 1) + patch
         count += 1
-        if k < NUM_OFFERED:
+        if k < components.NUM_OFFERED:
             can_pay = 0
-            if patch < NUM_PATCHES:
-                can_pay = 2 * (buttons[mover] >= PRICES[patch]) + (buttons[1 - mover] >= PRICES[patch])
-            rows[count] = _OFFERED + (k * (NUM_PATCHES + 1) + patch) * 4 + can_pay
+            if patch < components.NUM_PATCHES:
+                can_pay = 2 * (buttons[mover] >= tables.PRICES[patch]) + (
+                    buttons[1 - mover] >= tables.PRICES[patch]
+                )
+            rows[count] = _OFFERED + (k * (components.NUM_PATCHES + 1) + patch) * 4 + can_pay
             count += 1
     return count
 
@@ -213,7 +198,7 @@ def fit_class(word_0: np.uint64, word_1: np.uint64, patch: int) -> int:
 @kernel(inline=True)
 def fit_row(role: int, patch: int, fit: int) -> int:
     """The row for a patch with placements of a class on the quilt of a role."""
-    return _FITS + (role * NUM_PATCHES + patch) * _NUM_FIT_CLASSES + fit
+    return _FITS + (role * components.NUM_PATCHES + patch) * _NUM_FIT_CLASSES + fit
 
 
 @kernel(inline=True)
@@ -231,10 +216,10 @@ def list_known_square_rows(states: States, i: int, missing_own: int, missing_oth
     mover = signed(states[i]["current_player"])
     owner = _relative(signed(states[i]["bonus_owner"]), mover)
     rows[0] = _BONUS + owner
-    margin = BONUS_POINTS * (int(owner == 0) - int(owner == 1))
+    margin = components.BONUS_POINTS * (int(owner == 0) - int(owner == 1))
     for role in range(2):
         player = mover if role == 0 else 1 - mover
-        penalty = PENALTY_PER_EMPTY_CELL * empty_cells(states, i, player)
+        penalty = components.PENALTY_PER_EMPTY_CELL * empty_cells(states, i, player)
         margin += (1 - 2 * role) * (projected_buttons(states, i, player) - penalty)
     rows[1] = _MARGIN + min(max(margin, -_MARGINS), _MARGINS) + _MARGINS
     if owner != NOBODY:
@@ -248,9 +233,9 @@ def list_known_square_rows(states: States, i: int, missing_own: int, missing_oth
 def missing_cells(word_0: np.uint64, word_1: np.uint64) -> int:
     """The number of empty cells of the fullest 7x7 square of a quilt, given as its two words."""
     most = 0
-    for k in range(len(SQUARES)):
-        covered = popcount(word_0 & SQUARES[k, 0])
-        covered += popcount((word_1 & SQUARES[k, 1]) >> _BELOW_WORD_0)
+    for k in range(len(tables.SQUARES)):
+        covered = popcount(word_0 & tables.SQUARES[k, 0])
+        covered += popcount((word_1 & tables.SQUARES[k, 1]) >> _BELOW_WORD_0)
         most = max(most, covered)
     return _SQUARE_CELLS - most
 
@@ -258,10 +243,10 @@ def missing_cells(word_0: np.uint64, word_1: np.uint64) -> int:
 # --- patterns of quilts -------------------------------------------------------------------------------------
 
 
-_PADDED = QUILT_SIZE + 2  # rows and columns of a quilt with its border
+_PADDED = components.QUILT_SIZE + 2  # rows and columns of a quilt with its border
 _LARGE = _PADDED - 3  # windows of 4x4 cells along a side
-NUM_WINDOWS = NUM_CELLS + _LARGE**2
-NUM_BANDS = QUILT_SIZE
+NUM_WINDOWS = components.NUM_CELLS + _LARGE**2
+NUM_BANDS = components.QUILT_SIZE
 
 Bands = npt.NDArray[np.uint64]
 """A quilt with its border, ``(NUM_BANDS,)``: band ``k`` holds the rows from ``k`` on, four of them, the last
@@ -281,7 +266,7 @@ def _kinds_of_windows(size: int) -> npt.NDArray[np.int32]:
 
 def _rings() -> npt.NDArray[np.int32]:
     """The distance of each cell from the border."""
-    along = np.minimum(np.arange(QUILT_SIZE), np.arange(QUILT_SIZE)[::-1])
+    along = np.minimum(np.arange(components.QUILT_SIZE), np.arange(components.QUILT_SIZE)[::-1])
     return np.minimum(along[:, None], along[None, :]).astype(np.int32)
 
 
@@ -295,7 +280,7 @@ NUM_PATTERNS = int(_LARGE_ROWS.max()) + 1
 """The number of rows of the table."""
 
 _U = np.uint64
-_ROW_MASK = _U((1 << QUILT_SIZE) - 1)
+_ROW_MASK = _U((1 << components.QUILT_SIZE) - 1)
 _BORDER_ROW = _U((1 << _PADDED) - 1)
 _SIDES = _U(1 | 1 << (_PADDED - 1))
 _LANE = _U(16)
@@ -311,10 +296,10 @@ def write_bands(word_0: np.uint64, word_1: np.uint64, bands: Bands) -> None:
     """Writes a quilt, given by its two words, with the border around it."""
     band = _BORDER_ROW << _LAST_LANE
     for row in range(_PADDED - 1):
-        if row < WORD_ROWS:
-            bits = (word_0 >> _U(row * QUILT_SIZE)) & _ROW_MASK
-        elif row < QUILT_SIZE:
-            bits = (word_1 >> _U((row - SECOND_WORD_ROW) * QUILT_SIZE)) & _ROW_MASK
+        if row < tables.WORD_ROWS:
+            bits = (word_0 >> _U(row * components.QUILT_SIZE)) & _ROW_MASK
+        elif row < components.QUILT_SIZE:
+            bits = (word_1 >> _U((row - tables.SECOND_WORD_ROW) * components.QUILT_SIZE)) & _ROW_MASK
         else:
             bits = _ROW_MASK
         band = band >> _LANE | (bits << _U(1) | _SIDES) << _LAST_LANE
@@ -342,12 +327,12 @@ def _large_row(bands: Bands, row: int, column: int) -> int:
 @kernel
 def list_rows(bands: Bands, rows: Rows) -> None:
     """Writes the table rows of all windows, int32 ``(NUM_WINDOWS,)``."""
-    for row in range(QUILT_SIZE):
-        for column in range(QUILT_SIZE):
-            rows[row * QUILT_SIZE + column] = _small_row(bands, row, column)
+    for row in range(components.QUILT_SIZE):
+        for column in range(components.QUILT_SIZE):
+            rows[row * components.QUILT_SIZE + column] = _small_row(bands, row, column)
     for row in range(_LARGE):
         for column in range(_LARGE):
-            rows[NUM_CELLS + row * _LARGE + column] = _large_row(bands, row, column)
+            rows[components.NUM_CELLS + row * _LARGE + column] = _large_row(bands, row, column)
 
 
 @kernel(inline=True)
@@ -363,13 +348,13 @@ def list_changes(before: Bands, after: Bands, rows: Rows, old: Rows, new: Rows) 
         if difference == 0:
             continue
         first, last = _span(difference)
-        for column in range(max(first - 2, 0), min(last, QUILT_SIZE - 1) + 1):
-            window = row * QUILT_SIZE + column
+        for column in range(max(first - 2, 0), min(last, components.QUILT_SIZE - 1) + 1):
+            window = row * components.QUILT_SIZE + column
             count = _note_change(rows[window], _small_row(after, row, column), old, new, count)
         if row == _LARGE:
             continue
         for column in range(max(first - 3, 0), min(last, _LARGE - 1) + 1):
-            window = NUM_CELLS + row * _LARGE + column
+            window = components.NUM_CELLS + row * _LARGE + column
             count = _note_change(rows[window], _large_row(after, row, column), old, new, count)
     return count
 

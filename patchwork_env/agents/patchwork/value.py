@@ -22,14 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.compiled import (
-    aligned_records,
-    copy,
-    random_record,
-    read_weights,
-    record_type,
-    rectify,
-)
+from patchwork_env.agents import compiled
 from patchwork_env.agents.patchwork import features
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import Floats, product_adder, rows_adder
@@ -58,11 +51,11 @@ SHAPES: dict[str, tuple[int, ...]] = {
 }
 TABLES = ("patterns", "features")
 """The names of the weights that are tables of rows."""
-WEIGHTS = record_type({name: (np.float32, shape) for name, shape in SHAPES.items()})
+WEIGHTS = compiled.record_type({name: (np.float32, shape) for name, shape in SHAPES.items()})
 Weights = npt.NDArray[np.void]
 """All that is learned: an array of one :data:`WEIGHTS` record."""
 
-BUFFER = record_type(
+BUFFER = compiled.record_type(
     {
         "rows": (np.int32, (max(features.NUM_WINDOWS, features.MAX_ROWS),)),
         "quilt": (np.float32, (QUILT_WIDTH,)),
@@ -90,7 +83,7 @@ Record = Any
 
 def new_buffer() -> Buffer:
     """A buffer for one thread."""
-    return aligned_records(BUFFER)
+    return compiled.aligned_records(BUFFER)
 
 
 def new_weights(seed: int) -> Weights:
@@ -103,7 +96,7 @@ def new_weights(seed: int) -> Weights:
         "weights_2": math.sqrt(2 / HIDDEN),
         "weights_3": 0.01,
     }
-    return random_record(WEIGHTS, scales, seed)
+    return compiled.random_record(WEIGHTS, scales, seed)
 
 
 add_patterns, subtract_patterns = rows_adder(QUILT_WIDTH), rows_adder(QUILT_WIDTH, -1)
@@ -131,7 +124,7 @@ def evaluate(states: States, i: int, all_weights: Weights, buffers: Buffer) -> t
 @kernel
 def write_left(out: Floats, states: States, i: int, weights: Record, buffer: Record) -> None:
     """Writes the first layer with the bias and the patches that are left."""
-    copy(out, weights["game_bias"])
+    compiled.copy(out, weights["game_bias"])
     count = features.list_left_rows(states, i, buffer["rows"])
     add_features(out, weights["features"], buffer["rows"], count)
 
@@ -149,14 +142,14 @@ def embed_quilt(states: States, i: int, player: int, weights: Record, buffer: Re
     quilt = states[i]["quilt"]
     features.write_bands(quilt[player, 0], quilt[player, 1], buffer["bands"])
     features.list_rows(buffer["bands"], buffer["rows"])
-    copy(buffer["quilt"], weights["quilt_bias"])
+    compiled.copy(buffer["quilt"], weights["quilt_bias"])
     add_patterns(buffer["quilt"], weights["patterns"], buffer["rows"], features.NUM_WINDOWS)
 
 
 @kernel
 def add_quilt(out: Floats, role: int, weights: Record, buffer: Record) -> None:
     """Rectifies the embedding of a quilt in place and adds its product with the weights to ``out``."""
-    rectify(buffer["quilt"])
+    compiled.rectify(buffer["quilt"])
     matrix = weights["own"] if role == 0 else weights["others"]
     _add_quilt(out, matrix, buffer["quilt"], QUILT_WIDTH)
 
@@ -164,12 +157,12 @@ def add_quilt(out: Floats, role: int, weights: Record, buffer: Record) -> None:
 @kernel
 def values_of(weights: Record, buffer: Record) -> tuple[float, float]:
     """Writes all ``outputs``, from the first layer; returns the margin and the probability to win."""
-    rectify(buffer["hidden"])
-    copy(buffer["hidden_2"], weights["bias_2"])
+    compiled.rectify(buffer["hidden"])
+    compiled.copy(buffer["hidden_2"], weights["bias_2"])
     _add_hidden(buffer["hidden_2"], weights["weights_2"], buffer["hidden"], HIDDEN)
-    rectify(buffer["hidden_2"])
+    compiled.rectify(buffer["hidden_2"])
     outputs = buffer["outputs"]
-    copy(outputs, weights["bias_3"])
+    compiled.copy(outputs, weights["bias_3"])
     _add_outputs(outputs, weights["weights_3"], buffer["hidden_2"], HIDDEN_2)
     for output in range(OUTPUTS):
         outputs[output] *= SCALES[output]
@@ -179,4 +172,4 @@ def values_of(weights: Record, buffer: Record) -> tuple[float, float]:
 
 def read_value(folder: Path) -> tuple[Weights, dict[str, Any]]:
     """Reads a value and the facts on its making."""
-    return read_weights(folder, PATCHWORK, WEIGHTS)
+    return compiled.read_weights(folder, PATCHWORK, WEIGHTS)

@@ -23,14 +23,7 @@ from patchwork_env.core.kernels import States
 from patchwork_env.core.names import short_repr
 from patchwork_env.envs.options import check_rewards, complete
 from patchwork_env.games import rules_of
-from patchwork_env.integrations.minari.dataset import (
-    DATA,
-    ENTRY_POINT,
-    EpisodeData,
-    MaskedObservation,
-    folder_of_new,
-    write_dataset,
-)
+from patchwork_env.integrations.minari import dataset
 from patchwork_env.learning.distributed import Workers, check_workers, do_jobs
 from patchwork_env.learning.evaluation.matches import MOST_GAMES, Player, Progress, fingerprint, name_of
 from patchwork_env.learning.evaluation.playing import BLOCK_SIZE, GamesInPlay, spawn_seed
@@ -71,7 +64,7 @@ class Recording(NamedTuple):
         spec.kwargs = {**self.options, "rewards": REWARDS[self.rewards]}
         if opponent is not None:
             spec.kwargs["opponent"] = opponent
-        spec.additional_wrappers = (WrapperSpec(MaskedObservation.__name__, ENTRY_POINT, {}),)
+        spec.additional_wrappers = (WrapperSpec(dataset.MaskedObservation.__name__, dataset.ENTRY_POINT, {}),)
         return spec
 
     def metadata(self) -> dict[str, Any]:
@@ -145,11 +138,11 @@ def record(
     """
     recording = _checked(agents, games, game, seed, rewards, options)
     about = _texts(author=author, code_permalink=code_permalink, description=description)
-    workers, folder = check_workers(workers), folder_of_new(dataset_id, root)
+    workers, folder = check_workers(workers), dataset.folder_of_new(dataset_id, root)
     played = _in_order(do_jobs(play_block, recording.agents, recording.blocks, workers))
     metadata, episodes = {**recording.metadata(), **about}, _episodes(recording, played, progress)
-    write_dataset(folder, dataset_id, recording.rules, recording.environment(), metadata, episodes)
-    return MinariDataset(folder / DATA)
+    dataset.write_dataset(folder, dataset_id, recording.rules, recording.environment(), metadata, episodes)
+    return MinariDataset(folder / dataset.DATA)
 
 
 def _checked(
@@ -209,7 +202,7 @@ def _in_order(results: Iterable[tuple[int, list[PlayedGame]]]) -> Iterator[Playe
 
 def _episodes(
     recording: Recording, played: Iterable[PlayedGame], progress: Progress | None
-) -> Iterator[EpisodeData]:
+) -> Iterator[dataset.EpisodeData]:
     for one in played:
         game, agents = one.game, [recording.names[agent] for agent in one.seating]
         about = {
@@ -240,7 +233,7 @@ def _states_of(game: BaseGame[Any]) -> States:
 
 def _episode(
     recording: Recording, states: States, history: Sequence[int], seat: int, about: dict[str, Any]
-) -> EpisodeData:
+) -> dataset.EpisodeData:
     rules = recording.rules
     plies = np.append(np.flatnonzero(states["current_player"][:-1] == seat), len(history))
     states = states[plies]
@@ -250,7 +243,7 @@ def _episode(
     loop(write_views, rules)(states, np.arange(count), np.full(count, seat), masks, observations)
     rewards = _rewards(rules, states, seat, recording.rewards)
     actions = np.array(history, np.int64)[plies[:-1]]
-    return EpisodeData(observations, masks, actions, rewards, plies.astype(np.int16), about)
+    return dataset.EpisodeData(observations, masks, actions, rewards, plies.astype(np.int16), about)
 
 
 def _rewards(rules: Rules, states: States, seat: int, kind: int) -> npt.NDArray[np.float64]:

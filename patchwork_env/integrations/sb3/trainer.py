@@ -26,17 +26,7 @@ from patchwork_env.integrations.sb3.agents import as_agent
 from patchwork_env.integrations.sb3.policy import BoolMaskBuffer, PatchworkPolicy
 from patchwork_env.integrations.sb3.self_play import SelfPlayCallback
 from patchwork_env.integrations.sb3.vec_env import Info, SelfPlayVecEnv
-from patchwork_env.learning.algorithms.common.trainer import (
-    MAX_EXACT_INT,
-    State,
-    Trainer,
-    as_arrays,
-    as_tensors,
-    load_optimizer_state,
-    optimizer_state,
-    prefixed,
-    statistics_of_games,
-)
+from patchwork_env.learning.algorithms.common import trainer
 from patchwork_env.learning.algorithms.maskable_ppo import MaskablePpoConfig
 
 MODEL_FILE = "model.zip"  # the file that ``MaskablePPO.load`` reads
@@ -55,7 +45,7 @@ _ROLLOUT = ("observations", "actions", "action_masks", "values", "log_probs", "a
 _NUMPY_WORDS = 624  # the number of words in the state of NumPy's global generator, a Mersenne Twister
 
 
-class MaskablePpoTrainer(Trainer):
+class MaskablePpoTrainer(trainer.Trainer):
     """Lets MaskablePPO learn, one rollout after the other: Patchwork against opponents, NMBR 9 alone.
 
     Steps are the turns of all games, also those of opponents and those without a choice; MaskablePPO itself
@@ -142,7 +132,7 @@ class MaskablePpoTrainer(Trainer):
         if ended := self._watch.ended:
             finals = np.concatenate([info["game"].state for info in ended])
             lengths = [info["episode"]["l"] for info in ended]
-            metrics |= prefixed("games", statistics_of_games(self.env.rules, finals))
+            metrics |= trainer.prefixed("games", trainer.statistics_of_games(self.env.rules, finals))
             metrics["games/decisions_per_game"] = float(np.mean(lengths))
         metrics["time/share_of_time_collecting"] = (self._watch.rollout_ended - began) / seconds
         return metrics | self._losses(noted) | self._count_iteration(self.env.turns - turns, began)
@@ -185,13 +175,13 @@ class MaskablePpoTrainer(Trainer):
         model.num_timesteps = self.model.num_timesteps
         return model
 
-    def state_dict(self) -> State:
+    def state_dict(self) -> trainer.State:
         model = self.model
         games = self.env.save() | {"episode_starts": np.asarray(model._last_episode_starts)}
         state = super().state_dict() | {
             "policy": self.network.state_dict(),
-            "optimizer": optimizer_state(model.policy.optimizer),
-            "games": as_tensors(games),
+            "optimizer": trainer.optimizer_state(model.policy.optimizer),
+            "games": trainer.as_tensors(games),
             "global_random": self._random_state,
             "timesteps": model.num_timesteps,
             "updates": model._n_updates,
@@ -204,11 +194,11 @@ class MaskablePpoTrainer(Trainer):
             }
         return state
 
-    def load_state_dict(self, state: State) -> None:
+    def load_state_dict(self, state: trainer.State) -> None:
         super().load_state_dict(state)
-        model, games = self.model, as_arrays(state["games"])
+        model, games = self.model, trainer.as_arrays(state["games"])
         self.network.load_state_dict(state["policy"])
-        load_optimizer_state(model.policy.optimizer, state["optimizer"])
+        trainer.load_optimizer_state(model.policy.optimizer, state["optimizer"])
         starts = games.pop("episode_starts")
         if len(starts) != self.env.num_envs:
             raise ValueError(f"episode_starts are of {len(starts)} games; there are {self.env.num_envs}")
@@ -220,8 +210,8 @@ class MaskablePpoTrainer(Trainer):
         self._random_state = state["global_random"]
         with self._own_random_numbers():  # which refuses states that are none
             pass
-        model.num_timesteps = check_between(state["timesteps"], 0, MAX_EXACT_INT, "timesteps")
-        model._n_updates = check_between(state["updates"], 0, MAX_EXACT_INT, "updates")
+        model.num_timesteps = check_between(state["timesteps"], 0, trainer.MAX_EXACT_INT, "timesteps")
+        model._n_updates = check_between(state["updates"], 0, trainer.MAX_EXACT_INT, "updates")
 
     @contextmanager
     def _own_random_numbers(self) -> Iterator[None]:
@@ -268,13 +258,13 @@ class _Watch(BaseCallback):
         self.rollout_ended = time.perf_counter()
 
 
-def _get_random_state() -> State:
+def _get_random_state() -> trainer.State:
     of_numpy = np.random.get_state(legacy=False)  # noqa: NPY002
     words = {"key": of_numpy["state"]["key"].tolist(), "pos": of_numpy["state"]["pos"]}
     return {"torch": torch.get_rng_state(), "numpy": {**of_numpy, "state": words}}
 
 
-def _set_random_state(state: State) -> None:
+def _set_random_state(state: trainer.State) -> None:
     check_between(state["numpy"]["state"]["pos"], 0, _NUMPY_WORDS, "pos")  # NumPy itself does not
     torch.set_rng_state(state["torch"])
     np.random.set_state(state["numpy"])  # noqa: NPY002

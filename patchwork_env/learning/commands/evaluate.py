@@ -14,15 +14,7 @@ from typing import TYPE_CHECKING
 from patchwork_env.core.checks import check_seed
 from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.core.progress import Bar
-from patchwork_env.learning.commands.match_options import (
-    add_format,
-    add_games,
-    add_json,
-    check_json,
-    help_on_agents,
-    variant_of,
-    write_json,
-)
+from patchwork_env.learning.commands import match_options
 from patchwork_env.learning.distributed import add_worker_options, workers_of
 from patchwork_env.learning.evaluation.tables import TEXT, render
 
@@ -33,14 +25,14 @@ if TYPE_CHECKING:
 
 def main(arguments: list[str] | None = None, program: str = "training.evaluate") -> int:
     """The command; returns the exit code."""
-    parser = CommandParser(__doc__, help_on_agents())
+    parser = CommandParser(__doc__, match_options.help_on_agents())
     option = parser.add_argument
     option("agents", metavar="AGENT", nargs="+", help="the agents that are measured")
     option("--against", metavar="AGENT", nargs="+", required=True, help="their opponents")
-    add_games(parser, "games per opponent, even in patchwork")
+    match_options.add_games(parser, "games per opponent, even in patchwork")
     add_worker_options(parser, 1)
-    add_format(parser)
-    add_json(parser)
+    match_options.add_format(parser)
+    match_options.add_json(parser)
     return run_command(parser, _run, arguments, program)
 
 
@@ -48,7 +40,7 @@ def _run(options: argparse.Namespace) -> int:
     from patchwork_env.learning.evaluation.matches import Participant
     from patchwork_env.learning.evaluation.results import matches_table, results_as_dict
 
-    check_json(options)
+    match_options.check_json(options)
     repeated = sorted({spec for spec in options.agents if options.agents.count(spec) > 1})
     if repeated:
         raise ValueError(f"agents are measured once; given more than once: {', '.join(repeated)}")
@@ -57,7 +49,9 @@ def _run(options: argparse.Namespace) -> int:
     results = _play(options, agents, opponents)
     if options.format != TEXT:
         print(render([results[0].set_ups(), matches_table(results)], options.format))
-    write_json(options, results_as_dict(results, {one.name: one.weights for one in (*agents, *opponents)}))
+    match_options.write_json(
+        options, results_as_dict(results, {one.name: one.weights for one in (*agents, *opponents)})
+    )
     return 0
 
 
@@ -69,7 +63,7 @@ def _play(
 
     players = [one.agent for one in (*agents, *opponents)]
     game = common_game(players, options.game)
-    variant = check_variant(game, variant_of(options))
+    variant = check_variant(game, match_options.variant_of(options))
     games, seed = check_games(options.games, game), check_seed(options.seed)
     workers, names = workers_of(options), [player.name for player in players]
     matches = [

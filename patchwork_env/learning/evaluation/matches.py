@@ -18,15 +18,8 @@ from patchwork_env.core.names import short_repr
 from patchwork_env.errors import IllegalActionError, OpponentError
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.distributed import Workers, check_workers, do_jobs
+from patchwork_env.learning.evaluation import runners
 from patchwork_env.learning.evaluation.results import MatchResult
-from patchwork_env.learning.evaluation.runners import (
-    Match,
-    MatchBlock,
-    MatchGames,
-    check_variant,
-    common_game,
-    runner_of,
-)
 from patchwork_env.learning.evaluation.store import GameStore
 
 Player = str | Agent | Callable[..., Any]  # a spec, an agent, or a function from a game to an action
@@ -126,18 +119,18 @@ def play_matches(
         OpponentError: An agent failed: it raised another error, which is the cause, or is a program.
     """
     players = agents.as_agent(agent), agents.as_agent(opponent)
-    game = common_game(players, game)
-    what = check_variant(game, variant)
+    game = runners.common_game(players, game)
+    what = runners.check_variant(game, variant)
     games, workers, seed = check_games(games, game), check_workers(workers), check_seed(seed)
     names = name_of(agent), name_of(opponent)
-    match = Match((0, 1), names, game, what, games, seed, check_between(keep, 0, games, "keep"))
+    match = runners.Match((0, 1), names, game, what, games, seed, check_between(keep, 0, games, "keep"))
     [result] = play_all(players, [match], workers, progress)
     return result
 
 
 def play_all(
     players: Sequence[Agent],
-    matches: Sequence[Match],
+    matches: Sequence[runners.Match],
     workers: Workers = 1,
     progress: Progress | None = None,
     store: GameStore | None = None,
@@ -160,13 +153,13 @@ def play_all(
 
 def _parts(
     players: Sequence[Agent],
-    blocks: Sequence[Sequence[MatchBlock]],
+    blocks: Sequence[Sequence[runners.MatchBlock]],
     workers: Workers,
     report: Progress,
     store: GameStore | None,
 ) -> Iterator[tuple[int, int, MatchResult]]:
     """The results of all blocks, by the numbers of match and block; those of the store come first."""
-    left: list[tuple[int, int, MatchBlock]] = []
+    left: list[tuple[int, int, runners.MatchBlock]] = []
     games_kept = 0
     for match, of_match in enumerate(blocks):
         for place, block in enumerate(of_match):
@@ -203,7 +196,7 @@ def _parts(
 _Outcome = MatchResult | IllegalActionError | OpponentError
 
 
-def _try_block(players: Sequence[Agent], block: MatchBlock) -> tuple[_Outcome, list[Any]]:
+def _try_block(players: Sequence[Agent], block: runners.MatchBlock) -> tuple[_Outcome, list[Any]]:
     """The outcome of a block, and what each side has counted in it, which is then left to the caller."""
     sides = [players[side] for side in block.match.sides]
     earlier = [player.take_counts() for player in sides]
@@ -214,11 +207,11 @@ def _try_block(players: Sequence[Agent], block: MatchBlock) -> tuple[_Outcome, l
             player.add_counts(counts)
 
 
-def _play_block(sides: Sequence[Agent], block: MatchBlock) -> _Outcome:
+def _play_block(sides: Sequence[Agent], block: runners.MatchBlock) -> _Outcome:
     match = block.match
     agent, opponent = sides
     try:
-        runner = runner_of(match.game)((agent, opponent), block)
+        runner = runners.runner_of(match.game)((agent, opponent), block)
         games = runner.run()
     except (IllegalActionError, OpponentError) as error:
         return error
@@ -226,9 +219,9 @@ def _play_block(sides: Sequence[Agent], block: MatchBlock) -> _Outcome:
     return MatchResult(*match.names, match.seed, match.variant, games, (first, second), runner.kept)
 
 
-def _read_block(block: MatchBlock, contents: Any) -> MatchResult:
+def _read_block(block: runners.MatchBlock, contents: Any) -> MatchResult:
     match, (first, second) = block.match, contents["seconds"]
-    games = MatchGames.from_dict(contents["games"], match.game)
+    games = runners.MatchGames.from_dict(contents["games"], match.game)
     return MatchResult(*match.names, match.seed, match.variant, games, (first, second))
 
 
@@ -237,7 +230,7 @@ def check_games(games: Any, game: str = PATCHWORK) -> int:
     number = as_integer(games, "games")
     if number > MOST_GAMES:
         raise ValueError(f"games is {short_repr(number)}; it must be at most {MOST_GAMES:,}")
-    runner = runner_of(game)
+    runner = runners.runner_of(game)
     if runner.is_noninteractive:
         return check_at_least_one(number, "games")
     if number < 2 or number % 2:

@@ -18,6 +18,7 @@ from patchwork_env.core.checks import as_number, as_texts, check_seed
 from patchwork_env.core.documents import one_line
 from patchwork_env.core.names import short_repr
 from patchwork_env.learning.distributed import Workers, check_workers
+from patchwork_env.learning.evaluation import tables
 from patchwork_env.learning.evaluation.matches import Participant, Progress, check_games, play_all
 from patchwork_env.learning.evaluation.playing import BLOCK_SIZE
 from patchwork_env.learning.evaluation.ratings import Ratings, expected_wins, rate, show_bounds
@@ -31,15 +32,6 @@ from patchwork_env.learning.evaluation.runners import (
 )
 from patchwork_env.learning.evaluation.statistics import CONFIDENCE
 from patchwork_env.learning.evaluation.store import open_store, read_settings
-from patchwork_env.learning.evaluation.tables import (
-    TEXT,
-    Column,
-    Table,
-    csv_text,
-    interval_column,
-    labels,
-    render,
-)
 from patchwork_env.learning.system import made_with
 
 DEFAULT_ANCHOR = "random"
@@ -184,7 +176,7 @@ class Tournament:
         check_workers(workers)
         agents = self.participants
         pairs = list(itertools.combinations(range(len(agents)), 2))
-        names = labels([one.name for one in agents])
+        names = tables.labels([one.name for one in agents])
         about = self.game, self.variant, self.games, self.seed
         matches = [
             Match(
@@ -337,37 +329,40 @@ class Standings:
     def _expected(self, i: int, j: int) -> float:
         return float(expected_wins(self.ratings.values[i] - self.ratings.values[j]))
 
-    def table(self, form: str = TEXT) -> str:
+    def table(self, form: str = tables.TEXT) -> str:
         """The standings and the win matrix as text, markdown or latex; as csv the standings alone."""
         match = next(iter(self.results.values()))
         heading = f"{len(self.names)} agents, {len(match.games)} games of each pairing: {match.set_ups()}"
-        return render([heading, self.ranking(), self._matrix(), "\n".join(self._notes())], form)
+        return tables.render([heading, self.ranking(), self._matrix(), "\n".join(self._notes())], form)
 
-    def ranking(self) -> Table:
+    def ranking(self) -> tables.Table:
         """A row for each agent, from the highest rating to the lowest."""
         columns = [
-            Column("agent"),
-            Column("rating", "{:.0f}".format),
-            interval_column("rating", show_bounds),
-            Column("ahead", "{:.1%}".format),
-            Column("wins", "{:.1%}".format),
-            *(Column(title, "{:.1f}".format) for title in self.figure_titles.values()),
-            Column("ms/move", "{:.3g}".format),
+            tables.Column("agent"),
+            tables.Column("rating", "{:.0f}".format),
+            tables.interval_column("rating", show_bounds),
+            tables.Column("ahead", "{:.1%}".format),
+            tables.Column("wins", "{:.1%}".format),
+            *(tables.Column(title, "{:.1f}".format) for title in self.figure_titles.values()),
+            tables.Column("ms/move", "{:.3g}".format),
         ]
         keys = ("agent", "rating", "interval", "ahead_of_next", "win_rate", *self.figure_titles)
         rows = []
         for i in self.order:
             entry = self._entry(i)
             rows.append([*(entry[key] for key in keys), 1000 * self.seconds_per_move(i)])
-        return Table(columns, rows)
+        return tables.Table(columns, rows)
 
-    def _matrix(self) -> Table:
-        columns = [Column("% of games won against"), *(Column(self.names[j]) for j in self.order)]
+    def _matrix(self) -> tables.Table:
+        columns = [
+            tables.Column("% of games won against"),
+            *(tables.Column(self.names[j]) for j in self.order),
+        ]
         rows = [
             [self.names[i], *("-" if i == j else f"{100 * self.win_rates[i, j]:.1f}" for j in self.order)]
             for i in self.order
         ]
-        return Table(columns, rows)
+        return tables.Table(columns, rows)
 
     def _notes(self) -> list[str]:
         zero = "the mean" if self.anchor is None else self.names[self.anchor]
@@ -405,4 +400,4 @@ class Standings:
             numbers = [one.astype(np.int64) if one.dtype == np.bool_ else one for one in values]
             listed = zip(*(one.tolist() for one in numbers), strict=True)
             rows += [[result.agent, result.opponent, *row] for row in listed]
-        return csv_text(rows)
+        return tables.csv_text(rows)

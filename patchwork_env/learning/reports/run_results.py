@@ -19,17 +19,8 @@ from patchwork_env.core.files import make_folder, storing_in, write_text
 from patchwork_env.core.names import counted, short_repr
 from patchwork_env.games import GAMES, PATCHWORK
 from patchwork_env.learning.config import parse_yaml
+from patchwork_env.learning.evaluation import records
 from patchwork_env.learning.evaluation.matches import hash_of_weights
-from patchwork_env.learning.evaluation.records import (
-    Count,
-    FilePart,
-    MatchFigures,
-    RunEvaluation,
-    Text,
-    as_type,
-    first_problem,
-    read_evaluation,
-)
 from patchwork_env.learning.evaluation.results import MatchResult
 from patchwork_env.learning.runs.folder import (
     CONFIG_FILE,
@@ -60,19 +51,21 @@ class CurvePoint(NamedTuple):
     bounds: tuple[float, float] | None = None
 
 
-class RunResult(FilePart):
+class RunResult(records.FilePart):
     """What a run has reached, ended or not; files lack all from ``source`` on."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: Annotated[Text, Field(min_length=1, max_length=200)]  # such as that of the configuration; no seed
-    seed: Count
-    game: Text
-    algorithm: Text
+    name: Annotated[
+        records.Text, Field(min_length=1, max_length=200)
+    ]  # such as that of the configuration; no seed
+    seed: records.Count
+    game: records.Text
+    algorithm: records.Text
     configuration: dict[str, Any]  # which any version of the package may have written
     starts: tuple[dict[str, Any], ...]  # what each was made with; see `runs.folder.read_versions`
-    weights: Text | None  # the SHA-256 of the final policy's file; None if the run has not ended
-    evaluations: tuple[RunEvaluation, ...]  # by their steps
+    weights: records.Text | None  # the SHA-256 of the final policy's file; None if the run has not ended
+    evaluations: tuple[records.RunEvaluation, ...]  # by their steps
     source: str = Field("", exclude=True)  # the folder or file that holds the result
     label: str = Field("", exclude=True)  # the name of the folder, for pages
     text: str = Field("", exclude=True)  # the configuration as it was written
@@ -90,7 +83,7 @@ class RunResult(FilePart):
         return self
 
     @property
-    def last(self) -> RunEvaluation:
+    def last(self) -> records.RunEvaluation:
         """The last evaluation, of which there is one at least."""
         return self.evaluations[-1]
 
@@ -137,7 +130,7 @@ class RunResult(FilePart):
         lines = [line for line in self.metrics if math.isfinite(line.get(name, math.nan))]
         return [CurvePoint(line["steps"], line["minutes"], line[name]) for line in lines]
 
-    def matches(self, opponent: str) -> list[tuple[RunEvaluation, MatchFigures]]:
+    def matches(self, opponent: str) -> list[tuple[records.RunEvaluation, records.MatchFigures]]:
         """The evaluations with a match against an opponent, each together with this match."""
         return [(one, match) for one in self.evaluations if (match := one.match(opponent)) is not None]
 
@@ -145,7 +138,7 @@ class RunResult(FilePart):
 def read_result(path: Path) -> RunResult:
     """The result in the folder of a run or in a file; ValueError or FileNotFoundError names what is wrong."""
     if path.is_file():
-        result = as_type(RunResult, read_document(path, FORMAT, VERSION), path)
+        result = records.as_type(RunResult, read_document(path, FORMAT, VERSION), path)
         _check_game(result.game, path)
         return result.model_copy(update={"source": str(path), "label": path.stem})
     config, folder = path / CONFIG_FILE, path.resolve()
@@ -160,7 +153,7 @@ def read_result(path: Path) -> RunResult:
         raise ValueError(f"{config} is not valid YAML: {error}") from None
     if not isinstance(configuration, dict):
         raise ValueError(f"{config} is damaged: a configuration is a mapping of keys to values")
-    evaluations = tuple(map(read_evaluation, evaluation_files(path).values()))
+    evaluations = tuple(map(records.read_evaluation, evaluation_files(path).values()))
     try:
         return RunResult(
             # Where a folder is called by its seed alone, the one around it has the name.
@@ -179,7 +172,7 @@ def read_result(path: Path) -> RunResult:
             has_final=(path / FINAL).is_dir(),
         )
     except ValidationError as error:
-        raise ValueError(f"{path} is damaged: {first_problem(error)}") from None
+        raise ValueError(f"{path} is damaged: {records.first_problem(error)}") from None
 
 
 def result_file(result: RunResult, folder: Path) -> Path:
@@ -260,7 +253,7 @@ def write_training(
     try:
         return write_result(RunResult.model_validate(contents), Path(folder))
     except ValidationError as error:
-        raise ValueError(first_problem(error)) from None
+        raise ValueError(records.first_problem(error)) from None
 
 
 def name_without_seed(name: str) -> str:

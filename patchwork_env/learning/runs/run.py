@@ -23,6 +23,7 @@ from patchwork_env.core.checks import offset_seed
 from patchwork_env.core.files import GrowingFile, remove_partial, storing_in, write_text
 from patchwork_env.core.progress import Bar
 from patchwork_env.errors import ConfigError, DivergenceError, NoWorkersError, StorageError
+from patchwork_env.learning import system
 from patchwork_env.learning.algorithms.common.trainer import Trainer, make_trainer
 from patchwork_env.learning.algorithms.common.workers import RemoteTrainer, played_on_cluster
 from patchwork_env.learning.config import RunConfig, dump_config, load_config
@@ -51,15 +52,6 @@ from patchwork_env.learning.runs.folder import (
     evaluation_files,
 )
 from patchwork_env.learning.runs.loggers import Log, logger_of
-from patchwork_env.learning.system import (
-    Interruption,
-    commit,
-    exclusive_lock,
-    made_with,
-    signals_interrupt,
-    stop_if_asked,
-    tune_malloc,
-)
 
 _SAMPLE_GAMES = 2
 """How many games an evaluation keeps of every match: in Patchwork one circle from both seats."""
@@ -96,7 +88,7 @@ def new_run(config: RunConfig, folder: Path) -> Iterator[Run]:
         StorageError: The folder cannot be written.
     """
     check_run_folder(folder)
-    with _trainer(config) as trainer, exclusive_lock(new_run_folder(folder)):
+    with _trainer(config) as trainer, system.exclusive_lock(new_run_folder(folder)):
         begin_run(folder, trainer, config)
         print(f"new run in {folder}; if it is cut off, go on with --resume {folder}", flush=True)
         yield Run(folder, trainer)
@@ -117,7 +109,7 @@ def resumed_run(folder: Path, overrides: Sequence[str] = ()) -> Iterator[Run]:
     """
     if not (folder / CONFIG_FILE).is_file():
         raise FileNotFoundError(f"{folder} is no run: it holds no {CONFIG_FILE}")
-    with exclusive_lock(folder):
+    with system.exclusive_lock(folder):
         config = load_config(folder / CONFIG_FILE, overrides)
         with _trainer(config) as trainer:
             checkpoint = load_checkpoint(folder, trainer)
@@ -135,7 +127,7 @@ def _trainer(config: RunConfig) -> Iterator[Trainer]:
     check_names(config)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # the threads of the run share batches, not operations
-    tune_malloc()
+    system.tune_malloc()
     with ExitStack() as stack:
         stack.callback(torch.set_num_threads, threads)
         config = config.model_copy(update={"device": _usable_device(config.device)})
@@ -187,7 +179,7 @@ class Run:
         self.folder, self.trainer, self.config = folder, trainer, trainer.config
         self.evaluated: Callable[[Path], object] = lambda file: None
         with storing_in(folder):
-            start = {"steps": trainer.steps, "commit": commit()} | made_with(self.config.device)
+            start = {"steps": trainer.steps, "commit": system.commit()} | system.made_with(self.config.device)
             with closing(GrowingFile(folder / VERSIONS_FILE)) as versions:
                 versions.write(f"{json.dumps(start)}\n".encode())
             self._log = Log(folder, trainer.steps, self.config)
@@ -207,10 +199,10 @@ class Run:
         """
         exit_code = 0
         try:
-            with signals_interrupt(), closing(self._log), self._bar:
+            with system.signals_interrupt(), closing(self._log), self._bar:
                 try:
                     loop(self)
-                except Interruption as interruption:
+                except system.Interruption as interruption:
                     exit_code = 128 + interruption.signal
                     self._stop(interruption)
                 except DivergenceError as error:
@@ -227,9 +219,9 @@ class Run:
     @contextmanager
     def uninterrupted(self) -> Iterator[None]:
         """Signals take effect around the block, so that what is saved is never half an update."""
-        stop_if_asked()
+        system.stop_if_asked()
         yield
-        stop_if_asked()
+        system.stop_if_asked()
 
     def log(self, metrics: Mapping[str, float]) -> None:
         """Logs the metrics of an iteration, and shows some of them on the progress bar."""
@@ -338,7 +330,7 @@ class Run:
         opponents = self.config.evaluation.opponents
         return [play_matches(player, spec, games, seed, **settings) for spec in opponents]
 
-    def _stop(self, interruption: Interruption) -> None:
+    def _stop(self, interruption: system.Interruption) -> None:
         self._bar.close()
         if interruption.at_once:
             newest = complete_checkpoints(self.folder)[-1]

@@ -10,17 +10,7 @@ import torch
 
 from patchwork_env import agents
 from patchwork_env.agents.networks import NetworkConfig, PolicyAgent, write_policy
-from patchwork_env.agents.nmbr9.policy_network import (
-    _TRUNK_TENSORS,
-    IS_LIKELY,
-    LEVELS,
-    LIKELY,
-    PLACEMENT_FEATURES,
-    POSITION_FEATURES,
-    Nmbr9Network,
-    features_of,
-    position_features,
-)
+from patchwork_env.agents.nmbr9 import policy_network
 from patchwork_env.core.files import write_folder
 from patchwork_env.nmbr9 import Game
 from patchwork_env.nmbr9.actions import FIRST_CHOICE
@@ -41,7 +31,7 @@ def games():
 
 @pytest.fixture(scope="module")
 def inputs(games):
-    return Nmbr9Network.encode(np.concatenate([game.state for game in games]))[0]
+    return policy_network.Nmbr9Network.encode(np.concatenate([game.state for game in games]))[0]
 
 
 def left_of(game, round_of_game):
@@ -78,13 +68,13 @@ def spread_of(cells):
 
 
 def test_positions(games, inputs):
-    positions = position_features(inputs.observations).numpy()
-    assert positions.shape == (len(games), POSITION_FEATURES)
+    positions = policy_network.position_features(inputs.observations).numpy()
+    assert positions.shape == (len(games), policy_network.POSITION_FEATURES)
     for row in range(0, len(games), 4):
         game, left = games[row], left_of(games[row], games[row].round)
         fits, moves = fits_of(game, left), game.placements(0)
-        covered = [len(cells_of(game, level)) for level in range(LEVELS + 1)]
-        for level in range(LEVELS):
+        covered = [len(cells_of(game, level)) for level in range(policy_network.LEVELS + 1)]
+        for level in range(policy_network.LEVELS):
             found = positions[row, level * OF_LEVEL : (level + 1) * OF_LEVEL]
             tiles = sum(move.level == level for move in moves)
             open_cells = covered[level] - covered[level + 1]
@@ -95,17 +85,17 @@ def test_positions(games, inputs):
         cells = cells_of(game, 0)
         sides = sorted(max(axis) + 1 - min(axis) for axis in zip(*cells, strict=True)) if cells else [0, 0]
         expected = [*best / 3, points / 100, points / 10 / left.sum(), left.sum() / 10, sides[1] / 10]
-        np.testing.assert_allclose(positions[row, LEVELS * OF_LEVEL : -1], expected, atol=1e-6)
+        np.testing.assert_allclose(positions[row, policy_network.LEVELS * OF_LEVEL : -1], expected, atol=1e-6)
         assert positions[row, -1] == pytest.approx(sides[0] / 10)
 
 
 def test_placements(games, inputs):
-    placements, rows = features_of(*inputs).placements.numpy(), inputs.rows.numpy()
-    assert placements.shape == (len(inputs.actions), PLACEMENT_FEATURES)
+    placements, rows = policy_network.features_of(*inputs).placements.numpy(), inputs.rows.numpy()
+    assert placements.shape == (len(inputs.actions), policy_network.PLACEMENT_FEATURES)
     assert placements[:, 0].all()
-    likely = placements[:, IS_LIKELY] > 0
+    likely = placements[:, policy_network.IS_LIKELY] > 0
     assert_most_contact_is_likely(placements, rows, likely)
-    assert not placements[~likely, IS_LIKELY:].any()
+    assert not placements[~likely, policy_network.IS_LIKELY :].any()
     for k in np.random.default_rng(2).choice(np.flatnonzero(likely), 30, replace=False):
         game, action = games[rows[k]], int(inputs.actions[k])
         move, left = game.decode(action), left_of(game, game.round + 1)
@@ -151,19 +141,21 @@ def assert_most_contact_is_likely(placements, rows, likely):
     for row in np.unique(rows)[::5]:
         for level in np.unique(levels[rows == row]):
             here = (rows == row) & (levels == level)
-            sixth = sorted(contacts[here], reverse=True)[:LIKELY][-1]
+            sixth = sorted(contacts[here], reverse=True)[: policy_network.LIKELY][-1]
             np.testing.assert_array_equal(likely[here], contacts[here] >= sixth)
 
 
 def test_choices_of_a_digit_have_no_features():
     game = Game(seed=2, order="free")
-    inputs, _ = Nmbr9Network.encode(game.state)
+    inputs, _ = policy_network.Nmbr9Network.encode(game.state)
     assert (inputs.actions >= FIRST_CHOICE).all()
-    assert not features_of(*inputs).placements.any()
+    assert not policy_network.features_of(*inputs).placements.any()
     game.play(FIRST_CHOICE + 7)
-    features = features_of(*Nmbr9Network.encode(game.state)[0])
+    features = policy_network.features_of(*policy_network.Nmbr9Network.encode(game.state)[0])
     assert features.placements.any()
-    assert features.positions[0, LEVELS * OF_LEVEL + 12] == 2  # 20 tiles, the chosen one among them
+    assert (
+        features.positions[0, policy_network.LEVELS * OF_LEVEL + 12] == 2
+    )  # 20 tiles, the chosen one among them
 
 
 def test_arrays_that_are_no_observations_have_features_all_the_same():
@@ -175,7 +167,7 @@ def test_arrays_that_are_no_observations_have_features_all_the_same():
     observations[::3] = rng.random((20, size))
     actions = torch.from_numpy(np.sort(rng.choice(16394, (60, 500))).reshape(-1))
     rows = torch.arange(60).repeat_interleave(500)
-    features = features_of(torch.from_numpy(observations), rows, actions)
+    features = policy_network.features_of(torch.from_numpy(observations), rows, actions)
     assert all(torch.isfinite(part).all() for part in features)
 
 
@@ -188,7 +180,7 @@ SMALL = NetworkConfig(width=16, depth=1)
 @pytest.fixture(scope="module")
 def network():
     torch.manual_seed(1)
-    network = Nmbr9Network(SMALL)
+    network = policy_network.Nmbr9Network(SMALL)
     with torch.no_grad():
         network.placement_score.weight.mul_(100)  # so that placements differ
     return network.eval()
@@ -202,16 +194,16 @@ def all_orders():
 
 def naive_policy(network, game):
     """Log-probabilities of the legal actions and the value, action by action."""
-    inputs, _ = Nmbr9Network.encode(game.state)
-    features, view = features_of(*inputs), game.observation()
-    seen = [view[SLICES[name]] for name in _TRUNK_TENSORS]
+    inputs, _ = policy_network.Nmbr9Network.encode(game.state)
+    features, view = policy_network.features_of(*inputs), game.observation()
+    seen = [view[SLICES[name]] for name in policy_network._TRUNK_TENSORS]
     trunk = network.trunk(torch.tensor([[*np.concatenate(seen), *features.positions[0].tolist()]]))[0]
     scores = []
     for action, placement in zip(inputs.actions.tolist(), features.placements, strict=True):
         score = network.choice(trunk)[max(action - FIRST_CHOICE, 0)]
         if action < FIRST_CHOICE:
             score = (network.placement(trunk) * placement).sum()
-            if placement[IS_LIKELY]:
+            if placement[policy_network.IS_LIKELY]:
                 hidden = network.placement_hidden(placement) + network.placement_context(trunk)
                 score = score + network.placement_score(torch.relu(hidden))[0]
         scores.append(score)
@@ -219,7 +211,7 @@ def naive_policy(network, game):
 
 
 def test_policies_and_values_are_those_of_the_layers_action_by_action(network, all_orders):
-    inputs, lists = Nmbr9Network.encode(np.concatenate([game.state for game in all_orders]))
+    inputs, lists = policy_network.Nmbr9Network.encode(np.concatenate([game.state for game in all_orders]))
     expected = [
         (row, action) for row, game in enumerate(all_orders) for action in game.legal_actions().tolist()
     ]
@@ -242,7 +234,7 @@ def test_agents_play_all_orders(network, order):
 
 
 def test_a_kind_that_the_game_has_not_is_refused(tmp_path):
-    write_folder(tmp_path / "policy", lambda folder: write_policy(folder, Nmbr9Network(SMALL)))
+    write_folder(tmp_path / "policy", lambda folder: write_policy(folder, policy_network.Nmbr9Network(SMALL)))
     path = tmp_path / "policy" / "checkpoint.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"policy": "maskable_ppo"}))
     with pytest.raises(ValueError, match="'maskable_ppo'; this library plays of those for nmbr9: 'network'"):

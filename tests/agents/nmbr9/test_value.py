@@ -6,22 +6,9 @@ import numpy as np
 import pytest
 
 from patchwork_env.agents.compiled import LEAK, aligned_records, arrays_of
-from patchwork_env.agents.nmbr9 import greedy
+from patchwork_env.agents.nmbr9 import greedy, value
 from patchwork_env.agents.nmbr9.champion import ValueAgent
 from patchwork_env.agents.nmbr9.features import MOST_COLUMNS, NUM_WORDS
-from patchwork_env.agents.nmbr9.value import (
-    LIKELY,
-    SCALE,
-    WEIGHTS,
-    best_action,
-    evaluate,
-    expand,
-    features,
-    new_buffer,
-    new_expansion,
-    new_weights,
-    read_table,
-)
 from patchwork_env.nmbr9 import Game, engine
 from tests.agents.nmbr9.tables import contact_of, levels_of, played, positions, with_digit
 
@@ -30,7 +17,7 @@ EVERYTHING = 10_000
 
 @pytest.fixture(scope="module")
 def weights():
-    weights = new_weights(3)
+    weights = value.new_weights(3)
     weights["weights_3"] *= 30
     return weights
 
@@ -51,13 +38,13 @@ def is_seen_completely(game):
 
 
 def test_fits_are_the_legal_placements_of_every_level(games):
-    buffer, compared = new_buffer(), 0
+    buffer, compared = value.new_buffer(), 0
     for game in [*games[::2], with_a_level_that_one_tile_fills()]:
         for digit in range(10):
             changed = with_digit(game, digit)
             if not is_seen_completely(game):
                 continue
-            number, _ = read_table(changed.state, 0, 0, buffer[0])
+            number, _ = value.read_table(changed.state, 0, 0, buffer[0])
             expected = levels_of(changed)
             for level in range(1, number + 1):
                 assert buffer[0]["fits"][level, digit] == expected[level]
@@ -74,11 +61,11 @@ def with_a_level_that_one_tile_fills():
 
 def test_a_table_wider_than_the_view_is_seen_in_part():
     """Tiles in a line: nothing is counted that is not legal, and all other features are there."""
-    game, buffer = Game(deck=[1] * 12), new_buffer()
+    game, buffer = Game(deck=[1] * 12), value.new_buffer()
     while game.round < 10:
         game.play(max(map(int, game.legal_actions()), key=lambda a: (a < 4096, a % 64)))
     assert engine.bounds(game.state, 0, 0, 10)[3] > MOST_COLUMNS
-    number, windows = read_table(game.state, 0, 0, buffer[0])
+    number, windows = value.read_table(game.state, 0, 0, buffer[0])
     assert buffer[0]["fits"][number, 1] <= levels_of(game)[number]
     assert windows > 0
 
@@ -95,8 +82,8 @@ def painted(heights):
 
 
 def windows_of(heights):
-    grid, rows = np.zeros(features.GRID_SHAPE, np.int32), np.empty(2000, np.int32)
-    count = features.list_windows(painted(heights), 20, 20, *heights.shape, grid, rows)
+    grid, rows = np.zeros(value.features.GRID_SHAPE, np.int32), np.empty(2000, np.int32)
+    count = value.features.list_windows(painted(heights), 20, 20, *heights.shape, grid, rows)
     return grid, sorted(rows[:count])
 
 
@@ -133,9 +120,9 @@ def test_different_windows_have_different_rows():
 
 
 def test_values_of_placements_are_those_of_the_tables_they_lead_to(games, weights):
-    expansion, buffer, rng = new_expansion(), new_buffer(), np.random.default_rng(1)
+    expansion, buffer, rng = value.new_expansion(), value.new_buffer(), np.random.default_rng(1)
     for game in games[::2]:
-        count = expand(game.state, 0, EVERYTHING, weights, expansion)
+        count = value.expand(game.state, 0, EVERYTHING, weights, expansion)
         actions = expansion.actions[:count].tolist()
         assert actions == game.legal_actions().tolist()
         values = expansion.values[:count].copy()
@@ -143,7 +130,7 @@ def test_values_of_placements_are_those_of_the_tables_they_lead_to(games, weight
             after = game.clone()
             after.play(actions[k])
             gain = after.scores()[0] - game.scores()[0]
-            expected = gain + evaluate(after.state, 0, 0, weights, buffer)
+            expected = gain + value.evaluate(after.state, 0, 0, weights, buffer)
             assert values[k] == pytest.approx(expected, abs=1e-3)
 
 
@@ -153,14 +140,14 @@ def leaky(x):
 
 def naive_value(game, weights):
     """The value of a table from its description, with features as they can be counted on it."""
-    arrays, buffer = arrays_of(weights), new_buffer()
-    _, windows = read_table(game.state, 0, 0, buffer[0])
+    arrays, buffer = arrays_of(weights), value.new_buffer()
+    _, windows = value.read_table(game.state, 0, 0, buffer[0])
     relief = leaky(arrays["relief_bias"] + arrays["windows"][buffer[0]["rows"][:windows]].sum(0))
     rows, inputs = naive_features(game)
     hidden = arrays["bias"] + arrays["features"][rows].sum(0) + inputs @ arrays["numbers"]
     hidden = leaky(hidden + relief @ arrays["weights_1"])
     hidden_2 = leaky(arrays["bias_2"] + hidden @ arrays["weights_2"])
-    return SCALE * (arrays["bias_3"][0] + hidden_2 @ arrays["weights_3"])
+    return value.SCALE * (arrays["bias_3"][0] + hidden_2 @ arrays["weights_3"])
 
 
 SIZES = (41, 10 * 4, 10 * 2 * 8, 10 * 2 * 7 * 8, 8 * 10, 8 * 60)
@@ -200,14 +187,14 @@ def naive_features(game):
 
 
 def test_evaluation_against_its_description(games, weights):
-    buffer, compared = new_buffer(), 0
+    buffer, compared = value.new_buffer(), 0
     short = Game(deck=[3, 7, 3, 3, 0, 9, 8, 8, 5], deck_size=7)  # not all cards come
     for _ in range(4):
         short.play(greedy.choose_action(short.state, 0))
     for game in [*games[::9], short]:
         if game.round and not is_seen_completely(game):
             continue
-        assert evaluate(game.state, 0, 0, weights, buffer) == pytest.approx(
+        assert value.evaluate(game.state, 0, 0, weights, buffer) == pytest.approx(
             naive_value(game, weights), abs=1e-3
         )
         compared += 1
@@ -216,24 +203,24 @@ def test_evaluation_against_its_description(games, weights):
 
 def test_the_end_is_worth_nothing_more(games, weights):
     game = games[-1].clone()
-    expansion = new_expansion()
-    count = expand(game.state, 0, EVERYTHING, weights, expansion)
-    best = int(expansion.actions[best_action(expansion, count)])
+    expansion = value.new_expansion()
+    count = value.expand(game.state, 0, EVERYTHING, weights, expansion)
+    best = int(expansion.actions[value.best_action(expansion, count)])
     assert expansion.values[:count].max() == game.digit * engine.level_of(game.state, 0, best)
     game.play(best)
-    assert evaluate(game.state, 0, 0, weights, new_buffer()) == 0
+    assert value.evaluate(game.state, 0, 0, weights, value.new_buffer()) == 0
 
 
-@pytest.mark.parametrize("width", [1, LIKELY])
+@pytest.mark.parametrize("width", [1, value.LIKELY])
 def test_likely_placements_have_the_most_contact_on_their_level(games, weights, width):
     """As many as the width says, and all that tie with the last of them."""
-    expansion = new_expansion()
+    expansion = value.new_expansion()
     for game in games[5::9]:
         contacts: dict[int, dict[int, int]] = {}
         for action in map(int, game.legal_actions()):
             level, found = contact_of(game, action)
             contacts.setdefault(level, {})[action] = found
-        count = expand(game.state, 0, width, weights, expansion)
+        count = value.expand(game.state, 0, width, weights, expansion)
         expected = []
         for of_level in contacts.values():
             least = sorted(of_level.values(), reverse=True)[: max(width, 1)][-1]
@@ -242,7 +229,7 @@ def test_likely_placements_have_the_most_contact_on_their_level(games, weights, 
 
 
 def test_free_order_is_refused():
-    agent = ValueAgent(aligned_records(WEIGHTS), "mine")
+    agent = ValueAgent(aligned_records(value.WEIGHTS), "mine")
     game = Game(order="free")
     for _ in range(2):
         with pytest.raises(ValueError, match="agent 'mine' places tiles as they come; it does not choose"):

@@ -5,29 +5,24 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from patchwork_env.learning.evaluation.statistics import (
-    Band,
-    Z,
-    improvement,
-    mean_interval,
-    mean_of_runs,
-    student_quantile,
-)
+from patchwork_env.learning.evaluation import statistics
 
 FIRST = np.array([[0.6, 0.9], [0.7, 0.8], [0.2, 0.8], [0.9, 0.4], [0.65, 0.7]])
 SECOND = np.array([[0.5, 0.8], [0.7, 0.5], [0.1, 0.6]])
 
 
 def test_the_interval_of_a_mean_is_that_of_student() -> None:
-    assert mean_interval(np.array([1.0, 2.0, 3.0, 4.0])) == pytest.approx((0.4457, 4.5543), abs=1e-4)
-    assert mean_interval(np.array([3.0])) is None
+    assert statistics.mean_interval(np.array([1.0, 2.0, 3.0, 4.0])) == pytest.approx(
+        (0.4457, 4.5543), abs=1e-4
+    )
+    assert statistics.mean_interval(np.array([3.0])) is None
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 10])
 def test_the_interval_of_few_values_covers_the_truth_as_often_as_it_says(n: int) -> None:
     """With the quantile of the normal distribution it would be 70% of two values and 88% of five."""
     values = np.random.default_rng(n).normal(3.0, 2.0, (4000, n))
-    intervals = [mean_interval(row) for row in values]
+    intervals = [statistics.mean_interval(row) for row in values]
     covered = np.mean([low <= 3.0 <= high for low, high in intervals])
     assert covered == pytest.approx(0.95, abs=0.012)  # three and a half standard errors
 
@@ -35,8 +30,8 @@ def test_the_interval_of_few_values_covers_the_truth_as_often_as_it_says(n: int)
 def test_quantiles_are_those_of_scipy() -> None:
     stats = pytest.importorskip("scipy.stats")
     for degrees in (*range(1, 60), 499, 1000, 99_999):
-        assert student_quantile(degrees) == pytest.approx(stats.t.ppf(0.975, degrees), rel=1e-10)
-    assert student_quantile(100_000) == Z
+        assert statistics.student_quantile(degrees) == pytest.approx(stats.t.ppf(0.975, degrees), rel=1e-10)
+    assert statistics.student_quantile(100_000) == statistics.Z
 
 
 def simulated(
@@ -66,12 +61,12 @@ def test_intervals_over_runs_cover_the_truth_as_often_as_they_say(runs: int, opp
         *((0, 20, 0.965, 0.996), (0, 50, 0.965, 0.996), (0, 1000, 0.965, 0.996)),
     ):
         scores, games, truth = simulated(runs, opponents, number, spread)
-        assert least <= share_covered(mean_of_runs(scores, games), truth) <= most
+        assert least <= share_covered(statistics.mean_of_runs(scores, games), truth) <= most
     scores, _, truth = simulated(runs, opponents, 1000, spread=0.5)
-    assert 0.92 <= share_covered(mean_of_runs(scores), truth) <= 0.97
+    assert 0.92 <= share_covered(statistics.mean_of_runs(scores), truth) <= 0.97
 
 
-def share_covered(band: Band, truth: float) -> float:
+def share_covered(band: statistics.Band, truth: float) -> float:
     return float(((band.low <= truth) & (truth <= band.high)).mean())
 
 
@@ -80,26 +75,26 @@ def test_intervals_of_the_probability_of_improvement_cover_it(runs: int) -> None
     """Of normal scores that differ by one standard deviation, which is 76% of all pairs."""
     random = np.random.default_rng(runs)
     pairs = random.normal(size=(600, 2, runs, 1)) + np.array([1, 0])[:, None, None]
-    intervals = [improvement(*pair)[1] for pair in pairs]
+    intervals = [statistics.improvement(*pair)[1] for pair in pairs]
     assert 0.92 <= np.mean([low <= 0.7602 <= high for low, high in intervals]) <= 0.985
 
 
 def test_the_mean_over_runs_is_that_of_their_own_means() -> None:
-    values, low, high = mean_of_runs(FIRST)
+    values, low, high = statistics.mean_of_runs(FIRST)
     own = FIRST.mean(1)
     assert values == pytest.approx(own.mean())
-    assert (low, high) == pytest.approx(mean_interval(own))
-    assert mean_of_runs(FIRST[:1]).interval() is None
-    assert mean_of_runs(FIRST[[0, 0]]).interval() is None  # equal scores say nothing of the spread
+    assert (low, high) == pytest.approx(statistics.mean_interval(own))
+    assert statistics.mean_of_runs(FIRST[:1]).interval() is None
+    assert statistics.mean_of_runs(FIRST[[0, 0]]).interval() is None  # equal scores say nothing of the spread
 
 
 def test_intervals_of_win_rates_know_the_games_and_end_at_0_and_1() -> None:
     """Three runs that lost all of their games: as sure as all games together, in Wilson's interval."""
-    lost = mean_of_runs(np.zeros((3, 1)), np.full((3, 1), 16.0)).interval()
-    assert lost == pytest.approx((0.0, Z**2 / (48 + Z**2)))
-    won = mean_of_runs(np.ones((3, 1)), np.full((3, 1), 16.0)).interval()
+    lost = statistics.mean_of_runs(np.zeros((3, 1)), np.full((3, 1), 16.0)).interval()
+    assert lost == pytest.approx((0.0, statistics.Z**2 / (48 + statistics.Z**2)))
+    won = statistics.mean_of_runs(np.ones((3, 1)), np.full((3, 1), 16.0)).interval()
     assert won == pytest.approx((1 - lost[1], 1.0))
-    low, high = mean_of_runs(np.array([[0.9], [0.99]]), np.full((2, 1), 1000.0)).interval()
+    low, high = statistics.mean_of_runs(np.array([[0.9], [0.99]]), np.full((2, 1), 1000.0)).interval()
     assert 0 < low < 0.5 < 0.99 < high < 1
 
 
@@ -107,18 +102,18 @@ def test_few_runs_are_not_sure_to_do_better() -> None:
     """All pairs are won by the first; three against three are so by chance alone in one case of ten."""
     for runs, least in ((2, 0.386), (3, 0.501), (5, 0.643)):
         better, worse = np.ones((runs, 1)), np.zeros((runs, 1))
-        probability, interval = improvement(better, worse)
+        probability, interval = statistics.improvement(better, worse)
         assert probability == 1
         assert interval == pytest.approx((least, 1), abs=0.001)
-        assert improvement(worse, better)[1] == pytest.approx((0, 1 - least), abs=0.001)
+        assert statistics.improvement(worse, better)[1] == pytest.approx((0, 1 - least), abs=0.001)
 
 
 def test_the_probability_of_improvement_counts_pairs() -> None:
     """Of 9 pairs, 5 and one of equals against the first opponent, 7 and two of equals against the second."""
-    probability, (low, high) = improvement(FIRST[:3], SECOND)
+    probability, (low, high) = statistics.improvement(FIRST[:3], SECOND)
     assert probability == pytest.approx(((5 + 0.5) / 9 + (7 + 1) / 9) / 2)
     assert low < probability < high
-    mirrored, bounds = improvement(SECOND, FIRST[:3])
+    mirrored, bounds = statistics.improvement(SECOND, FIRST[:3])
     assert mirrored == pytest.approx(1 - probability)
     assert bounds == pytest.approx((1 - high, 1 - low), abs=0.02)
-    assert improvement(FIRST[:1], SECOND)[1] is None
+    assert statistics.improvement(FIRST[:1], SECOND)[1] is None

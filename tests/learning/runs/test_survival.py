@@ -31,17 +31,7 @@ from patchwork_env.learning.runs import checkpoints as checkpoints_module
 from patchwork_env.learning.runs import run as run_module
 from patchwork_env.learning.runs.checkpoints import load_checkpoint
 from patchwork_env.learning.runs.folder import read_versions
-from tests.learning.same_runs import (
-    ROOT,
-    assert_same_run,
-    checkpoints_of,
-    environment,
-    metrics_of,
-    resume_run,
-    start_run,
-    tensors_of,
-    train_command,
-)
+from tests.learning import same_runs
 
 fcntl, resource = pytest.importorskip("fcntl"), pytest.importorskip("resource")
 
@@ -86,7 +76,7 @@ def refuse(*_, **__):
 def long_run(tmp_path_factory, config):
     """A run that takes a while, and was not disturbed."""
     run = tmp_path_factory.mktemp("runs") / "long"
-    assert start_run(config, run, "total_steps=1920") == 0
+    assert same_runs.start_run(config, run, "total_steps=1920") == 0
     return run
 
 
@@ -97,9 +87,11 @@ def test_a_run_that_was_stopped_anywhere_ends_as_one_that_was_not(
 ):
     """The real command, and an impatient user; tests/attack/kills.py does it many times."""
     run = tmp_path / "run"
-    command = train_command("--config", str(config), "--run-dir", str(run), "--set", "total_steps=1920")
+    command = same_runs.train_command(
+        "--config", str(config), "--run-dir", str(run), "--set", "total_steps=1920"
+    )
     with subprocess.Popen(
-        command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command, env=same_runs.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         try:
             wait_for(checkpoint(run, 6), process)
@@ -111,17 +103,17 @@ def test_a_run_that_was_stopped_anywhere_ends_as_one_that_was_not(
     assert process.returncode == code, errors
     assert not (run / "final").exists()
     if number != SIGKILL:
-        last = checkpoints_of(run)[-1]
+        last = same_runs.checkpoints_of(run)[-1]
         assert f"stopped by {number.name}: saved {last}" in output
         assert f"go on with --resume {run}" in output
         assert "Traceback" not in errors
         assert partial_of(run) == []
-        assert metrics_of(run)[-1]["steps"] == load_policy(last)[1]["steps"]
-    assert resume_run(run) == 0
-    for folder in checkpoints_of(run):  # there is one more where the signal came
+        assert same_runs.metrics_of(run)[-1]["steps"] == load_policy(last)[1]["steps"]
+    assert same_runs.resume_run(run) == 0
+    for folder in same_runs.checkpoints_of(run):  # there is one more where the signal came
         if not (long_run / "checkpoints" / folder.name).exists():
             shutil.rmtree(folder)
-    assert_same_run(run, long_run)
+    same_runs.assert_same_run(run, long_run)
 
 
 def wait_for(path, process):
@@ -142,13 +134,13 @@ def test_a_second_signal_abandons_the_iteration(config, tmp_path, monkeypatch, c
     with monkeypatch.context() as context:
         context.setattr(signals_module, "_ECHO_SECONDS", -1.0)
         context.setattr(PpoTrainer, "step", lambda _: [send(), send(), pytest.fail("still there")])
-        assert start_run(config, run) == 143
+        assert same_runs.start_run(config, run) == 143
     assert [signal.getsignal(number) for number in (SIGINT, SIGTERM)] == handlers
     output, errors = capfd.readouterr()
     assert "SIGTERM: stops when nothing is half done; once more to stop at once" in errors
     first = checkpoint(run, 0)
     assert f"stopped at once by SIGTERM: what came after {first} is lost\ngo on with --resume {run}" in output
-    assert checkpoints_of(run) == [first]
+    assert same_runs.checkpoints_of(run) == [first]
 
 
 def test_a_signal_during_an_evaluation_stops_it_and_it_is_made_up_for(
@@ -161,12 +153,12 @@ def test_a_signal_during_an_evaluation_stops_it_and_it_is_made_up_for(
     run = tmp_path / "run"
     with monkeypatch.context() as context:
         context.setattr(run_module, "play_matches", stop)
-        assert start_run(config, run) == 130
-    assert checkpoints_of(run)[-1] == checkpoint(run, 4)
+        assert same_runs.start_run(config, run) == 130
+    assert same_runs.checkpoints_of(run)[-1] == checkpoint(run, 4)
     assert "stopped by SIGINT" in capsys.readouterr().out
     assert not (run / "evaluations").exists()
-    assert resume_run(run) == 0
-    assert_same_run(run, finished)
+    assert same_runs.resume_run(run) == 0
+    same_runs.assert_same_run(run, finished)
 
 
 def test_a_new_run_can_be_resumed_from_its_beginning(config, tmp_path, monkeypatch):
@@ -175,13 +167,13 @@ def test_a_new_run_can_be_resumed_from_its_beginning(config, tmp_path, monkeypat
     for place, name, folder in ((PpoTrainer, "step", run), (checkpoints_module, "write_text", cut_off)):
         monkeypatch.setattr(place, name, killed)
         with pytest.raises(Killed):
-            start_run(config, folder)
+            same_runs.start_run(config, folder)
         monkeypatch.undo()
-        assert checkpoints_of(folder) == [checkpoint(folder, 0)]
+        assert same_runs.checkpoints_of(folder) == [checkpoint(folder, 0)]
     assert not (cut_off / "config.yaml").exists()
     assert load_config(run / "config.yaml") == load_config(config)
-    assert resume_run(run, "total_steps=64", "evaluation.opponents=[]") == 0
-    assert checkpoints_of(run) == [checkpoint(run, 0), checkpoint(run, 1)]
+    assert same_runs.resume_run(run, "total_steps=64", "evaluation.opponents=[]") == 0
+    assert same_runs.checkpoints_of(run) == [checkpoint(run, 0), checkpoint(run, 1)]
 
 
 # --- going on -----------------------------------------------------------------------------------------------
@@ -206,9 +198,9 @@ def test_whatever_a_killed_process_left_a_run_ends_as_an_undisturbed_one(finishe
     strays = ".notes", "checkpoints/step_zzz", "evaluations/step_zzz.json"
     for name in strays:
         (run / name).write_text("mine")
-    assert resume_run(run) == 0
+    assert same_runs.resume_run(run) == 0
     assert f"resuming from {checkpoint(run, 8)}" in capsys.readouterr().out
-    assert_same_run(run, finished)
+    same_runs.assert_same_run(run, finished)
     assert partial_of(run) == []
     assert [(run / name).read_text() for name in strays] == ["mine"] * 3
 
@@ -226,7 +218,7 @@ def test_only_of_a_finished_run_nothing_is_played_again(run, capsys, monkeypatch
         (run / "evaluations" / "best.json").unlink()
     if change == "another final policy":
         shutil.copy(checkpoint(run, 8) / "weights.safetensors", run / "final")
-    assert resume_run(run, *["evaluation.final_games=2"][: change == "more games"]) == 0
+    assert same_runs.resume_run(run, *["evaluation.final_games=2"][: change == "more games"]) == 0
     said, is_over = capsys.readouterr().out, change == "nothing"
     assert (f"{run} is finished: it has all 600 steps" in said) == is_over
     assert ("--set total_steps=1280" in said) == is_over
@@ -235,13 +227,13 @@ def test_only_of_a_finished_run_nothing_is_played_again(run, capsys, monkeypatch
 
 
 def test_a_finished_run_adds_nothing_but_a_longer_one_takes_its_place(finished, run):
-    assert resume_run(run) == 0
-    assert_same_run(run, finished)
-    assert resume_run(run, "total_steps=641") == 0
+    assert same_runs.resume_run(run) == 0
+    same_runs.assert_same_run(run, finished)
+    assert same_runs.resume_run(run, "total_steps=641") == 0
     assert load_policy(run / "final")[1]["steps"] == 704
-    assert tensors_of(run / "final") != tensors_of(finished / "final")
+    assert same_runs.tensors_of(run / "final") != same_runs.tensors_of(finished / "final")
     assert load_config(run / "config.yaml").total_steps == 641
-    kept = [folder for folder in checkpoints_of(run) if (folder / "trainer.json").exists()]
+    kept = [folder for folder in same_runs.checkpoints_of(run) if (folder / "trainer.json").exists()]
     assert kept == [checkpoint(run, 10), checkpoint(run, 11)]
     with (run / "versions.jsonl").open("a") as file:
         file.write('[]\n{"steps": "5"}\n{"steps": 448, "comm')
@@ -259,7 +251,7 @@ def test_a_resumed_run_keeps_its_configuration(run, config, capsys):
 
 def in_newest(name, change):
     """A damage to a file of the newest checkpoint."""
-    return lambda run: change(checkpoints_of(run)[-1] / name)
+    return lambda run: change(same_runs.checkpoints_of(run)[-1] / name)
 
 
 def truncate(name):
@@ -322,7 +314,7 @@ def test_what_cannot_be_resumed_is_left_alone(run, capsys, damage, message):
     if not override:
         damage(run)
     before = contents(run)
-    assert resume_run(run, *override) == 2
+    assert same_runs.resume_run(run, *override) == 2
     errors = capsys.readouterr().err
     assert errors.startswith("training.train: ")
     assert message in errors
@@ -350,7 +342,7 @@ def assert_stopped_for_want_of_space(run, errors, newest):
     assert f"{newest} is complete" in errors
     assert errors.endswith(f"go on with --resume {run}\n")
     assert errors.count("\n") == 1
-    assert checkpoints_of(run)[-1] == newest
+    assert same_runs.checkpoints_of(run)[-1] == newest
     assert partial_of(run) == []
     load_checkpoint(run, PpoTrainer(load_config(run / "config.yaml")))
 
@@ -359,13 +351,13 @@ def test_no_space_for_a_checkpoint(finished, config, tmp_path, capsys):
     """Checkpoints grow by a past self every two iterations, as long as games against the first ones go on."""
     run, full = tmp_path / "run", checkpoint(finished, 10) / "trainer.safetensors"
     with files_of_at_most(full.stat().st_size - 1):
-        assert start_run(config, run, "evaluation.opponents=[]") == 2
+        assert same_runs.start_run(config, run, "evaluation.opponents=[]") == 2
     errors = last_line(capsys)
     assert_stopped_for_want_of_space(run, errors, checkpoint(run, 8))
     assert f"cannot write to {run / 'checkpoints'}: {os.strerror(errno.EFBIG)}" in errors
-    assert resume_run(run) == 0
+    assert same_runs.resume_run(run) == 0
     for folder in (checkpoint(run, 10), run / "final"):
-        assert tensors_of(folder) == tensors_of(finished / folder.relative_to(run))
+        assert same_runs.tensors_of(folder) == same_runs.tensors_of(finished / folder.relative_to(run))
 
 
 def test_no_space_for_curves(finished, config, tmp_path, capsys, monkeypatch):
@@ -374,17 +366,17 @@ def test_no_space_for_curves(finished, config, tmp_path, capsys, monkeypatch):
     def write_until_full(file, contents):
         if Path(file._file.name).name.startswith("events."):
             written.append(contents)
-        if len(written) > 3 and metrics_of(run)[-1]["steps"] >= 3 * STEPS_PER_ITERATION:
+        if len(written) > 3 and same_runs.metrics_of(run)[-1]["steps"] >= 3 * STEPS_PER_ITERATION:
             write(file, contents[:5])
             raise NO_SPACE
         write(file, contents)
 
     monkeypatch.setattr(GrowingFile, "write", write_until_full)
-    assert start_run(config, run) == 2
+    assert same_runs.start_run(config, run) == 2
     monkeypatch.undo()
     assert_stopped_for_want_of_space(run, last_line(capsys), checkpoint(run, 2))
-    assert resume_run(run) == 0
-    assert_same_run(run, finished)
+    assert same_runs.resume_run(run) == 0
+    same_runs.assert_same_run(run, finished)
 
 
 def test_folders_that_cannot_be_written_are_noticed_at_the_start(config, run, tmp_path, capsys, monkeypatch):
@@ -398,14 +390,14 @@ def test_folders_that_cannot_be_written_are_noticed_at_the_start(config, run, tm
     for what in ("write_folder", "write_text"):
         with monkeypatch.context() as context:
             context.setattr(checkpoints_module, what, refuse)
-            assert start_run(config, new) == 2
+            assert same_runs.start_run(config, new) == 2
         assert_refused(capsys, new, "No space left on device")
         assert not new.exists()
     (tmp_path / "file").write_text("")
-    assert start_run(config, tmp_path / "file" / "run") == 2
+    assert same_runs.start_run(config, tmp_path / "file" / "run") == 2
     assert_refused(capsys, tmp_path / "file" / "run", "Not a directory")
     monkeypatch.setattr(os, "open", refuse_to_open)
-    assert resume_run(run) == 2
+    assert same_runs.resume_run(run) == 2
     assert_refused(capsys, run, "Permission denied")
 
 
@@ -418,8 +410,8 @@ def assert_refused(capsys, run, reason):
 
 def test_the_final_policy_stays_until_the_next_one_is_complete(finished, run, monkeypatch):
     monkeypatch.setattr(PpoTrainer, "write_final", refuse)
-    assert resume_run(run, "total_steps=704") == 2
-    assert tensors_of(run / "final") == tensors_of(finished / "final")
+    assert same_runs.resume_run(run, "total_steps=704") == 2
+    assert same_runs.tensors_of(run / "final") == same_runs.tensors_of(finished / "final")
     assert partial_of(run) == []
 
 
@@ -437,12 +429,12 @@ def test_a_run_is_in_use_while_it_trains(config, tmp_path, monkeypatch, capsys):
 
     def resume_meanwhile(*_):
         monkeypatch.setattr(PpoTrainer, "step", killed)
-        assert resume_run(run) == 2
+        assert same_runs.resume_run(run) == 2
         raise Killed
 
     monkeypatch.setattr(PpoTrainer, "step", resume_meanwhile)
     with pytest.raises(Killed):
-        start_run(config, run)
+        same_runs.start_run(config, run)
     assert f"{run} is in use: another process works there" in capsys.readouterr().err
 
 
@@ -451,7 +443,7 @@ def test_file_systems_without_locks(run, monkeypatch, capsys):
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
     monkeypatch.setattr(fcntl, "flock", refuse_to_lock)
-    assert resume_run(run) == 0
+    assert same_runs.resume_run(run) == 0
     assert f"{run} cannot be locked (No locks available)" in capsys.readouterr().err
 
 
@@ -462,13 +454,13 @@ WILD = "ppo.learning_rate={start: 1e30, end: 1e30}", "ppo.minibatch_size=100"
 
 def test_a_divergence_is_kept(config, tmp_path, capsys):
     run = tmp_path / "run"
-    assert start_run(config, run, *WILD) == 2
+    assert same_runs.start_run(config, run, *WILD) == 2
     folder = next((run / "divergence").iterdir())
     errors = last_line(capsys)
     assert errors.startswith("training.train: training diverged: the loss is nan (loss nan, policy_loss nan")
     steps = int(folder.name.removeprefix("step_"))
     assert f"at step {steps}; {folder} holds the batch, losses and weights" in errors
-    assert f"the newest checkpoint is {checkpoints_of(run)[-1]}" in errors
+    assert f"the newest checkpoint is {same_runs.checkpoints_of(run)[-1]}" in errors
 
     found = loaded_as_documented(folder)
     assert found["losses"]["steps"] == steps
@@ -488,7 +480,7 @@ def test_a_divergence_is_kept(config, tmp_path, capsys):
 
 def loaded_as_documented(folder):
     """What the example in docs/train/runs.md reads."""
-    text = (ROOT / "docs" / "train" / "runs.md").read_text(encoding="utf-8")
+    text = (same_runs.ROOT / "docs" / "train" / "runs.md").read_text(encoding="utf-8")
     code = next(code for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "batch.npz" in code)
     code, replaced = re.subn(r'Path\(".*?"\)', f"Path({str(folder)!r})", code)
     assert replaced == 1
@@ -499,7 +491,7 @@ def loaded_as_documented(folder):
 
 def test_a_divergence_that_cannot_be_kept(config, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("numpy.savez", refuse)
-    assert start_run(config, tmp_path / "run", *WILD) == 2
+    assert same_runs.start_run(config, tmp_path / "run", *WILD) == 2
     errors = last_line(capsys)
     assert "training diverged: the loss is nan" in errors
     assert "nothing could be kept of it: cannot write to" in errors

@@ -5,58 +5,44 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from patchwork_env.games import PATCHWORK
-from patchwork_env.learning.config.keys import (
-    ClusterRun,
-    Count,
-    Fixed,
-    Fraction,
-    Network,
-    NonNegative,
-    Positive,
-    Rate,
-    RewardedRun,
-    Schedule,
-    Section,
-    Several,
-    Size,
-)
+from patchwork_env.learning.config import keys
 
 
-class AlphaZero(Section):
+class AlphaZero(keys.Section):
     """Gumbel AlphaZero (Danihelka et al. 2022): the policy learns what a search improves in it."""
 
-    num_envs: Fixed[Size] = 256
+    num_envs: keys.Fixed[keys.Size] = 256
     """Number of games that are played side by side."""
-    rollout_steps: Size = 32
+    rollout_steps: keys.Size = 32
     """Number of turns of each game in an iteration."""
-    simulations: Several = 16
+    simulations: keys.Several = 16
     """Number of simulations of the search for each decision; more play better games and take more time."""
-    max_considered: Several = 8
+    max_considered: keys.Several = 8
     """Number of actions at the root that a search tries, at most."""
-    c_scale: Rate = 3.0
+    c_scale: keys.Rate = 3.0
     """Factor on values where the search weighs them against logits, as ``c_scale`` of the paper."""
-    window: Size = 8
+    window: keys.Size = 8
     """Number of the latest iterations whose games are learned from."""
-    gradient_steps: Positive = 16
+    gradient_steps: keys.Positive = 16
     """Number of gradient steps in an iteration."""
-    minibatch_size: Size = 1024
+    minibatch_size: keys.Size = 1024
     """Number of decisions in a gradient step."""
-    learning_rate: Schedule = Schedule(start=2e-3, end=1e-4, curve="geometric")
+    learning_rate: keys.Schedule = keys.Schedule(start=2e-3, end=1e-4, curve="geometric")
     """Step size of AdamW."""
-    weight_decay: NonNegative = 1e-4
+    weight_decay: keys.NonNegative = 1e-4
     """Weight decay of AdamW."""
-    value_coefficient: NonNegative = 0.5
+    value_coefficient: keys.NonNegative = 0.5
     """Weight of the squared error of the value in the loss."""
-    td_lambda: Fraction = 0.95
+    td_lambda: keys.Fraction = 0.95
     """Decay of the lambda-returns that the value learns: 1 takes the outcome alone, 0 the next value of a
     search."""
-    max_gradient_norm: Rate = 1.0
+    max_gradient_norm: keys.Rate = 1.0
     """Norm to which longer gradients are shortened."""
-    evaluation_simulations: Count = 64
+    evaluation_simulations: keys.Count = 64
     """Number of simulations for each decision in evaluations; 0 plays the policy without a search."""
 
 
-class AlphaZeroConfig(ClusterRun, RewardedRun):
+class AlphaZeroConfig(keys.ClusterRun, keys.RewardedRun):
     """A run of Gumbel AlphaZero."""
 
     GAMES: ClassVar[tuple[str, ...]] = (PATCHWORK,)
@@ -65,4 +51,4 @@ class AlphaZeroConfig(ClusterRun, RewardedRun):
     algorithm: Literal["alphazero"] = "alphazero"
     """The algorithm that learns."""
     alphazero: AlphaZero = AlphaZero()
-    network: Network = Network()
+    network: keys.Network = keys.Network()

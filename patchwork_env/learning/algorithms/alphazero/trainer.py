@@ -18,15 +18,8 @@ from patchwork_env.agents.ragged import legal_lists
 from patchwork_env.learning.algorithms.alphazero.config import AlphaZeroConfig
 from patchwork_env.learning.algorithms.alphazero.learner import AlphaZeroLearner
 from patchwork_env.learning.algorithms.alphazero.rollout import NO_EXAMPLES, Examples, SearchedSelfPlay
+from patchwork_env.learning.algorithms.common import trainer
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool
-from patchwork_env.learning.algorithms.common.trainer import (
-    Arrays,
-    State,
-    as_arrays,
-    as_tensors,
-    load_optimizer_state,
-    optimizer_state,
-)
 from patchwork_env.learning.algorithms.common.workers import RemoteTrainer, Statistics, concatenated
 from patchwork_env.patchwork.figures import Ended
 from patchwork_env.patchwork_v0 import SelfPlayBatch
@@ -53,7 +46,7 @@ class AlphaZeroTrainer(RemoteTrainer):
 
     @classmethod
     def play_job(
-        cls, config: AlphaZeroConfig, weights: Arrays, progress: float, job: SelfPlayJob
+        cls, config: AlphaZeroConfig, weights: trainer.Arrays, progress: float, job: SelfPlayJob
     ) -> SelfPlayResult:
         """Plays the turns of an iteration in each of some games as they stand."""
         network = _new_network(config)
@@ -65,7 +58,7 @@ class AlphaZeroTrainer(RemoteTrainer):
         played = self_play.play(network, config.alphazero.rollout_steps, random)
         return SelfPlayResult(self_play.env.save(), self_play.stats.save(), *played)
 
-    def weights(self) -> Arrays:
+    def weights(self) -> trainer.Arrays:
         return {name: tensor.cpu().numpy().copy() for name, tensor in self.network.state_dict().items()}
 
     def jobs(self, seed: np.uint64, size: int) -> list[SelfPlayJob]:
@@ -118,35 +111,35 @@ class AlphaZeroTrainer(RemoteTrainer):
     def write_policy(self, folder: Path) -> None:
         write_policy(folder, self.network, self.policy_info())
 
-    def state_dict(self) -> State:
+    def state_dict(self) -> trainer.State:
         return super().state_dict() | {
             "network": self.network.state_dict(),
-            "optimizer": optimizer_state(self.learner.optimizer),
-            "games": as_tensors(self.self_play.env.save()),
-            "stats": as_tensors(self.self_play.stats.save()),
+            "optimizer": trainer.optimizer_state(self.learner.optimizer),
+            "games": trainer.as_tensors(self.self_play.env.save()),
+            "stats": trainer.as_tensors(self.self_play.stats.save()),
         }
 
-    def load_state_dict(self, state: State) -> None:
+    def load_state_dict(self, state: trainer.State) -> None:
         super().load_state_dict(state)
         self.network.load_state_dict(state["network"])
-        load_optimizer_state(self.learner.optimizer, state["optimizer"])
-        self.self_play.env.restore(as_arrays(state["games"]))
-        self.self_play.stats.restore(as_arrays(state["stats"]))
+        trainer.load_optimizer_state(self.learner.optimizer, state["optimizer"])
+        self.self_play.env.restore(trainer.as_arrays(state["games"]))
+        self.self_play.stats.restore(trainer.as_arrays(state["stats"]))
 
 
 class SelfPlayJob(NamedTuple):
     """Some games as they stand, what was counted in them, and the seed of their searches."""
 
-    games: Arrays
-    stats: Arrays
+    games: trainer.Arrays
+    stats: trainer.Arrays
     seed: int
 
 
 class SelfPlayResult(NamedTuple):
     """The games of a :class:`SelfPlayJob` after an iteration, and what came of it."""
 
-    games: Arrays
-    stats: Arrays
+    games: trainer.Arrays
+    stats: trainer.Arrays
     examples: Examples
     ended: Ended
 

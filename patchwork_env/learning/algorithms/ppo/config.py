@@ -7,61 +7,48 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from patchwork_env.games import NMBR9, PATCHWORK
-from patchwork_env.learning.config.keys import (
-    Fixed,
-    Fraction,
-    League,
-    Network,
-    NonNegative,
-    Positive,
-    Rate,
-    Reward,
-    RewardedRun,
-    Schedule,
-    Section,
-    Size,
-)
+from patchwork_env.learning.config import keys
 
 
-class PpoLearning(Section):
+class PpoLearning(keys.Section):
     """The keys that all implementations of proximal policy optimization here share."""
 
-    num_envs: Fixed[Size] = 512
+    num_envs: keys.Fixed[keys.Size] = 512
     """Number of games that are played side by side."""
-    epochs: Positive = 2
+    epochs: keys.Positive = 2
     """Number of passes over the decisions of an iteration."""
-    minibatch_size: Size = 1024
+    minibatch_size: keys.Size = 1024
     """Number of decisions in a gradient step."""
-    learning_rate: Schedule = Schedule(start=1e-3, end=1e-4)
+    learning_rate: keys.Schedule = keys.Schedule(start=1e-3, end=1e-4)
     """Step size of Adam."""
-    entropy_coefficient: Schedule = Schedule(start=0.01, end=0.001)
+    entropy_coefficient: keys.Schedule = keys.Schedule(start=0.01, end=0.001)
     """Weight of the policy's entropy in the loss, ``ent_coef`` of sb3-contrib; more of it explores more."""
-    value_coefficient: NonNegative = 0.5
+    value_coefficient: keys.NonNegative = 0.5
     """Weight of the squared error of the value in the loss; ``vf_coef`` of sb3-contrib."""
-    clip_range: Rate = 0.2
+    clip_range: keys.Rate = 0.2
     """By how much the probability ratio may leave 1 before it is clipped."""
-    gamma: Fraction = 1.0
+    gamma: keys.Fraction = 1.0
     """Discount of rewards from one decision to the next decision of the same player."""
-    gae_lambda: Fraction = 0.95
+    gae_lambda: keys.Fraction = 0.95
     """Decay of generalized advantage estimation: 1 takes the returns themselves, 0 trusts the next value."""
-    max_gradient_norm: Rate = 0.5
+    max_gradient_norm: keys.Rate = 0.5
     """Norm to which gradients are shortened; ``max_grad_norm`` of sb3-contrib."""
-    points: NonNegative = 0.0
+    points: keys.NonNegative = 0.0
     """Reward for each point in NMBR 9, at the moment when it is scored; 0 in Patchwork."""
-    rollout_steps: Size = 64
+    rollout_steps: keys.Size = 64
     """Number of turns of each game in an iteration."""
-    target_kl: Rate | None = None
+    target_kl: keys.Rate | None = None
     """The learning of an iteration ends when the policy has moved by 1.5 times this KL divergence; null lets
     it always go on to the end."""
 
 
-class PpoRun(RewardedRun):
+class PpoRun(keys.RewardedRun):
     """A run that learns Patchwork by self-play, or NMBR 9, alone for points."""
 
     GAMES: ClassVar[tuple[str, ...]] = (PATCHWORK, NMBR9)
 
-    network: Network = Network()
-    league: League = League()
+    network: keys.Network = keys.Network()
+    league: keys.League = keys.League()
 
     @property
     def is_solo(self) -> bool:
@@ -69,9 +56,9 @@ class PpoRun(RewardedRun):
         return self.game == NMBR9
 
     @property
-    def effective_league(self) -> League:
+    def effective_league(self) -> keys.League:
         """The league that is played: none where a player is alone."""
-        return League(fraction=0.0) if self.is_solo else self.league
+        return keys.League(fraction=0.0) if self.is_solo else self.league
 
     @model_validator(mode="after")
     def _check_points(self) -> PpoRun:
@@ -80,7 +67,7 @@ class PpoRun(RewardedRun):
             raise ValueError(f"{name} is {points}; points are for NMBR 9 alone")
         if self.is_solo and points == 0:
             raise ValueError(f"{name} is 0: who plays NMBR 9 alone learns from points")
-        if self.is_solo and (self.reward, self.league) != (Reward(), League()):
+        if self.is_solo and (self.reward, self.league) != (keys.Reward(), keys.League()):
             raise ValueError("reward and league are for games of several players; NMBR 9 is played alone")
         return self
 
@@ -88,7 +75,7 @@ class PpoRun(RewardedRun):
 class Ppo(PpoLearning):
     """Proximal policy optimization (Schulman et al. 2017)."""
 
-    kl_coefficient: Schedule = Schedule(start=0.0, end=0.0)
+    kl_coefficient: keys.Schedule = keys.Schedule(start=0.0, end=0.0)
     """Weight, in the loss, of the KL divergence from the policy that played."""
     precision: Literal["float32", "bfloat16", "auto"] = "float32"
     """Arithmetic of the network's trunk while it plays itself and learns. ``bfloat16`` takes a third of the

@@ -18,17 +18,9 @@ from patchwork_env.agents.networks import (
 )
 from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.games import rules_of
+from patchwork_env.learning.algorithms.common import trainer
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool
 from patchwork_env.learning.algorithms.common.league import SnapshotPool
-from patchwork_env.learning.algorithms.common.trainer import (
-    State,
-    Trainer,
-    as_arrays,
-    as_tensors,
-    load_optimizer_state,
-    optimizer_state,
-    prefixed,
-)
 from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.algorithms.ppo.learner import PpoLearner
 from patchwork_env.learning.algorithms.ppo.rollout import LEARNER, NEW_GAME, SelfPlay
@@ -38,7 +30,7 @@ LOOKAHEAD_FACTOR = 12.0
 """What a value of 1 of the position behind a kind of move adds to the logit of the kind at first."""
 
 
-class PpoTrainer(Trainer):
+class PpoTrainer(trainer.Trainer):
     """Trains a policy network by self-play against the present self and past ones, or alone for points."""
 
     config: PpoConfig
@@ -82,9 +74,9 @@ class PpoTrainer(Trainer):
         if (self.iteration + 1) % config.league.snapshot_every == 0:
             self.pool.add(self.network)
         return (
-            prefixed("games", rollout.statistics)
-            | prefixed("league", self.pool.statistics())
-            | prefixed("losses", losses)
+            trainer.prefixed("games", rollout.statistics)
+            | trainer.prefixed("league", self.pool.statistics())
+            | trainer.prefixed("losses", losses)
             | {"time/share_of_time_collecting": (collected - began) / (learned - began)}
             | self._count_iteration(config.ppo.num_envs * config.ppo.rollout_steps, began)
         )
@@ -104,23 +96,23 @@ class PpoTrainer(Trainer):
     def write_policy(self, folder: Path) -> None:
         write_policy(folder, self.network, self.policy_info())
 
-    def state_dict(self) -> State:
+    def state_dict(self) -> trainer.State:
         return super().state_dict() | {
             "network": self.network.state_dict(),
-            "optimizer": optimizer_state(self.learner.optimizer),
-            "games": as_tensors(self.env.save()),
-            "stats": as_tensors(self.self_play.stats.save()),
+            "optimizer": trainer.optimizer_state(self.learner.optimizer),
+            "games": trainer.as_tensors(self.env.save()),
+            "stats": trainer.as_tensors(self.self_play.stats.save()),
             "league": self.pool.state_dict(),
             "opponents": self.self_play.opponents.tolist(),
             "random": self.random.bit_generator.state,
         }
 
-    def load_state_dict(self, state: State) -> None:
+    def load_state_dict(self, state: trainer.State) -> None:
         super().load_state_dict(state)
         self.network.load_state_dict(state["network"])
-        load_optimizer_state(self.learner.optimizer, state["optimizer"])
-        self.env.restore(as_arrays(state["games"]))
-        self.self_play.stats.restore(as_arrays(state["stats"]))
+        trainer.load_optimizer_state(self.learner.optimizer, state["optimizer"])
+        self.env.restore(trainer.as_arrays(state["games"]))
+        self.self_play.stats.restore(trainer.as_arrays(state["stats"]))
         self.pool.load_state_dict(state["league"], self.network)
         self.self_play.opponents[:] = state["opponents"]
         self.random.bit_generator.state = state["random"]

@@ -5,63 +5,53 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from patchwork_env.games import NMBR9, PATCHWORK
-from patchwork_env.learning.config.keys import (
-    ClusterRun,
-    Fraction,
-    NonNegative,
-    Positive,
-    Rate,
-    RewardedRun,
-    Schedule,
-    Section,
-    Size,
-)
+from patchwork_env.learning.config import keys
 
 
-class TdLearning(Section):
+class TdLearning(keys.Section):
     """Temporal-difference learning of a compiled value."""
 
-    games: Size = 512
+    games: keys.Size = 512
     """Number of games in an iteration."""
-    candidate_placements: Size = 16
+    candidate_placements: keys.Size = 16
     """Number of placements of each patch (Patchwork) or on each level (NMBR 9) that are compared by the
     value; the likeliest ones are taken."""
-    exploration: Schedule = Schedule(start=0.1, end=0.02)
+    exploration: keys.Schedule = keys.Schedule(start=0.1, end=0.02)
     """Probability that an action is drawn from a softmax over the values, instead of taking the best one."""
-    temperature: Rate = 0.05
+    temperature: keys.Rate = 0.05
     """Temperature of that softmax, in units of the value; higher ones draw more evenly."""
-    td_lambda: Fraction = 0.8
+    td_lambda: keys.Fraction = 0.8
     """Decay of the lambda-returns that are learned: 1 takes the result of the game, 0 the next value."""
-    window: Size = 4
+    window: keys.Size = 4
     """Number of the latest iterations whose games are learned from."""
-    gradient_steps: Positive = 64
+    gradient_steps: keys.Positive = 64
     """Number of gradient steps in an iteration."""
-    minibatch_size: Size = 1024
+    minibatch_size: keys.Size = 1024
     """Number of positions in a gradient step."""
-    learning_rate: Schedule = Schedule(start=1e-3, end=1e-4, curve="geometric")
+    learning_rate: keys.Schedule = keys.Schedule(start=1e-3, end=1e-4, curve="geometric")
     """Step size of Adam, after ``warmup``."""
-    warmup: Positive = 500
+    warmup: keys.Positive = 500
     """Number of gradient steps at the beginning of the run in which the step size rises from 0."""
-    table_rate: Rate = 0.1
+    table_rate: keys.Rate = 0.1
     """Factor on the step size of weights that are tables, about a hundred rows of which are added up."""
-    ema_decay: Fraction = 0.998
+    ema_decay: keys.Fraction = 0.998
     """Decay of the moving average of the weights per gradient step; games are played with the average."""
-    averaging_power: NonNegative | None = None
+    averaging_power: keys.NonNegative | None = None
     """Power of polynomial-decay averaging: the trained value is the mean of the weights that played, in which
     a gradient step counts in proportion to its number to this power. Null takes those that played last."""
-    max_gradient_norm: Rate = 1.0
+    max_gradient_norm: keys.Rate = 1.0
     """Norm to which longer gradients are shortened."""
 
 
 class Td(TdLearning):
     """Temporal-difference learning of a compiled value by greedy self-play (Tesauro 1995)."""
 
-    openings: Fraction = 0.3
+    openings: keys.Fraction = 0.3
     """Share of the games, 0 to 1, in which scripted players make the first turns; they play the quick policy
     of ``mcts``."""
-    scripted_player_fraction: Fraction = 0.2
+    scripted_player_fraction: keys.Fraction = 0.2
     """Share of the games, 0 to 1, in which a scripted player plays one side to the end."""
-    rival_weight: Fraction = 1.0
+    rival_weight: keys.Fraction = 1.0
     """Weight of the opponent's points when actions are chosen in self-play; with 1, players may block each
     other for whole games."""
 
@@ -69,11 +59,11 @@ class Td(TdLearning):
 class SoloTd(TdLearning):
     """Temporal-difference learning of a value of NMBR 9, where all players play for their own score."""
 
-    temperature: Rate = 1.0
+    temperature: keys.Rate = 1.0
     """Temperature of the softmax of ``exploration``, in points; higher ones draw more evenly."""
 
 
-class ValueRun(ClusterRun):
+class ValueRun(keys.ClusterRun):
     """A run that learns a compiled value; it uses no GPU."""
 
     TRAINER: ClassVar[str] = "patchwork_env.learning.algorithms.td.trainer:TdTrainer"
@@ -82,7 +72,7 @@ class ValueRun(ClusterRun):
     """The device on which PyTorch learns; this algorithm uses no GPU."""
 
 
-class TdConfig(ValueRun, RewardedRun):
+class TdConfig(ValueRun, keys.RewardedRun):
     """A run of temporal-difference learning of Patchwork."""
 
     GAMES: ClassVar[tuple[str, ...]] = (PATCHWORK,)

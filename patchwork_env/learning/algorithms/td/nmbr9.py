@@ -12,37 +12,14 @@ from torch.nn.functional import leaky_relu
 
 from patchwork_env.agents import Agent
 from patchwork_env.agents.compiled import LEAK, draw_by_softmax
-from patchwork_env.agents.nmbr9 import features
+from patchwork_env.agents.nmbr9 import features, value
 from patchwork_env.agents.nmbr9.champion import ValueAgent
-from patchwork_env.agents.nmbr9.value import (
-    MAX_WINDOWS,
-    SCALE,
-    TABLES,
-    WEIGHTS,
-    Buffer,
-    Expansion,
-    Weights,
-    best_action,
-    expand,
-    new_buffer,
-    new_expansion,
-    new_weights,
-    read_table,
-)
 from patchwork_env.core.batches import begin_games
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import Floats, Rows
 from patchwork_env.core.random import Streams, random_below
+from patchwork_env.learning.algorithms.td import learner
 from patchwork_env.learning.algorithms.td.config import ValueRun
-from patchwork_env.learning.algorithms.td.learner import (
-    STEPS,
-    Counts,
-    EmbeddingSum,
-    Played,
-    Positions,
-    ValueGame,
-    ValueModule,
-)
 from patchwork_env.nmbr9.engine import apply, digit_to_place, level_of, num_placed
 from patchwork_env.nmbr9.rules import RULES
 from patchwork_env.nmbr9.state import States, empty_states
@@ -50,22 +27,22 @@ from patchwork_env.nmbr9.state import States, empty_states
 _ROUNDS = int(RULES.set_up(RULES.options, {}).initial_state[0]["num_rounds"])
 
 
-class Nmbr9Value(ValueGame):
+class Nmbr9Value(learner.ValueGame):
     """Plays whole games with random decks of unknown order; targets are the points of tiles still to come."""
 
-    weights = WEIGHTS
-    no_positions = Positions(empty_states(0), np.empty(0, np.float32))
+    weights = value.WEIGHTS
+    no_positions = learner.Positions(empty_states(0), np.empty(0, np.float32))
 
     def __init__(self, config: ValueRun) -> None:
         self._config = config
 
     def new_module(self) -> Nmbr9ValueModule:
-        return Nmbr9ValueModule(new_weights(self._config.seed))
+        return Nmbr9ValueModule(value.new_weights(self._config.seed))
 
-    def agent(self, weights: Weights, name: str) -> Agent:
+    def agent(self, weights: value.Weights, name: str) -> Agent:
         return ValueAgent(weights, name)
 
-    def play(self, weights: Weights, progress: float, streams: Streams) -> Played:
+    def play(self, weights: value.Weights, progress: float, streams: Streams) -> learner.Played:
         config, shape, streams = self._config.learning, (len(streams), _ROUNDS), streams.copy()
         games = Episodes(
             streams,
@@ -76,11 +53,11 @@ class Nmbr9Value(ValueGame):
             np.empty(shape, np.bool_),
         )
         exploration, width = config.exploration.at(progress), config.candidate_placements
-        _play(games, weights, new_expansion(), width, exploration, config.temperature)
+        _play(games, weights, value.new_expansion(), width, exploration, config.temperature)
         _write_targets(games, config.td_lambda)
-        positions = Positions(games.positions.reshape(-1), games.targets.reshape(-1))
+        positions = learner.Positions(games.positions.reshape(-1), games.targets.reshape(-1))
         lengths = np.full(len(games.states), _ROUNDS, np.int64)
-        return Played(positions, games.states, lengths, int(lengths.sum()))
+        return learner.Played(positions, games.states, lengths, int(lengths.sum()))
 
 
 class Episodes(NamedTuple):
@@ -97,8 +74,8 @@ class Episodes(NamedTuple):
 @kernel
 def _play(
     games: Episodes,
-    weights: Weights,
-    expansion: Expansion,
+    weights: value.Weights,
+    expansion: value.Expansion,
     width: int,
     exploration: float,
     temperature: float,
@@ -107,9 +84,9 @@ def _play(
     for i in range(len(states)):
         for turn in range(_ROUNDS):
             games.positions[i, turn] = states[i]
-            count = expand(states, i, width, weights, expansion)
-            chosen = best = best_action(expansion, count)
-            if random_below(games.streams, i, STEPS) < exploration * STEPS:
+            count = value.expand(states, i, width, weights, expansion)
+            chosen = best = value.best_action(expansion, count)
+            if random_below(games.streams, i, learner.STEPS) < exploration * learner.STEPS:
                 chosen = draw_by_softmax(expansion.values[:count], temperature, games.streams, i)
             action = expansion.actions[chosen]
             games.explored[i, turn] = chosen != best
@@ -135,10 +112,10 @@ def _write_targets(games: Episodes, td_lambda: float) -> None:
             following = target
 
 
-class Nmbr9ValueModule(ValueModule):
+class Nmbr9ValueModule(learner.ValueModule):
     """The forward pass of :mod:`patchwork_env.agents.nmbr9.value`, with gradients."""
 
-    tables = TABLES
+    tables = value.TABLES
     relief_bias: Tensor
     bias: Tensor
     numbers: Tensor
@@ -151,45 +128,47 @@ class Nmbr9ValueModule(ValueModule):
     def forward(self, states: States) -> Tensor:
         """The values ``(n,)`` of the first players of games that go on, in units of ``SCALE``."""
         windows, window_counts, rows, counts, inputs = rows_of(states)
-        relief = leaky_relu(self.relief_bias + EmbeddingSum.apply(self.windows, windows, window_counts), LEAK)
-        hidden = self.bias + EmbeddingSum.apply(self.features, rows, counts)
+        relief = leaky_relu(
+            self.relief_bias + learner.EmbeddingSum.apply(self.windows, windows, window_counts), LEAK
+        )
+        hidden = self.bias + learner.EmbeddingSum.apply(self.features, rows, counts)
         hidden = leaky_relu(hidden + torch.from_numpy(inputs) @ self.numbers + relief @ self.weights_1, LEAK)
         hidden_2 = leaky_relu(self.bias_2 + hidden @ self.weights_2, LEAK)
         return self.bias_3 + hidden_2 @ self.weights_3
 
-    def losses(self, samples: Positions) -> dict[str, Tensor]:
+    def losses(self, samples: learner.Positions) -> dict[str, Tensor]:
         values = self(samples.states)
-        targets = torch.from_numpy(samples.targets) / SCALE
+        targets = torch.from_numpy(samples.targets) / value.SCALE
         loss = (values - targets).square().mean()
         return {
             "loss": loss,
-            "error": SCALE * loss.detach().sqrt(),
+            "error": value.SCALE * loss.detach().sqrt(),
             "explained_variance": 1 - loss.detach() / targets.var().clamp_min(1e-9),
         }
 
 
-def rows_of(states: States) -> tuple[Rows, Counts, Rows, Counts, Floats]:
+def rows_of(states: States) -> tuple[Rows, learner.Counts, Rows, learner.Counts, Floats]:
     """What the network reads: rows of windows and how many are used, those of features, and inputs."""
     n = len(states)
-    windows, rows = np.empty((n, MAX_WINDOWS), np.int32), np.empty((n, features.MAX_ROWS), np.int32)
+    windows, rows = np.empty((n, value.MAX_WINDOWS), np.int32), np.empty((n, features.MAX_ROWS), np.int32)
     window_counts, counts = np.empty(n, np.int64), np.empty(n, np.int64)
     inputs = np.empty((n, features.NUM_INPUTS), np.float32)
-    _write_rows(states, new_buffer(), windows, window_counts, rows, counts, inputs)
+    _write_rows(states, value.new_buffer(), windows, window_counts, rows, counts, inputs)
     return windows, window_counts, rows, counts, inputs
 
 
 @kernel(allocates=True)
 def _write_rows(
     states: States,
-    buffer: Buffer,
+    buffer: value.Buffer,
     windows: Rows,
-    window_counts: Counts,
+    window_counts: learner.Counts,
     rows: Rows,
-    counts: Counts,
+    counts: learner.Counts,
     inputs: Floats,
 ) -> None:
     for i in range(len(states)):
-        number, found = read_table(states, i, 0, buffer[0])
+        number, found = value.read_table(states, i, 0, buffer[0])
         windows[i, :found] = buffer[0]["rows"][:found]
         window_counts[i] = found
         left = int(states[i]["num_rounds"]) - num_placed(states, i, 0)

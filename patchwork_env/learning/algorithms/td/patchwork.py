@@ -42,16 +42,8 @@ from patchwork_env.core.batches import begin_games
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import Floats, Rows
 from patchwork_env.core.random import Streams, random_below
+from patchwork_env.learning.algorithms.td import learner
 from patchwork_env.learning.algorithms.td.config import TdConfig
-from patchwork_env.learning.algorithms.td.learner import (
-    STEPS,
-    Counts,
-    EmbeddingSum,
-    Played,
-    Positions,
-    ValueGame,
-    ValueModule,
-)
 from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.engine import MAX_TURNS, apply, empty_cells, is_over, score, winner
 from patchwork_env.patchwork.rules import RULES
@@ -60,7 +52,7 @@ from patchwork_env.patchwork.state import NOBODY, States, empty_states
 _LONGEST_OPENING = 40
 
 
-class PatchworkValue(ValueGame):
+class PatchworkValue(learner.ValueGame):
     """Plays whole games, most of them with the learner on both sides.
 
     A value that knows only games between equals fails against other opponents. So scripted players, with the
@@ -69,7 +61,7 @@ class PatchworkValue(ValueGame):
     """
 
     weights = WEIGHTS
-    no_positions = Positions(empty_states(0), np.empty((0, OUTPUTS), np.float32))
+    no_positions = learner.Positions(empty_states(0), np.empty((0, OUTPUTS), np.float32))
 
     def __init__(self, config: TdConfig) -> None:
         self._config, reward = config, config.reward
@@ -81,7 +73,7 @@ class PatchworkValue(ValueGame):
     def agent(self, weights: Weights, name: str) -> Agent:
         return ValueAgent(weights, Payoffs(self._config.reward.outcome, self._margin), name)
 
-    def play(self, weights: Weights, progress: float, streams: Streams) -> Played:
+    def play(self, weights: Weights, progress: float, streams: Streams) -> learner.Played:
         config, shape, streams = self._config.td, (len(streams), MAX_TURNS), streams.copy()
         payoffs = Payoffs(self._config.reward.outcome, self._margin, config.rival_weight)
         games = Episodes(
@@ -100,8 +92,8 @@ class PatchworkValue(ValueGame):
         _write_targets(games, config.td_lambda)
         played = np.arange(MAX_TURNS) < games.lengths[:, None]
         own = (games.openings == 0) & (games.scripted == NOBODY)
-        return Played(
-            Positions(games.positions[played], games.targets[played]),
+        return learner.Played(
+            learner.Positions(games.positions[played], games.targets[played]),
             games.states[own],
             games.lengths[own],
             int(games.lengths.sum()),
@@ -125,7 +117,7 @@ class Episodes(NamedTuple):
 def _draw_roles(games: Episodes, openings: float, scripted: float) -> None:
     """Draws in which games scripted players play the opening, and in which one of them plays to the end."""
     for i in range(len(games.lengths)):
-        number = random_below(games.streams, i, STEPS) / STEPS
+        number = random_below(games.streams, i, learner.STEPS) / learner.STEPS
         games.openings[i], games.scripted[i] = 0, NOBODY
         if number < openings:
             games.openings[i] = 1 + random_below(games.streams, i, _LONGEST_OPENING)
@@ -163,7 +155,7 @@ def _play(
             action = preferred = signed(expansion.actions[best])
             if states[i]["current_player"] == games.scripted[i]:
                 action = choose_noisily(states, i, playout, games.streams, i)
-            elif random_below(games.streams, i, STEPS) < exploration * STEPS:
+            elif random_below(games.streams, i, learner.STEPS) < exploration * learner.STEPS:
                 drawn = draw_action(expansion, count, payoffs, temperature, games.streams, i)
                 action = signed(expansion.actions[drawn])
             games.explored[i, turn] = action != preferred
@@ -231,7 +223,7 @@ def _write_targets(games: Episodes, td_lambda: float) -> None:
             following[:] = target
 
 
-class PatchworkValueModule(ValueModule):
+class PatchworkValueModule(learner.ValueModule):
     """The forward pass of :mod:`patchwork_env.agents.patchwork.value`, with gradients."""
 
     tables = TABLES
@@ -248,14 +240,16 @@ class PatchworkValueModule(ValueModule):
         """The outputs ``(n, OUTPUTS)`` for the players to move in running games, in units of ``SCALES``."""
         quilt_rows, game_rows, counts = rows_of(states)
         windows = np.full(NUM_PLAYERS * len(states), features.NUM_WINDOWS)
-        quilts = leaky_relu(self.quilt_bias + EmbeddingSum.apply(self.patterns, quilt_rows, windows), LEAK)
+        quilts = leaky_relu(
+            self.quilt_bias + learner.EmbeddingSum.apply(self.patterns, quilt_rows, windows), LEAK
+        )
         own, other = quilts.view(len(states), NUM_PLAYERS, -1).unbind(1)
-        game = self.game_bias + EmbeddingSum.apply(self.features, game_rows, counts)
+        game = self.game_bias + learner.EmbeddingSum.apply(self.features, game_rows, counts)
         hidden = leaky_relu(game + own @ self.own + other @ self.others, LEAK)
         hidden_2 = leaky_relu(self.bias_2 + hidden @ self.weights_2, LEAK)
         return self.bias_3 + hidden_2 @ self.weights_3
 
-    def losses(self, samples: Positions) -> dict[str, Tensor]:
+    def losses(self, samples: learner.Positions) -> dict[str, Tensor]:
         outputs = self(samples.states)
         targets = torch.from_numpy(samples.targets / SCALES)
         squares = (outputs - targets).square().mean(0)
@@ -273,7 +267,7 @@ class PatchworkValueModule(ValueModule):
         }
 
 
-def rows_of(states: States) -> tuple[Rows, Rows, Counts]:
+def rows_of(states: States) -> tuple[Rows, Rows, learner.Counts]:
     """The rows of patterns and of features that the network looks up, and how many of the latter are used."""
     n = len(states)
     quilt_rows = np.empty((NUM_PLAYERS * n, features.NUM_WINDOWS), np.int32)
@@ -284,7 +278,7 @@ def rows_of(states: States) -> tuple[Rows, Rows, Counts]:
 
 
 @kernel(allocates=True)
-def _write_rows(states: States, quilt_rows: Rows, game_rows: Rows, counts: Counts) -> None:
+def _write_rows(states: States, quilt_rows: Rows, game_rows: Rows, counts: learner.Counts) -> None:
     bands = np.empty(features.NUM_BANDS, np.uint64)
     for i in range(len(states)):
         mover = signed(states[i]["current_player"])
