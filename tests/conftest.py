@@ -1,9 +1,6 @@
 """Settings of the test run: the same examples every time, and a limit to what single tests may take."""
 
-from __future__ import annotations
-
 import os
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -25,7 +22,7 @@ settings.register_profile(
 settings.load_profile("reproducible")
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def pytest_addoption(parser):
     parser.addoption(
         "--limit",
         type=float,
@@ -34,7 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+def pytest_runtest_call(item):
     compiling = event.TimingListener()
     before = os.times()
     with event.install_listener("numba:compile", compiling):

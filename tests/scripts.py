@@ -1,7 +1,5 @@
 """Runs the scripts of the clone as their documentation says."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
@@ -9,16 +7,16 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 
-def run_benchmark(script: str, *arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+def run_benchmark(script, *arguments, cwd=ROOT):
     """Run a script of ``benchmarks/``."""
     return _run(str(ROOT / "benchmarks" / script), *arguments, cwd=cwd)
 
 
-def run_study(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run_study(name, *arguments):
     """Run a module of ``research``."""
     return _run("-m", f"research.{name}", *arguments, cwd=ROOT)
 
 
-def _run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+def _run(*arguments, cwd):
     command = [sys.executable, *arguments]
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300, check=False)

@@ -57,7 +57,7 @@ STRANGERS = (
 
 
 @cache
-def modules() -> dict[str, Path]:
+def modules():
     """Every module of the package by its name within it; ``""`` is the package itself."""
     found = {}
     for path in sorted((PROJECT / PACKAGE).rglob("*.py")):
@@ -67,7 +67,7 @@ def modules() -> dict[str, Path]:
 
 
 @cache
-def imported_names(path: Path) -> list[str]:
+def imported_names(path):
     """Full names that a file imports: modules, and what it takes from them."""
     found = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -80,7 +80,7 @@ def imported_names(path: Path) -> list[str]:
 
 
 @cache
-def arrows() -> dict[str, set[str]]:
+def arrows():
     """What every module of the package imports from it; the version, which all may read, is no arrow."""
     graph: dict[str, set[str]] = {name: set() for name in modules()}
     for importer, path in modules().items():
@@ -94,11 +94,11 @@ def arrows() -> dict[str, set[str]]:
     return graph
 
 
-def lies_in(module: str, place: str) -> bool:
+def lies_in(module, place):
     return module == place or module.startswith(f"{place}.")
 
 
-def tier_of(module: str) -> tuple[int, str] | None:
+def tier_of(module):
     """The height of a module and the entry of ``TIERS`` that it belongs to."""
     fitting = [
         (number, place) for number, tier in enumerate(TIERS) for place in tier if lies_in(module, place)
@@ -106,7 +106,7 @@ def tier_of(module: str) -> tuple[int, str] | None:
     return max(fitting, key=lambda found: len(found[1]), default=None)
 
 
-def is_against_the_rules(importer: str, imported: str) -> bool:
+def is_against_the_rules(importer, imported):
     if not importer or importer == imported:
         return False  # the package itself stands above everything
     above, below = tier_of(importer), tier_of(imported)
@@ -124,30 +124,30 @@ def is_against_the_rules(importer: str, imported: str) -> bool:
     return shared and imported.removeprefix("agents.").partition(".")[0] in ("patchwork", "nmbr9")
 
 
-def test_every_module_has_a_tier_and_every_tier_modules() -> None:
+def test_every_module_has_a_tier_and_every_tier_modules():
     assert [module for module in modules() if module not in ("", "learning") and not tier_of(module)] == []
     places = [place for tier in TIERS for place in tier]
     assert [place for place in places if not any(lies_in(module, place) for module in modules())] == []
 
 
-def test_no_import_runs_upwards() -> None:
+def test_no_import_runs_upwards():
     pairs = ((importer, imported) for importer, found in arrows().items() for imported in found)
     wrong = sorted(pair for pair in pairs if is_against_the_rules(*pair))
     assert wrong == [], "imports that run upwards or know too much: (importer, imported)"
 
 
-def test_no_import_runs_in_a_circle() -> None:
+def test_no_import_runs_in_a_circle():
     TopologicalSorter(arrows()).prepare()
 
 
-def test_the_package_needs_nothing_of_the_clone() -> None:
+def test_the_package_needs_nothing_of_the_clone():
     for importer, path in modules().items():
         tops = {name.partition(".")[0] for name in imported_names(path)}
         assert not tops & OUTSIDE, f"{importer} imports {sorted(tops & OUTSIDE)}, which no wheel has"
 
 
 @pytest.mark.parametrize("folder", ["training", "examples"])
-def test_scripts_need_only_the_package(folder: str) -> None:
+def test_scripts_need_only_the_package(folder):
     for path in (PROJECT / folder).rglob("*.py"):
         tops = {name.partition(".")[0] for name in imported_names(path)}
         assert not tops & (OUTSIDE - {folder}), f"{path} imports {sorted(tops & OUTSIDE)}"
@@ -165,5 +165,5 @@ def test_scripts_need_only_the_package(folder: str) -> None:
         ("search.tree", "", True),
     ],
 )
-def test_the_rules_themselves(importer: str, imported: str, wrong: bool) -> None:
+def test_the_rules_themselves(importer, imported, wrong):
     assert is_against_the_rules(importer, imported) is wrong

@@ -1,14 +1,9 @@
 """Odd arguments that used to end in errors from inside, or worse; the attacks try many more."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 
 from patchwork_env import agents, games, nmbr9, nmbr9_v0, patchwork, patchwork_v0
-from patchwork_env.core.game import Rules
 from patchwork_env.errors import ConfigError, IllegalActionError
 from patchwork_env.search import GumbelSearch
 from tests.attack.sound import require_message
@@ -16,7 +11,7 @@ from tests.attack.sound import require_message
 BOTH = pytest.mark.parametrize("rules", [games.rules_of(name) for name in games.GAMES[:2]], ids=repr)
 
 
-def refused(function: Any, *arguments: Any, error: type[Exception] = ValueError, **named: Any) -> None:
+def refused(function, *arguments, error=ValueError, **named):
     with pytest.raises(error) as caught:
         function(*arguments, **named)
     assert type(caught.value) in (error, IllegalActionError)
@@ -24,7 +19,7 @@ def refused(function: Any, *arguments: Any, error: type[Exception] = ValueError,
 
 
 @BOTH
-def test_a_view_of_a_player_who_does_not_exist_is_an_error(rules: Rules) -> None:
+def test_a_view_of_a_player_who_does_not_exist_is_an_error(rules):
     """It read beyond the record, and crashed for large numbers."""
     env = {games.PATCHWORK: patchwork_v0, games.NMBR9: nmbr9_v0}[rules.name].raw_env()
     env.reset(seed=1)
@@ -36,7 +31,7 @@ def test_a_view_of_a_player_who_does_not_exist_is_an_error(rules: Rules) -> None
 
 
 @BOTH
-def test_agents_refuse_what_is_no_game(rules: Rules) -> None:
+def test_agents_refuse_what_is_no_game(rules):
     for agent in (agents.load("random", 1), agents.load("greedy"), agents.as_agent(lambda game: 0)):
         for game in (None, 1, "game", object()):
             refused(agent.act, game)
@@ -51,18 +46,18 @@ def test_agents_refuse_what_is_no_game(rules: Rules) -> None:
 
 
 @pytest.mark.parametrize("package", [patchwork, nmbr9])
-def test_an_observation_of_another_length_is_an_error(package: Any) -> None:
+def test_an_observation_of_another_length_is_an_error(package):
     for vector in (None, 5, np.zeros(5), np.float32(1), memoryview(b"x")):
         refused(package.as_dict, vector)
 
 
-def test_options_of_a_search_are_checked() -> None:
+def test_options_of_a_search_are_checked():
     for options in ({"simulations": "5"}, {"c_scale": None}, {"gumbel_scale": 10**400}, {"value_range": "2"}):
         refused(GumbelSearch, None, **options)
 
 
 @BOTH
-def test_numpy_integers_are_integers(rules: Rules) -> None:
+def test_numpy_integers_are_integers(rules):
     module = {games.PATCHWORK: patchwork_v0, games.NMBR9: nmbr9_v0}[rules.name]
     single = module.PatchworkEnv if rules.name == games.PATCHWORK else module.Nmbr9Env
     many = module.PatchworkVectorEnv if rules.name == games.PATCHWORK else module.Nmbr9VectorEnv
@@ -76,7 +71,7 @@ def test_numpy_integers_are_integers(rules: Rules) -> None:
             env.reset(seed=seven)
 
 
-def test_learning_refuses_what_is_nothing_of_the_kind() -> None:
+def test_learning_refuses_what_is_nothing_of_the_kind():
     from patchwork_env.learning import config, evaluation
 
     for version in (None, "1", 7, 10**5000, np.zeros(2)):

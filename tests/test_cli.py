@@ -1,7 +1,5 @@
 """The command ``patchwork-env``: what it says of itself, and that it starts what it names."""
 
-from __future__ import annotations
-
 import io
 import os
 import signal
@@ -17,14 +15,14 @@ from patchwork_env.learning.config import CONFIGS
 from patchwork_env.patchwork import Game
 
 
-def test_the_package_is_the_command() -> None:
+def test_the_package_is_the_command():
     done = subprocess.run(
         [sys.executable, "-m", "patchwork_env", "--version"], capture_output=True, text=True
     )
     assert (done.returncode, done.stdout) == (0, f"patchwork-env {__version__}\n")
 
 
-def test_misspelt_commands_give_the_nearest(capsys) -> None:
+def test_misspelt_commands_give_the_nearest(capsys):
     assert cli.main(["trian"]) == 2
     assert capsys.readouterr().err == "patchwork-env: there is no command 'trian'; did you mean 'train'?\n"
     assert cli.main(["zzz"]) == 2
@@ -32,7 +30,7 @@ def test_misspelt_commands_give_the_nearest(capsys) -> None:
     assert cli.main([]) == 2
 
 
-def test_characters_that_a_pipe_does_not_know_end_no_command(monkeypatch) -> None:
+def test_characters_that_a_pipe_does_not_know_end_no_command(monkeypatch):
     pipe = io.TextIOWrapper(io.BytesIO(), encoding="cp1252")
     monkeypatch.setattr(sys, "stdout", pipe)
     assert run_command(CommandParser(), lambda _: print("−1 → 2") or 0, [], "program") == 0
@@ -40,7 +38,7 @@ def test_characters_that_a_pipe_does_not_know_end_no_command(monkeypatch) -> Non
     assert pipe.buffer.getvalue().strip() == b"?1 ? 2"
 
 
-def test_a_missing_package_is_a_sentence(capsys, monkeypatch) -> None:
+def test_a_missing_package_is_a_sentence(capsys, monkeypatch):
     for name in [name for name in sys.modules if name.startswith("patchwork_env.learning")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "yaml", None)  # as if it were not installed
@@ -52,14 +50,14 @@ def test_a_missing_package_is_a_sentence(capsys, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("name", cli.COMMANDS)
-def test_every_command_has_its_own_help_under_its_own_name(name, capsys) -> None:
+def test_every_command_has_its_own_help_under_its_own_name(name, capsys):
     with pytest.raises(SystemExit) as caught:
         cli.main([name, "--help"])
     assert caught.value.code == 0
     assert capsys.readouterr().out.startswith(f"usage: patchwork-env {name} ")
 
 
-def test_errors_begin_with_the_name_of_the_program(capsys, tmp_path) -> None:
+def test_errors_begin_with_the_name_of_the_program(capsys, tmp_path):
     assert cli.main(["train", "quik", "--run-dir", str(tmp_path / "run")]) == 2
     assert capsys.readouterr().err == (
         "patchwork-env train: there is no configuration quik; did you mean quick?\n"
@@ -71,7 +69,7 @@ def test_errors_begin_with_the_name_of_the_program(capsys, tmp_path) -> None:
 @pytest.mark.parametrize(
     "words", ["", "--help", "train --list", "train --help", "evaluate greedy --against random"]
 )
-def test_a_command_ends_quietly_when_nobody_reads(words, monkeypatch, capfd) -> None:
+def test_a_command_ends_quietly_when_nobody_reads(words, monkeypatch, capfd):
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing, "w") as pipe:
@@ -93,7 +91,7 @@ def test_a_command_ends_quietly_when_nobody_reads(words, monkeypatch, capfd) -> 
         ("publish ppo ann/ppo --dry-run full", "--dry-run"),
     ],
 )
-def test_what_was_made_is_not_replaced_unasked(words, option, tmp_path, monkeypatch, capsys) -> None:
+def test_what_was_made_is_not_replaced_unasked(words, option, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "full").mkdir()
     (tmp_path / "game.txt").write_text(Game(seed=7).notation())
@@ -108,15 +106,15 @@ def test_what_was_made_is_not_replaced_unasked(words, option, tmp_path, monkeypa
     assert "--overwrite" in capsys.readouterr().out
 
 
-def test_pipes_of_others_that_break_are_errors(capsys) -> None:
-    def fail(_: object) -> int:
+def test_pipes_of_others_that_break_are_errors(capsys):
+    def fail(_):
         raise BrokenPipeError("the engine is gone")
 
     assert run_command(CommandParser(), fail, [], "program") == 2
     assert capsys.readouterr().err == "program: the engine is gone\n"
 
 
-def test_shipped_configurations_are_listed(capsys) -> None:
+def test_shipped_configurations_are_listed(capsys):
     assert cli.main(["train", "--list"]) == 0
     listed = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
     assert listed == sorted(path.stem for path in CONFIGS.glob("*.yaml"))

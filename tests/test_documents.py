@@ -8,13 +8,10 @@ import io
 import re
 import shutil
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
-from pydantic import BaseModel
 
 from patchwork_env import games
 from patchwork_env.agents import specs
@@ -72,13 +69,13 @@ PATH = re.compile(r"`((?:patchwork_env|training|research|benchmarks|tests|tools|
 
 
 @pytest.fixture(autouse=True)
-def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+def own_registry(monkeypatch):
     """Agents that an example registers are forgotten when it ends."""
     monkeypatch.setattr(specs, "_entries", dict(specs._entries))
 
 
 @pytest.fixture(autouse=True)
-def my_game(monkeypatch: pytest.MonkeyPatch) -> None:
+def my_game(monkeypatch):
     """What readers copy to ``my_game`` is the original here, whose machine code is ready."""
     monkeypatch.setitem(sys.modules, "my_game", toy)
     monkeypatch.setitem(sys.modules, "my_game.engine", toy.engine)
@@ -86,12 +83,12 @@ def my_game(monkeypatch: pytest.MonkeyPatch) -> None:
     games._load.cache_clear()
 
 
-def prose(page: str) -> str:
+def prose(page):
     """The text of a page without its fenced code."""
     return FENCED.sub("", (PROJECT / page).read_text(encoding="utf-8"))
 
 
-def anchors(page: Path) -> set[str]:
+def anchors(page):
     """The anchors of the headings of a page, as GitHub derives them, or of the file that it includes."""
     if included := INCLUDE.match(page.read_text(encoding="utf-8")):
         return anchors((page.parent / included[1]).resolve())
@@ -99,7 +96,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def fenced(*languages: str) -> list[tuple[str, int, str]]:
+def fenced(*languages):
     """Page, line and text of every block in one of some languages, or in any."""
     return [
         (page, text.count("\n", 0, match.start()) + 1, match[2])
@@ -110,18 +107,18 @@ def fenced(*languages: str) -> list[tuple[str, int, str]]:
     ]
 
 
-def marks(code: str) -> list[pytest.MarkDecorator]:
+def marks(code):
     """Where code is run that needs other libraries."""
     return [mark for words, (_, mark) in NEEDS.items() if re.search(words, code, re.MULTILINE)]
 
 
-def missing(code: str) -> list[str]:
+def missing(code):
     """The libraries that code needs and that are not installed."""
     needed = [library for words, (library, _) in NEEDS.items() if re.search(words, code, re.MULTILINE)]
     return [library for library in needed if importlib.util.find_spec(library) is None]
 
 
-def skip_without_libraries(code: str) -> None:
+def skip_without_libraries(code):
     if libraries := missing(code):
         pytest.skip(f"needs {', '.join(libraries)}")
 
@@ -139,9 +136,7 @@ def skip_without_libraries(code: str) -> None:
         for page, line, code in fenced("python")
     ],
 )
-def test_examples_run(
-    page: str, line: int, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_examples_run(page, line, code, tmp_path, monkeypatch):
     """What they print is not shown; those of runs find some, and learn for a moment."""
     skip_without_libraries(code)
     monkeypatch.chdir(tmp_path)  # for what examples write
@@ -154,7 +149,7 @@ def test_examples_run(
         exec(compile("\n" * line + code, str(PROJECT / page), "exec"), {"__name__": "example"})
 
 
-def prepare_runs(code: str) -> None:
+def prepare_runs(code):
     """Makes the runs that an example names: a stored divergence, a model of sb3-contrib."""
     for folder in ("runs/ppo/final", "runs/ppo/divergence/step_0000655360"):
         shutil.copytree(SHIPPED / "ppo-quick", folder)
@@ -178,9 +173,7 @@ def prepare_runs(code: str) -> None:
         for page, line, code in fenced("py")
     ],
 )
-def test_examples_that_need_more_than_code_compile_and_import_what_exists(
-    page: str, line: int, code: str
-) -> None:
+def test_examples_that_need_more_than_code_compile_and_import_what_exists(page, line, code):
     """Those with a run or a server of the reader's."""
     skip_without_libraries(code)
     parts = ast.parse("\n" * line + code, str(PROJECT / page)).body
@@ -189,7 +182,7 @@ def test_examples_that_need_more_than_code_compile_and_import_what_exists(
     exec(compile(ast.Module(imports, []), str(PROJECT / page), "exec"), {})
 
 
-def test_no_code_hides_in_other_blocks() -> None:
+def test_no_code_hides_in_other_blocks():
     """All blocks are of known languages, and those of none are what programs print, or positions."""
     known = ("", "dockerfile", "json", "py", "python", "sh", "text", "toml", "yaml", *DIRECTIVES)
     texts = [block[2] for block in fenced("", "text")]
@@ -202,7 +195,7 @@ def test_no_code_hides_in_other_blocks() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_links_lead_somewhere(page: str) -> None:
+def test_links_lead_somewhere(page):
     for link in LINK.findall(prose(page)):
         if re.match(r"[a-z]+:", link):
             continue
@@ -217,7 +210,7 @@ def test_links_lead_somewhere(page: str) -> None:
 
 
 @pytest.mark.parametrize("page", PRESENT)
-def test_pages_are_short(page: str) -> None:
+def test_pages_are_short(page):
     """But for logs of experiments; longer pages are better split."""
     text = (PROJECT / page).read_text(encoding="utf-8")
     if page == "README.md":
@@ -227,13 +220,13 @@ def test_pages_are_short(page: str) -> None:
 
 
 @pytest.mark.parametrize("page", PRESENT)
-def test_paths_lead_somewhere(page: str) -> None:
+def test_paths_lead_somewhere(page):
     named = [path for path in PATH.findall(prose(page)) if not re.search("NAME|_build", path)]
     missing = [path for path in named if not (PROJECT / path).exists()]
     assert not missing, f"{page} names {missing}, which do not exist"
 
 
-def keys(kind: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[str]:
+def keys(kind, path=()):
     """The full names of all keys of a configuration."""
     for name in kind.model_fields:
         yield ".".join((*path, name))
@@ -243,7 +236,7 @@ def keys(kind: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("page", PRESENT)
-def test_keys_of_configurations_exist(page: str) -> None:
+def test_keys_of_configurations_exist(page):
     known = {key for kind in algorithms().values() for key in keys(kind)}
     sections = "|".join({key.partition(".")[0] for key in known if "." in key})
     text = (PROJECT / page).read_text(encoding="utf-8")
@@ -256,7 +249,7 @@ def test_keys_of_configurations_exist(page: str) -> None:
 @pytest.mark.parametrize(
     "module", [pytest.param(module, marks=marks(f"import {module}")) for module in WITH_EXAMPLES]
 )
-def test_examples_of_docstrings_run(module: str) -> None:
+def test_examples_of_docstrings_run(module):
     skip_without_libraries(f"import {module}")
     results = doctest.testmod(importlib.import_module(module))
     assert results.attempted > 0
@@ -268,7 +261,7 @@ def test_examples_of_docstrings_run(module: str) -> None:
     [("games/patchwork", patchwork_observation), ("games/nmbr9", nmbr9_observation)],
     ids=["patchwork", "nmbr9"],
 )
-def test_the_table_of_observations(document: str, observation: ModuleType) -> None:
+def test_the_table_of_observations(document, observation):
     text = (PROJECT / f"docs/{document}.md").read_text(encoding="utf-8")
     for name, shape in observation.SHAPES.items():
         part = observation.SLICES[name]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -32,7 +31,7 @@ shown: list[tuple[bytes, tuple[int, ...]]] = []
 """What :func:`spy` was shown."""
 
 
-def spy(game: BaseGame) -> int:
+def spy(game):
     shown.append((game.to_bytes(), game.history))
     return int(game.legal_actions()[0])
 
@@ -41,7 +40,7 @@ SPY = agents.as_agent(spy)
 PLAYERS = AgentPool([f"{__name__}:spy"])
 
 
-def patchwork() -> Pair:
+def patchwork():
     """Nothing is hidden in it."""
     game = Patchwork(seed=3)
     for _ in range(9):
@@ -49,7 +48,7 @@ def patchwork() -> Pair:
     return game, game.clone()
 
 
-def nmbr9(order: str, players: int, plies: int) -> Pair:
+def nmbr9(order, players, plies):
     """Two games whose moves are the same in complete rounds, and of whoever is to move."""
     deck = [3, 7, 1, 9, 4, 8, 2]
     last = Nmbr9(deck=deck, players=players, order=order, deck_size=6)
@@ -69,7 +68,7 @@ def nmbr9(order: str, players: int, plies: int) -> Pair:
     return twins[0], twins[1]
 
 
-def pairs() -> Iterator[Pair]:
+def pairs():
     yield patchwork()
     for order, players, plies in (
         ("unknown", 1, 3),
@@ -82,17 +81,17 @@ def pairs() -> Iterator[Pair]:
         yield nmbr9(order, players, plies)
 
 
-def champion_of(game: BaseGame) -> list[str]:
+def champion_of(game):
     """The champion, which does not play NMBR 9 in free order."""
     spec = f"{CHAMPIONS[rules_of(game.state).name]}:nodes=50"
     return [spec] if getattr(game, "order", None) != "free" else []
 
 
-def observed(game: BaseGame) -> Any:
+def observed(game):
     return game.observation().tobytes(), game.legal_actions().tolist(), repr(game.legal_moves())
 
 
-def determinized(game: BaseGame) -> Any:
+def determinized(game):
     other = game.determinize(5)
     assert (other.observation() == game.observation()).all()
     game.check_states(other.state)
@@ -100,23 +99,23 @@ def determinized(game: BaseGame) -> Any:
     return other.to_bytes(), other.history, game.public().to_bytes(), game.num_public_moves
 
 
-def program(game: BaseGame) -> Any:
+def program(game):
     return query_of(game, 5)
 
 
-def told(game: BaseGame) -> Any:
+def told(game):
     """Language models, by any server."""
     answers = [text.ask(game, request) for request in ("position", "moves", "rules", "placements")]
     return answers, text.news(game, 0, game.current_player), text.notation(game)
 
 
-def episode(game: BaseGame) -> Any:
+def episode(game):
     begun = Episode(EpisodeSettings(rules_of(game.state).name), PLAYERS, 3)
     begun._game, begun.seat = game.clone(), game.current_player
     return begun.answer("position"), begun.answer("no move"), begun._position()
 
 
-def mcp(game: BaseGame) -> Any:
+def mcp(game):
     session = Session(PLAYERS)
     session._tables["g"] = Table(game, "greedy", game.current_player)
     of_game = {"game_id": "g"}
@@ -125,7 +124,7 @@ def mcp(game: BaseGame) -> Any:
     return answers, read_resource(session, PICTURE.format(game_id="g"))
 
 
-def engine(game: BaseGame) -> Any:
+def engine(game):
     answers: list[Any] = []
     served = Engine(PLAYERS, answers.append)
     of_game = {"notation": game.notation(), "id": "1"}
@@ -138,13 +137,13 @@ def engine(game: BaseGame) -> Any:
     return answers
 
 
-def page(game: BaseGame) -> Any:
+def page(game):
     choice = PLAYERS.choice(game, f"{__name__}:spy", 3)
     champion = champion_of(game)
     return choice, [list(PLAYERS.analyses(game, spec, 3)) for spec in champion]
 
 
-def opponents(game: BaseGame) -> Any:
+def opponents(game):
     answers = []
     for number in (1, 2, 3):
         several = Opponents(number, [agents.as_agent(spy) for _ in range(number)], range(number))
@@ -154,7 +153,7 @@ def opponents(game: BaseGame) -> Any:
     return answers
 
 
-def match(game: BaseGame) -> Any:
+def match(game):
     name = rules_of(game.state).name
     match = Match((0, 1), ("", ""), name, runner_of(name).variants[0], 2, 3)
     runner = runner_of(name)((SPY, SPY), MatchBlock(match, 0, 1))
@@ -162,7 +161,7 @@ def match(game: BaseGame) -> Any:
     return runner.ask(SPY, ONE)[0].tolist()
 
 
-def choices(game: BaseGame) -> Any:
+def choices(game):
     """Agents that are shown the true game do not look."""
     specs = ("random", "greedy", "uct:simulations=8", "partner:level=1", *champion_of(game))
     return [agents.load(spec, seed=3).act(game) for spec in specs]
@@ -172,7 +171,7 @@ DOORS = (observed, determinized, program, told, episode, mcp, engine, page, oppo
 
 
 @pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
-def test_what_looks_alike_is_served_alike(door: Callable[[BaseGame], Any]) -> None:
+def test_what_looks_alike_is_served_alike(door):
     for one, other in pairs():
         assert (one.observation() == other.observation()).all()
         assert one != other or isinstance(one, Patchwork)
@@ -183,7 +182,7 @@ def test_what_looks_alike_is_served_alike(door: Callable[[BaseGame], Any]) -> No
         assert shown == first_shown, one.notation()
 
 
-def test_all_games_that_hide_something_are_looked_at() -> None:
+def test_all_games_that_hide_something_are_looked_at():
     assert {rules_of(one.state).name for one, _ in pairs()} >= {
         name for name in games.GAMES if rules_of(name).has_hidden_information
     }

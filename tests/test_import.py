@@ -1,7 +1,5 @@
 """What an import costs and needs: no heavy libraries, and no folder to write to."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -54,7 +52,7 @@ BASE = {"numpy", "numba", "llvmlite", "gymnasium", "pettingzoo", "safetensors", 
 BASE |= {"cloudpickle", "typing_extensions", "farama_notifications"}
 
 
-def python(code: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def python(code, cwd, **environment):
     """Run code in a new interpreter, with changed environment variables."""
     return subprocess.run(
         [sys.executable, "-c", code],
@@ -70,7 +68,7 @@ def python(code: str, cwd: Path, **environment: str) -> subprocess.CompletedProc
     "steps",
     [pytest.param(LIBRARY, id="library", marks=pytest.mark.slow), pytest.param(COMMANDS, id="commands")],
 )
-def test_every_step_imports_only_what_it_needs(tmp_path: Path, steps: list[tuple[str, set[str]]]) -> None:
+def test_every_step_imports_only_what_it_needs(tmp_path, steps):
     (tmp_path / "broken.yaml").write_text("ppo: [", encoding="utf-8")
     told = (f"{code}\nprint(json.dumps(sorted(sys.modules)))" for code, _ in steps)
     done = python("\n".join(["import contextlib, io, json, sys", CALL, *told]), tmp_path)
@@ -136,7 +134,7 @@ for spec in ("ppo", onnx):
 
 
 @pytest.mark.slow
-def test_what_documents_call_free_of_extras_runs_without_any(tmp_path: Path) -> None:
+def test_what_documents_call_free_of_extras_runs_without_any(tmp_path):
     done = python(f"BASE = {BASE}\n{FREE_OF_EXTRAS}", tmp_path, PYTHONPATH=str(PROJECT))
     assert done.returncode == 0, done.stderr
     assert "greedy against random: 2 games" in done.stdout
@@ -154,7 +152,7 @@ COUNT = "from patchwork_env.core.bits import popcount; print(popcount(7))"
 NO_HOME = {"HOME": "/dev/null", "XDG_CACHE_HOME": "/dev/null"}
 
 
-def copied(folder: Path) -> Path:
+def copied(folder):
     """A copy of the package with a file wherever a cache folder would be: not even root can write there."""
     copy = folder / "patchwork_env"
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
@@ -163,7 +161,7 @@ def copied(folder: Path) -> Path:
     return folder
 
 
-def printed_without_a_cache(code: str, place: Path, cache: str) -> str:
+def printed_without_a_cache(code, place, cache):
     """What a process prints that imports the package from a place where nothing can be written."""
     said = "\nimport patchwork_env; print(patchwork_env.__file__)"
     logged = "import logging, sys; logging.basicConfig(level=logging.INFO, stream=sys.stderr)\n"
@@ -176,7 +174,7 @@ def printed_without_a_cache(code: str, place: Path, cache: str) -> str:
 
 
 @pytest.mark.slow
-def test_without_a_writable_cache(tmp_path: Path) -> None:
+def test_without_a_writable_cache(tmp_path):
     place = copied(tmp_path)
     for cache in ("", "/dev/null/cache"):  # no folder, and an impossible one
         assert printed_without_a_cache(COUNT, place, cache) == "3"

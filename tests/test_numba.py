@@ -1,7 +1,5 @@
 """What the package uses of Numba beyond what Numba promises stands in two modules, for known versions."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path
@@ -16,7 +14,7 @@ PROMISED = {"numba", "numba.extending", "numba.types", "numba.typed", "numba.cor
 """Modules that Numba documents for users and for extensions."""
 
 
-def imported(path: Path) -> set[str]:
+def imported(path):
     """The modules of Numba and llvmlite that a file imports, or imports from."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -29,14 +27,14 @@ def imported(path: Path) -> set[str]:
 
 
 @pytest.mark.slow
-def test_internals_are_used_behind_one_door() -> None:
+def test_internals_are_used_behind_one_door():
     """What ``core.compile`` does without where it is not there; elsewhere it would be an error."""
     door = {Path(module.__file__) for module in (cache, linking)}
     for path in {*(PROJECT / "patchwork_env").rglob("*.py")} - door:
         assert imported(path) <= PROMISED, path.name
 
 
-def test_the_newest_version_that_is_known_is_the_one_that_the_suite_runs_with() -> None:
+def test_the_newest_version_that_is_known_is_the_one_that_the_suite_runs_with():
     known = tuple(map(int, numba.__version__.split(".")[:2])) <= linking.NEWEST
     assert known == compile.IS_LINKING, "with this version of Numba kernels take twice as long to compile"
     lock = (PROJECT / "requirements.lock").read_text(encoding="utf-8")

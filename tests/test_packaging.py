@@ -64,7 +64,7 @@ class Cautious(Agent):
 EXTRAS = {"torch", "onnx", "onnxruntime", "matplotlib", "pygame", "PIL", "yaml", "pydantic", "starlette"}
 
 
-def run(*command: object, cwd: Path) -> str:
+def run(*command, cwd):
     """Run a command that must succeed and return what it printed; nothing of this clone is on its path."""
     words, variables = map(str, command), {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     done = subprocess.run(list(words), cwd=cwd, env=variables, capture_output=True, text=True, check=False)
@@ -72,7 +72,7 @@ def run(*command: object, cwd: Path) -> str:
     return done.stdout
 
 
-def required(wheel: Path, extra: str = "") -> set[str]:
+def required(wheel, extra=""):
     """Names of the distributions that an install of the wheel brings: all requirements, near and far."""
     archive = zipfile.ZipFile(wheel)
     (path,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
@@ -87,13 +87,13 @@ def required(wheel: Path, extra: str = "") -> set[str]:
     return found
 
 
-def named(requirements: list[str], extra: str) -> set[str]:
+def named(requirements, extra):
     """The names of the requirements that hold here, with those of an extra."""
     parsed = map(Requirement, requirements)
     return {one.name for one in parsed if one.marker is None or one.marker.evaluate({"extra": extra})}
 
 
-def link_packages(names: set[str], folder: Path) -> None:
+def link_packages(names, folder):
     """Make installed distributions importable from another site-packages folder, without a network."""
     for name in names:
         try:
@@ -107,12 +107,12 @@ def link_packages(names: set[str], folder: Path) -> None:
                 target.symlink_to(source)
 
 
-def build(*options: str, source: Path, folder: Path) -> None:
+def build(*options, source, folder):
     run(sys.executable, "-m", "build", *options, "--no-isolation", "--outdir", folder, source, cwd=folder)
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def wheel(tmp_path_factory):
     """A wheel of the project, built as for an upload."""
     folder = tmp_path_factory.mktemp("wheel")
     build("--wheel", source=PROJECT, folder=folder)
@@ -120,13 +120,13 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-def install(wheel: Path, folder: Path) -> None:
+def install(wheel, folder):
     """Install a wheel alone in an environment."""
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", folder / "bin" / "python"]
     run(*pip, "install", "--quiet", "--no-index", "--no-deps", wheel, cwd=folder)
 
 
-def environment(wheel: Path, folder: Path, extra: str = "") -> Path:
+def environment(wheel, folder, extra=""):
     """A fresh environment that holds the wheel and what it requires: the folder of its programs.
 
     The machine code of this clone comes along, which saves minutes; where it does not fit, it is not used.
@@ -144,12 +144,12 @@ def environment(wheel: Path, folder: Path, extra: str = "") -> Path:
 
 
 @pytest.fixture(scope="module")
-def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def python(wheel, tmp_path_factory):
     """The interpreter of a fresh environment that holds the wheel and what it requires, and nothing else."""
     return environment(wheel, tmp_path_factory.mktemp("environment")) / "python"
 
 
-def test_the_wheel_holds_all_of_the_library_and_nothing_else(wheel: Path) -> None:
+def test_the_wheel_holds_all_of_the_library_and_nothing_else(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     assert {name.split("/")[0].split("-")[0] for name in names} == {"patchwork_env"}
     assert not [name for name in names if name.endswith((".pyc", ".nbi", ".nbc"))]
@@ -159,7 +159,7 @@ def test_the_wheel_holds_all_of_the_library_and_nothing_else(wheel: Path) -> Non
     assert configs | {file.relative_to(PROJECT).as_posix() for file in files} <= names
 
 
-def test_the_source_distribution_makes_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
+def test_the_source_distribution_makes_the_same_wheel(wheel, tmp_path):
     """Without options, the wheel is built from the source distribution."""
     build(source=PROJECT, folder=tmp_path)
     assert len(list(tmp_path.glob("*.tar.gz"))) == 1
@@ -169,9 +169,7 @@ def test_the_source_distribution_makes_the_same_wheel(wheel: Path, tmp_path: Pat
     assert [name for name in ours if ours[name] != theirs[name]] == []
 
 
-def test_a_game_and_an_agent_of_an_installed_package_work_in_every_process(
-    wheel: Path, tmp_path: Path
-) -> None:
+def test_a_game_and_an_agent_of_an_installed_package_work_in_every_process(wheel, tmp_path):
     programs = environment(wheel, tmp_path / "environment", "train")
     project = tmp_path / "own"
     (project / "own_row").mkdir(parents=True)
@@ -187,9 +185,7 @@ def test_a_game_and_an_agent_of_an_installed_package_work_in_every_process(
     assert "cautious" in (tmp_path / "figures.json").read_text(encoding="utf-8")
 
 
-def test_every_command_works_after_an_install_in_an_empty_folder(
-    wheel: Path, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
-) -> None:
+def test_every_command_works_after_an_install_in_an_empty_folder(wheel, tmp_path_factory, tmp_path):
     """What the extra ``train`` brings is enough."""
     programs = environment(wheel, tmp_path_factory.mktemp("trainer"), "train")
     shutil.copy(PROJECT / "examples" / "game.txt", tmp_path)
@@ -209,7 +205,7 @@ def test_every_command_works_after_an_install_in_an_empty_folder(
     assert run(programs / "patchwork-env", "train", "--list", cwd=tmp_path).startswith("alphazero ")
 
 
-def test_the_page_comes_with_the_wheel(wheel: Path, tmp_path: Path) -> None:
+def test_the_page_comes_with_the_wheel(wheel, tmp_path):
     """Its extra is enough to open it, in an empty folder."""
     program = environment(wheel, tmp_path / "player", "play") / "patchwork-env"
     words = [program, "play", "--no-browser", "--port", "0"]
@@ -225,7 +221,7 @@ def test_the_page_comes_with_the_wheel(wheel: Path, tmp_path: Path) -> None:
     assert server.returncode == 128 + signal.SIGTERM
 
 
-def test_an_episode_in_another_project(python: Path, tmp_path: Path) -> None:
+def test_an_episode_in_another_project(python, tmp_path):
     file, *modules = run(python, "-c", EPISODE, cwd=tmp_path).split()
     assert Path(file).is_relative_to(python.parents[1])
     assert not EXTRAS & set(modules)

@@ -3,8 +3,6 @@
 What is missing is hidden from a process of its own; see :mod:`tests.portable`.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -18,7 +16,7 @@ PROJECT = Path(__file__).parents[1]
 compiled_only = pytest.mark.skipif(config.DISABLE_JIT, reason="looks at machine code")
 
 
-def printed(*words: str, **variables: str) -> list[str]:
+def printed(*words, **variables):
     """The lines that the program prints."""
     command = [sys.executable, "-m", "tests.portable", *words]
     environment = {**os.environ, **variables}
@@ -31,7 +29,7 @@ def printed(*words: str, **variables: str) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("fcntl") is None, reason="there is nothing to hide")
-def test_without_posix_a_run_is_stored_and_resumed_and_the_page_answers(tmp_path: Path) -> None:
+def test_without_posix_a_run_is_stored_and_resumed_and_the_page_answers(tmp_path):
     lines = printed("without_posix", str(tmp_path))
     assert f"resuming from {tmp_path / 'run' / 'checkpoints' / 'step_0000000064'}" in lines
     assert lines[-3:] == ["the page answered", "SIGTERM came after the work", "tests were imported"]
@@ -39,7 +37,7 @@ def test_without_posix_a_run_is_stored_and_resumed_and_the_page_answers(tmp_path
 
 @pytest.mark.slow
 @compiled_only
-def test_kernels_of_an_old_processor_compute_the_same(tmp_path: Path) -> None:
+def test_kernels_of_an_old_processor_compute_the_same(tmp_path):
     folder = {"NUMBA_CACHE_DIR": str(tmp_path)}
     (sums,) = printed("vectors", **folder)
     assert "fmaf" not in sums
@@ -48,5 +46,5 @@ def test_kernels_of_an_old_processor_compute_the_same(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @compiled_only
-def test_a_numba_without_the_internals_plays_a_game_and_a_batch() -> None:
+def test_a_numba_without_the_internals_plays_a_game_and_a_batch():
     assert printed("plain_numba", NUMBA_OPT="0") == ["False", "(16, -15)", "(4, 23)"]

@@ -19,21 +19,21 @@ PROJECT = Path(__file__).parents[1]
 METADATA: dict[str, Any] = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
-def text(path: str) -> str:
+def text(path):
     return (PROJECT / path).read_text(encoding="utf-8")
 
 
-def loaded(path: str) -> Any:
+def loaded(path):
     return yaml.safe_load(text(path))
 
 
-def libraries_of_make() -> dict[str, list[str]]:
+def libraries_of_make():
     """The libraries that tests need, by the markers of the tests."""
     lines = re.findall(r"^imports_(\w+) := (.*)$", text("Makefile").replace("\\\n", ""), re.MULTILINE)
     return {marker: libraries.split() for marker, libraries in lines}
 
 
-def test_nothing_sends_anyone_to_a_package_of_this_name_on_an_index() -> None:
+def test_nothing_sends_anyone_to_a_package_of_this_name_on_an_index():
     """It is a stranger's: people install from a clone, or from the address of the repository."""
     folders = ("patchwork_env", "docs", "examples", "configs", "training", "research", "benchmarks", "tools")
     files = [path for folder in folders for path in sorted((PROJECT / folder).rglob("*"))]
@@ -47,11 +47,11 @@ def test_nothing_sends_anyone_to_a_package_of_this_name_on_an_index() -> None:
             assert found is None, f"{path.relative_to(PROJECT)}: {found}"
 
 
-def targets() -> set[str]:
+def targets():
     return set(re.findall(r"^([a-z][\w.-]*):(?!=)", text("Makefile"), re.MULTILINE))
 
 
-def test_the_citation_is_that_of_this_version() -> None:
+def test_the_citation_is_that_of_this_version():
     citation = loaded("CITATION.cff")
     assert citation["version"] == __version__
     assert citation["license"] == METADATA["license"]
@@ -60,7 +60,7 @@ def test_the_citation_is_that_of_this_version() -> None:
     assert all(name in text("LICENSE") for name in names)
 
 
-def test_what_make_and_pages_about_it_name_is_there() -> None:
+def test_what_make_and_pages_about_it_name_is_there():
     for page in ("README.md", "CONTRIBUTING.md"):
         named = re.findall(r"(?:^|`)make ([a-z][\w.-]*)", text(page), re.MULTILINE)
         assert set(named) & targets() == set(named) != set(), page
@@ -70,7 +70,7 @@ def test_what_make_and_pages_about_it_name_is_there() -> None:
     assert [name for name in names if not (PROJECT / name).exists()] == []
 
 
-def test_the_workflow_runs_what_all_checks_are() -> None:
+def test_the_workflow_runs_what_all_checks_are():
     jobs = loaded(".github/workflows/ci.yml")["jobs"]
     call = r"^make (?:-\S+ |\d+ )*([\w. -]+?)(?: [A-Z_]+=\w+)*(?: *#.*)?$"
     calls = re.findall(call, text(".ci/run"), re.MULTILINE)
@@ -79,7 +79,7 @@ def test_the_workflow_runs_what_all_checks_are() -> None:
     assert wanted <= targets()
 
 
-def test_the_workflow_tries_every_python_that_is_claimed() -> None:
+def test_the_workflow_tries_every_python_that_is_claimed():
     matrix = loaded(".github/workflows/ci.yml")["jobs"]["resolved"]["strategy"]["matrix"]
     claimed = re.findall(r"Python :: (3\.\d+)", "\n".join(METADATA["classifiers"]))
     assert set(claimed) <= set(matrix["python"])
@@ -87,14 +87,14 @@ def test_the_workflow_tries_every_python_that_is_claimed() -> None:
     assert all(set(row) == {"python", "resolution"} for row in matrix["include"])
 
 
-def test_models_learn_with_a_progress_bar_after_installing_the_extra_train() -> None:
+def test_models_learn_with_a_progress_bar_after_installing_the_extra_train():
     brought = {Requirement(line).name for line in METADATA["optional-dependencies"]["train"]}
     needed = {"rich", "tqdm"}  # by Stable-Baselines3 for ``learn(progress_bar=True)``, in an extra of its own
     assert needed <= {Requirement(line).name for line in requires("stable-baselines3") or []}
     assert needed <= brought & locked("requirements.lock").keys()
 
 
-def test_the_workflow_tries_other_systems() -> None:
+def test_the_workflow_tries_other_systems():
     job = loaded(".github/workflows/ci.yml")["jobs"]["elsewhere"]
     assert {system.partition("-")[0] for system in job["strategy"]["matrix"]["system"]} == {
         "macos",
@@ -105,7 +105,7 @@ def test_the_workflow_tries_other_systems() -> None:
     assert all((PROJECT / path).exists() for path in named)
 
 
-def test_what_skips_without_a_library_is_marked_for_the_environment_that_has_it() -> None:
+def test_what_skips_without_a_library_is_marked_for_the_environment_that_has_it():
     tests = {path: path.read_text(encoding="utf-8") for path in (PROJECT / "tests").rglob("*.py")}
     for marker, libraries in libraries_of_make().items():
         for library in libraries:
@@ -118,13 +118,13 @@ def test_what_skips_without_a_library_is_marked_for_the_environment_that_has_it(
             ] == []
 
 
-def locked(path: str) -> dict[str, str]:
+def locked(path):
     """The versions of a lock file by the names of packages, in lower case and with dashes."""
     pins = re.findall(r"^([\w.-]+)==(\S+)", text(path), re.MULTILINE)
     return {re.sub(r"[-_.]+", "-", name).lower(): version for name, version in pins}
 
 
-def test_the_table_of_versions_is_that_of_the_locks() -> None:
+def test_the_table_of_versions_is_that_of_the_locks():
     page = text("docs/use/libraries.md").partition("## Versions")[2].partition("\n## ")[0]
     rows = [
         [cell.strip(" `") for cell in line.split("|")[1:-1]] for line in re.findall(r"^\| .*", page, re.M)
@@ -139,7 +139,7 @@ def test_the_table_of_versions_is_that_of_the_locks() -> None:
     assert {path.name for path in PROJECT.glob("requirements*.lock")} == {row[3] for row in rows[1:]}
 
 
-def defined(path: str) -> set[str]:
+def defined(path):
     """The functions and classes of a file, methods as ``Class.method``."""
     names: set[str] = set()
     if path.endswith(".js"):
@@ -158,7 +158,7 @@ def defined(path: str) -> set[str]:
     return names
 
 
-def test_the_ways_through_the_house_are_short_and_lead_through_what_exists() -> None:
+def test_the_ways_through_the_house_are_short_and_lead_through_what_exists():
     ways = text("CONTRIBUTING.md").split("## Four ways through it")[1].split("\n## ")[0].split("\n**")[1:]
     assert len(ways) == 4
     seen: list[tuple[str, str]] = []

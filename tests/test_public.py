@@ -14,10 +14,8 @@ import inspect
 import json
 import pkgutil
 import re
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 
@@ -34,17 +32,17 @@ modules = pytest.mark.parametrize(
 )
 
 
-def module(name: str) -> ModuleType:
+def module(name):
     return importlib.import_module(f"patchwork_env{name}")
 
 
-def offered(name: str) -> list[str]:
+def offered(name):
     """The public names of a module in lines: how they are called, and the members of classes."""
     there = importlib.import_module(name)
     return [line for public in there.__all__ for line in described(public, getattr(there, public))]
 
 
-def described(name: str, value: Any) -> Iterator[str]:
+def described(name, value):
     if inspect.isclass(value) and issubclass(value, Exception):
         yield f"{name}: {', '.join(base.__name__ for base in value.__bases__)}"
     elif inspect.isclass(value):
@@ -61,7 +59,7 @@ def described(name: str, value: Any) -> Iterator[str]:
         yield f"{name}: {type(value).__name__}"
 
 
-def own_members(kind: type) -> list[str]:
+def own_members(kind):
     """The public members of a class that this package defines, but for fields that its parameters show."""
     ours = [vars(base) for base in kind.__mro__ if base.__module__.startswith("patchwork_env")]
     own = {name: value for members in reversed(ours) for name, value in members.items()}
@@ -69,7 +67,7 @@ def own_members(kind: type) -> list[str]:
     return sorted(name for name, value in own.items() if name[0] != "_" and not isinstance(value, Renamed))
 
 
-def parameters(value: Any) -> str:
+def parameters(value):
     """Names, kinds and defaults of parameters."""
     try:
         signature = inspect.signature(value)
@@ -80,17 +78,17 @@ def parameters(value: Any) -> str:
     return re.sub(r"\w+Path\(.*?\)", "…", text)  # where this clone lies
 
 
-def recorded() -> dict[str, list[str]]:
+def recorded():
     found: dict[str, list[str]] = json.loads(FILE.read_text(encoding="utf-8"))
     return found
 
 
-def changes(before: Sequence[str], now: Sequence[str]) -> str:
+def changes(before, now):
     gone, new = ([f"- {x}" for x in before if x not in now], [f"+ {x}" for x in now if x not in before])
     return "\n".join(gone + new)
 
 
-def record() -> None:
+def record():
     """Records what the modules offer, but for those whose library is missing, and prints what has changed."""
     before = recorded() if FILE.exists() else {}
     now = {}
@@ -105,18 +103,18 @@ def record() -> None:
 
 
 @modules
-def test_what_is_public_is_on_record(name: str) -> None:
+def test_what_is_public_is_on_record(name):
     pytest.importorskip(name, exc_type=MissingExtraError)
     changed = changes(recorded()[name], offered(name))
     assert not changed, f"{name} has changed; on purpose? python -m tests.test_public --record\n{changed}"
 
 
-def test_no_other_module_is_on_record() -> None:
+def test_no_other_module_is_on_record():
     assert list(recorded()) == PUBLIC
 
 
 @modules
-def test_all_names_are_there_and_in_order(name: str) -> None:
+def test_all_names_are_there_and_in_order(name):
     there = pytest.importorskip(name, exc_type=MissingExtraError)
     names = there.__all__
     constants = sorted(n for n in names if n.isupper())
@@ -128,20 +126,20 @@ def test_all_names_are_there_and_in_order(name: str) -> None:
 
 
 @pytest.mark.parametrize("game", ["patchwork", "nmbr9"])
-def test_everything_imported_by_the_package_of_a_game_is_public(game: str) -> None:
+def test_everything_imported_by_the_package_of_a_game_is_public(game):
     package = module(f".{game}")
     here = {name for name, value in vars(package).items() if not isinstance(value, ModuleType)}
     stray = {name for name in here if not name.startswith("_")} - set(package.__all__)
     assert stray == {"annotations"}
 
 
-def test_both_games_offer_the_same_names() -> None:
+def test_both_games_offer_the_same_names():
     patchwork, nmbr9 = set(module(".patchwork").__all__), set(module(".nmbr9").__all__)
     assert patchwork - nmbr9 == {"PATCHES", "Patch"}
     assert nmbr9 - patchwork == {"TILES"}
 
 
-def test_all_errors_are_public_and_documented() -> None:
+def test_all_errors_are_public_and_documented():
     defined = {name for name, value in vars(errors).items() if inspect.isclass(value)}
     raised = {name for name in defined if issubclass(getattr(errors, name), Exception)}
     assert raised == set(errors.__all__)
@@ -168,7 +166,7 @@ RENAMED = {
 
 
 @pytest.mark.parametrize(("old", "now"), RENAMED.items())
-def test_an_old_name_is_an_error_that_gives_the_present_one(old: str, now: str) -> None:
+def test_an_old_name_is_an_error_that_gives_the_present_one(old, now):
     assert pkgutil.resolve_name(f"patchwork_env.{now}") is not None
     place, _, name = f"patchwork_env.{old}".rpartition(".")
     owner = pkgutil.resolve_name(place)

@@ -1,7 +1,5 @@
 """What the pages of formats say is what files hold, and can be read."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 
@@ -22,14 +20,14 @@ from tests.test_documents import PROJECT
 REFERENCE = PROJECT / "docs" / "reference"
 
 
-def blocks(page: str, *begins: str) -> list[str]:
+def blocks(page, *begins):
     """The blocks of text of a page that begin in one of some ways."""
     text = (REFERENCE / page).read_text(encoding="utf-8")
     found = re.findall(r"^```text\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     return [block for block in found if block.startswith(begins)]
 
 
-def test_games_and_positions_of_the_page_of_notation_are_read() -> None:
+def test_games_and_positions_of_the_page_of_notation_are_read():
     for game in (patchwork.Game, nmbr9.Game):
         texts = blocks("notation.md", game.rules.name)
         assert len(texts) == 2
@@ -38,7 +36,7 @@ def test_games_and_positions_of_the_page_of_notation_are_read() -> None:
             assert again.notation().split() == game.from_notation(again.notation()).notation().split()
 
 
-def test_the_page_of_notation_lists_all_patches_and_tiles() -> None:
+def test_the_page_of_notation_lists_all_patches_and_tiles():
     (patches,), (tiles,) = blocks("notation.md", " 0  2 1 0"), blocks("notation.md", "0 ###")
     rows = [line.split() for line in patches.splitlines()]
     assert [
@@ -49,13 +47,13 @@ def test_the_page_of_notation_lists_all_patches_and_tiles() -> None:
     assert [parse(drawing.split("/")) for _, drawing in drawings] == list(TILES)
 
 
-def test_the_page_of_errors_names_all_of_them() -> None:
+def test_the_page_of_errors_names_all_of_them():
     text = (REFERENCE / "errors.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `(\w+)` \| `(\w+)` \|", text, re.MULTILINE))
     assert rows == {name: getattr(errors, name).__base__.__name__ for name in errors.__all__}
 
 
-def test_messages_of_the_page_of_troubleshooting_exist() -> None:
+def test_messages_of_the_page_of_troubleshooting_exist():
     """What the package says, in the first column, is still what it says."""
     sources = (path.read_text(encoding="utf-8") for path in (PROJECT / "patchwork_env").rglob("*.py"))
     said = re.sub(r'"\s*f?"', "", "\n".join(sources))  # what stands on several lines is one text
@@ -66,7 +64,7 @@ def test_messages_of_the_page_of_troubleshooting_exist() -> None:
     assert [part for part in parts if part not in said] == []
 
 
-def test_the_page_of_notation_says_where_the_fields_of_states_are() -> None:
+def test_the_page_of_notation_says_where_the_fields_of_states_are():
     text = (REFERENCE / "notation.md").read_text(encoding="utf-8")
     for game, first in ((patchwork.Game, "quilts"), (nmbr9.Game, "pieces")):
         data, record = game(seed=7).to_bytes(), game(seed=7).state.dtype
@@ -84,7 +82,7 @@ def test_the_page_of_notation_says_where_the_fields_of_states_are() -> None:
         assert f"**{game.rules.title}**, {len(data)} bytes, `{data[:4].decode()}`" in text
 
 
-def test_the_pages_of_files_name_all_that_these_hold() -> None:
+def test_the_pages_of_files_name_all_that_these_hold():
     """Tests of each command compare the rest of what it writes."""
     text = "".join((REFERENCE / page).read_text(encoding="utf-8") for page in ("formats.md", "run_files.md"))
     for kind in (FORMAT, EVALUATION_FORMAT, RUN_FORMAT, RESULT_FORMAT, REVIEW_FORMAT, "patchwork-env decks"):

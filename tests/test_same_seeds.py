@@ -18,7 +18,7 @@ import json
 import shutil
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -47,19 +47,19 @@ SMALL_DECK = {"max_digit": 5, "copies": 3, "deck_size": 7}
 class Trace:
     """Digests of what was seen, one for each part."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self._parts: defaultdict[str, Any] = defaultdict(hashlib.sha256)
 
-    def add(self, **seen: Any) -> None:
+    def add(self, **seen):
         """Adds what was seen to the parts with these names."""
         for part, value in seen.items():
             feed(self._parts[part], value)
 
-    def digests(self) -> dict[str, str]:
+    def digests(self):
         return {part: self._parts[part].hexdigest() for part in sorted(self._parts)}
 
 
-def feed(digest: Any, value: Any) -> None:
+def feed(digest, value):
     """Adds a value with its type and shape to a digest, whatever it consists of."""
     if isinstance(value, Mapping):
         digest.update(b"{%d" % len(value))
@@ -83,10 +83,10 @@ AREAS: dict[str, Area] = {}
 """By name: what follows the area and returns what it saw."""
 
 
-def area(*variants: Mapping[str, Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def area(*variants):
     """Makes an area of a function that adds to a trace, or several, one for each set of arguments."""
 
-    def register(follow: Callable[..., None]) -> Callable[..., None]:
+    def register(follow):
         for variant in variants or ({},):
             arguments = [f"{key}={value}" for key, value in variant.items()]
             AREAS[" ".join([follow.__name__, *arguments])] = partial(_followed, follow, variant)
@@ -95,7 +95,7 @@ def area(*variants: Mapping[str, Any]) -> Callable[[Callable[..., None]], Callab
     return register
 
 
-def _followed(follow: Callable[..., None], variant: Mapping[str, Any]) -> Trace:
+def _followed(follow, variant):
     trace = Trace()
     follow(trace, **variant)
     return trace
@@ -104,19 +104,19 @@ def _followed(follow: Callable[..., None], variant: Mapping[str, Any]) -> Trace:
 # --- choosing actions by a fixed rule -----------------------------------------------------------------------
 
 
-def pick(legal: np.ndarray, k: int) -> int:
+def pick(legal, k):
     """The action of move ``k`` by a rule that nothing random is in."""
     return int(legal[k * STRIDE % len(legal)])
 
 
-def pick_by_mask(mask: np.ndarray, k: int) -> int:
+def pick_by_mask(mask, k):
     return pick(np.flatnonzero(mask), k)
 
 
 # --- games --------------------------------------------------------------------------------------------------
 
 
-def follow_game(trace: Trace, game: Any, choose: Callable[[Any, int], int]) -> None:
+def follow_game(trace, game, choose):
     """Plays a game to its end, and sees it from all sides before every move."""
     while True:
         trace.add(
@@ -135,17 +135,17 @@ def follow_game(trace: Trace, game: Any, choose: Callable[[Any, int], int]) -> N
     trace.add(moves=(game.history, game.notation()), results=(game.scores(), winner))
 
 
-def by_rule(game: Any, k: int) -> int:
+def by_rule(game, k):
     return pick(game.legal_actions(), k)
 
 
-def by_greedy(game: Any, k: int) -> int:
+def by_greedy(game, k):
     """What ``greedy`` plays: games by the rule hardly ever get a bonus tile, or to a second level."""
     return agents.load("greedy").act(game)
 
 
 @area(*({"special_patches": prints, "first_player": who} for prints in ("revised", "2014") for who in (0, 1)))
-def patchwork_games(trace: Trace, **options: Any) -> None:
+def patchwork_games(trace, **options):
     """Games that the rule and ``greedy`` play."""
     for seed in (*range(10), 2**64 - 1):
         for choose in (by_rule, by_greedy):
@@ -155,7 +155,7 @@ def patchwork_games(trace: Trace, **options: Any) -> None:
 
 
 @area()
-def patchwork_rare_games(trace: Trace) -> None:
+def patchwork_rare_games(trace):
     """Games with bonus tiles and full quilts."""
     for beginning in GAMES:
         game = patchwork.Game(circle=beginning.circle)
@@ -164,7 +164,7 @@ def patchwork_rare_games(trace: Trace) -> None:
 
 
 @area({"order": "unknown"}, {"order": "known"}, {"order": "free"})
-def nmbr9_games(trace: Trace, order: str) -> None:
+def nmbr9_games(trace, order):
     """Games of any number of players, with the whole deck and with a smaller one."""
     for seed, deck in enumerate(({}, SMALL_DECK, {})):
         for players in (1, 2, 3, 4):
@@ -177,7 +177,7 @@ def nmbr9_games(trace: Trace, order: str) -> None:
 # --- PettingZoo ---------------------------------------------------------------------------------------------
 
 
-def follow_agents(trace: Trace, env: Any, seed: int) -> None:
+def follow_agents(trace, env, seed):
     """Plays two games with one seed, and sees them with the eyes of all agents before every move."""
     for begin in (seed, None):
         env.reset(seed=begin)
@@ -192,7 +192,7 @@ def follow_agents(trace: Trace, env: Any, seed: int) -> None:
             k += 1
 
 
-def see_agents(trace: Trace, env: Any) -> None:
+def see_agents(trace, env):
     seen = [env.observe(agent) for agent in env.possible_agents]
     trace.add(
         turns=(env.agents, env.agent_selection),
@@ -209,7 +209,7 @@ def see_agents(trace: Trace, env: Any) -> None:
     {"rewards": "margin", "observation": "flat", "special_patches": "revised", "first_player": "random"},
     {"rewards": "outcome", "observation": "dict", "special_patches": "2014", "first_player": "random"},
 )
-def patchwork_aec_env(trace: Trace, **options: Any) -> None:
+def patchwork_aec_env(trace, **options):
     for seed in (3, 4):
         follow_agents(trace, patchwork_v0.raw_env(**options), seed)
 
@@ -220,14 +220,14 @@ def patchwork_aec_env(trace: Trace, **options: Any) -> None:
     {"rewards": "outcome", "observation": "dict", "order": "known"},
     {"rewards": "score", "observation": "flat", "order": "free"},
 )
-def nmbr9_aec_env(trace: Trace, **options: Any) -> None:
+def nmbr9_aec_env(trace, **options):
     for players in (1, 2, 3, 4) if options["rewards"] == "score" else (2, 4):
         deck = SMALL_DECK if players == 4 else {}
         follow_agents(trace, nmbr9_v0.raw_env(players=players, **options, **deck), players)
 
 
 @area({"order": "unknown"}, {"order": "free"})
-def nmbr9_parallel_env(trace: Trace, **options: Any) -> None:
+def nmbr9_parallel_env(trace, **options):
     """Games in which all act at once."""
     env = nmbr9_v0.parallel_env(players=3, rewards="score", **options)
     for seed in (3, None):
@@ -244,7 +244,7 @@ def nmbr9_parallel_env(trace: Trace, **options: Any) -> None:
 
 
 @area({"name": "patchwork/patchwork_v0"}, {"name": "nmbr9/nmbr9_v0"})
-def wrapped_aec_env(trace: Trace, name: str) -> None:
+def wrapped_aec_env(trace, name):
     """A game on the environment with its wrappers that an illegal action ends."""
     env = pettingzoo.make("aec", name, **({"players": 2} if "nmbr9" in name else {}))
     env.reset(seed=5)
@@ -258,7 +258,7 @@ def wrapped_aec_env(trace: Trace, name: str) -> None:
 # --- Gymnasium ----------------------------------------------------------------------------------------------
 
 
-def as_recorded(name: str, infos: Any) -> Any:
+def as_recorded(name, infos):
     """Infos under the names of the record, where games of one player had no seat and a single score."""
     if "Nmbr9" not in name:
         return infos
@@ -272,7 +272,7 @@ def as_recorded(name: str, infos: Any) -> Any:
     return found
 
 
-def follow_learner(trace: Trace, name: str, seed: int, **options: Any) -> None:
+def follow_learner(trace, name, seed, **options):
     """Plays two games with one seed, and a third that an illegal action ends."""
     env = gymnasium.make(name, **options)
     for begin, last in ((seed, None), (None, None), (None, 5)):
@@ -293,7 +293,7 @@ def follow_learner(trace: Trace, name: str, seed: int, **options: Any) -> None:
     env.close()
 
 
-def follow_batch(trace: Trace, name: str, steps: int, **options: Any) -> None:
+def follow_batch(trace, name, steps, **options):
     """Plays some games at once, of which one is ended by an illegal action now and then."""
     envs = gymnasium.make_vec(name, num_envs=5, vectorization_mode="vector_entry_point", **options)
     for seed in (7, [2**64 - 1, None, 3, 4, 5]):
@@ -327,25 +327,25 @@ NMBR9_OPTIONS = (
 
 
 @area({"opponent": "random"}, {"opponent": "greedy"})
-def patchwork_gym_env(trace: Trace, opponent: str) -> None:
+def patchwork_gym_env(trace, opponent):
     for seed, options in enumerate(PATCHWORK_OPTIONS, 3):
         follow_learner(trace, "patchwork_env:Patchwork-v0", seed, opponent=opponent, **options)
 
 
 @area({"opponent": "random"}, {"opponent": "greedy"})
-def patchwork_vector_env(trace: Trace, opponent: str) -> None:
+def patchwork_vector_env(trace, opponent):
     for options in PATCHWORK_OPTIONS:
         follow_batch(trace, "patchwork_env:Patchwork-v0", 60, opponent=opponent, **options)
 
 
 @area()
-def nmbr9_gym_env(trace: Trace) -> None:
+def nmbr9_gym_env(trace):
     for seed, options in enumerate(NMBR9_OPTIONS, 3):
         follow_learner(trace, "patchwork_env:Nmbr9-v0", seed, **options)
 
 
 @area()
-def nmbr9_vector_env(trace: Trace) -> None:
+def nmbr9_vector_env(trace):
     for options in NMBR9_OPTIONS:
         follow_batch(trace, "patchwork_env:Nmbr9-v0", 45, **options)
 
@@ -353,7 +353,7 @@ def nmbr9_vector_env(trace: Trace) -> None:
 # --- batched self-play --------------------------------------------------------------------------------------
 
 
-def follow_self_play(trace: Trace, env: Any, results: Sequence[str]) -> None:
+def follow_self_play(trace, env, results):
     """Plays random actions, goes back to the middle, and starts anew."""
     for k in range(200):
         see_batch(trace, env, results)
@@ -378,7 +378,7 @@ RESULTS: dict[str, Callable[[Any], Any]] = {
 """What games that ended and moves of the last step have brought, as it was recorded."""
 
 
-def see_batch(trace: Trace, env: Any, results: Sequence[str]) -> None:
+def see_batch(trace, env, results):
     trace.add(
         states=env.states,
         masks=env.masks,
@@ -389,7 +389,7 @@ def see_batch(trace: Trace, env: Any, results: Sequence[str]) -> None:
 
 
 @area({"threads": 1}, {"threads": 2})
-def patchwork_self_play(trace: Trace, threads: int) -> None:
+def patchwork_self_play(trace, threads):
     """Batches of both prints, too large for a single thread to take at once."""
     for prints, first_player in (("revised", "random"), ("2014", 1)):
         env = PatchworkSelfPlay(
@@ -404,7 +404,7 @@ def patchwork_self_play(trace: Trace, threads: int) -> None:
     {"order": "free", "players": 3},
     {"order": "unknown", "players": 4, "deck": (3, 1, 4, 1, 5, 9, 2, 6)},
 )
-def nmbr9_self_play(trace: Trace, **options: Any) -> None:
+def nmbr9_self_play(trace, **options):
     env = Nmbr9SelfPlay(8, seed=11, rewards="score", **options)
     follow_self_play(trace, env, ("gains", "endings", "final scores"))
 
@@ -412,7 +412,7 @@ def nmbr9_self_play(trace: Trace, **options: Any) -> None:
 # --- agents -------------------------------------------------------------------------------------------------
 
 
-def follow_agent(trace: Trace, spec: str, games: Sequence[Any], states: np.ndarray | None = None) -> None:
+def follow_agent(trace, spec, games, states=None):
     """Has an agent play both sides of games, and choose for a batch of states."""
     agent = agents.load(spec, seed=17)
     for game in games:
@@ -424,7 +424,7 @@ def follow_agent(trace: Trace, spec: str, games: Sequence[Any], states: np.ndarr
         trace.add(batches=agent.act_batch(states))
 
 
-def states_of(make: Callable[..., Any], **options: Any) -> np.ndarray:
+def states_of(make, **options):
     """A batch of thirty positions: after no move by the rule, after one, and so on."""
     states = []
     for moves in range(30):
@@ -448,7 +448,7 @@ def states_of(make: Callable[..., Any], **options: Any) -> np.ndarray:
     {"spec": "partner:level=2"},
     {"spec": "partner:level=4"},
 )
-def patchwork_agent(trace: Trace, spec: str) -> None:
+def patchwork_agent(trace, spec):
     games = [patchwork.Game(seed=1), patchwork.Game(seed=2, special_patches="2014", first_player=1)]
     follow_agent(trace, spec, games, states_of(patchwork.Game))
 
@@ -460,7 +460,7 @@ def patchwork_agent(trace: Trace, spec: str) -> None:
     {"spec": "partner:level=1"},
     {"spec": "partner:level=2"},
 )
-def nmbr9_agent(trace: Trace, spec: str) -> None:
+def nmbr9_agent(trace, spec):
     """What an agent plays, alone, with others, in free order and in a batch."""
     games = [nmbr9.Game(seed=1), nmbr9.Game(seed=2, players=3), nmbr9.Game(seed=3, order="known")]
     if not spec.startswith("nmbr9_champion"):
@@ -469,14 +469,14 @@ def nmbr9_agent(trace: Trace, spec: str) -> None:
 
 
 @area({"order": "known"}, {"order": "free"})
-def beam(trace: Trace, order: str) -> None:
+def beam(trace, order):
     """Plans of a whole deck in its order, and of a small one in any."""
     deck = SMALL_DECK if order == "free" else {}
     follow_agent(trace, "beam:width=10", [nmbr9.Game(seed=1, order=order, **deck)])
 
 
 @area({"name": "champion"}, {"name": "nmbr9_champion"})
-def learned_value(trace: Trace, name: str) -> None:
+def learned_value(trace, name):
     """What a value that comes with the package plays by itself: it does not search at a path of its own."""
     make = patchwork.Game if name == "champion" else nmbr9.Game
     players = {} if name == "champion" else {"players": 2}
@@ -486,7 +486,7 @@ def learned_value(trace: Trace, name: str) -> None:
 
 
 @area({"spec": "ppo-quick-v1"}, {"spec": "ppo-quick-v1:simulations=8"})
-def policy_network(trace: Trace, spec: str) -> None:
+def policy_network(trace, spec):
     """The likeliest actions of a policy, and those of a plan with it."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -497,7 +497,7 @@ def policy_network(trace: Trace, spec: str) -> None:
 
 
 @area()
-def analysis(trace: Trace) -> None:
+def analysis(trace):
     """What the champion says of all positions of a game that it plays."""
     game = patchwork.Game(seed=1)
     while not game.is_over:
@@ -509,16 +509,16 @@ def analysis(trace: Trace) -> None:
 # --- the test and the record --------------------------------------------------------------------------------
 
 
-def recorded() -> dict[str, dict[str, str]]:
+def recorded():
     return json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
 
 
-def changed_parts(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+def changed_parts(before, now):
     """The parts that are new, gone or other than before."""
     return sorted(part for part in before.keys() | now.keys() if before.get(part) != now.get(part))
 
 
-def record(names: Sequence[str]) -> None:
+def record(names):
     """Writes the digests of areas, and says which have changed."""
     records = {name: digests for name, digests in recorded().items() if name in AREAS}
     for name in names:
@@ -533,12 +533,12 @@ def record(names: Sequence[str]) -> None:
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in AREAS]
 )
-def test_seeds_give_what_they_gave(name: str) -> None:
+def test_seeds_give_what_they_gave(name):
     changed = changed_parts(recorded().get(name, {}), AREAS[name]().digests())
     assert not changed, f"{name}: seeds give other {', '.join(changed)} than on record"
 
 
-def test_all_areas_are_on_record() -> None:
+def test_all_areas_are_on_record():
     assert list(recorded()) == list(AREAS)
 
 

@@ -1,7 +1,5 @@
 """Every shell line of the pages is true: its arguments parse, and what a small budget makes quick runs."""
 
-from __future__ import annotations
-
 import argparse
 import glob
 import json
@@ -11,10 +9,7 @@ import runpy
 import shlex
 import shutil
 import sys
-from collections.abc import Callable
 from functools import partial
-from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -72,13 +67,13 @@ NOT_RUN = re.compile(r"cluster\.|hf:|tests.attack --attempts|gauntlet.*--version
 class ParsedError(Exception):
     """Ends a command when its arguments are parsed."""
 
-    def __init__(self, options: argparse.Namespace) -> None:
+    def __init__(self, options):
         super().__init__()
         self.options = options
 
 
 @pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def prepared(tmp_path_factory):
     """A folder with what the pages speak of: runs, a game, a configuration, a module and a program."""
     folder = tmp_path_factory.mktemp("prepared")
     for name in ("configs", "examples"):
@@ -101,7 +96,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def lines(block: str) -> list[str]:
+def lines(block):
     """The lines of a block, long ones in one piece; of loops what is in them."""
     joined = map(str.strip, block.replace("\\\n", " ").splitlines())
     return [line for line in joined if line and not re.match(r"#|for .*; do$|done$", line)]
@@ -115,9 +110,7 @@ def lines(block: str) -> list[str]:
         for page, line, block in fenced("sh", "bash", "console")
     ],
 )
-def test_lines_of_a_block(
-    page: str, block: str, prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lines_of_a_block(page, block, prepared, tmp_path, monkeypatch):
     """One after the other, as a reader enters them, in a folder of their own."""
     folder = shutil.copytree(prepared, tmp_path / "folder")
     monkeypatch.chdir(folder)
@@ -129,7 +122,7 @@ def test_lines_of_a_block(
         check(line)
 
 
-def check(line: str) -> None:
+def check(line):
     short = re.sub("|".join(map(re.escape, SHORTER)), lambda match: SHORTER[match[0]], line)
     words = [name for word in shlex.split(short, comments=True) for name in glob.glob(word) or [word]]
     words[0] = re.sub(r"^\.venv[\w-]*/bin/", "", words[0])
@@ -165,7 +158,7 @@ def check(line: str) -> None:
             pytest.fail(f"there is no rule for this line: {line}")
 
 
-def start_script(run: Callable[..., Any], name: str | Path, arguments: list[str]) -> int:
+def start_script(run, name, arguments):
     """The exit code of a script with arguments."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", [str(name), *arguments])
@@ -177,7 +170,7 @@ def start_script(run: Callable[..., Any], name: str | Path, arguments: list[str]
     return 0
 
 
-def check_command(line: str, name: str, arguments: list[str], start: Callable[[list[str]], int]) -> None:
+def check_command(line, name, arguments, start):
     """Parses the arguments, looks for what they name, and runs the command if that is quick."""
     options = parsed(start, arguments)
     if options is None:
@@ -196,11 +189,11 @@ def check_command(line: str, name: str, arguments: list[str], start: Callable[[l
         assert not start([*arguments, *BUDGETS[name].split(), *changes]), line
 
 
-def parsed(start: Callable[[list[str]], int], arguments: list[str]) -> argparse.Namespace | None:
+def parsed(start, arguments):
     """What the parser of a command makes of arguments; None if it is not reached."""
     parse_args = argparse.ArgumentParser.parse_args
 
-    def parse(parser: argparse.ArgumentParser, *given: Any) -> None:
+    def parse(parser, *given):
         raise ParsedError(parse_args(parser, *given))
 
     with pytest.MonkeyPatch.context() as patch:
@@ -214,7 +207,7 @@ def parsed(start: Callable[[list[str]], int], arguments: list[str]) -> argparse.
     return None
 
 
-def agents_of(options: argparse.Namespace) -> list[str]:
+def agents_of(options):
     """The specs of all agents that options name."""
     values = [vars(options).get(name) or [] for name in ("agent", "agents", "against", "opponent")]
     return [spec for value in values for spec in ([value] if isinstance(value, str) else value)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import shutil
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -16,7 +15,6 @@ import pytest
 
 from patchwork_env.agents import Agent
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.game import BaseGame, Rules
 from patchwork_env.core.kernels import kernels_of
 from patchwork_env.games import rules_of
 from patchwork_env.testing import check_agent, check_game
@@ -33,7 +31,7 @@ GAMES: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("name", "options"), GAMES)
-def test_our_games_keep_their_promises(name: str, options: dict[str, Any]) -> None:
+def test_our_games_keep_their_promises(name, options):
     check_game(rules_of(name), games=2, **options)
 
 
@@ -87,12 +85,12 @@ def knows_no_bound(states: Any, i: int, action: int) -> bool:
     return action >= 0
 
 
-def test_a_game_without_a_kernel_is_an_error_that_names_it() -> None:
+def test_a_game_without_a_kernel_is_an_error_that_names_it():
     with pytest.raises(AttributeError, match="the game 'row' has no kernel 'is_over'"):
         kernels_of("row", (ModuleType("none"),), (1, 1), 2)
 
 
-def broken(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> Rules:
+def broken(monkeypatch, **changes):
     """The rules of Row with other kernels, or other values."""
     kernels = ModuleType("broken_kernels")
     for name in [name for name, change in changes.items() if callable(change) and hasattr(engine, name)]:
@@ -124,15 +122,13 @@ def broken(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> Rules:
         ({"limits": lambda states: {"current_player": (2, 3)}}, "must be let in"),
     ],
 )
-def test_broken_promises_of_games_are_found(
-    changes: dict[str, Any], promise: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_broken_promises_of_games_are_found(changes, promise, monkeypatch):
     rules = broken(monkeypatch, **changes)
     with pytest.raises(AssertionError, match=promise):
         check_game(rules, games=5)
 
 
-def test_a_copy_of_the_toy_is_a_game_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_of_the_toy_is_a_game_of_its_own(tmp_path, monkeypatch):
     shutil.copytree(Path(toy.__file__).parent, tmp_path / "copied_row")
     monkeypatch.syspath_prepend(tmp_path)
     copied = importlib.import_module("copied_row")
@@ -141,7 +137,7 @@ def test_a_copy_of_the_toy_is_a_game_of_its_own(tmp_path: Path, monkeypatch: pyt
     assert copied.RULES.game is copied.Game
 
 
-def test_rules_that_no_other_process_finds_are_refused() -> None:
+def test_rules_that_no_other_process_finds_are_refused():
     with pytest.raises(AssertionError, match="rules must be"):
         check_game(replace(toy.RULES))
 
@@ -155,17 +151,17 @@ class Player(LastAction):
     name = "told"
     games = ("row", "nmbr9")
 
-    def __init__(self, act: Callable[[BaseGame], Any]) -> None:
+    def __init__(self, act):
         self._act = act
 
-    def act(self, game: BaseGame) -> Any:
+    def act(self, game):
         """See :meth:`Agent.act`."""
         if game.is_over:
             raise ValueError("the game is over")
         return self._act(game)
 
 
-def spoils(game: BaseGame) -> int:
+def spoils(game):
     action = int(game.legal_actions()[0])
     game.play(action)
     return action
@@ -180,20 +176,20 @@ def spoils(game: BaseGame) -> int:
         (lambda game: int(game.legal_actions()[game.deck[-1] % 2]), "nmbr9", "what players cannot know"),
     ],
 )
-def test_broken_promises_of_agents_are_found(act: Any, game: str, promise: str) -> None:
+def test_broken_promises_of_agents_are_found(act, game, promise):
     with pytest.raises(AssertionError, match=promise):
         check_agent(Player(act), game=game, games=3)
     check_agent(Player(lambda game: int(game.legal_actions()[-1])), game=game)
 
 
-def test_agents_that_play_on_after_the_end_are_found() -> None:
+def test_agents_that_play_on_after_the_end_are_found():
     class Restless(Agent):
         name, games = "restless", ("row",)
 
-        def act(self, game: BaseGame) -> int:
+        def act(self, game):
             return 0 if game.is_over else int(game.legal_actions()[0])
 
-        def act_batch(self, states: Any) -> Any:
+        def act_batch(self, states):
             games = [toy.Game.unchecked(states, i) for i in range(len(states))]
             return np.array([self.act(game) for game in games], np.int64)
 

@@ -11,14 +11,10 @@ import base64
 import hashlib
 import json
 import threading
-from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from urllib.parse import unquote
-
-import pytest
 
 from patchwork_env.agents import hub
 
@@ -30,7 +26,7 @@ class Repository:
     commits: dict[str, dict[str, bytes]] = field(default_factory=dict)
     branches: dict[str, str] = field(default_factory=dict)
 
-    def commit(self, files: dict[str, bytes], branch: str = "main") -> str:
+    def commit(self, files, branch="main"):
         """Adds a commit of these files and those of the one before; returns its digits."""
         files = {**self.files(branch), **files}
         digits = hashlib.sha1(b"".join(k.encode() + v for k, v in files.items()) + bytes([len(self.commits)]))
@@ -38,7 +34,7 @@ class Repository:
         self.branches[branch] = digits.hexdigest()
         return digits.hexdigest()
 
-    def files(self, revision: str) -> dict[str, bytes]:
+    def files(self, revision):
         return self.commits.get(self.branches.get(revision, revision), {})
 
 
@@ -51,7 +47,7 @@ class Hub:
     requests: list[str] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
 
-    def add(self, name: str, files: dict[str, bytes], **kind: bool) -> str:
+    def add(self, name, files, **kind):
         """Adds a repository with one commit, whose digits are returned."""
         self.repositories[name] = Repository(**kind)
         return self.repositories[name].commit(files)
@@ -61,10 +57,10 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     hub: Hub
 
-    def log_message(self, *arguments: object) -> None:
+    def log_message(self, *arguments):
         pass
 
-    def answer(self, status: int, contents: object = None, **headers: str) -> None:
+    def answer(self, status, contents=None, **headers):
         body = contents if isinstance(contents, bytes) else json.dumps(contents or {}).encode()
         self.send_response(status)
         for name, value in ({"Content-Length": str(len(body))} | headers).items():
@@ -73,10 +69,10 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(body)
 
-    def refuse(self, status: int, code: str) -> None:
+    def refuse(self, status, code):
         self.answer(status, {"error": code}, X_Error_Code=code, X_Error_Message=code)
 
-    def do_HEAD(self) -> None:
+    def do_HEAD(self):
         if "/resolve/" not in self.path:  # what the library wants to know for itself
             return self.refuse(404, "EntryNotFound")
         self.hub.requests.append(f"{self.command} {self.path}")
@@ -97,7 +93,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_GET = do_HEAD  # noqa: N815
 
-    def do_POST(self) -> None:
+    def do_POST(self):
         self.hub.requests.append(f"{self.command} {self.path}")
         body = self.rfile.read(int(self.headers["Content-Length"]))
         if self.headers.get("Authorization") != "Bearer hf_writer":
@@ -124,7 +120,7 @@ class _Handler(BaseHTTPRequestHandler):
         return self.answer(200, {"commitUrl": url, "commitOid": commit})
 
 
-def use(hub_: Hub, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def use(hub_, folder, monkeypatch):
     """Has this process and its children ask the stand-in, with an empty cache in a folder."""
     from huggingface_hub import constants
 
@@ -140,7 +136,7 @@ def use(hub_: Hub, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
-def serving() -> Iterator[Hub]:
+def serving():
     """A Hub that answers within the block."""
 
     class Handler(_Handler):

@@ -1,17 +1,14 @@
 """States of all phases of the game, and what can be counted in them, for tests of agents."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from patchwork_env.agents import GreedyAgent
-from patchwork_env.patchwork import Game
-from patchwork_env.patchwork.state import NOBODY, States
+from patchwork_env.patchwork.state import NOBODY
 from patchwork_env.patchwork_v0 import SelfPlayBatch
-from tests.patchwork.naive import PLACEMENTS, Cell
+from tests.patchwork.naive import PLACEMENTS
 
 
-def many_states(seed: int = 3, special_patches: str = "revised") -> States:
+def many_states(seed=3, special_patches="revised"):
     """States of the beginning, the middle and the end of 24 games, some with a special patch to place."""
     options = {"special_patches": special_patches, "first_player": "random"}
     env = SelfPlayBatch(24, seed=seed, masks=False, observations=False, **options)
@@ -26,7 +23,7 @@ def many_states(seed: int = 3, special_patches: str = "revised") -> States:
     return np.concatenate(collected)
 
 
-def with_short_circles(states: States) -> States:
+def with_short_circles(states):
     """States, and the first twelve of them once more with one to four patches left in the circle."""
     short = states[:12].copy()
     short["num_patches"] = np.arange(12) % 4 + 1
@@ -34,19 +31,19 @@ def with_short_circles(states: States) -> States:
     return np.concatenate([states, short])
 
 
-def places_of(quilt: np.ndarray, patch: int) -> list[frozenset[Cell]]:
+def places_of(quilt, patch):
     """The cells of every placement of a patch that a quilt has room for."""
     covered = set(zip(*(indices.tolist() for indices in np.nonzero(quilt)), strict=True))
     return [cells for cells in PLACEMENTS[patch].values() if covered.isdisjoint(cells)]
 
 
-def joints_of(quilt: np.ndarray) -> int:
+def joints_of(quilt):
     """The pairs of empty cells side by side."""
     empty = ~quilt
     return int((empty[1:] & empty[:-1]).sum() + (empty[:, 1:] & empty[:, :-1]).sum())
 
 
-def quilt_after(game: Game, action: int) -> np.ndarray:
+def quilt_after(game, action):
     """The quilt of the player to move after an action."""
     after = game.clone()
     after.play(int(action))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import pickle
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -17,7 +16,6 @@ from patchwork_env.agents import Agent, BatchAgent, CallableAgent, GreedyAgent, 
 from patchwork_env.agents.base import check_running
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
 from patchwork_env.agents.patchwork import champion as value
-from patchwork_env.core.game import BaseGame
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import register, rules_of
 from patchwork_env.patchwork import Game
@@ -31,7 +29,7 @@ class HighestAction(Agent):
 
     name = "highest"
 
-    def act(self, game: BaseGame) -> int:
+    def act(self, game):
         check_running(game.state)
         return int(game.legal_actions()[-1])
 
@@ -61,7 +59,7 @@ OWN = (
 )
 
 
-def cases() -> Iterator[Any]:
+def cases():
     """All agents with all settings that they play."""
     for game, options in SETTINGS:
         specs = [SMALL.get(name, name) for name in (*agents.names(game), *MORE.get(game, ()))]
@@ -71,11 +69,11 @@ def cases() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("agent", "game", "options"), list(cases()))
-def test_agents_keep_their_promises(agent: Agent | str, game: str, options: dict[str, Any]) -> None:
+def test_agents_keep_their_promises(agent, game, options):
     check_agent(agent, game=game, games=1, seed=1, **options)
 
 
-def positions(game: str, number: int = 8) -> Any:
+def positions(game, number=8):
     """The records of the first positions of a game that is played at random."""
     rng, table, found = np.random.default_rng(2), rules_of(game).game(seed=3), []
     for _ in range(number):
@@ -92,7 +90,7 @@ def positions(game: str, number: int = 8) -> Any:
         ("nmbr9_champion:nodes=600", "nmbr9"),
     ],
 )
-def test_a_seed_decides_on_all_choices(spec: str, game: str) -> None:
+def test_a_seed_decides_on_all_choices(spec, game):
     states = positions(game)
     first, same, other, fresh, fresher = (agents.load(spec, seed) for seed in (5, 5, 6, None, None))
     chosen = [[agent.act_batch(states).tolist() for _ in range(3)] for agent in (first, same, other)]
@@ -103,7 +101,7 @@ def test_a_seed_decides_on_all_choices(spec: str, game: str) -> None:
     assert any((fresh.act_batch(states) != fresher.act_batch(states)).any() for _ in range(40))
 
 
-def test_a_game_of_a_batch_that_is_over_is_named() -> None:
+def test_a_game_of_a_batch_that_is_over_is_named():
     game = Game(seed=1)
     while not game.is_over:
         game.play(game.legal_actions()[0])
@@ -114,7 +112,7 @@ def test_a_game_of_a_batch_that_is_over_is_named() -> None:
 
 
 @pytest.mark.parametrize("name", agents.names())
-def test_agents_refuse_other_games(name: str) -> None:
+def test_agents_refuse_other_games(name):
     agent = agents.load(name)
     for game in {"patchwork", "nmbr9"} - set(agent.games):
         with pytest.raises(ValueError, match=f"agent '{name}' plays .*, not {game}"):
@@ -123,13 +121,13 @@ def test_agents_refuse_other_games(name: str) -> None:
             agents.as_agent(name, game=game)
 
 
-def test_records_of_no_game_are_refused() -> None:
+def test_records_of_no_game_are_refused():
     with pytest.raises(ValueError, match="no game"):
         agents.load("random").act_batch(np.zeros(1, np.dtype([("board", "u1", 9)])))
 
 
 @pytest.mark.parametrize("game", [Game(seed=4), nmbr9.Game(deck=[3, 5])])
-def test_random_actions_are_uniform(game: BaseGame) -> None:
+def test_random_actions_are_uniform(game):
     game.play(game.legal_actions()[0])
     legal, draws = game.legal_actions(), 200
     counts = np.zeros(game.rules.num_actions, np.int64)
@@ -140,8 +138,8 @@ def test_random_actions_are_uniform(game: BaseGame) -> None:
     assert abs(chi_squared - freedom) < 4 * np.sqrt(2 * freedom)
 
 
-def test_a_function_gets_a_copy_of_the_game() -> None:
-    def spoiler(game: Game) -> int:
+def test_a_function_gets_a_copy_of_the_game():
+    def spoiler(game):
         action = game.legal_actions()[0]
         game.play(action)
         return action
@@ -152,12 +150,12 @@ def test_a_function_gets_a_copy_of_the_game() -> None:
     assert game.to_bytes() == before
 
 
-def test_a_function_must_return_an_integer() -> None:
+def test_a_function_must_return_an_integer():
     with pytest.raises(IllegalActionError, match="'lazy' must be an integer"):
         CallableAgent(lambda game: None, "lazy").act(Game(seed=1))
 
 
-def test_specs_agents_and_functions_are_agents() -> None:
+def test_specs_agents_and_functions_are_agents():
     greedy = GreedyAgent()
     assert agents.as_agent(greedy, game="nmbr9") is greedy
     assert isinstance(agents.as_agent("random"), RandomAgent)
@@ -165,7 +163,7 @@ def test_specs_agents_and_functions_are_agents() -> None:
 
 
 @pytest.mark.parametrize("wrong", [7, None, Agent, GreedyAgent, int])
-def test_other_objects_and_classes_are_none(wrong: Any) -> None:
+def test_other_objects_and_classes_are_none(wrong):
     with pytest.raises(ValueError, match="is no agent: give a spec"):
         agents.as_agent(wrong)
 
@@ -177,7 +175,7 @@ CALLS = 8
 """Moves of each thread."""
 
 
-def middle_positions(game: BaseGame) -> list[BaseGame]:
+def middle_positions(game):
     """Positions of a random game, without the last ones, which agents play at once."""
     rng, found = np.random.default_rng(3), []
     while not game.is_over:
@@ -186,7 +184,7 @@ def middle_positions(game: BaseGame) -> list[BaseGame]:
     return found[: len(found) // 2]
 
 
-def value_agent() -> Agent:
+def value_agent():
     return value.load(SHIPPED_FOLDER / "champion")
 
 
@@ -201,7 +199,7 @@ THREADED = {
 
 
 @pytest.mark.parametrize("name", THREADED)
-def test_calls_from_several_threads_do_what_they_would_do_alone(name: str) -> None:
+def test_calls_from_several_threads_do_what_they_would_do_alone(name):
     make, new_game = THREADED[name]
     agent, games, threads = make(), middle_positions(new_game()), 4
     agent.act(games[0])  # compiles
@@ -210,7 +208,7 @@ def test_calls_from_several_threads_do_what_they_would_do_alone(name: str) -> No
     agent.check_states = lambda states: order.append((threading.get_ident(), states.copy())) or check(states)
     start = threading.Barrier(threads)
 
-    def play(thread: int) -> tuple[int, list[int]]:
+    def play(thread):
         start.wait()
         chosen = [agent.act(games[(thread + call) % len(games)]) for call in range(CALLS)]
         return threading.get_ident(), chosen
@@ -223,12 +221,12 @@ def test_calls_from_several_threads_do_what_they_would_do_alone(name: str) -> No
     assert {t: [action for thread, action in expected if thread == t] for t in answers} == answers
 
 
-def test_calls_of_agents_of_others_take_turns_too() -> None:
+def test_calls_of_agents_of_others_take_turns_too():
     class Busy(BatchAgent):
         name = "busy"
         inside, most = 0, 0
 
-        def act_batch(self, states: np.ndarray) -> np.ndarray:
+        def act_batch(self, states):
             self.inside += 1
             self.most = max(self.most, self.inside)
             threading.Event().wait(0.001)
@@ -242,7 +240,7 @@ def test_calls_of_agents_of_others_take_turns_too() -> None:
 
 
 @pytest.mark.parametrize("name", ["champion", "mcts", "value", "nmbr9"])
-def test_copies_and_pickles_have_memory_of_their_own(name: str) -> None:
+def test_copies_and_pickles_have_memory_of_their_own(name):
     make, new_game = THREADED[name]
     agent, game = make(), new_game()
     agent.act(game)

@@ -1,9 +1,6 @@
 """Analyses: the figures of the search, for every legal move, as data and as text."""
 
-from __future__ import annotations
-
 import json
-from typing import Any
 
 import pytest
 
@@ -19,7 +16,7 @@ WEIGHTS = simple_weights()
 AGENT = ChampionAgent(WEIGHTS, TO_WIN, nodes=60)
 
 
-def middle() -> Game:
+def middle():
     """A game in which a player without foresight has many moves, on a quilt without symmetry."""
     game, player = Game(seed=1), ValueAgent(WEIGHTS, TO_WIN)
     while len(game.history) < 12 or len(game.legal_actions()) < 60:
@@ -27,7 +24,7 @@ def middle() -> Game:
     return game
 
 
-def near_end(legal: int = 4) -> Game:
+def near_end(legal=4):
     """A position just before the end of a game, with a choice."""
     game, player, last = Game(seed=1), ValueAgent(WEIGHTS, TO_WIN), None
     while not game.is_over:
@@ -38,7 +35,7 @@ def near_end(legal: int = 4) -> Game:
     return last
 
 
-def test_figures_are_those_of_the_search_and_the_rest_those_of_the_value() -> None:
+def test_figures_are_those_of_the_search_and_the_rest_those_of_the_value():
     game = middle()
     lines, glances = AGENT.search(game), {line.action: line for line in AGENT.evaluate_moves(game)}
     analysis = agents.analyse(game, AGENT)
@@ -66,7 +63,7 @@ def test_figures_are_those_of_the_search_and_the_rest_those_of_the_value() -> No
     assert worths == sorted(worths, reverse=True)
 
 
-def test_no_move_looks_better_than_the_first_by_luck() -> None:
+def test_no_move_looks_better_than_the_first_by_luck():
     first = Line(7, 50, 1.0, 0.6, False, (7,))
     lucky, proven, worse = (
         first._replace(visits=3, win=0.9),
@@ -78,7 +75,7 @@ def test_no_move_looks_better_than_the_first_by_luck() -> None:
 
 
 @pytest.mark.parametrize("game", [Game(seed=3), middle(), near_end()], ids=["start", "middle", "end"])
-def test_every_legal_move_is_there_once(game: Game) -> None:
+def test_every_legal_move_is_there_once(game):
     before = game.clone()
     analysis = agents.analyse(game, AGENT)
     words = [word for entry in analysis.moves for word in (entry.move, *entry.alike)]
@@ -90,7 +87,7 @@ def test_every_legal_move_is_there_once(game: Game) -> None:
     assert (game, game.history) == (before, before.history)
 
 
-def test_on_an_empty_quilt_turned_and_flipped_moves_are_alike() -> None:
+def test_on_an_empty_quilt_turned_and_flipped_moves_are_alike():
     game = Game(seed=3)
     analysis = agents.analyse(game, AGENT)
     glances = {game.move_text(line.action): line for line in AGENT.evaluate_moves(game)}
@@ -102,7 +99,7 @@ def test_on_an_empty_quilt_turned_and_flipped_moves_are_alike() -> None:
     assert all(not entry.alike for entry in agents.analyse(middle(), AGENT).moves)
 
 
-def test_solved_endings_are_exact() -> None:
+def test_solved_endings_are_exact():
     game = near_end()
     agent = ChampionAgent(WEIGHTS, TO_WIN, nodes=2000)
     best = agents.analyse(game, agent).best
@@ -115,7 +112,7 @@ def test_solved_endings_are_exact() -> None:
     assert best.win == (game.winner() == player)
 
 
-def test_json() -> None:
+def test_json():
     analysis = agents.analyse(middle(), AGENT, k=2)
     assert analysis.moves == agents.analyse(middle(), AGENT).moves[:2]
     data = json.loads(json.dumps(analysis.as_dict()))
@@ -126,7 +123,7 @@ def test_json() -> None:
         assert tuple(values["line"]) == entry.line
 
 
-def test_text() -> None:
+def test_text():
     analysis = agents.analyse(middle(), AGENT)
     text, moves = str(analysis), analysis.moves
     assert len(repr(analysis)) < 120
@@ -139,7 +136,7 @@ def test_text() -> None:
     assert moves[-1].move in analysis.text(rows=None)
 
 
-def test_errors() -> None:
+def test_errors():
     game = middle()
     with pytest.raises(ValueError, match="agent 'greedy' cannot analyse; those can that search"):
         agents.analyse(game, "greedy")
@@ -158,7 +155,7 @@ def test_errors() -> None:
         agents.analyse(game, AGENT)
 
 
-def ending(spaces: int) -> Game:
+def ending(spaces):
     """A game in which the players have so many spaces left together, and a choice."""
     game, agent = Game(seed=7), agents.load("greedy")
     while 106 - sum(game.positions) > spaces or len(game.legal_actions()) == 1:
@@ -166,7 +163,7 @@ def ending(spaces: int) -> Game:
     return game
 
 
-def visits(lines: list[Line]) -> int:
+def visits(lines):
     return sum(line.visits for line in lines)
 
 
@@ -177,7 +174,7 @@ def visits(lines: list[Line]) -> int:
         (played(5, seed=7, players=2), "nmbr9_champion:nodes=3000", Scorer, 9),
     ],
 )
-def test_every_round_knows_more(game: Any, spec: str, kind: type, most: int) -> None:
+def test_every_round_knows_more(game, spec, kind, most):
     before, analyst = game.to_bytes(), agents.load(spec)
     assert isinstance(analyst, kind)
     rounds = list(analyst.deepen(game))
@@ -190,7 +187,7 @@ def test_every_round_knows_more(game: Any, spec: str, kind: type, most: int) -> 
     assert game.to_bytes() == before
 
 
-def test_it_neither_changes_what_the_agent_plays_nor_is_changed() -> None:
+def test_it_neither_changes_what_the_agent_plays_nor_is_changed():
     game, other = Game(seed=3), Game(seed=4)
     champion, alone = agents.load("champion:nodes=2000"), agents.load("champion:nodes=2000")
     going_on = champion.deepen(game)
@@ -202,7 +199,7 @@ def test_it_neither_changes_what_the_agent_plays_nor_is_changed() -> None:
 
 
 @pytest.mark.parametrize("spaces", [24, 8])
-def test_endings_are_solved_as_a_search_does(spaces: int) -> None:
+def test_endings_are_solved_as_a_search_does(spaces):
     game, champion = ending(spaces), agents.load("champion:fast")
     lines, found = list(champion.deepen(game))[-1], champion.search(game)
     assert lines[0].exact >= found[0].exact

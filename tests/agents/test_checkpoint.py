@@ -41,14 +41,14 @@ class Kind(NamedTuple):
     options: tuple[str, ...]
 
 
-def _value(module: Any, game: str) -> Kind:
-    def write(folder: Path, weights: Any, info: Any) -> None:
+def _value(module, game):
+    def write(folder, weights, info):
         write_weights(folder, game, weights, info)
 
     return Kind(game, partial(module.new_weights, 3), write, module.read_value, ("", ":nodes=9"))
 
 
-def _network(kind: Any, config: NetworkConfig, *options: str) -> Kind:
+def _network(kind, config, *options):
     read = partial(read_network, network=kind)
     return Kind(kind.game, lambda: kind(config), write_policy, read, ("", ":sample=true", *options))
 
@@ -68,7 +68,7 @@ KINDS = {
 }
 
 
-def learned(name: str) -> Any:
+def learned(name):
     """Weights that are far from all alike."""
     torch.manual_seed(1)
     made = KINDS[name].make()
@@ -79,18 +79,18 @@ def learned(name: str) -> Any:
     return made
 
 
-def arrays(made: Any) -> dict[str, Any]:
+def arrays(made):
     return made.state_dict() if isinstance(made, nn.Module) else arrays_of(made)
 
 
-def write(folder: Path, name: str) -> Any:
+def write(folder, name):
     made = learned(name)
     write_folder(folder, lambda target: KINDS[name].write(target, made, INFO))
     return made
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_what_is_read_is_what_was_written(name: str, tmp_path: Path) -> None:
+def test_what_is_read_is_what_was_written(name, tmp_path):
     made = write(tmp_path / "mine", name)
     read, info = KINDS[name].read(tmp_path / "mine")
     assert info == INFO
@@ -102,7 +102,7 @@ def test_what_is_read_is_what_was_written(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "option"), [(name, o) for name, kind in KINDS.items() for o in kind.options]
 )
-def test_their_agents_keep_their_promises(name: str, option: str, tmp_path: Path) -> None:
+def test_their_agents_keep_their_promises(name, option, tmp_path):
     write(tmp_path / "mine", name)
     agent = agents.load(f"{tmp_path / 'mine'}{option}", seed=1)
     assert agent.name in ("mine", f"mine{option}")
@@ -288,7 +288,7 @@ def test_pickle_is_never_used(folder, tmp_path, monkeypatch):
     assert np.array_equal(again.value.weight.detach(), network.value.weight.detach())
 
 
-def cut_tensor(tensors: dict[str, Any]) -> None:
+def cut_tensor(tensors):
     longest = max(tensors, key=lambda name: len(tensors[name]))
     tensors[longest] = tensors[longest][1:].clone()
 
@@ -306,7 +306,7 @@ def cut_tensor(tensors: dict[str, Any]) -> None:
         (describe(game="chess"), ValueError, "is for the game 'chess'"),
     ],
 )
-def test_damaged_ones_of_all_kinds(name: str, tmp_path: Path, damage: Any, error: Any, message: str) -> None:
+def test_damaged_ones_of_all_kinds(name, tmp_path, damage, error, message):
     write(tmp_path / "mine", name)
     damage(tmp_path / "mine")
     with pytest.raises(error, match=message):
@@ -316,7 +316,7 @@ def test_damaged_ones_of_all_kinds(name: str, tmp_path: Path, damage: Any, error
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_kinds_and_games_are_not_mixed_up(name: str, tmp_path: Path) -> None:
+def test_kinds_and_games_are_not_mixed_up(name, tmp_path):
     write(tmp_path / "mine", name)
     for other in KINDS.keys() - {name}:
         with pytest.raises(ValueError, match=r"is for the game|it must be"):

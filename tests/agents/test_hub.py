@@ -3,11 +3,8 @@
 Runs where the library is installed: ``make test-libraries``.
 """
 
-from __future__ import annotations
-
 import json
 import re
-from pathlib import Path
 
 import gymnasium
 import pytest
@@ -22,12 +19,12 @@ from patchwork_env.agents import hub
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
 from patchwork_env.learning.evaluation.matches import hash_of_weights
 from patchwork_env.patchwork import Game
-from tests.agents.hub_server import Hub, serving, use
+from tests.agents.hub_server import serving, use
 
 pytestmark = pytest.mark.libraries
 
 
-def files_of(name: str) -> dict[str, bytes]:
+def files_of(name):
     return {path.name: path.read_bytes() for path in (SHIPPED_FOLDER / name).iterdir()}
 
 
@@ -41,11 +38,11 @@ def server(tmp_path, monkeypatch):
         yield running
 
 
-def moves(agent: agents.Agent) -> list[int]:
+def moves(agent):
     return [agent.act(Game(seed=seed)) for seed in range(3)]
 
 
-def test_a_checkpoint_of_the_hub_plays_like_that_on_disk(server: Hub, tmp_path: Path) -> None:
+def test_a_checkpoint_of_the_hub_plays_like_that_on_disk(server, tmp_path):
     extra = {"model.pkl": b"cos\nsystem\n(S'exit 1'\ntR.", "run.py": b"raise SystemExit", "README.md": b"#"}
     commit = server.add("ann/champion", CHAMPION | extra)
     for spec in (f"hf:ann/champion@{commit}", "hf:ann/champion@main"):
@@ -62,7 +59,7 @@ def test_a_checkpoint_of_the_hub_plays_like_that_on_disk(server: Hub, tmp_path: 
     assert asked == {"checkpoint.json", "weights.safetensors"}, "nothing else is looked at"
 
 
-def test_a_name_without_a_revision_tells_the_commit_and_keeps_it(server: Hub) -> None:
+def test_a_name_without_a_revision_tells_the_commit_and_keeps_it(server):
     first = server.add("ann/agent", CHAMPION)
     told = re.escape(f"hf:ann/agent may change; what it is now stays at hf:ann/agent@{first}")
     with pytest.warns(UserWarning, match=told):
@@ -77,7 +74,7 @@ def test_a_name_without_a_revision_tells_the_commit_and_keeps_it(server: Hub) ->
     assert agents.load(f"hf:ann/agent@{first}").name.endswith(first)
 
 
-def test_policies_of_both_games_are_opponents_everywhere(server: Hub) -> None:
+def test_policies_of_both_games_are_opponents_everywhere(server):
     server.add("ann/quick", files_of("ppo-quick"))
     server.add("ann/nine", files_of("nmbr9_champion"))
     assert agents.load("hf:ann/nine@main").games == ("nmbr9",)
@@ -90,7 +87,7 @@ def test_policies_of_both_games_are_opponents_everywhere(server: Hub) -> None:
         agents.load("hf:ann/quick@main:nodes=4")
 
 
-def test_what_was_downloaded_needs_no_network(server: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_downloaded_needs_no_network(server, monkeypatch):
     server.add("ann/champion", CHAMPION)
     with pytest.warns(UserWarning, match="may change"):
         agents.load("hf:ann/champion")
@@ -125,7 +122,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_wrong_is_said_before_the_weights_are_there(server: Hub, name: str) -> None:
+def test_what_is_wrong_is_said_before_the_weights_are_there(server, name):
     description = json.loads(CHAMPION["checkpoint.json"])
     server.add("ann/champion", CHAMPION)
     server.add("ann/private", CHAMPION, private=True)
@@ -150,7 +147,7 @@ def test_what_is_wrong_is_said_before_the_weights_are_there(server: Hub, name: s
         assert not [request for request in server.requests if request.startswith("GET")]
 
 
-def test_without_a_network_a_sentence_says_so(server: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_network_a_sentence_says_so(server, monkeypatch):
     monkeypatch.setattr(_http.time, "sleep", lambda seconds: None)
     monkeypatch.setattr(
         constants, "HUGGINGFACE_CO_URL_TEMPLATE", "http://127.0.0.1:9/{repo_id}/{revision}/{filename}"

@@ -1,7 +1,5 @@
 """Names of checkpoints on the Hugging Face Hub, and who refuses them: without the library and a network."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest
@@ -21,7 +19,7 @@ from patchwork_env.service.agents import AgentPool
         (f"hf:ann/quick@{'0af3' * 10}", "ann/quick", "0af3" * 10),
     ],
 )
-def test_a_name_gives_a_repository_and_a_revision(monkeypatch, name, repository, revision) -> None:
+def test_a_name_gives_a_repository_and_a_revision(monkeypatch, name, repository, revision):
     def download(*asked):
         raise ConnectionError(asked)
 
@@ -39,7 +37,7 @@ def test_a_name_gives_a_repository_and_a_revision(monkeypatch, name, repository,
         *("hf:ann/quick@-x", "hf:ann/quick\n", "hf:ann/qu ick", f"hf:ann/{'a' * 100}", "hf:ann/quick@a//b"),
     ],
 )
-def test_other_names_are_refused(name: str) -> None:
+def test_other_names_are_refused(name):
     with pytest.raises(
         ValueError, match="names nothing on the Hugging Face Hub; write hf:owner/name@revision"
     ):
@@ -48,12 +46,12 @@ def test_other_names_are_refused(name: str) -> None:
         load_player(name)
 
 
-def test_they_are_no_modules() -> None:
+def test_they_are_no_modules():
     assert not is_import("hf:ann")
     assert is_import("hg:ann")
 
 
-def test_without_the_library_a_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_library_a_sentence_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(ModuleNotFoundError, match="need huggingface_hub: pip install huggingface-hub"):
         agents.load("hf:ann/quick")
@@ -63,12 +61,12 @@ def test_without_the_library_a_sentence_says_what_to_install(monkeypatch: pytest
     "spec",
     ["hf:ann/quick", "hf:ann/quick@main:sample=true", "beam:value=hf:ann/quick", "beam:width=3,value=hf:"],
 )
-def test_the_page_starts_no_download_that_nobody_asked_for(spec: str) -> None:
+def test_the_page_starts_no_download_that_nobody_asked_for(spec):
     assert is_remote(spec)
     with pytest.raises(ValueError, match="would be downloaded; start the server with --opponent"):
         AgentPool().check(spec)
     assert AgentPool([spec]).check(spec) == spec
 
 
-def test_other_agents_are_not_remote() -> None:
+def test_other_agents_are_not_remote():
     assert not [name for name in (*agents.names(), "runs/hf:x/final", "beam:width=3") if is_remote(name)]

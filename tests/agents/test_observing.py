@@ -1,16 +1,12 @@
 """Agents that choose from observations and masks, and opponents that follow a learner's weights."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import gymnasium
 import numpy as np
 import pytest
 import torch
 
 from patchwork_env import nmbr9
-from patchwork_env.agents import Agent, ObservingAgent
+from patchwork_env.agents import ObservingAgent
 from patchwork_env.agents.networks import NetworkConfig, PolicyAgent
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.errors import IllegalActionError, OpponentError
@@ -22,10 +18,10 @@ NAME = "patchwork_env:Patchwork-v0"
 @pytest.mark.parametrize(
     ("game", "name"), [(Game(seed=3), "patchwork"), (nmbr9.Game(seed=3, players=2), "nmbr9")]
 )
-def test_the_function_sees_what_environments_show(game: Any, name: str) -> None:
+def test_the_function_sees_what_environments_show(game, name):
     seen = []
 
-    def last(observations: Any, masks: Any) -> Any:
+    def last(observations, masks):
         seen.append((observations, masks))
         return masks.shape[1] - 1 - masks[:, ::-1].argmax(axis=1)
 
@@ -39,12 +35,12 @@ def test_the_function_sees_what_environments_show(game: Any, name: str) -> None:
 
 
 @pytest.mark.parametrize("answer", [None, [1.5], [0, 0], "advance"])
-def test_answers_that_are_no_actions(answer: Any) -> None:
+def test_answers_that_are_no_actions(answer):
     with pytest.raises(IllegalActionError):
         ObservingAgent(lambda observations, masks: answer).act(Game(seed=1))
 
 
-def test_what_is_no_function_or_name_or_game() -> None:
+def test_what_is_no_function_or_name_or_game():
     for wrong in ("greedy", int, None):
         with pytest.raises(ValueError, match="no function from observations and masks to actions"):
             ObservingAgent(wrong)
@@ -56,12 +52,12 @@ def test_what_is_no_function_or_name_or_game() -> None:
         gymnasium.make("patchwork_env:Nmbr9-v0", players=2, opponent=ObservingAgent(max))
 
 
-def followers() -> list[tuple[torch.nn.Module, Agent]]:
+def followers():
     """Networks, and the agents that play their present weights."""
     torch.manual_seed(0)
     network, own = PatchworkNetwork(NetworkConfig(width=16, depth=1, channels=0)), torch.nn.Linear(307, 2026)
 
-    def likeliest(observations: Any, masks: Any) -> Any:
+    def likeliest(observations, masks):
         with torch.no_grad():
             return (
                 own(torch.from_numpy(observations)).masked_fill(torch.from_numpy(masks) == 0, -1e8).argmax(1)
@@ -71,14 +67,14 @@ def followers() -> list[tuple[torch.nn.Module, Agent]]:
 
 
 @pytest.mark.parametrize(("which", "number"), [(0, None), (1, 3)])
-def test_an_opponent_follows_the_weights(which: int, number: int | None) -> None:
+def test_an_opponent_follows_the_weights(which, number):
     """The same games before and after a change of the weights, and after it is taken back."""
     network, agent = followers()[which]
     options = {"opponent": agent, "seat": 1, "first_player": 0}
     env = gymnasium.make(NAME, **options) if number is None else gymnasium.make_vec(NAME, number, **options)
     assert env.unwrapped.opponent is agent
 
-    def replies() -> list[bytes]:
+    def replies():
         states = []
         _, info = env.reset(seed=5)
         for _ in range(6):
@@ -97,7 +93,7 @@ def test_an_opponent_follows_the_weights(which: int, number: int | None) -> None
     assert replies() == before
 
 
-def test_an_illegal_choice_is_an_error_of_the_opponent() -> None:
+def test_an_illegal_choice_is_an_error_of_the_opponent():
     agent = ObservingAgent(lambda observations, masks: np.full(len(masks), 2025), "blind")
     env = gymnasium.make(NAME, opponent=agent, seat=1, first_player=0)
     with pytest.raises(OpponentError, match="opponent 'blind'"):

@@ -1,9 +1,6 @@
 """Levels for people: what holds for all of them, in both games."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,21 +19,19 @@ from patchwork_env.agents.patchwork import partner as partner_of_patchwork
 from patchwork_env.agents.patchwork.expansion import new_expansion
 from patchwork_env.agents.patchwork.placements import list_likely, new_ranking
 from patchwork_env.core.checks import seed_streams
-from patchwork_env.core.game import BaseGame
 from patchwork_env.learning.evaluation import play_matches
 from patchwork_env.nmbr9.actions import FIRST_CHOICE, NUM_ANCHORS
 from patchwork_env.patchwork import Game, engine
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_SPECIAL, buy_action
 from patchwork_env.patchwork.components import PATCHES
-from patchwork_env.patchwork.state import States
 from tests.agents.positions import joints_of, many_states
 
 
-def new_game(name: str) -> BaseGame[Any]:
+def new_game(name):
     return patchwork.Game(seed=3) if name == "patchwork" else nmbr9.Game(seed=3)
 
 
-def play(spec: str, game: BaseGame[Any], most: int, seed: int = 0) -> list[int]:
+def play(spec, game, most, seed=0):
     """The actions of an agent against itself, with a seed for every move."""
     agent, actions = agents.load(spec), []
     while not game.is_over and len(actions) < most:
@@ -60,7 +55,7 @@ SURE = Habits(turning=1.0, misjudging=0.0, carelessness=0.0)
         Habits(0.8, 0.5, 0.4, 0.2, 3.0, 0.5),
     ],
 )
-def test_moves_are_chosen_as_often_as_habits_say(habits: Habits) -> None:
+def test_moves_are_chosen_as_often_as_habits_say(habits):
     candidates, streams, n = new_candidates(4, 2, 8), seed_streams(1), 4000
     candidates.actions[:], candidates.values[:] = range(4), VALUES
     candidates.groups[:], candidates.orientations[:] = GROUPS, ORIENTATIONS
@@ -68,11 +63,11 @@ def test_moves_are_chosen_as_often_as_habits_say(habits: Habits) -> None:
     np.testing.assert_allclose(found, naive_shares(habits, 100_000), atol=0.03)
 
 
-def naive_shares(habits: Habits, n: int) -> Any:
+def naive_shares(habits, n):
     """How often each of the moves seems best, drawn for many people at once."""
     rng = np.random.default_rng(2)
 
-    def errors(count: int) -> Any:
+    def errors(count):
         return 2 * (rng.random((n, count, 3)).sum(2) - 1.5)
 
     deviation = np.where(rng.random(n) < habits.lapses, habits.lapse, habits.misjudging)
@@ -84,19 +79,19 @@ def naive_shares(habits: Habits, n: int) -> Any:
 
 
 @pytest.mark.parametrize("game", ["patchwork", "nmbr9"])
-def test_a_seed_for_every_move_decides_on_the_whole_game(game: str) -> None:
+def test_a_seed_for_every_move_decides_on_the_whole_game(game):
     openings = [tuple(play("partner:level=1", new_game(game), 4, seed)) for seed in (*range(10), 0)]
     assert openings[0] == openings[-1]
     assert len(set(openings)) > 5
 
 
-def test_without_a_level_it_is_the_one_in_the_middle() -> None:
+def test_without_a_level_it_is_the_one_in_the_middle():
     spec = f"partner:level={DEFAULT_LEVEL}"
     assert (agents.load("partner").name, agents.load(spec).name) == ("partner", spec)
     assert play("partner", new_game("patchwork"), 10) == play(spec, new_game("patchwork"), 10)
 
 
-def test_there_are_five_levels() -> None:
+def test_there_are_five_levels():
     for level in ("0", "6", "2.5", "strong"):
         with pytest.raises(ValueError, match="it must be an integer of 1 to 5"):
             agents.load(f"partner:level={level}")
@@ -105,19 +100,19 @@ def test_there_are_five_levels() -> None:
 
 
 @pytest.mark.parametrize("game", ["patchwork", "nmbr9"])
-def test_levels_have_their_strength(game: str) -> None:
+def test_levels_have_their_strength(game):
     assert play_matches("partner:level=3", "partner:level=1", 40, seed=2, game=game).win_rate > 0.85
     assert play_matches("partner:level=1", "random", 40, seed=2, game=game).win_rate > 0.9
 
 
-def test_habits_concern_turns_patches_levels_and_places() -> None:
-    def in_patchwork(habits: Habits, judged: dict[int, float], seed: int = 1) -> int:
+def test_habits_concern_turns_patches_levels_and_places():
+    def in_patchwork(habits, judged, seed=1):
         candidates = partner_of_patchwork.new_candidates()
         for k, (action, value) in enumerate(judged.items()):
             partner_of_patchwork._note(candidates, k, action, value)
         return decide(candidates, len(judged), habits, seed_streams(seed))
 
-    def in_nmbr9(habits: Habits, judged: list[tuple[int, int, float]], seed: int = 1) -> int:
+    def in_nmbr9(habits, judged, seed=1):
         candidates = partner_of_nmbr9.new_candidates()
         for k, (orientation, level, value) in enumerate(judged):
             partner_of_nmbr9._note(candidates, k, orientation * NUM_ANCHORS, level, value)
@@ -144,7 +139,7 @@ def test_habits_concern_turns_patches_levels_and_places() -> None:
 # --- in Patchwork -------------------------------------------------------------------------------------------
 
 
-def snuggest(states: States, i: int, width: int) -> list[int]:
+def snuggest(states, i, width):
     """Advancing and the snuggest placements of each patch."""
     actions, anchors = np.empty(engine.MAX_LEGAL_ACTIONS, np.int16), np.empty((2, 25), np.uint64)
     engine.legal(states, i, anchors)
@@ -152,27 +147,27 @@ def snuggest(states: States, i: int, width: int) -> list[int]:
 
 
 @pytest.mark.parametrize("level", sorted(partner_of_patchwork.HABITS))
-def test_patches_lie_snugly_on_every_level(level: int) -> None:
+def test_patches_lie_snugly_on_every_level(level):
     states = many_states()[::8]
     chosen = agents.load(f"partner:level={level}", seed=1).act_batch(states)
     width = partner_of_patchwork.HABITS[level].placements
     assert all(action in snuggest(states, i, width) for i, action in enumerate(chosen))
 
 
-def test_the_highest_level_is_the_champion() -> None:
+def test_the_highest_level_is_the_champion():
     states = many_states()[::20]
     expected = agents.load("champion:instant").act_batch(states)
     assert agents.load("partner:level=5", seed=1).act_batch(states).tolist() == expected.tolist()
 
 
-def snugness(game: Game, player: int) -> int:
+def snugness(game, player):
     """Pairs of empty neighbors, less those that as many empty cells can have at most."""
     quilt = game.quilt(player)
     cells = int((~quilt).sum())
     return joints_of(quilt) - (2 * cells - math.ceil(2 * math.sqrt(cells)))
 
 
-def test_the_eye_sees_what_a_move_costs_and_brings() -> None:
+def test_the_eye_sees_what_a_move_costs_and_brings():
     game, expansion, candidates = Game(seed=1), new_expansion(), partner_of_patchwork.new_candidates()
     player = game.current_player
     count = partner_of_patchwork.judge_by_eye(game.state, 0, 16, expansion, candidates)
@@ -191,7 +186,7 @@ def test_the_eye_sees_what_a_move_costs_and_brings() -> None:
 # --- in NMBR 9 ----------------------------------------------------------------------------------------------
 
 
-def test_the_highest_digit_is_chosen() -> None:
+def test_the_highest_digit_is_chosen():
     game = nmbr9.Game(order="free", max_digit=5, deck_size=7, seed=1)
     for level in partner_of_nmbr9.HABITS:
         assert agents.load(f"partner:level={level}").act(game) == FIRST_CHOICE + 5

@@ -1,13 +1,10 @@
 """Foreign programs as agents: they play as they would alone, and their failures harm nobody."""
 
-from __future__ import annotations
-
 import copy
 import json
 import pickle
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -23,12 +20,12 @@ SPEC = f"program:'{sys.executable}' -S '{ENGINE}'"
 
 
 @pytest.fixture
-def agent() -> ProgramAgent:
+def agent():
     return agents.load(SPEC, seed=4)  # type: ignore[return-value]
 
 
 @pytest.mark.parametrize("game", [patchwork.Game(seed=7), nmbr9.Game(seed=7, players=2)])
-def test_it_chooses_what_the_program_chooses(agent: ProgramAgent, game: Any) -> None:
+def test_it_chooses_what_the_program_chooses(agent, game):
     before = game.clone()
     for _ in range(6):
         random = copy.deepcopy(agent._random)
@@ -41,13 +38,13 @@ def test_it_chooses_what_the_program_chooses(agent: ProgramAgent, game: Any) -> 
     assert agent.act(before) == before.clone().parse_move(game.notation().split("\n")[1].split()[0])
 
 
-def test_it_enters_matches() -> None:
+def test_it_enters_matches():
     result = play_matches(SPEC, "random", 4)
     assert (result.agent, len(result.games)) == (SPEC, 4)
     assert result.win_rate > 0.5
 
 
-def test_copies_start_a_program_of_their_own(agent: ProgramAgent) -> None:
+def test_copies_start_a_program_of_their_own(agent):
     game = patchwork.Game(seed=7)
     assert agent._client is None
     twins = [agent, copy.deepcopy(agent), pickle.loads(pickle.dumps(agent))]
@@ -62,7 +59,7 @@ def test_copies_start_a_program_of_their_own(agent: ProgramAgent) -> None:
     assert agent.act(game) in game.legal_actions()
 
 
-def saying(**answer: Any) -> str:
+def saying(**answer):
     return f"read -r line; echo '{json.dumps(answer)}'; sleep 60"
 
 
@@ -85,9 +82,7 @@ def saying(**answer: Any) -> str:
         ("exec 1>&-; sleep 60", "closed its output"),
     ],
 )
-def test_a_program_that_fails_is_ended_and_told_of(
-    script: str, words: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_program_that_fails_is_ended_and_told_of(script, words, monkeypatch):
     monkeypatch.setattr("patchwork_env.agents.program.GRACE", 0.05)
     if "closed" in words:
         monkeypatch.setattr("patchwork_env.protocol.programs.PATIENCE", 0.01)
@@ -103,7 +98,7 @@ def test_a_program_that_fails_is_ended_and_told_of(
     assert agent._random.bit_generator.state == random.bit_generator.state
 
 
-def test_no_file_can_name_a_program(tmp_path: Path) -> None:
+def test_no_file_can_name_a_program(tmp_path):
     made = tmp_path / "made"
     spec = f"program:touch {made}"
     folder = tmp_path / "checkpoint"
@@ -134,8 +129,6 @@ def test_no_file_can_name_a_program(tmp_path: Path) -> None:
         ("program:sh:seconds=0", ValueError, "it must be a number above 0"),
     ],
 )
-def test_specs_of_no_program_are_refused_before_anything_starts(
-    spec: str, kind: type[Exception], words: str
-) -> None:
+def test_specs_of_no_program_are_refused_before_anything_starts(spec, kind, words):
     with pytest.raises(kind, match=words):
         agents.load(spec)

@@ -1,7 +1,5 @@
 """Lists of legal actions, and choices from them."""
 
-from __future__ import annotations
-
 from math import exp
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Models of MaskablePPO as agents: what a file's model plays, and that nothing in a file is executed."""
 
-from __future__ import annotations
-
 import io
 import json
 import pickle

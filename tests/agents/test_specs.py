@@ -25,7 +25,7 @@ register("row", "tests.toy")
 
 
 @pytest.fixture
-def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+def own_registry(monkeypatch):
     """A registry that forgets what a test registers."""
     monkeypatch.setattr(specs, "_entries", dict(specs._entries))
 
@@ -35,15 +35,15 @@ class Patient(Agent):
 
     options: ClassVar = {"patience": int}
 
-    def __init__(self, seed: int | None, patience: int = 3) -> None:
+    def __init__(self, seed, patience=3):
         self.seed, self.patience = seed, patience
 
-    def act(self, game: Game) -> int:
+    def act(self, game):
         return int(game.legal_actions()[0])
 
 
 @pytest.mark.usefixtures("own_registry")
-def test_a_registered_agent_is_a_spec_like_any_other() -> None:
+def test_a_registered_agent_is_a_spec_like_any_other():
     agents.register("patient", Patient, games=("patchwork",), options={"patience": specs.integer(1, 9)})
     agent = agents.as_agent("patient:patience=5", seed=4)
     assert isinstance(agent, Patient)
@@ -66,7 +66,7 @@ def test_a_registered_agent_is_a_spec_like_any_other() -> None:
 
 
 @pytest.mark.usefixtures("own_registry")
-def test_agents_of_other_packages_are_found_by_their_entry_points(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_agents_of_other_packages_are_found_by_their_entry_points(monkeypatch):
     points = {
         "patient": "tests.agents.test_specs:Patient",
         "broken": "no.such.module:factory",
@@ -90,7 +90,7 @@ def test_agents_of_other_packages_are_found_by_their_entry_points(monkeypatch: p
         agents.load("patien")
 
 
-def test_what_no_spec_can_be_is_an_error_in_few_words() -> None:
+def test_what_no_spec_can_be_is_an_error_in_few_words():
     for spec in ("x" * 100_000, "greedy:" + "a=1," * 30_000 + "a=1", "a/" * 50_000):
         with pytest.raises(ValueError, match="characters; at most 4096 are allowed") as error:
             agents.load(spec)
@@ -111,13 +111,13 @@ def checkpoint(tmp_path_factory):
     return folder
 
 
-def test_an_agent_is_called_by_its_name() -> None:
+def test_an_agent_is_called_by_its_name():
     assert tuple(agents.load(name).name for name in agents.names()) == agents.names()
     assert repr(agents.load("greedy")) == "<agent greedy>"
 
 
 @pytest.mark.parametrize("name", [name for name in agents.names() if agents.path_of(name)])
-def test_agents_that_come_with_the_package_say_how_they_were_made(name: str) -> None:
+def test_agents_that_come_with_the_package_say_how_they_were_made(name):
     info = read_description(SHIPPED_FOLDER / name)["info"]
     assert info["configuration"]["algorithm"] == info["algorithm"]
     assert info["steps"] >= info["configuration"]["total_steps"]
@@ -126,13 +126,13 @@ def test_agents_that_come_with_the_package_say_how_they_were_made(name: str) -> 
     assert info["made_with"] == "python -m training.train"
 
 
-def test_where_the_policy_of_a_spec_lies() -> None:
+def test_where_the_policy_of_a_spec_lies():
     assert agents.path_of("greedy") is None
     assert agents.path_of("ppo:sample=true") == SHIPPED_FOLDER / "ppo"
     assert agents.path_of("runs/ppo/final:simulations=8") == Path("runs/ppo/final")
 
 
-def test_modules_of_the_current_folder_are_found(tmp_path, monkeypatch) -> None:
+def test_modules_of_the_current_folder_are_found(tmp_path, monkeypatch):
     (tmp_path / "of_this_folder.py").write_text("def first(game):\n    return game.legal_actions()[0]\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [folder for folder in sys.path if folder])
@@ -140,7 +140,7 @@ def test_modules_of_the_current_folder_are_found(tmp_path, monkeypatch) -> None:
     assert sys.path[-1] == str(tmp_path)  # last, so that nothing of Python's own is covered
 
 
-def test_options_stand_behind_the_last_colon(checkpoint, tmp_path) -> None:
+def test_options_stand_behind_the_last_colon(checkpoint, tmp_path):
     assert agents.load(f"{checkpoint}:sample=true").sample is True
     assert agents.load(f"{checkpoint}:sample=false").sample is False
     odd = tmp_path / "width=8:final"
@@ -149,7 +149,7 @@ def test_options_stand_behind_the_last_colon(checkpoint, tmp_path) -> None:
     assert agents.load(f"{odd}:sample=true").sample is True
 
 
-def test_wrong_specs_are_errors_that_say_what_is_allowed(checkpoint) -> None:
+def test_wrong_specs_are_errors_that_say_what_is_allowed(checkpoint):
     for spec, message in (
         ("gredy", "no agent 'gredy'; allowed are 'random', 'greedy', .* and paths .* did you mean 'greedy'"),
         ("dqn:simulations=400", "no agent 'dqn'; allowed are 'random', 'greedy', .*'champion'.* and"),
@@ -166,7 +166,7 @@ def test_wrong_specs_are_errors_that_say_what_is_allowed(checkpoint) -> None:
             agents.load(spec)
 
 
-def test_a_path_without_a_checkpoint_is_an_error_that_names_it(tmp_path) -> None:
+def test_a_path_without_a_checkpoint_is_an_error_that_names_it(tmp_path):
     missing = tmp_path / "missing"
     for spec in (missing, str(missing)):
         with pytest.raises(FileNotFoundError, match=re.escape(f"no checkpoint at '{missing}'")):
@@ -179,13 +179,13 @@ def test_a_path_without_a_checkpoint_is_an_error_that_names_it(tmp_path) -> None
         agents.load(str(file))
 
 
-def test_a_wrong_seed_is_an_error() -> None:
+def test_a_wrong_seed_is_an_error():
     for seed in (-1, 2**64, 1.5, "1"):
         with pytest.raises(ValueError, match="seed"):
             agents.load("greedy", seed=seed)  # type: ignore[arg-type]
 
 
-def test_a_third_game_has_the_agents_that_need_only_its_rules() -> None:
+def test_a_third_game_has_the_agents_that_need_only_its_rules():
     assert {"random", "uct"} <= set(agents.names("row"))
     assert not {"greedy", "mcts"} & set(agents.names("row"))
     with pytest.raises(ValueError, match="agent 'greedy' plays patchwork and nmbr9, not row"):
@@ -193,18 +193,18 @@ def test_a_third_game_has_the_agents_that_need_only_its_rules() -> None:
 
 
 class Named(Patient):
-    def __init__(self, rest: str, seed: int | None, size: int = 1) -> None:
+    def __init__(self, rest, seed, size=1):
         self.name, self.seed, self.size = rest, seed, size
 
 
 @pytest.fixture
-def _schemes(own_registry: None) -> None:
+def _schemes(own_registry):
     agents.register("run:", Named, options={"size": specs.integer(1, 9)}, needs_trust=True)
     agents.register("read:", Named)
 
 
 @pytest.mark.usefixtures("_schemes")
-def test_what_stands_behind_the_colon_is_for_the_factory() -> None:
+def test_what_stands_behind_the_colon_is_for_the_factory():
     agent = agents.load("run:./a b:c --level 3:size=4", seed=5)
     assert (agent.name, agent.seed, agent.size) == ("./a b:c --level 3", 5, 4)  # type: ignore[attr-defined]
     assert agents.path_of("run:./a") is None
@@ -216,7 +216,7 @@ def test_what_stands_behind_the_colon_is_for_the_factory() -> None:
 
 
 @pytest.mark.usefixtures("_schemes")
-def test_what_runs_code_is_known_by_its_spec() -> None:
+def test_what_runs_code_is_known_by_its_spec():
     for spec, imports, runs in (
         ("run:program", False, True),
         ("run:./program --level 3", False, True),

@@ -1,10 +1,8 @@
 """Values to test with."""
 
-from __future__ import annotations
-
 from patchwork_env.agents.compiled import aligned_records, arrays_of
 from patchwork_env.agents.patchwork import features
-from patchwork_env.agents.patchwork.value import OWN_SCORE, SCALES, WEIGHTS, WIN, Weights
+from patchwork_env.agents.patchwork.value import OWN_SCORE, SCALES, WEIGHTS, WIN
 from patchwork_env.patchwork.components import LAST_SPACE
 
 _LIFT = 300.0
@@ -12,7 +10,7 @@ _LIFT = 300.0
 _POINTS_PER_SPACE = 1.5
 
 
-def simple_weights() -> Weights:
+def simple_weights():
     """A value made by hand: the projected margin, and a price for every space that a player has moved."""
     weights = aligned_records(WEIGHTS)
     arrays = arrays_of(weights)

@@ -3,8 +3,6 @@
 The exit code is 1 if anything broke; every failure comes with the command that repeats it.
 """
 
-from __future__ import annotations
-
 import argparse
 import fnmatch
 import os
@@ -14,7 +12,7 @@ import sys
 from tests.attack import frame
 
 
-def main() -> int:
+def main():
     """Runs the attacks that the command line names, and prints a table."""
     options = _options()
     attacks = frame.find_attacks()
@@ -41,7 +39,7 @@ def main() -> int:
     return int(any(result.failures for result in results.values()))
 
 
-def _options() -> argparse.Namespace:
+def _options():
     parser = argparse.ArgumentParser("python -m tests.attack", description=__doc__)
     parser.add_argument("names", nargs="*", default=["*"], help="names of attacks or patterns; default: all")
     amount = parser.add_mutually_exclusive_group()

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import gymnasium
 import numpy as np
-from numpy.random import Generator
 from pettingzoo.utils.env_logger import EnvLogger
 
 from patchwork_env import agents, games, nmbr9, nmbr9_v0, patchwork, patchwork_v0
 from patchwork_env.core.names import short_repr
 from patchwork_env.errors import OpponentError, UnknownOptionError
 from tests.attack.mutations import ODD_OBJECTS
-from tests.attack.objects import KINDS, Call, Kind
+from tests.attack.objects import KINDS, Call
 from tests.attack.sound import pick, require_message, started
 
 BATCH = 60
@@ -32,7 +30,7 @@ _MODULES = {games.PATCHWORK: patchwork_v0, games.NMBR9: nmbr9_v0}
 _MISSING = (FileNotFoundError, ImportError)
 
 
-def call_objects(kind: Kind, random: Generator) -> int:
+def call_objects(kind, random):
     """Calls methods of objects of a kind."""
     EnvLogger.suppress_output()  # of illegal moves
     for _ in range(OBJECTS):
@@ -46,7 +44,7 @@ def call_objects(kind: Kind, random: Generator) -> int:
     return BATCH
 
 
-def call_functions(name: str, group: Any, random: Generator) -> int:
+def call_functions(name, group, random):
     """Calls functions of the package, and in the end all of them with the right arguments."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):  # odd paths may be written to
         calls = list(group(games.rules_of(name), random))
@@ -55,7 +53,7 @@ def call_functions(name: str, group: Any, random: Generator) -> int:
     return BATCH
 
 
-def _changed(call: Call, random: Generator) -> Call:
+def _changed(call, random):
     """A call with one or two odd arguments."""
     names = random.choice(list(call.arguments), random.integers(1, min(len(call.arguments), 2) + 1))
     return call._replace(
@@ -63,7 +61,7 @@ def _changed(call: Call, random: Generator) -> Call:
     )
 
 
-def _works(call: Call, *target: Any) -> bool:
+def _works(call, *target):
     """Whether a call works; otherwise it raises a documented error with fitting words."""
     try:
         call(*target) if target else call.method(**call.arguments)
@@ -76,7 +74,7 @@ def _works(call: Call, *target: Any) -> bool:
     return True
 
 
-def _game_calls(rules: Any, random: Generator) -> Iterator[Call]:
+def _game_calls(rules, random):
     game, kind, package = started(rules, random), rules.game, _PACKAGES[rules.name]
     render, names = package.render, tuple("player" for _ in range(game.num_players))
     frame = np.zeros((4, 6, 3), np.uint8)
@@ -99,7 +97,7 @@ def _game_calls(rules: Any, random: Generator) -> Iterator[Call]:
     yield Call(package.as_dict, {"vector": game.observation()})
 
 
-def _agent_calls(rules: Any, random: Generator) -> Iterator[Call]:
+def _agent_calls(rules, random):
     game = started(rules, random)
     yield Call(agents.load, {"spec": "random", "seed": 1}, _MISSING)
     yield Call(agents.as_agent, {"agent": "greedy", "seed": 1, "game": rules.name}, _MISSING)
@@ -111,7 +109,7 @@ def _agent_calls(rules: Any, random: Generator) -> Iterator[Call]:
     yield Call(agents.analyse, {"game": game, "agent": "greedy", "k": 1}, _MISSING)
 
 
-def _environment_calls(rules: Any, random: Generator) -> Iterator[Call]:
+def _environment_calls(rules, random):
     """The constructors of environments."""
     module, name = _MODULES[rules.name], rules.name.capitalize()
     options = {"rewards": "score", "players": 1, "order": "unknown", "max_digit": 3, "copies": 2}
@@ -132,7 +130,7 @@ def _environment_calls(rules: Any, random: Generator) -> Iterator[Call]:
     yield Call(module.SelfPlayBatch, own | options, errors)
 
 
-def _learning_calls(rules: Any, random: Generator) -> Iterator[Call]:
+def _learning_calls(rules, random):
     from patchwork_env.learning import config, evaluation
 
     failing = (*_MISSING, OpponentError)  # a function that is no agent

@@ -1,13 +1,9 @@
 """Mutated configurations: YAML files, overrides, and the parameters of sweeps."""
 
-from __future__ import annotations
-
 import re
 import tempfile
 from functools import partial
 from pathlib import Path
-
-from numpy.random import Generator
 
 from patchwork_env.errors import ConfigError
 from tests.attack.mutations import ODD_VALUES, mutate_text, mutate_tree
@@ -19,7 +15,7 @@ _NOT_FROM_INSIDE = re.compile("a value cannot be read: .*")
 """What YAML's own readers say of a value, which comes after the words of the package."""
 
 
-def files(random: Generator) -> int:
+def files(random):
     """Configurations whose text, or whose values, changed."""
     import yaml
 
@@ -40,7 +36,7 @@ def files(random: Generator) -> int:
     return BATCH
 
 
-def overrides(random: Generator) -> int:
+def overrides(random):
     """Overrides with known keys and odd values, and mutated ones."""
     from patchwork_env.learning.config import CONFIGS, algorithms
     from patchwork_env.learning.config.keys import section_keys
@@ -58,7 +54,7 @@ def overrides(random: Generator) -> int:
     return BATCH
 
 
-def parameters(random: Generator) -> int:
+def parameters(random):
     """Parameters of sweeps, whose drawn values must be allowed or refused."""
     from patchwork_env.learning.config import CONFIGS
     from patchwork_env.learning.sweeps.sweep import check_trials, draw_trials, parse_parameter
@@ -74,7 +70,7 @@ def parameters(random: Generator) -> int:
     return BATCH
 
 
-def _try(path: Path, given: list[str] | tuple[str, ...]) -> None:
+def _try(path, given):
     """Loads a configuration, which is refused or survives being stored and loaded again."""
     from patchwork_env.learning.config import dump_config, load_config
 
@@ -87,7 +83,7 @@ def _try(path: Path, given: list[str] | tuple[str, ...]) -> None:
         assert load_config(stored) == config, "a configuration differs when it is read back"
 
 
-def _require_message(error: BaseException) -> None:
+def _require_message(error):
     require_line(error)
     own = _NOT_FROM_INSIDE.sub("", str(error))[:900]
     if own.strip():
@@ -97,7 +93,7 @@ def _require_message(error: BaseException) -> None:
 _refused_or = partial(refused_or, errors=ConfigError, require=_require_message)
 
 
-def _as_yaml(tree: object) -> str:
+def _as_yaml(tree):
     import yaml
 
     return yaml.safe_dump(tree, allow_unicode=True)

@@ -13,13 +13,10 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from unittest import mock
-
-from numpy.random import Generator
 
 ROOT = 0
 """The number of the folder that is recorded; everything in it has a number of its own."""
@@ -61,11 +58,11 @@ class Recording:
     folders: set[int] = field(default_factory=lambda: {ROOT})
     promises: dict[Path, list[tuple[int, Any]]] = field(default_factory=dict)
 
-    def promise(self, path: Path, contents: Any) -> None:
+    def promise(self, path, contents):
         """Notes that a path has its contents for good from here on."""
         self.promises.setdefault(path, []).append((len(self.operations), contents))
 
-    def check(self, root: Path, moment: int) -> None:
+    def check(self, root, moment):
         """Checks that all promises hold in a folder after so many operations.
 
         Raises:
@@ -76,7 +73,7 @@ class Recording:
             assert not allowed or (root / path).is_file(), f"{path} is lost"
             assert not allowed or (root / path).read_bytes() in allowed, f"{path} is damaged"
 
-    def allowed(self, path: Path, moment: int) -> list[Any]:
+    def allowed(self, path, moment):
         """What a path may hold after so many operations; empty before the first promise."""
         kept = [contents for since, contents in self.promises[path] if since <= moment]
         later = [contents for since, contents in self.promises[path] if since > moment]
@@ -84,7 +81,7 @@ class Recording:
 
 
 @contextlib.contextmanager
-def recorded(root: Path) -> Iterator[Recording]:
+def recorded(root):
     """Within the block, what this process does to a folder is recorded.
 
     Deleting, renaming, new folders and syncing are noticed as they happen; new and changed files before the
@@ -102,17 +99,17 @@ def recorded(root: Path) -> Iterator[Recording]:
 class _Recorder:
     """Keeps the names and contents of the folder, and notes every change."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root):
         self.recording = Recording()
         self._root = root.resolve()
         self._nodes: dict[Path, int] = {self._root: ROOT}
         self._seen: dict[int, tuple[int, ...]] = {}
         self._numbers = itertools.count(1)
 
-    def wrap(self, function: Callable[..., Any], note: Callable[..., None]) -> Callable[..., Any]:
+    def wrap(self, function, note):
         """A function of ``os`` that notes what it did, if that was within the folder."""
 
-        def wrapped(*given: Any, **named: Any) -> Any:
+        def wrapped(*given, **named):
             self.scan()
             number = 2 if note in (self.rename, self.replace) else 1
             paths = [self._path(path, named) for path in given[:number]]
@@ -123,14 +120,14 @@ class _Recorder:
 
         return wrapped
 
-    def _path(self, given: Any, named: dict[str, Any]) -> Path:
+    def _path(self, given, named):
         if isinstance(given, int):
             return Path(os.readlink(f"/proc/self/fd/{given}"))
         folder = named.get("dir_fd")
         path = Path(os.fspath(given))
         return (Path(os.readlink(f"/proc/self/fd/{folder}")) / path if folder else path).absolute()
 
-    def scan(self) -> None:
+    def scan(self):
         """Notes files that are new or have other contents than before."""
         for place, _, files in os.walk(self._root):
             for name in files:
@@ -143,18 +140,18 @@ class _Recorder:
                     self._seen[node] = sign
                     self.recording.operations.append(Contents(node, path.read_bytes()))
 
-    def mkdir(self, path: Path) -> None:
+    def mkdir(self, path):
         node = next(self._numbers)
         self.recording.folders.add(node)
         self._name(path, node)
 
-    def unlink(self, path: Path) -> None:
+    def unlink(self, path):
         self.recording.operations.append(Names(((self._nodes[path.parent], path.name, None),)))
         del self._nodes[path]
 
     rmdir = remove = unlink
 
-    def rename(self, old: Path, new: Path) -> None:
+    def rename(self, old, new):
         node, folders = self._nodes[old], (self._nodes[old.parent], self._nodes[new.parent])
         self.recording.operations.append(Names(((folders[0], old.name, None), (folders[1], new.name, node))))
         below = [path for path in self._nodes if path == old or old in path.parents]
@@ -163,15 +160,15 @@ class _Recorder:
 
     replace = rename
 
-    def fsync(self, path: Path) -> None:
+    def fsync(self, path):
         self.recording.operations.append(Sync(self._nodes[path]))
 
-    def _name(self, path: Path, node: int) -> None:
+    def _name(self, path, node):
         self._nodes[path] = node
         self.recording.operations.append(Names(((self._nodes[path.parent], path.name, node),)))
 
 
-def lose_power(recording: Recording, moment: int, folder: Path, random: Generator) -> None:
+def lose_power(recording, moment, folder, random):
     """Writes what may be left on the disk after so many operations into an empty folder."""
     disk = _Disk(recording.folders)
     for number, operation in enumerate(recording.operations[:moment]):
@@ -188,13 +185,13 @@ class _Disk:
         waiting: The changes of names that may be on the disk, by the number of the operation.
     """
 
-    def __init__(self, folders: set[int]) -> None:
+    def __init__(self, folders):
         self.contents: dict[int, list[bytes]] = {}
         self.waiting: dict[int, Names] = {}
         self._folders = folders
         self._entries: dict[int, dict[str, tuple[int, int | None]]] = {}
 
-    def do(self, number: int, operation: Names | Contents | Sync) -> None:
+    def do(self, number, operation):
         if isinstance(operation, Names):
             self.waiting[number] = operation
         elif isinstance(operation, Contents):
@@ -206,20 +203,20 @@ class _Disk:
         else:
             self.contents[operation.node] = self.contents.get(operation.node, [b""])[-1:]
 
-    def lose_power(self, random: Generator) -> None:
+    def lose_power(self, random):
         """Lets none, some or all of the changes reach the disk that are on their way."""
         share = random.choice([0.0, 0.5, 1.0])
         for number in list(self.waiting):
             if random.random() < share:
                 self._settle(number)
 
-    def _settle(self, number: int) -> None:
+    def _settle(self, number):
         for folder, name, node in self.waiting.pop(number).changes:
             entries = self._entries.setdefault(folder, {})
             if entries.get(name, (-1, None))[0] < number:
                 entries[name] = number, node
 
-    def write(self, node: int, path: Path, random: Generator) -> None:
+    def write(self, node, path, random):
         """Writes a file, or a folder with all below it."""
         if node not in self._folders:
             path.write_bytes(_left_of(self.contents.get(node, [b""]), random))
@@ -230,7 +227,7 @@ class _Disk:
                 self.write(entry, path / name, random)
 
 
-def _left_of(versions: list[bytes], random: Generator) -> bytes:
+def _left_of(versions, random):
     """What is left of a file, of which the first version is on the disk and later ones may be."""
     synced, written = versions[0], versions[-1]
     if len(versions) == 1:

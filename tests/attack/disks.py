@@ -13,13 +13,10 @@ import functools
 import os
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
-
-from numpy.random import Generator
 
 from tests.attack import kills
 from tests.attack.disk_model import Recording, lose_power, recorded
@@ -35,7 +32,7 @@ _LOSSES = 4
 # --- full and read-only disks -------------------------------------------------------------------------------
 
 
-def fill(name: str, random: Generator) -> int:
+def fill(name, random):
     """Trains or plays on a disk that gets full or read-only, and goes on when that is mended."""
     (expected, _), job = unharmed(name), JOBS[name]
     with _disk() as disk:
@@ -50,7 +47,7 @@ def fill(name: str, random: Generator) -> int:
     return 1
 
 
-def _require_told(process: kills.Process, disk: Path) -> None:
+def _require_told(process, disk):
     """Waits for a command, which finds room enough or says in its last line what failed where."""
     process.wait()
     code, said = process.poll(), process.output.read_text()
@@ -65,7 +62,7 @@ def _require_told(process: kills.Process, disk: Path) -> None:
 
 
 @contextlib.contextmanager
-def _disk() -> Iterator[Path | None]:
+def _disk():
     """A small file system of its own; None where it cannot be mounted."""
     with tempfile.TemporaryDirectory() as name:
         disk = Path(name, "disk")
@@ -80,7 +77,7 @@ def _disk() -> Iterator[Path | None]:
 
 
 @contextlib.contextmanager
-def _spoiled(disk: Path, random: Generator) -> Iterator[None]:
+def _spoiled(disk, random):
     """Within the block the disk has little room, or is read-only."""
     if random.random() < 0.25:
         assert _mount("-o", "remount,ro", str(disk))
@@ -93,18 +90,14 @@ def _spoiled(disk: Path, random: Generator) -> Iterator[None]:
     filler.unlink()
 
 
-def _mount(*arguments: str) -> bool:
+def _mount(*arguments):
     return subprocess.run(["mount", *arguments], capture_output=True, check=False).returncode == 0
 
 
 # --- power losses -------------------------------------------------------------------------------------------
 
 
-def lose(
-    record: Callable[[], tuple[Recording, Any]],
-    go_on: Callable[[Path, Recording, int], Any],
-    random: Generator,
-) -> int:
+def lose(record, go_on, random):
     """Loses what was recorded; what is left ends like the unharmed one, and nothing complete is lost."""
     recording, expected = record()
     for _ in range(_LOSSES):
@@ -135,7 +128,7 @@ def _trained() -> tuple[Recording, dict[str, Any]]:
         return recording, result_of(run)
 
 
-def _begin(run: Any) -> None:
+def _begin(run):
     """Trains for three iterations, after the second of which there is a checkpoint."""
     for _ in range(3):
         run.log(run.trainer.step())
@@ -143,7 +136,7 @@ def _begin(run: Any) -> None:
         run.evaluate_if_due()
 
 
-def _resume(folder: Path, recording: Recording, moment: int) -> dict[str, Any] | None:
+def _resume(folder, recording, moment):
     """Resumes a run; None if it had not begun."""
     if not (folder / _RUN / "config.yaml").exists():
         assert not recording.allowed(_RUN / "config.yaml", moment), "the run is lost"
@@ -165,31 +158,31 @@ def _played() -> tuple[Recording, dict[str, Any]]:
         return recording, results
 
 
-def _play(folder: Path) -> dict[str, Any]:
+def _play(folder):
     from patchwork_env.learning.evaluation.tournament import Tournament
 
     return Tournament.enter(["random", "greedy"], 4, 1).play(folder).as_dict()
 
 
-def _play_again(folder: Path, recording: Recording, moment: int) -> dict[str, Any]:
+def _play_again(folder, recording, moment):
     recording.check(folder, moment)
     return _play(folder / _GAMES)
 
 
 @contextlib.contextmanager
-def _promises(root: Path, recording: Recording) -> Iterator[None]:
+def _promises(root, recording):
     """Within the block, whatever was written in one piece is promised to stay when the function returns."""
     from patchwork_env.core import files
     from patchwork_env.learning.runs import checkpoints
 
     write_folder, write_bytes = files.write_folder, files.write_bytes
 
-    def writing_folder(folder: Path, *given: Any, **named: Any) -> None:
+    def writing_folder(folder, *given, **named):
         write_folder(folder, *given, **named)
         for name in ("checkpoint.json", "weights.safetensors"):
             recording.promise((folder / name).relative_to(root), (folder / name).read_bytes())
 
-    def writing_bytes(path: Path, contents: bytes) -> None:
+    def writing_bytes(path, contents):
         write_bytes(path, contents)
         if not path.name.startswith("metrics."):  # which grow later on
             recording.promise(path.relative_to(root), contents)

@@ -6,15 +6,12 @@ import io
 import json
 import tempfile
 import zipfile
-from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.random import Generator
 
 from patchwork_env import agents, games
 from patchwork_env.errors import DivergenceError
@@ -32,7 +29,7 @@ Files = dict[str, bytes]
 """The contents of files by their paths within a folder."""
 
 
-def attack(make: Callable[[], Files], use: Callable[[Path, Generator], object], random: Generator) -> int:
+def attack(make, use, random):
     """Changes one of the files of a folder, and uses it: both may be refused in one line."""
     files = make()
     for _ in range(BATCH):
@@ -45,7 +42,7 @@ def attack(make: Callable[[], Files], use: Callable[[Path, Generator], object], 
     return BATCH
 
 
-def _change(path: Path, random: Generator, other: bytes) -> None:
+def _change(path, random, other):
     """Changes the name of a file, values in it, its text or its bytes."""
     kind, data = random.integers(10), path.read_bytes()
     if kind == 0:
@@ -66,7 +63,7 @@ def _change(path: Path, random: Generator, other: bytes) -> None:
         path.write_bytes(mutate_bytes(data, random, other))
 
 
-def _with_odd_weights(weights: bytes, random: Generator) -> bytes:
+def _with_odd_weights(weights, random):
     """A file of weights with odd numbers, or whose header, which is JSON behind its length, changed."""
     from safetensors.numpy import load, save
 
@@ -83,7 +80,7 @@ def _with_odd_weights(weights: bytes, random: Generator) -> bytes:
     return save(arrays)
 
 
-def _with_odd_nodes(contents: bytes, random: Generator) -> bytes:
+def _with_odd_nodes(contents, random):
     """An ONNX model with other metadata, weights, nodes or names."""
     import onnx
 
@@ -107,7 +104,7 @@ def _with_odd_nodes(contents: bytes, random: Generator) -> bytes:
     return bytes(model.SerializeToString())
 
 
-def _with_odd_members(contents: bytes, random: Generator) -> bytes:
+def _with_odd_members(contents, random):
     """A model of Stable-Baselines3 with other JSON, tensors or pickles, packed as a whole archive."""
     import torch
 
@@ -130,19 +127,19 @@ def _with_odd_members(contents: bytes, random: Generator) -> bytes:
 _WITH_ODD_PARTS = {".safetensors": _with_odd_weights, ".onnx": _with_odd_nodes, ".zip": _with_odd_members}
 
 
-def _unpacked(contents: bytes) -> Files:
+def _unpacked(contents):
     with zipfile.ZipFile(io.BytesIO(contents)) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def _packed(members: Files) -> bytes:
+def _packed(members):
     with zipfile.ZipFile(buffer := io.BytesIO(), "w") as archive:
         for name, member in members.items():
             archive.writestr(name, member)
     return buffer.getvalue()
 
 
-def _files_of(folder: Path) -> Files:
+def _files_of(folder):
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
@@ -151,7 +148,7 @@ def _files_of(folder: Path) -> Files:
 
 
 @cache
-def _checkpoint(kind: str) -> Files:
+def _checkpoint(kind):
     """A small checkpoint of a kind."""
     from patchwork_env.agents.compiled import write_weights
     from patchwork_env.agents.networks import NetworkConfig, write_policy
@@ -180,7 +177,7 @@ def _checkpoint(kind: str) -> Files:
 CHECKPOINTS = ("network", "mlp", "value", "nmbr9_network", "nmbr9_value", "onnx", "sb3")
 
 
-def _write_model(path: Path, network: Any) -> None:
+def _write_model(path, network):
     """What matters of a model of Stable-Baselines3 with a network of the package."""
     import torch
 
@@ -195,7 +192,7 @@ def _write_model(path: Path, network: Any) -> None:
     path.write_bytes(_packed({"data": json.dumps(data).encode(), "policy.pth": buffer.getvalue()}))
 
 
-def _play(folder: Path, random: Generator) -> None:
+def _play(folder, random):
     """Lets the agent of a checkpoint play legal moves; one of a single file may say that it cannot."""
     files = [*folder.glob("*.onnx"), *folder.glob("*.zip")]
     agent = _refused_or(agents.load, files[0] if files else folder, seed=1)
@@ -214,7 +211,7 @@ def _play(folder: Path, random: Generator) -> None:
 
 
 @cache
-def _run(algorithm: str) -> Files:
+def _run(algorithm):
     """A run with checkpoints, evaluations and metrics."""
     with tempfile.TemporaryDirectory() as name:
         config, run = Path(name, "config.yaml"), Path(name, "run")
@@ -223,14 +220,14 @@ def _run(algorithm: str) -> Files:
         return _files_of(run)
 
 
-def _is_small(tree: Any) -> bool:
+def _is_small(tree):
     """Whether all numbers of games, decisions and weights in a configuration are small."""
     if isinstance(tree, dict):
         return all(_is_small(value) for key, value in tree.items() if key not in ("seed", "total_steps"))
     return not isinstance(tree, int) or tree <= 1000
 
 
-def _go_on(folder: Path, random: Generator) -> None:
+def _go_on(folder, random):
     """Reads the results of a run and the policies on the way, and trains on."""
     from patchwork_env.learning.config import RunConfig, load_config
     from patchwork_env.learning.reports.run_results import read_result
@@ -253,7 +250,7 @@ def _go_on(folder: Path, random: Generator) -> None:
 
 
 @cache
-def _tournament() -> Files:
+def _tournament():
     """The settings of a small tournament."""
     from patchwork_env.learning.evaluation import Tournament
 
@@ -262,14 +259,14 @@ def _tournament() -> Files:
         return {"tournament.json": Path(folder, "tournament.json").read_bytes()}
 
 
-def _resume_tournament(folder: Path, random: Generator) -> None:
+def _resume_tournament(folder, random):
     from patchwork_env.learning.evaluation import Tournament
 
     _refused_or(Tournament.resume, folder)
 
 
 @cache
-def _results() -> Files:
+def _results():
     """The results of three runs."""
     from patchwork_env.learning.reports.run_results import RunResult, write_result
 
@@ -286,7 +283,7 @@ def _results() -> Files:
         return _files_of(Path(folder))
 
 
-def _compare(folder: Path, random: Generator) -> None:
+def _compare(folder, random):
     """Compares results and makes tables of them, and now and then figures."""
     from patchwork_env.learning.evaluation.tables import FORMATS
     from patchwork_env.learning.reports import comparison as tables

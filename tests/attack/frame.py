@@ -23,11 +23,11 @@ import traceback
 import warnings
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing import connection
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -46,23 +46,23 @@ MOST_MEMORY = 8 * 2**30
 """Bytes that a worker may have, so that an attempt cannot take all memory of the machine."""
 
 
-def find_attacks(package: str = PACKAGE) -> dict[str, Attack]:
+def find_attacks(package=PACKAGE):
     """All attacks of a package, or of a module, by name, but for those that :func:`left_out` tells of."""
     missing = left_out(package)
     return {name: attack for name, attack in _all(package, "ATTACKS").items() if name not in missing}
 
 
-def left_out(package: str = PACKAGE) -> dict[str, str]:
+def left_out(package=PACKAGE):
     """The names of the attacks that need a module which is not installed, and this module."""
     return {name: need for name, need in _all(package, "NEEDS").items() if not importlib.util.find_spec(need)}
 
 
-def slow_attacks() -> set[str]:
+def slow_attacks():
     """The names of the attacks that the test suite leaves out."""
     return set(_all(PACKAGE, "SLOW"))
 
 
-def _all(package: str, variable: str) -> dict[str, Any]:
+def _all(package, variable):
     """What the modules of a package have in a variable, by the names of attacks; none is there twice."""
     folder = getattr(importlib.import_module(package), "__path__", ())
     found: dict[str, Any] = {}
@@ -74,7 +74,7 @@ def _all(package: str, variable: str) -> dict[str, Any]:
     return found
 
 
-def attempt(name: str, attack: Attack, seed: int, number: int) -> int:
+def attempt(name, attack, seed, number):
     """Runs one attempt, the same whenever it is repeated; returns the number of inputs that it tried."""
     random = np.random.default_rng([seed, zlib.crc32(name.encode()), number])
     with warnings.catch_warnings():
@@ -100,7 +100,7 @@ class Worker:
     ``faulthandler`` says about a crash or a hang goes to a file.
     """
 
-    def __init__(self, package: str, timeout: float) -> None:
+    def __init__(self, package, timeout):
         self._timeout = timeout
         self._log = tempfile.NamedTemporaryFile(suffix=".log")  # noqa: SIM115  # closed by end()
         context = multiprocessing.get_context("spawn")
@@ -109,7 +109,7 @@ class Worker:
         self.process.start()
         theirs.close()
 
-    def attempt(self, name: str, seed: int, number: int) -> tuple[int, str | None]:
+    def attempt(self, name, seed, number):
         """Runs one attempt; returns the number of inputs, and what broke."""
         with contextlib.suppress(EOFError, ConnectionError):
             self._connection.recv()  # it is ready
@@ -124,13 +124,13 @@ class Worker:
         how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
         return 1, f"the process ended with {how}\n{Path(self._log.name).read_text(errors='replace')}"
 
-    def kill(self) -> None:
+    def kill(self):
         """Kills the process with all that it started."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.kill()
 
-    def end(self) -> None:
+    def end(self):
         """Kills the process with all that it started, and forgets it."""
         self.kill()
         self.process.join()
@@ -138,7 +138,7 @@ class Worker:
         self._log.close()
 
 
-def _work(parent: connection.Connection, package: str, log_path: str, timeout: float) -> None:
+def _work(parent, package, log_path, timeout):
     os.setsid()
     resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
     attacks = find_attacks(package)
@@ -157,16 +157,8 @@ def _work(parent: connection.Connection, package: str, log_path: str, timeout: f
 
 
 def run(
-    names: list[str],
-    seed: int,
-    *,
-    seconds: float | None = None,
-    attempts: int | None = None,
-    workers: int = 1,
-    timeout: float = TIMEOUT,
-    messages: IO[str] | None = None,
-    package: str = PACKAGE,
-) -> dict[str, Result]:
+    names, seed, *, seconds=None, attempts=None, workers=1, timeout=TIMEOUT, messages=None, package=PACKAGE
+):
     """Runs attacks in so many worker processes; each failure is told at once, to ``messages``.
 
     No attempt begins after ``seconds``, of which every attack gets the same share, and at least one attempt;
@@ -176,7 +168,7 @@ def run(
     following = _next_attempts(results, attempts, time.monotonic() + (seconds or float("inf")))
     lock, staff = threading.Lock(), [Worker(package, timeout) for _ in range(workers)]
 
-    def work(place: int) -> None:
+    def work(place):
         """Runs attempts with one worker after the other, until there are no more."""
         while True:
             with lock:
@@ -210,13 +202,11 @@ def run(
     return results
 
 
-def _next_attempts(
-    results: dict[str, Result], attempts: int | None, ends_at: float
-) -> Iterator[tuple[str, int]]:
+def _next_attempts(results, attempts, ends_at):
     """The next attempt whenever a worker is free: of the attack that had the least time."""
     begun: Counter[str] = Counter()
 
-    def cost(name: str) -> tuple[float, int]:
+    def cost(name):
         """Seconds; an attempt that runs counts like the mean of those before it."""
         return results[name].seconds / max(results[name].attempts, 1) * begun[name], begun[name]
 

@@ -15,16 +15,14 @@ import signal
 import sys
 import time
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from numpy.random import Generator
-
 import patchwork_env
-from tests.attack.objects import KINDS, Kind
+from tests.attack.objects import KINDS
 from tests.attack.sound import pick
 
 ERRORS = (KeyboardInterrupt, SystemExit, MemoryError)
@@ -37,7 +35,7 @@ SIGNALS = 0.2
 Interruptible = Callable[[Any], object]
 
 
-def quietly(call: Interruptible, target: Any) -> None:
+def quietly(call, target):
     """Makes a call, whatever it raises."""
     try:
         call(target)
@@ -46,17 +44,17 @@ def quietly(call: Interruptible, target: Any) -> None:
 
 
 @contextmanager
-def counting(at: int | None, error: type[BaseException]) -> Iterator[list[int]]:
+def counting(at, error):
     """Counts the bytecodes of the package that run; raises ``error`` before number ``at``."""
     count = [0]
 
-    def trace(frame: types.FrameType, event: str, argument: Any) -> Any:
+    def trace(frame, event, argument):
         if not _is_counted(frame.f_code):
             return None
         frame.f_trace_opcodes = True
         return trace_inside
 
-    def trace_inside(frame: types.FrameType, event: str, argument: Any) -> Any:
+    def trace_inside(frame, event, argument):
         if event == "opcode" and frame.f_lasti not in _unbreakable(frame.f_code):
             count[0] += 1
             if count[0] == at:
@@ -89,10 +87,10 @@ def _unbreakable(code: types.CodeType) -> frozenset[int]:
     return frozenset(found)
 
 
-def with_a_signal(call: Interruptible, target: Any, seconds: float, error: type[BaseException]) -> None:
+def with_a_signal(call, target, seconds, error):
     """Makes a call during which, or after which, a signal comes, whose handler raises ``error``."""
 
-    def interrupt(*_: Any) -> None:
+    def interrupt(*_):
         if armed:
             armed.clear()
             raise error
@@ -109,7 +107,7 @@ def with_a_signal(call: Interruptible, target: Any, seconds: float, error: type[
         signal.signal(signal.SIGALRM, handler)
 
 
-def attack(kind: Kind, random: Generator) -> None:
+def attack(kind, random):
     """Interrupts one call of one object."""
     target = kind.make(random)
     call = pick(random, kind.calls(target, random))
@@ -128,7 +126,7 @@ def attack(kind: Kind, random: Generator) -> None:
     require_whole(kind, target, before, after)
 
 
-def require_whole(kind: Kind, target: Any, before: Any, after: Any) -> None:
+def require_whole(kind, target, before, after):
     """Raises AssertionError unless an object is equal to one of two others and goes on like it."""
     seen = kind.look(target)
     looks = [kind.look(twin) for twin in (before, after)]

@@ -17,16 +17,13 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterator
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from numpy.random import Generator
-
 from patchwork_env import agents, cli
-from tests.attack.whole_runs import ALGORITHMS, JOBS, Job, require_same, unharmed
+from tests.attack.whole_runs import ALGORITHMS, JOBS, require_same, unharmed
 
 KILLS = 8
 """Processes of one attempt that may be killed; the next one goes on to the end."""
@@ -66,9 +63,7 @@ _PRINTED = "9 2.25 14 [0 3 6]\n"
 class Process:
     """A command in a process forked from this one, with its imports and compiled code, or in a new one."""
 
-    def __init__(
-        self, arguments: list[str], output: Path, *, fresh: bool = False, **environment: str
-    ) -> None:
+    def __init__(self, arguments, output, *, fresh=False, **environment):
         self.output = output
         if fresh:
             with output.open("ab") as file:
@@ -81,11 +76,11 @@ class Process:
             fork.start()
             self.poll, self._kill, self.wait = lambda: fork.exitcode, fork.kill, fork.join
 
-    def kill(self) -> None:
+    def kill(self):
         self._kill()
         self.wait()
 
-    def ends(self, seconds: float = float("inf"), waits: Callable[[], bool] = bool) -> bool:
+    def ends(self, seconds=float("inf"), waits=bool):
         """Whether it ends well, or is killed: after so many seconds, once ``waits`` says no."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline or waits():
@@ -98,7 +93,7 @@ class Process:
         return False
 
 
-def _run(arguments: list[str], output: Path) -> None:
+def _run(arguments, output):
     """Runs the command in a forked process, which ends without what this one has to do in the end."""
     code = 1
     try:
@@ -113,7 +108,7 @@ def _run(arguments: list[str], output: Path) -> None:
         os._exit(code)
 
 
-def start(job: Job, folder: Path, *, fresh: bool = False) -> Process:
+def start(job, folder, *, fresh=False):
     """Starts or resumes a job."""
     arguments, output = job.arguments(folder), folder.with_name("output.txt")
     if fresh:
@@ -121,21 +116,14 @@ def start(job: Job, folder: Path, *, fresh: bool = False) -> Process:
     return Process(arguments, output)
 
 
-def kill_and_go_on(
-    begin: Callable[[], Process],
-    folder: Path,
-    seconds: float,
-    random: Generator,
-    check: Callable[[], object],
-    most: int = KILLS,
-) -> int:
+def kill_and_go_on(begin, folder, seconds, random, check, most=KILLS):
     """Begins a process again and again until one ends, and returns how often it was killed before.
 
     It would take so many ``seconds`` if nobody killed it; about every other kill waits until something is
     being written in the folder. ``check`` is called after every kill.
     """
 
-    def is_idle() -> bool:
+    def is_idle():
         return time.monotonic() < latest and not any(folder.rglob("*.partial"))
 
     for kills in range(most):
@@ -151,11 +139,11 @@ def kill_and_go_on(
 class Witness:
     """Remembers the checkpoints of a run, and notices what happens to them."""
 
-    def __init__(self, run: Path) -> None:
+    def __init__(self, run):
         self._run = run
         self._seen: dict[str, list[str]] = {}
 
-    def look(self) -> None:
+    def look(self):
         """Checks that no checkpoint is lost, changed or damaged."""
         if not (self._run / "config.yaml").exists():
             return  # no run yet: it begins anew
@@ -172,7 +160,7 @@ class Witness:
 # --- trainings and games ------------------------------------------------------------------------------------
 
 
-def kill(name: str, fresh: bool, random: Generator) -> int:
+def kill(name, fresh, random):
     """Kills and resumes a training or games until they have ended like those that nobody disturbed."""
     expected, seconds = unharmed(name)
     with tempfile.TemporaryDirectory() as parent:
@@ -186,7 +174,7 @@ def kill(name: str, fresh: bool, random: Generator) -> int:
     return kills
 
 
-def kill_compiling(random: Generator) -> int:
+def kill_compiling(random):
     """Kills two processes at once that import, compile and write machine code, until both have ended."""
     kills = 0
     with tempfile.TemporaryDirectory() as name:
@@ -210,7 +198,7 @@ def kill_compiling(random: Generator) -> int:
 
 
 @contextlib.contextmanager
-def _leaving_no_process() -> Iterator[Path]:
+def _leaving_no_process():
     """Gives a new folder; checks that all processes end that were started within the block."""
     with tempfile.TemporaryDirectory() as name:
         os.environ[_MARK] = name
@@ -224,7 +212,7 @@ def _leaving_no_process() -> Iterator[Path]:
             time.sleep(0.1)
 
 
-def _started_by(mark: str) -> list[str]:
+def _started_by(mark):
     """The command lines of the processes with a variable in their environment."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
@@ -243,7 +231,7 @@ def _unharmed_sweep() -> tuple[dict[str, Any], float]:
         return JOBS["sweep"].result(parent / "work"), time.monotonic() - began
 
 
-def kill_sweep(random: Generator) -> int:
+def kill_sweep(random):
     """Kills and resumes a sweep until it has ended like the unharmed one, and all of its runs, too."""
     (expected, seconds), job = _unharmed_sweep(), JOBS["sweep"]
     with _leaving_no_process() as parent:
@@ -254,7 +242,7 @@ def kill_sweep(random: Generator) -> int:
     return kills
 
 
-def _require_no_failure(folder: Path) -> None:
+def _require_no_failure(folder):
     """Checks that no trial of a sweep that was killed has failed."""
     if (folder / "study.jsonl").exists():
         from patchwork_env.learning.sweeps.sweep import Sweep

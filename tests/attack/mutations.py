@@ -1,19 +1,14 @@
 """Random changes of bytes, texts and trees of data, whatever they mean."""
 
-from __future__ import annotations
-
 import copy
 import math
 import re
-from collections.abc import Iterator
 from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.random import Generator
 
 from patchwork_env import nmbr9, patchwork
 from tests.attack.sound import pick
@@ -26,7 +21,7 @@ ODD_TEXTS = (
 """Texts that readers of numbers, names and lists may stumble over."""
 
 
-def mutate_bytes(data: bytes, random: Generator, other: bytes = b"") -> bytes:
+def mutate_bytes(data, random, other=b""):
     """Flips bits, sets, inserts, removes, repeats, cuts or splices (with ``other``), one to four times."""
     for _ in range(random.integers(1, 5)):
         changed = bytearray(data)
@@ -51,7 +46,7 @@ def mutate_bytes(data: bytes, random: Generator, other: bytes = b"") -> bytes:
     return data
 
 
-def mutate_text(text: str, random: Generator, other: str = "") -> str:
+def mutate_text(text, random, other=""):
     """Changes characters or words of a text, or splices it with ``other``, one to four times."""
     for _ in range(random.integers(1, 5)):
         first, last = sorted(random.integers(len(text) + 1, size=2).tolist())
@@ -74,7 +69,7 @@ def mutate_text(text: str, random: Generator, other: str = "") -> str:
     return text
 
 
-def _mutate_token(text: str, random: Generator) -> str:
+def _mutate_token(text, random):
     """Replaces, removes, repeats or moves one of the parts between the signs of a text."""
     tokens = re.split(r"([\s,;:=/@]+)", text)
     at, to = random.integers(len(tokens), size=2).tolist()
@@ -113,7 +108,7 @@ ODD_OBJECTS = (
 """Objects of all kinds."""
 
 
-def mutate_tree(tree: Any, random: Generator) -> Any:
+def mutate_tree(tree, random):
     """A copy of data as JSON holds it, with one to four entries exchanged, odd, missing or doubled."""
     tree = copy.deepcopy(tree)
     for _ in range(random.integers(1, 5)):
@@ -137,7 +132,7 @@ def mutate_tree(tree: Any, random: Generator) -> Any:
     return tree
 
 
-def _places(tree: Any) -> Iterator[tuple[Any, Any]]:
+def _places(tree):
     """All places of a tree, each as what holds an entry and its key or index."""
     entries = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
     for key, value in list(entries):

@@ -40,7 +40,7 @@ class Call(NamedTuple):
     arguments: Mapping[str, Any] = MappingProxyType({})
     errors: tuple[type[Exception], ...] = ()
 
-    def __call__(self, target: Any) -> Any:
+    def __call__(self, target):
         method = partial(self.method, target) if callable(self.method) else getattr(target, self.method)
         return method(**self.arguments)
 
@@ -57,7 +57,7 @@ class Kind(NamedTuple):
     go_on: Callable[[Any], Iterator[Any]]
 
 
-def plain(value: Any) -> Any:
+def plain(value):
     """Arrays, records and containers of them as values that can be compared."""
     if isinstance(value, np.ndarray):
         entries = plain(value.tolist()) if value.dtype == object else value.tobytes()
@@ -71,12 +71,12 @@ def plain(value: Any) -> Any:
     return value
 
 
-def number(random: Generator) -> int:
+def number(random):
     """A random seed."""
     return int(random.integers(2**62))
 
 
-def chosen(mask: Any, turn: int) -> int:
+def chosen(mask, turn):
     """A legal action that depends on the mask and on a number."""
     legal = np.flatnonzero(mask)
     return int(legal[turn * 7919 % len(legal)]) if len(legal) else 0
@@ -85,7 +85,7 @@ def chosen(mask: Any, turn: int) -> int:
 # --- games --------------------------------------------------------------------------------------------------
 
 
-def make_game(random: Generator) -> Any:
+def make_game(random):
     """A game of any kind after some moves, some of which were taken back."""
     if random.random() < 0.5:
         game = started(games.rules_of("patchwork"), random)
@@ -97,7 +97,7 @@ def make_game(random: Generator) -> Any:
     return game
 
 
-def game_calls(game: Any, random: Generator) -> list[Call]:
+def game_calls(game, random):
     action, wrong = chosen(game.action_mask(), number(random)), int(random.integers(2026))
     if isinstance(game, patchwork.Game):
         move: Any = patchwork.Move("buy", game.circle[0] if game.circle else 0, frozenset([(0, 0), (0, 1)]))
@@ -116,16 +116,16 @@ def game_calls(game: Any, random: Generator) -> list[Call]:
     return [*calls, *more, *map(Call, ("clone", "notation", "to_bytes", "scores"))]
 
 
-def _encode_fields(game: Any, **fields: Any) -> Any:
+def _encode_fields(game, **fields):
     return game.encode((patchwork if isinstance(game, patchwork.Game) else nmbr9).Move(**fields))
 
 
-def look_at_game(game: Any) -> tuple[Any, ...]:
+def look_at_game(game):
     views = plain([game.action_mask(), game.observation()])
     return *plain(game), game.scores(), views, str(game.clone())
 
 
-def game_goes_on(game: Any) -> Iterator[Any]:
+def game_goes_on(game):
     """Takes all back and plays on."""
     while game.history:
         yield game.undo(), game.to_bytes()
@@ -152,23 +152,23 @@ class Last(agents.Agent):
 
     name = "last"
 
-    def act(self, game: Any) -> int:
+    def act(self, game):
         return int(game.legal_actions()[-1])
 
 
 class Player:
     """An agent with positions of a game to ask it about."""
 
-    def __init__(self, agent: Any, games: list[Any]) -> None:
+    def __init__(self, agent, games):
         self.agent, self.games = agent, games
 
     @property
-    def states(self) -> Any:
+    def states(self):
         """The records of all positions."""
         return np.concatenate([game.state for game in self.games])
 
 
-def make_player(random: Generator) -> Player:
+def make_player(random):
     """An agent that has met some positions of a game that goes on."""
     name, spec, options = pick(random, SPECS)
     options = options | ({"deck_size": 6} if name == "nmbr9" else {})
@@ -183,7 +183,7 @@ def make_player(random: Generator) -> Player:
     return Player(agent, met or [games.rules_of(name).game(seed=1, **options)])
 
 
-def player_calls(player: Player, random: Generator) -> list[Call]:
+def player_calls(player, random):
     calls = 2 * [
         Call(lambda player: player.agent.act(player.games[0])),
         Call(lambda player: player.agent.act_batch(player.states)),
@@ -199,17 +199,17 @@ def player_calls(player: Player, random: Generator) -> list[Call]:
     ]
 
 
-def _ask(method: str, player: Player, **arguments: Any) -> Any:
+def _ask(method, player, **arguments):
     return getattr(player.agent, method)(**arguments)
 
 
-def look_at_player(player: Player) -> tuple[Any, ...]:
+def look_at_player(player):
     """What can be seen of it; it is free for others."""
     assert not player.agent._lock._is_owned(), "the lock is still held"
     return plain(player.games), player.agent.name
 
 
-def player_goes_on(player: Player) -> Iterator[Any]:
+def player_goes_on(player):
     for game in player.games:
         yield player.agent.act(game)
     yield plain(player.agent.act_batch(player.states))
@@ -228,7 +228,7 @@ _TURNS = (
 )
 
 
-def make_turns(wrapped: bool, random: Generator) -> Any:
+def make_turns(wrapped, random):
     """An environment of agents that take turns, at any moment of a game, or before the first."""
     module, options = pick(random, VARIANTS)
     env = (module.env if wrapped else module.raw_env)(**options)
@@ -242,14 +242,14 @@ def make_turns(wrapped: bool, random: Generator) -> Any:
     return env
 
 
-def step_turns(env: Any, turn: int) -> Any:
+def step_turns(env, turn):
     seen, *rest = env.last()
     over = rest[1] or rest[2]
     env.step(None if over else chosen(seen["action_mask"], turn))
     return plain((seen, rest))
 
 
-def turn_calls(env: Any, random: Generator) -> list[Call]:
+def turn_calls(env, random):
     seed, action = number(random), int(random.integers(env.action_space("player_0").n))
     new = {"seed": seed, "options": {}}
     if not has_begun(env):
@@ -270,18 +270,18 @@ def turn_calls(env: Any, random: Generator) -> list[Call]:
     return calls
 
 
-def reset_options(game: Any) -> dict[str, Any]:
+def reset_options(game):
     """The options of a reset that decide what a game begins with."""
     if isinstance(game, patchwork.Game):
         return {"circle": patchwork.Game(seed=1).circle, "first_player": 1}
     return {"deck": game.deck}
 
 
-def _reset_with(env: Any, **options: Any) -> Any:
+def _reset_with(env, **options):
     return env.reset(options=options)
 
 
-def has_begun(env: Any) -> bool:
+def has_begun(env):
     """Whether there was a reset; before it, an environment must refuse everything else."""
     if hasattr(env, "agent_selection"):
         return True
@@ -291,7 +291,7 @@ def has_begun(env: Any) -> bool:
     return False
 
 
-def look_at_turns(env: Any) -> tuple[Any, ...]:
+def look_at_turns(env):
     if not has_begun(env):
         return ()
     seen = [copy.deepcopy(getattr(env, name)) for name in _TURNS]
@@ -299,7 +299,7 @@ def look_at_turns(env: Any) -> tuple[Any, ...]:
     return (*seen, views, plain(env.state()), plain(env.unwrapped.game))
 
 
-def turns_go_on(env: Any) -> Iterator[Any]:
+def turns_go_on(env):
     """Plays this game to its end, and the beginning of the next."""
     if not has_begun(env):
         env.reset(seed=1)
@@ -315,7 +315,7 @@ def turns_go_on(env: Any) -> Iterator[Any]:
 # --- environments in which all act at once ------------------------------------------------------------------
 
 
-def make_parallel(random: Generator) -> Any:
+def make_parallel(random):
     players, size = int(random.integers(1, 4)), int(random.integers(2, 6))
     rewards = "score" if players == 1 or random.random() < 0.5 else "outcome"
     env = nmbr9_v0.parallel_env(players=players, deck_size=size, rewards=rewards)
@@ -325,12 +325,12 @@ def make_parallel(random: Generator) -> Any:
     return env
 
 
-def step_parallel(env: Any, turn: int) -> Any:
+def step_parallel(env, turn):
     masks = {agent: seen["action_mask"] for agent, seen in env._observations().items()}
     return plain(env.step({agent: chosen(masks[agent], turn) for agent in env.agents}))
 
 
-def parallel_calls(env: Any, random: Generator) -> list[Call]:
+def parallel_calls(env, random):
     seed, actions = number(random), dict.fromkeys(env.agents, 0)
     calls = [Call("reset", {"seed": seed, "options": {}}), Call("reset"), Call("state")]
     calls += [
@@ -343,11 +343,11 @@ def parallel_calls(env: Any, random: Generator) -> list[Call]:
     return calls
 
 
-def look_at_parallel(env: Any) -> tuple[Any, ...]:
+def look_at_parallel(env):
     return list(env.agents), plain(env.game), plain(env._observations()), plain(env.state())
 
 
-def parallel_goes_on(env: Any) -> Iterator[Any]:
+def parallel_goes_on(env):
     """Plays this game to its end, and the next."""
     for _ in range(2):
         while env.agents:
@@ -358,7 +358,7 @@ def parallel_goes_on(env: Any) -> Iterator[Any]:
 # --- one learner, or a batch of them ------------------------------------------------------------------------
 
 
-def _learner(random: Generator) -> tuple[str, dict[str, Any]]:
+def _learner(random):
     """The name of an environment of Gymnasium, and options."""
     module, options = pick(random, VARIANTS)
     name = "Patchwork-v0" if module is patchwork_v0 else "Nmbr9-v0"
@@ -368,7 +368,7 @@ def _learner(random: Generator) -> tuple[str, dict[str, Any]]:
     return f"patchwork_env:{name}", options | opponent | own
 
 
-def make_single(random: Generator) -> Any:
+def make_single(random):
     name, options = _learner(random)
     env = gymnasium.make(name, disable_env_checker=True, **options)
     env.reset(seed=number(random))
@@ -380,11 +380,11 @@ def make_single(random: Generator) -> Any:
     return env
 
 
-def step_single(env: Any, turn: int) -> Any:
+def step_single(env, turn):
     return plain(env.step(chosen(env.unwrapped.action_masks(), turn)))
 
 
-def single_calls(env: Any, random: Generator) -> list[Call]:
+def single_calls(env, random):
     seed, action = number(random), int(random.integers(env.action_space.n))
     calls = [
         Call("reset"),
@@ -395,17 +395,17 @@ def single_calls(env: Any, random: Generator) -> list[Call]:
     return [*calls, *(4 * [Call(lambda env: step_single(env, seed))]), Call(_masks)]
 
 
-def _masks(env: Any) -> Any:
+def _masks(env):
     return env.unwrapped.action_masks()
 
 
-def look_at_single(env: Any) -> tuple[Any, ...]:
+def look_at_single(env):
     env = env.unwrapped
     seed = env._np_random_seed
     return plain(env.game), env.seat, plain(env.action_masks()), plain(env._observe(env.game, env.seat)), seed
 
 
-def single_goes_on(env: Any) -> Iterator[Any]:
+def single_goes_on(env):
     """Plays this game to its end, and the beginnings of the next ones."""
     for _ in range(3):
         for turn in range(200):
@@ -421,7 +421,7 @@ def single_goes_on(env: Any) -> Iterator[Any]:
         yield env.unwrapped.np_random.random()
 
 
-def make_vector(random: Generator) -> Any:
+def make_vector(random):
     name, options = _learner(random)
     options |= {"copy": bool(random.random() < 0.7)}
     options |= {"autoreset_mode": pick(random, ("SameStep", "NextStep", "Disabled"))}
@@ -433,7 +433,7 @@ def make_vector(random: Generator) -> Any:
     return envs
 
 
-def step_vector(envs: Any, turn: int) -> Any:
+def step_vector(envs, turn):
     """A step, or the reset of games that have ended and begin anew in no other way."""
     ended = envs.unwrapped._ended
     if ended.any() and envs.metadata["autoreset_mode"] is AutoresetMode.DISABLED:
@@ -441,7 +441,7 @@ def step_vector(envs: Any, turn: int) -> Any:
     return plain(envs.step(np.array([chosen(mask, turn + k) for k, mask in enumerate(envs.action_masks())])))
 
 
-def vector_calls(envs: Any, random: Generator) -> list[Call]:
+def vector_calls(envs, random):
     seed = number(random) % 2**60
     wrong = random.integers(envs.single_action_space.n, size=envs.num_envs)
     some = {"reset_mask": np.arange(envs.num_envs) % 2 == 0}
@@ -454,12 +454,12 @@ def vector_calls(envs: Any, random: Generator) -> list[Call]:
     return [*calls, *(4 * [Call(lambda envs: step_vector(envs, seed))]), Call("action_masks")]
 
 
-def look_at_vector(envs: Any) -> tuple[Any, ...]:
+def look_at_vector(envs):
     envs = envs.unwrapped
     return plain(envs.action_masks()), plain(envs.games()), plain(envs._learners), plain(envs._ended)
 
 
-def vector_goes_on(envs: Any) -> Iterator[Any]:
+def vector_goes_on(envs):
     """Steps through the ends of games, and a reset."""
     for turn in range(60):
         yield step_vector(envs, turn)
@@ -473,7 +473,7 @@ _BATCH = ("states", "observations", "masks", "counts", "random_actions")
 _BATCH += ("rewards", "terminations", "truncations")
 
 
-def make_batch(threads: int, random: Generator) -> Any:
+def make_batch(threads, random):
     module, options = pick(random, VARIANTS)
     own = {"masks": bool(random.random() < 0.9), "observations": bool(random.random() < 0.9)}
     size = int(random.integers(1, 20)) if threads == 1 else int(random.integers(33, 200))
@@ -483,7 +483,7 @@ def make_batch(threads: int, random: Generator) -> Any:
     return env
 
 
-def batch_calls(env: Any, random: Generator) -> list[Call]:
+def batch_calls(env, random):
     later = copy.deepcopy(env)
     later.step(later.random_actions)
     wrong = random.integers(2026, size=env.num_envs)
@@ -492,13 +492,13 @@ def batch_calls(env: Any, random: Generator) -> list[Call]:
     return [*calls, *(6 * [Call(lambda env: env.step(env.random_actions))])]
 
 
-def look_at_batch(env: Any) -> tuple[Any, ...]:
+def look_at_batch(env):
     """All that can be seen of it; scores only of games that ended, as others are what they were."""
     seen = [plain(getattr(env, name)) for name in _BATCH]
     return (*seen, plain(env.final_scores[env.terminations]), plain(env.save()))
 
 
-def batch_goes_on(env: Any) -> Iterator[Any]:
+def batch_goes_on(env):
     for _ in range(30):
         env.step(env.random_actions)
         yield look_at_batch(env)

@@ -1,15 +1,6 @@
 """States made up at random: whatever the checks at the door let in, also what no moves lead to."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Any
-
-from numpy.random import Generator
-
 from patchwork_env import games
-from patchwork_env.core.game import Rules
-from patchwork_env.core.kernels import States
 from patchwork_env.nmbr9.components import MAX_CARDS, MAX_PLAYERS, NUM_DIGITS, ORDERS
 from patchwork_env.patchwork import engine
 from patchwork_env.patchwork.components import (
@@ -25,14 +16,14 @@ from patchwork_env.patchwork.tables import FULL_WORD, INCOMES_UP_TO, SECOND_WORD
 from tests.attack.sound import pick, play
 
 
-def odd_games(rules: Rules, random: Generator, number: int) -> Iterator[Any]:
+def odd_games(rules, random, number):
     """Games that begin with states at the limits of what is let in."""
     make = odd_patchwork if rules.name == games.PATCHWORK else odd_nmbr9
     for _ in range(number):
         yield make(random)
 
 
-def odd_patchwork(random: Generator) -> Any:
+def odd_patchwork(random):
     """A game whose patches, quilts, positions, incomes and buttons fit together, and nothing more."""
     rules, states = games.rules_of(games.PATCHWORK), None
     while states is None:
@@ -40,7 +31,7 @@ def odd_patchwork(random: Generator) -> Any:
     return rules.game.from_state(states)
 
 
-def _patchwork_states(random: Generator) -> States | None:
+def _patchwork_states(random):
     """One record; None if the patches that were drawn do not lie on two quilts."""
     states = empty_states(1)
     record = states[0]
@@ -74,13 +65,13 @@ def _patchwork_states(random: Generator) -> States | None:
     return states if min(record["buttons"]) >= 0 else None
 
 
-def _quilt(random: Generator, number: int) -> int:
+def _quilt(random, number):
     """A quilt with so many covered cells: row by row, or anywhere."""
     cells = range(number) if random.random() < 0.3 else random.permutation(NUM_CELLS)[:number].tolist()
     return sum(1 << cell for cell in cells)
 
 
-def _share_buttons(record: Any, random: Generator, bought: list[Any]) -> None:
+def _share_buttons(record, random, bought):
     """Income and buttons as they may be shared at most; -1 if there are too few buttons for the patches."""
     income = sum(patch.income for patch in bought)
     first = pick(random, (0, income, int(random.integers(income + 1))))
@@ -95,7 +86,7 @@ def _share_buttons(record: Any, random: Generator, bought: list[Any]) -> None:
         record["buttons"] = random.integers(record["buttons"] + 1)
 
 
-def odd_nmbr9(random: Generator) -> Any:
+def odd_nmbr9(random):
     """A game with an odd deck, such as forty cards of one digit, some moves after its beginning."""
     digits = random.choice(NUM_DIGITS, random.integers(1, 4))
     deck = random.choice(digits, random.integers(1, MAX_CARDS + 1)).tolist()
@@ -108,7 +99,7 @@ def odd_nmbr9(random: Generator) -> Any:
     return rules.game.from_state(game.state)
 
 
-def _spread(game: Any, moves: int) -> None:
+def _spread(game, moves):
     """Lays tiles as far down as they go, until they spread as far as they may."""
     for _ in range(moves):
         if game.is_over:

@@ -8,10 +8,7 @@ import io
 import json
 from typing import Any
 
-from numpy.random import Generator
-
 from patchwork_env import agents, games
-from patchwork_env.core.game import BaseGame
 from patchwork_env.errors import OpponentError
 from patchwork_env.integrations.language_models import TextAgent
 from patchwork_env.integrations.mcp.session import Session
@@ -35,7 +32,7 @@ _SPECS = (
 )
 
 
-def specs(random: Generator) -> int:
+def specs(random):
     """Specs of agents: an agent, or an error that ``agents.load`` documents."""
     documented = (ValueError, FileNotFoundError)
     for _ in range(BATCH):
@@ -49,7 +46,7 @@ def specs(random: Generator) -> int:
 # --- the engine ---------------------------------------------------------------------------------------------
 
 
-def engine_queries(random: Generator) -> int:
+def engine_queries(random):
     """Lines with queries of every method, one after the other in one stream, with odd fields and bytes."""
     templates = [_query(method, random) for method in NEEDED]
     lines = []
@@ -66,7 +63,7 @@ def engine_queries(random: Generator) -> int:
     return BATCH
 
 
-def _changed(query: dict[str, Any], other: dict[str, Any], random: Generator) -> Any:
+def _changed(query, other, random):
     """A query with odd values, those of another query, or another notation; its budget stays small."""
     kind = random.integers(3)
     if kind == 0:
@@ -82,7 +79,7 @@ def _changed(query: dict[str, Any], other: dict[str, Any], random: Generator) ->
     return changed
 
 
-def _query(method: str, random: Generator) -> dict[str, Any]:
+def _query(method, random):
     """A query that is as it must be."""
     rules = games.rules_of(pick(random, _GAMES))
     game = started(rules, random)
@@ -101,7 +98,7 @@ def _query(method: str, random: Generator) -> dict[str, Any]:
     return {**query, **pick(random, abouts), **asked, **more}
 
 
-def _require_answer(answer: dict[str, Any]) -> None:
+def _require_answer(answer):
     if "error" in answer:
         require_message(ValueError(answer["error"]))
     elif "position" in answer:
@@ -125,14 +122,14 @@ _ANSWERS = (
 )
 
 
-def model_answers(random: Generator) -> int:
+def model_answers(random):
     """Whatever a model answers, a legal action comes of it, and the counts agree."""
     game = started(games.rules_of(pick(random, _GAMES)), random)
     if game.is_over:
         return 1
     legal, before = game.legal_actions(), game.to_bytes()
 
-    def answer(prompt: str) -> str:
+    def answer(prompt):
         known = (*_ANSWERS, game.move_text(random.choice(legal)))
         return mutate_text(pick(random, known), random, pick(random, known))
 
@@ -148,12 +145,12 @@ def model_answers(random: Generator) -> int:
     return usage.calls
 
 
-def tool_calls(random: Generator) -> int:
+def tool_calls(random):
     """Calls with odd, missing and exchanged arguments: an answer, or an error after which nothing changed."""
     return asyncio.run(_call_tools(random))
 
 
-async def _call_tools(random: Generator) -> int:
+async def _call_tools(random):
     session = Session()
     for game in _GAMES:
         await session.call("new_game", {"game": game, "opponent": "random", "seed": int(random.integers(9))})
@@ -177,7 +174,7 @@ async def _call_tools(random: Generator) -> int:
     return BATCH // 2
 
 
-def _tool(session: Session, random: Generator) -> tuple[str, dict[str, Any]]:
+def _tool(session, random):
     """A tool with arguments that are as they must be, or nearly."""
     name, game = pick(random, [*_held(session).items(), ("patchwork-9", None)])
     over = game is None or game.is_over
@@ -198,7 +195,7 @@ def _tool(session: Session, random: Generator) -> tuple[str, dict[str, Any]]:
     return name, {key: values[key] for key in given}
 
 
-def _held(session: Session) -> dict[str, BaseGame]:
+def _held(session):
     return {name: table.game for name, table in session._tables.items()}
 
 
@@ -212,7 +209,7 @@ def _page() -> Any:
     return Client()
 
 
-def page_requests(random: Generator) -> int:
+def page_requests(random):
     """Requests with other methods, paths and headers: nothing but the page, and only to the page."""
     from patchwork_env.play.assembly import assembled
     from patchwork_env.play.server import PAGE

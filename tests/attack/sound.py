@@ -1,14 +1,7 @@
 """What must hold for an object that came of a mutated input: it plays to its end and can be stored."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterable
-from typing import Any
 
-from numpy.random import Generator
-
-from patchwork_env.core.game import Rules
 from patchwork_env.testing import check_position
 
 SPECS = (
@@ -27,7 +20,7 @@ _FROM_INSIDE = re.compile(
 """Words of Python's and NumPy's own messages, which say nothing about the input."""
 
 
-def require_message(error: BaseException) -> None:
+def require_message(error):
     """Checks that an error says something, in few words, and not only what Python or NumPy said inside."""
     message = str(error)
     assert message.strip(), f"{error!r} says nothing"
@@ -36,16 +29,14 @@ def require_message(error: BaseException) -> None:
     assert not _FROM_INSIDE.search(message), f"a message from inside: {message}"
 
 
-def require_line(error: BaseException) -> None:
+def require_line(error):
     """Checks that an error says something in one line, which may quote what was said inside or the place."""
     message = str(error).partition("\n    ")[0]
     is_line = message.strip() and "\n" not in message and len(message) < _LONGEST_LINE
     assert is_line, f"a message of {len(message)} characters: {message[:300]}"
 
 
-def refused_or(
-    make: Any, *given: Any, errors: Any = ValueError, require: Any = require_message, **named: Any
-) -> Any:
+def refused_or(make, *given, errors=ValueError, require=require_message, **named):
     """What ``make`` returns; None if it refuses what is given with one of ``errors`` and fitting words."""
     try:
         return make(*given, **named)
@@ -54,14 +45,14 @@ def refused_or(
         return None
 
 
-def play(rules: Rules, game: Any, random: Generator, moves: int | None = None) -> None:
+def play(rules, game, random, moves=None):
     """Plays random moves until the game is over, or so many."""
     while not game.is_over and moves != 0:
         game.play(random.choice(game.legal_actions()))
         moves = None if moves is None else moves - 1
 
 
-def require_sound(rules: Rules, game: Any, random: Generator) -> None:
+def require_sound(rules, game, random):
     """Plays a game from a few moves on to its end, and checks it before, between and after.
 
     Raises:
@@ -72,14 +63,14 @@ def require_sound(rules: Rules, game: Any, random: Generator) -> None:
         check_position(game, int(random.integers(2**32)))
 
 
-def started(rules: Rules, random: Generator, **options: Any) -> Any:
+def started(rules, random, **options):
     """A random game after some random moves."""
     game = rules.game(seed=int(random.integers(2**63)), **options)
     play(rules, game, random, int(random.integers(60)))
     return game
 
 
-def pick(random: Generator, options: Iterable[Any]) -> Any:
+def pick(random, options):
     """One of the options, whatever their types."""
     options = list(options)
     return options[random.integers(len(options))]

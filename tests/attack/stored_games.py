@@ -1,16 +1,11 @@
 """Mutated games: bytes, records, saved batches, notation, positions and moves."""
 
-from __future__ import annotations
-
 import zlib
 from functools import partial
-from typing import Any
 
 import numpy as np
-from numpy.random import Generator
 
 from patchwork_env import games
-from patchwork_env.core.game import Rules
 from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.testing import check_position
@@ -25,7 +20,7 @@ NUM_ENVS = 6
 # --- bytes and records --------------------------------------------------------------------------------------
 
 
-def damaged_bytes(rules: Rules, random: Generator) -> None:
+def damaged_bytes(rules, random):
     """Bytes that changed anywhere, half of them with the checksum made right again."""
     data, other = (started(rules, random).to_bytes() for _ in range(2))
     for number in range(BATCH):
@@ -33,7 +28,7 @@ def damaged_bytes(rules: Rules, random: Generator) -> None:
         _read(rules, rules.game.from_bytes, _sealed(changed[:-4]) if number % 2 else changed, random)
 
 
-def fields_bytes(rules: Rules, random: Generator) -> None:
+def fields_bytes(rules, random):
     """Records some of whose fields have other values, near the right ones or at the ends of the range."""
     game, other = started(rules, random), started(rules, random).state
     for _ in range(BATCH):
@@ -43,7 +38,7 @@ def fields_bytes(rules: Rules, random: Generator) -> None:
         _read(rules, rules.game.from_bytes, _sealed(game.to_bytes()[:5] + states.tobytes()), random)
 
 
-def _change(values: np.ndarray, others: np.ndarray, random: Generator) -> None:
+def _change(values, others, random):
     flat, at = values.reshape(-1), random.integers(values.size)
     limits = np.iinfo(values.dtype)
     kind = random.integers(6)
@@ -59,24 +54,24 @@ def _change(values: np.ndarray, others: np.ndarray, random: Generator) -> None:
         flat[at] = min(max(int(flat[at]) + pick(random, (-2, -1, 1, 2)), limits.min), limits.max)
 
 
-def _sealed(body: bytes) -> bytes:
+def _sealed(body):
     return body + zlib.crc32(body).to_bytes(4, "little")
 
 
-def _read(rules: Rules, read: Any, data: Any, random: Generator) -> None:
+def _read(rules, read, data, random):
     """Reads a game, which is refused or sound."""
     game = refused_or(read, data)
     if game is not None:
         require_sound(rules, game, random)
 
 
-def odd_states(rules: Rules, random: Generator) -> None:
+def odd_states(rules, random):
     """Games that begin with states at the limits of what is let in."""
     for game in odd_games(rules, random, BATCH // 2):
         require_sound(rules, game, random)
 
 
-def saves(rules: Rules, random: Generator) -> None:
+def saves(rules, random):
     """What batches save, with other bytes, shapes, types and names, or records of other games."""
     players = {} if rules.name == games.PATCHWORK else {"players": int(random.integers(1, 5))}
     env = SelfPlayBatch(rules, NUM_ENVS, seed=int(random.integers(2**32)), **players)
@@ -97,7 +92,7 @@ def saves(rules: Rules, random: Generator) -> None:
         _require_running(env, 20)
 
 
-def _mutated(array: Any, random: Generator) -> Any:
+def _mutated(array, random):
     """An array with other contents, now and then of another length or type; half of the time as it is."""
     kind = random.integers(12)
     changed = array.copy()
@@ -113,11 +108,11 @@ def _mutated(array: Any, random: Generator) -> Any:
     return changed
 
 
-def _snapshot(env: SelfPlayBatch) -> list[bytes]:
+def _snapshot(env):
     return [array.tobytes() for array in (*env.save().values(), env.masks, env.counts, env.observations)]
 
 
-def _require_running(env: SelfPlayBatch, steps: int) -> None:
+def _require_running(env, steps):
     """Plays on at random; masks, counts and random actions fit, and observations lie within the bounds."""
     bounds = env._rules.layout.upper_bounds
     for _ in range(steps):
@@ -130,7 +125,7 @@ def _require_running(env: SelfPlayBatch, steps: int) -> None:
 # --- texts --------------------------------------------------------------------------------------------------
 
 
-def notation(rules: Rules, random: Generator) -> None:
+def notation(rules, random):
     """Games in notation; what is read back must be written as the same game again."""
     text, other = (started(rules, random).notation() for _ in range(2))
     for _ in range(BATCH):
@@ -139,7 +134,7 @@ def notation(rules: Rules, random: Generator) -> None:
             check_position(game)
 
 
-def positions(rules: Rules, random: Generator) -> None:
+def positions(rules, random):
     """Positions, whose fields are also exchanged with those of another position."""
     text, other_text = (started(rules, random).position_text() for _ in range(2))
     fields, others = ([field.split("=", 1) for field in line.split()[1:]] for line in (text, other_text))
@@ -153,7 +148,7 @@ def positions(rules: Rules, random: Generator) -> None:
         _read(rules, rules.game.from_position, changed, random)
 
 
-def words(rules: Rules, random: Generator) -> None:
+def words(rules, random):
     """Words for moves: an action that is legal and has this very word again, or an IllegalActionError."""
     game = started(rules, random)
     legal = game.legal_actions()
@@ -165,7 +160,7 @@ def words(rules: Rules, random: Generator) -> None:
             assert game.parse_move(game.move_text(action)) == action
 
 
-def _attack(try_all: Any, name: str, random: Generator) -> int:
+def _attack(try_all, name, random):
     try_all(games.rules_of(name), random)
     return BATCH
 

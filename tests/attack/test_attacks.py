@@ -1,7 +1,5 @@
 """A few attempts of every attack that is fast; whatever an attempt does, the frame counts it and goes on."""
 
-from __future__ import annotations
-
 import ctypes
 import io
 import os
@@ -17,7 +15,7 @@ ATTEMPTS = 2
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(frame.find_attacks().keys() - frame.slow_attacks()))
-def test_attack(name: str) -> None:
+def test_attack(name):
     for number in range(ATTEMPTS):
         frame.attempt(name, frame.find_attacks()[name], 0, number)
 
@@ -25,7 +23,7 @@ def test_attack(name: str) -> None:
 # --- the frame ----------------------------------------------------------------------------------------------
 
 
-def hang_twice(random: np.random.Generator) -> int:
+def hang_twice(random):
     """The process that this one forks outlives it, with all of its pipes open."""
     os.fork()
     time.sleep(60)
@@ -43,7 +41,7 @@ ATTACKS = {
 
 
 @pytest.mark.slow
-def test_whatever_happens_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whatever_happens_is_counted(monkeypatch):
     monkeypatch.setattr(frame, "_PATIENCE", 2.0)
     messages = io.StringIO()
     results = frame.run(list(ATTACKS), 1, attempts=2, timeout=1.5, messages=messages, package=__name__)
@@ -63,7 +61,7 @@ def test_whatever_happens_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
         assert sign in told
 
 
-def test_an_attempt_is_the_same_when_it_is_repeated() -> None:
+def test_an_attempt_is_the_same_when_it_is_repeated():
     seen = [frame.attempt("name", lambda random: random.integers(2**60), 3, number) for number in (5, 5, 6)]
     assert seen[0] == seen[1] != seen[2]
     with pytest.raises(RuntimeWarning):

@@ -11,7 +11,7 @@ import json
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,21 +23,21 @@ ALGORITHMS = ("ppo", "td", "solo_td", "alphazero", "maskable_ppo")
 _FILES = ("*.safetensors", "checkpoint.json", "trainer.json")
 
 
-def configuration(algorithm: str) -> str:
+def configuration(algorithm):
     """A run of seconds with a checkpoint after every iteration and evaluations after every other."""
     text = TINY_RUNS[algorithm].replace("checkpoint_every: 2", "checkpoint_every: 1\ntracker: csv")
     return text.replace("evaluation: {every: 3", "evaluation: {every: 2")
 
 
 @contextlib.contextmanager
-def quiet() -> Iterator[io.StringIO]:
+def quiet():
     """Within the block, what is printed goes to the text that this yields."""
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         yield said
 
 
-def command(*arguments: str) -> None:
+def command(*arguments):
     """Runs the command of the package in this process, quietly; what it says about a failure is an error."""
     with quiet() as said:
         code = cli.main(arguments)
@@ -47,7 +47,7 @@ def command(*arguments: str) -> None:
 # --- what they leave ----------------------------------------------------------------------------------------
 
 
-def result_of(run: Path) -> dict[str, Any]:
+def result_of(run):
     """All that a finished run leaves, except what says when it was made and how long it took, by the path."""
     folders = [*(run / "checkpoints").iterdir(), run / "final", run / "best"]
     paths = [path for folder in folders for pattern in _FILES for path in folder.glob(pattern)]
@@ -59,13 +59,13 @@ def result_of(run: Path) -> dict[str, Any]:
     return found
 
 
-def _result_of_games(folder: Path) -> Any:
+def _result_of_games(folder):
     """The results of games; None if there are none yet."""
     path = folder / "results.json"
     return contents_of(path) if path.exists() else None
 
 
-def _result_of_sweep(folder: Path) -> dict[str, Any]:
+def _result_of_sweep(folder):
     """All that a finished sweep leaves, except times, by the path."""
     text = (folder / "winner.json").read_text().replace(str(folder), "SWEEP")
     found: dict[str, Any] = {"winner.json": without_times(json.loads(text))}
@@ -77,19 +77,19 @@ def _result_of_sweep(folder: Path) -> dict[str, Any]:
     return found
 
 
-def require_same(found: Any, expected: Any) -> None:
+def require_same(found, expected):
     """Checks that a command left what another one left; the error names the files that differ."""
     differing = [path for path in sorted(found | expected) if found.get(path) != expected.get(path)]
     assert not differing, f"these are not those of the unharmed run: {', '.join(differing)}"
 
 
-def contents_of(path: Path) -> Any:
+def contents_of(path):
     """What a file holds, without times: the values of JSON, or else a digest."""
     data = path.read_bytes()
     return without_times(json.loads(data)) if path.suffix == ".json" else hashlib.sha256(data).hexdigest()
 
 
-def without_times(values: Any) -> Any:
+def without_times(values):
     """Values without those that depend on the clock or the machine."""
     if isinstance(values, list):
         return [without_times(value) for value in values]
@@ -98,7 +98,7 @@ def without_times(values: Any) -> Any:
     return {name: without_times(value) for name, value in values.items() if not _is_time(name)}
 
 
-def _is_time(name: str) -> bool:
+def _is_time(name):
     return name.startswith("time/") or any(word in name for word in ("minutes", "second", "made", "machine"))
 
 
@@ -116,7 +116,7 @@ class Job(NamedTuple):
     result: Callable[[Path], Any]
 
 
-def _begin_or_resume(name: str, folder: Path, file: str, *begin: str) -> list[str]:
+def _begin_or_resume(name, folder, file, *begin):
     """The arguments that resume what is in a folder, if there is the file that says so, or else begin it."""
     if (folder / file).exists():
         return [name, "--resume", str(folder)]
@@ -124,13 +124,13 @@ def _begin_or_resume(name: str, folder: Path, file: str, *begin: str) -> list[st
     return [name, *begin]
 
 
-def _train(text: str, folder: Path) -> list[str]:
+def _train(text, folder):
     config, run = folder.with_name("config.yaml"), folder / "run"
     config.write_text(text)
     return _begin_or_resume("train", run, "config.yaml", "--config", str(config), "--run-dir", str(run))
 
 
-def _sweep(folder: Path) -> list[str]:
+def _sweep(folder):
     """A sweep of three trials, two at a time."""
     config = folder.with_name("config.yaml")
     config.write_text(configuration("ppo"))
@@ -138,12 +138,12 @@ def _sweep(folder: Path) -> list[str]:
     return [*_begin_or_resume("sweep", folder, "study.jsonl", *begin), "--workers", "2"]
 
 
-def _evaluate(folder: Path) -> list[str]:
+def _evaluate(folder):
     stored = ["--json", str(folder / "results.json"), "--overwrite"]
     return ["evaluate", "random", "--against", "greedy", *stored, "--games", "40", "--workers", "1"]
 
 
-def _tournament(folder: Path) -> list[str]:
+def _tournament(folder):
     return ["tournament", "random", "greedy", "--out", str(folder), "--games", "40", "--workers", "1"]
 
 

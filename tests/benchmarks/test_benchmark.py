@@ -1,7 +1,5 @@
 """The benchmark: its protocol, its files of results, and the page that is made of them."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -19,18 +17,18 @@ MATCH = {"opponent": "greedy", "games": GAMES, "seed": 2026, "special_patches": 
 MATCH |= {"win_rate": 0.5, "score_difference": 1.0, "sides": {"agent": {"score": 20.0}}}
 
 
-def result_with(run: int = 0, weights: str | None = "ab", **match) -> RunResult:
+def result_with(run=0, weights="ab", **match):
     evaluation = {"steps": 1000, "minutes": 2.0, "matches": ({**MATCH, **match},)}
     told = {"name": "mine", "seed": run, "game": "patchwork", "algorithm": "mine", "configuration": {}}
     return RunResult.model_validate({**told, "starts": (), "weights": weights, "evaluations": (evaluation,)})
 
 
-def test_opponents_are_those_of_the_tasks() -> None:
+def test_opponents_are_those_of_the_tasks():
     for task in TASKS:
         assert fingerprint(task.opponent) == task.weights, task.name
 
 
-def test_the_page_lists_the_tasks() -> None:
+def test_the_page_lists_the_tasks():
     text = (ROOT / "docs" / "measure" / "benchmark.md").read_text()
     for task in TASKS:
         (row,) = (line for line in text.splitlines() if line.startswith(f"| `{task.name}` |"))
@@ -49,7 +47,7 @@ def test_the_page_lists_the_tasks() -> None:
         ),
     ],
 )
-def test_what_does_not_keep_the_protocol_is_refused(change, message) -> None:
+def test_what_does_not_keep_the_protocol_is_refused(change, message):
     check_protocol(result_with())
     with pytest.raises(ValueError, match=message):
         check_protocol(result_with(**change))
@@ -58,7 +56,7 @@ def test_what_does_not_keep_the_protocol_is_refused(change, message) -> None:
 
 
 @pytest.mark.slow
-def test_the_page_of_results_is_made_of_the_files(tmp_path) -> None:
+def test_the_page_of_results_is_made_of_the_files(tmp_path):
     results, docs = tmp_path / "results", tmp_path / "docs"
     docs.mkdir()
     for seed in range(3):
@@ -76,14 +74,14 @@ def test_the_page_of_results_is_made_of_the_files(tmp_path) -> None:
     assert (docs / "images/benchmark/patchwork-greedy/curves.svg").is_file()
 
 
-def test_results_of_the_project_keep_the_protocol(tmp_path) -> None:
+def test_results_of_the_project_keep_the_protocol(tmp_path):
     for file in RESULTS.glob("*.json"):
         result = read_result(file)
         check_protocol(result)
         assert write_result(result, tmp_path).name == file.name
 
 
-def test_pages_and_figures_are_those_of_the_results() -> None:
+def test_pages_and_figures_are_those_of_the_results():
     known = json.loads((FOLDER / "benchmark.json").read_text())["figures"]
     found = {}
     for task, comparison in comparisons(read_results(RESULTS)):

@@ -1,12 +1,9 @@
 """The benchmarks of training and of policies run as documented, on small inputs."""
 
-from __future__ import annotations
-
 import json
 import math
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,7 +19,7 @@ WITHOUT_WRITE = ("versions.py",)
 """Benchmarks that keep nothing."""
 
 
-def figures_of(script: str, *arguments: str) -> Any:
+def figures_of(script, *arguments):
     """What a benchmark that succeeds prints last, as JSON; what it keeps can be shown."""
     with tempfile.TemporaryDirectory() as folder:
         writing = () if script in WITHOUT_WRITE else (f"--write={folder}",)
@@ -59,7 +56,7 @@ RUNS = (
 
 
 @pytest.mark.parametrize(("script", "words"), RUNS)
-def test_they_print_figures(script: str, words: str, tmp_path: Path) -> None:
+def test_they_print_figures(script, words, tmp_path):
     for name, text in (("ppo.yaml", TINY), ("td.yaml", TINY_TD)):
         (tmp_path / name).write_text(text)
         words = words.replace(name, str(tmp_path / name))
@@ -71,7 +68,7 @@ def test_they_print_figures(script: str, words: str, tmp_path: Path) -> None:
     assert max(numbers) > 0
 
 
-def numbers_of(tree: Any) -> list[float]:
+def numbers_of(tree):
     """All numbers of figures."""
     if isinstance(tree, dict | list):
         return [
@@ -90,13 +87,13 @@ def numbers_of(tree: Any) -> list[float]:
         (f"versions.py {ROOT / 'docs'}", "has no folder patchwork_env"),
     ],
 )
-def test_what_they_refuse(words: str, message: str) -> None:
+def test_what_they_refuse(words, message):
     done = run(*words.split())
     assert done.returncode == 2
     assert message in done.stderr
 
 
-def test_budgets_run_the_script_of_the_page(tmp_path: Path) -> None:
+def test_budgets_run_the_script_of_the_page(tmp_path):
     budgets = ("--steps", "1", "--mlp-steps", "1", "--seeds", "4", "5", "--games", "2")
     done = run("sb3_budgets.py", *budgets, f"--write={tmp_path}")
     assert done.returncode == 0, done.stderr
@@ -107,7 +104,7 @@ def test_budgets_run_the_script_of_the_page(tmp_path: Path) -> None:
     assert (one["policy"], one["decisions"], one["runs"], one["games"]) == ("MlpPolicy", rollout, 2, 2)
 
 
-def test_interfaces(tmp_path: Path) -> None:
+def test_interfaces(tmp_path):
     old = {"torchrl": {"value": 123456.0, "unit": "steps/s"}}
     before = {"machine": "another", "date": "2026-01-02", "command": "it"}
     (tmp_path / "interfaces.json").write_text(json.dumps({**before, "figures": old}))

@@ -27,27 +27,27 @@ class Spy(Agent):
 
     name = "spy"
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.shown: list[Game] = []
 
-    def act(self, game: Game) -> int:
+    def act(self, game):
         self.shown.append(game)
         return GreedyAgent().act(game)
 
 
-def test_the_file_holds_what_the_generator_makes() -> None:
+def test_the_file_holds_what_the_generator_makes():
     assert read_decks(FILE) == shuffled_decks(1000, seed=9)
     assert FILE.read_text() == decks_text(read_decks(FILE))
     assert all(sorted(deck) == sorted([*range(10), *range(10)]) for deck in read_decks(FILE))
     assert len(set(read_decks(FILE))) == 1000
 
 
-def test_decks_are_those_of_games_with_the_seed() -> None:
+def test_decks_are_those_of_games_with_the_seed():
     assert Game(seed=9).deck == DECKS[0]
     assert shuffled_decks(3, seed=9) == [DECKS[k] for k in range(3)]
 
 
-def test_an_agent_is_not_shown_the_order_of_the_cards_to_come() -> None:
+def test_an_agent_is_not_shown_the_order_of_the_cards_to_come():
     spy = Spy()
     result = play_decks(spy, {0: DECKS[0]})
     shown = spy.shown[-20:]
@@ -59,13 +59,13 @@ def test_an_agent_is_not_shown_the_order_of_the_cards_to_come() -> None:
     assert Game.from_notation(result.games[0].notation).deck == DECKS[0]
 
 
-def test_a_known_deck_is_shown() -> None:
+def test_a_known_deck_is_shown():
     spy = Spy()
     play_decks(spy, {0: DECKS[0]}, "known")
     assert {(game.deck, game.order) for game in spy.shown} == {(DECKS[0], "known")}
 
 
-def test_figures_are_those_of_the_games() -> None:
+def test_figures_are_those_of_the_games():
     result = play_decks(agents.load("greedy"), DECKS)
     replayed = [Game.from_notation(game.notation) for game in result.games]
     assert all(game.is_over for game in replayed)
@@ -88,7 +88,7 @@ def test_figures_are_those_of_the_games() -> None:
 
 
 @pytest.mark.slow
-def test_processes_and_other_decks_change_nothing() -> None:
+def test_processes_and_other_decks_change_nothing():
     agent = agents.load("random")
     alone = play_decks(agent, DECKS, seed=4)
     shared = play_decks(agent, {k: DECKS[k] for k in (5, 2, 3)}, seed=4, workers=2)
@@ -97,7 +97,7 @@ def test_processes_and_other_decks_change_nothing() -> None:
     assert play_decks(agent, DECKS, seed=5).games[0].notation != alone.games[0].notation
 
 
-def test_the_documents_show_what_the_benchmark_prints_and_writes() -> None:
+def test_the_documents_show_what_the_benchmark_prints_and_writes():
     pages = ("measure/nmbr9.md", "reference/formats.md")
     text = "".join((ROOT / "docs" / page).read_text(encoding="utf-8") for page in pages)
     result = play_decks(agents.load("greedy"), dict(enumerate(read_decks(FILE))))
@@ -115,14 +115,14 @@ def test_the_documents_show_what_the_benchmark_prints_and_writes() -> None:
         ("0" * 41, "line 1: the deck has 41 cards; allowed are 1 to 40"),
     ],
 )
-def test_files_that_hold_something_else_are_errors(tmp_path, text: str, message: str) -> None:
+def test_files_that_hold_something_else_are_errors(tmp_path, text, message):
     path = tmp_path / "decks.txt"
     path.write_text(text)
     with pytest.raises(ValueError, match=message):
         read_decks(path)
 
 
-def test_games_that_are_kept_go_on_where_they_were_stopped(tmp_path) -> None:
+def test_games_that_are_kept_go_on_where_they_were_stopped(tmp_path):
     greedy, alone = agents.load("greedy"), play_decks(agents.load("greedy"), DECKS)
     played: list[int] = []
     with open_store(tmp_path, "decks", 2, {}) as store:
@@ -147,7 +147,7 @@ def test_games_that_are_kept_go_on_where_they_were_stopped(tmp_path) -> None:
 
 
 @pytest.mark.slow
-def test_the_benchmark_needs_only_the_library_and_goes_on_after_a_stop(tmp_path) -> None:
+def test_the_benchmark_needs_only_the_library_and_goes_on_after_a_stop(tmp_path):
     code = (
         "import runpy, sys\n"
         "sys.modules |= dict.fromkeys(['torch', 'tqdm', 'scipy', 'matplotlib', 'yaml', 'pydantic'])\n"

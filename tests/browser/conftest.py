@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -19,14 +19,14 @@ Open = Callable[..., Any]
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[Server]:
+def server():
     """A server that lives as long as the tests."""
     with Server() as running:
         yield running
 
 
 @pytest.fixture(scope="session")
-def chromium() -> Iterator[Any]:
+def chromium():
     """A browser."""
     playwright = pytest.importorskip("playwright.sync_api")
     path = shutil.which("chromium")
@@ -39,12 +39,12 @@ def chromium() -> Iterator[Any]:
 
 
 @pytest.fixture
-def open_page(chromium: Any, server: Server) -> Iterator[Open]:
+def open_page(chromium, server):
     """Opens pages: ``open_page("?seed=7", touch=True)``; none of them may have had an error in the end."""
     errors: list[str] = []
     contexts = []
 
-    def open_at(query: str, *, at: Server = server, touch: bool = False, **options: Any) -> Any:
+    def open_at(query, *, at=server, touch=False, **options):
         size = {"width": 360, "height": 740} if touch else {"width": 1280, "height": 900}
         options = {"viewport": size, "has_touch": touch, "reduced_motion": "reduce"} | options
         context = chromium.new_context(**options)

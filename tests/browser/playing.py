@@ -1,35 +1,30 @@
 """A person at the page: moves by mouse, by touch or by keyboard alone."""
 
-from __future__ import annotations
-
-from typing import Any
-
-from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.actions import placement
 from patchwork_env.service.positions import read_game
 
 ARROWS = {(-1, 0): "ArrowUp", (1, 0): "ArrowDown", (0, -1): "ArrowLeft", (0, 1): "ArrowRight"}
 
 
-def role(page: Any, name: str, **data: int) -> Any:
+def role(page, name, **data):
     """The element with a data-role, and with other data attributes."""
     return page.locator(
         f'[data-role="{name}"]' + "".join(f'[data-{key}="{value}"]' for key, value in data.items())
     )
 
 
-def game_of(page: Any) -> Any:
+def game_of(page):
     """The game as the page tells it."""
     return read_game(page.evaluate("window.game.notation()"))
 
 
-def reload(page: Any) -> None:
+def reload(page):
     """Loads the page again."""
     page.reload()
     page.wait_for_selector("[data-ready]", state="attached")
 
 
-def drag(page: Any, *places: tuple[float, float]) -> None:
+def drag(page, *places):
     """Presses at the first place, and moves over the others; the caller releases."""
     page.mouse.move(*places[0])
     page.mouse.down()
@@ -37,7 +32,7 @@ def drag(page: Any, *places: tuple[float, float]) -> None:
         page.mouse.move(*place)
 
 
-def wait_for_turn(page: Any, player: int) -> bool:
+def wait_for_turn(page, player):
     """Waits until it is a player's turn; False if the game is over."""
     page.wait_for_function(
         """player => {
@@ -49,7 +44,7 @@ def wait_for_turn(page: Any, player: int) -> bool:
     return bool(role(page, "status").get_attribute("data-over") == "false")
 
 
-def wait_for_move(page: Any, num_moves: int) -> None:
+def wait_for_move(page, num_moves):
     """Waits until the page shows more moves than so many."""
     page.wait_for_function(
         """before => {
@@ -60,10 +55,10 @@ def wait_for_move(page: Any, num_moves: int) -> None:
     )
 
 
-def play_with_pointer(page: Any, game: Game, action: int, *, touch: bool) -> None:
+def play_with_pointer(page, game, action, *, touch):
     """Plays an action by clicks or taps."""
 
-    def press(element: Any) -> None:
+    def press(element):
         element.tap() if touch else element.click()
 
     move = game.decode(action)
@@ -78,7 +73,7 @@ def play_with_pointer(page: Any, game: Game, action: int, *, touch: bool) -> Non
     return press(role(page, "cell", player=game.current_player, row=row, column=column))
 
 
-def play_with_keys(page: Any, game: Game, action: int) -> None:
+def play_with_keys(page, game, action):
     """Plays an action by keys alone."""
     move = game.decode(action)
     if move.kind == "advance":
@@ -94,7 +89,7 @@ def play_with_keys(page: Any, game: Game, action: int) -> None:
     return page.keyboard.press("Enter")
 
 
-def turn_to(page: Any, orientation: int, turn: Any, flip: Any = None) -> None:
+def turn_to(page, orientation, turn, flip=None):
     """Turns and flips what is in hand until it lies as wished."""
     hand = role(page, "hand")
     for attempt in range(9):
@@ -104,7 +99,7 @@ def turn_to(page: Any, orientation: int, turn: Any, flip: Any = None) -> None:
     raise AssertionError(f"the piece in hand never came to orientation {orientation}")
 
 
-def walk_to(page: Any, row: int, column: int) -> None:
+def walk_to(page, row, column):
     """Moves the ghost to a cell with the arrow keys."""
     for _ in range(80):
         at = page.evaluate(

@@ -8,10 +8,6 @@ import http.server
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from pathlib import Path
-from types import TracebackType
-from typing import Any
 
 
 class Server:
@@ -20,26 +16,24 @@ class Server:
     ``words`` are more of its arguments.
     """
 
-    def __init__(self, *words: str) -> None:
+    def __init__(self, *words):
         self._words = words
         self._port = 0
         self._process: subprocess.Popen[str] | None = None
 
-    def __enter__(self) -> Server:
+    def __enter__(self):
         self.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind, error, trace):
         self.kill()
 
     @property
-    def address(self) -> str:
+    def address(self):
         """The address of the page."""
         return f"http://127.0.0.1:{self._port}/"
 
-    def start(self) -> None:
+    def start(self):
         """Starts it; if it ran before, on the same port."""
         command = [sys.executable, "-m", "patchwork_env.cli", "play", "--no-browser"]
         command += ["--port", str(self._port), *self._words]
@@ -51,7 +45,7 @@ class Server:
                 return
         raise AssertionError("the server ended before it printed an address")
 
-    def kill(self) -> None:
+    def kill(self):
         """Ends it without warning."""
         if self._process is not None:
             self._process.kill()
@@ -59,12 +53,12 @@ class Server:
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *words: Any) -> None:
+    def log_message(self, *words):
         pass
 
 
 @contextlib.contextmanager
-def folder_server(folder: Path) -> Iterator[http.server.ThreadingHTTPServer]:
+def folder_server(folder):
     """Serves the files of a folder on a port of its own."""
     handler = functools.partial(_Quiet, directory=str(folder))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
@@ -73,5 +67,5 @@ def folder_server(folder: Path) -> Iterator[http.server.ThreadingHTTPServer]:
         server.shutdown()
 
 
-def address_of(server: http.server.ThreadingHTTPServer) -> str:
+def address_of(server):
     return f"http://127.0.0.1:{server.server_port}/"

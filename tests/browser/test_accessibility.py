@@ -6,7 +6,6 @@ In light and dark, on phones and wide screens, by mouse and by touch, in every l
 from __future__ import annotations
 
 from importlib.resources import files
-from typing import Any
 
 import pytest
 
@@ -51,12 +50,12 @@ SETTLED = "new Promise((done) => requestAnimationFrame(() => requestAnimationFra
 
 
 @pytest.fixture(scope="module")
-def axe() -> str:
+def axe():
     """The source of axe; the page's policy forbids foreign scripts, but not what a debugger evaluates."""
     return (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 
 
-def grave_findings(page: Any, axe: str) -> list[str]:
+def grave_findings(page, axe):
     """What axe finds to be serious or critical: the rule, and where."""
     if page.evaluate("typeof axe") == "undefined":
         page.evaluate(axe)
@@ -69,7 +68,7 @@ def grave_findings(page: Any, axe: str) -> list[str]:
     ]
 
 
-def findings_at(page: Any, width: int, axe: str) -> list[str]:
+def findings_at(page, width, axe):
     """What does not fit a screen, and what axe finds on it in the colours of the day and of the night."""
     page.set_viewport_size({"width": width, "height": HEIGHTS[width]})
     page.evaluate(SETTLED)
@@ -83,7 +82,7 @@ def findings_at(page: Any, width: int, axe: str) -> list[str]:
 
 @pytest.mark.parametrize(("language", "touch"), [("en", False), ("fa", True)])
 @pytest.mark.parametrize("game", GAMES)
-def test_every_view(open_page: Any, axe: str, game: str, language: str, touch: bool) -> None:
+def test_every_view(open_page, axe, game, language, touch):
     findings = [
         f"{name}, {finding}"
         for name, page in views_of_game(open_page, game, language, touch=touch)
@@ -94,7 +93,7 @@ def test_every_view(open_page: Any, axe: str, game: str, language: str, touch: b
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_language(open_page: Any, axe: str, language: str) -> None:
+def test_every_language(open_page, axe, language):
     page = open_page(query_of("patchwork", language, 15))
     assert page.evaluate("document.documentElement.lang") == language
     assert page.evaluate("document.documentElement.dir") == ("rtl" if language == "fa" else "ltr")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from pathlib import Path
 from time import monotonic
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -13,7 +12,6 @@ import pytest
 
 from patchwork_env.learning.reports.review import NAMES
 from patchwork_env.nmbr9 import Game as Nmbr9
-from tests.browser.conftest import Open
 
 pytestmark = pytest.mark.browser
 
@@ -28,21 +26,21 @@ class Visit:
 
     page: Any
 
-    def __init__(self, open_page: Open) -> None:
+    def __init__(self, open_page):
         self._open_page = open_page
 
-    def open(self, notation: str = "", **query: str) -> Any:
+    def open(self, notation="", **query):
         """Opens a game; returns Playwright's page."""
         fragment = f"#{quote(notation.strip())}" if notation else ""
         self.page = self._open_page(f"?{urlencode(query)}{fragment}")
         self.page.set_default_timeout(1000 * PATIENCE)
         return self.page
 
-    def role(self, name: str) -> Any:
+    def role(self, name):
         """The element with a data-role."""
         return self.page.locator(f'[data-role="{name}"]')
 
-    def until(self, condition: str) -> None:
+    def until(self, condition):
         """Waits until a condition in JavaScript holds; the page's policy forbids Playwright's own way."""
         end = monotonic() + PATIENCE
         while not self.page.evaluate(condition):
@@ -51,13 +49,13 @@ class Visit:
 
 
 @pytest.fixture
-def visit(open_page: Open) -> Visit:
+def visit(open_page):
     """A page to open."""
     return Visit(open_page)
 
 
 @pytest.fixture(scope="module")
-def game() -> str:
+def game():
     """A game with many mistakes, as far as a move of player 0 is next."""
     return (
         "patchwork/1 variant=revised first=0 circle=17,21,26,20,2,22,7,3,4,15,30,18,24,19,13,29,27,"
@@ -68,7 +66,7 @@ def game() -> str:
 
 
 @pytest.fixture
-def reviewed(visit: Visit, game: str) -> Visit:
+def reviewed(visit, game):
     """The review of that game."""
     visit.open(game, game="patchwork", opponent=OPPONENT, seat="0")
     visit.role("review").click()
@@ -76,19 +74,19 @@ def reviewed(visit: Visit, game: str) -> Visit:
     return visit
 
 
-def ply(visit: Visit) -> int:
+def ply(visit):
     return int(visit.page.evaluate("window.game.page.session.ply"))
 
 
-def wait_for_ply(visit: Visit, number: int) -> None:
+def wait_for_ply(visit, number):
     visit.page.wait_for_function(f"window.game.page.session.ply === {number}")
 
 
-def notation(visit: Visit) -> str:
+def notation(visit):
     return str(visit.page.evaluate("window.game.page.session.mainNotation"))
 
 
-def test_the_bar_tells_the_probability_that_player_0_wins(visit: Visit) -> None:
+def test_the_bar_tells_the_probability_that_player_0_wins(visit):
     visit.open(game="patchwork", opponent=OPPONENT, seat="0", seed="7")
     visit.role("show-evaluation").click()
     bar = visit.page.locator('[data-role="evaluation"][data-win][data-searching="false"]')
@@ -100,7 +98,7 @@ def test_the_bar_tells_the_probability_that_player_0_wins(visit: Visit) -> None:
     assert "for you" in bar.inner_text()
 
 
-def test_graph_list_counts_and_bar_tell_the_same(reviewed: Visit) -> None:
+def test_graph_list_counts_and_bar_tell_the_same(reviewed):
     page = reviewed.page
     marks = Counter(mark.get_attribute("data-name") for mark in page.locator(".graph-mark").all())
     counted: Counter[str | None] = Counter()
@@ -115,7 +113,7 @@ def test_graph_list_counts_and_bar_tell_the_same(reviewed: Visit) -> None:
     assert listed.first.get_attribute("data-name") == "blunder"
 
 
-def test_the_graph_goes_to_positions_by_mouse_and_by_keys(reviewed: Visit) -> None:
+def test_the_graph_goes_to_positions_by_mouse_and_by_keys(reviewed):
     graph = reviewed.role("graph")
     last = ply(reviewed)
     graph.click(position={"x": 8, "y": 30})
@@ -130,7 +128,7 @@ def test_the_graph_goes_to_positions_by_mouse_and_by_keys(reviewed: Visit) -> No
     wait_for_ply(reviewed, last)
 
 
-def test_lines_are_drawn_on_the_board_and_explored(visit: Visit, game: str) -> None:
+def test_lines_are_drawn_on_the_board_and_explored(visit, game):
     page = visit.open(game, game="patchwork", opponent=OPPONENT, seat="0")
     before = notation(visit)
     page.evaluate("window.game.page.session.goto(7)")
@@ -152,7 +150,7 @@ def test_lines_are_drawn_on_the_board_and_explored(visit: Visit, game: str) -> N
     assert notation(visit) == before
 
 
-def test_a_search_ends_when_another_position_is_shown(visit: Visit, game: str) -> None:
+def test_a_search_ends_when_another_position_is_shown(visit, game):
     page = visit.open(game, game="patchwork", opponent=OPPONENT, seat="0")
     page.evaluate("window.game.page.session.goto(5)")
     visit.role("show-lines").click()
@@ -162,7 +160,7 @@ def test_a_search_ends_when_another_position_is_shown(visit: Visit, game: str) -
     page.wait_for_selector('[data-role="evaluation"][data-searching="true"][data-win]')
 
 
-def test_a_worse_move_is_shown_and_tried_again(reviewed: Visit) -> None:
+def test_a_worse_move_is_shown_and_tried_again(reviewed):
     page, before = reviewed.page, notation(reviewed)
     item = page.locator('[data-role="worst"] > li:has([data-role="retry"])').first
     at = int(item.get_attribute("data-ply"))
@@ -182,7 +180,7 @@ def test_a_worse_move_is_shown_and_tried_again(reviewed: Visit) -> None:
 
 
 @pytest.mark.parametrize("kind", ["Html", "Text"])
-def test_reports_tell_what_the_page_tells(reviewed: Visit, kind: str, tmp_path: Path) -> None:
+def test_reports_tell_what_the_page_tells(reviewed, kind, tmp_path):
     page = reviewed.page
     with page.expect_download() as download:
         reviewed.role(f"save{kind}").click()
@@ -195,7 +193,7 @@ def test_reports_tell_what_the_page_tells(reviewed: Visit, kind: str, tmp_path: 
     assert not re.search(r'(src|href)="', text)
 
 
-def test_nmbr9_alone_has_points_instead_of_a_probability(visit: Visit) -> None:
+def test_nmbr9_alone_has_points_instead_of_a_probability(visit):
     game = Nmbr9(seed=5)
     for _ in range(6):
         game.play(int(game.legal_actions()[-1]))
@@ -208,7 +206,7 @@ def test_nmbr9_alone_has_points_instead_of_a_probability(visit: Visit) -> None:
     assert visit.page.locator('[data-role="worst"] > li').count() > 0
 
 
-def test_what_an_analysis_waits_for_is_said(visit: Visit) -> None:
+def test_what_an_analysis_waits_for_is_said(visit):
     page = visit.open(game="patchwork", seat="both", seed="7", lang="en")
     page.evaluate(
         """() => {

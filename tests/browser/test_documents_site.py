@@ -1,12 +1,8 @@
 """The site of documents as `make docs` builds it: search, phones, notebooks, and what surrounds the text."""
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -47,7 +43,7 @@ OUTSIDE = """() => {
 
 
 @pytest.fixture(scope="module")
-def address() -> Iterator[str]:
+def address():
     if not (SITE / "index.html").exists():
         pytest.fail("there is no site of documents: make docs")
     with folder_server(SITE) as server:
@@ -55,7 +51,7 @@ def address() -> Iterator[str]:
 
 
 @pytest.fixture
-def page(chromium: Any) -> Iterator[Any]:
+def page(chromium):
     """A page as a visitor has it for the first time; nothing may be reported on its console."""
     context = chromium.new_context(viewport={"width": 1280, "height": 800})
     opened, reports = context.new_page(), []
@@ -68,7 +64,7 @@ def page(chromium: Any) -> Iterator[Any]:
     assert not reports
 
 
-def test_search_finds_the_page_among_the_first_three(page, address) -> None:
+def test_search_finds_the_page_among_the_first_three(page, address):
     page.goto(f"{address}search.html")
     page.wait_for_function("Search.hasIndex()")
     find = "(words) => Search._performSearch(...Search._parseQuery(words)).slice(-3).map((found) => found[0])"
@@ -77,7 +73,7 @@ def test_search_finds_the_page_among_the_first_three(page, address) -> None:
     } == {}
 
 
-def test_nothing_leaves_a_phone(page, address) -> None:
+def test_nothing_leaves_a_phone(page, address):
     page.set_viewport_size({"width": 390, "height": 844})
     outside = {}
     for name in OF_EACH_KIND:
@@ -86,7 +82,7 @@ def test_nothing_leaves_a_phone(page, address) -> None:
     assert {name: texts for name, texts in outside.items() if texts} == {}
 
 
-def test_all_sections_stand_in_the_bar_and_keys_are_two_clicks_away(page, address) -> None:
+def test_all_sections_stand_in_the_bar_and_keys_are_two_clicks_away(page, address):
     page.goto(address)
     bar = page.locator(".bd-header .navbar-nav")
     names = ["Tutorials", "Use", "Train", "Measure", "Play", "Games", "Reference", "Notebook"]
@@ -96,7 +92,7 @@ def test_all_sections_stand_in_the_bar_and_keys_are_two_clicks_away(page, addres
     assert page.locator("article").get_by_text("ppo.num_envs").first.is_visible()
 
 
-def test_pages_describe_themselves_and_lead_on() -> None:
+def test_pages_describe_themselves_and_lead_on():
     texts = {path.relative_to(SITE).as_posix(): path.read_text("utf-8") for path in SITE.rglob("*.html")}
     pages = {
         name: text for name, text in texts.items() if not name.startswith(("page/", "_static/", "search"))
@@ -112,7 +108,7 @@ def test_pages_describe_themselves_and_lead_on() -> None:
     assert not re.search(r"_downloads/[^\"]*\.py\"", "".join(pages.values()))
 
 
-def test_notebooks_to_download_run_by_themselves() -> None:
+def test_notebooks_to_download_run_by_themselves():
     notebooks = [json.loads(path.read_text("utf-8")) for path in SITE.glob("_downloads/*/*.ipynb")]
     assert len(notebooks) == 6
     for notebook in notebooks:

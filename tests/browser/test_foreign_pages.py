@@ -1,14 +1,8 @@
 """Pages of others, open in the same browser, get nothing from the server and change nothing on it."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
-
 import pytest
 
-from tests.browser.serving import Server, address_of, folder_server
+from tests.browser.serving import address_of, folder_server
 
 pytestmark = pytest.mark.browser
 
@@ -31,7 +25,7 @@ SUBMITTED = """
 
 
 @pytest.fixture
-def page(chromium: Any) -> Any:
+def page(chromium):
     """A page of nobody yet."""
     context = chromium.new_context()
     yield context.new_page()
@@ -39,14 +33,14 @@ def page(chromium: Any) -> Any:
 
 
 @pytest.fixture
-def elsewhere(tmp_path: Path) -> Iterator[str]:
+def elsewhere(tmp_path):
     """The address of another server's page on this machine; Chromium itself stops those from afar."""
     (tmp_path / "index.html").write_text("<title>Elsewhere</title>", encoding="utf-8")
     with folder_server(tmp_path) as other:
         yield address_of(other)
 
 
-def test_a_page_of_another_origin_is_refused(page: Any, server: Server, elsewhere: str) -> None:
+def test_a_page_of_another_origin_is_refused(page, server, elsewhere):
     page.goto(elsewhere)
     assert page.evaluate(POSTED, server.address + "api/open") == ["TypeError", "TypeError"]
     with page.expect_navigation() as navigation:
@@ -54,12 +48,12 @@ def test_a_page_of_another_origin_is_refused(page: Any, server: Server, elsewher
     assert navigation.value.status == 403
 
 
-def test_a_name_that_leads_to_this_machine_is_refused(page: Any, server: Server) -> None:
+def test_a_name_that_leads_to_this_machine_is_refused(page, server):
     address = server.address.replace("127.0.0.1", "rebound.test")
     assert page.goto(address).status == 403
     assert page.evaluate(POSTED, address + "api/open") == [403, 403]
 
 
-def test_the_page_itself_is_answered(page: Any, server: Server) -> None:
+def test_the_page_itself_is_answered(page, server):
     page.goto(server.address)
     assert page.evaluate(POSTED, server.address + "api/open")[1] == 200

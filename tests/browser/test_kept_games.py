@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pytest
@@ -29,7 +28,7 @@ Object.keys(localStorage).filter((name) => name.startsWith("patchwork-env.games.
 class Player:
     """Somebody who does this and that in several tabs, and remembers every line of moves that was there."""
 
-    def __init__(self, page: Any, seed: int) -> None:
+    def __init__(self, page, seed):
         self.tabs, self.page = [page], page
         self.draw = np.random.default_rng(seed)
         self.seen: set[str] = set()
@@ -39,7 +38,7 @@ class Player:
         self.actions = [("move", self.move)] * 5 + [("browse", self.browse)] * 3
         self.actions += [*buttons.items(), *((action.__name__, action) for action in others)]
 
-    def act(self) -> str:
+    def act(self):
         """Does something in one of the tabs; returns what."""
         self.page = self.tabs[self.draw.integers(len(self.tabs))]
         self.page.bring_to_front()
@@ -48,7 +47,7 @@ class Player:
         self.settle()
         return str(name)
 
-    def settle(self) -> None:
+    def settle(self):
         """Waits until no agent moves; notes what is there then, in every tab."""
         for tab in self.tabs:
             tab.wait_for_function(
@@ -57,7 +56,7 @@ class Player:
             )
             self.seen |= {line for line in map(flat, tab.evaluate(LINES)) if "@" in line or "+" in line}
 
-    def lost(self) -> list[str]:
+    def lost(self):
         """The lines that no kept game has, once every tab sees what the others have stored."""
         stores = [tab.evaluate(KEPT) for tab in self.tabs]
         while any(store != stores[0] for store in stores):
@@ -66,49 +65,49 @@ class Player:
         kept = [flat(line) for text in stores[0] for line in json.loads(text)["lines"]]
         return [line for line in self.seen if not any(f"{one} ".startswith(f"{line} ") for one in kept)]
 
-    def session(self, call: str) -> None:
+    def session(self, call):
         self.page.evaluate(f"() => {{ window.game.page.session.{call}; }}")
 
-    def move(self) -> None:
+    def move(self):
         legal = self.page.evaluate(
             "window.game.page.mayMove() ? window.game.page.session.position.legal : []"
         )
         if legal:
             self.page.evaluate("move => window.game.page.play(move)", int(self.draw.choice(legal)))
 
-    def browse(self) -> None:
+    def browse(self):
         last = self.page.evaluate("window.game.page.session.line.length")
         self.session(f"goto({self.draw.integers(last)})")
 
-    def press(self, name: str) -> None:
+    def press(self, name):
         if role(self.page, name).is_visible() and role(self.page, name).is_enabled():
             role(self.page, name).click()
 
-    def explore(self) -> None:
+    def explore(self):
         self.session("explore()")
 
-    def reload(self) -> None:
+    def reload(self):
         reload(self.page)
 
-    def back(self) -> None:
+    def back(self):
         self.page.evaluate("() => navigation.canGoBack && history.back()")
         self.page.wait_for_timeout(100)
 
-    def forward(self) -> None:
+    def forward(self):
         self.page.evaluate("() => navigation.canGoForward && history.forward()")
         self.page.wait_for_timeout(100)
 
-    def new_game(self) -> None:
+    def new_game(self):
         self.page.keyboard.press("n")
         role(self.page, "start").click()
         self.page.wait_for_selector("dialog", state="detached")
 
-    def open_text(self) -> None:
+    def open_text(self):
         game = ("patchwork", "nmbr9")[self.draw.integers(2)]
         self.paste(notation_after(game, int(self.draw.integers(1, 5))))
         self.page.wait_for_selector("dialog", state="detached")
 
-    def open_nothing(self) -> None:
+    def open_nothing(self):
         before = self.page.evaluate("window.game.page.session.mainNotation")
         self.paste(("", "   ", "nonsense", "nmbr9/1", before + " zzz")[self.draw.integers(5)])
         self.page.wait_for_selector(".field-error:not(:empty)")
@@ -116,12 +115,12 @@ class Player:
         self.page.wait_for_selector("dialog", state="detached")
         assert self.page.evaluate("window.game.page.session.mainNotation") == before
 
-    def paste(self, text: str) -> None:
+    def paste(self, text):
         self.page.keyboard.press("s")
         role(self.page, "notation").fill(text)
         role(self.page, "openGame").click()
 
-    def open_kept(self) -> None:
+    def open_kept(self):
         role(self.page, "games").click()
         games = role(self.page, "open-game")
         if games.count():
@@ -130,7 +129,7 @@ class Player:
             self.page.keyboard.press("Escape")
         self.page.wait_for_selector("dialog", state="detached")
 
-    def open_tab(self) -> None:
+    def open_tab(self):
         if len(self.tabs) == 3:
             self.tabs.remove(self.page)
             self.page.close()
@@ -140,13 +139,13 @@ class Player:
         self.tabs.append(self.page)
 
 
-def flat(notation: str) -> str:
+def flat(notation):
     """A notation on one line."""
     return " ".join(notation.split())
 
 
 @pytest.mark.parametrize("game", QUERIES)
-def test_nothing_that_one_does_loses_a_game(open_page: Any, game: str) -> None:
+def test_nothing_that_one_does_loses_a_game(open_page, game):
     player = Player(open_page(QUERIES[game]), seed=1)
     done = []
     for _ in range(ACTIONS):
@@ -164,7 +163,7 @@ def test_nothing_that_one_does_loses_a_game(open_page: Any, game: str) -> None:
     assert not [line for line in player.seen if not any(f"{one} ".startswith(f"{line} ") for one in found)]
 
 
-def test_what_another_tab_writes_over_unseen_is_kept_again(open_page: Any) -> None:
+def test_what_another_tab_writes_over_unseen_is_kept_again(open_page):
     player = Player(open_page("?game=nmbr9&players=1&seat=both&seed=7"), seed=1)
     player.move()
     (older,) = player.page.evaluate(KEPT)

@@ -1,9 +1,5 @@
 """What one needs for a move is in the window without scrolling, and nothing lies upon the boards."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from tests.browser.views import GAMES, query_of
@@ -36,7 +32,7 @@ ALONE = {"patchwork": "?opponent=partner:level=1&seat=0", "nmbr9": "?game=nmbr9&
 
 @pytest.mark.parametrize("alone", [True, False])
 @pytest.mark.parametrize("game", GAMES)
-def test_a_window_of_1280_by_800_shows_everything(open_page: Any, game: str, alone: bool) -> None:
+def test_a_window_of_1280_by_800_shows_everything(open_page, game, alone):
     viewport = {"width": 1280, "height": 800}
     page = open_page(ALONE[game] if alone else query_of(game, "en", 15), viewport=viewport)
     assert page.evaluate("document.documentElement.scrollHeight") <= 800
@@ -48,9 +44,7 @@ def test_a_window_of_1280_by_800_shows_everything(open_page: Any, game: str, alo
 @pytest.mark.parametrize("moves", [15, None], ids=["middle", "end"])
 @pytest.mark.parametrize("game", GAMES)
 @pytest.mark.parametrize(("width", "height"), [(390, 664), (390, 844), (320, 640)])
-def test_phones_show_the_whole_board(
-    open_page: Any, width: int, height: int, game: str, moves: int | None
-) -> None:
+def test_phones_show_the_whole_board(open_page, width, height, game, moves):
     viewport = {"width": width, "height": height}
     page = open_page(query_of(game, "en", moves), touch=True, viewport=viewport)
     if moves is None:  # what the points are made of comes before the board

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-
-from tests.browser.serving import Server
 
 pytestmark = pytest.mark.browser
 
@@ -28,7 +24,7 @@ PAINTED_BEFORE_THE_END = """
         ("?game=nmbr9&seed=7&lang=fa", ["", "icon.svg", "languages/fa.json", "api/open"]),
     ],
 )
-def test_what_is_sent_until_one_can_play(chromium: Any, server: Server, query: str, asked: list[str]) -> None:
+def test_what_is_sent_until_one_can_play(chromium, server, query, asked):
     context = chromium.new_context()
     page = context.new_page()
     network = context.new_cdp_session(page)

@@ -1,9 +1,5 @@
 """Whole games of NMBR 9 at the page, by mouse, touch and keyboard, and everything else at its tables."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -16,7 +12,7 @@ pytestmark = pytest.mark.browser
 ALONE = "?game=nmbr9&players=1&seed=7"
 
 
-def wait_for(page: Any, num_moves: int) -> None:
+def wait_for(page, num_moves):
     """Waits until the page has got so far, and somebody at the page is to move or the game is over."""
     page.wait_for_function(
         """moves => {
@@ -27,10 +23,10 @@ def wait_for(page: Any, num_moves: int) -> None:
     )
 
 
-def play(page: Any, game: Game, action: int, by: str) -> None:
+def play(page, game, action, by):
     """Plays an action by clicks, by taps or by keys alone."""
 
-    def press(element: Any) -> None:
+    def press(element):
         element.tap() if by == "touch" else element.click()
 
     if action >= FIRST_CHOICE:
@@ -57,7 +53,7 @@ def play(page: Any, game: Game, action: int, by: str) -> None:
         ("?game=nmbr9&players=4&seat=both&order=known&deck=0,7,6,7,2,8&lang=fa", "mouse"),
     ],
 )
-def test_a_whole_game(open_page: Any, query: str, by: str) -> None:
+def test_a_whole_game(open_page, query, by):
     page = open_page(query, touch=by == "touch")
     draw = np.random.default_rng(5)
     wait_for(page, 0)
@@ -72,7 +68,7 @@ def test_a_whole_game(open_page: Any, query: str, by: str) -> None:
     assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
 
 
-def worth(game: Game, action: int) -> tuple[int, int]:
+def worth(game, action):
     """High placements are worth most, then those in the middle of the table."""
     if action >= FIRST_CHOICE:
         return (0, action)
@@ -80,7 +76,7 @@ def worth(game: Game, action: int) -> tuple[int, int]:
     return (game.decode(action).level or 0, -abs(2 * row - TABLE_SIZE) - abs(2 * column - TABLE_SIZE))
 
 
-def test_a_tile_is_dragged_to_the_table(open_page: Any) -> None:
+def test_a_tile_is_dragged_to_the_table(open_page):
     page = open_page(ALONE, touch=True)
     row, column = placement(int(Game(seed=7).legal_actions()[0]))[1:]
     hand = role(page, "hand").bounding_box()
@@ -92,7 +88,7 @@ def test_a_tile_is_dragged_to_the_table(open_page: Any) -> None:
     assert game_of(page).num_moves == 1
 
 
-def test_a_ghost_says_what_it_would_score_or_why_it_does_not_fit(open_page: Any) -> None:
+def test_a_ghost_says_what_it_would_score_or_why_it_does_not_fit(open_page):
     page = open_page("?game=nmbr9&players=1&deck=9,6,1")
     for word in ("9/0@0,0", "6/0@0,3"):
         page.evaluate("word => window.game.play(word)", word)
@@ -113,7 +109,7 @@ def test_a_ghost_says_what_it_would_score_or_why_it_does_not_fit(open_page: Any)
     assert notes >= fits
 
 
-def test_cards_that_are_hidden_stay_hidden(open_page: Any) -> None:
+def test_cards_that_are_hidden_stay_hidden(open_page):
     page = open_page(ALONE)
     assert page.evaluate("window.game.page.session.position.state.deck") == list(Game(seed=7).deck[:1])
     assert page.locator(".upcoming li").count() == 0
@@ -122,7 +118,7 @@ def test_cards_that_are_hidden_stay_hidden(open_page: Any) -> None:
     assert digits == list(Game(seed=7).deck[1:])
 
 
-def test_the_rules_open_in_the_language_and_at_the_game(open_page: Any) -> None:
+def test_the_rules_open_in_the_language_and_at_the_game(open_page):
     page = open_page(f"{ALONE}&lang=pl")
     with page.expect_popup() as opened:
         role(page, "rules").click()

@@ -1,9 +1,5 @@
 """Whole games of Patchwork at the page, by mouse, touch and keyboard, and everything else at its table."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -18,13 +14,13 @@ AGAINST_GREEDY = "?game=patchwork&opponent=greedy&seat=0&seed=7"
 TWO_PEOPLE = "?game=patchwork&seat=both&seed=7"
 
 
-def overflow(page: Any) -> int:
+def overflow(page):
     """By how much the page is wider than its window."""
     return int(page.evaluate("document.documentElement.scrollWidth - window.innerWidth"))
 
 
 @pytest.mark.parametrize("by", ["mouse", "touch", "keys"])
-def test_a_whole_game(open_page: Any, by: str) -> None:
+def test_a_whole_game(open_page, by):
     page = open_page(AGAINST_GREEDY, touch=by == "touch")
     draw = np.random.default_rng(5)
     while playing.wait_for_turn(page, 0):
@@ -45,7 +41,7 @@ def test_a_whole_game(open_page: Any, by: str) -> None:
     assert overflow(page) <= 0
 
 
-def test_a_patch_is_dragged_to_where_it_fits(open_page: Any) -> None:
+def test_a_patch_is_dragged_to_where_it_fits(open_page):
     page = open_page(TWO_PEOPLE)
     offer = playing.role(page, "offer", slot=0).bounding_box()
     x, y = offer["x"], offer["y"]
@@ -65,7 +61,7 @@ def test_a_patch_is_dragged_to_where_it_fits(open_page: Any) -> None:
     assert playing.game_of(page).quilt(0)[3:6, 3:6].any()
 
 
-def test_what_cannot_be_bought_says_why(open_page: Any) -> None:
+def test_what_cannot_be_bought_says_why(open_page):
     page = open_page(TWO_PEOPLE)
     game = Game(seed=7)
     for slot, patch in enumerate(game.offered):
@@ -75,7 +71,7 @@ def test_what_cannot_be_bought_says_why(open_page: Any) -> None:
         assert ("short" in offer.get_attribute("title")) is not affordable
 
 
-def test_undo_and_redo_also_after_a_reload(open_page: Any) -> None:
+def test_undo_and_redo_also_after_a_reload(open_page):
     page = open_page(AGAINST_GREEDY)
     playing.role(page, "advance").click()
     playing.wait_for_move(page, 1)
@@ -92,7 +88,7 @@ def test_undo_and_redo_also_after_a_reload(open_page: Any) -> None:
     assert playing.game_of(page).num_moves == 0
 
 
-def test_moves_wait_for_a_server_that_died(open_page: Any) -> None:
+def test_moves_wait_for_a_server_that_died(open_page):
     with Server() as mortal:
         page = open_page(TWO_PEOPLE, at=mortal)
         mortal.kill()
@@ -104,7 +100,7 @@ def test_moves_wait_for_a_server_that_died(open_page: Any) -> None:
         page.wait_for_selector(".notice.error", state="detached")
 
 
-def test_two_agents_are_watched_and_paused(open_page: Any) -> None:
+def test_two_agents_are_watched_and_paused(open_page):
     page = open_page("?game=patchwork&opponent=random&second=greedy&seat=none&seed=7")
     playing.role(page, "pause").click()
     paused = playing.game_of(page).num_moves
@@ -114,7 +110,7 @@ def test_two_agents_are_watched_and_paused(open_page: Any) -> None:
     assert playing.role(page, "offer", slot=0).get_attribute("aria-disabled") == "true"
 
 
-def test_what_is_saved(open_page: Any) -> None:
+def test_what_is_saved(open_page):
     page = open_page(TWO_PEOPLE)
     playing.role(page, "share").click()
     for button, start in (("saveSvg", b"<svg"), ("savePng", b"\x89PNG"), ("saveText", b"patchwork/1")):
@@ -123,7 +119,7 @@ def test_what_is_saved(open_page: Any) -> None:
         assert download.value.path().read_bytes().startswith(start), button
 
 
-def test_a_new_game_is_played_as_chosen(open_page: Any) -> None:
+def test_a_new_game_is_played_as_chosen(open_page):
     page = open_page(TWO_PEOPLE)
     page.keyboard.press("n")
     page.select_option("select[name=opponent]", "greedy")
@@ -137,7 +133,7 @@ def test_a_new_game_is_played_as_chosen(open_page: Any) -> None:
     assert playing.game_of(page).root() == Game(seed=11, special_patches="2014")
 
 
-def test_the_language_sets_direction_and_digits(open_page: Any) -> None:
+def test_the_language_sets_direction_and_digits(open_page):
     page = open_page(TWO_PEOPLE)
     playing.role(page, "language").select_option("fa")
     page.wait_for_function(
@@ -149,14 +145,14 @@ def test_the_language_sets_direction_and_digits(open_page: Any) -> None:
     assert overflow(page) <= 0
 
 
-def test_a_hint_shows_a_legal_move(open_page: Any) -> None:
+def test_a_hint_shows_a_legal_move(open_page):
     page = open_page(TWO_PEOPLE)
     playing.role(page, "hint").click()
     page.wait_for_selector(".ghost.hint, .advance.suggested", timeout=120_000)
     assert playing.game_of(page).num_moves == 0
 
 
-def test_the_address_is_written_when_the_position_rests(open_page: Any) -> None:
+def test_the_address_is_written_when_the_position_rests(open_page):
     """Safari refuses to write it more often than 100 times within 30 seconds."""
     page = open_page(query_of("patchwork", "en", 5))
     page.evaluate(
@@ -176,7 +172,7 @@ def test_the_address_is_written_when_the_position_rests(open_page: Any) -> None:
     assert page.evaluate("window.game.page.session.ply") == 6
 
 
-def test_the_wheel_turns_by_the_distance_that_it_goes(open_page: Any) -> None:
+def test_the_wheel_turns_by_the_distance_that_it_goes(open_page):
     page = open_page(TWO_PEOPLE)
     playing.role(page, "offer", slot=0).click()
     wheel = """([x, y, ctrlKey]) => document.querySelector('[data-role="cell"]').dispatchEvent(
@@ -194,7 +190,7 @@ def test_the_wheel_turns_by_the_distance_that_it_goes(open_page: Any) -> None:
         assert playing.role(page, "hand").get_attribute("data-orientation") == orientation
 
 
-def test_the_language_chosen_last_stays(open_page: Any) -> None:
+def test_the_language_chosen_last_stays(open_page):
     page, held = open_page(TWO_PEOPLE + "&lang=en"), []
     page.route("**/languages/fa.json", lambda route: held.append(route))
     playing.role(page, "language").select_option("fa")
@@ -206,7 +202,7 @@ def test_the_language_chosen_last_stays(open_page: Any) -> None:
     assert page.get_attribute("html", "lang") == "pl"
 
 
-def test_keys_of_one_character_can_be_switched_off(open_page: Any) -> None:
+def test_keys_of_one_character_can_be_switched_off(open_page):
     page = open_page(TWO_PEOPLE)
     page.keyboard.press("?")
     playing.role(page, "character-keys").uncheck()
@@ -224,7 +220,7 @@ def test_keys_of_one_character_can_be_switched_off(open_page: Any) -> None:
 
 
 @pytest.mark.parametrize("game", ["patchwork", "nmbr9"])
-def test_moves_that_others_made_are_not_those_of_the_present_players(open_page: Any, game: str) -> None:
+def test_moves_that_others_made_are_not_those_of_the_present_players(open_page, game):
     query = query_of(game, "en", 15).replace("seat=both", "opponent=greedy&seat=0")
     page = open_page(query)
     titles = "[...document.querySelectorAll('[data-role=moves] .move-drawing')].map((move) => move.title)"

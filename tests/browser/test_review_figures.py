@@ -1,17 +1,13 @@
 """Given the same analyses, the page computes the figures of ``patchwork-env review`` in JavaScript."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from patchwork_env import agents, play
-from patchwork_env.agents.analysis import Analysis
 from patchwork_env.agents.patchwork.champion import ChampionAgent
 from patchwork_env.agents.patchwork.expansion import TO_WIN
 from patchwork_env.learning.reports.review import NAMES, read_game, review
@@ -32,7 +28,7 @@ console.log(JSON.stringify({{ names: NAMES, ...reviewed, worst: worst(reviewed) 
 """
 
 
-def of_page(positions: list[dict[str, Any]], analyses: list[dict[str, Any] | None]) -> dict[str, Any]:
+def of_page(positions, analyses):
     """What the page makes of analyses."""
     node = shutil.which("node")
     if node is None:
@@ -49,10 +45,10 @@ def of_page(positions: list[dict[str, Any]], analyses: list[dict[str, Any] | Non
     return dict(json.loads(ran.stdout))
 
 
-def analysis_of(analysis: Analysis) -> dict[str, Any]:
+def analysis_of(analysis):
     """An analysis as the page has it: from the side of player 0."""
 
-    def win(value: float) -> float:
+    def win(value):
         return value if analysis.player == 0 else 1 - value
 
     sign = 1 if analysis.player == 0 else -1
@@ -76,7 +72,7 @@ def analysis_of(analysis: Analysis) -> dict[str, Any]:
     }
 
 
-def test_figures_are_those_of_the_command(pytestconfig) -> None:
+def test_figures_are_those_of_the_command(pytestconfig):
     game = read_game(pytestconfig.rootpath / "examples" / "game.txt")
     agent = ChampionAgent(simple_weights(), TO_WIN, nodes=5)
     expected = review(game, agent).as_dict()
@@ -107,7 +103,7 @@ def test_figures_are_those_of_the_command(pytestconfig) -> None:
     assert losses == sorted(losses, reverse=True)
 
 
-def test_moves_without_an_analysis_have_no_figures() -> None:
+def test_moves_without_an_analysis_have_no_figures():
     game = Game(seed=3)
     for _ in range(3):
         game.play(int(game.legal_actions()[0]))
@@ -119,8 +115,8 @@ def test_moves_without_an_analysis_have_no_figures() -> None:
     assert found["worst"] == []
 
 
-def test_points_of_a_game_alone_are_compared_within_an_analysis() -> None:
-    def at(ply: int, word: str | None, *, over: bool = False) -> dict[str, Any]:
+def test_points_of_a_game_alone_are_compared_within_an_analysis():
+    def at(ply, word, *, over=False):
         return {
             "ply": ply,
             "player": 0,
@@ -130,7 +126,7 @@ def test_points_of_a_game_alone_are_compared_within_an_analysis() -> None:
             "word": word,
         }
 
-    def line(word: str, score: float) -> dict[str, Any]:
+    def line(word, score):
         return {"word": word, "win": None, "margin": None, "scores": [score], "exact": False, "line": [word]}
 
     positions = [at(0, None), at(1, "b"), at(2, "a"), at(3, "c", over=True)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,7 +26,7 @@ class Place(NamedTuple):
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Iterator[Place]:
+def site(tmp_path):
     if not (SITE / "index.html").exists():
         pytest.fail("there is no site to open: make site")
     (tmp_path / "some").mkdir()
@@ -44,7 +43,7 @@ def site(tmp_path: Path) -> Iterator[Place]:
     ],
     ids=["patchwork", "nmbr9"],
 )
-def test_a_whole_game(open_page: Any, site: Place, query: str, start: Any) -> None:
+def test_a_whole_game(open_page, site, query, start):
     page = open_page(query, at=site)
     assert game_of(page) == start
     draw = np.random.default_rng(5)
@@ -61,7 +60,7 @@ def test_a_whole_game(open_page: Any, site: Place, query: str, start: Any) -> No
 
 
 @pytest.mark.parametrize("game", ["patchwork", "nmbr9"])
-def test_an_analysis_goes_on(open_page: Any, site: Place, game: str) -> None:
+def test_an_analysis_goes_on(open_page, site, game):
     page = open_page("", at=site)
     depths = page.evaluate(
         """async (game) => {
@@ -80,7 +79,7 @@ def test_an_analysis_goes_on(open_page: Any, site: Place, game: str) -> None:
     assert 0 < depths[0] < depths[2]
 
 
-def test_without_a_network_after_the_first_visit(open_page: Any, site: Place) -> None:
+def test_without_a_network_after_the_first_visit(open_page, site):
     page = open_page("?game=patchwork&seed=7", at=site)
     page.evaluate("navigator.serviceWorker.ready.then(() => null)")
     site.server.shutdown()

@@ -1,10 +1,7 @@
 """What the page says about what cannot be had, in each of its languages, and at the end of a game."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -21,18 +18,18 @@ ODD = "tests.play.odd_agents"
 SEATS = "0, 1, random, both, none"
 
 
-def said(language: str, key: str, **values: str) -> str:
+def said(language, key, **values):
     """A text of the page with values, without the marks of direction."""
     return re.sub(r"\{(\w+)\}", lambda found: values[found[1]], texts_of(language)[key][""])
 
 
-def told(page: Any, selector: str) -> str:
+def told(page, selector):
     """What an element says, without the marks of direction."""
     return re.sub("[\u2068\u2069]", "", page.wait_for_selector(selector).inner_text())
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_what_an_address_asks_for_in_vain_is_said_and_a_game_is_there(open_page: Any, language: str) -> None:
+def test_what_an_address_asks_for_in_vain_is_said_and_a_game_is_there(open_page, language):
     page = open_page(f"?lang={language}&game=chess&seat=7&seed=abc&opponent=nobody&variant=2015")
     notice = told(page, ".notice.error")
     for name, value, allowed in (
@@ -48,13 +45,13 @@ def test_what_an_address_asks_for_in_vain_is_said_and_a_game_is_there(open_page:
 
 
 @pytest.mark.parametrize("fragment", ["nonsense", "patchwork%2F1", "%00"])
-def test_an_address_without_a_sound_game_leads_to_one(open_page: Any, fragment: str) -> None:
+def test_an_address_without_a_sound_game_leads_to_one(open_page, fragment):
     page = open_page(f"?game=patchwork&seed=7&lang=ru#{fragment}")
     assert said("ru", "errors.text") in told(page, ".notice.error")
     assert game_of(page) == Game(seed=7)
 
 
-def test_a_new_game_waits_for_the_server_with_all_its_levels(open_page: Any) -> None:
+def test_a_new_game_waits_for_the_server_with_all_its_levels(open_page):
     with Server() as mortal:
         page = open_page("?game=patchwork&seat=both&seed=7&lang=fa", at=mortal)
         page.wait_for_load_state("networkidle")
@@ -73,7 +70,7 @@ def test_a_new_game_waits_for_the_server_with_all_its_levels(open_page: Any) -> 
         assert page.evaluate("window.game.page.choices.opponent") == "partner:level=5"
 
 
-def test_a_full_or_closed_storage_is_said_and_the_game_goes_on(open_page: Any) -> None:
+def test_a_full_or_closed_storage_is_said_and_the_game_goes_on(open_page):
     page = open_page("?game=patchwork&opponent=random&seat=0&seed=7&lang=hi")
     page.evaluate(
         "() => { Storage.prototype.setItem = () => { throw new DOMException('', 'QuotaExceededError'); }; }"
@@ -86,7 +83,7 @@ def test_a_full_or_closed_storage_is_said_and_the_game_goes_on(open_page: Any) -
     assert role(page, "open-game").count() == 1
 
 
-def test_damaged_games_are_left_out(open_page: Any) -> None:
+def test_damaged_games_are_left_out(open_page):
     page = open_page("?game=patchwork&seat=both&seed=7")
     role(page, "advance").click()
     wait_for_move(page, 0)
@@ -105,7 +102,7 @@ def test_damaged_games_are_left_out(open_page: Any) -> None:
     assert game_of(page).num_moves == 1
 
 
-def test_a_game_alone_has_help_when_it_is_over_and_another_one_from_the_other_seat(open_page: Any) -> None:
+def test_a_game_alone_has_help_when_it_is_over_and_another_one_from_the_other_seat(open_page):
     header, words = notation_after("patchwork", None).strip().split("\n")
     *before, last = words.split()
     start = Game.from_notation(f"{header}\n{' '.join(before)}\n")
@@ -131,7 +128,7 @@ def test_a_game_alone_has_help_when_it_is_over_and_another_one_from_the_other_se
     assert game_of(page) == game
 
 
-def test_moves_are_browsed_by_keys(open_page: Any) -> None:
+def test_moves_are_browsed_by_keys(open_page):
     page = open_page(f"?game=nmbr9&seat=both&lang=en#{quote(notation_after('nmbr9', None).strip())}")
     last = page.evaluate("window.game.page.session.ply")
     for key, ply in (("ArrowLeft", last - 1), ("[", last - 2), ("]", last - 1), ("Home", 0), ("End", last)):
@@ -142,12 +139,12 @@ def test_moves_are_browsed_by_keys(open_page: Any) -> None:
 # --- agents that fail ---------------------------------------------------------------------------------------
 
 
-def against(agent: str) -> str:
+def against(agent):
     """The address of a game in which an agent begins."""
     return f"?game=patchwork&opponent={agent}&seat=1&seed=7"
 
 
-def test_an_agent_that_fails_is_named_and_another_can_play(open_page: Any) -> None:
+def test_an_agent_that_fails_is_named_and_another_can_play(open_page):
     with Server("--opponent", f"{ODD}:raises") as server:
         page = open_page(against(f"{ODD}:raises"), at=server)
         notice = page.wait_for_selector(".notice.error").inner_text()
@@ -157,7 +154,7 @@ def test_an_agent_that_fails_is_named_and_another_can_play(open_page: Any) -> No
         wait_for_move(open_page(against("greedy"), at=server), 0)
 
 
-def test_nobody_else_waits_for_an_agent_that_hangs(open_page: Any) -> None:
+def test_nobody_else_waits_for_an_agent_that_hangs(open_page):
     with Server("--opponent", f"{ODD}:hangs") as server:
         waiting = open_page(against(f"{ODD}:hangs"), at=server)
         waiting.wait_for_selector('[data-role="status"][data-thinking="true"]')

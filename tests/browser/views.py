@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
@@ -18,7 +17,7 @@ REVIEWED_MOVES = 9
 """How many moves the game has that is reviewed: enough for one that is worth a mark."""
 
 
-def notation_after(game: str, moves: int | None) -> str:
+def notation_after(game, moves):
     """The notation of a game after so many moves of the greedy agent, or of a whole one."""
     played: Any = patchwork.Game(seed=18) if game == "patchwork" else nmbr9.Game(seed=3, players=2)
     agent = agents.load("greedy", seed=0)
@@ -27,12 +26,12 @@ def notation_after(game: str, moves: int | None) -> str:
     return str(played.notation())
 
 
-def query_of(game: str, language: str, moves: int | None) -> str:
+def query_of(game, language, moves):
     """The address of a game of two people at the screen, in a language."""
     return f"?game={game}&seat=both&lang={language}#{quote(notation_after(game, moves).strip())}"
 
 
-def views_of_game(open_page: Any, game: str, language: str, **options: Any) -> Iterator[tuple[str, Any]]:
+def views_of_game(open_page, game, language, **options):
     """A name and the page for the middle of a game, each dialog, analysis with review, and its end."""
     page = open_page(query_of(game, language, 15), **options)
     page.set_default_timeout(PATIENCE_MILLISECONDS)
@@ -48,7 +47,7 @@ def views_of_game(open_page: Any, game: str, language: str, **options: Any) -> I
     yield "end", open_page(query_of(game, language, None), **options)
 
 
-def reviewed(page: Any, query: str) -> Any:
+def reviewed(page, query):
     """The page with lines and the review of a game."""
     page.evaluate("fragment => { location.hash = fragment; }", query.partition("#")[2])
     page.wait_for_function("moves => window.game.page.session.main.length === moves + 1", arg=REVIEWED_MOVES)

@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import GenericAlias, ModuleType
 from typing import Any, NamedTuple, get_type_hints
@@ -39,9 +39,7 @@ def _quotient(a: float, b: float) -> float:
 
 
 @compiled_only
-def test_kernels_get_an_entry_when_they_are_called_from_elsewhere(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_kernels_get_an_entry_when_they_are_called_from_elsewhere(monkeypatch, tmp_path):
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
 
     def square(number):
@@ -71,7 +69,7 @@ def twice_the_factorial(n: int) -> int:
     return 2 * factorial(n)
 
 
-def test_kernels_may_call_themselves_and_divide_by_0() -> None:
+def test_kernels_may_call_themselves_and_divide_by_0():
     assert (factorial(5), twice_the_factorial(4)) == (120, 48)
     assert _quotient(1.0, 0.0) == np.inf  # as in NumPy
 
@@ -87,13 +85,13 @@ def _tripled(numbers: np.ndarray) -> np.ndarray:
 
 
 @compiled_only
-def test_arrays_are_made_by_kernels_that_ask_for_it() -> None:
+def test_arrays_are_made_by_kernels_that_ask_for_it():
     with pytest.raises(NumbaError, match="NRT required"):
         _doubled(np.arange(3))
     assert _tripled(np.arange(3)).tolist() == [0, 3, 6]
 
 
-def kernels() -> Iterator[tuple[str, Any]]:
+def kernels():
     """All kernels of the package, with their names."""
     (root,) = map(Path, patchwork_env.__path__)
     for file in root.rglob("*.py"):
@@ -111,7 +109,7 @@ def kernels() -> Iterator[tuple[str, Any]]:
                 yield f"{name}.{variable}", value
 
 
-def words_of(annotation: str, names: dict[str, Any]) -> set[str]:
+def words_of(annotation, names):
     """The names in an annotation; those of tuples, named ones too, are replaced by what they stand for."""
     words: set[str] = set()
     for word in re.findall(r"[\w.]+", annotation):
@@ -127,7 +125,7 @@ def words_of(annotation: str, names: dict[str, Any]) -> set[str]:
 
 
 @compiled_only
-def test_kernels_that_do_not_count_references_return_numbers() -> None:
+def test_kernels_that_do_not_count_references_return_numbers():
     """The caller of a kernel that returned an array would give back a reference that nobody took."""
     borrowing = {name: found for name, found in kernels() if not found.targetoptions["_nrt"]}
     assert len(borrowing) > 300
@@ -137,7 +135,7 @@ def test_kernels_that_do_not_count_references_return_numbers() -> None:
         assert words <= {"None", "bool", "int", "float", "np.uint64", "tuple"}, f"{name} returns {returned}"
 
 
-def write_modules(folder: Path, **sources: str) -> Path:
+def write_modules(folder, **sources):
     """Makes a package of modules, in which the decorator can be used at once."""
     folder.mkdir(exist_ok=True)
     (folder / "__init__.py").touch()
@@ -148,7 +146,7 @@ def write_modules(folder: Path, **sources: str) -> Path:
 
 
 @pytest.fixture
-def package(tmp_path: Path) -> Path:
+def package(tmp_path):
     """A small package with the decorator, a constant, a kernel that uses it, and a kernel that calls that."""
     folder = write_modules(
         tmp_path / "patchwork_env",
@@ -162,7 +160,7 @@ def package(tmp_path: Path) -> Path:
     return folder
 
 
-def with_own_game(package: Path) -> Path:
+def with_own_game(package):
     """Another package beside it, with a kernel that uses a constant of its own."""
     rules = (
         "from patchwork_env.near import step\n"
@@ -172,7 +170,7 @@ def with_own_game(package: Path) -> Path:
     return write_modules(package.parent / "own_game", constants="FACTOR = 3\n", rules=rules)
 
 
-def printed(package: Path, code: str) -> str:
+def printed(package, code):
     """What code prints in a new process."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": "", "NUMBA_DISABLE_JIT": "0"}
     command = [sys.executable, "-c", code]
@@ -182,7 +180,7 @@ def printed(package: Path, code: str) -> str:
 
 
 @pytest.mark.slow
-def test_machine_code_for_a_class_that_is_gone_or_has_other_fields_is_compiled_anew(package: Path) -> None:
+def test_machine_code_for_a_class_that_is_gone_or_has_other_fields_is_compiled_anew(package):
     pairs = (
         "from typing import NamedTuple\n"
         "from patchwork_env.core.compile import kernel\n"
@@ -201,7 +199,7 @@ def test_machine_code_for_a_class_that_is_gone_or_has_other_fields_is_compiled_a
         assert printed(package, "import patchwork_env.pairs") == f"{result}\n"
 
 
-def contents_of(source: str, constant: Any) -> str:
+def contents_of(source, constant):
     """What the machine code of ``f`` follows from, if ``g`` and ``constant`` are as given."""
     near = ModuleType("near")
     near.constant = constant  # type: ignore[attr-defined]
@@ -248,7 +246,7 @@ def test_machine_code_follows_from_the_function(sources: tuple[str, ...]) -> Non
         "def made(y):\n    def f(x): return y\n    return f\nf = made(constant)",
     ],
 )
-def test_machine_code_follows_from_what_the_function_uses(source: str) -> None:
+def test_machine_code_follows_from_what_the_function_uses(source):
     values = (1, 2, 1.0, True, "1", (1, 2), [1, 2], Pair(1, 2), np.arange(2), np.arange(2.0), np.arange(3))
     found = [contents_of(source, value) for value in values]
     assert len(set(found)) == len(values)
@@ -256,7 +254,7 @@ def test_machine_code_follows_from_what_the_function_uses(source: str) -> None:
 
 
 @pytest.mark.slow
-def test_machine_code_is_kept_until_a_value_it_uses_has_changed(package: Path) -> None:
+def test_machine_code_is_kept_until_a_value_it_uses_has_changed(package):
     """Of kernels in other packages, too, which call those of this one."""
     own = with_own_game(package)
     code = "from own_game.rules import scaled; print(scaled(0), sum(scaled.stats.cache_hits.values()))"
@@ -289,15 +287,13 @@ TWO_STEPS = (
         (f"import os; os.environ['NUMBA_CACHE_LOCATOR_CLASSES'] = 'InTreeCacheLocator'\n{NEWER}", False),
     ],
 )
-def test_where_nothing_can_be_kept_kernels_are_compiled_all_the_same(
-    package: Path, change: str, links: bool
-) -> None:
+def test_where_nothing_can_be_kept_kernels_are_compiled_all_the_same(package, change, links):
     assert printed(package, change + TWO_STEPS) == f"{links} 2 0\n"
     assert not list(package.rglob("*.nbi"))
 
 
 @pytest.mark.slow
-def test_with_another_numba_machine_code_is_kept_until_any_source_has_changed(package: Path) -> None:
+def test_with_another_numba_machine_code_is_kept_until_any_source_has_changed(package):
     """Of the package, or of that of a game; code for the sources of before is found again, within bounds."""
     own = with_own_game(package)
     loops = (
@@ -330,26 +326,26 @@ def test_with_another_numba_machine_code_is_kept_until_any_source_has_changed(pa
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     """An empty folder in which machine code is kept within a test; nothing has been said about it yet."""
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(cache, "_WARNINGS", itertools.count())
     return tmp_path
 
 
-def started() -> tuple[float, bool]:
+def started():
     """What a kernel gives as if in a new process, and whether its machine code was on disk."""
     quotient = kernel(_quotient.py_func)
     return quotient(1.0, 4.0), bool(sum(quotient.stats.cache_hits.values()))
 
 
-def kept(folder: Path) -> Path:
+def kept(folder):
     """The one file of machine code."""
     (file,) = folder.rglob("*.nbc")
     return file
 
 
-def become_that_of_another(file: Path) -> None:
+def become_that_of_another(file):
     """Puts valid code of another kernel into the file."""
     shutil.rmtree(file.parent)
     assert kernel(_sum_of_squares.py_func)(np.arange(3)) == 5
@@ -357,7 +353,7 @@ def become_that_of_another(file: Path) -> None:
     other.rename(file)
 
 
-def flip(file: Path, position: int) -> None:
+def flip(file, position):
     contents = bytearray(file.read_bytes())
     contents[position] ^= 1
     file.write_bytes(contents)
@@ -380,9 +376,7 @@ if os.name != "nt":  # where links are a privilege
 
 @compiled_only
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-def test_damaged_machine_code_is_never_read_and_is_replaced(
-    damage: Callable[[Path], object], folder: Path
-) -> None:
+def test_damaged_machine_code_is_never_read_and_is_replaced(damage, folder):
     assert started() == (0.25, False)
     file = kept(folder)
     damage(file)
@@ -390,9 +384,7 @@ def test_damaged_machine_code_is_never_read_and_is_replaced(
 
 
 @compiled_only
-def test_with_a_full_disk_nothing_is_kept_until_there_is_room(
-    folder: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_with_a_full_disk_nothing_is_kept_until_there_is_room(folder, caplog):
     resource = pytest.importorskip("resource", reason="limits the sizes of files")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
@@ -406,7 +398,7 @@ def test_with_a_full_disk_nothing_is_kept_until_there_is_room(
 
 
 @compiled_only
-def test_a_folder_that_vanishes_is_made_again(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_folder_that_vanishes_is_made_again(folder, caplog):
     quotient = kernel(_quotient.py_func)
     shutil.rmtree(folder)
     assert quotient(1.0, 4.0) == 0.25
@@ -415,7 +407,7 @@ def test_a_folder_that_vanishes_is_made_again(folder: Path, caplog: pytest.LogCa
 
 
 @compiled_only
-def test_code_with_checked_bounds_is_kept_apart(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_with_checked_bounds_is_kept_apart(folder, monkeypatch):
     started()
     monkeypatch.setattr(config, "BOUNDSCHECK", 1)
     assert started() == (0.25, False)
@@ -424,9 +416,7 @@ def test_code_with_checked_bounds_is_kept_apart(folder: Path, monkeypatch: pytes
 
 
 @compiled_only
-def test_code_is_kept_for_what_runs_not_for_what_files_say(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_code_is_kept_for_what_runs_not_for_what_files_say(folder, monkeypatch):
     """A module may be edited and loaded again while a process runs."""
     write_modules(folder, edited="STEP = 1\n@kernel\ndef step(x):\n    return x + STEP\n")
     monkeypatch.syspath_prepend(folder)
@@ -442,13 +432,13 @@ def test_code_is_kept_for_what_runs_not_for_what_files_say(
         del sys.modules["edited"]
 
 
-def test_what_may_change_unseen_is_not_kept() -> None:
+def test_what_may_change_unseen_is_not_kept():
     with pytest.raises(ValueError, match="whether it stays the same"):
         contents_of("def f(x): return constant", Path())
 
 
 @pytest.mark.slow
-def test_a_template_is_compiled_and_cached_for_every_game_of_its_own(package: Path) -> None:
+def test_a_template_is_compiled_and_cached_for_every_game_of_its_own(package):
     loops = (
         "game = None\n"
         "@template\ndef twice(x):\n    return game.step(game.step(x))\n"

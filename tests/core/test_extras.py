@@ -1,7 +1,5 @@
 """What is said of libraries that are missing."""
 
-from __future__ import annotations
-
 from importlib import metadata
 
 import pytest
@@ -14,7 +12,7 @@ REQUIRED += ['no-such-b>=1 ; extra == "train"', "no-such-c; extra == 'open-spiel
 
 
 @pytest.fixture(autouse=True)
-def listed(monkeypatch: pytest.MonkeyPatch) -> None:
+def listed(monkeypatch):
     monkeypatch.setattr(metadata, "requires", lambda name: REQUIRED)
 
 
@@ -27,14 +25,14 @@ def listed(monkeypatch: pytest.MonkeyPatch) -> None:
         ("unknown", "no_such_module", "no-such-module"),
     ],
 )
-def test_the_missing_libraries_of_an_extra_are_named(extra: str, module: str, libraries: str) -> None:
+def test_the_missing_libraries_of_an_extra_are_named(extra, module, libraries):
     with pytest.raises(MissingExtraError) as caught, from_extra(extra, "these need"):
         raise ModuleNotFoundError(name=module)
     assert str(caught.value) == f"these need {module.partition('.')[0]}: pip install {libraries}"
     assert caught.value.name == module
 
 
-def test_a_command_names_all_that_it_lacks_and_nothing_else() -> None:
+def test_a_command_names_all_that_it_lacks_and_nothing_else():
     said = r"it needs no_such_b: pip install .*'no-such-a\[x,y\]' no-such-b no-such-c$"
     for kind in (ModuleNotFoundError, MissingExtraError):
         with pytest.raises(MissingExtraError, match=said), for_command("train,open_spiel"):
@@ -46,6 +44,6 @@ def test_a_command_names_all_that_it_lacks_and_nothing_else() -> None:
         assert caught.value is error
 
 
-def test_without_an_extra_errors_stay_as_they_are() -> None:
+def test_without_an_extra_errors_stay_as_they_are():
     with pytest.raises(ModuleNotFoundError, match="No module named 'no_such'"), from_extra("", "they need"):
         __import__("no_such")

@@ -6,7 +6,6 @@ import os
 import re
 import stat
 import warnings
-from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
@@ -18,14 +17,14 @@ from patchwork_env.errors import StorageError
 from tests.attack.disk_model import lose_power, recorded
 
 
-def write_texts(path: Path, promise: Callable[[], None]) -> None:
+def write_texts(path, promise):
     make_folder(path.parent)
     for text in ("old", "new"):
         write_text(path, text)
         promise()
 
 
-def write_folders(path: Path, promise: Callable[[], None]) -> None:
+def write_folders(path, promise):
     for text in ("old", "new"):
         write_folder(
             path.parent, lambda folder, text=text: (folder / path.name).write_text(text), replace=True
@@ -33,7 +32,7 @@ def write_folders(path: Path, promise: Callable[[], None]) -> None:
         promise()
 
 
-def grow(path: Path, promise: Callable[[], None]) -> None:
+def grow(path, promise):
     make_folder(path.parent)
     file = GrowingFile(path)
     for text in ("o", "l", "d"):
@@ -45,9 +44,7 @@ def grow(path: Path, promise: Callable[[], None]) -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the record of a disk needs Linux")
 @pytest.mark.parametrize("write", [write_texts, write_folders, grow])
-def test_what_was_written_survives_a_loss_of_power(
-    write: Callable[[Path, Callable[[], None]], None], tmp_path: Path
-) -> None:
+def test_what_was_written_survives_a_loss_of_power(write, tmp_path):
     name = Path("deep", "folder", "file")
     with recorded(tmp_path) as recording:
         write(tmp_path / name, lambda: recording.promise(name, (tmp_path / name).read_bytes()))
@@ -59,12 +56,10 @@ def test_what_was_written_survives_a_loss_of_power(
         assert not list(left.rglob("*.partial"))
 
 
-def test_a_folder_that_cannot_be_synced_is_left_to_the_system(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_cannot_be_synced_is_left_to_the_system(tmp_path, monkeypatch):
     sync = os.fsync
 
-    def refuse(handle: int) -> None:
+    def refuse(handle):
         if stat.S_ISDIR(os.fstat(handle).st_mode):
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
         sync(handle)
@@ -75,16 +70,16 @@ def test_a_folder_that_cannot_be_synced_is_left_to_the_system(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows syncs only files that may be written")
-def test_files_that_may_only_be_read_are_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_may_only_be_read_are_stored(tmp_path, monkeypatch):
     """Modes count here as they do for whoever is not root."""
     really_open = os.open
 
-    def open_by_mode(path: Path, flags: int, *more: int, **options: int) -> int:
+    def open_by_mode(path, flags, *more, **options):
         if flags & os.O_RDWR and not os.stat(path).st_mode & stat.S_IWUSR:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         return really_open(path, flags, *more, **options)
 
-    def write(folder: Path) -> None:
+    def write(folder):
         (folder / "file").write_text("text")
         (folder / "file").chmod(0o444)
 
@@ -102,7 +97,7 @@ def test_a_growing_file_is_closed_with_its_object(tmp_path):
     assert (tmp_path / "file").read_bytes() == b"1"
 
 
-def test_a_file_is_complete_or_as_it_was(tmp_path, monkeypatch) -> None:
+def test_a_file_is_complete_or_as_it_was(tmp_path, monkeypatch):
     path = tmp_path / "figures.json"
     write_text(path, "old")
     mask = os.umask(0)
@@ -123,7 +118,7 @@ def contents(folder):
     return {str(p.relative_to(folder)): p.read_bytes() if p.is_file() else None for p in folder.rglob("*")}
 
 
-def test_a_message_about_a_path_without_end_is_short(tmp_path) -> None:
+def test_a_message_about_a_path_without_end_is_short(tmp_path):
     with pytest.raises(StorageError, match=r"cannot write to .*…: ") as caught:
         write_text(tmp_path / ("a" * 5000), "")
     assert len(str(caught.value)) < 600

@@ -6,7 +6,6 @@ import random
 import re
 import zlib
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -28,7 +27,7 @@ BEGINNINGS: list[Callable[[int], BaseGame]] = [
 
 
 @st.composite
-def played(draw: st.DrawFn) -> BaseGame:
+def played(draw):
     """A game after some moves, sometimes one that goes on from a position and knows nothing before it."""
     game = draw(st.sampled_from(BEGINNINGS))(draw(st.integers(0, 2**32)))
     play(game, draw(st.integers(0, 60)), draw(st.integers(0, 2**32)))
@@ -38,7 +37,7 @@ def played(draw: st.DrawFn) -> BaseGame:
     return game
 
 
-def play(game: BaseGame, turns: int, seed: int) -> None:
+def play(game, turns, seed):
     """Plays at random, more often late actions than early ones, so that patches are bought."""
     rng = random.Random(seed)
     for _ in range(turns):
@@ -57,7 +56,7 @@ ALL = pytest.mark.parametrize(
 # --- play and undo ----------------------------------------------------------------------------------------
 
 
-def test_an_action_that_changes_nothing_is_played_and_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_action_that_changes_nothing_is_played_and_taken_back(monkeypatch):
     """As passing does in other games."""
     game = toy.Game(seed=2)
     monkeypatch.setattr(game.rules.kernels, "play", lambda states, i, action: True)
@@ -84,7 +83,7 @@ AS_THEY_COME = {
 
 @pytest.mark.parametrize("changed", AS_THEY_COME.values(), ids=AS_THEY_COME)
 @pytest.mark.parametrize("begun", BEGINNINGS)
-def test_texts_are_read_as_they_come(begun: Any, changed: Callable[[str], str]) -> None:
+def test_texts_are_read_as_they_come(begun, changed):
     game = begun(7)
     play(game, 6, 0)
     again = type(game).from_notation(changed(game.notation()))
@@ -94,7 +93,7 @@ def test_texts_are_read_as_they_come(begun: Any, changed: Callable[[str], str]) 
 
 @settings(max_examples=40)
 @given(played(), st.data())
-def test_a_changed_position_is_refused_or_plays_on(game: BaseGame, data: st.DataObject) -> None:
+def test_a_changed_position_is_refused_or_plays_on(game, data):
     text = game.position_text()
     at = data.draw(st.integers(8, len(text) - 1))
     changed = text[:at] + data.draw(st.sampled_from("0123456789,-/#;|@= ")) + text[at + 1 :]
@@ -108,7 +107,7 @@ def test_a_changed_position_is_refused_or_plays_on(game: BaseGame, data: st.Data
 
 
 @BOTH
-def test_what_is_no_position(kind: Any) -> None:
+def test_what_is_no_position(kind):
     for text in (None, 1, b"patchwork/1", ""):
         for read in (kind.from_position, kind.from_notation):
             with pytest.raises(ValueError, match=r"a game is written as text|starts with"):
@@ -121,7 +120,7 @@ def test_what_is_no_position(kind: Any) -> None:
 
 
 @ALL
-def test_many_actions_are_decoded_as_one(kind: Any) -> None:
+def test_many_actions_are_decoded_as_one(kind):
     game = kind(seed=1)
     legal = game.legal_actions()
     assert game.decode_all(legal) == [game.decode(action) for action in legal] == game.legal_moves()
@@ -132,7 +131,7 @@ def test_many_actions_are_decoded_as_one(kind: Any) -> None:
 
 
 @ALL
-def test_no_action_comes_after_the_end(kind: Any) -> None:
+def test_no_action_comes_after_the_end(kind):
     game = kind(seed=2)
     while not game.is_over:
         game.play(game.legal_actions()[0])
@@ -149,7 +148,7 @@ NO_CELLS = [None, 3, [(0,)], [(0, "a")], {(0.0, 1)}, [None]]
 
 
 @BOTH
-def test_what_is_no_move_is_named(kind: Any) -> None:
+def test_what_is_no_move_is_named(kind):
     game = kind(seed=1)
     move = game.decode(game.legal_actions()[-1])
     wrong = [(game.encode, each, repr(each)) for each in NO_MOVES]
@@ -163,7 +162,7 @@ def test_what_is_no_move_is_named(kind: Any) -> None:
 
 
 @ALL
-def test_records_of_a_batch(kind: Any) -> None:
+def test_records_of_a_batch(kind):
     states = np.concatenate([kind(seed=seed).state for seed in range(3)])
     assert [kind.from_state(states, i) for i in range(3)] == [kind(seed=seed) for seed in range(3)]
     assert kind.from_state(states[::-1], np.int64(0)) == kind(seed=2)
@@ -174,7 +173,7 @@ def test_records_of_a_batch(kind: Any) -> None:
 
 
 @BOTH
-def test_records_from_outside_are_checked(kind: Any) -> None:
+def test_records_from_outside_are_checked(kind):
     """Random bytes, records that no game reaches among good ones, and what is no array of records."""
     states = np.concatenate([kind(seed=seed).state for seed in range(8)])
     assert (kind.check_states(states) == states).all()
@@ -194,7 +193,7 @@ def test_records_from_outside_are_checked(kind: Any) -> None:
 
 
 @ALL
-def test_bytes_that_are_not_whole_are_refused(kind: Any) -> None:
+def test_bytes_that_are_not_whole_are_refused(kind):
     game = kind(seed=1)
     play(game, 5, 0)
     data = game.to_bytes()
@@ -212,7 +211,7 @@ def test_bytes_that_are_not_whole_are_refused(kind: Any) -> None:
 
 
 @ALL
-def test_pickles_hold_nothing_that_goes_unchecked(kind: Any) -> None:
+def test_pickles_hold_nothing_that_goes_unchecked(kind):
     game = kind(seed=1)
     play(game, 5, 0)
     rebuild, (_, origin, actions) = game.__reduce__()
@@ -224,14 +223,14 @@ def test_pickles_hold_nothing_that_goes_unchecked(kind: Any) -> None:
 
 
 @ALL
-def test_misspelt_options_are_named(kind: Any) -> None:
+def test_misspelt_options_are_named(kind):
     with pytest.raises(
         UnknownOptionError, match="Game got an unexpected keyword argument 'sed'; did you mean 'seed'"
     ):
         kind(sed=3)
 
 
-def test_notebooks_show_the_text_of_a_game_without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_notebooks_show_the_text_of_a_game_without_pictures(monkeypatch):
     game = toy.Game(seed=2)
     assert game._repr_svg_() is None
     assert set(str(game)) <= set(".#01")

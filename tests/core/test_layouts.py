@@ -42,7 +42,7 @@ def _fit(out: Any, near: Any, taken: Any, rows: Any, columns: Any) -> None:
     add_fitting(out, 1, near, taken, 1, rows, columns, len(rows))
 
 
-def test_bits_are_unpacked_into_contiguous_arrays_only() -> None:
+def test_bits_are_unpacked_into_contiguous_arrays_only():
     out, word = np.zeros(64, np.int8), np.uint64(0b1011)
     _unpack(out, word)
     assert out[:5].tolist() == [1, 1, 0, 1, 0]
@@ -51,7 +51,7 @@ def test_bits_are_unpacked_into_contiguous_arrays_only() -> None:
             _unpack(wrong, word)
 
 
-def test_words_are_shifted_in_all_lanes() -> None:
+def test_words_are_shifted_in_all_lanes():
     random = np.random.default_rng(5)
     begin, shifts = (
         random.integers(2**63, size=8, dtype=np.uint64),
@@ -66,7 +66,7 @@ def test_words_are_shifted_in_all_lanes() -> None:
         _shift(out, word, begin, shifts[:, ::-1])
 
 
-def test_anchors_are_added_where_a_tile_touches_and_is_free() -> None:
+def test_anchors_are_added_where_a_tile_touches_and_is_free():
     near, taken, out = np.zeros(12, np.uint64), np.zeros(12, np.uint64), np.zeros(10, np.uint64)
     near[3], taken[9] = 0b100, 0b1
     rows, columns = np.array([0, 1]), np.array([0, 2])  # two cells: the second one lower, and two columns on
@@ -81,12 +81,12 @@ def test_anchors_are_added_where_a_tile_touches_and_is_free() -> None:
         _fit(out, near, taken, rows[::-1], columns)
 
 
-def test_a_strided_mask_is_refused_and_not_half_written() -> None:
+def test_a_strided_mask_is_refused_and_not_half_written():
     with pytest.raises(TypingError, match="must be a contiguous array"):
         Game.rules.kernels.legal_mask(Game(seed=1).state, 0, np.zeros(2 * NUM_ACTIONS, np.int8)[::2])
 
 
-def test_sums_of_rows_and_products_take_contiguous_arrays_only() -> None:
+def test_sums_of_rows_and_products_take_contiguous_arrays_only():
     table, rows, inputs = np.ones((5, 4), np.float32), np.zeros(3, np.int32), np.ones(3, np.float32)
     out = np.zeros(4, np.float32)
     _rows(out, table, rows)

@@ -1,13 +1,11 @@
 """Misspelt names are answered with the nearest one."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from patchwork_env.core.names import counted, did_you_mean, nearest, short_repr
 
 
-def test_the_nearest_name() -> None:
+def test_the_nearest_name():
     assert nearest("thread", ("seed", "threads")) == "threads"
     assert nearest("colour", ("seed", "threads")) is None
     assert did_you_mean("thread", ("seed", "threads")) == "did you mean 'threads'?"
@@ -15,12 +13,12 @@ def test_the_nearest_name() -> None:
     assert nearest("s" * 10**7, ("seed",)) is None
 
 
-def test_every_value_can_be_shown() -> None:
+def test_every_value_can_be_shown():
     assert short_repr(np.zeros((2, 2), int)) == "array([[0, 0], [0, 0]])"
     assert len(short_repr("a" * 10**6)) == 61
     assert short_repr("a/" * 100, most=300) == repr("a/" * 100)
     assert short_repr(10**5000) == "a value of type int"
 
 
-def test_numbers_with_what_they_count() -> None:
+def test_numbers_with_what_they_count():
     assert [counted(number, "game") for number in (0, 1, 2000)] == ["0 games", "1 game", "2,000 games"]

@@ -15,18 +15,18 @@ compiled_only = pytest.mark.skipif(config.DISABLE_JIT, reason="compiles kernels"
 
 
 class Terminal(io.StringIO):
-    def isatty(self) -> bool:
+    def isatty(self):
         return True
 
 
 @pytest.fixture
-def slow(monkeypatch: pytest.MonkeyPatch) -> None:
+def slow(monkeypatch):
     """Every compilation takes long enough to be told of."""
     monkeypatch.setattr(progress, "_SECONDS_BEFORE_NOTICE", -1.0)
     monkeypatch.delenv(QUIET, raising=False)
 
 
-def begin_three(compilation: Compilation) -> None:
+def begin_three(compilation):
     compilation.begin("first")
     compilation.begin("first.inner")
     compilation.end()
@@ -35,7 +35,7 @@ def begin_three(compilation: Compilation) -> None:
     compilation.end()
 
 
-def test_kernels_are_counted_with_those_that_they_call() -> None:
+def test_kernels_are_counted_with_those_that_they_call():
     heard = []
     with listen(heard.append):
         begin_three(Compilation())
@@ -44,7 +44,7 @@ def test_kernels_are_counted_with_those_that_they_call() -> None:
 
 
 @compiled_only
-def test_compiling_tells_what_it_compiles_once() -> None:
+def test_compiling_tells_what_it_compiles_once():
     def halved(number):
         return number // 2
 
@@ -62,7 +62,7 @@ def test_compiling_tells_what_it_compiles_once() -> None:
     assert inner.number == outer.number + 1
 
 
-def told(stream: io.StringIO | None) -> list[str]:
+def told(stream):
     """The lines that three compilations write to a standard error stream."""
     with redirect_stderr(stream):
         begin_three(Compilation())
@@ -70,16 +70,14 @@ def told(stream: io.StringIO | None) -> list[str]:
 
 
 @pytest.mark.parametrize("stream", [Terminal(), io.StringIO()], ids=["terminal", "file"])
-def test_there_is_one_line_about_compiling(slow: None, stream: io.StringIO) -> None:
+def test_there_is_one_line_about_compiling(slow, stream):
     (line,) = told(stream)
     assert line.startswith("patchwork_env is compiling first, which is kept for later starts")
     assert QUIET in line
     assert "patchwork-env compile" in line
 
 
-def test_nothing_is_told_where_it_is_quick_or_unwanted_or_nobody_reads_or_somebody_listens(
-    slow: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_told_where_it_is_quick_or_unwanted_or_nobody_reads_or_somebody_listens(slow, monkeypatch):
     assert told(None) == []
     with listen(lambda _: None):
         assert told(Terminal()) == []
@@ -91,14 +89,14 @@ def test_nothing_is_told_where_it_is_quick_or_unwanted_or_nobody_reads_or_somebo
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+def clock(monkeypatch):
     """A list whose entry is the time in seconds."""
     now = [100.0]
     monkeypatch.setattr(progress, "perf_counter", lambda: now[0])
     return now
 
 
-def shown(stream: io.StringIO, clock: list[float], seconds: list[float]) -> str:
+def shown(stream, clock, seconds):
     """What a bar of 100 games writes, of which one ends at each of the seconds."""
     with redirect_stderr(stream), Bar(100, "games", label="greedy") as bar:
         for second in seconds:
@@ -107,7 +105,7 @@ def shown(stream: io.StringIO, clock: list[float], seconds: list[float]) -> str:
     return stream.getvalue()
 
 
-def test_a_terminal_has_a_bar_in_one_place(clock: list[float]) -> None:
+def test_a_terminal_has_a_bar_in_one_place(clock):
     written = shown(Terminal(), clock, [0.05, 1, 2])  # the first comes too soon after the line before
     assert "\n" not in written
     states = [state.strip() for state in written.split("\r")]
@@ -121,13 +119,13 @@ def test_a_terminal_has_a_bar_in_one_place(clock: list[float]) -> None:
     ]
 
 
-def test_files_get_plain_lines_ever_more_rarely(clock: list[float]) -> None:
+def test_files_get_plain_lines_ever_more_rarely(clock):
     lines = shown(io.StringIO(), clock, [1, 2, *range(3, 300)]).splitlines()
     assert lines[0] == "greedy: 3%, 3 of 100 games, 1.0 a second, 0:00:03 gone, 0:01:37 left"
     assert [int(line.split()[2]) for line in lines] == [3, 9, 21, 45, 93, 153, 213, 273]
 
 
-def test_a_bar_begins_where_others_have_ended_and_has_notes(clock: list[float]) -> None:
+def test_a_bar_begins_where_others_have_ended_and_has_notes(clock):
     bar = Bar(200, "steps", done=100)
     clock[0] += 10
     bar.note = "score 3.50"

@@ -7,7 +7,6 @@ import os
 import pickle
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -25,7 +24,7 @@ BOTH = pytest.mark.parametrize("package", [patchwork, nmbr9], ids=lambda package
 TAGS = {"svg", "title", "g", "rect", "circle", "polygon", "path", "text"}
 
 
-def positions(package: Any) -> list[Any]:
+def positions(package):
     """Three positions from the beginning to the end of a random game."""
     rng, found = np.random.default_rng(5), [package.Game(seed=5)]
     while not found[-1].is_over:
@@ -34,7 +33,7 @@ def positions(package: Any) -> list[Any]:
     return [found[0], found[len(found) // 2], found[-1]]
 
 
-def refused(function: Callable[..., Any], *arguments: Any) -> None:
+def refused(function, *arguments):
     with pytest.raises(ValueError) as caught:  # noqa: PT011 (the message is looked at)
         function(*arguments)
     assert type(caught.value) is ValueError
@@ -42,7 +41,7 @@ def refused(function: Callable[..., Any], *arguments: Any) -> None:
 
 
 @BOTH
-def test_svg_is_self_contained_and_escapes_names(package: Any) -> None:
+def test_svg_is_self_contained_and_escapes_names(package):
     game = package.Game(seed=1)
     assert game._repr_svg_() == package.render.svg(game)
     assert str(game) == package.render.text(game)
@@ -56,7 +55,7 @@ def test_svg_is_self_contained_and_escapes_names(package: Any) -> None:
 
 
 @BOTH
-def test_pixels_have_the_size_asked_for_and_leave_the_game_as_it_was(package: Any) -> None:
+def test_pixels_have_the_size_asked_for_and_leave_the_game_as_it_was(package):
     begun, _, over = positions(package)
     before = over.to_bytes()
     frame = package.render.rgb_array(over, 300)
@@ -71,7 +70,7 @@ def test_pixels_have_the_size_asked_for_and_leave_the_game_as_it_was(package: An
 
 
 @BOTH
-def test_pictures_of_something_else_are_refused(package: Any) -> None:
+def test_pictures_of_something_else_are_refused(package):
     render, game = package.render, package.Game(seed=1)
     for other in (None, 1, (nmbr9 if package is patchwork else patchwork).Game(seed=1)):
         for draw in (render.text, render.svg, render.rgb_array):
@@ -86,7 +85,7 @@ def test_pictures_of_something_else_are_refused(package: Any) -> None:
 FRAME = np.random.default_rng(1).integers(0, 256, (40, 60, 3)).astype(np.uint8)
 
 
-def test_files_hold_the_frames(tmp_path: Path) -> None:
+def test_files_hold_the_frames(tmp_path):
     image = pytest.importorskip("PIL.Image")
     save_png(FRAME, tmp_path / "table.png")
     with image.open(tmp_path / "table.png") as stored:
@@ -100,7 +99,7 @@ def test_files_hold_the_frames(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["game.gif", "table.png"]
 
 
-def test_what_is_no_frame_no_path_or_no_time_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
+def test_what_is_no_frame_no_path_or_no_time_is_refused_and_nothing_is_written(tmp_path):
     png, gif = tmp_path / "game.png", tmp_path / "game.gif"
     for wrong in (None, FRAME[0], FRAME.astype(float), FRAME[:0], [FRAME], np.zeros((4, 4, 7), np.uint8)):
         refused(save_png, wrong, png)
@@ -113,7 +112,7 @@ def test_what_is_no_frame_no_path_or_no_time_is_refused_and_nothing_is_written(t
     assert not list(tmp_path.iterdir())
 
 
-def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "table.png"
     path.write_bytes(b"old")
     with pytest.raises(StorageError, match=r"cannot write to .*missing"):
@@ -128,12 +127,12 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.fixture
-def pygame(monkeypatch: pytest.MonkeyPatch) -> Any:
+def pygame(monkeypatch):
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     return pytest.importorskip("pygame")
 
 
-def test_a_window_shows_frames(pygame: Any) -> None:
+def test_a_window_shows_frames(pygame):
     window = Window("A game")
     for frame in (FRAME, FRAME[1:, 1:]):
         window.show(frame)
@@ -144,7 +143,7 @@ def test_a_window_shows_frames(pygame: Any) -> None:
 
 
 @pytest.mark.parametrize("by_user", [True, False])
-def test_a_closed_window_stays_closed(pygame: Any, by_user: bool) -> None:
+def test_a_closed_window_stays_closed(pygame, by_user):
     window = Window("A game")
     window.show(FRAME)
     if by_user:
@@ -173,7 +172,7 @@ MAKERS: list[Callable[..., Any]] = [
 ]
 
 
-def step(env: Any) -> None:
+def step(env):
     """A legal step of any environment."""
     action = int(env.unwrapped.game.legal_actions()[0])
     is_parallel = isinstance(env, nmbr9_v0.Nmbr9ParallelEnv)
@@ -181,7 +180,7 @@ def step(env: Any) -> None:
 
 
 @pytest.mark.parametrize("make", MAKERS)
-def test_render_modes_show_the_game(make: Callable[..., Any]) -> None:
+def test_render_modes_show_the_game(make):
     text, pixels, nothing = (make(render_mode=mode) for mode in ("ansi", "rgb_array", None))
     for env in (text, pixels, nothing):
         env.reset(seed=3)
@@ -195,9 +194,7 @@ def test_render_modes_show_the_game(make: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("make", MAKERS)
-def test_a_window_shows_every_step_and_closes(
-    make: Callable[..., Any], pygame: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_window_shows_every_step_and_closes(make, pygame, monkeypatch):
     shown: list[np.ndarray] = []
     monkeypatch.setattr(Window, "show", lambda self, frame: shown.append(frame))
     env = make(render_mode="human")
@@ -217,9 +214,7 @@ def test_a_window_shows_every_step_and_closes(
 
 @pytest.mark.parametrize("make", MAKERS[1:2])
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_pettingzoo_finds_nothing(
-    make: Callable[..., Any], pygame: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pettingzoo_finds_nothing(make, pygame, monkeypatch):
     from pettingzoo.test import render_test
 
     monkeypatch.setattr(display, "FRAMES_PER_SECOND", 0)
@@ -229,7 +224,7 @@ def test_pettingzoo_finds_nothing(
 # --- the optional extra -----------------------------------------------------------------------------------
 
 
-def test_missing_libraries_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_libraries_are_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "PIL", None)
     monkeypatch.setitem(sys.modules, "pygame", None)
     with pytest.raises(MissingExtraError, match=r"^pictures of pixels need PIL: pip install pillow$"):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 from patchwork_env.agents import Agent
-from patchwork_env.core.game import BaseGame, Rules
+from patchwork_env.core.game import Rules
 from patchwork_env.games import register, rules_of
 
 register("row", "tests.toy")
@@ -23,11 +22,11 @@ class Case(NamedTuple):
     given: dict[str, Any]
 
     @property
-    def players(self) -> int:
+    def players(self):
         """How many take part."""
         return self.rules.set_up({**self.rules.options, **self.options}, {}).players
 
-    def __repr__(self) -> str:
+    def __repr__(self):
         return "-".join([self.rules.name, *(f"{name}={value}" for name, value in self.options.items())])
 
 
@@ -54,7 +53,7 @@ class LastAction(Agent):
 
     name = "last"
 
-    def act(self, game: BaseGame) -> int:
+    def act(self, game):
         """See :meth:`Agent.act`."""
         return int(game.legal_actions()[-1])
 
@@ -65,7 +64,7 @@ class Cheat(LastAction):
     name = "cheat"
     answer: Any = None
 
-    def act(self, game: BaseGame) -> Any:
+    def act(self, game):
         """See :meth:`Agent.act`."""
         if self.answer is None:
             return super().act(game)
@@ -75,29 +74,29 @@ class Cheat(LastAction):
 class BatchCheat(Cheat):
     """Answers so to batches."""
 
-    def act_batch(self, states: Any) -> Any:
+    def act_batch(self, states):
         """See :meth:`Agent.act_batch`."""
         return super().act_batch(states) if self.answer is None else self.answer
 
 
-def opponent_of(case: Case) -> Agent | None:
+def opponent_of(case):
     """A deterministic opponent, if the game has more than one player."""
     return LastAction() if case.players > 1 else None
 
 
-def choose(mask: np.ndarray, rng: np.random.Generator, illegal: float = 0.0) -> int:
+def choose(mask, rng, illegal=0.0):
     """A random legal action, or with some probability one that is not legal."""
     return int(rng.choice(np.flatnonzero(mask != (rng.random() < illegal))))
 
 
-def flat(observation: Any) -> np.ndarray:
+def flat(observation):
     """All numbers of an observation, named tensors or not."""
     if isinstance(observation, dict):
         return np.concatenate([flat(part) for part in observation.values()])
     return np.asarray(observation).ravel()
 
 
-def play(env: Any, info: dict[str, Any], seed: int) -> Iterator[tuple[Any, ...]]:
+def play(env, info, seed):
     """Random legal play of a Gymnasium environment to the end of the episode; yields what steps return."""
     rng, over = np.random.default_rng(seed), False
     while not over:

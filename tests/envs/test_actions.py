@@ -36,43 +36,43 @@ class Door(NamedTuple):
 
 
 @pytest.fixture(autouse=True)
-def no_printing(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_printing(monkeypatch):
     monkeypatch.setattr(EnvLogger, "_output", False)
 
 
 # --- interfaces that take one action ------------------------------------------------------------------------
 
 
-def game(method: str = "play") -> Door:
+def game(method="play"):
     one = NMBR9.game(**OPTIONS)
     return Door(getattr(one, method), one.to_bytes)
 
 
-def decode_all() -> Door:
+def decode_all():
     one = NMBR9.game(**OPTIONS)
     return Door(lambda action: one.decode_all([ACTION, action]), one.to_bytes)
 
 
-def turns(make: Callable[..., Any]) -> Door:
+def turns(make):
     env = make(**OPTIONS)
     env.reset(seed=1)
     return Door(env.step, lambda: (env.unwrapped.game.to_bytes(), env.terminations))
 
 
-def parallel(**options: Any) -> Door:
+def parallel(**options):
     env = nmbr9_v0.parallel_env(**OPTIONS, **options)
     env.reset(seed=1)
     actions = {"player_0": ACTION, "player_1": ACTION}
     return Door(lambda action: env.step(actions | {"player_1": action}), lambda: (env.game, env.agents))
 
 
-def single() -> Door:
+def single():
     env = gymnasium.make("patchwork_env:Nmbr9-v0", **LEARNER, **OPTIONS)
     env.reset(seed=1)
     return Door(env.step, lambda: env.unwrapped.game)
 
 
-def answer() -> Door:
+def answer():
     cheat = Cheat()
     env = GameEnv(NMBR9, cheat, seat=0, **OPTIONS)
     env.reset(seed=1)
@@ -81,12 +81,12 @@ def answer() -> Door:
     )
 
 
-def answered(cheat: Cheat, answer: Any, env: Any, own: Any) -> None:
+def answered(cheat, answer, env, own):
     cheat.answer = answer
     env.step(own)
 
 
-def open_spiel(method: str) -> Door:
+def open_spiel(method):
     pyspiel = pytest.importorskip("pyspiel")
     pytest.importorskip("patchwork_env.integrations.open_spiel")
     state = pyspiel.load_game("python_nmbr9(players=2,deck=3 1 4)").new_initial_state()
@@ -95,7 +95,7 @@ def open_spiel(method: str) -> Door:
     return Door(getattr(state, method), lambda: str(state))
 
 
-def rllib() -> Door:
+def rllib():
     pytest.importorskip("ray")
     from patchwork_env.integrations.rllib.env import GameMultiAgentEnv
 
@@ -140,7 +140,7 @@ ONE_REFUSED += ["0", b"\0", [ACTION], (), {}, object(), np.int64, np.dtype(int),
 @pytest.mark.parametrize(
     "make", [pytest.param(make, id=name, marks=MARKS.get(name[:5], ())) for name, make in ONE.items()]
 )
-def test_where_one_action_is_expected(make: Callable[[], Door]) -> None:
+def test_where_one_action_is_expected(make):
     plain = make()
     result = plain.play(ACTION)
     for kind, allowed in ONE_ALLOWED.items():
@@ -154,7 +154,7 @@ def test_where_one_action_is_expected(make: Callable[[], Door]) -> None:
             door.play(none)
 
 
-def assert_refused(door: Door, values: list[Any]) -> None:
+def assert_refused(door, values):
     """All values are errors that name them with their type, dtype and shape, and change nothing."""
     before = door.look()
     for value in values:
@@ -170,26 +170,26 @@ def assert_refused(door: Door, values: list[Any]) -> None:
 # --- interfaces that take many ------------------------------------------------------------------------------
 
 
-def vector(wrap: Callable[[Any], Any] = lambda envs: envs) -> Door:
+def vector(wrap=lambda envs: envs):
     envs = GameVectorEnv(NMBR9, GAMES, **LEARNER, **OPTIONS)
     wrapped = wrap(envs)
     envs.reset(seed=1)
     return Door(wrapped.step, envs.games)
 
 
-def answers() -> Door:
+def answers():
     cheat, own = BatchCheat(), [ACTION] * GAMES
     envs = GameVectorEnv(NMBR9, GAMES, cheat, seat=0, **OPTIONS)
     envs.reset(seed=1)
     return Door(lambda actions: answered(cheat, actions, envs, own), envs.games, OpponentError)
 
 
-def self_play() -> Door:
+def self_play():
     batch = SelfPlayBatch(NMBR9, GAMES, seed=1, **OPTIONS)
     return Door(batch.step, batch.games)
 
 
-def sb3() -> Door:
+def sb3():
     from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv
 
     env = SelfPlayVecEnv(GAMES, LastAction(), game="nmbr9", seed=1, **OPTIONS)
@@ -198,18 +198,18 @@ def sb3() -> Door:
     return Door(env.step, env.games)
 
 
-def as_sb3() -> Door:
+def as_sb3():
     from patchwork_env.integrations.sb3.vec_env import as_vec_env
 
     return vector(wrap=as_vec_env)
 
 
-def torchrl(**options: Any) -> Door:
+def torchrl(**options):
     module = pytest.importorskip("patchwork_env.integrations.torchrl")
     env = module.make_env("nmbr9", GAMES, seed=1, **OPTIONS, **options)
     before = env.reset()
 
-    def play(actions: Any) -> None:
+    def play(actions):
         tensordict = before.clone()
         tensordict["action"] = actions
         env.step(tensordict)
@@ -239,13 +239,13 @@ MANY_REFUSED += [{}, set(range(GAMES)), ACTION]
 
 
 @pytest.mark.parametrize("make", MANY.values(), ids=MANY)
-def test_where_many_actions_are_expected(make: Callable[[], Door]) -> None:
+def test_where_many_actions_are_expected(make):
     check_many(make, [*MANY_ALLOWED, *TENSORS_ALLOWED], [*MANY_REFUSED, *TENSORS_REFUSED])
 
 
 @libraries
 @pytest.mark.parametrize("options", [{}, LEARNER], ids=["self-play", "against an opponent"])
-def test_where_torchrl_has_many(options: dict[str, Any]) -> None:
+def test_where_torchrl_has_many(options):
     check_many(partial(torchrl, **options), TENSORS_ALLOWED, TENSORS_REFUSED)
     make = partial(torchrl, categorical_actions=False, **options)
     refused = [ROWS * 1.0, torch.tensor(ALL), ROWS[:, :-1], ROWS[..., None]]
@@ -261,7 +261,7 @@ def test_where_torchrl_has_many(options: dict[str, Any]) -> None:
         assert door.look() == before
 
 
-def check_many(make: Callable[[], Door], allowed: list[Any], refused: list[Any], plain: Any = None) -> None:
+def check_many(make, allowed, refused, plain=None):
     first = make()
     first.play(torch.tensor(ALL) if plain is None else plain)
     for value in allowed:
@@ -280,7 +280,7 @@ def check_many(make: Callable[[], Door], allowed: list[Any], refused: list[Any],
 
 
 @pytest.mark.parametrize("make", [nmbr9_v0.env, nmbr9_v0.raw_env])
-def test_an_illegal_action_in_turn_ends_the_game(make: Callable[..., Any]) -> None:
+def test_an_illegal_action_in_turn_ends_the_game(make):
     env = make(illegal_action="terminate", **OPTIONS)
     env.reset(seed=1)
     before = env.unwrapped.game
@@ -291,7 +291,7 @@ def test_an_illegal_action_in_turn_ends_the_game(make: Callable[..., Any]) -> No
     assert env.unwrapped.game == before
 
 
-def test_where_all_act_at_once_each_is_answerable_for_its_own_action() -> None:
+def test_where_all_act_at_once_each_is_answerable_for_its_own_action():
     env = nmbr9_v0.parallel_env(players=3, illegal_action="terminate")
     env.reset(seed=1)
     legal = int(env.game.legal_actions()[0])
@@ -312,7 +312,7 @@ STRICT: dict[str, Callable[..., Any]] = {
 
 
 @pytest.mark.parametrize("name", STRICT)
-def test_an_illegal_action_can_be_an_error(name: str) -> None:
+def test_an_illegal_action_can_be_an_error(name):
     env = STRICT[name](illegal_action="raise", **OPTIONS)
     env.reset(seed=1)
     many = {"parallel_env": {"player_0": ILLEGAL, "player_1": ACTION}, "vector": [ACTION, ILLEGAL]}

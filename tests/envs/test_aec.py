@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from pettingzoo.utils.wrappers import AssertOutOfBoundsWrapper, OrderEnforcingWr
 from patchwork_env.envs.aec import GameAECEnv
 from patchwork_env.envs.parallel import GameParallelEnv
 from patchwork_env.errors import IllegalActionError
-from tests.envs.cases import CASES, PATCHWORK, Case, cases, choose, flat, several_players
+from tests.envs.cases import CASES, PATCHWORK, cases, choose, flat, several_players
 
 Env = Any
 simultaneous = pytest.mark.parametrize(
@@ -22,15 +22,15 @@ simultaneous = pytest.mark.parametrize(
 )
 
 
-def raw(case: Case, **options: Any) -> GameAECEnv:
+def raw(case, **options):
     return GameAECEnv(case.rules, **{**case.options, **options})
 
 
-def wrapped(case: Case, **options: Any) -> Env:
+def wrapped(case, **options):
     return GameAECEnv.wrapped(case.rules, **{**case.options, **options})
 
 
-def play_on(env: Env, seed: int) -> Iterator[int | None]:
+def play_on(env, seed):
     """Random legal play to the end; yields each action after it was played."""
     rng = np.random.default_rng(seed)
     while env.agents:
@@ -40,7 +40,7 @@ def play_on(env: Env, seed: int) -> Iterator[int | None]:
         yield action
 
 
-def everything(env: Env) -> tuple[Any, ...]:
+def everything(env):
     """All that an environment shows."""
     seen = [env.observe(agent) for agent in env.possible_agents]
     views = [(flat(view["observation"]).tobytes(), view["action_mask"].tobytes()) for view in seen]
@@ -50,7 +50,7 @@ def everything(env: Env) -> tuple[Any, ...]:
 
 
 @cases
-def test_it_follows_the_game(case: Case) -> None:
+def test_it_follows_the_game(case):
     env = wrapped(case)
     env.reset(seed=4)
     game = env.unwrapped.game
@@ -77,7 +77,7 @@ def test_it_follows_the_game(case: Case) -> None:
 
 @pytest.mark.parametrize("rewards", ["outcome", "margin", "score"])
 @several_players
-def test_rewards(case: Case, rewards: str) -> None:
+def test_rewards(case, rewards):
     env = raw(case, rewards=rewards)
     for seed in range(2):
         env.reset(seed=seed)
@@ -102,10 +102,10 @@ def test_rewards(case: Case, rewards: str) -> None:
 
 
 @cases
-def test_seeds_and_reset_options(case: Case) -> None:
+def test_seeds_and_reset_options(case):
     env = raw(case)
 
-    def games(seed: Any) -> list[bytes]:
+    def games(seed):
         env.reset(seed=seed)
         found = [env.game.to_bytes()]
         for _ in range(4):
@@ -126,7 +126,7 @@ def test_seeds_and_reset_options(case: Case) -> None:
 
 
 @cases
-def test_the_game_is_given_as_a_copy(case: Case) -> None:
+def test_the_game_is_given_as_a_copy(case):
     env = wrapped(case)
     env.reset(seed=1)
     shown = everything(env)
@@ -134,7 +134,7 @@ def test_the_game_is_given_as_a_copy(case: Case) -> None:
     assert everything(env) == shown
 
 
-def test_the_raw_environment_asks_for_a_reset() -> None:
+def test_the_raw_environment_asks_for_a_reset():
     env = raw(CASES[0], render_mode="ansi")
     calls: list[Any] = [lambda: env.step(0), lambda: env.observe("player_0"), env.state, env.render]
     for call in (*calls, lambda: env.game):
@@ -149,7 +149,7 @@ def test_the_raw_environment_asks_for_a_reset() -> None:
 
 
 @simultaneous
-def test_by_turns_and_at_once_are_the_same_game(case: Case) -> None:
+def test_by_turns_and_at_once_are_the_same_game(case):
     turns, parallel = raw(case), GameParallelEnv(case.rules, **case.options)
     turns.reset(seed=8)
     observations, _ = parallel.reset(seed=8)
@@ -170,7 +170,7 @@ def test_by_turns_and_at_once_are_the_same_game(case: Case) -> None:
         parallel.step({})
 
 
-def test_players_who_take_turns_have_no_parallel_environment() -> None:
+def test_players_who_take_turns_have_no_parallel_environment():
     with pytest.raises(ValueError, match="the players of Patchwork do not act at once"):
         GameParallelEnv(PATCHWORK)
 
@@ -182,19 +182,19 @@ OF_A_GAME = ("agents", "agent_selection", "rewards", "terminations", "truncation
 
 
 @pytest.fixture(autouse=True)
-def no_printing(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_printing(monkeypatch):
     monkeypatch.setattr(EnvLogger, "mqueue", [])
     monkeypatch.setattr(EnvLogger, "_output", False)
 
 
-def both(case: Case) -> tuple[Any, Any]:
+def both(case):
     """The same environment in the wrappers of the package and in PettingZoo's."""
     raw = GameAECEnv(case.rules, **case.options)
     theirs = OrderEnforcingWrapper(AssertOutOfBoundsWrapper(TerminateIllegalWrapper(raw, illegal_reward=-1)))
     return GameAECEnv.wrapped(case.rules, **case.options), theirs
 
 
-def outcome(env: Any, call: Call) -> tuple[Any, type[BaseException] | None, str, list[Any]]:
+def outcome(env, call):
     """What a call returns or raises, and of what it warns."""
     before = len(EnvLogger.mqueue)
     try:
@@ -204,7 +204,7 @@ def outcome(env: Any, call: Call) -> tuple[Any, type[BaseException] | None, str,
     return result, error, words, EnvLogger.mqueue[before:]
 
 
-def assert_alike(own: Any, theirs: Any, call: Call) -> None:
+def assert_alike(own, theirs, call):
     """Both return the same, or raise the same error, and leave the same behind."""
     (seen, error, words, warnings), (their_seen, their_error, their_words, their_warnings) = (
         outcome(env, call) for env in (own, theirs)
@@ -220,7 +220,7 @@ def assert_alike(own: Any, theirs: Any, call: Call) -> None:
         assert_same_view(own, theirs)
 
 
-def assert_same_view(own: Any, theirs: Any) -> None:
+def assert_same_view(own, theirs):
     for name in (*OF_A_GAME, "_cumulative_rewards"):
         assert getattr(own, name) == getattr(theirs, name), name
     for agent in own.possible_agents:
@@ -232,15 +232,15 @@ def assert_same_view(own: Any, theirs: Any) -> None:
         assert own.last(observe=False)[0] is theirs.last(False)[0] is None
 
 
-def attribute(name: str) -> Call:
+def attribute(name):
     return lambda env: getattr(env, name)
 
 
-def stepping(action: Any) -> Call:
+def stepping(action):
     return lambda env: env.step(action)
 
 
-def anything() -> Iterator[Call]:
+def anything():
     """Calls that hardly depend on the game."""
     yield from map(attribute, (*OF_A_GAME, "_game", "_cumulative", "nothing", "max_num_agents"))
     yield from map(stepping, (-1, 10**9, np.int64(10**9), 0.5, "advance", np.zeros(2, np.int64), None))
@@ -255,14 +255,14 @@ def anything() -> Iterator[Call]:
 
 
 @cases
-def test_before_a_game(case: Case) -> None:
+def test_before_a_game(case):
     own, theirs = both(case)
     for call in (*anything(), lambda env: env.last(), lambda env: env.step(0), lambda env: env.render()):
         assert_alike(own, theirs, call)
 
 
 @cases
-def test_a_game_to_its_end_and_beyond(case: Case) -> None:
+def test_a_game_to_its_end_and_beyond(case):
     own, theirs = both(case)
     rng, moves = np.random.default_rng(3), 0
     assert_alike(own, theirs, lambda env: env.reset(seed=3))
@@ -279,7 +279,7 @@ def test_a_game_to_its_end_and_beyond(case: Case) -> None:
 
 
 @cases
-def test_an_illegal_action_ends_the_game(case: Case) -> None:
+def test_an_illegal_action_ends_the_game(case):
     own, theirs = both(case)
     rng = np.random.default_rng(5)
     for before in (0, 3):

@@ -1,10 +1,7 @@
 """How games of a batch follow each other, in each of Gymnasium's modes: exactly as in ``SyncVectorEnv``."""
 
-from __future__ import annotations
-
 import copy
 from functools import partial
-from typing import Any
 
 import gymnasium
 import numpy as np
@@ -23,21 +20,21 @@ QUICK = Case(NMBR9, {"players": 2, "max_digit": 4, "copies": 1, "deck_size": 3},
 """A game of three moves of each player."""
 
 
-def batched(case: Case, num_envs: int, mode: AutoresetMode | str, **options: Any) -> GameVectorEnv:
+def batched(case, num_envs, mode, **options):
     options = {"opponent": opponent_of(case), **case.options, **options}
     return GameVectorEnv(case.rules, num_envs, autoreset_mode=mode, **options)
 
 
-def of_singles(case: Case, num_envs: int, mode: AutoresetMode, **options: Any) -> SyncVectorEnv:
+def of_singles(case, num_envs, mode, **options):
     options = {"opponent": opponent_of(case), **case.options, **options}
     return SyncVectorEnv([partial(GameEnv, case.rules, **options)] * num_envs, autoreset_mode=mode)
 
 
-def assert_same(one: Any, other: Any) -> None:
+def assert_same(one, other):
     assert data_equivalence(one, other, exact=True), f"{one}\n{other}"
 
 
-def actions_of(infos: dict[str, Any], rng: np.random.Generator, illegal: float) -> np.ndarray:
+def actions_of(infos, rng, illegal):
     """An action of every game; one that does not count where nothing is legal."""
     return np.array(
         [choose(mask, rng, illegal) if mask.any() else rng.integers(-9, 9) for mask in infos["action_mask"]]
@@ -47,7 +44,7 @@ def actions_of(infos: dict[str, Any], rng: np.random.Generator, illegal: float) 
 @modes
 @pytest.mark.parametrize("illegal", [0.0, 0.05])
 @pytest.mark.parametrize("case", [*CASES, QUICK], ids=repr)
-def test_step_by_step(case: Case, illegal: float, mode: AutoresetMode) -> None:
+def test_step_by_step(case, illegal, mode):
     options = {
         "observation": "dict" if illegal else "flat",
         "rewards": "score" if illegal else None,
@@ -86,7 +83,7 @@ def test_step_by_step(case: Case, illegal: float, mode: AutoresetMode) -> None:
 
 @modes
 @cases
-def test_some_games_begin_anew(case: Case, mode: AutoresetMode) -> None:
+def test_some_games_begin_anew(case, mode):
     own, theirs = batched(case, 4, mode), of_singles(case, 4, mode)
     results = own.reset(seed=3), theirs.reset(seed=3)
     rng = np.random.default_rng(0)
@@ -108,7 +105,7 @@ def test_some_games_begin_anew(case: Case, mode: AutoresetMode) -> None:
             assert (results[0][1]["_action_mask"] == mask).all()
 
 
-def test_reset_masks_that_are_none() -> None:
+def test_reset_masks_that_are_none():
     envs = batched(CASES[0], 2, DISABLED)
     with pytest.raises(ResetNeeded, match=r"call reset\(\)"):
         envs.reset(options={"reset_mask": np.array([True, False])})
@@ -128,7 +125,7 @@ def test_reset_masks_that_are_none() -> None:
     assert [game.to_bytes() for game in envs.games()] == before
 
 
-def test_games_that_have_ended_wait_without_an_autoreset() -> None:
+def test_games_that_have_ended_wait_without_an_autoreset():
     envs, ended = batched(QUICK, 3, DISABLED), np.zeros(3, np.bool_)
     _, infos = envs.reset(seed=0)
     envs.step(infos["action_mask"].argmax(axis=1))
@@ -151,7 +148,7 @@ def test_games_that_have_ended_wait_without_an_autoreset() -> None:
 # --- by name ------------------------------------------------------------------------------------------------
 
 
-def test_the_batch_does_what_processes_do() -> None:
+def test_the_batch_does_what_processes_do():
     options = {"num_envs": 2, "deck_size": 3, "render_mode": "ansi"}
     own = gymnasium.make_vec("patchwork_env:Nmbr9-v0", autoreset_mode=NEXT_STEP, **options)
     theirs = gymnasium.make_vec("patchwork_env:Nmbr9-v0", vectorization_mode="async", **options)
@@ -164,7 +161,7 @@ def test_the_batch_does_what_processes_do() -> None:
     theirs.close()
 
 
-def test_pictures_of_a_batch_are_those_of_single_environments() -> None:
+def test_pictures_of_a_batch_are_those_of_single_environments():
     pytest.importorskip("PIL")
     options = {"render_mode": "rgb_array", "seat": 1}
     own, theirs = batched(QUICK, 2, SAME_STEP, **options), of_singles(QUICK, 2, SAME_STEP, **options)
@@ -178,7 +175,7 @@ def test_pictures_of_a_batch_are_those_of_single_environments() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*render.. shows nothing without a render_mode")
-def test_where_there_is_nothing_to_see() -> None:
+def test_where_there_is_nothing_to_see():
     assert batched(QUICK, 2, SAME_STEP).render() is None
     with pytest.raises(ResetNeeded):
         batched(QUICK, 2, SAME_STEP, render_mode="ansi").render()

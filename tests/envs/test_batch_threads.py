@@ -1,7 +1,5 @@
 """Threads that share a batch: every game is stepped once, and an interrupt finds no half of a step."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import time
@@ -25,13 +23,13 @@ def _many_cores(monkeypatch):
     monkeypatch.setattr(self_play, "usable_cores", lambda: 4)
 
 
-def contents(env) -> dict[str, bytes]:
+def contents(env):
     return {name: getattr(env, name).tobytes() for name in OUTPUTS}
 
 
 @pytest.mark.parametrize("module", [patchwork_v0, nmbr9_v0], ids=["patchwork", "nmbr9"])
 @pytest.mark.parametrize("own", [{}, {"masks": False}, {"observations": False, "rewards": "score"}], ids=str)
-def test_threads_do_not_change_the_games(module, own) -> None:
+def test_threads_do_not_change_the_games(module, own):
     alone, *others = (module.SelfPlayBatch(31, seed=5, threads=number, **own) for number in (1, 2, 4))
     duplicates = [copy.deepcopy(others[0]), pickle.loads(pickle.dumps(others[1]))]
     for step in range(120):
@@ -44,7 +42,7 @@ def test_threads_do_not_change_the_games(module, own) -> None:
 
 
 @pytest.mark.parametrize("wrong", [0, 40, 199])
-def test_an_illegal_action_changes_nothing(wrong: int) -> None:
+def test_an_illegal_action_changes_nothing(wrong):
     env = patchwork_v0.SelfPlayBatch(200, seed=5, threads=3)
     env.step(env.random_actions)
     actions, saved, before = env.random_actions.copy(), env.save(), contents(env)
@@ -55,7 +53,7 @@ def test_an_illegal_action_changes_nothing(wrong: int) -> None:
     assert all(np.array_equal(saved[name], array) for name, array in env.save().items())
 
 
-def test_an_interrupt_waits_for_all_parts(monkeypatch) -> None:
+def test_an_interrupt_waits_for_all_parts(monkeypatch):
     env, twin = (patchwork_v0.SelfPlayBatch(40, seed=5, threads=2) for _ in range(2))
     for each in (env, twin):
         each.step(each.random_actions)
@@ -77,6 +75,6 @@ def test_an_interrupt_waits_for_all_parts(monkeypatch) -> None:
     assert contents(env) == contents(twin)
 
 
-def test_there_are_no_more_threads_than_cores() -> None:
+def test_there_are_no_more_threads_than_cores():
     assert patchwork_v0.SelfPlayBatch(1, threads=None).threads == 4
     assert patchwork_v0.SelfPlayBatch(1, threads=9).threads == 4

@@ -1,14 +1,10 @@
 """What the tests of PettingZoo, Gymnasium and Stable-Baselines3 find in environments; and copies of these."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import sys
 import warnings
-from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import gymnasium
 import numpy as np
@@ -22,7 +18,7 @@ from patchwork_env.envs.parallel import GameParallelEnv
 from patchwork_env.envs.single import GameEnv
 from patchwork_env.errors import MissingExtraError
 from tests.attack.objects import KINDS
-from tests.envs.cases import Case, cases, layouts, opponent_of
+from tests.envs.cases import cases, layouts, opponent_of
 
 with warnings.catch_warnings():  # of its own example, which it imports
     warnings.simplefilter("ignore", DeprecationWarning)
@@ -36,13 +32,13 @@ quiet = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWa
 # --- PettingZoo ---------------------------------------------------------------------------------------------
 
 
-def check_in_turn(make: Callable[..., Any]) -> None:
+def check_in_turn(make):
     """All of PettingZoo's tests that are for environments with turns, but those of speed and pictures."""
     suite.api_test(make(), num_cycles=10)
     suite.seed_test(make, num_cycles=10)
 
 
-def check_at_once(make: Callable[..., Any]) -> None:
+def check_at_once(make):
     """And those for environments in which all act at once; two of them know no masks."""
     ends = partial(make, illegal_action="terminate")
     suite.parallel_api_test(make(), num_cycles=10)
@@ -54,7 +50,7 @@ def check_at_once(make: Callable[..., Any]) -> None:
 @quiet
 @layouts
 @cases
-def test_pettingzoo_finds_nothing(case: Case, layout: str) -> None:
+def test_pettingzoo_finds_nothing(case, layout):
     options = {"observation": layout, **case.options}
     check_in_turn(partial(GameAECEnv.wrapped, case.rules, **options))
     if case.rules.is_simultaneous:
@@ -63,7 +59,7 @@ def test_pettingzoo_finds_nothing(case: Case, layout: str) -> None:
 
 @quiet
 @pytest.mark.parametrize("name", NAMES)
-def test_pettingzoo_makes_them_by_name_and_draws_them(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pettingzoo_makes_them_by_name_and_draws_them(name, monkeypatch):
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     for mode, kind in (("human", type(None)), ("ansi", str), ("rgb_array", np.ndarray)):
         env = pettingzoo.make("aec", f"{name}/{name}_v0", render_mode=mode)
@@ -78,14 +74,14 @@ def test_pettingzoo_makes_them_by_name_and_draws_them(name: str, monkeypatch: py
 
 @layouts
 @cases
-def test_gymnasium_finds_nothing(case: Case, layout: str) -> None:
+def test_gymnasium_finds_nothing(case, layout):
     env = GameEnv(case.rules, opponent_of(case), observation=layout, **case.options)
     check_env(env, skip_render_check=True)
 
 
 @quiet
 @pytest.mark.parametrize("name", IDS)
-def test_both_checkers_find_nothing_by_name(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_checkers_find_nothing_by_name(name, monkeypatch):
     """Also without what only windows need, which Gymnasium's own would open otherwise."""
     sb3 = pytest.importorskip("stable_baselines3.common.env_checker")
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
@@ -102,7 +98,7 @@ def test_both_checkers_find_nothing_by_name(name: str, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_copies_go_on_like_the_original(name: str) -> None:
+def test_copies_go_on_like_the_original(name):
     """Of the objects of attacks, at any moment of their games."""
     kind = KINDS[name]
     for seed in range(4 if name in ("agent", "make_vec") else 6):

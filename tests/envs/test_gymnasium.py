@@ -1,9 +1,6 @@
 """What every game's Gymnasium environments do, one game at a time and many at once."""
 
-from __future__ import annotations
-
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,14 +8,12 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import data_equivalence
 
 from patchwork_env.agents.ragged import legal_lists, observations_of
-from patchwork_env.core.game import BaseGame
 from patchwork_env.envs.single import GameEnv
 from patchwork_env.envs.vector import GameVectorEnv
 from patchwork_env.errors import OpponentError
 from tests.envs.cases import (
     CASES,
     BatchCheat,
-    Case,
     Cheat,
     LastAction,
     cases,
@@ -30,21 +25,21 @@ from tests.envs.cases import (
 )
 
 
-def single(case: Case, **options: Any) -> GameEnv:
+def single(case, **options):
     options = {"opponent": opponent_of(case), **case.options, **options}
     return GameEnv(case.rules, **options)
 
 
-def batched(case: Case, num_envs: int, **options: Any) -> GameVectorEnv:
+def batched(case, num_envs, **options):
     options = {"opponent": opponent_of(case), **case.options, **options}
     return GameVectorEnv(case.rules, num_envs, **options)
 
 
-def assert_same(one: Any, other: Any) -> None:
+def assert_same(one, other):
     assert data_equivalence(one, other, exact=True), f"{one}\n{other}"
 
 
-def all_of(env: GameEnv | GameVectorEnv) -> tuple[Any, ...]:
+def all_of(env):
     """What an environment shows."""
     games = env.games() if isinstance(env, GameVectorEnv) else [env.game, env.seat]
     return games, env.action_masks().tobytes()
@@ -54,7 +49,7 @@ def all_of(env: GameEnv | GameVectorEnv) -> tuple[Any, ...]:
 
 
 @cases
-def test_episodes(case: Case) -> None:
+def test_episodes(case):
     for seed, seat in enumerate(("alternate", "alternate", "random")):
         env = single(case, seat=seat)
         _, info = env.reset(seed=seed)
@@ -82,8 +77,8 @@ def test_episodes(case: Case) -> None:
 
 
 @several_players
-def test_seats(case: Case) -> None:
-    def seats(seat: int | str, seed: int) -> list[int]:
+def test_seats(case):
+    def seats(seat, seed):
         env = single(case, seat=seat)
         return [env.reset(seed=seed)[1]["seat"]] + [env.reset()[1]["seat"] for _ in range(5)]
 
@@ -97,7 +92,7 @@ def test_seats(case: Case) -> None:
 
 
 @cases
-def test_infos_keep_their_keys(case: Case) -> None:
+def test_infos_keep_their_keys(case):
     for fails in (False, True):
         env, ended, action = single(case), False, -1
         infos = [env.reset(seed=0)[1]]
@@ -113,7 +108,7 @@ def test_infos_keep_their_keys(case: Case) -> None:
         assert {info["scores"].dtype for info in infos} == {np.dtype(np.int16)}
 
 
-def test_games_that_end_before_the_first_turn_are_passed_over() -> None:
+def test_games_that_end_before_the_first_turn_are_passed_over():
     row = CASES[-1]
     for seat in ("alternate", "random"):
         env, envs = single(row, blocked=11, seat=seat), batched(row, 3, blocked=11, seat=seat)
@@ -133,11 +128,11 @@ def test_games_that_end_before_the_first_turn_are_passed_over() -> None:
             always.reset()
 
 
-def test_who_knows_no_masks_is_told_once() -> None:
+def test_who_knows_no_masks_is_told_once():
     """As ``EvalCallback`` of Stable-Baselines3, whose evaluations would show -1 for ever."""
     env, envs = single(CASES[-1]), batched(CASES[-1], 7)
 
-    def end_illegally() -> None:
+    def end_illegally():
         env.reset()
         env.step(int(np.flatnonzero(env.action_masks() == 0)[0]))
 
@@ -154,7 +149,7 @@ def test_who_knows_no_masks_is_told_once() -> None:
 
 
 @cases
-def test_before_the_first_reset(case: Case) -> None:
+def test_before_the_first_reset(case):
     env, envs = single(case, render_mode="ansi"), batched(case, 2)
     for call in (
         lambda: env.step(0),
@@ -174,7 +169,7 @@ def test_before_the_first_reset(case: Case) -> None:
 
 
 @cases
-def test_states_hold_what_the_learner_sees_and_are_the_readers_own(case: Case) -> None:
+def test_states_hold_what_the_learner_sees_and_are_the_readers_own(case):
     envs = batched(case, 5)
     observations, infos = envs.reset(seed=4)
     for _ in range(30):
@@ -191,7 +186,7 @@ def test_states_hold_what_the_learner_sees_and_are_the_readers_own(case: Case) -
 
 
 @layouts
-def test_what_is_returned_stays_as_it_is_unless_one_opts_out(layout: str) -> None:
+def test_what_is_returned_stays_as_it_is_unless_one_opts_out(layout):
     for is_copied in (True, False):
         envs = batched(CASES[0], 4, observation=layout, copy=is_copied)
         observations, infos = envs.reset(seed=0)
@@ -206,11 +201,11 @@ def test_what_is_returned_stays_as_it_is_unless_one_opts_out(layout: str) -> Non
 # --- opponents that answer wrongly --------------------------------------------------------------------------
 
 
-def _raise(game: BaseGame) -> int:
+def _raise(game):
     raise LookupError("of the opponent")
 
 
-def _play_on(game: BaseGame) -> int:
+def _play_on(game):
     game.play(int(game.legal_actions()[0]))
     return -1
 
@@ -230,7 +225,7 @@ OUT_OF_RANGE = [np.full(1, -1), np.full(2, 10**6), np.full(3, -1)]
     ids=["single", "batch", "answers to a batch"],
 )
 @several_players
-def test_a_wrong_answer_leaves_all_as_it_was(case: Case, make: Any, cheat: Cheat, answers: list[Any]) -> None:
+def test_a_wrong_answer_leaves_all_as_it_was(case, make, cheat, answers):
     env, twin = make(case, opponent=cheat, seat="random"), make(case, seat="random")
     for seed, answer in enumerate(answers):
         for one in (env, twin):
@@ -249,9 +244,9 @@ def test_a_wrong_answer_leaves_all_as_it_was(case: Case, make: Any, cheat: Cheat
         assert_same(env.step(actions), twin.step(actions))
 
 
-def test_opponents_see_copies() -> None:
+def test_opponents_see_copies():
     class Vandal(LastAction):
-        def act_batch(self, states: Any) -> Any:
+        def act_batch(self, states):
             actions = super().act_batch(states)
             states[:] = np.zeros_like(states)
             return actions

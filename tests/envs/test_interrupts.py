@@ -13,15 +13,14 @@ from numba import config
 
 from patchwork_env import patchwork, patchwork_v0
 from patchwork_env.agents import BatchAgent
-from patchwork_env.core.game import BaseGame
 from tests.attack import objects
-from tests.attack.interrupts import Interruptible, counting, quietly, require_whole
-from tests.attack.objects import KINDS, Kind, Last
+from tests.attack.interrupts import counting, quietly, require_whole
+from tests.attack.objects import KINDS, Last
 
 needs_alarms = pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="Windows has no alarms")
 
 
-def interrupt(kind: Kind, target: Any, call: Interruptible, most: int) -> None:
+def interrupt(kind, target, call, most):
     """Interrupts a call before so many of its bytecodes, the last ones included."""
     after = copy.deepcopy(target)
     quietly(call, copy.deepcopy(target))  # compiles
@@ -41,7 +40,7 @@ def interrupt(kind: Kind, target: Any, call: Interruptible, most: int) -> None:
 
 @pytest.mark.skipif(config.DISABLE_JIT, reason="only machine code is not interrupted")
 @pytest.mark.parametrize("name", KINDS)
-def test_calls_at_any_moment(name: str) -> None:
+def test_calls_at_any_moment(name):
     kind, most = KINDS[name], 6 if name == "agent" else 20
     for seed in range({"self_play_threads": 1, "agent": 4, "make_vec": 5}.get(name, 8)):
         random = np.random.default_rng(seed)
@@ -54,11 +53,11 @@ def test_calls_at_any_moment(name: str) -> None:
 
 
 @needs_alarms
-def test_an_interrupt_while_waiting_for_an_agent_leaves_its_lock_to_the_others() -> None:
+def test_an_interrupt_while_waiting_for_an_agent_leaves_its_lock_to_the_others():
     class Slow(BatchAgent):
         name = "slow"
 
-        def act_batch(self, states: Any) -> Any:
+        def act_batch(self, states):
             asked.set()
             done.wait(20)
             return np.zeros(len(states), np.int64)
@@ -66,7 +65,7 @@ def test_an_interrupt_while_waiting_for_an_agent_leaves_its_lock_to_the_others()
     asked, done, agent, game = threading.Event(), threading.Event(), Slow(), patchwork.Game(seed=1)
     other = threading.Thread(target=agent.act, args=(game,))
 
-    def interrupt(*_: Any) -> None:
+    def interrupt(*_):
         raise KeyboardInterrupt
 
     handler = signal.signal(signal.SIGALRM, interrupt)
@@ -92,22 +91,22 @@ def test_an_interrupt_while_waiting_for_an_agent_leaves_its_lock_to_the_others()
 
 
 @pytest.mark.parametrize("is_batch", [False, True])
-def test_an_opponent_may_call_the_environment(is_batch: bool) -> None:
+def test_an_opponent_may_call_the_environment(is_batch):
     """What it does there is undone when its answer is played."""
 
     class Caller(Last):
         env: Any = None
         """What it calls when it is asked next."""
 
-        def act_batch(self, states: Any) -> Any:
+        def act_batch(self, states):
             self.call()
             return super().act_batch(states)
 
-        def act(self, game: BaseGame) -> int:
+        def act(self, game):
             self.call()
             return super().act(game)
 
-        def call(self) -> None:
+        def call(self):
             env, self.env = self.env, None
             if env is not None:
                 step(env, 1)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 from patchwork_env.envs.opponents import Opponents
 from patchwork_env.envs.vector import GameVectorEnv
 from patchwork_env.errors import OpponentError
-from tests.envs.cases import CASES, Case, Cheat, LastAction
+from tests.envs.cases import CASES, Cheat, LastAction
 
 
-def batched(case: Case, num_envs: int, **options: Any) -> GameVectorEnv:
+def batched(case, num_envs, **options):
     """A batch of a case's games, against an opponent that takes the last action if none is given."""
     options.setdefault("opponent", LastAction() if case.players > 1 else None)
     return GameVectorEnv(case.rules, num_envs, **case.options, **options)
@@ -22,16 +20,16 @@ def batched(case: Case, num_envs: int, **options: Any) -> GameVectorEnv:
 class Marked(LastAction):
     """Notes which games of Patchwork it is asked about, by their circles."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name):
         self.name, self.circles = name, set()
 
-    def act_batch(self, states: Any) -> Any:
+    def act_batch(self, states):
         """See :meth:`Agent.act_batch`."""
         self.circles.update(bytes(circle) for circle in states["circle"])
         return super().act_batch(states)
 
 
-def play_on(envs: Any, steps: int) -> list[tuple[int, int]]:
+def play_on(envs, steps):
     """Plays on; returns the numbers of games and of their opponents, for all games that ended."""
     ended: list[tuple[int, int]] = []
     for _ in range(steps):
@@ -41,7 +39,7 @@ def play_on(envs: Any, steps: int) -> list[tuple[int, int]]:
     return ended
 
 
-def test_several_opponents_share_the_games() -> None:
+def test_several_opponents_share_the_games():
     first, second, third = (Marked(name) for name in "abc")
     envs = batched(CASES[0], 8, opponent=[first, second, third], opponent_shares=[2, 1, 1])
     envs.reset(seed=3)
@@ -60,15 +58,15 @@ def test_several_opponents_share_the_games() -> None:
 class Seeded(LastAction):
     """Notes the seeds that it is given."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.seeds: list[int | None] = []
 
-    def reseed(self, seed: int | None = None) -> None:
+    def reseed(self, seed=None):
         """See :meth:`Agent.reseed`."""
         self.seeds.append(seed)
 
 
-def test_opponents_are_reseeded_each_with_a_seed_of_its_own_where_all_games_begin() -> None:
+def test_opponents_are_reseeded_each_with_a_seed_of_its_own_where_all_games_begin():
     """Games that go on keep the random numbers of the opponents that they share."""
     one, other = Seeded(), Seeded()
     envs = batched(CASES[0], 3, opponent=[one, other])
@@ -79,7 +77,7 @@ def test_opponents_are_reseeded_each_with_a_seed_of_its_own_where_all_games_begi
     assert other.seeds == [2**64 - 7, 2**64 - 1]
 
 
-def test_games_keep_their_opponents_to_the_end() -> None:
+def test_games_keep_their_opponents_to_the_end():
     old, new, newest = (Marked(name) for name in ("old", "new", "newest"))
     envs = batched(CASES[0], 6, opponent=old)
     envs.reset(seed=3)
@@ -97,7 +95,7 @@ def test_games_keep_their_opponents_to_the_end() -> None:
     assert (envs.opponents, envs.opponent_numbers.tolist()) == ([newest], [0] * 6)
 
 
-def test_a_failed_step_begins_no_game_against_another_opponent() -> None:
+def test_a_failed_step_begins_no_game_against_another_opponent():
     cheat = Cheat()
     envs = batched(CASES[0], 3, opponent=LastAction(), seat=1)  # who is not first: others begin each game
     envs.reset(seed=0)
@@ -119,9 +117,7 @@ def test_a_failed_step_begins_no_game_against_another_opponent() -> None:
         ([LastAction()] * 2, "ab", ValueError, "shares of the opponents are 'ab'"),
     ],
 )
-def test_opponents_and_shares_that_do_not_fit(
-    opponents: list[Any], shares: Any, error: type[Exception], message: str
-) -> None:
+def test_opponents_and_shares_that_do_not_fit(opponents, shares, error, message):
     with pytest.raises(error, match=message):
         batched(CASES[0], 4, opponent=opponents, opponent_shares=shares)
     envs = batched(CASES[0], 4)
@@ -131,7 +127,7 @@ def test_opponents_and_shares_that_do_not_fit(
     assert envs.opponents == kept
 
 
-def test_nobody_plays_against_a_single_player() -> None:
+def test_nobody_plays_against_a_single_player():
     envs = batched(CASES[2], 2)
     assert (envs.opponents, envs.opponent_numbers.tolist()) == ([], [0, 0])
     with pytest.raises(ValueError, match="a game for one player has none"):
@@ -139,7 +135,7 @@ def test_nobody_plays_against_a_single_player() -> None:
 
 
 @pytest.mark.parametrize("numbers", [[0, 1], [0, 1, 2, 0], [0, -1, 0, 0], [0.0, 1.0, 0.0, 1.0], "abcd"])
-def test_numbers_of_opponents_that_do_not_fit(numbers: Any) -> None:
+def test_numbers_of_opponents_that_do_not_fit(numbers):
     opponents = Opponents(4, [LastAction(), LastAction()])
     with pytest.raises(ValueError, match="they must be 4 integers from 0 to 1"):
         opponents.change([LastAction(), LastAction()], numbers)

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from patchwork_env.agents import load
-from patchwork_env.core.game import Rules
 from patchwork_env.envs.aec import GameAECEnv
 from patchwork_env.envs.parallel import GameParallelEnv
 from patchwork_env.envs.self_play import SelfPlayBatch
@@ -46,20 +45,20 @@ WRONG: dict[str, list[Any]] = {
 }
 
 
-def options_of(name: str) -> list[str]:
+def options_of(name):
     """Those of a kind of environment, apart from those of its game."""
     _, *named, _ = inspect.signature(KINDS.get(name, GameAECEnv)).parameters
     return named
 
 
-def make(name: str, case: Case, **options: Any) -> Any:
+def make(name, case, **options):
     needed: dict[str, Any] = {"num_envs": 1, "opponent": load("random") if case.players > 1 else None}
     needed = {option: value for option, value in needed.items() if option in options_of(name)}
     return MAKERS[name](case.rules, **{**needed, **options})
 
 
 @pytest.mark.parametrize("rules", [PATCHWORK, NMBR9], ids=str)
-def test_without_options_every_interface_plays_the_game_of_the_seed(rules: Rules) -> None:
+def test_without_options_every_interface_plays_the_game_of_the_seed(rules):
     case, learner = Case(rules, {}, {}), SelfPlayVecEnv(1, game=rules.name, seed=7)
     learner.reset()
     found = {"Stable-Baselines3": learner.games()[0]}
@@ -71,7 +70,7 @@ def test_without_options_every_interface_plays_the_game_of_the_seed(rules: Rules
 
 
 @kinds
-def test_misspelt_options_are_named_with_the_nearest(name: str, case: Case) -> None:
+def test_misspelt_options_are_named_with_the_nearest(name, case):
     for option in (*options_of(name), *case.rules.options):
         wrong = option[:-1]
         with pytest.raises(UnknownOptionError, match=f"'{wrong}'; did you mean '{option}'"):
@@ -79,7 +78,7 @@ def test_misspelt_options_are_named_with_the_nearest(name: str, case: Case) -> N
 
 
 @kinds
-def test_wrong_values_are_named_with_their_options(name: str, case: Case) -> None:
+def test_wrong_values_are_named_with_their_options(name, case):
     for option in set(options_of(name)) & set(WRONG):
         for value in WRONG[option]:
             with pytest.raises(TypeError if option == "opponent" else ValueError, match=option):
@@ -90,7 +89,7 @@ def test_wrong_values_are_named_with_their_options(name: str, case: Case) -> Non
 
 
 @kinds
-def test_a_refused_reset_leaves_all_games_and_streams_as_they_were(name: str, case: Case) -> None:
+def test_a_refused_reset_leaves_all_games_and_streams_as_they_were(name, case):
     env = make(name, case, **case.options)
     wrong: list[dict[str, Any]] = [{"seed": -1}, {"seed": 0.5}, {"seed": 2**64}]
     if name != "SelfPlayBatch":
@@ -105,13 +104,13 @@ def test_a_refused_reset_leaves_all_games_and_streams_as_they_were(name: str, ca
         assert games_and_streams(env) == before, arguments
 
 
-def games_and_streams(env: Any) -> tuple[Any, ...]:
+def games_and_streams(env):
     games = env.games() if hasattr(env, "games") else env.unwrapped.game
     return games, list(streams_of(env))
 
 
 @pytest.mark.parametrize("step", [*(kind.step for kind in KINDS.values()), SelfPlayVecEnv.step_async])
-def test_the_first_lines_about_a_step_say_what_a_wrong_action_does(step: Any) -> None:
+def test_the_first_lines_about_a_step_say_what_a_wrong_action_does(step):
     first = re.split("Args:|Returns:|Raises:", inspect.getdoc(step) or "")[0]
     assert "illegal" in first
     assert "outside the action space" in first

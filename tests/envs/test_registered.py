@@ -1,11 +1,7 @@
 """Environments by name, in Gymnasium's and PettingZoo's registries, and those of a game of one's own."""
 
-from __future__ import annotations
-
 import pickle
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -23,7 +19,7 @@ IDS = [
 
 
 @pytest.mark.parametrize("name", IDS)
-def test_misspelt_options_are_named_with_the_nearest(name: str) -> None:
+def test_misspelt_options_are_named_with_the_nearest(name):
     for make in (gymnasium.make, gymnasium.make_vec):
         with pytest.raises(UnknownOptionError, match="'oponent'; did you mean 'opponent'"):
             make(name, oponent=1)
@@ -35,7 +31,7 @@ def test_misspelt_options_are_named_with_the_nearest(name: str) -> None:
     gymnasium.make_vec(name, num_envs=2, autoreset_mode="SameStep", render_mode=None).reset(seed=np.int64(3))
 
 
-def test_a_game_of_ones_own_is_registered_in_one_call() -> None:
+def test_a_game_of_ones_own_is_registered_in_one_call():
     assert "row" in games.GAMES
     assert games.rules_of("row") is games.rules_of(ROW.empty_states(1)) is ROW
     games.register("row", "tests.toy")
@@ -48,7 +44,7 @@ def test_a_game_of_ones_own_is_registered_in_one_call() -> None:
 
 
 @pytest.fixture
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def installed(tmp_path, monkeypatch):
     """An installed package that promises four games: one loads another, and two cannot be played."""
     promises = {"column": "own_rules", "inner": "own_inner"}
     promises |= {"broken": "no.such.module", "misnamed": "tests.toy:RULES"}
@@ -77,7 +73,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     games._modules.cache_clear()
 
 
-def test_games_of_other_packages_are_found_by_their_entry_points(installed: None) -> None:
+def test_games_of_other_packages_are_found_by_their_entry_points(installed):
     assert {"patchwork", "row", "column"} < set(games.GAMES)
     rules = games.rules_of("column")
     assert (rules.name, pickle.loads(pickle.dumps(rules))) == ("column", rules)
@@ -88,5 +84,5 @@ def test_games_of_other_packages_are_found_by_their_entry_points(installed: None
         games.rules_of("misnamed")
 
 
-def test_records_are_known_though_another_game_loads_their_rules(installed: None) -> None:
+def test_records_are_known_though_another_game_loads_their_rules(installed):
     assert games.rules_of(np.zeros(1, np.dtype([("inner", "u1")]))).name == "inner"

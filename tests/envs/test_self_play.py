@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,22 +13,22 @@ from patchwork_env.core.batches import REWARDS
 from patchwork_env.core.game import BaseGame
 from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.errors import IllegalActionError
-from tests.envs.cases import Case, cases
+from tests.envs.cases import cases
 
 OUTPUTS = ("states", "masks", "observations", "counts", "random_actions")
 OUTPUTS += ("rewards", "terminations", "truncations")
 
 
-def batch(case: Case, num_envs: int, **options: Any) -> SelfPlayBatch:
+def batch(case, num_envs, **options):
     return SelfPlayBatch(case.rules, num_envs, **{**case.options, **options})
 
 
-def snapshot(env: SelfPlayBatch, n: int) -> list[bytes]:
+def snapshot(env, n):
     """What the first games of a batch show."""
     return [getattr(env, name)[:n].tobytes() for name in OUTPUTS]
 
 
-def played(env: SelfPlayBatch, steps: int) -> Iterator[SelfPlayBatch]:
+def played(env, steps):
     """The environment after each of some random steps."""
     for _ in range(steps):
         env.step(env.random_actions)
@@ -38,7 +36,7 @@ def played(env: SelfPlayBatch, steps: int) -> Iterator[SelfPlayBatch]:
 
 
 @cases
-def test_the_number_of_games_does_not_matter(case: Case) -> None:
+def test_the_number_of_games_does_not_matter(case):
     few, many = batch(case, 7, seed=11), batch(case, 40, seed=11)
     for _ in range(60):
         assert snapshot(few, 7) == snapshot(many, 7)
@@ -49,7 +47,7 @@ def test_the_number_of_games_does_not_matter(case: Case) -> None:
 
 @pytest.mark.parametrize("rewards", REWARDS)
 @cases
-def test_every_game_is_a_game(case: Case, rewards: str) -> None:
+def test_every_game_is_a_game(case, rewards):
     if case.players == 1 and rewards != "score":
         pytest.skip("alone there is only the score")
     env, ended = batch(case, 3, seed=2, rewards=rewards), 0
@@ -86,7 +84,7 @@ def test_every_game_is_a_game(case: Case, rewards: str) -> None:
 
 
 @cases
-def test_seeds(case: Case) -> None:
+def test_seeds(case):
     one, other = batch(case, 30, seed=1), batch(case, 30, seed=2)
     assert snapshot(one, 30) == snapshot(batch(case, 30, seed=np.int64(1)), 30) != snapshot(other, 30)
     one.reset(seed=2)
@@ -95,7 +93,7 @@ def test_seeds(case: Case) -> None:
 
 
 @cases
-def test_wrong_actions_change_nothing(case: Case) -> None:
+def test_wrong_actions_change_nothing(case):
     env = batch(case, 6, seed=4)
     env.step(env.random_actions)
     before, saved = snapshot(env, 6), env.save()
@@ -109,7 +107,7 @@ def test_wrong_actions_change_nothing(case: Case) -> None:
 
 
 @cases
-def test_saved_and_copied_games_go_on_like_the_originals(case: Case) -> None:
+def test_saved_and_copied_games_go_on_like_the_originals(case):
     env, other = batch(case, 5, seed=2), batch(case, 5, seed=99)
     list(played(env, 10))
     twins = [copy.deepcopy(env), pickle.loads(pickle.dumps(env))]
@@ -125,7 +123,7 @@ def test_saved_and_copied_games_go_on_like_the_originals(case: Case) -> None:
 
 
 @cases
-def test_what_is_left_out_does_not_change_the_games(case: Case) -> None:
+def test_what_is_left_out_does_not_change_the_games(case):
     full, bare = batch(case, 5, seed=2), batch(case, 5, seed=2, masks=False, observations=False)
     assert (len(bare.masks), len(bare.observations)) == (0, 0)
     for one, other in zip(played(full, 40), played(bare, 40), strict=True):
@@ -134,7 +132,7 @@ def test_what_is_left_out_does_not_change_the_games(case: Case) -> None:
 
 
 @cases
-def test_states_from_outside_are_checked(case: Case) -> None:
+def test_states_from_outside_are_checked(case):
     """Random bytes would make kernels write beyond their arrays; no state of a batch is over."""
     env, rng = batch(case, 5, seed=3), np.random.default_rng(0)
     before = snapshot(env, 5)
@@ -165,7 +163,7 @@ def test_states_from_outside_are_checked(case: Case) -> None:
         lambda saved: {"states": saved["states"]},
     ],
 )
-def test_what_was_not_saved_cannot_be_restored(change: Any) -> None:
+def test_what_was_not_saved_cannot_be_restored(change):
     env = nmbr9_v0.SelfPlayBatch(5, seed=3, players=2)
     before = snapshot(env, 5)
     with pytest.raises(ValueError, match="the saved games have the arrays"):
@@ -177,7 +175,7 @@ def test_what_was_not_saved_cannot_be_restored(change: Any) -> None:
 
 
 @cases
-def test_pickles_with_states_that_no_game_reaches_are_refused(case: Case) -> None:
+def test_pickles_with_states_that_no_game_reaches_are_refused(case):
     env = batch(case, 5, seed=3)
     whole = pickle.dumps(env)
     env.states.view(np.uint8)[:] = 255
@@ -186,7 +184,7 @@ def test_pickles_with_states_that_no_game_reaches_are_refused(case: Case) -> Non
     assert snapshot(pickle.loads(whole), 5) == snapshot(batch(case, 5, seed=3), 5)
 
 
-def test_states_of_another_number_of_players_are_refused() -> None:
+def test_states_of_another_number_of_players_are_refused():
     env, other = nmbr9_v0.SelfPlayBatch(2, seed=1), nmbr9_v0.SelfPlayBatch(2, seed=1, players=3)
     with pytest.raises(ValueError, match=r"the saved games have \[3\] players"):
         env.restore(other.save())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ OPPONENTS = ["random", "uct:simulations=2", "partner:level=1"]
 SEEDS = (0, 4, 2**33)
 
 
-def streams_of(value: Any, name: str = "", seen: set[int] | None = None) -> Iterator[tuple[str, Any]]:
+def streams_of(value, name="", seen=None):
     """The present states of all random numbers that an object holds, however deep, with their names."""
     seen = set() if seen is None else seen
     if id(value) in seen:
@@ -48,29 +48,29 @@ def streams_of(value: Any, name: str = "", seen: set[int] | None = None) -> Iter
             yield from streams_of(part, f"{name}.{field}", seen)
 
 
-def single(rules: Any, options: Any, opponents: Any, seat: Any, seed: int) -> tuple[Any, Step]:
+def single(rules, options, opponents, seat, seed):
     env = GameEnv(rules, opponents and opponents[seed % len(opponents)], seat=seat, **options)
     env.reset(seed=seed)
 
-    def step() -> None:
+    def step():
         if env.step(env.action_masks().argmax())[2]:
             env.reset()
 
     return env, step
 
 
-def many(rules: Any, options: Any, opponents: Any, seat: Any, seed: int) -> tuple[Any, Step]:
+def many(rules, options, opponents, seat, seed):
     envs = GameVectorEnv(rules, 3, opponents, seat=seat, **options)
     envs.reset(seed=seed)
     return envs, lambda: envs.step(envs.action_masks().argmax(1))
 
 
-def self_play(rules: Any, options: Any, opponents: Any, seat: Any, seed: int) -> tuple[Any, Step]:
+def self_play(rules, options, opponents, seat, seed):
     batch = SelfPlayBatch(rules, 3, seed=seed, **options)
     return batch, lambda: batch.step(batch.random_actions)
 
 
-def sb3(rules: Any, options: Any, opponents: Any, seat: Any, seed: int) -> tuple[Any, Step]:
+def sb3(rules, options, opponents, seat, seed):
     env = SelfPlayVecEnv(4, opponents, game=rules.name, seed=seed, **options)
     env.reset()
     return env, lambda: env.step(env.action_masks().argmax(1))
@@ -78,7 +78,7 @@ def sb3(rules: Any, options: Any, opponents: Any, seat: Any, seed: int) -> tuple
 
 @pytest.mark.parametrize("make", [single, many, self_play, sb3])
 @pytest.mark.parametrize(("rules", "options"), GAMES, ids=str)
-def test_no_two_streams_of_an_environment_are_ever_equal(make: Any, rules: Any, options: Any) -> None:
+def test_no_two_streams_of_an_environment_are_ever_equal(make, rules, options):
     for seed, seat in zip(SEEDS, (0, "alternate", "random"), strict=True):
         opponents = None if options.get("players") == 1 else [load(spec) for spec in OPPONENTS]
         env, step = make(rules, options, opponents, seat, seed)
@@ -93,7 +93,7 @@ def test_no_two_streams_of_an_environment_are_ever_equal(make: Any, rules: Any, 
 
 
 @pytest.mark.parametrize("make", [single, many, sb3])
-def test_a_failed_call_moves_no_stream_on(make: Any) -> None:
+def test_a_failed_call_moves_no_stream_on(make):
     cheat = Cheat() if make is single else BatchCheat()
     env, step = make(NMBR9, {"players": 2}, [cheat], 1, 4)
     for _ in range(3):

@@ -22,7 +22,7 @@ pytestmark = [
 ]
 
 
-def single() -> Any:
+def single():
     return gymnasium.make(NAME, **GAME)
 
 
@@ -47,13 +47,13 @@ ALONE: dict[str, list[Any]] = FUNCTIONS | {
 
 
 @pytest.mark.parametrize("name", ALONE)
-def test_around_single_environments(name: str) -> None:
+def test_around_single_environments(name):
     env = getattr(supersuit, name)(single(), *ALONE[name])
     assert play_alone(env) == play_alone(single())
 
 
 @pytest.mark.parametrize("name", IN_TURNS)
-def test_around_environments_of_turns(name: str) -> None:
+def test_around_environments_of_turns(name):
     """They hide the masks, which are taken from the environment within."""
     env = getattr(supersuit, name)(nmbr9_v0.env(**GAME), *IN_TURNS[name])
     env.reset(seed=3)
@@ -65,7 +65,7 @@ def test_around_environments_of_turns(name: str) -> None:
     assert env.unwrapped.game.is_over
 
 
-def test_batches() -> None:
+def test_batches():
     assert supersuit.stable_baselines3_vec_env_v0(single(), 2).reset().shape[0] == 2
     of_gymnasium = supersuit.gym_vec_env_v0(single(), 2)
     of_agents = supersuit.pettingzoo_env_to_vec_env_v1(nmbr9_v0.parallel_env(**GAME))
@@ -83,7 +83,7 @@ OF_MANY = {
 }
 
 
-def test_the_page_knows_every_wrapper() -> None:
+def test_the_page_knows_every_wrapper():
     said = verdicts("SuperSuit")
     there = {name for name in dir(supersuit) if re.fullmatch(r"\w+_v\d", name)}
     assert set(said) <= there

@@ -26,25 +26,25 @@ Wrap = Callable[[Any], Any]
 Check = Callable[[], object]
 
 
-def wrapped(library: Any, name: str, *args: Any, **kwargs: Any) -> Wrap:
+def wrapped(library, name, *args, **kwargs):
     """Puts environments into a wrapper of a library; without it, where this version has none."""
     return lambda env: getattr(library, name)(env, *args, **kwargs)
 
 
-def first_of(mask: Any) -> int:
+def first_of(mask):
     """The first legal action, or 0 where nothing is legal and the action does not count."""
     return int(np.asarray(mask).argmax())
 
 
-def identity(value: Any, *_: Any) -> Any:
+def identity(value, *_):
     return value
 
 
-def always(_: Any) -> bool:
+def always(_):
     return True
 
 
-def one_row(space: Any) -> tuple[int, ...]:
+def one_row(space):
     """The shape of a table with one row of such observations."""
     return (1, *space.shape)
 
@@ -52,7 +52,7 @@ def one_row(space: Any) -> tuple[int, ...]:
 # --- single environments of Gymnasium -----------------------------------------------------------------------
 
 
-def play_alone(env: Any) -> list[tuple[list[int], bool]]:
+def play_alone(env):
     """The masks of a game, and whether it was cut off."""
     observation, info = env.reset(seed=3)
     steps, over = [(np.asarray(info["action_mask"]).tolist(), False)], False
@@ -64,10 +64,10 @@ def play_alone(env: Any) -> list[tuple[list[int], bool]]:
     return steps
 
 
-def alone(wrap: Wrap, **options: Any) -> Check:
+def alone(wrap, **options):
     """The game in the wrapper is the game without it, which a wrapper may cut off."""
 
-    def check() -> None:
+    def check():
         env = wrap(gymnasium.make(NAME, **GAME, **options))
         masks, cuts = zip(*play_alone(env), strict=True)
         bare, _ = zip(*play_alone(gymnasium.make(NAME, **GAME)), strict=True)
@@ -78,8 +78,8 @@ def alone(wrap: Wrap, **options: Any) -> Check:
     return check
 
 
-def drawn(wrap: Wrap) -> Check:
-    def check() -> None:
+def drawn(wrap):
+    def check():
         env = wrap(gymnasium.make(NAME, **GAME, **PICTURES))
         play_alone(env)
         picture = np.asarray(env.render())
@@ -88,7 +88,7 @@ def drawn(wrap: Wrap) -> Check:
     return check
 
 
-def begins_anew() -> None:
+def begins_anew():
     env: Any = single.Autoreset(gymnasium.make(NAME, **GAME))
     play_alone(env)
     observation, reward, terminated, truncated, info = env.step(0)
@@ -136,12 +136,12 @@ ALL = ("SameStep", "NextStep", "Disabled")
 NOT_SAME = ALL[1:]
 
 
-def masks_of(infos: Any) -> Any:
+def masks_of(infos):
     """The masks of infos, which a wrapper may have made a list."""
     return [info.get("action_mask") for info in infos] if isinstance(infos, list) else infos["action_mask"]
 
 
-def play_many(envs: Any) -> list[Any]:
+def play_many(envs):
     """Masks and ends of seven steps, in which games end and the next ones begin."""
     seen, masks = [], masks_of(envs.reset(seed=3)[1])
     for _ in range(7):
@@ -153,10 +153,10 @@ def play_many(envs: Any) -> list[Any]:
     return seen
 
 
-def batch(wrap: Wrap, modes: tuple[str, ...] = ALL, **options: Any) -> Check:
+def batch(wrap, modes=ALL, **options):
     """Games in the wrapper are the games without it."""
 
-    def check() -> None:
+    def check():
         for mode in modes:
             envs, bare = (
                 gymnasium.make_vec(NAME, 2, "vector_entry_point", autoreset_mode=mode, **GAME, **given)
@@ -171,7 +171,7 @@ def batch(wrap: Wrap, modes: tuple[str, ...] = ALL, **options: Any) -> Check:
     return check
 
 
-def in_a_window() -> None:
+def in_a_window():
     pytest.importorskip("cv2")
     batch(wrapped(many, "HumanRendering"), ("SameStep",), **PICTURES)()
 
@@ -215,7 +215,7 @@ MANY: dict[str, Check] = {
 # --- environments of PettingZoo -----------------------------------------------------------------------------
 
 
-def play_turns(env: Any) -> list[Any]:
+def play_turns(env):
     """A game by turns: what ``last`` returned."""
     steps: list[Any] = []
     env.reset(seed=3)
@@ -226,7 +226,7 @@ def play_turns(env: Any) -> list[Any]:
     return steps
 
 
-def play_at_once(env: Any) -> list[Any]:
+def play_at_once(env):
     """A game in which all act at once: the actions and rewards."""
     steps: list[Any] = []
     seen, _ = env.reset(seed=3)
@@ -237,8 +237,8 @@ def play_at_once(env: Any) -> list[Any]:
     return steps
 
 
-def in_turn(wrap: Wrap, make: Wrap = nmbr9_v0.env) -> Check:
-    def check() -> None:
+def in_turn(wrap, make=nmbr9_v0.env):
+    def check():
         env = wrap(make(**GAME))
         assert play_turns(env) == play_turns(make(**GAME))
         env.close()
@@ -246,8 +246,8 @@ def in_turn(wrap: Wrap, make: Wrap = nmbr9_v0.env) -> Check:
     return check
 
 
-def at_once(wrap: Wrap, games: int = 1, **options: Any) -> Check:
-    def check() -> None:
+def at_once(wrap, games=1, **options):
+    def check():
         env = wrap(nmbr9_v0.parallel_env(**GAME, **options))
         bare = nmbr9_v0.parallel_env(**GAME)
         steps, expected = play_at_once(env), play_at_once(bare)
@@ -258,13 +258,13 @@ def at_once(wrap: Wrap, games: int = 1, **options: Any) -> Check:
     return check
 
 
-def two_games() -> None:
+def two_games():
     games, one = (play_turns(turns.MultiEpisodeEnv(nmbr9_v0.env(**GAME), count)) for count in (2, 1))
     assert games[: len(one) - 2] == one[:-2]
     assert len(games) > len(one)
 
 
-def by_turns_and_back() -> None:
+def by_turns_and_back():
     parallel = nmbr9_v0.parallel_env(**GAME)
     by_turns = conversions.parallel_to_aec(parallel)
     assert len(play_turns(by_turns)) == len(play_turns(nmbr9_v0.env(**GAME)))
@@ -298,7 +298,7 @@ LIBRARIES = {
 FILMS = ("RecordVideo", "RecordVideoParallel")
 
 
-def verdicts(title: str) -> dict[str, str]:
+def verdicts(title):
     """What the page says of each wrapper of a library."""
     section = PAGE.read_text(encoding="utf-8").partition(f"## {title}\n")[2].partition("\n## ")[0]
     return dict(re.findall(r"^\| `(\w+)` \| ([a-z ]+) \|", section, re.MULTILINE))
@@ -317,9 +317,7 @@ def verdicts(title: str) -> dict[str, str]:
 )
 @pytest.mark.filterwarnings("ignore:overflow encountered in cast", "ignore:.*Overwriting existing videos")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore:.*Casting input")
-def test_games_are_played_in_it(
-    name: str, check: Check, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_games_are_played_in_it(name, check, monkeypatch, tmp_path):
     if name in FILMS:
         pytest.importorskip("moviepy")
     if name == "NumpyToTorch":
@@ -331,7 +329,7 @@ def test_games_are_played_in_it(
 
 
 @pytest.mark.parametrize("title", LIBRARIES)
-def test_the_page_knows_every_wrapper(title: str) -> None:
+def test_the_page_knows_every_wrapper(title):
     checks, there = LIBRARIES[title]
     said = verdicts(title)
     assert there <= set(said)

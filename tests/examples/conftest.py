@@ -1,10 +1,7 @@
 """Examples are started as a user would: as commands, in a folder of their own."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,14 +10,14 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Callable[..., str]:
+def start(tmp_path):
     """Runs an example, in which every warning is an error, and returns what it printed.
 
     ``tmp_path`` is the working folder. The example must succeed. ``ignored`` is an exception for a warning of
     a library about itself, as ``python -W`` takes it.
     """
 
-    def start(name: str, *arguments: str, ignored: str | None = None) -> str:
+    def start(name, *arguments, ignored=None):
         warnings = ["-W", "error", *(() if ignored is None else ("-W", ignored))]
         done = subprocess.run(
             [sys.executable, *warnings, str(EXAMPLES / name), *arguments],

@@ -3,8 +3,6 @@
 Runs where AgileRL is installed: ``make test-older``.
 """
 
-from __future__ import annotations
-
 import pytest
 
 pytest.importorskip("agilerl")
@@ -12,7 +10,7 @@ pytest.importorskip("agilerl")
 pytestmark = pytest.mark.older
 
 
-def test_it_trains_and_plays(start) -> None:
+def test_it_trains_and_plays(start):
     said = start("agilerl_ppo.py", "--steps", "2048", "--games", "4", ignored="ignore")  # it warns of itself
     assert "4 games" in said
     assert "greedy" in said

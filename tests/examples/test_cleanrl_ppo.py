@@ -1,7 +1,5 @@
 """The PPO in one file: it trains and measures, and its advantages are those of the definition."""
 
-from __future__ import annotations
-
 import re
 
 import gymnasium

@@ -1,9 +1,6 @@
 """The example that draws a game: the files it writes and its answers to bad arguments."""
 
-from __future__ import annotations
-
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -18,7 +15,7 @@ SMALL = ["--width", "200", "--gif-width", "100"]
 def run(monkeypatch, tmp_path):
     """Runs the example with arguments and returns the folder it was told to write to."""
 
-    def main(*arguments: str) -> Path:
+    def main(*arguments):
         monkeypatch.setattr(sys, "argv", ["draw_game.py", "--out", str(tmp_path / "out"), *arguments])
         draw_game.main()
         return tmp_path / "out"

@@ -1,9 +1,6 @@
 """The example that analyses a game by an engine in a process of its own."""
 
-from __future__ import annotations
-
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -13,9 +10,7 @@ from patchwork_env.patchwork import Game
 
 
 @pytest.mark.slow
-def test_it_lists_the_moves_that_cost_most(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_it_lists_the_moves_that_cost_most(monkeypatch, capsys, tmp_path):
     game, agent = Game(seed=7), agents.load("random", seed=1)
     for _ in range(6):
         game.play(agent.act(game))

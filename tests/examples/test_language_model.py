@@ -1,7 +1,5 @@
 """The example with a scripted language model: it reads its prompts, is rated, and commands can name it."""
 
-from __future__ import annotations
-
 import json
 import sys
 
@@ -10,13 +8,13 @@ from patchwork_env import cli
 from patchwork_env.learning.evaluation.gauntlet import read_pool
 
 
-def run(monkeypatch, capsys, *arguments: str) -> str:
+def run(monkeypatch, capsys, *arguments):
     monkeypatch.setattr(sys, "argv", ["language_model.py", *arguments])
     language_model.main()
     return capsys.readouterr().out
 
 
-def test_it_is_rated_and_writes_a_transcript(monkeypatch, capsys, tmp_path) -> None:
+def test_it_is_rated_and_writes_a_transcript(monkeypatch, capsys, tmp_path):
     path = tmp_path / "said.jsonl"
     said = run(monkeypatch, capsys, "--games", "2", "--against", "random", "--transcript", str(path))
     assert "scripted in gauntlet v2 (a trial: 2 of 1000 games; by a part of the pool" in said
@@ -25,13 +23,13 @@ def test_it_is_rated_and_writes_a_transcript(monkeypatch, capsys, tmp_path) -> N
     assert f"{len(entries)} decisions" in said
 
 
-def test_it_plays_matches_of_nmbr9(monkeypatch, capsys) -> None:
+def test_it_plays_matches_of_nmbr9(monkeypatch, capsys):
     said = run(monkeypatch, capsys, "--game", "nmbr9", "--games", "1", "--against", "random")
     assert "scripted against random: 1 game, 1 deck" in said
     assert "wins 100.0%" in said
 
 
-def test_a_command_names_it(capsys) -> None:
+def test_a_command_names_it(capsys):
     others = [spec for spec in read_pool().specs if spec != "random"]
     words = ["gauntlet", "examples.language_model:player", "--games", "2", "--skip", *others]
     assert cli.main([*words, "--workers", "1"]) == 0

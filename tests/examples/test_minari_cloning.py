@@ -1,7 +1,5 @@
 """The example that clones an agent from a dataset of Minari; runs in ``make test-libraries``."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np

@@ -3,8 +3,6 @@
 Both run where OpenSpiel is installed: ``make test-libraries``.
 """
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """The PPO of one's own: it trains, saves and measures, and learns what the algorithm ``ppo`` learns."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The example for sb3-contrib, which trains, saves and measures; a single environment with MaskablePPO."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from sb3_contrib import MaskablePPO
@@ -36,7 +34,7 @@ def test_it_trains_on_nmbr9_alone(start, tmp_path):
     assert has_learned(MaskablePPO.load(tmp_path / "model.zip"), "nmbr9")
 
 
-def has_learned(model: MaskablePPO, game: str) -> bool:
+def has_learned(model, game):
     """Whether there are weights in all layers that a fresh model with the same seed does not have."""
     fresh = MaskablePPO(PatchworkPolicy, SelfPlayVecEnv(1, game=game), seed=0, n_steps=8, batch_size=8)
     before, after = (dict(one.policy.named_parameters()) for one in (fresh, model))

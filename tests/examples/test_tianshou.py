@@ -3,8 +3,6 @@
 Runs where Tianshou is installed: ``make test-libraries``.
 """
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

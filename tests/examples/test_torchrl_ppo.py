@@ -3,8 +3,6 @@
 Runs where TorchRL is installed: ``make test-libraries``.
 """
 
-from __future__ import annotations
-
 import pytest
 import torch
 

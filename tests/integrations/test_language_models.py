@@ -1,7 +1,5 @@
 """Language models as players: what they are told, how answers are read, and what bad answers lead to."""
 
-from __future__ import annotations
-
 import copy
 import json
 import pickle
@@ -20,25 +18,25 @@ from patchwork_env.patchwork import Game
 WORD = re.compile(r"\d+/\d@[-\w,]*\w|\*[a-i]\d|^=\d|^\+", re.MULTILINE)
 
 
-def first_offer(prompt: str) -> str:
+def first_offer(prompt):
     """A model that plays the first move that the list of moves gives as an example."""
     listed = prompt.rpartition("legal moves:")[2].partition("Think first")[0]
     words = WORD.findall(listed)
     return f"I have looked at it.\n**answer:** `{words[-1]}`"
 
 
-def scripted(*answers: str):
+def scripted(*answers):
     """A model that gives these answers, one after the other, and the prompts that it got."""
     left, prompts = list(answers), []
 
-    def model(prompt: str) -> str:
+    def model(prompt):
         prompts.append(prompt)
         return left.pop(0)
 
     return model, prompts
 
 
-def asks_first(prompt: str) -> str:
+def asks_first(prompt):
     """A model that asks where pieces may lie, and plays what stands in the middle of the answer."""
     before, asked, reply = prompt.rpartition("Your answer:")
     words = WORD.findall(reply.partition("Think first")[0] if asked else "")
@@ -48,7 +46,7 @@ def asks_first(prompt: str) -> str:
 
 
 @pytest.mark.parametrize("game", [Game(seed=7), Nmbr9(seed=7), Nmbr9(seed=7, order="free")])
-def test_whole_games_are_played_from_the_prompts_alone(game) -> None:
+def test_whole_games_are_played_from_the_prompts_alone(game):
     agent = TextAgent(asks_first, retries=0, fallback=None)
     while not game.is_over:
         game.play(agent.act(game))
@@ -56,7 +54,7 @@ def test_whole_games_are_played_from_the_prompts_alone(game) -> None:
     assert agent.usage.illegal_answers == 0
 
 
-def test_questions_are_answered_and_counted() -> None:
+def test_questions_are_answered_and_counted():
     model, prompts = scripted(
         "answer: placements of patch 25 row 9", "Let me see.\nanswer: placements of patch 12", "12/0@a1"
     )
@@ -70,7 +68,7 @@ def test_questions_are_answered_and_counted() -> None:
     assert (agent.usage.calls, agent.usage.questions, agent.usage.illegal_answers) == (3, 2, 0)
 
 
-def test_bad_answers_are_told_why_and_tried_again() -> None:
+def test_bad_answers_are_told_why_and_tried_again():
     model, prompts = scripted("12/0@i9", "", "answer: 12/0@a1")
     agent, game = TextAgent(model, retries=2), Game(seed=7)
     assert game.move_text(agent.act(game)) == "12/0@a1"
@@ -79,7 +77,7 @@ def test_bad_answers_are_told_why_and_tried_again() -> None:
     assert (agent.usage.illegal_answers, agent.usage.retries, agent.usage.fallbacks) == (2, 2, 0)
 
 
-def test_after_all_tries_the_fallback_moves() -> None:
+def test_after_all_tries_the_fallback_moves():
     agent, game = TextAgent(lambda prompt: "pass", retries=1, fallback="greedy"), Game(seed=7)
     assert agent.act(game) == agents.load("greedy").act(game)
     usage = agent.usage
@@ -96,7 +94,7 @@ def test_after_all_tries_the_fallback_moves() -> None:
         TextAgent(lambda prompt: None).act(game)
 
 
-def test_transcripts_grow_by_a_line_for_each_decision(tmp_path) -> None:
+def test_transcripts_grow_by_a_line_for_each_decision(tmp_path):
     path = tmp_path / "said.jsonl"
     game = Game(seed=7)
     for answers in (("?", "+"), ("12/0@a1",)):
@@ -117,10 +115,10 @@ def test_transcripts_grow_by_a_line_for_each_decision(tmp_path) -> None:
         TextAgent(first_offer, transcript=tmp_path / "missing" / "said.jsonl").act(Game(seed=7))
 
 
-def test_paired_games_are_the_same_with_several_threads() -> None:
+def test_paired_games_are_the_same_with_several_threads():
     names = set()
 
-    def model(prompt: str) -> str:
+    def model(prompt):
         names.add(threading.current_thread().name)
         return first_offer(prompt)
 
@@ -131,7 +129,7 @@ def test_paired_games_are_the_same_with_several_threads() -> None:
     assert one.usage.as_dict() | {"seconds": 0} == many.usage.as_dict() | {"seconds": 0}
 
 
-def test_a_rating_comes_with_its_interval_and_what_it_took() -> None:
+def test_a_rating_comes_with_its_interval_and_what_it_took():
     agent = TextAgent(first_offer, "model")
     agent.usage.add(Usage(decisions=5))
     result = rate(agent, games=2, against=["random", "greedy"])
@@ -165,6 +163,6 @@ def test_a_rating_comes_with_its_interval_and_what_it_took() -> None:
         ({"transcript": 3}, "3 is no path"),
     ],
 )
-def test_wrong_arguments_are_named(options, message) -> None:
+def test_wrong_arguments_are_named(options, message):
     with pytest.raises(ValueError, match=message):
         TextAgent(**{"complete": first_offer, **options})

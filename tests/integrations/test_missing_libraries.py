@@ -1,7 +1,5 @@
 """Where its library is not installed, every adapter says in a sentence what to install."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 
@@ -26,7 +24,7 @@ for library, statement in {}.items():
 """
 
 
-def test_a_sentence_says_what_to_install() -> None:
+def test_a_sentence_says_what_to_install():
     script = SCRIPT.format(STATEMENTS)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     for said, library in zip(done.stdout.splitlines(), STATEMENTS, strict=True):

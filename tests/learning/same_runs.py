@@ -1,59 +1,56 @@
 """Runs and what is in their folders; whether those that were interrupted are equal to the bit to others."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
 
 from safetensors.torch import load_file
 
-from patchwork_env.learning.algorithms.common.trainer import Trainer, make_trainer, split
+from patchwork_env.learning.algorithms.common.trainer import make_trainer, split
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
-from patchwork_env.learning.evaluation.records import RunEvaluation, read_evaluation
+from patchwork_env.learning.evaluation.records import read_evaluation
 from patchwork_env.learning.runs.folder import checkpoint_folders, evaluation_files
 
 ROOT = Path(__file__).parents[2]
 
 
-def train_command(*arguments: str) -> list[str]:
+def train_command(*arguments):
     """The real command, in which every warning is an error."""
     return [sys.executable, "-W", "error", "-m", "training.train", *arguments]
 
 
-def environment() -> dict[str, str]:
+def environment():
     return {**os.environ, "PYTHONPATH": str(ROOT)}
 
 
-def start_run(config: Path, run: Path, *overrides: str) -> int:
+def start_run(config, run, *overrides):
     return train.main(["--config", str(config), "--run-dir", str(run), *_as_options(overrides)])
 
 
-def resume_run(run: Path, *overrides: str) -> int:
+def resume_run(run, *overrides):
     return train.main(["--resume", str(run), *_as_options(overrides)])
 
 
-def _as_options(overrides: tuple[str, ...]) -> list[str]:
+def _as_options(overrides):
     return ["--set", *overrides] if overrides else []
 
 
-def checkpoints_of(run: Path) -> list[Path]:
+def checkpoints_of(run):
     return list(checkpoint_folders(run).values())
 
 
-def metrics_of(run: Path) -> list[dict[str, float]]:
+def metrics_of(run):
     return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
 
 
-def evaluations_of(run: Path) -> list[RunEvaluation]:
+def evaluations_of(run):
     return [read_evaluation(path) for path in evaluation_files(run).values()]
 
 
-def scalars_of(run: Path) -> dict[str, list[tuple[int, float]]]:
+def scalars_of(run):
     """What TensorBoard shows of the learning curves: steps and values by the names of the metrics."""
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -63,7 +60,7 @@ def scalars_of(run: Path) -> dict[str, list[tuple[int, float]]]:
     return {name: [(event.step, event.value) for event in accumulator.Scalars(name)] for name in names}
 
 
-def tensors_of(folder: Path) -> dict[tuple[str, str], bytes]:
+def tensors_of(folder):
     """The bytes of all tensors of a checkpoint, by file and name."""
     return {
         (path.name, name): tensor.numpy().tobytes()
@@ -72,14 +69,14 @@ def tensors_of(folder: Path) -> dict[tuple[str, str], bytes]:
     }
 
 
-def assert_same_run(run: Path, other: Path) -> None:
+def assert_same_run(run, other):
     """All that two runs have kept is the same, but for what depends on the speed of the machine."""
     expected = _contents_of(other)
     for name, contents in _contents_of(run).items():
         assert contents == expected[name], name
 
 
-def _contents_of(run: Path) -> dict[str, Any]:
+def _contents_of(run):
     last = checkpoints_of(run)[-1]
     state = json.loads((last / "trainer.json").read_text())["state"]
     assert state.pop("seconds") > 0
@@ -95,11 +92,11 @@ def _contents_of(run: Path) -> dict[str, Any]:
     }
 
 
-def _timeless(figures: dict[str, Any]) -> dict[str, Any]:
+def _timeless(figures):
     return {k: v for k, v in figures.items() if k != "minutes" and not k.startswith("time/")}
 
 
-def check_resumed_run(finished: Path, run: Path) -> None:
+def check_resumed_run(finished, run):
     """Copies a run, takes away its end, resumes it, and compares it with the original."""
     shutil.copytree(finished, run)
     forget_the_end(run)
@@ -107,13 +104,13 @@ def check_resumed_run(finished: Path, run: Path) -> None:
     assert_same_run(run, finished)
 
 
-def forget_the_end(run: Path) -> None:
+def forget_the_end(run):
     """Makes a finished run one that was killed some time after its last but one checkpoint."""
     shutil.rmtree(checkpoints_of(run)[-1])
     shutil.rmtree(run / "final")
 
 
-def check_restored_trainer(config: Path) -> None:
+def check_restored_trainer(config):
     """Saves a trainer, restores another one from it, and lets both go on."""
     first, second = (make_trainer(load_config(config)) for _ in range(2))
     first.step()
@@ -123,7 +120,7 @@ def check_restored_trainer(config: Path) -> None:
     assert state_of(first) == state_of(second)
 
 
-def state_of(trainer: Trainer) -> tuple[dict[str, Any], dict[str, bytes]]:
+def state_of(trainer):
     """What a trainer goes on from, comparable: values, and the bytes of tensors by their paths."""
     values, tensors = split(trainer.state_dict())
     del values["seconds"]

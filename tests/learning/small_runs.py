@@ -1,9 +1,5 @@
 """The configurations of the project with few games: their own algorithms and networks, in a moment."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 from patchwork_env.learning.config import load_config
 
 _ALL = "total_steps=2 checkpoint_every=1 threads=1 evaluation.every=1 evaluation.games=2"
@@ -17,7 +13,7 @@ _OF_ALGORITHMS = {
 }
 
 
-def small(configuration: str | Path) -> list[str]:
+def small(configuration):
     """What ``--set`` takes to make a run of a configuration one small iteration with one small evaluation."""
     algorithm = load_config(configuration).algorithm
     return [*_ALL.split(), *(f"{algorithm}.{key}" for key in _OF_ALGORITHMS[algorithm].split())]

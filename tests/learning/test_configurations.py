@@ -1,10 +1,6 @@
 """Every configuration of the project trains by the command, goes on, and leaves a policy that plays."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,14 +9,14 @@ from patchwork_env.learning.config import CONFIGS
 from tests.learning.small_runs import small
 
 
-def curves(run: Path) -> list[dict[str, Any]]:
+def curves(run):
     rows = map(json.loads, (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines())
     return [row for row in rows if any(name.startswith("losses/") for name in row)]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("configuration", sorted(CONFIGS.glob("*.yaml")), ids=lambda path: path.stem)
-def test_a_configuration_trains_goes_on_and_plays(configuration: Path, tmp_path: Path) -> None:
+def test_a_configuration_trains_goes_on_and_plays(configuration, tmp_path):
     run = tmp_path / "run"
     command = ["--config", str(configuration), "--run-dir", str(run), "--set", *small(configuration)]
     assert train.main(command) == 0

@@ -4,8 +4,6 @@ A row has a run, overrides, of which the first one is that of its key, a measure
 it gives. It must give something else without the override, as it would if the key were ignored.
 """
 
-from __future__ import annotations
-
 import hashlib
 
 import numpy as np

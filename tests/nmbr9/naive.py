@@ -7,7 +7,6 @@ the first tile's top-left corner and never move.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 TILES = (
@@ -43,12 +42,12 @@ class NaiveMove(NamedTuple):
     column: int
 
 
-def turned(drawing: list[str]) -> list[str]:
+def turned(drawing):
     """The drawing after one clockwise quarter turn."""
     return ["".join(column) for column in zip(*drawing[::-1], strict=True)]
 
 
-def distinct_orientations(digit: int) -> dict[int, list[str]]:
+def distinct_orientations(digit):
     """Orientation -> drawing; among equal drawings only the lowest orientation is kept."""
     drawing, found = TILES[digit].split(" / "), {}
     for orientation in range(4):
@@ -58,18 +57,18 @@ def distinct_orientations(digit: int) -> dict[int, list[str]]:
     return found
 
 
-def covered(drawing: list[str], row: int, column: int) -> frozenset[Cell]:
+def covered(drawing, row, column):
     return frozenset(
         (row + r, column + c) for r, line in enumerate(drawing) for c, mark in enumerate(line) if mark == "#"
     )
 
 
-def neighbors(cell: Cell) -> set[Cell]:
+def neighbors(cell):
     row, column = cell
     return {(row + 1, column), (row - 1, column), (row, column + 1), (row, column - 1)}
 
 
-def spread(cells: Iterable[Cell]) -> tuple[int, int]:
+def spread(cells):
     """The numbers of rows and of columns from the first to the last of some cells."""
     rows, columns = zip(*cells, strict=True)
     return max(rows) - min(rows) + 1, max(columns) - min(columns) + 1
@@ -78,14 +77,14 @@ def spread(cells: Iterable[Cell]) -> tuple[int, int]:
 class Level:
     """What lies on a level and on the one below it."""
 
-    def __init__(self, tiles: list[Tile], level: int) -> None:
+    def __init__(self, tiles, level):
         self.taken = {cell for tile in tiles if tile.level == level for cell in tile.cells}
         self.near = {neighbor for cell in self.taken for neighbor in neighbors(cell)}
         self.below = [tile for tile in tiles if tile.level == level - 1]
         self.support = {cell for tile in self.below for cell in tile.cells}
         self.is_table = level == 0
 
-    def takes(self, cells: frozenset[Cell]) -> bool:
+    def takes(self, cells):
         """Whether a tile may be placed on these cells: the rules, one after the other."""
         if not cells.isdisjoint(self.taken):
             return False
@@ -101,10 +100,10 @@ class Level:
 class NaiveTable:
     """One player's table."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.tiles: list[Tile] = []
 
-    def legal_moves(self, digit: int) -> dict[NaiveMove, Tile]:
+    def legal_moves(self, digit):
         """Every placement of a tile on every level. The first tile has no choice but its orientation."""
         found: dict[NaiveMove, Tile] = {}
         rows, columns = self._around()
@@ -121,7 +120,7 @@ class NaiveTable:
                         found[NaiveMove(orientation, row, column)] = Tile(digit, fitting[0], cells)
         return found
 
-    def _around(self) -> tuple[range, range]:
+    def _around(self):
         """Rows and columns of all corners from which a tile could touch the table."""
         cells = [cell for tile in self.tiles for cell in tile.cells]
         if not cells:
@@ -129,5 +128,5 @@ class NaiveTable:
         rows, columns = [row for row, _ in cells], [column for _, column in cells]
         return range(min(rows) - 4, max(rows) + 2), range(min(columns) - 4, max(columns) + 2)
 
-    def score(self) -> int:
+    def score(self):
         return sum(tile.digit * tile.level for tile in self.tiles)

@@ -1,18 +1,16 @@
 """The engine agrees with the naive tables in every state of whole games."""
 
-from __future__ import annotations
-
 import random
 
 import pytest
 
 from patchwork_env.nmbr9 import Game
 from tests.nmbr9.naive import NaiveTable, Tile
-from tests.nmbr9.twins import Policy, as_high_as_possible, at_random, compact, play_out
+from tests.nmbr9.twins import as_high_as_possible, at_random, compact, play_out
 
 
 @pytest.mark.parametrize("policy", [at_random, as_high_as_possible, compact])
-def test_games_alone(policy: Policy) -> None:
+def test_games_alone(policy):
     rng = random.Random(policy.__name__)
     (table,) = play_out(Game(seed=0), policy, rng)
     highest = max(tile.level for tile in table.tiles)
@@ -20,24 +18,24 @@ def test_games_alone(policy: Policy) -> None:
 
 
 @pytest.mark.parametrize(("order", "players"), [("unknown", 2), ("known", 3), ("free", 4)])
-def test_orders_and_numbers_of_players(order: str, players: int) -> None:
+def test_orders_and_numbers_of_players(order, players):
     rng = random.Random(order)
     play_out(Game(seed=1, order=order, players=players, max_digit=6, deck_size=6), compact, rng)
     play_out(Game(seed=2, order=order, deck_size=10), as_high_as_possible, rng)
 
 
 @pytest.mark.parametrize("digit", range(10))
-def test_decks_of_one_digit(digit: int) -> None:
+def test_decks_of_one_digit(digit):
     """Copies lie completely on one another only if they are two tiles: the rule of two supports at work."""
     play_out(Game(deck=[digit] * 6), compact, random.Random(digit))
 
 
 @pytest.mark.slow
-def test_the_longest_deck() -> None:
+def test_the_longest_deck():
     play_out(Game(seed=3, copies=4), compact, random.Random(3))
 
 
-def test_the_naive_table_knows_a_single_support() -> None:
+def test_the_naive_table_knows_a_single_support():
     """The 1 fits onto a 9 in several places, none of which is legal while the 9 lies there alone."""
     table = NaiveTable()
     move, tile = next(iter(table.legal_moves(9).items()))

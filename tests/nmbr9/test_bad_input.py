@@ -11,7 +11,7 @@ import pytest
 from patchwork_env.nmbr9 import Game, IllegalActionError, Move
 
 
-def played(turns: int, **options: Any) -> Game:
+def played(turns, **options):
     game, rng = Game(seed=3, **options), random.Random(3)
     for _ in range(turns):
         game.play(rng.choice(game.legal_actions().tolist()))
@@ -40,12 +40,12 @@ def played(turns: int, **options: Any) -> Game:
         ({"deck_size": 21}, "deck_size is 21"),
     ],
 )
-def test_set_up(arguments: dict[str, Any], message: str) -> None:
+def test_set_up(arguments, message):
     with pytest.raises(ValueError, match=message):
         Game(**arguments)
 
 
-def test_moves() -> None:
+def test_moves():
     game = played(7)
     digit, level, cells = move = game.decode(game.legal_actions()[0])
     assert game.encode(move) == game.legal_actions()[0]
@@ -63,7 +63,7 @@ def test_moves() -> None:
 
 
 @pytest.mark.parametrize("word", ["", "+", "7", "7/4@0,0", "77/0@0,0", "=3", "1/0@01,0", "1/0@-0,0", "1/0@0"])
-def test_words(word: str) -> None:
+def test_words(word):
     game = played(3)
     with pytest.raises(IllegalActionError):
         game.parse_move(word)
@@ -81,7 +81,7 @@ def test_words(word: str) -> None:
         ("nmbr9/1 players=1 order=unknown rounds=2 deck=1,2\n1/0@0,0 2/0@9,9", "move 2: '2/0@9,9'"),
     ],
 )
-def test_notation(text: str, message: str) -> None:
+def test_notation(text, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         Game.from_notation(text)
 
@@ -110,7 +110,7 @@ POSITION = "nmbr9/1 players=2 order=unknown rounds=3 deck=1,2,3 player=1 chosen=
         ("tables", "table", "did you mean 'tables'"),
     ],
 )
-def test_bad_positions(old: str, new: str, message: str) -> None:
+def test_bad_positions(old, new, message):
     game = Game(deck=[1, 2, 3], players=2)
     game.play(game.legal_actions()[0])
     assert game.position_text() == POSITION
@@ -119,7 +119,7 @@ def test_bad_positions(old: str, new: str, message: str) -> None:
         Game.from_position(POSITION.replace(old, new, 1))
 
 
-def test_bad_positions_in_free_order() -> None:
+def test_bad_positions_in_free_order():
     text = played(1, players=2, order="free", deck_size=3).position_text()
     digit = text.split("chosen=")[1][0]
     for new, message in (("11", "a chosen digit is 11"), ("-", "must have|cannot have chosen")):
@@ -150,14 +150,14 @@ CHANGES: list[tuple[str, Any, Any, str]] = [
 
 
 @pytest.mark.parametrize(("field", "index", "value", "message"), CHANGES)
-def test_states_that_no_game_reaches(field: str, index: Any, value: int, message: str) -> None:
+def test_states_that_no_game_reaches(field, index, value, message):
     states = played(13, players=2).state.copy()
     states[field][(0, *index)] = value
     with pytest.raises(ValueError, match=message):
         Game.from_bytes(Game.unchecked(states).to_bytes())
 
 
-def test_states_of_free_order() -> None:
+def test_states_of_free_order():
     states = played(12, players=2, order="free").state.copy()
     states["deck"][0, [0, 19]] = states["deck"][0, [19, 0]]
     with pytest.raises(ValueError, match="is not sorted"):

@@ -1,7 +1,5 @@
 """The components are those of the published game."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -24,7 +22,7 @@ SECOND_TILE_PLACEMENTS = (
 """``[first][second]``: published numbers of legal placements of the second tile, the first one upright."""
 
 
-def test_tiles() -> None:
+def test_tiles():
     assert [len(tile) for tile in TILES] == [10, 5, 9, 9, 8, 10, 9, 7, 8, 10]
     for digit, tile in enumerate(TILES):
         assert frozenset(tile) == covered(distinct_orientations(digit)[0], 0, 0)
@@ -32,7 +30,7 @@ def test_tiles() -> None:
 
 
 @pytest.mark.parametrize("turns", range(4))
-def test_placements_of_the_second_tile(turns: int) -> None:
+def test_placements_of_the_second_tile(turns):
     """The same numbers however the first tile is turned."""
     for first, second in np.ndindex(10, 10):
         game = Game(deck=[first, second])
@@ -42,7 +40,7 @@ def test_placements_of_the_second_tile(turns: int) -> None:
         assert len(game.legal_actions()) == SECOND_TILE_PLACEMENTS[first][second]
 
 
-def test_the_deck_holds_every_digit_twice() -> None:
+def test_the_deck_holds_every_digit_twice():
     game = Game(seed=3)
     assert sorted(game.deck) == sorted([*range(10)] * 2)
     assert game.num_rounds == 20

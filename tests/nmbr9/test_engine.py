@@ -1,7 +1,5 @@
 """The rules one by one, in positions made by hand; short enough to run without compilation as well."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -14,7 +12,7 @@ from patchwork_env.nmbr9.rules import RULES
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
 
 
-def after(deck: list[int], *words: str, **options: int | str) -> Game:
+def after(deck, *words, **options):
     """A game in which moves of the notation have been played."""
     game = Game(deck=deck, **options)  # type: ignore[arg-type]
     for word in words:
@@ -22,7 +20,7 @@ def after(deck: list[int], *words: str, **options: int | str) -> Game:
     return game
 
 
-def is_legal(game: Game, word: str) -> bool:
+def is_legal(game, word):
     """As both ways of finding legal actions say."""
     try:
         action = game.parse_move(word)
@@ -36,10 +34,10 @@ NINES = ("9/0@0,0", "9/0@0,3")
 """Two nines side by side; their lower right corners are empty."""
 
 
-def test_the_bound_on_legal_actions_is_that_of_its_proof() -> None:
+def test_the_bound_on_legal_actions_is_that_of_its_proof():
     """The places at one tile that share an edge and do not overlap it, and those of a first cell above it."""
 
-    def places(digit: int, below: set[tuple[int, int]]) -> int:
+    def places(digit, below):
         beside = {(r + i, c + j) for r, c in below for i, j in ((0, 1), (1, 0), (0, -1), (-1, 0))} - below
         found = len(DISTINCT[digit]) * len(below)
         for orientation in DISTINCT[digit]:
@@ -64,14 +62,14 @@ def test_the_bound_on_legal_actions_is_that_of_its_proof() -> None:
         ("1/0@0,6", 0),
     ],
 )
-def test_on_two_tiles(word: str, level: int | None) -> None:
+def test_on_two_tiles(word, level):
     game = after([9, 9, 1], *NINES)
     assert is_legal(game, word) == (level is not None)
     if level is not None:
         assert game.decode(game.parse_move(word)).level == level
 
 
-def test_tiles_of_a_level_hang_together() -> None:
+def test_tiles_of_a_level_hang_together():
     """Four nines in a row carry two tiles on level 1, of which the second must touch the first."""
     row = [*NINES, "9/0@0,6", "9/0@0,9"]
     game = after([9] * 4 + [1] * 3, *row, "1/0@0,2")
@@ -83,7 +81,7 @@ def test_tiles_of_a_level_hang_together() -> None:
     assert game.decode(game.parse_move(lying)).level == 1
 
 
-def test_repeated_orientations_and_foreign_actions() -> None:
+def test_repeated_orientations_and_foreign_actions():
     game = after([0, 8], "0/0@0,0")
     for orientation in (2, 3):
         assert not is_legal(game, f"8/{orientation}@0,3")
@@ -92,7 +90,7 @@ def test_repeated_orientations_and_foreign_actions() -> None:
         assert not engine.is_legal(game.state, 0, action)
 
 
-def test_free_order() -> None:
+def test_free_order():
     game = after([1, 1, 7], order="free", players=2)
     assert game.legal_actions().tolist() == [16384 + 1, 16384 + 7]
     assert not is_legal(game, "=3")
@@ -106,7 +104,7 @@ def test_free_order() -> None:
     assert not is_legal(game, "=7")
 
 
-def test_what_others_place_shows_when_the_round_is_over() -> None:
+def test_what_others_place_shows_when_the_round_is_over():
     game, known, is_hidden = Game(seed=2, players=2, deck_size=8), [0, 0], False
     while not game.is_over:
         if game.current_player == 0:

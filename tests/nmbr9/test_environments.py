@@ -1,19 +1,16 @@
 """The environments of NMBR 9: what is special to the game; ``tests/envs`` has what all games do."""
 
-from __future__ import annotations
-
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pytest
 
 from patchwork_env import nmbr9_v0
 from patchwork_env.nmbr9 import Game
-from patchwork_env.nmbr9_v0 import Nmbr9AECEnv, Nmbr9Env, SelfPlayBatch
+from patchwork_env.nmbr9_v0 import Nmbr9Env, SelfPlayBatch
 
 
-def test_decks_give_their_games() -> None:
+def test_decks_give_their_games():
     batch = SelfPlayBatch(2, deck=[3, 1, 4], seed=1)
     for _ in range(7):
         batch.step(batch.random_actions)
@@ -29,13 +26,13 @@ def test_decks_give_their_games() -> None:
         ({"players": 1, "rewards": "margin"}, "needs 2 players"),
     ],
 )
-def test_wrong_options(options: dict[str, Any], message: str) -> None:
+def test_wrong_options(options, message):
     for make in (nmbr9_v0.raw_env, nmbr9_v0.parallel_env, partial(SelfPlayBatch, 1), Nmbr9Env):
         with pytest.raises(ValueError, match=message):
             make(**options)
 
 
-def play_out(env: Nmbr9AECEnv, seed: int) -> dict[str, float]:
+def play_out(env, seed):
     """Random legal play; returns every agent's sum of rewards."""
     rng, returns = np.random.default_rng(seed), dict.fromkeys(env.possible_agents, 0.0)
     for agent in env.agent_iter():
@@ -47,7 +44,7 @@ def play_out(env: Nmbr9AECEnv, seed: int) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("players", [2, 3, 4])
-def test_outcomes(players: int) -> None:
+def test_outcomes(players):
     env = nmbr9_v0.raw_env(players=players, deck_size=8)
     ties = 0
     for seed in range(8):
@@ -61,7 +58,7 @@ def test_outcomes(players: int) -> None:
     assert ties
 
 
-def test_two_that_tie_get_nothing() -> None:
+def test_two_that_tie_get_nothing():
     game = Game(deck=[5], players=2)
     for _ in range(2):
         game.play(game.legal_actions()[0])

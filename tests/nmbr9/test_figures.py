@@ -1,7 +1,5 @@
 """Figures of games, against the game object."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -10,7 +8,7 @@ from patchwork_env.nmbr9.figures import GameStats, statistics_of_games
 from patchwork_env.nmbr9_v0 import SelfPlayBatch
 
 
-def test_games_that_end_are_counted() -> None:
+def test_games_that_end_are_counted():
     env, states, actions = SelfPlayBatch(3, seed=4, deck_size=7), [], []
     games, ended = env.games(), []
     for _ in range(20):
@@ -36,5 +34,5 @@ def test_games_that_end_are_counted() -> None:
     assert GameStats().count(np.stack(states[:6]), np.stack(actions[:6])) == {}
 
 
-def test_no_games_have_no_figures() -> None:
+def test_no_games_have_no_figures():
     assert statistics_of_games(Game(seed=1).state[:0]) == {}

@@ -1,7 +1,5 @@
 """Observations hold what their table says."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np
@@ -16,7 +14,7 @@ from patchwork_env.nmbr9.state import empty_states
 VIEW = slice(20, 44)
 
 
-def highest(game: Game, rng: random.Random) -> int:
+def highest(game, rng):
     actions = game.legal_actions().tolist()
     if game.digit is None:
         return rng.choice(actions)
@@ -24,7 +22,7 @@ def highest(game: Game, rng: random.Random) -> int:
 
 
 @pytest.mark.parametrize("order", ["unknown", "known", "free"])
-def test_all_entries(order: str) -> None:
+def test_all_entries(order):
     rng, game = random.Random(order), Game(seed=5, players=2, order=order, deck_size=12)
     while True:
         for observer in range(2):
@@ -34,7 +32,7 @@ def test_all_entries(order: str) -> None:
         game.play(highest(game, rng))
 
 
-def compare(game: Game, observer: int) -> None:
+def compare(game, observer):
     vector = game.observation(observer)
     assert vector in GameSpaces(RULES).flat_space()
     seen = as_dict(vector)
@@ -68,7 +66,7 @@ def compare(game: Game, observer: int) -> None:
     assert not seen["tiles"][2:].any()
 
 
-def compare_cards(game: Game, observer: int, tile: np.ndarray, upcoming: np.ndarray) -> None:
+def compare_cards(game, observer, tile, upcoming):
     placed = len(game.placements(observer))
     shown = np.flatnonzero(tile).tolist()
     if game.order == "free":
@@ -82,7 +80,7 @@ def compare_cards(game: Game, observer: int, tile: np.ndarray, upcoming: np.ndar
     assert np.rint(upcoming * 10).tolist() == [digit + 1 for digit in later] + [0] * (40 - len(later))
 
 
-def test_an_unknown_deck_is_drawn_anew() -> None:
+def test_an_unknown_deck_is_drawn_anew():
     game = Game(seed=8)
     for _ in range(7):
         game.play(highest(game, random.Random(8)))
@@ -96,7 +94,7 @@ def test_an_unknown_deck_is_drawn_anew() -> None:
 
 
 @pytest.mark.parametrize("order", ["unknown", "free"])
-def test_what_others_have_done_in_a_round_is_drawn_anew(order: str) -> None:
+def test_what_others_have_done_in_a_round_is_drawn_anew(order):
     game, play_on, differing = Game(seed=8, players=2, order=order), random.Random(8), 0
     while not game.is_over:
         other = game.determinize(seed=play_on.randrange(2**32))
@@ -108,7 +106,7 @@ def test_what_others_have_done_in_a_round_is_drawn_anew(order: str) -> None:
 
 
 @pytest.mark.parametrize("order", ["unknown", "known", "free"])
-def test_a_table_is_read_from_what_its_player_sees(order: str) -> None:
+def test_a_table_is_read_from_what_its_player_sees(order):
     rng, found = random.Random(4), empty_states(1)
     game = Game(seed=5, players=2, order=order, deck_size=12)
     while not game.is_over:
@@ -128,7 +126,7 @@ def test_a_table_is_read_from_what_its_player_sees(order: str) -> None:
         game.play(highest(game, rng))
 
 
-def test_an_array_that_is_no_observation_is_read_within_bounds() -> None:
+def test_an_array_that_is_no_observation_is_read_within_bounds():
     found, rng = empty_states(1), np.random.default_rng(2)
     for number in (np.nan, np.inf, -np.inf, 1e30, -1e30, 0.7):
         observation = rng.normal(size=OBSERVATION_SIZE).astype(np.float32)

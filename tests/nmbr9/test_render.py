@@ -1,7 +1,5 @@
 """Pictures show the game that they are of."""
 
-from __future__ import annotations
-
 import string
 import xml.etree.ElementTree as ElementTree
 
@@ -13,14 +11,14 @@ from patchwork_env.core.names import counted
 from patchwork_env.nmbr9 import Game, render
 
 
-def played(turns: int, **options: object) -> Game:
+def played(turns, **options):
     game = Game(**options)  # type: ignore[arg-type]
     for _ in range(turns):
         game.play(choose_action(game.state, 0))
     return game
 
 
-def test_text() -> None:
+def test_text():
     game = Game(deck=[1, 1, 4])
     assert str(game).splitlines() == [
         "NMBR 9, round 1 of 3: player 0 places tile 1, to come 1x1 4x1",
@@ -42,7 +40,7 @@ def test_text() -> None:
     ]
 
 
-def test_text_of_a_tower() -> None:
+def test_text_of_a_tower():
     """What lies uppermost on every cell, and on which level."""
     game = played(20, seed=2)
     _, ruler, *lines = str(game).partition("      tiles ")[2].splitlines()[:-2]
@@ -63,7 +61,7 @@ def test_text_of_a_tower() -> None:
 
 
 @pytest.mark.parametrize(("turns", "players"), [(0, 1), (5, 1), (20, 1), (17, 4)])
-def test_svg_is_well_formed_and_says_who_has_what(turns: int, players: int) -> None:
+def test_svg_is_well_formed_and_says_who_has_what(turns, players):
     game = played(turns, seed=4, players=players)
     document = render.svg(game, ("Ann", "Bob", "Cid", "Dan"))
     texts = [element.text for element in ElementTree.fromstring(document).iter() if element.text]

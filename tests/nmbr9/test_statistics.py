@@ -4,10 +4,7 @@ The published figures are 1.3 points for random play, of unknown precision but f
 a standard deviation of 13.2 in 2000 games for the highest level and then the most contact.
 """
 
-from __future__ import annotations
-
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 from patchwork_env.agents.nmbr9.greedy import choose_actions
@@ -15,20 +12,19 @@ from patchwork_env.core.batches import begin_games, first_illegal, loop, play_li
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.nmbr9 import engine
 from patchwork_env.nmbr9.rules import RULES
-from patchwork_env.nmbr9.state import States
 from tests.patchwork.test_statistics import STANDARD_ERRORS, assert_uniform
 
 
-def new_games(n: int, seed: int) -> States:
+def new_games(n, seed):
     return begin_games(RULES, seed_streams(seed, n))
 
 
-def scores_of(states: States) -> npt.NDArray[np.int64]:
+def scores_of(states):
     return np.array([engine.score(states, i, 0) for i in range(len(states))])
 
 
 @pytest.fixture(scope="module")
-def random_games() -> States:
+def random_games():
     states, stream = new_games(4000, 3), ~seed_streams(3, 1)
     actions = np.empty(len(states), np.int64)
     for _ in range(20):
@@ -37,13 +33,13 @@ def random_games() -> States:
     return states
 
 
-def test_random_play(random_games: States) -> None:
+def test_random_play(random_games):
     scores = scores_of(random_games)
     error = scores.std() / np.sqrt(len(scores))
     assert abs(scores.mean() - 1.3) <= STANDARD_ERRORS * error + 0.05
 
 
-def test_greedy_play() -> None:
+def test_greedy_play():
     states, actions = new_games(1000, 5), np.empty(1000, np.int64)
     for _ in range(20):
         choose_actions(states, actions)
@@ -54,7 +50,7 @@ def test_greedy_play() -> None:
     assert 12.0 < scores.std() < 14.4
 
 
-def test_decks_are_uniformly_random() -> None:
+def test_decks_are_uniformly_random():
     """Every digit at every place, and every digit behind every other."""
     decks = new_games(20_000, 7)["deck"][:, :20].astype(np.int64)
     places = np.zeros((10, 20), np.int64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -13,24 +13,24 @@ from patchwork_env.nmbr9 import Game, engine
 from patchwork_env.nmbr9.actions import MAX_SPREAD, NUM_ACTIONS, NUM_ANCHORS, TABLE_SIZE
 from patchwork_env.nmbr9.components import MAX_CARDS
 from patchwork_env.nmbr9.tables import HEIGHTS, WIDTHS
-from tests.nmbr9.naive import NaiveMove, spread
-from tests.nmbr9.twins import Moves, Policy, play_out
+from tests.nmbr9.naive import spread
+from tests.nmbr9.twins import play_out
 
 
-def downward(moves: Moves, rng: random.Random) -> NaiveMove:
+def downward(moves, rng):
     return max(moves, key=lambda move: (max(moves[move].cells), move))
 
 
-def leftward(moves: Moves, rng: random.Random) -> NaiveMove:
+def leftward(moves, rng):
     return min(moves, key=lambda move: (min(column for _, column in moves[move].cells), move))
 
 
-def spread_of(game: Game, player: int = 0) -> tuple[int, int]:
+def spread_of(game, player=0):
     return spread(cell for move in game.placements(player) for cell in move.cells)
 
 
 @pytest.mark.parametrize("policy", [downward, leftward])
-def test_a_line_turns_where_it_would_spread_too_far(policy: Policy) -> None:
+def test_a_line_turns_where_it_would_spread_too_far(policy):
     """The longest tile, end to end: legal is all that the rules allow and that stays within the limit."""
     game = Game(deck=[1] * 17)
     play_out(game, policy, random.Random(1))
@@ -57,7 +57,7 @@ SIZES = {
 }
 
 
-def furthest(game: Game, directions: Sequence[Reach]) -> int:
+def furthest(game, directions):
     """The legal action with which a tile lies as far away as it can in the direction of the round."""
     actions = game.legal_actions().astype(np.int64)
     if game.digit is None:
@@ -70,7 +70,7 @@ def furthest(game: Game, directions: Sequence[Reach]) -> int:
 
 
 @pytest.mark.parametrize("directions", [*FURTHEST, "all in turn"])
-def test_some_placement_is_always_left(directions: str) -> None:
+def test_some_placement_is_always_left(directions):
     """All tiles as far away as they can be, in every variant, for 1-4 players."""
     reaches = [*FURTHEST.values()] if directions == "all in turn" else [FURTHEST[directions]]
     widest = 0
@@ -85,7 +85,7 @@ def test_some_placement_is_always_left(directions: str) -> None:
     assert widest > MAX_SPREAD - 4
 
 
-def test_a_table_that_spreads_as_far_as_it_may_in_both_directions() -> None:
+def test_a_table_that_spreads_as_far_as_it_may_in_both_directions():
     """All that is listed can be played, nothing else can, and nothing leads further."""
     game = Game(deck=[4] * MAX_CARDS)
     diagonal = FURTHEST["down right"]
@@ -100,7 +100,7 @@ def test_a_table_that_spreads_as_far_as_it_may_in_both_directions() -> None:
         assert max(spread_of(copy)) <= MAX_SPREAD
 
 
-def test_the_table_follows_the_tiles() -> None:
+def test_the_table_follows_the_tiles():
     """As many rows of anchors above the tiles as below them, or one less; likewise columns."""
     for seed in range(2):
         game, rng = Game(seed=seed), random.Random(seed)

@@ -1,28 +1,26 @@
 """The engine and naive tables side by side."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 
 import numpy as np
 
-from patchwork_env.nmbr9 import NUM_ACTIONS, Game, Move
+from patchwork_env.nmbr9 import NUM_ACTIONS, Move
 from tests.nmbr9.naive import NaiveMove, NaiveTable, Tile
 
 Moves = dict[NaiveMove, Tile]
 Policy = Callable[[Moves, random.Random], NaiveMove]
 
 
-def at_random(moves: Moves, rng: random.Random) -> NaiveMove:
+def at_random(moves, rng):
     return rng.choice(list(moves))
 
 
-def as_high_as_possible(moves: Moves, rng: random.Random) -> NaiveMove:
+def as_high_as_possible(moves, rng):
     return max(moves, key=lambda move: (moves[move].level, rng.random()))
 
 
-def compact(moves: Moves, rng: random.Random) -> NaiveMove:
+def compact(moves, rng):
     """Close to the first tile, on the table itself half of the time."""
     low = rng.random() < 0.5
     return min(
@@ -31,17 +29,17 @@ def compact(moves: Moves, rng: random.Random) -> NaiveMove:
     )
 
 
-def corner(game: Game, player: int) -> tuple[int, int]:
+def corner(game, player):
     """Where the top-left corner of the first tile on a table is now."""
     cells = game.placements(player)[0].cells
     return min(row for row, _ in cells), min(column for _, column in cells)
 
 
-def shifted(tile: Tile, down: int, right: int) -> Move:
+def shifted(tile, down, right):
     return Move(tile.digit, tile.level, frozenset((row + down, column + right) for row, column in tile.cells))
 
 
-def as_actions(game: Game, moves: Moves) -> dict[int, tuple[NaiveMove, Move]]:
+def as_actions(game, moves):
     """The naive moves under the numbers that they have in the engine."""
     player = game.current_player
     found = {}
@@ -57,7 +55,7 @@ def as_actions(game: Game, moves: Moves) -> dict[int, tuple[NaiveMove, Move]]:
     return found
 
 
-def assert_same(game: Game, tables: list[NaiveTable], moves: Moves) -> dict[int, tuple[NaiveMove, Move]]:
+def assert_same(game, tables, moves):
     """All that is public; returns the legal actions."""
     actions = as_actions(game, moves)
     assert game.legal_actions().tolist() == sorted(actions)
@@ -74,7 +72,7 @@ def assert_same(game: Game, tables: list[NaiveTable], moves: Moves) -> dict[int,
     return actions
 
 
-def play_out(game: Game, policy: Policy, rng: random.Random) -> list[NaiveTable]:
+def play_out(game, policy, rng):
     """Plays a game to its end beside naive tables, comparing every state."""
     tables = [NaiveTable() for _ in range(game.num_players)]
     for turn in range(game.num_rounds * game.num_players):
@@ -105,7 +103,7 @@ def play_out(game: Game, policy: Policy, rng: random.Random) -> list[NaiveTable]
     return tables
 
 
-def choose(game: Game, table: NaiveTable, rng: random.Random) -> int:
+def choose(game, table, rng):
     """Lets the current player choose any tile that is left."""
     left = list(game.deck)
     for tile in table.tiles:

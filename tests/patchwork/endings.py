@@ -1,13 +1,9 @@
 """Endings for tests, made up and taken from games, and their exact values by plain minimax."""
 
-from __future__ import annotations
-
-import random
-
 import numpy as np
 
 from patchwork_env.patchwork import PATCHES, Game, engine
-from patchwork_env.patchwork.state import States, empty_states
+from patchwork_env.patchwork.state import empty_states
 
 LAST_SPACE = 53
 
@@ -20,7 +16,7 @@ Value = tuple[int, int]
 """The margin of the player to move, and 1 or -1 for who reached the end first; greater is better."""
 
 
-def minimax(game: Game, most: int = 1000, known: dict[bytes, Value] | None = None) -> Value:
+def minimax(game, most=1000, known=None):
     """The value of a game under best play.
 
     Raises:
@@ -39,7 +35,7 @@ def minimax(game: Game, most: int = 1000, known: dict[bytes, Value] | None = Non
     return known[key]
 
 
-def value_of(game: Game, action: int, most: int = 1000, known: dict[bytes, Value] | None = None) -> Value:
+def value_of(game, action, most=1000, known=None):
     """The value of an action for the player who takes it."""
     following = game.clone()
     following.play(action)
@@ -47,7 +43,7 @@ def value_of(game: Game, action: int, most: int = 1000, known: dict[bytes, Value
     return (margin, first) if following.current_player == game.current_player else (-margin, -first)
 
 
-def made_up_ending(rng: random.Random) -> Game:
+def made_up_ending(rng):
     """A position near the end, of few small patches, often with a 7x7 square that lacks few cells."""
     states = empty_states(1)
     engine.new(states, 0, rng.randrange(2), rng.randrange(2))
@@ -79,7 +75,7 @@ def made_up_ending(rng: random.Random) -> Game:
     return Game.unchecked(states)
 
 
-def _cover(states: States, player: int, rng: random.Random) -> None:
+def _cover(states, player, rng):
     """Covers a random part of a quilt."""
     rows, columns = np.indices((9, 9))
     covered = np.array([rng.random() < 0.8 for _ in range(81)]).reshape(9, 9)

@@ -61,17 +61,17 @@ Cell = tuple[int, int]
 Drawing = list[str]
 
 
-def flipped(drawing: Drawing) -> Drawing:
+def flipped(drawing):
     """The drawing seen from behind: left and right exchanged."""
     return [row[::-1] for row in drawing]
 
 
-def turned(drawing: Drawing) -> Drawing:
+def turned(drawing):
     """The drawing after one clockwise quarter turn."""
     return ["".join(column) for column in zip(*drawing[::-1], strict=True)]
 
 
-def oriented(drawing: Drawing, orientation: int) -> Drawing:
+def oriented(drawing, orientation):
     """`orientation % 4` clockwise quarter turns, after a flip for orientations from 4 on."""
     if orientation >= 4:
         drawing = flipped(drawing)
@@ -80,7 +80,7 @@ def oriented(drawing: Drawing, orientation: int) -> Drawing:
     return drawing
 
 
-def distinct_orientations(drawing: Drawing) -> dict[int, Drawing]:
+def distinct_orientations(drawing):
     """Orientation index -> drawing; among equal drawings only the lowest index is kept."""
     distinct: dict[int, Drawing] = {}
     for orientation in range(8):
@@ -90,7 +90,7 @@ def distinct_orientations(drawing: Drawing) -> dict[int, Drawing]:
     return distinct
 
 
-def placements(drawing: Drawing) -> dict[int, frozenset[Cell]]:
+def placements(drawing):
     """orientation * 81 + row * 9 + column -> covered cells, for every place on an empty quilt."""
     found: dict[int, frozenset[Cell]] = {}
     for orientation, picture in distinct_orientations(drawing).items():
@@ -120,7 +120,7 @@ BONUS_SQUARES = [
 class NaiveGame:
     """One game. `circle` lists the patches clockwise from the neutral token."""
 
-    def __init__(self, circle: list[int], first_player: int = 0, special_patches: str = "revised") -> None:
+    def __init__(self, circle, first_player=0, special_patches="revised"):
         self.circle = list(circle)
         self.positions = [0, 0]
         self.buttons = [START_BUTTONS, START_BUTTONS]
@@ -134,20 +134,20 @@ class NaiveGame:
         self.last_mover = first_player
 
     @property
-    def current_player(self) -> int:
+    def current_player(self):
         """Who is behind; on a shared space the last to arrive. A special patch is placed first of all."""
         if self.pending_special or self.positions[0] == self.positions[1]:
             return self.last_mover
         return 0 if self.positions[0] < self.positions[1] else 1
 
     @property
-    def is_over(self) -> bool:
+    def is_over(self):
         return self.positions == [LAST_SPACE, LAST_SPACE] and not self.pending_special
 
-    def scores(self) -> tuple[int, int]:
+    def scores(self):
         return self._score(0), self._score(1)
 
-    def winner(self) -> int | None:
+    def winner(self):
         if not self.is_over:
             return None
         first, second = self.scores()
@@ -155,7 +155,7 @@ class NaiveGame:
             return self.first_finisher
         return 0 if first > second else 1
 
-    def legal_moves(self) -> dict[int, frozenset[Cell]]:
+    def legal_moves(self):
         """Action -> newly covered cells of the current player's quilt, actions ascending."""
         if self.is_over:
             return {}
@@ -174,16 +174,16 @@ class NaiveGame:
                     moves[1 + slot * 648 + place] = cells
         return moves
 
-    def legal_actions(self) -> list[int]:
+    def legal_actions(self):
         return list(self.legal_moves())
 
-    def patch_of(self, action: int) -> int | None:
+    def patch_of(self, action):
         """The patch that a buying action takes; None for the other actions."""
         if 1 <= action < FIRST_SPECIAL_ACTION:
             return self.circle[(action - 1) // 648]
         return None
 
-    def play(self, action: int) -> None:
+    def play(self, action):
         moves = self.legal_moves()
         if action not in moves:
             raise ValueError(f"{action} is not legal here")
@@ -196,13 +196,13 @@ class NaiveGame:
         else:
             self._buy(player, (action - 1) // 648, moves[action])
 
-    def _advance(self, player: int) -> None:
+    def _advance(self, player):
         start = self.positions[player]
         goal = min(self.positions[1 - player] + 1, LAST_SPACE)
         self.buttons[player] += goal - start
         self._move_token(player, goal)
 
-    def _buy(self, player: int, slot: int, cells: frozenset[Cell]) -> None:
+    def _buy(self, player, slot, cells):
         patch = self.circle[slot]
         _, price, time, income = PATCHES[patch]
         # the token stands where the patch was: what lay before it comes last now
@@ -212,17 +212,17 @@ class NaiveGame:
         self._cover(player, cells, patch)
         self._move_token(player, min(self.positions[player] + time, LAST_SPACE))
 
-    def _cover(self, player: int, cells: frozenset[Cell], piece: int) -> None:
+    def _cover(self, player, cells, piece):
         self.quilts[player].update(cells)
         for cell in cells:
             self.layouts[player][cell] = piece
         if self.bonus_owner is None and self.has_square(player):
             self.bonus_owner = player
 
-    def has_square(self, player: int) -> bool:
+    def has_square(self, player):
         return any(square <= self.quilts[player] for square in BONUS_SQUARES)
 
-    def _move_token(self, player: int, goal: int) -> None:
+    def _move_token(self, player, goal):
         start = self.positions[player]
         self.positions[player] = goal
         self.last_mover = player
@@ -238,7 +238,7 @@ class NaiveGame:
                     assert not self.pending_special, "no move takes two special patches"
                     self.pending_special = True
 
-    def _score(self, player: int) -> int:
+    def _score(self, player):
         bonus = BONUS_POINTS if self.bonus_owner == player else 0
         empty = len(ALL_CELLS) - len(self.quilts[player])
         return self.buttons[player] + bonus - PENALTY_PER_EMPTY_CELL * empty

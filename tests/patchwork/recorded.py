@@ -17,7 +17,7 @@ class Recorded(NamedTuple):
     shows: tuple[str, ...]
 
 
-def numbers(text: str) -> tuple[int, ...]:
+def numbers(text):
     """Integers between spaces."""
     return tuple(map(int, text.split()))
 

@@ -1,13 +1,7 @@
 """How games are brought into mid-play."""
 
-from __future__ import annotations
 
-import random
-
-from patchwork_env.patchwork import Game
-
-
-def random_action(game: Game, rng: random.Random, style: str = "any") -> int:
+def random_action(game, rng, style="any"):
     """A legal action: any; one that buys, if there is one; or one that also stays near the top-left."""
     actions = game.legal_actions().tolist()
     if style == "any" or len(actions) == 1:
@@ -19,5 +13,5 @@ def random_action(game: Game, rng: random.Random, style: str = "any") -> int:
     return rng.choice(purchases)
 
 
-def _steps_from_corner(action: int) -> int:
+def _steps_from_corner(action):
     return sum(divmod((action - 1) % 81, 9))

@@ -3,10 +3,7 @@
 This file is also run without compilation, where it must reach every line of the engine in a few games.
 """
 
-from __future__ import annotations
-
 import random
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -16,11 +13,10 @@ from patchwork_env.core.batches import begin_games
 from patchwork_env.core.random import random_below, start_streams
 from patchwork_env.patchwork import NUM_ACTIONS, Game, engine
 from patchwork_env.patchwork.rules import RULES
-from patchwork_env.patchwork.state import States
 from patchwork_env.testing import check_position
 from tests.patchwork import twins
-from tests.patchwork.naive import BONUS_SQUARES, Cell, NaiveGame
-from tests.patchwork.recorded import GAMES, Recorded
+from tests.patchwork.naive import BONUS_SQUARES, NaiveGame
+from tests.patchwork.recorded import GAMES
 
 PLAYED = {
     twins.at_random: 20,
@@ -35,23 +31,23 @@ SEED = np.uint64(9)
 
 
 @pytest.fixture(autouse=True)
-def _integers_wrap_around() -> Iterator[None]:
+def _integers_wrap_around():
     """As in machine code; plain NumPy warns of it."""
     with np.errstate(over="ignore"):
         yield
 
 
-def streams(n: int) -> np.ndarray:
+def streams(n):
     made = np.empty(n, np.uint64)
     start_streams(made, SEED)
     return made
 
 
-def new_games(n: int = NUM_GAMES) -> States:
+def new_games(n=NUM_GAMES):
     return begin_games(RULES, streams(n), first_player="random")
 
 
-def games_in_play(turns: int, n: int = NUM_GAMES) -> States:
+def games_in_play(turns, n=NUM_GAMES):
     """Games after as many random turns."""
     states, rng = new_games(n), np.random.default_rng(0)
     for i in range(n):
@@ -67,7 +63,7 @@ def games_in_play(turns: int, n: int = NUM_GAMES) -> States:
 
 @pytest.mark.parametrize("policy", PLAYED)
 @pytest.mark.parametrize("variant", ["revised", "2014"])
-def test_games_agree_with_the_naive_game(policy: twins.Policy, variant: str) -> None:
+def test_games_agree_with_the_naive_game(policy, variant):
     rng = random.Random(f"{policy.__name__} {variant}")
     for number in range(1 if config.DISABLE_JIT else PLAYED[policy]):
         game, naive = twins.both(twins.random_circle(rng), number % 2, variant)
@@ -75,7 +71,7 @@ def test_games_agree_with_the_naive_game(policy: twins.Policy, variant: str) -> 
         twins.assert_same_layouts(game, naive)
 
 
-def test_the_meaning_of_every_legal_action() -> None:
+def test_the_meaning_of_every_legal_action():
     rng = random.Random(3)
     game, naive = twins.both(twins.random_circle(rng), 0, "revised")
     while not naive.is_over:
@@ -87,11 +83,11 @@ def test_the_meaning_of_every_legal_action() -> None:
 
 
 @pytest.mark.parametrize("record", GAMES, ids=lambda record: record.name)
-def test_recorded_games_agree_with_the_naive_game_and_show_what_they_are_kept_for(record: Recorded) -> None:
+def test_recorded_games_agree_with_the_naive_game_and_show_what_they_are_kept_for(record):
     assert set(record.shows) <= set(twins.replay(record))
 
 
-def test_ends_of_games_agree_with_the_naive_game() -> None:
+def test_ends_of_games_agree_with_the_naive_game():
     """From positions with few patches and nearly full quilts, up to ties."""
     rng, ties = random.Random(4), 0
     for number in range(12 if config.DISABLE_JIT else 80):
@@ -103,7 +99,7 @@ def test_ends_of_games_agree_with_the_naive_game() -> None:
     assert ties or config.DISABLE_JIT
 
 
-def test_equal_scores_go_to_the_first_to_finish() -> None:
+def test_equal_scores_go_to_the_first_to_finish():
     """Both ways round, at positions where every move is forced."""
     for first in (0, 1):
         naive = NaiveGame([], 0, "revised")
@@ -120,7 +116,7 @@ def test_equal_scores_go_to_the_first_to_finish() -> None:
         assert game.winner() == first
 
 
-def test_the_last_to_arrive_moves_first_on_a_shared_space() -> None:
+def test_the_last_to_arrive_moves_first_on_a_shared_space():
     """Patches 20 and 1 both cost 3 time; the player who catches up moves again, and only then the other."""
     game, naive = twins.both([20, *range(1, 20), *range(21, 33), 0], 0, "revised")
     buy_in_the_corner, advance = 1, 0
@@ -133,7 +129,7 @@ def test_the_last_to_arrive_moves_first_on_a_shared_space() -> None:
 
 
 @pytest.mark.parametrize("square", BONUS_SQUARES, ids=lambda square: str(min(square)))
-def test_each_complete_square_brings_the_bonus_tile(square: set[Cell]) -> None:
+def test_each_complete_square_brings_the_bonus_tile(square):
     """To whoever completes it first, with its last cell and not before."""
     for last in sorted(square)[::8]:
         naive = NaiveGame(list(range(33)), 0, "revised")
@@ -152,7 +148,7 @@ def test_each_complete_square_brings_the_bonus_tile(square: set[Cell]) -> None:
 # --- legal sets -------------------------------------------------------------------------------------------
 
 
-def test_all_forms_of_the_legal_set_agree() -> None:
+def test_all_forms_of_the_legal_set_agree():
     """Number, list, mask, n-th, and one by one; at the end there is nothing left but a winner."""
     rng, pending = np.random.default_rng(0), 0
     game, legal_set = Game(seed=5), np.empty((2, engine.NUM_MAPS), np.uint64)
@@ -175,7 +171,7 @@ def test_all_forms_of_the_legal_set_agree() -> None:
     ]
 
 
-def test_placements_of_a_patch_are_the_purchases_of_the_rich() -> None:
+def test_placements_of_a_patch_are_the_purchases_of_the_rich():
     states = games_in_play(14, 4)
     states["buttons"], states["pending_special"] = 99, 0
     anchors, actions = np.empty((2, engine.NUM_MAPS), np.uint64), np.empty(engine.MAX_LEGAL_ACTIONS, np.int16)
@@ -191,7 +187,7 @@ def test_placements_of_a_patch_are_the_purchases_of_the_rich() -> None:
 # --- random numbers ---------------------------------------------------------------------------------------
 
 
-def test_the_random_numbers_are_splitmix64() -> None:
+def test_the_random_numbers_are_splitmix64():
     """The published generator from state 0; `random_below` takes the upper half of each word."""
     words = [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
     stream = np.zeros(1, np.uint64)
@@ -200,7 +196,7 @@ def test_the_random_numbers_are_splitmix64() -> None:
     ]
 
 
-def test_new_games_differ_in_their_circles_alone() -> None:
+def test_new_games_differ_in_their_circles_alone():
     states = new_games()
     assert len({state["circle"].tobytes() for state in states}) == NUM_GAMES
     assert set(states["current_player"].tolist()) == {0, 1}

@@ -1,7 +1,5 @@
 """The environments of Patchwork: what is special to the game; ``tests/envs`` has what all games do."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 
@@ -13,7 +11,7 @@ from patchwork_env.patchwork_v0 import PatchworkEnv, PatchworkVectorEnv, SelfPla
 CIRCLE = [*range(32, 0, -1), 0]
 
 
-def test_wrong_options() -> None:
+def test_wrong_options():
     batches = [partial(kind, 2) for kind in (PatchworkVectorEnv, SelfPlayBatch)]
     for options, message in (
         ({"special_patches": 2014}, "special_patches is 2014"),
@@ -36,7 +34,7 @@ def test_wrong_options() -> None:
             PatchworkEnv(opponent)  # type: ignore[arg-type]
 
 
-def test_a_circle_from_chance_and_a_given_one_take_as_many_random_numbers() -> None:
+def test_a_circle_from_chance_and_a_given_one_take_as_many_random_numbers():
     env, other = patchwork_v0.raw_env(first_player="random"), patchwork_v0.raw_env(first_player="random")
     env.reset(seed=1)
     other.reset(seed=1, options={"circle": CIRCLE})

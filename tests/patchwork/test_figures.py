@@ -1,19 +1,16 @@
 """Statistics of games against games played one by one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from patchwork_env.patchwork import PATCHES, Game
 from patchwork_env.patchwork.figures import GameStats, statistics_of_games
-from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork_v0 import SelfPlayBatch
 
 GAMES, TURNS = 6, 150
 
 
-def played(variant: str = "revised") -> tuple[States, np.ndarray]:
+def played(variant="revised"):
     """States before each turn and actions of some random games, ``(TURNS, GAMES)``."""
     env = SelfPlayBatch(GAMES, seed=3, special_patches=variant, masks=False, observations=False)
     states, actions = np.empty((TURNS, GAMES), env.states.dtype), np.empty((TURNS, GAMES), np.int64)
@@ -23,7 +20,7 @@ def played(variant: str = "revised") -> tuple[States, np.ndarray]:
     return states, actions
 
 
-def economy_by_hand(game: Game, action: int) -> tuple[int, int, int]:
+def economy_by_hand(game, action):
     """Buttons spent, from income and from advancing, of one turn; the game is played on."""
     player, move = game.current_player, game.decode(action)
     buttons, position = game.buttons[player], game.positions[player]
@@ -36,7 +33,7 @@ def economy_by_hand(game: Game, action: int) -> tuple[int, int, int]:
     return price, change + price, 0
 
 
-def by_hand(states: States, actions: np.ndarray) -> list[dict[str, float]]:
+def by_hand(states, actions):
     """Figures of every game that ended, in the order of their ends."""
     found, counts = [], np.zeros((GAMES, 4))
     for turn, i in np.ndindex(len(states), GAMES):
@@ -62,12 +59,12 @@ def by_hand(states: States, actions: np.ndarray) -> list[dict[str, float]]:
     return found
 
 
-def mean(figures: list[dict[str, float]]) -> dict[str, float]:
+def mean(figures):
     return {name: np.mean([game[name] for game in figures]) for name in figures[0] if name != "turn"}
 
 
 @pytest.mark.parametrize("variant", ["revised", "2014"])
-def test_figures_of_whole_games(variant: str) -> None:
+def test_figures_of_whole_games(variant):
     states, actions = played(variant)
     expected = by_hand(states, actions)
     assert len(expected) > GAMES
@@ -77,7 +74,7 @@ def test_figures_of_whole_games(variant: str) -> None:
     assert (states.tobytes(), actions.tobytes()) == before
 
 
-def test_games_are_counted_from_their_first_turn() -> None:
+def test_games_are_counted_from_their_first_turn():
     """Also if they began before, in another process."""
     states, actions = played()
     first, second = GameStats(GAMES), GameStats(GAMES)

@@ -1,7 +1,5 @@
 """No sequence of legal moves leads from a state that is let in beyond what its fields can hold."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from patchwork_env.patchwork.components import LAST_SPACE, PATCHES, START_BUTTONS
@@ -14,7 +12,7 @@ ALL_INCOME = sum(patch.income for patch in PATCHES)
 SPACES = np.arange(LAST_SPACE + 1)
 
 
-def test_the_most_buttons_have_room() -> None:
+def test_the_most_buttons_have_room():
     """At the last space with all income there are 400, and records and observations hold more."""
     most = most_buttons(LAST_SPACE, ALL_INCOME)
     assert most == START_BUTTONS + LAST_SPACE + 9 * ALL_INCOME == 400
@@ -23,7 +21,7 @@ def test_the_most_buttons_have_room() -> None:
     assert max(ALL_INCOME, LAST_SPACE + max(patch.time for patch in PATCHES)) <= np.iinfo(np.uint8).max
 
 
-def test_no_move_leads_beyond_the_most_buttons() -> None:
+def test_no_move_leads_beyond_the_most_buttons():
     """Whatever a move gains at most, the bound rises by as much: it holds after the move if it did before."""
     for income in range(ALL_INCOME + 1):
         for old in SPACES:

@@ -1,7 +1,5 @@
 """Every documented number of an observation, worked out again from what a game says of itself."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
@@ -16,7 +14,7 @@ from patchwork_env.patchwork.state import NOBODY, STATE, empty_states
 Tensors = dict[str, np.ndarray]
 
 
-def positions_of_play(seed: int, buy: bool, variant: str) -> Iterator[Game]:
+def positions_of_play(seed, buy, variant):
     """All positions of a game of random moves, with or without a preference for buying."""
     rng = np.random.default_rng(seed)
     game = Game(seed=seed, special_patches=variant, first_player=seed % 2)
@@ -28,7 +26,7 @@ def positions_of_play(seed: int, buy: bool, variant: str) -> Iterator[Game]:
         yield game
 
 
-def offered(patch: int | None) -> list[float]:
+def offered(patch):
     """Drawing, size, prices and income of an offered patch."""
     if patch is None:
         return [0] * 29
@@ -37,7 +35,7 @@ def offered(patch: int | None) -> list[float]:
     return [*drawing, len(PATCHES[patch].cells) / 8, buttons / 10, time / 6, income / 3]
 
 
-def player(game: Game, who: int) -> list[float]:
+def player(game, who):
     """The ten numbers of one player."""
     position = game.positions[who]
     ahead = [mark for mark in INCOME_SPACES if mark > position]
@@ -56,7 +54,7 @@ def player(game: Game, who: int) -> list[float]:
     ]
 
 
-def expected(game: Game, observer: int) -> Tensors:
+def expected(game, observer):
     """What the observer sees, by the documentation."""
     circle = [(patch + 1) / 33 for patch in game.circle]
     slots = [*game.offered, None, None, None][:3]
@@ -73,7 +71,7 @@ def expected(game: Game, observer: int) -> Tensors:
 
 @pytest.mark.parametrize("variant", ["revised", "2014"])
 @pytest.mark.parametrize("buy", [False, True])
-def test_every_field_for_both_players(buy: bool, variant: str) -> None:
+def test_every_field_for_both_players(buy, variant):
     pending = 0
     for seed in range(3):
         for game in positions_of_play(seed, buy, variant):
@@ -92,7 +90,7 @@ def test_every_field_for_both_players(buy: bool, variant: str) -> None:
     assert pending > 5
 
 
-def test_the_layout_is_the_documented_one() -> None:
+def test_the_layout_is_the_documented_one():
     assert SHAPES == {
         "quilts": (2, 9, 9),
         "offered": (3, 29),
@@ -109,7 +107,7 @@ def test_the_layout_is_the_documented_one() -> None:
 
 
 @pytest.mark.parametrize("variant", SPECIAL_SPACES)
-def test_a_state_is_read_from_what_its_player_to_move_sees(variant: str) -> None:
+def test_a_state_is_read_from_what_its_player_to_move_sees(variant):
     found = empty_states(1)
     for game in positions_of_play(3, buy=True, variant=variant):
         read_observation(observations_of(game.state)[0], found, 0)
@@ -126,7 +124,7 @@ def test_a_state_is_read_from_what_its_player_to_move_sees(variant: str) -> None
         assert (observations_of(found) == observations_of(game.state)).all()
 
 
-def test_an_array_that_is_no_observation_is_read_as_a_state_within_bounds() -> None:
+def test_an_array_that_is_no_observation_is_read_as_a_state_within_bounds():
     found, random = empty_states(1), np.random.default_rng(2)
     for number in (np.nan, np.inf, -np.inf, 1e30, -1e30, 0.7):
         observation = random.normal(size=OBSERVATION_SIZE).astype(np.float32)

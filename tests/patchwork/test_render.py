@@ -1,7 +1,5 @@
 """Pictures of a game show what lies on the table, and import nothing but what they need."""
 
-from __future__ import annotations
-
 from itertools import takewhile
 
 import numpy as np
@@ -20,7 +18,7 @@ FIRST_CARD = (26, 206), (536, 738)
 """From left to right and from top to bottom."""
 
 
-def random_game(seed: int) -> list[Game]:
+def random_game(seed):
     """All positions of a game of random legal moves."""
     rng = np.random.default_rng(seed)
     game = Game(seed=seed)
@@ -32,34 +30,34 @@ def random_game(seed: int) -> list[Game]:
 
 
 @pytest.fixture(scope="module")
-def positions() -> list[Game]:
+def positions():
     return random_game(5)
 
 
 @pytest.fixture(scope="module")
-def pending() -> Game:
+def pending():
     """A position in which a special patch is to be placed."""
     return next(game for seed in range(50) for game in random_game(seed) if game.pending_special)
 
 
-def rgb(color: str) -> tuple[int, ...]:
+def rgb(color):
     return tuple(bytes.fromhex(color[1:]))
 
 
-def pixel(frame: np.ndarray, x: float, y: float) -> tuple[int, ...]:
+def pixel(frame, x, y):
     """The color at a point of the scene."""
     zoom = frame.shape[1] / WIDTH
     return tuple(frame[int(y * zoom), int(x * zoom)].tolist())
 
 
-def labels(game: Game) -> list[str]:
+def labels(game):
     return [label.text for label in table(game, player_names(game)).labels]
 
 
 # --- text ---------------------------------------------------------------------------------------------------
 
 
-def quilt_names(drawing: str, player: int) -> list[list[str]]:
+def quilt_names(drawing, player):
     """What the text shows in rows 1-9 and columns a-i of a quilt."""
     lines = drawing.splitlines()
     first = next(number for number, line in enumerate(lines) if line.startswith("   a  b  c"))
@@ -131,7 +129,7 @@ def test_text_says_whose_turn_it_is_and_who_has_won(positions, pending):
 # --- shapes and colors --------------------------------------------------------------------------------------
 
 
-def enclosed_area(corners: list[tuple[int, int]]) -> float:
+def enclosed_area(corners):
     """By the shoelace formula, positive for a loop that runs clockwise on the screen."""
     pairs = zip(corners, corners[1:] + corners[:1], strict=True)
     return sum(column1 * row2 - column2 * row1 for (row1, column1), (row2, column2) in pairs) / 2

@@ -29,7 +29,7 @@ class Sample(NamedTuple):
     winners: npt.NDArray[np.int8]
 
 
-def sample(variant: str) -> Sample:
+def sample(variant):
     """The first game of each place in a batch; every game is counted, so short games have no advantage."""
     env = SelfPlayBatch(NUM_GAMES, seed=5, special_patches=variant, masks=False, observations=False)
     turns, choices = np.zeros(NUM_GAMES, np.int64), np.zeros(NUM_GAMES, np.int64)
@@ -45,7 +45,7 @@ def sample(variant: str) -> Sample:
     return Sample(turns, choices, scores, winners)
 
 
-def assert_close(mean: float, deviation: float, published: float, rounding: float) -> None:
+def assert_close(mean, deviation, published, rounding):
     """``deviation`` is the standard deviation of one game's contribution to the mean."""
     error = deviation * np.sqrt(1 / NUM_GAMES + 1 / PUBLISHED_GAMES)
     assert abs(mean - published) <= STANDARD_ERRORS * error + rounding, (
@@ -56,7 +56,7 @@ def assert_close(mean: float, deviation: float, published: float, rounding: floa
 @pytest.mark.parametrize(
     ("variant", "turns", "choices", "score"), [("revised", 42.81, 78.6, -11.2), ("2014", 42.83, 78.5, -11.4)]
 )
-def test_random_play(variant: str, turns: float, choices: float, score: float) -> None:
+def test_random_play(variant, turns, choices, score):
     games = sample(variant)
     assert_close(games.turns.mean(), games.turns.std(), turns, 0.005)
     assert games.turns.max() <= 63
@@ -72,14 +72,14 @@ def test_random_play(variant: str, turns: float, choices: float, score: float) -
     assert set(games.winners[difference == 0].tolist()) == {0, 1}
 
 
-def assert_uniform(counts: npt.NDArray[np.int64], freedom: int) -> None:
+def assert_uniform(counts, freedom):
     """Pearson's chi-square, of mean `freedom` and variance twice that where all cells are equally likely."""
     expected = counts.mean()
     chi_square = ((counts - expected) ** 2 / expected).sum()
     assert abs(chi_square - freedom) <= STANDARD_ERRORS * np.sqrt(2 * freedom)
 
 
-def test_circles_and_first_players_are_uniformly_random() -> None:
+def test_circles_and_first_players_are_uniformly_random():
     """Every patch but the last at every place, and every neighbor behind every patch."""
     env = SelfPlayBatch(NUM_GAMES, seed=11, masks=False, observations=False, first_player="random")
     circles = env.states["circle"][:, :32].astype(np.int64) - 1

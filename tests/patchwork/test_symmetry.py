@@ -1,7 +1,5 @@
 """Turned quilts: the same game in other coordinates."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

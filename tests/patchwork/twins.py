@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
@@ -21,22 +21,21 @@ from tests.patchwork.naive import (
     Cell,
     NaiveGame,
 )
-from tests.patchwork.recorded import Recorded
 
 Moves = dict[int, frozenset[Cell]]
 Policy = Callable[[NaiveGame, Moves, random.Random], int]
 
 
-def random_circle(rng: random.Random) -> list[int]:
+def random_circle(rng):
     return [*rng.sample(range(1, 33), 32), 0]
 
 
-def both(circle: Sequence[int], first_player: int, variant: str) -> tuple[Game, NaiveGame]:
+def both(circle, first_player, variant):
     game = Game(circle=circle, first_player=first_player, special_patches=variant)
     return game, NaiveGame(list(circle), first_player, variant)
 
 
-def assert_same(game: Game, naive: NaiveGame, moves: Moves) -> None:
+def assert_same(game, naive, moves):
     """All that is public, but what :func:`assert_same_moves` and :func:`assert_same_layouts` look at."""
     assert game.is_over == naive.is_over
     assert game.is_over or game.current_player == naive.current_player
@@ -63,7 +62,7 @@ def assert_same(game: Game, naive: NaiveGame, moves: Moves) -> None:
     assert mask.sum() == len(legal)
 
 
-def assert_same_moves(game: Game, naive: NaiveGame, moves: Moves, actions: Sequence[int]) -> None:
+def assert_same_moves(game, naive, moves, actions):
     """The meaning of legal actions, both ways."""
     for action in actions:
         kind = "buy" if action else "advance"
@@ -74,7 +73,7 @@ def assert_same_moves(game: Game, naive: NaiveGame, moves: Moves, actions: Seque
         assert game.encode(move) == action
 
 
-def assert_same_layouts(game: Game, naive: NaiveGame) -> None:
+def assert_same_layouts(game, naive):
     """Which piece lies where."""
     for player in (0, 1):
         layout = game.layout(player).tolist()
@@ -82,7 +81,7 @@ def assert_same_layouts(game: Game, naive: NaiveGame) -> None:
             assert layout[row][column] == naive.layouts[player].get((row, column), -1)
 
 
-def game_at(naive: NaiveGame, variant: str) -> Game:
+def game_at(naive, variant):
     """The engine's game at the position of a naive one, whether play can reach it or not."""
     states = empty_states(1)
     record = states[0]
@@ -103,7 +102,7 @@ def game_at(naive: NaiveGame, variant: str) -> Game:
     return Game.unchecked(states)
 
 
-def play_out(game: Game, naive: NaiveGame, policy: Policy, rng: random.Random) -> Counter[str]:
+def play_out(game, naive, policy, rng):
     """Plays both to the end, comparing every state; returns how often each of the :func:`events` occurred."""
     seen: Counter[str] = Counter()
     while True:
@@ -122,19 +121,19 @@ def play_out(game: Game, naive: NaiveGame, policy: Policy, rng: random.Random) -
     return seen
 
 
-def replay(record: Recorded) -> Counter[str]:
+def replay(record):
     """Plays a recorded game with both; behind the end of the record everybody advances."""
     actions = iter(record.actions)
     game, naive = both(record.circle, 0, "revised")
 
-    def as_recorded(naive: NaiveGame, moves: Moves, rng: random.Random) -> int:
+    def as_recorded(naive, moves, rng):
         action = next(actions, None)
         return always_advance(naive, moves, rng) if action is None else action
 
     return play_out(game, naive, as_recorded, random.Random(0))
 
 
-def snapshot(naive: NaiveGame) -> NaiveGame:
+def snapshot(naive):
     """A copy as deep as :func:`events` needs it; `copy.deepcopy` would take most of the time of the tests."""
     twin = copy.copy(naive)
     twin.positions = list(naive.positions)
@@ -143,7 +142,7 @@ def snapshot(naive: NaiveGame) -> NaiveGame:
     return twin
 
 
-def events(before: NaiveGame, action: int, after: NaiveGame) -> list[str]:
+def events(before, action, after):
     """The rarer things that a move brought about, told from the positions around it."""
     player = before.current_player
     patch = before.patch_of(action)
@@ -161,30 +160,30 @@ def events(before: NaiveGame, action: int, after: NaiveGame) -> list[str]:
 # --- policies ---------------------------------------------------------------------------------------------
 
 
-def at_random(naive: NaiveGame, moves: Moves, rng: random.Random) -> int:
+def at_random(naive, moves, rng):
     return rng.choice(list(moves))
 
 
-def always_advance(naive: NaiveGame, moves: Moves, rng: random.Random) -> int:
+def always_advance(naive, moves, rng):
     return 0 if 0 in moves else rng.choice(list(moves))
 
 
-def largest_patch(naive: NaiveGame, moves: Moves, rng: random.Random) -> int:
+def largest_patch(naive, moves, rng):
     return max(moves, key=lambda action: (len(moves[action]), rng.random()))
 
 
-def least_time(naive: NaiveGame, moves: Moves, rng: random.Random) -> int:
+def least_time(naive, moves, rng):
     """The purchase that costs least time; advances only if it can buy nothing."""
     patches = {action: naive.patch_of(action) for action in moves}
     times = {action: 0 if patch is None else -PATCHES[patch][2] for action, patch in patches.items()}
     return max(moves, key=lambda action: (action > 0, times[action], rng.random()))
 
 
-def tightest(naive: NaiveGame, moves: Moves, rng: random.Random) -> int:
+def tightest(naive, moves, rng):
     """The purchase whose edges touch most covered cells and borders, for each cell of the patch."""
     quilt = naive.quilts[naive.current_player]
 
-    def contact(cells: frozenset[Cell]) -> float:
+    def contact(cells):
         around = [(r + dr, c + dc) for r, c in cells for dr, dc in ((0, 1), (1, 0), (0, -1), (-1, 0))]
         closed = sum(cell in quilt or cell not in ALL_CELLS for cell in around if cell not in cells)
         return closed / len(cells) + len(cells) / 2
@@ -195,7 +194,7 @@ def tightest(naive: NaiveGame, moves: Moves, rng: random.Random) -> int:
 # --- positions that no game reaches, or hardly any --------------------------------------------------------
 
 
-def crowded_position(rng: random.Random) -> tuple[NaiveGame, str]:
+def crowded_position(rng):
     """Near the end: few patches, nearly full quilts, rich players; consistent but not reachable."""
     variant = rng.choice(VARIANTS)
     naive = NaiveGame(rng.sample(range(33), rng.randrange(7)), 0, variant)
@@ -215,7 +214,7 @@ def crowded_position(rng: random.Random) -> tuple[NaiveGame, str]:
     return naive, variant
 
 
-def _a_hole(rng: random.Random, size: int) -> list[Cell]:
+def _a_hole(rng, size):
     """Connected cells, so that patches fit."""
     hole = [(rng.randrange(9), rng.randrange(9))]
     while len(hole) < size:

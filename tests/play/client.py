@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,11 +25,11 @@ class Answer:
     body: bytes
 
     @property
-    def json(self) -> Any:
+    def json(self):
         return json.loads(self.body)
 
     @property
-    def events(self) -> list[dict[str, Any]]:
+    def events(self):
         """The lines of a stream, but for notices that it is at work."""
         events = [json.loads(line) for line in self.body.splitlines()]
         return [event for event in events if "progress" not in event]
@@ -39,7 +38,7 @@ class Answer:
 class Exchange:
     """One request, and what has been answered so far; ``leave`` closes the connection."""
 
-    def __init__(self, app: Any, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> None:
+    def __init__(self, app, method, path, body, headers):
         self._chunks = [body[k : k + 40_000] for k in range(0, len(body), 40_000)] or [b""]
         self._left = asyncio.Event()
         self.parts: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
@@ -59,13 +58,13 @@ class Exchange:
         }
         self._app = app
 
-    async def run(self) -> None:
+    async def run(self):
         await self._app(self._scope, self._receive, self.parts.put)
 
-    def leave(self) -> None:
+    def leave(self):
         self._left.set()
 
-    async def _receive(self) -> dict[str, Any]:
+    async def _receive(self):
         if self._chunks:
             body = self._chunks.pop(0)
             return {"type": "http.request", "body": body, "more_body": bool(self._chunks)}
@@ -76,28 +75,21 @@ class Exchange:
 class Client:
     """Asks an application; ``trusted`` are the specs that the command line named."""
 
-    def __init__(self, *trusted: str, patience: float = 60.0) -> None:
+    def __init__(self, *trusted, patience=60.0):
         self.threads = Threads(patience=patience, queue=0.1)
         self.app = create_app(Thinking(AgentPool(trusted), self.threads), PORT)
 
-    def ask(
-        self,
-        path: str,
-        message: Any = None,
-        *,
-        method: str = "POST",
-        headers: Mapping[str, Any] | None = None,
-    ) -> Answer:
+    def ask(self, path, message=None, *, method="POST", headers=None):
         """The answer to a message, which bytes give as they are; headers of None are left out."""
         body = message if isinstance(message, bytes) else json.dumps(message).encode()
         given = {name: value for name, value in {**HEADERS, **(headers or {})}.items() if value is not None}
         return asyncio.run(self._ask(Exchange(self.app, method, path, body, given)))
 
-    def get(self, path: str, **headers: Any) -> Answer:
+    def get(self, path, **headers):
         """A file of the page."""
         return self.ask(path, b"", method="GET", headers={"origin": None, "content-type": None, **headers})
 
-    async def _ask(self, exchange: Exchange) -> Answer:
+    async def _ask(self, exchange):
         await exchange.run()
         start = exchange.parts.get_nowait()
         parts = [exchange.parts.get_nowait() for _ in range(exchange.parts.qsize())]

@@ -1,12 +1,8 @@
 """Agents that fail in every way that there is; ``release`` ends those that hang."""
 
-from __future__ import annotations
-
 import os
 import sys
 import threading
-from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -17,30 +13,30 @@ release = threading.Event()
 closed = threading.Event()
 
 
-def raises(game: Any) -> int:
+def raises(game):
     raise ZeroDivisionError("as it likes")
 
 
-def leaves(game: Any) -> int:
+def leaves(game):
     raise SystemExit(3)
 
 
-def illegal(game: Any) -> int:
+def illegal(game):
     return 1945
 
 
-def nonsense(game: Any) -> Any:
+def nonsense(game):
     return "advance"
 
 
-def talks(game: Any) -> int:
+def talks(game):
     print("a print")
     os.write(1, b"a line\n")
     os.write(1, f"read: {sys.stdin.read()!r}\n".encode())
     return 0
 
 
-def hangs(game: Any) -> int:
+def hangs(game):
     release.wait(60)
     return 0
 
@@ -50,10 +46,10 @@ class Endless(Agent):
 
     name = "endless"
 
-    def act(self, game: Any) -> int:
+    def act(self, game):
         return 0
 
-    def deepen(self, game: Any) -> Iterator[list[Line]]:
+    def deepen(self, game):
         visits = 0
         try:
             while True:
@@ -69,13 +65,13 @@ class Vague(Agent):
 
     name = "vague"
 
-    def __init__(self, win: Any) -> None:
+    def __init__(self, win):
         self.win = win
 
-    def act(self, game: Any) -> int:
+    def act(self, game):
         return 0
 
-    def deepen(self, game: Any) -> Iterator[list[Line]]:
+    def deepen(self, game):
         yield [Line(np.int16(0), np.int64(3), np.float32(1), self.win, np.True_, (np.int16(0),))]  # type: ignore
 
 

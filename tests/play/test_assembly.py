@@ -1,11 +1,8 @@
 """The page as one file: what it is made of, and that browsers may run it and nothing else."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +12,7 @@ from patchwork_env.play.server import PAGE
 from tests.play.client import Client
 
 
-def test_scripts_lose_comments_and_indentation_and_nothing_else() -> None:
+def test_scripts_lose_comments_and_indentation_and_nothing_else():
     script = """
 /** What it does. */
 /**
@@ -37,14 +34,14 @@ export function half(x) {
     assert without_comments(template) == template
 
 
-def written(folder: Path, **modules: str) -> Path:
+def written(folder, **modules):
     """A folder with modules; returns the path of ``main``."""
     for name, code in modules.items():
         (folder / f"{name}.js").write_text(code, encoding="utf-8")
     return folder / "main.js"
 
 
-def test_modules_become_one_script(tmp_path: Path) -> None:
+def test_modules_become_one_script(tmp_path):
     main = written(
         tmp_path,
         main='import {\n  double as twice,\n  half,\n} from "./numbers.js";\n'
@@ -73,20 +70,20 @@ def test_modules_become_one_script(tmp_path: Path) -> None:
         ('import { a } from "./other.js";\n', "modules need each other: main.js > other.js > main.js"),
     ],
 )
-def test_what_cannot_be_told_otherwise_is_refused(tmp_path: Path, code: str, words: str) -> None:
+def test_what_cannot_be_told_otherwise_is_refused(tmp_path, code, words):
     main = written(tmp_path, main=code, other='import { b } from "./main.js";\nexport const a = b;\n')
     with pytest.raises(ValueError, match=re.escape(words)):
         bundled(main)
 
 
-def test_the_page_needs_no_other_style_or_script() -> None:
+def test_the_page_needs_no_other_style_or_script():
     html = assembled(PAGE, "wasm")
     assert not re.search(r'<link rel="stylesheet"|<script[^>]* src=', html)
     assert '<meta name="backend" content="wasm">' in html
     assert html.index("در حال بارگذاری") < html.index('id="table"') < html.index("class Page")
 
 
-def test_its_own_code_is_allowed_and_no_other() -> None:
+def test_its_own_code_is_allowed_and_no_other():
     html = '<style>\na{}</style><script>\n1</script><script type="module">\n2</script>'
     policy = allowed_by("default-src 'self'", html + '<script type="application/json" id="x">{}</script>')
     assert policy == (
@@ -96,7 +93,7 @@ def test_its_own_code_is_allowed_and_no_other() -> None:
     )
 
 
-def test_the_page_comes_small_and_once() -> None:
+def test_the_page_comes_small_and_once():
     client = Client()
     whole, zipped = client.get("/"), client.get("/", **{"accept-encoding": "gzip"})
     assert zipped.headers["content-encoding"] == "gzip"

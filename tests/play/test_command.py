@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -27,7 +26,7 @@ NOTATION = Game(seed=7).notation()
 class Server:
     """The command in a process of its own."""
 
-    def __init__(self, *words: str) -> None:
+    def __init__(self, *words):
         program = [sys.executable, "-m", "patchwork_env.cli", "play", "--no-browser", "--port", "0", *words]
         self.process = subprocess.Popen(
             program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
@@ -38,21 +37,21 @@ class Server:
         assert self.process.stdout.readline() == "Ctrl-C ends it\n"
         self.port = int(self.address.removeprefix("http://127.0.0.1:").removesuffix("/\n"))
 
-    def ask(self, path: str, message: Any) -> http.client.HTTPResponse:
+    def ask(self, path, message):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         origin = f"http://127.0.0.1:{self.port}"
         headers = {"Content-Type": "application/json", "Origin": origin, "Connection": "close"}
         connection.request("POST", path, json.dumps(message), headers)
         return connection.getresponse()
 
-    def end(self, number: signal.Signals) -> tuple[int, str, str]:
+    def end(self, number):
         self.process.send_signal(number)
         out, err = self.process.communicate(timeout=60)
         return self.process.returncode, out, err
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
+def server():
     server = Server("--game", "nmbr9", "--opponent", "greedy")
     yield server
     server.process.kill()
@@ -60,7 +59,7 @@ def server() -> Iterator[Server]:
 
 
 @pytest.mark.slow
-def test_the_page_is_served_until_sigterm(server: Server) -> None:
+def test_the_page_is_served_until_sigterm(server):
     opened = json.loads(server.ask("/api/open", {"game": "patchwork", "seed": 7}).read())
     assert opened["notation"] == NOTATION
     stream = server.ask("/api/choose", {"notation": NOTATION, "agent": "greedy"})
@@ -76,25 +75,23 @@ def test_the_page_is_served_until_sigterm(server: Server) -> None:
     assert server.presets.endswith(f" {server.address.strip()}?game=nmbr9&opponent=greedy\n")
 
 
-def test_ctrl_c_ends_it_quietly() -> None:
+def test_ctrl_c_ends_it_quietly():
     assert Server().end(signal.SIGINT) == (0, "", "")
 
 
 @pytest.fixture
-def taken() -> Iterator[socket.socket]:
+def taken():
     with socket.create_server(("127.0.0.1", 0)) as listening:
         yield listening
 
 
-def test_a_port_that_is_taken_is_an_error(taken: socket.socket, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_that_is_taken_is_an_error(taken, capsys):
     port = taken.getsockname()[1]
     assert cli.main(["play", "--no-browser", "--port", str(port)]) == 2
     assert f"patchwork-env play: port {port} cannot be used: " in capsys.readouterr().err
 
 
-def test_where_the_usual_port_is_taken_another_is_found(
-    taken: socket.socket, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_the_usual_port_is_taken_another_is_found(taken, monkeypatch):
     monkeypatch.setattr(command, "DEFAULT_PORT", taken.getsockname()[1])
     with command._listening_socket(None) as found:
         assert found.getsockname()[0] == "127.0.0.1"
@@ -112,16 +109,12 @@ def test_where_the_usual_port_is_taken_another_is_found(
         ("--port=65536", "the port is 65536"),
     ],
 )
-def test_what_cannot_be_served_is_an_error(
-    words: str, message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_served_is_an_error(words, message, capsys):
     assert cli.main(["play", "--no-browser", *words.split()]) == 2
     assert message in capsys.readouterr().err
 
 
-def test_without_its_libraries_it_says_how_to_get_them(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_its_libraries_it_says_how_to_get_them(capsys, monkeypatch):
     monkeypatch.delitem(sys.modules, "patchwork_env.play.server", raising=False)
     monkeypatch.setitem(sys.modules, "uvicorn", None)  # as if it were not installed
     monkeypatch.setattr(extras, "_is_missing", lambda library: library == "uvicorn")
@@ -130,12 +123,12 @@ def test_without_its_libraries_it_says_how_to_get_them(
 
 
 class Terminal(io.StringIO):
-    def isatty(self) -> bool:
+    def isatty(self):
         return True
 
 
 @pytest.mark.parametrize("stream", [Terminal(), io.StringIO(), None], ids=["terminal", "file", "none"])
-def test_every_compilation_is_told(stream: io.StringIO | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_compilation_is_told(stream, monkeypatch):
     monkeypatch.setattr("sys.stderr", stream)
     told: list[dict[str, Any]] = []
     compilation = Compilation()

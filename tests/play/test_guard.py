@@ -1,9 +1,5 @@
 """Who is let in: the page itself, and nobody else; and what every answer tells browsers."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from patchwork_env.play.guard import HEADERS
@@ -14,11 +10,11 @@ OPEN = {"game": "patchwork", "seed": 1}
 
 
 @pytest.fixture(scope="module")
-def client() -> Client:
+def client():
     return Client()
 
 
-def refused(answer: Any, status: int, words: str) -> None:
+def refused(answer, status, words):
     assert answer.status == status
     assert answer.headers["content-type"] == "application/json"
     assert list(answer.json) == ["error"]
@@ -29,7 +25,7 @@ def refused(answer: Any, status: int, words: str) -> None:
 @pytest.mark.parametrize(
     "host", ["evil.example", f"evil.example:{PORT}", "127.0.0.1", "127.0.0.1:1", "", "[::1]:8053"]
 )
-def test_other_hosts_are_refused(client: Client, host: str) -> None:
+def test_other_hosts_are_refused(client, host):
     refused(client.ask("/api/open", OPEN, headers={"host": host}), 403, f"this server is {HOST} or localhost")
     refused(client.get("/", host=host), 403, f"not {host!r}")
 
@@ -47,13 +43,13 @@ def test_other_hosts_are_refused(client: Client, host: str) -> None:
         HOST,
     ],
 )
-def test_other_origins_are_refused(client: Client, origin: str | None) -> None:
+def test_other_origins_are_refused(client, origin):
     refused(
         client.ask("/api/open", OPEN, headers={"origin": origin}), 403, "messages must come from the page"
     )
 
 
-def test_a_file_is_refused_to_another_page(client: Client) -> None:
+def test_a_file_is_refused_to_another_page(client):
     refused(client.get("/", origin="http://evil.example"), 403, "Origin is 'http://evil.example'")
     assert client.get("/").status == 200
 
@@ -65,30 +61,30 @@ def test_a_file_is_refused_to_another_page(client: Client) -> None:
         {"content-type": "application/json; charset=utf-8"},
     ],
 )
-def test_other_names_of_the_same_are_let_in(client: Client, headers: dict[str, str]) -> None:
+def test_other_names_of_the_same_are_let_in(client, headers):
     assert client.ask("/api/open", OPEN, headers=headers).status == 200
 
 
 @pytest.mark.parametrize(
     "kind", [None, "text/plain", "application/x-www-form-urlencoded", "application/jsonx"]
 )
-def test_what_forms_can_send_is_refused(client: Client, kind: str | None) -> None:
+def test_what_forms_can_send_is_refused(client, kind):
     refused(client.ask("/api/open", OPEN, headers={"content-type": kind}), 415, "must be application/json")
 
 
-def test_questions_before_a_foreign_message_are_refused(client: Client) -> None:
+def test_questions_before_a_foreign_message_are_refused(client):
     foreign = {"origin": "http://evil.example", "access-control-request-method": "POST"}
     refused(client.ask("/api/open", b"", method="OPTIONS", headers=foreign), 403, "must come from the page")
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "OPTIONS", "TRACE"])
-def test_messages_are_posted(client: Client, method: str) -> None:
+def test_messages_are_posted(client, method):
     refused(client.ask("/api/open", OPEN, method=method), 405, f"{method} is not allowed here")
     if method != "GET":
         refused(client.ask("/index.html", OPEN, method=method), 405, f"{method} is not allowed here")
 
 
-def test_long_messages_are_refused(client: Client) -> None:
+def test_long_messages_are_refused(client):
     longest = b'{"game": "patchwork", "seed": 1}'.ljust(MOST_BYTES)
     assert client.ask("/api/open", longest).status == 200
     refused(client.ask("/api/open", longest + b" "), 413, "more than 65,536 bytes")
@@ -113,7 +109,7 @@ def test_long_messages_are_refused(client: Client) -> None:
         "/js",
     ],
 )
-def test_there_is_nothing_outside_the_page(client: Client, path: str) -> None:
+def test_there_is_nothing_outside_the_page(client, path):
     answer = client.get(path)
     if path == "/js":  # a folder is not listed, either
         assert answer.status in (307, 404)
@@ -121,7 +117,7 @@ def test_there_is_nothing_outside_the_page(client: Client, path: str) -> None:
         refused(answer, 404, "there is no")
 
 
-def test_files_come_with_their_types_and_are_asked_for_again(client: Client) -> None:
+def test_files_come_with_their_types_and_are_asked_for_again(client):
     page = client.get("/")
     assert page.headers["content-type"].startswith("text/html")
     assert page.body == client.get("/index.html").body
@@ -132,7 +128,7 @@ def test_files_come_with_their_types_and_are_asked_for_again(client: Client) -> 
     assert (again.status, again.body) == (304, b"")
 
 
-def test_every_answer_has_the_headers(client: Client) -> None:
+def test_every_answer_has_the_headers(client):
     for answer in (client.get("/"), client.ask("/api/open", OPEN), client.get("/nothing")):
         given = {name: answer.headers[name.lower()] for name in HEADERS}
         policy = given["Content-Security-Policy"].partition("; style-src")[0]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -28,13 +26,13 @@ Forms = dict[str, str]
 """The forms of a text by their category; a text without plurals has the one form ``""``."""
 
 
-def texts_of(language: str) -> dict[str, Forms]:
+def texts_of(language):
     """All texts of a language by their paths."""
     tree = json.loads((PAGE / "languages" / f"{language}.json").read_text(encoding="utf-8"))
     return dict(_texts(tree, ""))
 
 
-def _texts(tree: dict[str, Any], path: str) -> Iterator[tuple[str, Forms]]:
+def _texts(tree, path):
     for name, value in tree.items():
         here = f"{path}.{name}".lstrip(".")
         if isinstance(value, str):
@@ -45,7 +43,7 @@ def _texts(tree: dict[str, Any], path: str) -> Iterator[tuple[str, Forms]]:
             yield from _texts(value, here)
 
 
-def placeholders(forms: Forms) -> set[str]:
+def placeholders(forms):
     """What is filled into a text, in any of its forms."""
     return {name for form in forms.values() for name in re.findall(r"\{(\w+)\}", form)}
 
@@ -53,7 +51,7 @@ def placeholders(forms: Forms) -> set[str]:
 ENGLISH = texts_of("en")
 
 
-def test_the_page_offers_these_languages() -> None:
+def test_the_page_offers_these_languages():
     source = (PAGE / "js" / "language.js").read_text(encoding="utf-8")
     offered = re.search(r"LANGUAGES = \{(.*?)\}", source)
     assert offered
@@ -62,7 +60,7 @@ def test_the_page_offers_these_languages() -> None:
 
 
 @pytest.mark.parametrize("language", TRANSLATIONS)
-def test_every_language_has_the_same_texts(language: str) -> None:
+def test_every_language_has_the_same_texts(language):
     texts = texts_of(language)
     assert set(texts) == set(ENGLISH)
     for path, forms in texts.items():
@@ -70,7 +68,7 @@ def test_every_language_has_the_same_texts(language: str) -> None:
 
 
 @pytest.mark.parametrize("language", sorted(PLURALS))
-def test_texts_have_all_forms_of_numbers_and_are_not_empty(language: str) -> None:
+def test_texts_have_all_forms_of_numbers_and_are_not_empty(language):
     for path, forms in texts_of(language).items():
         if "" not in ENGLISH[path]:
             assert set(forms) == PLURALS[language], path
@@ -78,7 +76,7 @@ def test_texts_have_all_forms_of_numbers_and_are_not_empty(language: str) -> Non
             assert form.strip() or not ENGLISH[path].get(category, "").strip(), path
 
 
-def test_texts_that_the_page_asks_for_exist() -> None:
+def test_texts_that_the_page_asks_for_exist():
     """Names that are written out as a whole; those that are put together are seen in the browser."""
     asked: dict[str, str] = {}
     for file in [*(PAGE / "js").rglob("*.js"), PAGE / "index.html"]:
@@ -90,7 +88,7 @@ def test_texts_that_the_page_asks_for_exist() -> None:
 
 
 @pytest.mark.parametrize("language", sorted(PLURALS))
-def test_rules_are_there_in_every_language(language: str) -> None:
+def test_rules_are_there_in_every_language(language):
     rules = (PAGE / "rules" / f"{language}.html").read_text(encoding="utf-8")
     drawings = (PAGE / "rules" / "drawings.svg").read_text(encoding="utf-8")
     source = (PAGE / "js" / "language.js").read_text(encoding="utf-8")

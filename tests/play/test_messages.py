@@ -12,11 +12,11 @@ from tests.play.client import Client
 
 
 @pytest.fixture(scope="module")
-def client() -> Client:
+def client():
     return Client()
 
 
-def test_a_game_is_opened_and_played(client: Client) -> None:
+def test_a_game_is_opened_and_played(client):
     game = patchwork.Game(seed=7)
     opened = client.ask("/api/open", {"game": "patchwork", "seed": 7}).json
     assert opened["notation"] == game.notation()
@@ -50,7 +50,7 @@ def test_a_game_is_opened_and_played(client: Client) -> None:
         ({"game": "nmbr9", "notation": nmbr9.Game(5).notation()}, nmbr9.Game(5)),
     ],
 )
-def test_games_have_their_options(client: Client, options: Any, game: Any) -> None:
+def test_games_have_their_options(client, options, game):
     assert client.ask("/api/open", options).json["notation"] == game.notation()
 
 
@@ -87,7 +87,7 @@ WRONG: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("route", "message", "words"), WRONG, ids=lambda value: str(value)[:30])
-def test_wrong_messages_are_refused(client: Client, route: str, message: Any, words: str) -> None:
+def test_wrong_messages_are_refused(client, route, message, words):
     answer = client.ask(f"/api/{route}", message)
     assert answer.status == 400
     assert words in answer.json["error"]
@@ -108,7 +108,7 @@ def test_wrong_messages_are_refused(client: Client, route: str, message: Any, wo
         (json.dumps({"game": "\ud800"}).encode(), "there is no game '\\ud800'"),
     ],
 )
-def test_what_is_no_message_is_refused(client: Client, body: bytes, words: str) -> None:
+def test_what_is_no_message_is_refused(client, body, words):
     answer = client.ask("/api/open", body)
     assert answer.status == 400
     assert words in answer.json["error"]

@@ -1,11 +1,8 @@
 """The client: answers are matched to queries, programs end with it, and what goes wrong is one line."""
 
-from __future__ import annotations
-
 import gc
 import re
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -23,14 +20,14 @@ DEAF = ["sh", "-c", """trap "" TERM; sleep 60 & echo "{\\"warning\\": $!}"; wait
 """A program that reads nothing, cannot be asked to end, and tells of a child."""
 
 
-def test_answers_are_sorted_by_their_ids() -> None:
+def test_answers_are_sorted_by_their_ids():
     with Client(ECHO) as client:
         first, second = (client.send("choose", plies=[0, 1], number=number) for number in (1, 2))
         assert [next(client.answers(query, 30))["number"] for query in (second, first)] == [2, 1]
         assert client.ask("choose", 30, number=3)["number"] == 3
 
 
-def test_answers_that_nobody_reads_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_that_nobody_reads_do_not_fill_the_memory(monkeypatch):
     monkeypatch.setattr("patchwork_env.protocol.client._MOST_WAITING", 3)
     with Client(["sh", "-c", 'while :; do echo \'{"id": "1", "done": false}\'; done']) as client:
         asked = client.answers(client.send("choose"), 30)
@@ -38,7 +35,7 @@ def test_answers_that_nobody_reads_do_not_fill_the_memory(monkeypatch: pytest.Mo
             [time.sleep(0.05) for _ in islice(asked, 100)]
 
 
-def test_commands_are_split_as_shells_do() -> None:
+def test_commands_are_split_as_shells_do():
     assert split_command("'./my engine' --level 3") == ["./my engine", "--level", "3"]
     assert split_command(["./my engine", ""]) == ["./my engine", ""]
     for wrong in ("", "  ", "'a", "''", [], ["a\0"], "a\0", [3], 3):
@@ -46,7 +43,7 @@ def test_commands_are_split_as_shells_do() -> None:
             split_command(wrong)  # type: ignore[arg-type]
 
 
-def test_a_program_is_asked_and_ends() -> None:
+def test_a_program_is_asked_and_ends():
     with Client(ECHO) as client:
         answer = client.ask("choose", 30, moves=["+"])
         assert answer == {"id": "1", "method": "choose", "moves": ["+"]}
@@ -70,19 +67,19 @@ def test_a_program_is_asked_and_ends() -> None:
     client.close()
 
 
-def is_running(process: int) -> bool:
+def is_running(process):
     """Whether a process runs; one that waits to be buried does not."""
     with suppress(FileNotFoundError):
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     return False
 
 
-def comes(condition: Callable[[], object]) -> bool:
+def comes(condition):
     """Whether something is true within some seconds."""
     return any(condition() or time.sleep(0.01) for _ in range(1000))
 
 
-def test_a_program_that_hangs_is_killed_with_all_that_it_started() -> None:
+def test_a_program_that_hangs_is_killed_with_all_that_it_started():
     client = Client(DEAF)
     client.send("choose", notation="+" * 500_000)  # more than a pipe holds
     with pytest.raises(OpponentError, match=r"gave no answer within 0\.05 seconds"):
@@ -94,7 +91,7 @@ def test_a_program_that_hangs_is_killed_with_all_that_it_started() -> None:
     assert comes(lambda: not is_running(warning["warning"])), "what the program started goes on"
 
 
-def test_a_client_that_nobody_holds_ends_its_program() -> None:
+def test_a_client_that_nobody_holds_ends_its_program():
     client = Client(ECHO)
     process, inbox = client._program._process, client._inbox
     client.ask("choose", 30)
@@ -104,7 +101,7 @@ def test_a_client_that_nobody_holds_ends_its_program() -> None:
     assert inbox.failure is not None or inbox.asked == {}
 
 
-def test_all_programs_end_with_the_process() -> None:
+def test_all_programs_end_with_the_process():
     clients = [Client(ECHO), Client(DEAF)]
     programs.end_all()
     assert all(client._program._process.returncode is not None for client in clients)
@@ -123,13 +120,13 @@ def test_all_programs_end_with_the_process() -> None:
         ("""echo '{"error": "what?"}'""", "answered with an error: 'what?'"),
     ],
 )
-def test_how_a_program_ended_or_what_nonsense_it_wrote_is_told(script: str, words: str) -> None:
+def test_how_a_program_ended_or_what_nonsense_it_wrote_is_told(script, words):
     with Client(["sh", "-c", script]) as client:
         for _ in range(2):  # nothing comes after nonsense
             with pytest.raises(OpponentError, match="^program 'sh' .*" + re.escape(words)):
                 client.ask("choose", 30)
 
 
-def test_what_cannot_be_started_is_an_error() -> None:
+def test_what_cannot_be_started_is_an_error():
     with pytest.raises(OpponentError, match=r"program '\./none' cannot be started: .*No such file"):
         Client("./none")

@@ -1,7 +1,5 @@
 """``patchwork-env engine`` as a process: what is on its streams, how it ends, and itself as an agent."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess
@@ -20,7 +18,7 @@ TALKS = f"{odd_agents.__name__}:talks"
 NEW = {"game": "patchwork", "options": {"seed": 7}}
 
 
-def test_only_answers_are_on_its_output_and_it_ends_with_its_input() -> None:
+def test_only_answers_are_on_its_output_and_it_ends_with_its_input():
     queries = [
         {"id": "a", "method": "choose", "agent": TALKS, **NEW},
         {"id": "b", "method": "choose", "agent": "greedy", **NEW},
@@ -42,7 +40,7 @@ def test_only_answers_are_on_its_output_and_it_ends_with_its_input() -> None:
     assert sorted(done.stderr.splitlines()) == ["a line", "a print", "read: ''"]
 
 
-def test_it_is_an_agent_itself_and_answers_a_client() -> None:
+def test_it_is_an_agent_itself_and_answers_a_client():
     agent = ProgramAgent([*COMMAND, "--agent", "greedy"], start_seconds=600)  # it may have to compile
     greedy, game = agents.load("greedy"), Game(seed=7)
     for _ in range(4):
@@ -62,7 +60,7 @@ def test_it_is_an_agent_itself_and_answers_a_client() -> None:
         agent.act(game)
 
 
-def test_what_cannot_be_asked_for_is_refused_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_asked_for_is_refused_at_once(capsys):
     assert cli.main(["engine", "--agent", "gredy"]) == 2
     assert "did you mean 'greedy'?" in capsys.readouterr().err
     assert cli.main(["engine", "--threads", "0"]) == 2

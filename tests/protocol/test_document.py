@@ -1,11 +1,8 @@
 """What documents say of the engine: exchanges are replayed, and tables name what there is."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -27,7 +24,7 @@ BLOCKS = [
 GAP = "…"
 
 
-def fits(found: Any, shown: Any) -> bool:
+def fits(found, shown):
     """Whether an answer is as the page shows it, where a gap stands for anything."""
     if isinstance(shown, str) and GAP in shown:
         return shown == GAP or (isinstance(found, str) and found.startswith(shown.partition(GAP)[0]))
@@ -46,7 +43,7 @@ def fits(found: Any, shown: Any) -> bool:
 
 
 @pytest.mark.parametrize("block", BLOCKS)
-def test_exchanges_are_those_of_the_engine(block: str) -> None:
+def test_exchanges_are_those_of_the_engine(block):
     answers, expected = Answers(), 0
     engine = Engine(AgentPool(), answers, threads=1)
     for line in block.splitlines():
@@ -62,17 +59,17 @@ def test_exchanges_are_those_of_the_engine(block: str) -> None:
     engine.pool.close()
 
 
-def test_there_are_exchanges_of_every_method() -> None:
+def test_there_are_exchanges_of_every_method():
     sent = [line[2:] for block in BLOCKS for line in block.splitlines() if line.startswith("> {")]
     assert {json.loads(line)["method"] for line in sent} == set(NEEDED)
 
 
-def test_every_field_is_in_a_table() -> None:
+def test_every_field_is_in_a_table():
     rows = " ".join(line.partition("|")[2].partition("|")[0] for line in PAGE.splitlines() if "|" in line)
     fields = {name for of_method in (NEEDED, ALLOWED) for checks in of_method.values() for name in checks}
     assert {name for name in fields if f"`{name}`" not in rows} == {"terminate_id"}
 
 
-def test_programs_are_told_what_the_page_says() -> None:
+def test_programs_are_told_what_the_page_says():
     (line,) = re.findall(r'^> (.*"time_limit": 30.*"seed".*)$', "".join(BLOCKS), re.MULTILINE)
     assert set(json.loads(line)) == {"id", "method", "time_limit", *query_of(Game(seed=1), 1)}

@@ -6,7 +6,7 @@ import io
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -27,7 +27,7 @@ NEW = {"game": "patchwork", "options": {"seed": 7}}
 
 
 @pytest.fixture(autouse=True)
-def release() -> Iterator[None]:
+def release():
     """Agents that hang do so until the end of a test."""
     odd_agents.release.clear()
     yield
@@ -37,34 +37,34 @@ def release() -> Iterator[None]:
 class Answers(list[dict[str, Any]]):
     """What an engine has sent, to be waited for."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.changed = threading.Condition()
 
-    def __call__(self, answer: dict[str, Any]) -> None:
+    def __call__(self, answer):
         with self.changed:
             self.append(json.loads(json.dumps(answer)))
             self.changed.notify_all()
 
-    def wait(self, number: int) -> list[dict[str, Any]]:
+    def wait(self, number):
         with self.changed:
             assert self.changed.wait_for(lambda: len(self) >= number, 120), self
             return list(self)
 
 
-def asked(*queries: dict[str, Any], trusted: tuple[str, ...] = (), **options: Any) -> list[dict[str, Any]]:
+def asked(*queries, trusted=(), **options):
     """All answers to some queries, in the order in which they came."""
     text = "".join(json.dumps(query) + "\n" for query in queries)
     return answers_to(text.encode(), trusted, **options)
 
 
-def answers_to(text: bytes, trusted: tuple[str, ...] = (), drop: bool = False, **options: Any) -> Any:
+def answers_to(text, trusted=(), drop=False, **options):
     answers = io.BytesIO()
     players = AgentPool(trusted, "--allow")
     assert serve(io.BytesIO(text), answers, lambda send: Engine(players, send, **options), drop=drop)
     return [json.loads(line) for line in answers.getvalue().splitlines()]
 
 
-def only(*queries: dict[str, Any], **options: Any) -> dict[str, Any]:
+def only(*queries, **options):
     (answer,) = asked(*queries, **options)
     return answer
 
@@ -72,7 +72,7 @@ def only(*queries: dict[str, Any], **options: Any) -> dict[str, Any]:
 # --- what is asked ----------------------------------------------------------------------------------------
 
 
-def test_it_tells_of_itself() -> None:
+def test_it_tells_of_itself():
     version, offered, components = asked(
         {"id": "a", "method": "query_version"},
         {"id": "b", "method": "query_agents", "game": "nmbr9"},
@@ -96,7 +96,7 @@ def test_it_tells_of_itself() -> None:
         ),
     ],
 )
-def test_positions_are_set_up_in_every_way(fields: dict[str, Any], game: Any) -> None:
+def test_positions_are_set_up_in_every_way(fields, game):
     ply = len(fields.get("moves", ()))
     told, legal = asked(
         {"id": "a", "method": "position", **fields}, {"id": "b", "method": "legal_moves", **fields}
@@ -109,7 +109,7 @@ def test_positions_are_set_up_in_every_way(fields: dict[str, Any], game: Any) ->
     assert legal == {"id": "b", "ply": ply, "done": True, "player": game.current_player, **moves}
 
 
-def test_whole_games_are_asked_about_at_once() -> None:
+def test_whole_games_are_asked_about_at_once():
     moves: list[Any] = ["+", 0, "+"]
     answers = asked(
         {"id": "a", "method": "choose", "agent": "greedy", **NEW, "moves": moves, "plies": [3, 0]}
@@ -124,15 +124,15 @@ def test_whole_games_are_asked_about_at_once() -> None:
     }
 
 
-def test_a_seed_repeats_a_choice() -> None:
-    def chosen(seed: int) -> str:
+def test_a_seed_repeats_a_choice():
+    def chosen(seed):
         return str(only({"id": "a", "method": "choose", "agent": "random", "seed": seed, **NEW})["move"])
 
     assert [chosen(seed) for seed in (1, 2, 3)] == [chosen(seed) for seed in (1, 2, 3)]
     assert chosen(1) == GAME.move_text(agents.load("random", seed=1).act(GAME))
 
 
-def test_an_analysis_has_the_budget_of_the_query() -> None:
+def test_an_analysis_has_the_budget_of_the_query():
     query = {"id": "a", "method": "analyse", **NEW, "agent": "champion:fast", "lines": 2}
     answer = only({**query, "nodes": 300})
     best = agents.load("champion:nodes=300").search(GAME)[0]  # type: ignore[attr-defined]
@@ -151,7 +151,7 @@ def test_an_analysis_has_the_budget_of_the_query() -> None:
 # --- errors and warnings ----------------------------------------------------------------------------------
 
 
-def test_unknown_fields_are_warned_of_and_the_query_goes_on() -> None:
+def test_unknown_fields_are_warned_of_and_the_query_goes_on():
     warning, answer = asked({"id": "a", "method": "choose", "agent": "greedy", **NEW, "sed": 3})
     assert (warning["id"], warning["field"]) == ("a", "sed")
     assert "unknown field 'sed'; did you mean 'seed'?" in warning["warning"]
@@ -192,7 +192,7 @@ def test_unknown_fields_are_warned_of_and_the_query_goes_on() -> None:
         ({"time_limit": "1"}, "time_limit", "finite number"),
     ],
 )
-def test_errors_name_the_field(fields: dict[str, Any], field: str | None, words: str) -> None:
+def test_errors_name_the_field(fields, field, words):
     answer = only({"id": "a", "method": "choose", "agent": "greedy", **NEW, **fields})
     assert (answer["id"], answer.get("field")) == ("a", field)
     assert words in answer["error"]
@@ -215,7 +215,7 @@ def test_errors_name_the_field(fields: dict[str, Any], field: str | None, words:
         (b'{"id": "' + b"x" * MOST_BYTES, "the line has more than 1,048,576 bytes"),
     ],
 )
-def test_lines_that_are_no_queries_are_answered_and_forgotten(line: bytes, words: str) -> None:
+def test_lines_that_are_no_queries_are_answered_and_forgotten(line, words):
     after = b'\r\n \n{"id": "b\\ud800", "method": "query_version"}'  # without a newline at its end
     wrong, right = answers_to(line + after)
     assert "id" not in wrong
@@ -223,13 +223,13 @@ def test_lines_that_are_no_queries_are_answered_and_forgotten(line: bytes, words
     assert right["id"] == "b\ud800"
 
 
-def test_a_byte_order_mark_before_the_first_line_does_not_count() -> None:
+def test_a_byte_order_mark_before_the_first_line_does_not_count():
     (answer,) = answers_to('\ufeff{"id": "a", "method": "query_version"}\r\n'.encode())
     assert answer["id"] == "a"
 
 
 @pytest.mark.parametrize(("name", "words"), odd_agents.FAILURES.items())
-def test_an_agent_that_fails_harms_nothing(name: str, words: str) -> None:
+def test_an_agent_that_fails_harms_nothing(name, words):
     spec = f"{ODD}:{name}"
     query = {"id": "a", "method": "choose", **NEW}
     wrong, right = asked({**query, "agent": spec}, {**query, "id": "b", "agent": "greedy"}, trusted=(spec,))
@@ -238,13 +238,13 @@ def test_an_agent_that_fails_harms_nothing(name: str, words: str) -> None:
     assert right["move"]
 
 
-def test_figures_that_json_does_not_have_are_an_error() -> None:
+def test_figures_that_json_does_not_have_are_an_error():
     answer = only({"id": "a", "method": "analyse", "agent": f"{ODD}:numb", **NEW}, trusted=(f"{ODD}:numb",))
     assert (answer["id"], answer["ply"]) == ("a", 0)
     assert "the answer cannot be told" in answer["error"]
 
 
-def test_the_engine_survives_errors_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_engine_survives_errors_of_its_own(monkeypatch):
     monkeypatch.setattr("patchwork_env.protocol.engine.components_of", lambda game: 1 / 0)
     broken = {"id": "a", "method": "query_components", "game": "patchwork"}
     wrong, right = asked(broken, {"id": "b", "method": "query_version"})
@@ -252,7 +252,7 @@ def test_the_engine_survives_errors_of_its_own(monkeypatch: pytest.MonkeyPatch) 
     assert right["version"]
 
 
-def test_games_that_are_over_have_no_choice() -> None:
+def test_games_that_are_over_have_no_choice():
     over = {"game": "nmbr9", "options": {"deck": [1]}, "moves": ["1/0@0,0"]}
     legal, wrong = asked(
         {"id": "a", "method": "legal_moves", **over}, {"id": "b", "method": "choose", **over}
@@ -264,12 +264,12 @@ def test_games_that_are_over_have_no_choice() -> None:
 # --- many queries at once ---------------------------------------------------------------------------------
 
 
-def endless(id: str, **fields: Any) -> bytes:
+def endless(id, **fields):
     query = {"id": id, "method": "analyse", "agent": f"{ODD}:endless", **NEW, **fields}
     return json.dumps(query).encode()
 
 
-def ask(engine: Engine, **query: Any) -> None:
+def ask(engine, **query):
     engine.handle(json.dumps(query).encode())
 
 
@@ -277,11 +277,11 @@ Make = Callable[..., tuple[Engine, Answers]]
 
 
 @pytest.fixture
-def new_engine() -> Iterator[Make]:
+def new_engine():
     """Makes engines whose agents stop at the end of a test."""
     engines = []
 
-    def make(threads: int, *names: str) -> tuple[Engine, Answers]:
+    def make(threads, *names):
         answers = Answers()
         engine = Engine(AgentPool([f"{ODD}:{name}" for name in names]), answers, threads=threads)
         engines.append(engine)
@@ -292,7 +292,7 @@ def new_engine() -> Iterator[Make]:
         engine.pool.close()
 
 
-def test_partial_answers_come_until_a_query_is_terminated(new_engine: Make) -> None:
+def test_partial_answers_come_until_a_query_is_terminated(new_engine):
     engine, answers = new_engine(1, "endless")
     engine.handle(endless("a", report_every=0.001))
     first, second = answers.wait(2)[:2]
@@ -308,7 +308,7 @@ def test_partial_answers_come_until_a_query_is_terminated(new_engine: Make) -> N
     assert len(engine.pool) == 0
 
 
-def test_only_some_positions_are_terminated_and_those_that_wait_have_no_results(new_engine: Make) -> None:
+def test_only_some_positions_are_terminated_and_those_that_wait_have_no_results(new_engine):
     engine, answers = new_engine(1, "endless")
     engine.handle(endless("a", moves=["+", "+"], plies=[0, 1, 2]))
     engine.handle(endless("b"))
@@ -321,7 +321,7 @@ def test_only_some_positions_are_terminated_and_those_that_wait_have_no_results(
     assert answers.wait(6)[-1] == {"id": "u", "method": "terminate_all", "terminated": 2}
 
 
-def test_queries_do_not_wait_for_each_other_and_the_most_urgent_comes_first(new_engine: Make) -> None:
+def test_queries_do_not_wait_for_each_other_and_the_most_urgent_comes_first(new_engine):
     engine, answers = new_engine(2, "endless")
     engine.handle(endless("a"))
     query = {"method": "choose", "agent": "greedy", **NEW}
@@ -337,7 +337,7 @@ def test_queries_do_not_wait_for_each_other_and_the_most_urgent_comes_first(new_
     assert [answer["id"] for answer in answers.wait(9)[5:]] == ["d", "t", "f", "e"]
 
 
-def test_an_agent_that_hangs_is_given_up_at_the_time_limit(new_engine: Make) -> None:
+def test_an_agent_that_hangs_is_given_up_at_the_time_limit(new_engine):
     engine, answers = new_engine(2, "hangs")
     ask(engine, id="a", method="choose", agent=f"{ODD}:hangs", time_limit=0.01, **NEW)
     ask(engine, id="b", method="choose", agent="greedy", time_limit=60, **NEW)
@@ -349,7 +349,7 @@ def test_an_agent_that_hangs_is_given_up_at_the_time_limit(new_engine: Make) -> 
     assert len(answers) == 2
 
 
-def test_an_analysis_tells_at_the_time_limit_what_it_has_found(new_engine: Make) -> None:
+def test_an_analysis_tells_at_the_time_limit_what_it_has_found(new_engine):
     positions.play(GAME.clone(), 0)  # so that nothing has to be compiled meanwhile
     engine, answers = new_engine(1, "endless")
     engine.handle(endless("a", time_limit=0.5))
@@ -358,7 +358,7 @@ def test_an_analysis_tells_at_the_time_limit_what_it_has_found(new_engine: Make)
     assert last["depth"] >= 1
 
 
-def test_an_id_may_be_used_again_only_when_it_is_answered(new_engine: Make) -> None:
+def test_an_id_may_be_used_again_only_when_it_is_answered(new_engine):
     engine, answers = new_engine(1, "endless")
     engine.handle(endless("a"))
     ask(engine, id="a", method="query_version")
@@ -370,7 +370,7 @@ def test_an_id_may_be_used_again_only_when_it_is_answered(new_engine: Make) -> N
     assert answers[-1]["version"]
 
 
-def test_there_are_not_endlessly_many_tasks(monkeypatch: pytest.MonkeyPatch, new_engine: Make) -> None:
+def test_there_are_not_endlessly_many_tasks(monkeypatch, new_engine):
     monkeypatch.setattr(tasks, "MOST_TASKS", 2)
     engine, answers = new_engine(1, "endless")
     engine.handle(endless("a", moves=["+"], plies=[0, 1]))
@@ -382,7 +382,7 @@ def test_there_are_not_endlessly_many_tasks(monkeypatch: pytest.MonkeyPatch, new
 # --- the end ----------------------------------------------------------------------------------------------
 
 
-def test_what_is_left_is_dropped_if_it_shall_be() -> None:
+def test_what_is_left_is_dropped_if_it_shall_be():
     spec = f"{ODD}:endless"
     text = endless("a") + b"\n" + endless("b")
     before = threading.enumerate()
@@ -394,7 +394,7 @@ def test_what_is_left_is_dropped_if_it_shall_be() -> None:
         assert not thread.is_alive()
 
 
-def test_it_ends_when_nobody_reads() -> None:
+def test_it_ends_when_nobody_reads():
     reading, writing = os.pipe()
     queries, asking = os.pipe()
     os.close(reading)

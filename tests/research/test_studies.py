@@ -1,9 +1,6 @@
 """The studies run as documented, on small inputs."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +9,7 @@ from tests.scripts import ROOT, run_study
 pytestmark = pytest.mark.slow
 
 
-def test_likely_placements() -> None:
+def test_likely_placements():
     done = run_study("likely_placements", "--games", "2", "--json")
     assert done.returncode == 0, done.stderr
     figures = json.loads(done.stdout.splitlines()[-1])
@@ -25,7 +22,7 @@ def test_likely_placements() -> None:
     assert "docs" in done.stderr.splitlines()[-1]
 
 
-def test_champion_games(tmp_path: Path) -> None:
+def test_champion_games(tmp_path):
     picture = tmp_path / "values.png"
     done = run_study("champion_games", "--games", "30", "--picture", str(picture), "--json")
     assert done.returncode == 0, done.stderr
@@ -41,7 +38,7 @@ def test_champion_games(tmp_path: Path) -> None:
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-def test_nmbr9_spread() -> None:
+def test_nmbr9_spread():
     done = run_study("nmbr9_spread", "--random", "300", "--greedy", "100", "--json")
     assert done.returncode == 0, done.stderr
     figures = json.loads(done.stdout.splitlines()[-1])

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tests.search.games import RandomTree
-
 
 @dataclass
 class Settings:
@@ -32,16 +30,16 @@ class Node:
     values: list[float] = field(default_factory=list)  # backed up, from player 0's view
 
     @property
-    def sign(self) -> int:
+    def sign(self):
         return 1 if self.state["player"] == 0 else -1
 
-    def visits(self, k: int) -> int:
+    def visits(self, k):
         return len(self.children[k].values) if k in self.children else 0
 
-    def q_value(self, k: int) -> float:
+    def q_value(self, k):
         return self.sign * sum(self.children[k].values) / self.visits(k)
 
-    def mixed_value(self) -> float:
+    def mixed_value(self):
         """Equation 33."""
         total = sum(self.visits(k) for k in self.children)
         if not total:
@@ -50,18 +48,18 @@ class Node:
         weighted = sum(priors[k] * self.q_value(k) for k in priors) / sum(priors.values())
         return (self.raw_value + total * weighted) / (1 + total)
 
-    def completed(self) -> list[float]:
+    def completed(self):
         """Completed Q-values, equation 10."""
         mixed = self.mixed_value()
         return [self.q_value(k) if k in self.children else mixed for k in range(len(self.actions))]
 
-    def sigma(self, settings: Settings) -> list[float]:
+    def sigma(self, settings):
         """Equation 8, of the completed Q-values."""
         completed = self.completed()
         most = max(self.visits(k) for k in range(len(self.actions)))
         return [(50.0 + most) * settings.c_scale * q / settings.value_range for q in completed]
 
-    def improved_policy(self, settings: Settings) -> list[float]:
+    def improved_policy(self, settings):
         """Equation 11."""
         logits = [a + b for a, b in zip(self.log_priors, self.sigma(settings), strict=True)]
         weights = [math.exp(logit - max(logits)) for logit in logits]
@@ -71,28 +69,28 @@ class Node:
 class Reference:
     """Searches one game; ``root`` is the tree afterwards."""
 
-    def __init__(self, game: RandomTree, state, settings: Settings, noise) -> None:
+    def __init__(self, game, state, settings, noise):
         self.game, self.settings, self.noise = game, settings, noise
         self.root = self._node(state)
         considered = min(settings.max_considered, len(self.root.actions))
         for visits in schedule(considered, settings.simulations):
             self._simulate(visits)
 
-    def chosen(self) -> int:
+    def chosen(self):
         most = max(self.root.visits(k) for k in range(len(self.root.actions)))
         return self.root.actions[self._best_of_root(most)]
 
-    def value(self) -> float:
+    def value(self):
         policy, completed = self.root.improved_policy(self.settings), self.root.completed()
         return sum(p * q for p, q in zip(policy, completed, strict=True))
 
-    def _node(self, state) -> Node:
+    def _node(self, state):
         if not self.game.legal(state):
             return Node(state, [], [], self.game.payoff(state) * (1 - 2 * int(state["player"])))
         actions, log_priors, value = self.game.of_one(state)
         return Node(state, actions, [float(x) for x in log_priors], float(value))
 
-    def _simulate(self, considered_visits: int) -> None:
+    def _simulate(self, considered_visits):
         node, path = self.root, [self.root]
         k = self._best_of_root(considered_visits)
         while k in node.children:
@@ -107,20 +105,20 @@ class Reference:
         for above in path:
             above.values.append(path[-1].sign * path[-1].raw_value)
 
-    def _best_of_root(self, visits: int) -> int:
+    def _best_of_root(self, visits):
         root = self.root
         sigma = root.sigma(self.settings)
         scores = [g + p + s for g, p, s in zip(self.noise, root.log_priors, sigma, strict=True)]
         return max((k for k in range(len(scores)) if root.visits(k) == visits), key=lambda k: scores[k])
 
-    def _best_below(self, node: Node) -> int:
+    def _best_below(self, node):
         """Equation 14."""
         policy = node.improved_policy(self.settings)
         total = sum(node.visits(k) for k in node.children)
         return max(range(len(policy)), key=lambda k: policy[k] - node.visits(k) / (1 + total))
 
 
-def schedule(considered: int, simulations: int) -> list[int]:
+def schedule(considered, simulations):
     """For every simulation, how many visits the root's action must have that it takes."""
     if considered == 1:
         return list(range(simulations))

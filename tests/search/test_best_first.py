@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from patchwork_env.search import best_first
-from patchwork_env.search.tree import NOTHING, ROOT, Path, Tree, is_full, reset
+from patchwork_env.search.tree import NOTHING, ROOT, Path, is_full, reset
 
 STATE = np.dtype([("number", "<i8")])
 
@@ -17,7 +17,7 @@ STATE = np.dtype([("number", "<i8")])
 class Position:
     """A position of a made-up game: all about it follows from its number."""
 
-    def __init__(self, seed: int, path: tuple[int, ...] = ()) -> None:
+    def __init__(self, seed, path=()):
         self.seed, self.path = seed, path
         rng = np.random.default_rng([seed, *path])
         self.player = int(rng.integers(2))
@@ -27,14 +27,14 @@ class Position:
         self.edges = edges[np.argsort(-edges[:, 0], kind="stable")]
         self.weights = rng.choice([1.0, 0.25], len(edges))
 
-    def after(self, k: int) -> Position:
+    def after(self, k):
         return Position(self.seed, (*self.path, k))
 
 
 # --- the tree under test ------------------------------------------------------------------------------------
 
 
-def plant(tree: Tree, position: Position, positions: list[Position], rule: best_first.Rule) -> int:
+def plant(tree, position, positions, rule):
     node = best_first.add_node(tree)
     positions.append(position)
     if position.is_exact:
@@ -46,7 +46,7 @@ def plant(tree: Tree, position: Position, positions: list[Position], rule: best_
     return node
 
 
-def simulate(tree: Tree, positions: list[Position], rule: best_first.Rule) -> None:
+def simulate(tree, positions, rule):
     node, nodes, edges = ROOT, [], []
     while node != NOTHING and tree.nodes[node]["count"]:
         edge = best_first.choose_edge(tree, node, rule)
@@ -68,7 +68,7 @@ class Node:
     children: dict[int, Node] = field(default_factory=dict)
     visits: dict[int, int] = field(default_factory=dict)
 
-    def edge(self, k: int) -> np.ndarray:
+    def edge(self, k):
         """The values of an edge as the player of this node sees them, in pairs."""
         if k not in self.children:
             return self.position.edges[k].astype(float)
@@ -76,16 +76,16 @@ class Node:
         values = child.kept.reshape(-1, 2)
         return (values if child.position.player == self.position.player else values[:, ::-1]).ravel()
 
-    def is_solved(self) -> bool:
+    def is_solved(self):
         numbers = range(len(self.position.edges))
         return self.position.is_exact or all(
             k in self.children and self.children[k].is_solved() for k in numbers
         )
 
-    def best(self) -> np.ndarray:
+    def best(self):
         return max(map(self.edge, range(len(self.position.edges))), key=lambda values: values[0])
 
-    def refresh(self, rule: best_first.Rule) -> None:
+    def refresh(self, rule):
         """Sets the values of a node: a mixture of the mean over its visits and of its best edge."""
         if self.position.is_exact:
             self.kept = self.position.values
@@ -95,7 +95,7 @@ class Node:
         share = 1.0 if self.is_solved() else rule.best_weight
         self.kept = (1 - share) * mean + share * self.best()
 
-    def choose(self, rule: best_first.Rule) -> int:
+    def choose(self, rule):
         """Rosin (2011): the value and a bonus in proportion to the prior, which fades with visits."""
         first = self.position.edges[:, 0].astype(float)
         weights = self.position.weights * np.exp(first / rule.temperature)
@@ -108,7 +108,7 @@ class Node:
         return int(np.argmax(bounds))
 
 
-def simulate_plainly(root: Node, rule: best_first.Rule) -> None:
+def simulate_plainly(root, rule):
     node, path = root, []
     while not node.position.is_exact:
         k = node.choose(rule)
@@ -123,7 +123,7 @@ def simulate_plainly(root: Node, rule: best_first.Rule) -> None:
         above.refresh(rule)
 
 
-def check_same(tree: Tree, number: int, node: Node) -> None:
+def check_same(tree, number, node):
     record = tree.nodes[number]
     np.testing.assert_allclose(record["values"], node.kept, atol=1e-5)
     assert (record["player"], best_first.is_solved(tree, number)) == (node.position.player, node.is_solved())
@@ -142,7 +142,7 @@ def check_same(tree: Tree, number: int, node: Node) -> None:
 @pytest.mark.parametrize(
     ("exploration", "temperature", "best_weight"), [(0.3, 0.1, 0.0), (1.5, 1.0, 0.4), (0.3, 0.1, 1.0)]
 )
-def test_trees_are_those_of_the_definition(exploration, temperature, best_weight) -> None:
+def test_trees_are_those_of_the_definition(exploration, temperature, best_weight):
     rule, tree, solved = (
         best_first.Rule(exploration, temperature, best_weight),
         best_first.new_tree(200, 3, STATE),
@@ -169,7 +169,7 @@ def test_trees_are_those_of_the_definition(exploration, temperature, best_weight
 # --- ends ---------------------------------------------------------------------------------------------------
 
 
-def test_a_search_is_decided_when_the_rest_cannot_change_the_most_visited_edge() -> None:
+def test_a_search_is_decided_when_the_rest_cannot_change_the_most_visited_edge():
     tree = best_first.new_tree(1, 3, STATE)
     assert not is_full(tree)
     node = best_first.add_node(tree)

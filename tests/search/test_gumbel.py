@@ -1,7 +1,5 @@
 """The search of whole games, against exact values and against the paper's formulas."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import chain
 
@@ -10,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from patchwork_env.search import Evaluation, GumbelSearch
+from patchwork_env.search import GumbelSearch
 from patchwork_env.search.gumbel import considered_visits
 from tests.search.games import LastStoneLoses, RandomTree
 from tests.search.reference import Reference, Settings, schedule
@@ -19,7 +17,7 @@ from tests.search.reference import Reference, Settings, schedule
 class Noise:
     """A generator whose Gumbel noise is known."""
 
-    def __init__(self, numbers) -> None:
+    def __init__(self, numbers):
         self.numbers = np.array(numbers, float)
 
     def gumbel(self, size):
@@ -71,7 +69,7 @@ def test_search_does_what_the_paper_says(
         assert value == pytest.approx(reference.value(), abs=1e-5)
 
 
-def test_an_impossible_prior_is_no_obstacle() -> None:
+def test_an_impossible_prior_is_no_obstacle():
     game = LastStoneLoses()
 
     def never_take_one(states):
@@ -89,7 +87,7 @@ def test_an_impossible_prior_is_no_obstacle() -> None:
 # --- batches, noise and memory -----------------------------------------------------------------------------
 
 
-def test_memory_of_earlier_searches_leaves_no_trace() -> None:
+def test_memory_of_earlier_searches_leaves_no_trace():
     game = RandomTree(depth=7, most_actions=30)
     search = GumbelSearch(game, 20, gumbel_scale=0)
     kept = search.run(game.start(9, 2), game.know_something)
@@ -101,7 +99,7 @@ def test_memory_of_earlier_searches_leaves_no_trace() -> None:
     assert rows(kept) == before
 
 
-def test_lists_of_actions_may_be_long() -> None:
+def test_lists_of_actions_may_be_long():
     game = RandomTree(depth=3, most_actions=1500)
     states = game.start(2, 2)
     result = GumbelSearch(game, 12, 6, gumbel_scale=0).run(states, game.know_something)
@@ -113,7 +111,7 @@ def test_lists_of_actions_may_be_long() -> None:
         np.testing.assert_allclose(policy, reference.root.improved_policy(same), rtol=1e-3, atol=1e-7)
 
 
-def test_states_are_left_as_they_were_and_finished_ones_are_not_evaluated() -> None:
+def test_states_are_left_as_they_were_and_finished_ones_are_not_evaluated():
     game = RandomTree(depth=3)
     states = game.start(6, 10)
     before = states.copy()
@@ -130,7 +128,7 @@ def test_states_are_left_as_they_were_and_finished_ones_are_not_evaluated() -> N
 # --- forced and finished roots -----------------------------------------------------------------------------
 
 
-def test_finished_games_and_single_actions_need_no_search() -> None:
+def test_finished_games_and_single_actions_need_no_search():
     game = LastStoneLoses()
     states = np.array([(0, 1), (1, 0), (2, 1), (0, 0)], game.dtype)
     calls = []
@@ -157,7 +155,7 @@ def test_finished_games_and_single_actions_need_no_search() -> None:
 # --- bad input ---------------------------------------------------------------------------------------------
 
 
-def test_wrong_arguments_are_errors_that_say_what_is_allowed() -> None:
+def test_wrong_arguments_are_errors_that_say_what_is_allowed():
     for arguments, message in (
         ({"simulations": 0}, "simulations is 0; it must be at least 1"),
         ({"max_considered": 0}, "max_considered is 0; it must be at least 1"),
@@ -185,10 +183,10 @@ def test_wrong_arguments_are_errors_that_say_what_is_allowed() -> None:
         lambda known: known._replace(values=known.values + np.inf),
     ],
 )
-def test_an_unsound_evaluation_is_an_error(spoil) -> None:
+def test_an_unsound_evaluation_is_an_error(spoil):
     game = LastStoneLoses()
 
-    def evaluate(states) -> Evaluation:
+    def evaluate(states):
         return spoil(game.know_nothing(states))
 
     with pytest.raises(ValueError, match=r"the evaluation of 3 states has .* it must have a count"):
@@ -210,13 +208,13 @@ def test_an_unsound_evaluation_is_an_error(spoil) -> None:
         (1, 4, [[0, 1, 2, 3]]),
     ],
 )
-def test_phases_have_the_lengths_of_the_paper(actions, simulations, phases) -> None:
+def test_phases_have_the_lengths_of_the_paper(actions, simulations, phases):
     assert considered_visits(actions, simulations).tolist() == list(chain(*phases))
 
 
 @settings(max_examples=50)
 @given(st.integers(1, 40), st.integers(1, 300))
-def test_the_schedule_is_that_of_mctx_and_can_be_followed(actions, simulations) -> None:
+def test_the_schedule_is_that_of_mctx_and_can_be_followed(actions, simulations):
     visits = considered_visits(actions, simulations).tolist()
     assert visits == schedule(actions, simulations)
     # Followed, every visit finds an action that has been visited so often.

@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 
 from patchwork_env import agents
-from patchwork_env.agents.uct import RULE, UctAgent, Workspace, _kernels, _new_work
+from patchwork_env.agents.uct import RULE, UctAgent, _kernels, _new_work
 from patchwork_env.core.checks import seed_streams
-from patchwork_env.core.game import BaseGame
 from patchwork_env.games import rules_of
 from patchwork_env.nmbr9 import Game as Nmbr9
 from patchwork_env.patchwork import Game as Patchwork
-from patchwork_env.search.tree import NOTHING, ROOT, Tree, new_path
+from patchwork_env.search.tree import NOTHING, ROOT, new_path
 from patchwork_env.search.uct import Rule, TreeMemory, copy_subtree, most_visited, new_tree, start_tree
 from tests.patchwork.endings import made_up_ending
 
@@ -24,11 +23,11 @@ NARROW = Rule(exploration=1.4, first=1.0, factor=1.3, exponent=0.4)
 KNOWN = Nmbr9(deck=[1, 5, 2, 9, 0, 7], order="known", players=3)
 
 
-def search(game: BaseGame, tree: Tree, work: Workspace, rule: Rule, simulations: int, seed: int = 1) -> None:
+def search(game, tree, work, rule, simulations, seed=1):
     _kernels(rules_of(game.state)).simulate(tree, work, rule, seed_streams(seed), simulations)
 
 
-def searched(game: BaseGame, simulations: int, capacity: int = 5000, rule: Rule = RULE) -> Tree:
+def searched(game, simulations, capacity=5000, rule=RULE):
     tree = new_tree(capacity, 10 * capacity, game.state.dtype)
     start_tree(tree, game.state, 0)
     search(game, tree, _new_work(rules_of(game.state), 400), rule, simulations)
@@ -127,7 +126,7 @@ def plain_texts(node):
     return [node.state.tobytes(), [node.visits, node.opened] if edges else [0, 0], edges]
 
 
-def games() -> list[BaseGame]:
+def games():
     """Positions near the end, of one to three players, some of them with forced turns ahead."""
     alone, rng = Nmbr9(deck=[3, 1, 4, 1, 5]), random.Random(3)
     for game in (alone, KNOWN):
@@ -140,7 +139,7 @@ def games() -> list[BaseGame]:
 @pytest.mark.parametrize(
     ("nodes", "edges", "longest"), [(500, 5000, 100), (500, 5000, 3), (40, 5000, 100), (500, 80, 100)]
 )
-def test_trees_are_those_of_a_plain_search(rule, nodes, edges, longest) -> None:
+def test_trees_are_those_of_a_plain_search(rule, nodes, edges, longest):
     """Also where there is too little room for nodes, for edges or for a longer path."""
     ended = 0
     for game in games():
@@ -158,7 +157,7 @@ def test_trees_are_those_of_a_plain_search(rule, nodes, edges, longest) -> None:
     assert ended
 
 
-def subtree_texts(tree: Tree, node: int) -> list:
+def subtree_texts(tree, node):
     """A subtree without the numbers of its nodes and edges."""
     begin, count = tree.nodes[node]["begin"], tree.nodes[node]["count"]
     edges = []
@@ -173,7 +172,7 @@ def subtree_texts(tree: Tree, node: int) -> list:
 # --- trees that are used again ------------------------------------------------------------------------------
 
 
-def test_a_subtree_is_the_same_tree_and_can_be_searched_on() -> None:
+def test_a_subtree_is_the_same_tree_and_can_be_searched_on():
     tree = searched(KNOWN, 500)
     top = int(tree.edges[most_visited(tree, ROOT)]["child"])
     part = new_tree(5000, 50_000, tree.states.dtype)
@@ -184,7 +183,7 @@ def test_a_subtree_is_the_same_tree_and_can_be_searched_on() -> None:
     assert part.nodes[ROOT]["visits"] == visits + 100
 
 
-def test_a_subtree_may_be_cut_to_the_room_there_is() -> None:
+def test_a_subtree_may_be_cut_to_the_room_there_is():
     tree = searched(KNOWN, 500)
     part = new_tree(50, 300, tree.states.dtype)
     copy_subtree(tree, ROOT, part)
@@ -195,7 +194,7 @@ def test_a_subtree_may_be_cut_to_the_room_there_is() -> None:
     assert part.nodes[ROOT]["visits"] == 550
 
 
-def is_part(cut: list, whole: list) -> bool:
+def is_part(cut, whole):
     """Whether a tree is another one without some children, and without the edges of some nodes."""
     if cut[0] != whole[0] or (cut[2] and cut[1] != whole[1]):
         return False
@@ -203,7 +202,7 @@ def is_part(cut: list, whole: list) -> bool:
     return all(one[:3] == other[:3] and (one[3] is None or is_part(one[3], other[3])) for one, other in pairs)
 
 
-def test_memory_finds_later_positions_and_forgets_the_oldest() -> None:
+def test_memory_finds_later_positions_and_forgets_the_oldest():
     tree = searched(KNOWN, 200)
     target = new_tree(5000, 50_000, tree.states.dtype)
     memory = TreeMemory(most_nodes=2 * int(tree.sizes[0]))
@@ -221,7 +220,7 @@ def test_memory_finds_later_positions_and_forgets_the_oldest() -> None:
     assert (twin.num_nodes, memory.num_nodes) == (0, tree.sizes[0])
 
 
-def test_memory_compares_records_of_any_length() -> None:
+def test_memory_compares_records_of_any_length():
     kind = np.dtype([("board", "i1", 9), ("player", "i1"), ("more", "i1", 3)])
     tree, target = new_tree(3, 3, kind), new_tree(3, 3, kind)
     states = np.zeros(2, kind)
@@ -236,7 +235,7 @@ def test_memory_compares_records_of_any_length() -> None:
 # --- the agent ----------------------------------------------------------------------------------------------
 
 
-def play(game: BaseGame, *players: agents.Agent) -> BaseGame:
+def play(game, *players):
     while not game.is_over:
         action = players[game.current_player].act(game)
         assert action in game.legal_actions()
@@ -244,7 +243,7 @@ def play(game: BaseGame, *players: agents.Agent) -> BaseGame:
     return game
 
 
-def test_it_beats_random_play_in_both_games() -> None:
+def test_it_beats_random_play_in_both_games():
     uct, random = agents.load("uct:simulations=60", 1), agents.load("random", 1)
     games = [play(Patchwork(seed=seed), uct, random) for seed in range(4)]
     assert sum(game.scores()[0] > game.scores()[1] for game in games) >= 3
@@ -253,7 +252,7 @@ def test_it_beats_random_play_in_both_games() -> None:
 
 
 @pytest.mark.parametrize("players", [1, 2, 3])
-def test_the_value_of_an_end_is_its_outcome_and_its_points_in_a_scale_of_random_games(players: int) -> None:
+def test_the_value_of_an_end_is_its_outcome_and_its_points_in_a_scale_of_random_games(players):
     game = Nmbr9(deck=[5, 1, 9, 4, 7], players=players)
     rules = rules_of(game.state)
     work, kernels = _new_work(rules, 10), _kernels(rules)
@@ -275,20 +274,20 @@ def test_the_value_of_an_end_is_its_outcome_and_its_points_in_a_scale_of_random_
     assert work.values[:players] == pytest.approx(shares)
 
 
-def leads(game: BaseGame, player: int) -> int:
+def leads(game, player):
     """A player's score, less the best one of the others."""
     scores = list(game.scores())
     own = scores.pop(player)
     return own - max(scores) if scores else own
 
 
-def test_a_budget_of_time_is_kept_in_every_part() -> None:
+def test_a_budget_of_time_is_kept_in_every_part():
     agent = UctAgent(1, seconds=0.05)
     assert agent.name == "uct:seconds=0.05"
     assert agent.act(Nmbr9(seed=1)) in Nmbr9(seed=1).legal_actions()
 
 
-def test_wrong_options_are_errors() -> None:
+def test_wrong_options_are_errors():
     for spec, message in (
         ("uct:simulations=1", "must be an integer of 2 to 1000000"),
         ("uct:simulations=4,seconds=1", "simulations=4 and seconds=1.0; give one of them"),

@@ -1,20 +1,16 @@
 """What the page is told of games: the same as the games themselves say."""
 
-from __future__ import annotations
-
 import json
-from typing import Any
 
 import numpy as np
 import pytest
 
 from patchwork_env import games, nmbr9, patchwork
-from patchwork_env.core.game import BaseGame
 from patchwork_env.service import positions
 from patchwork_env.service.positions import components_of
 
 
-def played(game: Any, seed: int = 1) -> Any:
+def played(game, seed=1):
     random = np.random.default_rng(seed)
     while not game.is_over:
         game.play(random.choice(game.legal_actions()))
@@ -31,11 +27,11 @@ GAMES = [
 
 
 @pytest.fixture(params=GAMES, ids=str.split("revised 2014 alone three free"))
-def game(request: pytest.FixtureRequest) -> BaseGame:
+def game(request):
     return played(request.param.clone())
 
 
-def test_every_position_says_what_the_game_says(game: BaseGame) -> None:
+def test_every_position_says_what_the_game_says(game):
     name = games.rules_of(game.state).name
     going_on, led = game.root(), (None, None, None)
     for ply, position in enumerate(positions.positions_of(game)):
@@ -54,7 +50,7 @@ def test_every_position_says_what_the_game_says(game: BaseGame) -> None:
     assert position["over"]
 
 
-def test_positions_do_not_depend_on_how_they_are_asked_for(game: BaseGame) -> None:
+def test_positions_do_not_depend_on_how_they_are_asked_for(game):
     """The stateless way, a move at a time from the notation, gives the same as the whole game at once."""
     whole = positions.positions_of(positions.read_game(game.notation()))
     going_on = game.root()
@@ -66,13 +62,13 @@ def test_positions_do_not_depend_on_how_they_are_asked_for(game: BaseGame) -> No
 
 
 @pytest.mark.parametrize("game", [patchwork.Game(seed=1), nmbr9.Game(seed=1)], ids=repr)
-def test_marks_before_the_name_of_a_notation_do_not_count(game: BaseGame) -> None:
+def test_marks_before_the_name_of_a_notation_do_not_count(game):
     assert positions.read_game(f"\ufeff> {game.notation()}") == game
     with pytest.raises(ValueError, match="the text is empty"):
         positions.read_game("\ufeff> ")
 
 
-def test_the_table_of_patchwork() -> None:
+def test_the_table_of_patchwork():
     game = patchwork.Game(seed=3)
     game.play(int(game.legal_actions()[1]))
     state = positions.position_of(game)["state"]
@@ -83,7 +79,7 @@ def test_the_table_of_patchwork() -> None:
     assert state["special_spaces"] == [26, 32, 38, 44, 50]
 
 
-def test_the_tables_of_nmbr9() -> None:
+def test_the_tables_of_nmbr9():
     game = played(nmbr9.Game(seed=5, players=2))
     tables = positions.position_of(game)["state"]["tables"]
     for player, table in enumerate(tables):
@@ -94,11 +90,11 @@ def test_the_tables_of_nmbr9() -> None:
             assert [[tile["row"] + r, tile["column"] + c] for r, c in turned] == tile["cells"]
 
 
-def nmbr9_cells(digit: int, orientation: int) -> Any:
+def nmbr9_cells(digit, orientation):
     return components_of("nmbr9")["tiles"][digit]["orientations"][orientation]["cells"]
 
 
-def test_only_known_cards_are_told() -> None:
+def test_only_known_cards_are_told():
     unknown, known = nmbr9.Game(seed=5), nmbr9.Game(seed=5, order="known")
     assert positions.position_of(unknown)["state"]["deck"] == list(unknown.deck[:1])
     assert positions.position_of(known)["state"]["deck"] == list(known.deck)
@@ -107,7 +103,7 @@ def test_only_known_cards_are_told() -> None:
     assert left == [2 - (digit == known.deck[0]) for digit in range(10)]
 
 
-def test_a_tile_is_chosen_before_it_is_placed() -> None:
+def test_a_tile_is_chosen_before_it_is_placed():
     game = nmbr9.Game(order="free", max_digit=2, players=2)
     state = positions.position_of(game)["state"]
     assert (state["digit"], state["chosen"], state["choices"]) == (None, [None, None], [0, 1, 2])
@@ -118,7 +114,7 @@ def test_a_tile_is_chosen_before_it_is_placed() -> None:
 
 
 @pytest.mark.parametrize("name", positions.GAMES)
-def test_components_are_those_of_the_game(name: str) -> None:
+def test_components_are_those_of_the_game(name):
     components = components_of(name)
     assert json.loads(json.dumps(components)) == components
     pieces = components["patches" if name == "patchwork" else "tiles"]
@@ -131,7 +127,7 @@ def test_components_are_those_of_the_game(name: str) -> None:
             assert lowest["canonical"] == orientation["canonical"]
 
 
-def test_the_encoding_of_actions_is_that_of_the_game() -> None:
+def test_the_encoding_of_actions_is_that_of_the_game():
     components = components_of("patchwork")
     encoding = components["encoding"]
     game = patchwork.Game(seed=3)

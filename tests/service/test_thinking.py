@@ -1,12 +1,7 @@
 """Agents that move and analyse for the page: their answers, their failures, and what nobody waits for."""
 
-from __future__ import annotations
-
 import asyncio
 import json
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -23,12 +18,12 @@ ODD = "tests.play.odd_agents"
 
 
 @pytest.fixture(scope="module")
-def client() -> Client:
+def client():
     return Client()
 
 
 @pytest.fixture(autouse=True)
-def release() -> Iterator[None]:
+def release():
     """Agents that hang do so until the end of a test."""
     odd_agents.release.clear()
     odd_agents.closed.clear()
@@ -36,14 +31,14 @@ def release() -> Iterator[None]:
     odd_agents.release.set()
 
 
-def choose(client: Client, agent: str, **fields: Any) -> list[dict[str, Any]]:
+def choose(client, agent, **fields):
     answer = client.ask("/api/choose", {"notation": NOTATION, "agent": agent, **fields})
     assert answer.status == 200
     assert answer.headers["content-type"].startswith("application/x-ndjson")
     return answer.events
 
 
-def test_agents_choose_what_they_choose_elsewhere(client: Client) -> None:
+def test_agents_choose_what_they_choose_elsewhere(client):
     action = agents.load("greedy").act(GAME)
     assert choose(client, "greedy") == [{"choice": {"action": action, "word": GAME.move_text(action)}}]
     for seed in range(3):
@@ -61,13 +56,13 @@ def test_agents_choose_what_they_choose_elsewhere(client: Client) -> None:
         ("nmbr9_champion:instant", "plays nmbr9, not patchwork"),
     ],
 )
-def test_what_is_no_agent_here_is_an_error_of_the_stream(client: Client, spec: str, words: str) -> None:
+def test_what_is_no_agent_here_is_an_error_of_the_stream(client, spec, words):
     (event,) = choose(client, spec)
     assert list(event) == ["error"]
     assert words in event["error"]
 
 
-def test_only_what_the_command_line_named_runs_code(tmp_path: Path) -> None:
+def test_only_what_the_command_line_named_runs_code(tmp_path):
     client = Client(f"{ODD}:illegal", "program:true")
     made = tmp_path / "made"
     for spec in (f"{ODD}:raises", f"program:touch {made}", "program:true:seconds=3", "program:"):
@@ -79,7 +74,7 @@ def test_only_what_the_command_line_named_runs_code(tmp_path: Path) -> None:
     assert listed[0] == {"spec": f"{ODD}:illegal", "kind": "other"}
 
 
-def test_an_agent_that_hangs_is_given_up_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_agent_that_hangs_is_given_up_and_the_others_go_on(monkeypatch):
     monkeypatch.setattr(thinking, "NOTICE_AFTER", 0.01)
     client = Client(f"{ODD}:hangs", patience=0.01)
     for _ in range(4):
@@ -92,7 +87,7 @@ def test_an_agent_that_hangs_is_given_up_and_the_others_go_on(monkeypatch: pytes
     assert "choice" in choose(patient, "greedy")[0]
 
 
-def test_the_page_is_told_that_an_agent_is_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_is_told_that_an_agent_is_at_work(monkeypatch):
     monkeypatch.setattr(thinking, "NOTICE_AFTER", 0)
     answer = Client().ask("/api/choose", {"notation": NOTATION, "agent": "greedy"})
     notice, choice = map(json.loads, answer.body.splitlines())
@@ -100,13 +95,13 @@ def test_the_page_is_told_that_an_agent_is_at_work(monkeypatch: pytest.MonkeyPat
     assert "choice" in choice
 
 
-def analyse(client: Client, notation: str, **fields: Any) -> list[dict[str, Any]]:
+def analyse(client, notation, **fields):
     events = client.ask("/api/analyse", {"notation": notation, **fields}).events
     assert [event["analysis"]["done"] for event in events] == [False] * (len(events) - 1) + [True]
     return [event["analysis"] for event in events]
 
 
-def test_an_analysis_gets_deeper_and_ends_as_the_search_does(client: Client) -> None:
+def test_an_analysis_gets_deeper_and_ends_as_the_search_does(client):
     game = patchwork.Game(seed=7)
     game.play(int(game.legal_actions()[3]))  # player 1 is to move
     found = analyse(client, game.notation(), agent="champion:nodes=3000", lines=3)
@@ -130,7 +125,7 @@ def test_an_analysis_gets_deeper_and_ends_as_the_search_does(client: Client) -> 
     assert any(line["alike"] for line in last["lines"])  # the quilt is empty
 
 
-def test_nmbr9_is_analysed_by_expected_scores(client: Client) -> None:
+def test_nmbr9_is_analysed_by_expected_scores(client):
     game = nmbr9.Game(seed=7, players=2)
     for _ in range(3):
         game.play(int(game.legal_actions()[0]))
@@ -144,7 +139,7 @@ def test_nmbr9_is_analysed_by_expected_scores(client: Client) -> None:
     assert {line["word"] for line in last["lines"]} <= set(map(game.move_text, game.legal_actions()))
 
 
-def test_who_cannot_analyse_says_so(client: Client) -> None:
+def test_who_cannot_analyse_says_so(client):
     (event,) = client.ask("/api/analyse", {"notation": NOTATION, "agent": "greedy"}).events
     assert "agent 'greedy' cannot analyse" in event["error"]
     free = nmbr9.Game(order="free").notation()
@@ -152,7 +147,7 @@ def test_who_cannot_analyse_says_so(client: Client) -> None:
     assert "it does not choose digits" in event["error"]
 
 
-def test_figures_of_any_type_are_told_if_they_are_numbers() -> None:
+def test_figures_of_any_type_are_told_if_they_are_numbers():
     client = Client(f"{ODD}:vague", f"{ODD}:numb")
     (line,) = analyse(client, NOTATION, agent=f"{ODD}:vague")[-1]["lines"]
     assert (line["action"], line["visits"], line["win"], line["exact"]) == (0, 3, 0.25, True)
@@ -160,11 +155,11 @@ def test_figures_of_any_type_are_told_if_they_are_numbers() -> None:
     assert all("the answer cannot be told" in event["error"] for event in events)
 
 
-def test_an_analysis_ends_when_nobody_reads_it() -> None:
+def test_an_analysis_ends_when_nobody_reads_it():
     client = Client(f"{ODD}:endless")
     message = json.dumps({"notation": NOTATION, "agent": f"{ODD}:endless"}).encode()
 
-    async def leave_after(events: int) -> None:
+    async def leave_after(events):
         exchange = Exchange(client.app, "POST", "/api/analyse", message, HEADERS)
         asking = asyncio.create_task(exchange.run())
         for _ in range(1 + events):
@@ -177,7 +172,7 @@ def test_an_analysis_ends_when_nobody_reads_it() -> None:
 
 
 @pytest.mark.parametrize("game", ["patchwork", "nmbr9"])
-def test_the_listed_agents_can_be_loaded(game: str) -> None:
+def test_the_listed_agents_can_be_loaded(game):
     listed = AgentPool(["greedy"]).listed(game)
     specs = [entry["spec"] for entry in listed]
     assert len(set(specs)) == len(specs)
@@ -188,7 +183,7 @@ def test_the_listed_agents_can_be_loaded(game: str) -> None:
             agents.load(spec).check_game(game)
 
 
-def test_agents_are_kept_but_not_all_of_them() -> None:
+def test_agents_are_kept_but_not_all_of_them():
     players = AgentPool()
     with players.borrow("greedy") as first, players.borrow("greedy") as second:
         assert first is not second
@@ -206,7 +201,7 @@ def test_agents_are_kept_but_not_all_of_them() -> None:
     assert "greedy" not in idle
 
 
-def test_agents_are_ready_before_they_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_agents_are_ready_before_they_are_asked(monkeypatch):
     monkeypatch.setattr(thinking, "ANALYSTS", {"patchwork": "champion:instant"})
     players = AgentPool(["greedy"])
     thinking.Thinking(players).warm_up("patchwork")

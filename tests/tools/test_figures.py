@@ -1,7 +1,5 @@
 """Figures of the pages: each table says what the files in benchmarks/figures hold."""
 
-from __future__ import annotations
-
 import json
 import re
 
@@ -16,19 +14,19 @@ FILES = sorted(path.stem for path in figures.FOLDER.glob("*.json"))
 TABLES = sorted(path.stem for path in (figures.FOLDER / "tables").glob("*.md"))
 
 
-def test_the_pages_say_what_the_files_hold() -> None:
+def test_the_pages_say_what_the_files_hold():
     old = [page for page in figures.pages() if figures.filled(text := page.read_text()) != text]
     assert not old, f"python -m tools.figures must fill {old}"
 
 
-def test_every_extra_has_its_size() -> None:
+def test_every_extra_has_its_size():
     template = (figures.FOLDER / "tables" / "install_sizes.md").read_text()
     extras = {install_sizes.NONE, install_sizes.GPU, *install_sizes.extras()}
     assert set(re.findall(r"{install_sizes/(\w+)}", template)) == extras
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_files_say_how_they_were_measured(name: str) -> None:
+def test_files_say_how_they_were_measured(name):
     for key, one in figures.figures_of(name).items():
         assert {*MEASURED} - {"date"} <= one.keys(), key
         assert re.fullmatch(r"2\d{3}-\d\d-\d\d", one.get("date", "2026-01-01")), key
@@ -36,7 +34,7 @@ def test_files_say_how_they_were_measured(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_tables_are_whole(name: str) -> None:
+def test_tables_are_whole(name):
     head, ruler, *rows = [line for line in figures.table(name).splitlines() if line.startswith("|")]
     assert rows
     assert {line.count("|") for line in (ruler, *rows)} == {head.count("|")}
@@ -60,11 +58,11 @@ def test_tables_are_whole(name: str) -> None:
         (figure(0.9, "share", games=1000), "games", "1,000"),
     ],
 )
-def test_figures_as_text(measured: figures.Figure, part: str, text: str) -> None:
+def test_figures_as_text(measured, part, text):
     assert figures.shown(measured, part) == text
 
 
-def test_other_machines_are_marked(tmp_path, monkeypatch) -> None:
+def test_other_machines_are_marked(tmp_path, monkeypatch):
     monkeypatch.setattr(figures, "FOLDER", tmp_path)
     figures.figures_of.cache_clear()
     slow = {"machine": "slow", "date": "2026-01-01"}
@@ -86,7 +84,7 @@ def test_other_machines_are_marked(tmp_path, monkeypatch) -> None:
     ]
 
 
-def test_the_command_checks_all_pages(monkeypatch, capsys) -> None:
+def test_the_command_checks_all_pages(monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["figures", "--check"])
     assert figures.main() == 0
     monkeypatch.setattr(figures, "table", lambda name: "another table\n")

@@ -1,7 +1,5 @@
 """The picture of a report, taken with Chromium, and what is said where there is nothing to take."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys
@@ -15,13 +13,13 @@ from tools.report_picture import BROWSERS
 ROOT = Path(__file__).parents[2]
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+def run(*arguments):
     command = [sys.executable, str(ROOT / "tools" / "report_picture.py"), *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 
 @pytest.mark.slow
-def test_a_picture_shows_the_top_of_the_report(tmp_path: Path) -> None:
+def test_a_picture_shows_the_top_of_the_report(tmp_path):
     if not any(map(shutil.which, BROWSERS)):
         pytest.skip("there is no Chromium")
     picture = tmp_path / "picture.png"
@@ -34,7 +32,7 @@ def test_a_picture_shows_the_top_of_the_report(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_cannot_be_taken_is_said(tmp_path: Path) -> None:
+def test_what_cannot_be_taken_is_said(tmp_path):
     arguments = ["--out", str(tmp_path / "picture.png"), "--browser", str(tmp_path / "missing")]
     for folder, words in ((ROOT / "docs", "is no run"), (tmp_path, "missing")):
         (tmp_path / "config.yaml").write_text("total_steps: 100")

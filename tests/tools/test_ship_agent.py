@@ -1,17 +1,12 @@
 """The policy of a run becomes an agent of the package, whatever the run's algorithm reads."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
-import pytest
 import yaml
 
 from patchwork_env.agents.checkpoints import read_description, write_checkpoint
 from tools import ship_agent
 
 
-def test_runs_without_rewards_are_shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_without_rewards_are_shipped(tmp_path, monkeypatch):
     monkeypatch.setattr(ship_agent, "SHIPPED_FOLDER", tmp_path / "shipped")
     final = tmp_path / "run" / "final"
     final.mkdir(parents=True)

@@ -31,7 +31,7 @@ class Memory(NamedTuple):
     last: Any
 
 
-def test_arrays_lie_one_after_the_other_in_lines_of_64_bytes() -> None:
+def test_arrays_lie_one_after_the_other_in_lines_of_64_bytes():
     memory = Memory(np.zeros(3, np.int16), Inner(np.zeros((5, 4)), 0.5), np.zeros(1, np.uint64))
     block = Block("block", memory)
     assert block.places == {"first": 0, "inner.numbers": 64, "last": 64 + 192}
@@ -39,7 +39,7 @@ def test_arrays_lie_one_after_the_other_in_lines_of_64_bytes() -> None:
     assert "@block = global [320 x i8] zeroinitializer" in block.definition()
 
 
-def test_the_fields_of_a_record_are_where_numpy_has_them() -> None:
+def test_the_fields_of_a_record_are_where_numpy_has_them():
     states = np.frombuffer(np.random.default_rng(0).bytes(STATE.itemsize), STATE)
     data = states.tobytes()
     for name, field in fields_of(STATE).items():
@@ -49,7 +49,7 @@ def test_the_fields_of_a_record_are_where_numpy_has_them() -> None:
     assert fields_of(STATE)["round"]["count"] is None
 
 
-def test_weights_are_stored_as_halves_or_as_they_are() -> None:
+def test_weights_are_stored_as_halves_or_as_they_are():
     record = np.zeros(1, np.dtype([("table", "<f4", (2, 3)), ("bias", "<f4", 2)]))
     record["table"][0, 1] = 0.5, -2, 1 / 3
     numbers = np.frombuffer(stored_weights(record, halves=True), "<f2")
@@ -57,7 +57,7 @@ def test_weights_are_stored_as_halves_or_as_they_are() -> None:
     assert stored_weights(record, halves=False) == record.tobytes()
 
 
-def test_the_folder_is_the_page_with_modules_and_a_list_of_its_files(tmp_path: Path) -> None:
+def test_the_folder_is_the_page_with_modules_and_a_list_of_its_files(tmp_path):
     modules, site = tmp_path / "modules", tmp_path / "site"
     modules.mkdir()
     (modules / "game.wasm").write_bytes(b"\0asm")
@@ -83,13 +83,13 @@ def test_the_folder_is_the_page_with_modules_and_a_list_of_its_files(tmp_path: P
         check_sizes(sizes, 10)
 
 
-def test_what_is_missing_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_missing_is_said_in_one_line(monkeypatch):
     monkeypatch.setattr(toolchain.shutil, "which", lambda name: None)
     with pytest.raises(MissingToolError, match=r"^Node\.js of version 18 or newer is not there: apt-get .+$"):
         find_node()
 
 
-def test_the_page_without_a_server_reads_games_as_they_come() -> None:
+def test_the_page_without_a_server_reads_games_as_they_come():
     node = shutil.which("node")
     if node is None:
         pytest.skip("needs Node.js")
@@ -105,7 +105,7 @@ console.log(JSON.stringify(read));
     assert json.loads(done.stdout) == expected, done.stderr
 
 
-def test_packages_must_be_those_of_the_lock() -> None:
+def test_packages_must_be_those_of_the_lock():
     lock = "llvmlite==0.50.0\nnumba==0.68.1\n"
     check_versions(lock, {"numba": "0.68.1", "llvmlite": "0.50.0"})
     with pytest.raises(MissingToolError, match=r"^numba is 0\.69\.0, but requirements\.lock has 0\.68\.1"):

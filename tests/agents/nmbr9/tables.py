@@ -1,10 +1,5 @@
 """Tables of all phases of the game, and what can be counted on them."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 
 from patchwork_env.agents.nmbr9 import greedy
@@ -13,7 +8,7 @@ from patchwork_env.nmbr9 import Game, engine
 BESIDE = ((0, 1), (1, 0), (0, -1), (-1, 0))
 
 
-def played(turns: int, **options: Any) -> Game:
+def played(turns, **options):
     """A game in which each player has placed some tiles by rule of thumb."""
     game = Game(**options)
     while game.round < turns:
@@ -21,7 +16,7 @@ def played(turns: int, **options: Any) -> Game:
     return game
 
 
-def positions(skills: Sequence[float], orders: Sequence[str] = ("unknown",), players: int = 1) -> list[Game]:
+def positions(skills, orders=("unknown",), players=1):
     """All positions before the end. The skills are how often a rule of thumb chooses, not chance."""
     rng, found = np.random.default_rng(0), []
     for seed, skill in enumerate(skills):
@@ -33,7 +28,7 @@ def positions(skills: Sequence[float], orders: Sequence[str] = ("unknown",), pla
     return found
 
 
-def with_digit(game: Game, digit: int) -> Game:
+def with_digit(game, digit):
     """The same table with another tile in hand."""
     state = game.state.copy()
     state["num_rounds"], state["num_cards"] = 20, 20
@@ -41,13 +36,13 @@ def with_digit(game: Game, digit: int) -> Game:
     return Game.from_state(state)
 
 
-def levels_of(game: Game) -> np.ndarray:
+def levels_of(game):
     """How many legal placements there are on each level."""
     levels = [engine.level_of(game.state, 0, int(action)) for action in game.legal_actions()]
     return np.bincount(levels, minlength=engine.MAX_LEVELS + 2)
 
 
-def contact_of(game: Game, action: int) -> tuple[int, int]:
+def contact_of(game, action):
     """The level of a placement, and the edges of cells that it shares with tiles of this level."""
     move = game.decode(action)
     near = set().union(*(tile.cells for tile in game.placements(0) if tile.level == move.level))

@@ -22,14 +22,14 @@ def weights():
     return read_value(SHIPPED_FOLDER / "nmbr9_champion")[0]
 
 
-def play(game: Game, agent: agents.Agent) -> tuple[int, ...]:
+def play(game, agent):
     while not game.is_over:
         game.play(agent.act(game))
     return game.scores()
 
 
 @pytest.mark.parametrize("settings", [{"order": "known", "deck_size": 9}, SMALL_FREE], ids=str)
-def test_it_plays_what_it_has_planned(settings, weights, monkeypatch) -> None:
+def test_it_plays_what_it_has_planned(settings, weights, monkeypatch):
     made: list[Plan] = []
     monkeypatch.setattr(beam, "plan", lambda *args, **budget: made.append(plan(*args, **budget)) or made[-1])
     game = Game(seed=4, players=2, **settings)
@@ -40,7 +40,7 @@ def test_it_plays_what_it_has_planned(settings, weights, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("settings", [{"order": "known", "deck_size": 8}, SMALL_FREE], ids=str)
-def test_another_move_than_planned_makes_another_plan(settings) -> None:
+def test_another_move_than_planned_makes_another_plan(settings):
     """Also if a digit was chosen, which is placed."""
     game, agent = Game(seed=4, **settings), agents.load("beam:width=10")
     while not game.is_over:
@@ -49,7 +49,7 @@ def test_another_move_than_planned_makes_another_plan(settings) -> None:
         game.play(others[0] if others and game.num_moves < 3 else planned)
 
 
-def test_decks_of_a_batch_keep_their_plans(monkeypatch) -> None:
+def test_decks_of_a_batch_keep_their_plans(monkeypatch):
     made: list[Plan] = []
     monkeypatch.setattr(beam, "plan", lambda *args, **budget: made.append(plan(*args, **budget)) or made[-1])
     games = [Game(seed=seed, order="known", deck_size=6) for seed in range(4)]
@@ -61,22 +61,22 @@ def test_decks_of_a_batch_keep_their_plans(monkeypatch) -> None:
     assert len(made) == 4
 
 
-def test_looking_ahead_is_worth_many_points(weights) -> None:
-    def mean(width: int) -> float:
+def test_looking_ahead_is_worth_many_points(weights):
+    def mean(width):
         roots = [Game(seed=seed, order="known").state for seed in range(3)]
         return float(np.mean([search(root, width, weights, free_from=20).score for root in roots]))
 
     assert mean(100) > mean(1) + 15 > 90
 
 
-def test_noise_and_seed_make_other_plans_and_the_same_ones_again(weights) -> None:
+def test_noise_and_seed_make_other_plans_and_the_same_ones_again(weights):
     root = Game(seed=8, order="known").state
     found = [search(root, 5, weights, free_from=20, noise=8.0, seed=seed) for seed in (1, 2, 1)]
     assert found[0] == found[2] != found[1]
 
 
 @pytest.mark.parametrize("settings", [{"order": "known"}, SMALL_FREE], ids=str)
-def test_time_is_kept(settings, weights) -> None:
+def test_time_is_kept(settings, weights):
     root = as_solo_game(Game(seed=2, **settings).state)
     free_from = 0 if settings["order"] == "free" else None
     narrow = plan(root, free_from, weights, width=4)
@@ -85,7 +85,7 @@ def test_time_is_kept(settings, weights) -> None:
     assert len(found.stack) == root[0]["num_rounds"]
 
 
-def test_unknown_decks_are_refused_with_the_name_of_who_plays_them() -> None:
+def test_unknown_decks_are_refused_with_the_name_of_who_plays_them():
     with pytest.raises(ValueError, match="'known' or 'free'; 'nmbr9_champion' plays unknown decks"):
         agents.load("beam").act(Game(seed=1))
     assert "beam" not in agents.names("nmbr9")
@@ -102,12 +102,12 @@ def test_unknown_decks_are_refused_with_the_name_of_who_plays_them() -> None:
         ("beam:value=champion", "patchwork"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(spec: str, message: str) -> None:
+def test_options_that_make_no_sense_are_refused(spec, message):
     with pytest.raises(ValueError, match=message):
         agents.load(spec)
 
 
-def test_a_pool_keeps_the_best_and_nothing_twice() -> None:
+def test_a_pool_keeps_the_best_and_nothing_twice():
     pools, rng = beam.new_pools(2, 5), np.random.default_rng(2)
     kept: dict[int, int] = {}
     offers = [

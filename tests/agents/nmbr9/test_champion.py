@@ -1,7 +1,5 @@
 """Search with a value in NMBR 9: honest, for the own score, within its budget."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -131,11 +129,11 @@ def test_budgets_that_are_none_are_refused(checkpoint):
         agents.load(f"{checkpoint}:level=slow")
 
 
-def middle(players: int = 2) -> Game:
+def middle(players=2):
     return played(5, seed=7, players=players)
 
 
-def test_it_can_be_repeated_and_changes_nothing() -> None:
+def test_it_can_be_repeated_and_changes_nothing():
     game = middle()
     champion, alone = (agents.load("nmbr9_champion:nodes=2000", seed=1) for _ in range(2))
     first = list(champion.deepen(game))
@@ -144,7 +142,7 @@ def test_it_can_be_repeated_and_changes_nothing() -> None:
     assert list(agents.load("nmbr9_champion:seconds=0.02").deepen(game))
 
 
-def test_the_cards_to_come_do_not_matter_in_their_order() -> None:
+def test_the_cards_to_come_do_not_matter_in_their_order():
     game, champion = middle(), agents.load("nmbr9_champion:nodes=2000")
     other = game.determinize(seed=5)
     assert other.deck != game.deck
@@ -152,7 +150,7 @@ def test_the_cards_to_come_do_not_matter_in_their_order() -> None:
     assert champion.expected_scores(other.public()) == champion.expected_scores(game.public())
 
 
-def test_expected_scores_are_those_in_the_end() -> None:
+def test_expected_scores_are_those_in_the_end():
     game, champion = middle(players=3), agents.load("nmbr9_champion:instant")
     expected = agents.load("nmbr9_champion:nodes=2000").expected_scores(game)
     assert len(expected) == 3
@@ -163,6 +161,6 @@ def test_expected_scores_are_those_in_the_end() -> None:
     assert expected == pytest.approx(final, abs=30)
 
 
-def test_a_digit_to_be_chosen_is_refused() -> None:
+def test_a_digit_to_be_chosen_is_refused():
     with pytest.raises(ValueError, match="does not choose digits"):
         agents.load("nmbr9_champion:nodes=2000").deepen(Game(order="free"))

@@ -1,7 +1,5 @@
 """Policies of NMBR 9: features against counts over cells, and the network against its layers."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -12,7 +12,7 @@ from patchwork_env.agents import checkpoints
 from patchwork_env.agents.compiled import write_weights
 from patchwork_env.agents.patchwork.champion import LEVELS, ChampionAgent, ValueAgent, load
 from patchwork_env.agents.patchwork.endgame import margin_of, new_solver, solve
-from patchwork_env.agents.patchwork.expansion import TO_WIN, Expansion, Payoffs, expand_likely, new_expansion
+from patchwork_env.agents.patchwork.expansion import TO_WIN, Payoffs, expand_likely, new_expansion
 from patchwork_env.agents.patchwork.placements import NO_ACTION
 from patchwork_env.agents.patchwork.search import (
     EMPTY,
@@ -23,13 +23,12 @@ from patchwork_env.agents.patchwork.search import (
     SCORE,
     UTILITY,
     WIN,
-    Evaluator,
     grow,
     reset_search,
     solve_root,
     solved_action,
 )
-from patchwork_env.agents.patchwork.value import Weights, new_weights
+from patchwork_env.agents.patchwork.value import new_weights
 from patchwork_env.core.files import write_folder
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.evaluation.matches import play_matches
@@ -43,14 +42,14 @@ WEIGHTS = simple_weights()
 SOLVER = new_solver()
 
 
-def champion(nodes: int = 20, to_solve: int | None = None, weights: Weights = WEIGHTS) -> ChampionAgent:
+def champion(nodes=20, to_solve=None, weights=WEIGHTS):
     agent = ChampionAgent(weights, PAYOFFS, nodes=nodes)
     if to_solve is not None:
         agent.limits = agent.limits._replace(to_solve=to_solve)
     return agent
 
 
-def end_of_game(seed: int, turns_left: int) -> Game:
+def end_of_game(seed, turns_left):
     """A game between two players without foresight, so many turns before its end."""
     agent, game = ValueAgent(WEIGHTS, PAYOFFS), Game(seed=seed)
     while not game.is_over:
@@ -61,7 +60,7 @@ def end_of_game(seed: int, turns_left: int) -> Game:
     return early
 
 
-def test_a_move_that_surely_wins_is_said_to_win() -> None:
+def test_a_move_that_surely_wins_is_said_to_win():
     """The value thinks little of it, and by how much it wins takes the solver too long to find out."""
     game = Game.from_position(
         "patchwork/1 variant=revised player=1 pending_special=0 positions=43,42 buttons=12,28 "
@@ -79,7 +78,7 @@ def test_a_move_that_surely_wins_is_said_to_win() -> None:
 
 
 @pytest.mark.parametrize(("seed", "turns_left"), [(3, 30), (5, 9), (6, 16)])
-def test_nodes_are_opened_as_the_description_says(seed: int, turns_left: int) -> None:
+def test_nodes_are_opened_as_the_description_says(seed, turns_left):
     """Forced moves are played on; of each kind the best few successors are considered, alike ones once."""
     game = end_of_game(seed, turns_left)
     search = champion(nodes=60).workspace()
@@ -118,7 +117,7 @@ def test_nodes_are_opened_as_the_description_says(seed: int, turns_left: int) ->
     assert turns_left > 9 or exact
 
 
-def considered(expansion: Expansion, count: int, most: int, payoffs: Payoffs) -> list[tuple[int, int]]:
+def considered(expansion, count, most, payoffs):
     """The successors that get edges, best first, with how many better ones of their kind there are."""
     found: list[tuple[float, float, int]] = []
     for k in range(count):
@@ -137,16 +136,16 @@ def considered(expansion: Expansion, count: int, most: int, payoffs: Payoffs) ->
     return chosen
 
 
-def edge_values(expansion: Expansion, k: int, evaluator: Evaluator) -> list[float]:
+def edge_values(expansion, k, evaluator):
     own = float(expansion.owns[k]), float(expansion.empties[k, 0]), float(expansion.wins[k])
     other = float(expansion.others[k]), float(expansion.empties[k, 1]), 1 - float(expansion.wins[k])
     return values_of(own, other, evaluator.payoffs)
 
 
-def values_of(own: tuple, other: tuple, payoffs: Payoffs) -> list[float]:
+def values_of(own, other, payoffs):
     """Pairs of utilities, scores, chances to win and empty cells, of scores, empty cells and chances."""
 
-    def worth(one: tuple, rival: tuple) -> float:
+    def worth(one, rival):
         return payoffs.outcome * (2 * one[2] - 1) + payoffs.margin * (
             one[0] - payoffs.rival_weight * rival[0]
         )
@@ -156,7 +155,7 @@ def values_of(own: tuple, other: tuple, payoffs: Payoffs) -> list[float]:
     return [float(number) for first in sorted(pairs) for number in pairs[first]]
 
 
-def test_more_nodes_win() -> None:
+def test_more_nodes_win():
     result = play_matches(champion(nodes=24), ValueAgent(WEIGHTS, PAYOFFS), 60, seed=1)
     assert result.win_rate > 0.65
 
@@ -164,7 +163,7 @@ def test_more_nodes_win() -> None:
 # --- lines ------------------------------------------------------------------------------------------------
 
 
-def test_lines_begin_with_the_move_that_is_played() -> None:
+def test_lines_begin_with_the_move_that_is_played():
     agent = champion(nodes=40)
     for seed in range(5):
         game = end_of_game(seed, 12 + seed)
@@ -184,7 +183,7 @@ def test_lines_begin_with_the_move_that_is_played() -> None:
                 after.play(action)
 
 
-def test_a_forced_move_is_one_line_with_what_follows() -> None:
+def test_a_forced_move_is_one_line_with_what_follows():
     agent, game = champion(), Game(seed=3)
     while len(game.legal_actions()) > 1:
         game.play(game.legal_actions()[-1])
@@ -199,7 +198,7 @@ def test_a_forced_move_is_one_line_with_what_follows() -> None:
 # --- endings ----------------------------------------------------------------------------------------------
 
 
-def exact_value(game: Game, player: int, is_outcome_alone: bool = False) -> int:
+def exact_value(game, player, is_outcome_alone=False):
     """What perfect play gets for a player: the margin, or a sign; the game must be near its end."""
     if game.is_over:
         scores, has_won = game.scores(), 1 if game.winner() == player else -1
@@ -210,7 +209,7 @@ def exact_value(game: Game, player: int, is_outcome_alone: bool = False) -> int:
     return value if game.current_player == player else -value
 
 
-def test_an_ending_is_played_perfectly() -> None:
+def test_an_ending_is_played_perfectly():
     for seed in range(3):
         game = end_of_game(seed, 6)
         while sum(game.positions) < 90:
@@ -227,7 +226,7 @@ def test_an_ending_is_played_perfectly() -> None:
             assert line.win == (line.margin > 0) or line.margin == 0
 
 
-def test_an_ending_is_won_that_is_too_large_to_be_solved_further() -> None:
+def test_an_ending_is_won_that_is_too_large_to_be_solved_further():
     """By a value that knows nothing and a budget for little more than the question who wins."""
     weights, won = new_weights(seed=1), 0
     for seed in range(30):
@@ -242,7 +241,7 @@ def test_an_ending_is_won_that_is_too_large_to_be_solved_further() -> None:
     assert won > 0
 
 
-def test_what_follows_the_moves_of_an_ending_is_solved_within_a_budget() -> None:
+def test_what_follows_the_moves_of_an_ending_is_solved_within_a_budget():
     """The best move comes first, and all four together look at no more quilts than three of them may."""
     game, agent = end_of_game(1, 12), champion()
     search = agent.workspace()
@@ -264,7 +263,7 @@ def test_what_follows_the_moves_of_an_ending_is_solved_within_a_budget() -> None
 # --- budgets and specs ------------------------------------------------------------------------------------
 
 
-def test_budgets_are_kept() -> None:
+def test_budgets_are_kept():
     game = Game(seed=3)
     lines = champion(nodes=40).search(game)
     assert sum(line.visits for line in lines) == 39  # the root is a node, too
@@ -290,7 +289,7 @@ def checkpoint(tmp_path_factory):
     return folder
 
 
-def test_a_spec_gives_a_budget(checkpoint, monkeypatch) -> None:
+def test_a_spec_gives_a_budget(checkpoint, monkeypatch):
     """Without one a checkpoint is played by its value alone, but those of the package search."""
     assert isinstance(agents.load(checkpoint), ValueAgent)
     assert ChampionAgent(WEIGHTS, PAYOFFS).limits.effort == LEVELS["instant"]
@@ -316,7 +315,7 @@ def test_a_spec_gives_a_budget(checkpoint, monkeypatch) -> None:
 
 
 @pytest.mark.slow
-def test_what_it_plays_for_is_an_option() -> None:
+def test_what_it_plays_for_is_an_option():
     specs = [f"champion:nodes=20,aim={aim}" for aim in ("win", "rich", "score")]
     win, rich, score = (play_matches(spec, spec, 40, seed=1).means(0) for spec in specs)
     assert win["score"] + 5 < rich["score"] < score["score"]
@@ -324,7 +323,7 @@ def test_what_it_plays_for_is_an_option() -> None:
     assert win["empty_cells"] > rich["empty_cells"] > score["empty_cells"]
 
 
-def test_wrong_budgets_and_options_are_errors(checkpoint) -> None:
+def test_wrong_budgets_and_options_are_errors(checkpoint):
     for budget, message in (
         ({"level": "slow"}, "level is 'slow'; allowed are 'instant', 'fast', 'strong', 'analysis'"),
         ({"nodes": 1}, "nodes is 1; allowed are 2 to"),

@@ -1,7 +1,5 @@
 """The solver of endings against plain minimax over games."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from contextlib import suppress
@@ -12,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from patchwork_env.agents import GreedyAgent
-from patchwork_env.agents.patchwork.endgame import KEY_WORDS, Solver, margin_of, new_solver, solve, write_key
+from patchwork_env.agents.patchwork.endgame import KEY_WORDS, margin_of, new_solver, solve, write_key
 from patchwork_env.agents.patchwork.endgame_moves import PROSPECTS, coverable, write_prospects
 from patchwork_env.agents.patchwork.placements import NO_ACTION
 from patchwork_env.patchwork import Game, engine
@@ -27,7 +25,7 @@ ENOUGH = 10_000_000
 SOLVER = new_solver()
 
 
-def check(game: Game, solver: Solver = SOLVER) -> None:
+def check(game, solver=SOLVER):
     """Compares with minimax both the value and what the actions lead to."""
     exact = minimax(game)
     is_solved, value, action = solve(game.state, 0, ENOUGH, solver, False)
@@ -39,7 +37,7 @@ def check(game: Game, solver: Solver = SOLVER) -> None:
     assert (value > 0) == (exact > (0, 0)) == (value_of(game, action) > (0, 0))
 
 
-def played_ending(rng: random.Random, style: str, spaces: int) -> Game:
+def played_ending(rng, style, spaces):
     """A position of a random or greedy game in which both players have few spaces left together."""
     game, greedy = Game(seed=rng.randrange(2**32), first_player=rng.randrange(2)), GreedyAgent()
     while sum(game.positions) < 2 * LAST_SPACE - spaces:
@@ -47,7 +45,7 @@ def played_ending(rng: random.Random, style: str, spaces: int) -> Game:
     return game
 
 
-def test_made_up_endings() -> None:
+def test_made_up_endings():
     rng, checked = random.Random(1), {"pending": 0, "bonus": 0, "large": 0}
     for _ in range(200):
         game = made_up_ending(rng)
@@ -64,7 +62,7 @@ def test_made_up_endings() -> None:
     assert checked["large"] < 20
 
 
-def test_what_is_known_of_one_game_is_not_used_in_another() -> None:
+def test_what_is_known_of_one_game_is_not_used_in_another():
     solver, rng = new_solver(), random.Random(3)
     game = made_up_ending(rng)
     while len(game.circle) < 3 or game.is_over:
@@ -76,7 +74,7 @@ def test_what_is_known_of_one_game_is_not_used_in_another() -> None:
         game = Game.unchecked(states)
 
 
-def test_numbers_of_games_start_again() -> None:
+def test_numbers_of_games_start_again():
     solver = new_solver()
     solver.game[0] = (1 << 16) - 2
     rng = random.Random(4)
@@ -90,7 +88,7 @@ def test_numbers_of_games_start_again() -> None:
 
 @settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(("any", "buys", "packs", "greedy")), st.integers(1, 14))
-def test_best_play_reaches_the_value(seed: int, style: str, spaces: int) -> None:
+def test_best_play_reaches_the_value(seed, style, spaces):
     game = played_ending(random.Random(seed), style, spaces)
     if game.is_over:
         return
@@ -108,7 +106,7 @@ def test_best_play_reaches_the_value(seed: int, style: str, spaces: int) -> None
     assert (value > 0) == (game.winner() == player)
 
 
-def test_the_budget_is_kept_and_the_state_left_as_it_was() -> None:
+def test_the_budget_is_kept_and_the_state_left_as_it_was():
     game = played_ending(random.Random(6), "greedy", 12)
     for budget in (1, 100, 5000):
         before = game.to_bytes()
@@ -119,7 +117,7 @@ def test_the_budget_is_kept_and_the_state_left_as_it_was() -> None:
     assert solve(Game(seed=1).state, 0, 20, SOLVER, False) == (False, 0, NO_ACTION)
 
 
-def test_coverable_cells_are_those_of_all_placements() -> None:
+def test_coverable_cells_are_those_of_all_placements():
     rng = random.Random(8)
     for _ in range(30):
         game = played_ending(rng, "any", rng.randint(20, 90))
@@ -132,7 +130,7 @@ def test_coverable_cells_are_those_of_all_placements() -> None:
             assert {divmod(bit, 9) for bit in range(81) if found >> bit & 1} == cells
 
 
-def test_no_play_gains_more_than_foreseen() -> None:
+def test_no_play_gains_more_than_foreseen():
     rng, prospects = random.Random(9), np.zeros(2, PROSPECTS)
     for _ in range(60):
         game = played_ending(rng, "buys", rng.randint(1, 106))
@@ -148,7 +146,7 @@ def test_no_play_gains_more_than_foreseen() -> None:
             game.play(random_action(game, rng, "packs"))
 
 
-def test_who_only_advances_gains_what_is_foreseen() -> None:
+def test_who_only_advances_gains_what_is_foreseen():
     rng, prospects = random.Random(10), np.zeros(1, PROSPECTS)
     for _ in range(40):
         game = played_ending(rng, "buys", rng.randint(1, 60))
@@ -161,14 +159,14 @@ def test_who_only_advances_gains_what_is_foreseen() -> None:
         assert engine.is_over(game.state, 0)
 
 
-def gain(game: Game) -> tuple[int, int]:
+def gain(game):
     """What the player to move gains on the opponent under best play, and who is first."""
     own, other = game.scores()[game.current_player], game.scores()[1 - game.current_player]
     margin, first = minimax(game, 60)
     return margin - (own - other), first
 
 
-def key_of(game: Game) -> bytes:
+def key_of(game):
     key, prospects = np.zeros(KEY_WORDS, np.uint64), np.zeros(2, PROSPECTS)
     for player in range(2):
         write_prospects(game.state, 0, player, prospects, player)
@@ -176,7 +174,7 @@ def key_of(game: Game) -> bytes:
     return key.tobytes()
 
 
-def slightly_changed(game: Game, rng: random.Random) -> Game:
+def slightly_changed(game, rng):
     """The same position with other buttons, another income, or other cells of a quilt covered."""
     states, player, change = game.state.copy(), rng.randrange(2), rng.randrange(8)
     if change < 2:
@@ -194,7 +192,7 @@ def slightly_changed(game: Game, rng: random.Random) -> Game:
     return Game.unchecked(states)
 
 
-def test_positions_under_one_key_gain_the_same() -> None:
+def test_positions_under_one_key_gain_the_same():
     rng, alike = random.Random(11), Counter()
     for _ in range(1200):
         game = made_up_ending(rng)

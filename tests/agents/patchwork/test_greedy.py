@@ -1,18 +1,16 @@
 """The greedy agent against a naive computation of the same choice, and the strength that it owes to it."""
 
-from __future__ import annotations
-
 import random
 
 import pytest
 
 from patchwork_env.agents import GreedyAgent, RandomAgent
 from patchwork_env.learning.evaluation.matches import play_matches
-from tests.patchwork.naive import ALL_CELLS, FIRST_SPECIAL_ACTION, INCOME_SPACES, PATCHES, Cell, NaiveGame
+from tests.patchwork.naive import ALL_CELLS, FIRST_SPECIAL_ACTION, INCOME_SPACES, PATCHES
 from tests.patchwork.twins import both, random_circle
 
 
-def naive_value(naive: NaiveGame, patch: int, size: int) -> float:
+def naive_value(naive, patch, size):
     """Income still to come, plus the penalty saved, minus both prices."""
     price, time, income = PATCHES[patch][1:]
     space = naive.positions[naive.current_player]
@@ -25,13 +23,13 @@ def naive_value(naive: NaiveGame, patch: int, size: int) -> float:
     )
 
 
-def joints_after(naive: NaiveGame, cells: frozenset[Cell]) -> int:
+def joints_after(naive, cells):
     """Pairs of empty cells that share an edge once ``cells`` are covered."""
     empty = ALL_CELLS - naive.quilts[naive.current_player] - cells
     return sum(((r, c + 1) in empty) + ((r + 1, c) in empty) for r, c in empty)
 
 
-def naive_choice(naive: NaiveGame) -> int:
+def naive_choice(naive):
     """The action that the documentation of the agent describes."""
     moves = naive.legal_moves()
     if naive.pending_special:
@@ -47,7 +45,7 @@ def naive_choice(naive: NaiveGame) -> int:
 
 
 @pytest.mark.parametrize("variant", ["revised", "2014"])
-def test_its_choice_is_the_naive_one(variant: str) -> None:
+def test_its_choice_is_the_naive_one(variant):
     rng, greedy = random.Random(variant), GreedyAgent()
     kinds = set()
     for _ in range(10):
@@ -64,7 +62,7 @@ def test_its_choice_is_the_naive_one(variant: str) -> None:
     assert kinds == {"advance", "buy", "special"}
 
 
-def test_it_beats_random_play() -> None:
+def test_it_beats_random_play():
     result = play_matches(GreedyAgent(), RandomAgent(), 200, seed=20)
     assert result.win_rate >= 0.98
     assert result.means(0)["score"] > 20

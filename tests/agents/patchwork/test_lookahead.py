@@ -1,7 +1,5 @@
 """What networks that look ahead see: the positions behind the best action of each kind of move."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """The agent that searches: budgets, reuse of trees, memory, strength; and its parts."""
 
-from __future__ import annotations
-
 import random
 import time
 
@@ -32,7 +30,7 @@ from patchwork_env.patchwork import PATCHES, Game
 from tests.agents.positions import joints_of, many_states, quilt_after
 
 
-def test_budgets_are_kept() -> None:
+def test_budgets_are_kept():
     agent = MctsAgent(1, simulations=150)
     agent.act(Game(seed=2))
     assert agent.workspace()[0].nodes[0]["visits"] == 150
@@ -45,7 +43,7 @@ def test_budgets_are_kept() -> None:
     assert names == ["mcts", "mcts:simulations=50", "mcts:seconds=0.5"]
 
 
-def test_wrong_budgets_and_options_are_errors() -> None:
+def test_wrong_budgets_and_options_are_errors():
     whole = "it must be an integer of 2 to 1000000"
     for spec, message in (
         ("mcts:simulations=1", f"option 'simulations' of agent 'mcts' is '1'; {whole}"),
@@ -62,7 +60,7 @@ def test_wrong_budgets_and_options_are_errors() -> None:
             MctsAgent(**budget)
 
 
-def test_trees_are_used_again() -> None:
+def test_trees_are_used_again():
     agent, game = MctsAgent(1, simulations=200), Game(seed=7)
     reused = 0
     while not game.is_over and sum(game.positions) < 80:
@@ -77,7 +75,7 @@ def test_trees_are_used_again() -> None:
     assert reused > 5
 
 
-def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_is_bounded(monkeypatch):
     monkeypatch.setattr(module, "MOST_NODES", 500)
     agent = MctsAgent(1, simulations=800)
     for seed in range(8):
@@ -88,7 +86,7 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert agent.workspace()[0].nodes[0]["visits"] == 800
 
 
-def test_endings_are_played_as_solved() -> None:
+def test_endings_are_played_as_solved():
     agent, solver, checked = MctsAgent(1, simulations=500), new_solver(), 0
     for seed in range(3):
         game = Game(seed=seed)
@@ -104,12 +102,12 @@ def test_endings_are_played_as_solved() -> None:
     assert checked > 3
 
 
-def test_it_beats_the_greedy_agent() -> None:
+def test_it_beats_the_greedy_agent():
     result = play_matches("mcts:simulations=200", "greedy", 20, seed=1)
     assert result.win_rate >= 0.8
 
 
-def test_placements_of_playouts_leave_the_most_joints() -> None:
+def test_placements_of_playouts_leave_the_most_joints():
     ranking, streams, checked, nowhere = new_ranking(), seed_streams(1), 0, 0
     for state in many_states()[::6]:
         game = Game.from_state(np.array([state]))
@@ -135,14 +133,14 @@ def test_placements_of_playouts_leave_the_most_joints() -> None:
     assert nowhere > 2
 
 
-def test_special_patches_of_playouts_go_where_the_fewest_neighbors_are_empty() -> None:
+def test_special_patches_of_playouts_go_where_the_fewest_neighbors_are_empty():
     for state in (state for state in many_states() if state["pending_special"]):
         game = Game.from_state(np.array([state]))
         joints = {action: joints_of(quilt_after(game, action)) for action in game.legal_actions().tolist()}
         assert joints[most_enclosed_cell(game.state, 0)] == max(joints.values())
 
 
-def test_candidates_begin_with_the_best_of_every_kind() -> None:
+def test_candidates_begin_with_the_best_of_every_kind():
     room, stream = new_workspace(), seed_streams(0)
     for state in many_states()[::10]:
         game = Game.from_state(np.array([state]))
@@ -162,7 +160,7 @@ def test_candidates_begin_with_the_best_of_every_kind() -> None:
             assert joints[chosen] == max(joints.values())
 
 
-def test_the_outcome_counts_for_more_than_the_margin() -> None:
+def test_the_outcome_counts_for_more_than_the_margin():
     rng = random.Random(1)
     for _ in range(20):
         game = Game(seed=rng.randrange(1000))

@@ -1,7 +1,5 @@
 """Policies of Stable-Baselines3: they play what they say, and their files are checkpoints."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

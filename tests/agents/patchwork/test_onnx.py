@@ -3,8 +3,6 @@
 To export takes many seconds, so the agent is tested with a small model made by hand.
 """
 
-from __future__ import annotations
-
 import copy
 import pickle
 import re

@@ -1,7 +1,5 @@
 """The agent that plans, and the specs that name it."""
 
-from __future__ import annotations
-
 import json
 import shutil
 
@@ -32,7 +30,7 @@ def checkpoint(network, tmp_path_factory):
     return folder
 
 
-def test_the_last_decisions_of_a_game_are_right(network) -> None:
+def test_the_last_decisions_of_a_game_are_right(network):
     """One player is at the end of the track, the other one buys or not: all can be counted through."""
     agent = GumbelAgent(network, simulations=200, dynamics=PatchworkDynamics(1, 1, 40))
     states = many_states()
@@ -47,7 +45,7 @@ def test_the_last_decisions_of_a_game_are_right(network) -> None:
     assert decided >= 10
 
 
-def test_a_spec_plans_for_the_payoffs_that_the_network_learned_from(checkpoint, network, tmp_path) -> None:
+def test_a_spec_plans_for_the_payoffs_that_the_network_learned_from(checkpoint, network, tmp_path):
     agent = agents.load(f"{checkpoint}:simulations=16")
     assert isinstance(agent, GumbelAgent)
     assert (agent.simulations, agent.name) == (16, "final")
@@ -58,7 +56,7 @@ def test_a_spec_plans_for_the_payoffs_that_the_network_learned_from(checkpoint, 
     assert (dynamics.outcome, dynamics.margin, dynamics.margin_scale) == (1, 1, 40)
 
 
-def test_wrong_options_are_errors(checkpoint, network) -> None:
+def test_wrong_options_are_errors(checkpoint, network):
     for text in ("1", "0", "-3", "1.5", "many", "", "1_000", "٣"):
         with pytest.raises(ValueError, match=f"'simulations' of .* is '{text}'; .* integer of 2 to 1000000"):
             agents.load(f"{checkpoint}:simulations={text}")
@@ -69,7 +67,7 @@ def test_wrong_options_are_errors(checkpoint, network) -> None:
     assert isinstance(agents.load(f"{checkpoint}:sample=false,simulations=8"), GumbelAgent)
 
 
-def test_damaged_payoffs_are_an_error(checkpoint, tmp_path) -> None:
+def test_damaged_payoffs_are_an_error(checkpoint, tmp_path):
     shutil.copytree(checkpoint, tmp_path / "copy")
     path = tmp_path / "copy" / "checkpoint.json"
     description = json.loads(path.read_text())
@@ -82,18 +80,18 @@ def test_damaged_payoffs_are_an_error(checkpoint, tmp_path) -> None:
         assert isinstance(agents.load(tmp_path / "copy"), PolicyAgent)
 
 
-def play_on(game: Game, action: int) -> None:
+def play_on(game, action):
     """An action, and then what is forced."""
     game.play(action)
     while len(game.legal_actions()) == 1:
         game.play(int(game.legal_actions()[0]))
 
 
-def games_of(states) -> list[Game]:
+def games_of(states):
     return [Game.from_state(states, i) for i in range(len(states))]
 
 
-def test_steps_play_on_to_the_next_decision() -> None:
+def test_steps_play_on_to_the_next_decision():
     dynamics, random = PatchworkDynamics(), np.random.default_rng(1)
     states = many_states()[::11]
     games = games_of(states)
@@ -127,7 +125,7 @@ def finished_games():
 
 
 @pytest.mark.parametrize(("outcome", "margin", "margin_scale"), [(1, 0, 40), (0.5, 2, 10), (0, 1, 40)])
-def test_payoffs_are_outcome_and_clipped_margin(outcome, margin, margin_scale) -> None:
+def test_payoffs_are_outcome_and_clipped_margin(outcome, margin, margin_scale):
     states = finished_games()
     dynamics = PatchworkDynamics(outcome, margin, margin_scale)
     payoffs = dynamics.returns(states)
@@ -140,7 +138,7 @@ def test_payoffs_are_outcome_and_clipped_margin(outcome, margin, margin_scale) -
     assert np.abs(payoffs).max() <= dynamics.value_range / 2
 
 
-def test_wrong_payoffs_are_errors_that_name_them() -> None:
+def test_wrong_payoffs_are_errors_that_name_them():
     for arguments in ({"outcome": -1}, {"margin": float("nan")}, {"margin_scale": 0}, {"outcome": 0}):
         with pytest.raises(ValueError, match=next(iter(arguments))):
             PatchworkDynamics(**arguments)

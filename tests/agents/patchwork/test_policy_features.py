@@ -1,7 +1,5 @@
 """The features of policies, against counts over cells and the game itself."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

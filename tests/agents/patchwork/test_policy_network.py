@@ -1,7 +1,5 @@
 """The network: its policy is a distribution over the legal actions, and it is what its description says."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

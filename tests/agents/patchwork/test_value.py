@@ -1,7 +1,5 @@
 """The compiled value: patterns, features, evaluation of successors, and the agent that plays by it."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

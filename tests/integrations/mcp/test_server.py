@@ -1,7 +1,5 @@
 """The MCP server, asked by the library's own client: in the same process, and over stdin and stdout."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
@@ -30,7 +28,7 @@ NOISY = "tests.play.odd_agents:talks"
 FIRST = "patchwork-1"
 
 
-async def ask(client, tool, **arguments) -> str:
+async def ask(client, tool, **arguments):
     """The text that a tool gives; ValueError if it is an error."""
     result = await client.call_tool(tool, arguments)
     (content,) = result.content
@@ -50,7 +48,7 @@ def run(talk, server=None, **options):
 
 
 @pytest.mark.parametrize(("mode", "game"), [("auto", "patchwork"), ("legacy", "nmbr9")])
-def test_whole_games_are_played_in_every_version_of_the_protocol(mode, game) -> None:
+def test_whole_games_are_played_in_every_version_of_the_protocol(mode, game):
     async def talk(client):
         told = await ask(client, "new_game", game=game, opponent="greedy", seed=3)
         game_id = re.match("game_id: (.*)", told)[1]
@@ -63,7 +61,7 @@ def test_whole_games_are_played_in_every_version_of_the_protocol(mode, game) -> 
     assert f"In notation:\n{game}/1 " in shown
 
 
-def test_errors_are_for_the_model_to_read_and_each_connection_has_games_of_its_own() -> None:
+def test_errors_are_for_the_model_to_read_and_each_connection_has_games_of_its_own():
     server = create_server()
 
     async def both():
@@ -80,7 +78,7 @@ def test_errors_are_for_the_model_to_read_and_each_connection_has_games_of_its_o
     assert Game(seed=7).notation().strip() in asyncio.run(both())
 
 
-def test_the_session_of_the_page_can_be_replayed() -> None:
+def test_the_session_of_the_page_can_be_replayed():
     rows = re.findall(r"^\| `(\w+) (\{.*?\})` \| `(.*?)` \|$", PAGE, re.MULTILINE)
     assert len(rows) == 7
 
@@ -92,14 +90,14 @@ def test_the_session_of_the_page_can_be_replayed() -> None:
         assert expected in result.content[0].text, tool
 
 
-def test_the_page_names_all_tools_and_arguments() -> None:
+def test_the_page_names_all_tools_and_arguments():
     listed = re.findall(r"^\| `(\w+)\((.*?)\)` \|", PAGE, re.MULTILINE)
     assert {name: tuple(arguments.split(", ")) for name, arguments in listed} == {
         name: tuple(arguments.json_schema()["properties"]) for name, arguments in Session().tools.items()
     }
 
 
-def test_resources_are_read() -> None:
+def test_resources_are_read():
     async def talk(client):
         await ask(client, "new_game", seed=7)
         listed = (await client.list_resources()).resources
@@ -116,7 +114,7 @@ def test_resources_are_read() -> None:
     assert picture.text == Game(seed=7).pictures.svg(Game(seed=7))
 
 
-def test_over_stdin_and_stdout_with_an_opponent_that_writes_to_stdout() -> None:
+def test_over_stdin_and_stdout_with_an_opponent_that_writes_to_stdout():
     """A process of its own: games, calls at the same time, a call that is given up, and a clean end."""
     program = "import sys; from patchwork_env.cli import main; sys.exit(main())"
     (configured,) = re.findall(r'^\{"mcpServers": .*', PAGE, re.MULTILINE)

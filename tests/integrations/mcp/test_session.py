@@ -57,7 +57,7 @@ def play_out(session, game_id):
     return asyncio.run(play_through(lambda tool, **given: session.call(tool, given), game_id))
 
 
-def test_whole_games_are_played(session) -> None:
+def test_whole_games_are_played(session):
     told = ask(session, "new_game", game="nmbr9", order="free", players=1)
     assert "Moves: '" in told  # the rules
     play_out(session, "nmbr9-1")
@@ -67,7 +67,7 @@ def test_whole_games_are_played(session) -> None:
     assert game.notation().strip() in ask(session, "show", game_id="nmbr9-1")
 
 
-def test_an_opponent_answers_and_undo_goes_back_to_the_clients_own_move(session) -> None:
+def test_an_opponent_answers_and_undo_goes_back_to_the_clients_own_move(session):
     told = ask(session, "new_game", opponent="greedy", seat=1, seed=7)
     assert "greedy answered: player 0: " in told
     assert "You are player 1, against player 0" in told
@@ -86,7 +86,7 @@ def test_an_opponent_answers_and_undo_goes_back_to_the_clients_own_move(session)
     assert session.game("patchwork-2").history == (0,)
 
 
-def test_games_go_on_from_their_notation(session) -> None:
+def test_games_go_on_from_their_notation(session):
     game = Game(seed=7)
     game.play(0)
     told = ask(session, "new_game", notation=game.notation(), opponent="greedy", seat=1)
@@ -98,14 +98,14 @@ def test_games_go_on_from_their_notation(session) -> None:
         ask(session, "new_game", notation=game.notation(), game="nmbr9")
 
 
-def test_placements_are_filtered_and_paged(session) -> None:
+def test_placements_are_filtered_and_paged(session):
     ask(session, "new_game", seed=7)
     assert "page 2 of 8" in ask(session, "legal_moves", game_id=FIRST, group="patch 12", page=2)
     told = ask(session, "legal_moves", game_id=FIRST, group="12", orientation=1, row=3, column="b")
     assert WORD.findall(told) == ["12/1@b3"]
 
 
-def test_hints_and_analyses_leave_the_game_as_it_was(session) -> None:
+def test_hints_and_analyses_leave_the_game_as_it_was(session):
     ask(session, "new_game", seed=7)
     hint = ask(session, "hint", game_id=FIRST, agent="champion:nodes=50")
     assert hint.startswith("champion:nodes=50 would play ")
@@ -120,7 +120,7 @@ def test_hints_and_analyses_leave_the_game_as_it_was(session) -> None:
     assert re.search(r"- 0/\d@0,0: score \d+\.\d, ", told), "the first analysis is waited for"
 
 
-def test_analyses_are_from_the_side_of_the_player_to_move(session) -> None:
+def test_analyses_are_from_the_side_of_the_player_to_move(session):
     game = Game(seed=7)
     game.play(game.parse_move("12/0@a1"))
     ask(session, "new_game", notation=game.notation())
@@ -171,7 +171,7 @@ def test_bad_calls_are_told_what_is_wrong_and_change_nothing(session, tool, argu
         session.game("patchwork-2")
 
 
-def test_games_are_bounded_and_can_be_forgotten(session, monkeypatch) -> None:
+def test_games_are_bounded_and_can_be_forgotten(session, monkeypatch):
     monkeypatch.setattr(sessions, "MOST_GAMES", 3)
     monkeypatch.setattr(sessions, "MOST_CHARACTERS", 1000)
     for _ in range(3):
@@ -184,9 +184,7 @@ def test_games_are_bounded_and_can_be_forgotten(session, monkeypatch) -> None:
         ask(session, "show", game_id=FIRST)
 
 
-def test_other_calls_are_answered_while_an_agent_thinks_and_cancelling_leaves_the_game_as_it_was(
-    session,
-) -> None:
+def test_other_calls_are_answered_while_an_agent_thinks_and_cancelling_leaves_the_game_as_it_was(session):
     async def both():
         await session.call("new_game", {"opponent": TRUSTED, "seed": 7})
         thinking = asyncio.create_task(session.call("play", {"game_id": FIRST, "move": "12/0@a1"}))
@@ -205,7 +203,7 @@ def test_other_calls_are_answered_while_an_agent_thinks_and_cancelling_leaves_th
         release.set()
 
 
-def test_cancelling_an_analysis_ends_its_search() -> None:
+def test_cancelling_an_analysis_ends_its_search():
     spec = "tests.play.odd_agents:endless"
     session = Session(AgentPool([spec]))
 
@@ -220,7 +218,7 @@ def test_cancelling_an_analysis_ends_its_search() -> None:
     assert asyncio.run(give_up())
 
 
-def test_rules_and_pictures_can_be_read(session) -> None:
+def test_rules_and_pictures_can_be_read(session):
     ask(session, "new_game", seed=7)
     for game, uri in sessions.RULES.items():
         kind, content = sessions.read_resource(session, uri)

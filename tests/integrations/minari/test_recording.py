@@ -1,7 +1,5 @@
 """Datasets of Minari: what they hold is what the engines say, and nothing half done is left behind."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

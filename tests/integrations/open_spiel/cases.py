@@ -1,10 +1,5 @@
 """Games of OpenSpiel in all their parameterisations, and random play in them."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Any
-
 import numpy as np
 import pyspiel
 
@@ -35,7 +30,7 @@ NMBR9 = [
 GAMES = [*PATCHWORK, *NMBR9]
 
 
-def states_of_a_game(game: Any, seed: int) -> Iterator[Any]:
+def states_of_a_game(game, seed):
     """One state that goes on at random, from the beginning to the end."""
     rng, state = np.random.default_rng(seed), game.new_initial_state()
     yield state
@@ -44,13 +39,13 @@ def states_of_a_game(game: Any, seed: int) -> Iterator[Any]:
         yield state
 
 
-def any_action(state: Any, rng: np.random.Generator) -> int:
+def any_action(state, rng):
     if not state.is_chance_node():
         return int(rng.choice(state.legal_actions()))
     outcomes, probabilities = zip(*state.chance_outcomes(), strict=True)
     return int(rng.choice(outcomes, p=probabilities))
 
 
-def load(name: str) -> Any:
+def load(name):
     assert open_spiel.RulesGame  # imported for what it registers
     return pyspiel.load_game(name)

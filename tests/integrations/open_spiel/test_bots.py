@@ -1,7 +1,5 @@
 """Agents of ours as bots of OpenSpiel, its bots as agents of ours, and its algorithms on the games."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

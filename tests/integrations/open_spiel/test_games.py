@@ -1,7 +1,5 @@
 """Both games of OpenSpiel against the engines, and what their players may and may not know."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -4,8 +4,6 @@ A change that alters them on purpose records them anew:
 ``python -m tests.integrations.open_spiel.test_playthrough --record``.
 """
 
-from __future__ import annotations
-
 import gzip
 import sys
 from pathlib import Path
@@ -24,7 +22,7 @@ FOLDER = Path(__file__).parent / "playthroughs"
 GAMES = {"patchwork": "python_patchwork", "nmbr9": "python_nmbr9(players=2,deck_size=2,max_digit=1)"}
 
 
-def playthrough(name: str) -> str:
+def playthrough(name):
     """The game that random actions of a fixed seed make, chance included."""
     load(name)
     return "\n".join(playthrough_lines(name, seed=7)) + "\n"

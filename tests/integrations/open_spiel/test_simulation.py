@@ -1,7 +1,5 @@
 """OpenSpiel's own checks, and what its tests of all its games look at, in all parameterisations."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 

@@ -1,15 +1,11 @@
 """OpenEnv's client plays both games over real WebSockets: several sessions, bad answers, long messages."""
 
-from __future__ import annotations
-
 import json
 import random
 import socket
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import ExitStack, suppress
-from typing import Any
 
 import pytest
 
@@ -41,7 +37,7 @@ SESSIONS = 4
 
 
 @pytest.fixture(scope="module")
-def address() -> Iterator[str]:
+def address():
     """The address of a server of Patchwork, whose opponent is random."""
     app = create_app("patchwork", opponents=["random", "tests.play.odd_agents:raises"], sessions=SESSIONS)
     server = uvicorn.Server(
@@ -56,11 +52,11 @@ def address() -> Iterator[str]:
         assert not thread.is_alive()
 
 
-def session(address: str) -> Any:
+def session(address):
     return PatchworkEnv(address).sync()
 
 
-def read_move(env: Any, chance: random.Random) -> str:
+def read_move(env, chance):
     """A random placement of the first group that has some, as only the texts tell of it; else the example."""
     told = env.step("moves").observation.text
     groups = [line for line in told.splitlines() if "such as" in line]
@@ -71,7 +67,7 @@ def read_move(env: Any, chance: random.Random) -> str:
     return chance.choice([word for word in words if "@" in word or word[0] == "*"])
 
 
-def play(env: Any, seed: int, **options: Any) -> list[TextObservation]:
+def play(env, seed, **options):
     """Plays a game by what its texts tell, and nothing else."""
     chance, result = random.Random(seed), env.reset(seed=seed, **options)
     observations = [result.observation]
@@ -82,7 +78,7 @@ def play(env: Any, seed: int, **options: Any) -> list[TextObservation]:
     return observations
 
 
-def test_a_game_by_texts_alone(address: str) -> None:
+def test_a_game_by_texts_alone(address):
     with session(address) as env:
         first, *others = play(env, 7)
         last, state = others[-1], env.state()
@@ -98,7 +94,7 @@ def test_a_game_by_texts_alone(address: str) -> None:
     assert replayed.root() == Game(seed=7)
 
 
-def test_what_an_observation_tells_in_figures(address: str) -> None:
+def test_what_an_observation_tells_in_figures(address):
     with session(address) as env:
         with pytest.raises(RuntimeError, match="no episode is on in this session"):
             env.step("moves")
@@ -117,7 +113,7 @@ def test_what_an_observation_tells_in_figures(address: str) -> None:
     assert schema["action"]["additionalProperties"] is False
 
 
-def test_bad_answers(address: str) -> None:
+def test_bad_answers(address):
     with session(address) as env:
         env.reset(seed=3, mistakes=3, penalty=0.5)
         results = [env.step(text) for text in ("hello", "", "\0\ud83c")]
@@ -128,7 +124,7 @@ def test_bad_answers(address: str) -> None:
     assert "the game is lost" in results[2].observation.text
 
 
-def test_long_answers_are_read_from_their_end(address: str) -> None:
+def test_long_answers_are_read_from_their_end(address):
     with session(address) as env:
         env.reset(seed=3)
         word = read_move(env, random.Random(0))
@@ -147,7 +143,7 @@ def test_long_answers_are_read_from_their_end(address: str) -> None:
         ({"penalty": "x"}, "penalty is 'x'"),
     ],
 )
-def test_refused_resets_leave_the_episode(address: str, options: dict[str, Any], message: str) -> None:
+def test_refused_resets_leave_the_episode(address, options, message):
     with session(address) as env:
         env.reset(seed=5, episode_id="mine")
         with pytest.raises(RuntimeError, match=message.replace("?", r"\?")):
@@ -156,7 +152,7 @@ def test_refused_resets_leave_the_episode(address: str, options: dict[str, Any],
         assert env.step("moves").observation.kind == "answer"
 
 
-def test_failing_opponents_are_errors_and_change_nothing(address: str) -> None:
+def test_failing_opponents_are_errors_and_change_nothing(address):
     with session(address) as env:
         env.reset(seed=4, opponent="tests.play.odd_agents:raises")
         for _ in range(2):
@@ -165,11 +161,11 @@ def test_failing_opponents_are_errors_and_change_nothing(address: str) -> None:
         assert env.state().move_number == 0
 
 
-def raw(address: str, **options: Any) -> Any:
+def raw(address, **options):
     return connect(f"{address.replace('http', 'ws')}/ws", **options)
 
 
-def test_messages_that_are_too_long_end_the_session_alone(address: str) -> None:
+def test_messages_that_are_too_long_end_the_session_alone(address):
     with session(address) as other:
         other.reset(seed=5)
         with raw(address) as stream:
@@ -199,7 +195,7 @@ def test_messages_that_are_too_long_end_the_session_alone(address: str) -> None:
     ],
     ids=lambda value: value[:40],
 )
-def test_odd_messages_are_answered(address: str, message: str, code: str) -> None:
+def test_odd_messages_are_answered(address, message, code):
     with raw(address) as stream:
         stream.send(message)
         answer = json.loads(stream.recv(10))
@@ -208,7 +204,7 @@ def test_odd_messages_are_answered(address: str, message: str, code: str) -> Non
         assert env.reset(seed=1).observation.kind == "position"
 
 
-def is_accepted(stream: Any) -> bool:
+def is_accepted(stream):
     """Whether the server began a session; those that have just been left may still count."""
     with suppress(ConnectionClosed):  # right behind the refusal
         stream.send('{"type": "reset"}')
@@ -217,7 +213,7 @@ def is_accepted(stream: Any) -> bool:
     return bool(answer["type"] == "observation")
 
 
-def test_there_are_so_many_sessions_and_no_more(address: str) -> None:
+def test_there_are_so_many_sessions_and_no_more(address):
     accepted = 0
     with ExitStack() as open_ones:
         for _ in range(1000):
@@ -230,7 +226,7 @@ def test_there_are_so_many_sessions_and_no_more(address: str) -> None:
             assert not is_accepted(open_ones.enter_context(raw(address)))
 
 
-def test_pages_of_others_are_refused(address: str) -> None:
+def test_pages_of_others_are_refused(address):
     with pytest.raises(InvalidStatus):
         raw(address, origin="http://evil.example")
     with raw(address, origin=address) as stream:
@@ -241,7 +237,7 @@ def test_pages_of_others_are_refused(address: str) -> None:
 
 
 @pytest.mark.parametrize(("game", "offered"), [("patchwork", 3), ("nmbr9", 1)])
-def test_without_a_server(game: str, offered: int) -> None:
+def test_without_a_server(game, offered):
     env = TextEnvironment(game)
     assert (env.render_web({}), env.web_actions({})) == (None, [])
     env.reset(seed=4)
@@ -263,7 +259,7 @@ def test_without_a_server(game: str, offered: int) -> None:
         ({"idle_seconds": 0}, "idle_seconds is 0"),
     ],
 )
-def test_what_a_server_cannot_do_is_told_when_it_starts(options: dict[str, Any], message: str) -> None:
+def test_what_a_server_cannot_do_is_told_when_it_starts(options, message):
     """And what the command refuses, too."""
     with pytest.raises(ValueError, match=message):
         create_app(**options)
@@ -272,7 +268,7 @@ def test_what_a_server_cannot_do_is_told_when_it_starts(options: dict[str, Any],
 # --- the command --------------------------------------------------------------------------------------------
 
 
-def test_serves_until_ctrl_c() -> None:
+def test_serves_until_ctrl_c():
     command = [sys.executable, "-m", "patchwork_env.cli", "openenv", "--game", "nmbr9", "--port", "0"]
     settings = ["--set", "players=2", "--set", "seat=0", "--opponent", "random"]
     with subprocess.Popen(
@@ -302,9 +298,7 @@ def test_serves_until_ctrl_c() -> None:
         (["--game", "nmbr9", "--set", "players=7"], "players is 7; allowed are 1 to 4"),
     ],
 )
-def test_what_is_wrong_is_told(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_wrong_is_told(arguments, message, capsys):
     port = [] if "--port" in arguments else ["--port", "0"]
     try:
         code = cli.main(["openenv", *port, *arguments])

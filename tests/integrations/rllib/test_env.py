@@ -1,7 +1,5 @@
 """The environments of RLlib: who is to move, what is seen, and what the end is worth."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What RLlib makes of games, of whole trajectories for every player, and of the league."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from functools import partial
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The modules: the same policy as the project's agents play, and legal actions alone."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The comparison with SubprocVecEnv runs as documented, on few environments."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

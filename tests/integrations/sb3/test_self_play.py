@@ -1,7 +1,5 @@
 """Stock MaskablePPO by self-play in a few lines: opponents, evaluations, and files of models."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import pickle

@@ -1,7 +1,5 @@
 """Training by MaskablePPO: what can be taken away, and what it goes on from and refuses."""
 
-from __future__ import annotations
-
 import gymnasium
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """The batch as a VecEnv of Stable-Baselines3: the games of single ``Game`` objects, SB3's conventions."""
 
-from __future__ import annotations
-
 import contextlib
 from functools import partial
 

@@ -1,25 +1,22 @@
 """Episodes in words: moves, requests, bad answers and rewards, as servers for language models give them."""
 
-from __future__ import annotations
-
 import random
-from typing import Any
 
 import pytest
 
 from patchwork_env.core.batches import MARGIN_SCALE
 from patchwork_env.errors import OpponentError
-from patchwork_env.integrations.text.episode import Episode, EpisodeSettings, Reply
+from patchwork_env.integrations.text.episode import Episode, EpisodeSettings
 from patchwork_env.service.agents import AgentPool
 
 PLAYERS = AgentPool(["tests.play.odd_agents:illegal"])
 
 
-def begun(game: str = "patchwork", seed: int = 7, **given: Any) -> Episode:
+def begun(game="patchwork", seed=7, **given):
     return Episode(EpisodeSettings(game, opponent="random").changed(given), PLAYERS, seed)
 
 
-def played(episode: Episode) -> list[Reply]:
+def played(episode):
     """Plays random moves to the end."""
     chance, replies = random.Random(episode.seed), []
     while not episode.has_ended:
@@ -31,7 +28,7 @@ def played(episode: Episode) -> list[Reply]:
     return replies
 
 
-def test_a_game_to_its_end() -> None:
+def test_a_game_to_its_end():
     episode = begun()
     assert episode.seat == 7 % 2
     assert episode.first.others[0][0] == 0
@@ -50,13 +47,13 @@ def test_a_game_to_its_end() -> None:
         episode.answer("+")
 
 
-def test_alone_each_point_is_a_reward() -> None:
+def test_alone_each_point_is_a_reward():
     episode = begun("nmbr9", reward_scale=0.5)
     assert episode.first.others == ()
     assert sum(reply.reward for reply in played(episode)) == 0.5 * episode.game.scores()[0]
 
 
-def test_four_players_of_nmbr9() -> None:
+def test_four_players_of_nmbr9():
     episode = begun("nmbr9", players=4, seat=2, rewards="margin")
     assert episode.first.others == ()  # what others do in a round shows when it is complete
     first, *_, last = played(episode)
@@ -65,7 +62,7 @@ def test_four_players_of_nmbr9() -> None:
     assert last.reward == pytest.approx((scores.pop(2) - max(scores)) / MARGIN_SCALE)
 
 
-def test_requests_take_no_turn_and_are_counted() -> None:
+def test_requests_take_no_turn_and_are_counted():
     episode = begun(requests=2)
     before = episode.game
     assert "placements of patch" in episode.answer("placements of patch 12 row 1").text
@@ -80,7 +77,7 @@ def test_requests_take_no_turn_and_are_counted() -> None:
     assert episode.requests_left == 2
 
 
-def test_too_many_bad_answers_lose() -> None:
+def test_too_many_bad_answers_lose():
     episode = begun(mistakes=2, penalty=0.25, reward_scale=2)
     first, last = episode.answer("I resign?"), episode.answer("99/9@z9")
     assert (first.kind, first.reward, last.kind, last.reward) == ("refused", -0.25, "over", -2.25)
@@ -91,7 +88,7 @@ def test_too_many_bad_answers_lose() -> None:
 
 
 @pytest.mark.parametrize("forfeit", ["random", "greedy"])
-def test_too_many_bad_answers_lead_to_a_move(forfeit: str) -> None:
+def test_too_many_bad_answers_lead_to_a_move(forfeit):
     episode = begun(mistakes=1, forfeit=forfeit)
     game = episode.game
     reply = episode.answer("")
@@ -104,7 +101,7 @@ def test_too_many_bad_answers_lead_to_a_move(forfeit: str) -> None:
         assert episode.mistakes_left == left
 
 
-def test_the_champions_judge_moves() -> None:
+def test_the_champions_judge_moves():
     judgements = []
     for action in begun().game.legal_actions().tolist()[::100]:
         trial = begun(shaping="champion", shaping_weight=2, reward_scale=3)
@@ -141,12 +138,12 @@ def test_the_champions_judge_moves() -> None:
         ("nmbr9", {"order": "free", "shaping": "champion"}, "does not judge the choice of tiles"),
     ],
 )
-def test_settings_are_checked(game: str, given: dict[str, Any], message: str) -> None:
+def test_settings_are_checked(game, given, message):
     with pytest.raises(ValueError, match=message.replace("?", r"\?")):
         Episode(EpisodeSettings(game).changed(given), PLAYERS, 7)
 
 
-def test_failing_opponents_change_nothing() -> None:
+def test_failing_opponents_change_nothing():
     episode = begun(opponent="tests.play.odd_agents:illegal", seat=0)
     before = episode.game
     for _ in range(2):

@@ -12,7 +12,6 @@ import pytest
 import yaml
 
 from patchwork_env import games
-from patchwork_env.core.game import BaseGame
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.integrations import text
 from patchwork_env.integrations.mcp.session import Session, Table
@@ -21,7 +20,7 @@ from patchwork_env.patchwork import Game as Patchwork
 from tests.toy import Game as Toy
 
 
-def after(game: BaseGame, moves: int, seed: int = 0) -> Any:
+def after(game, moves, seed=0):
     """The game after some random moves."""
     chance = random.Random(seed)
     for _ in range(moves):
@@ -29,7 +28,7 @@ def after(game: BaseGame, moves: int, seed: int = 0) -> Any:
     return game
 
 
-def positions() -> list[Any]:
+def positions():
     """Positions of both games, of all kinds."""
     special = after(Patchwork(seed=7), 25)
     assert special.pending_special
@@ -45,7 +44,7 @@ def positions() -> list[Any]:
     ]
 
 
-def refusal(game: BaseGame, move: str) -> str:
+def refusal(game, move):
     with pytest.raises(IllegalActionError) as caught:
         text.parse(game, move)
     return str(caught.value)
@@ -55,7 +54,7 @@ each_position = pytest.mark.parametrize("game", positions(), ids=repr)
 
 
 @each_position
-def test_groups_and_pages_hold_each_legal_move_once(game: BaseGame) -> None:
+def test_groups_and_pages_hold_each_legal_move_once(game):
     choices = [choice for group in text.moves(game) for choice in group.choices]
     assert sorted(choice.action for choice in choices) == game.legal_actions().tolist()
     assert all(choice.word == game.move_text(choice.action) for choice in choices)
@@ -71,7 +70,7 @@ def test_groups_and_pages_hold_each_legal_move_once(game: BaseGame) -> None:
 
 
 @each_position
-def test_words_and_phrases_are_read_as_the_moves_they_name(game: BaseGame) -> None:
+def test_words_and_phrases_are_read_as_the_moves_they_name(game):
     for action in game.legal_actions().tolist()[::7]:
         word = game.move_text(action)
         piece, _, corner = word.partition("@")
@@ -100,13 +99,13 @@ def test_words_and_phrases_are_read_as_the_moves_they_name(game: BaseGame) -> No
         ("<think>\nMove: +", "'' is no answer"),
     ],
 )
-def test_answers_that_are_not_clear_are_told_what_was_found(answer: str, message: str) -> None:
+def test_answers_that_are_not_clear_are_told_what_was_found(answer, message):
     with pytest.raises(IllegalActionError, match=message):
         text.parse(Patchwork(seed=7), answer)
 
 
 @each_position
-def test_requests_are_told_from_moves_and_change_nothing(game: BaseGame) -> None:
+def test_requests_are_told_from_moves_and_change_nothing(game):
     before, history = game.to_bytes(), game.history
     for request in text.REQUESTS:
         assert text.is_request(f"  {request.upper()} ")
@@ -116,7 +115,7 @@ def test_requests_are_told_from_moves_and_change_nothing(game: BaseGame) -> None
     assert (game.to_bytes(), game.history) == (before, history)
 
 
-def test_a_position_of_patchwork_holds_everything() -> None:
+def test_a_position_of_patchwork_holds_everything():
     game = after(Patchwork(seed=7), 20)
     told = text.describe(game, 1 - game.current_player)
     reader = 1 - game.current_player
@@ -131,7 +130,7 @@ def test_a_position_of_patchwork_holds_everything() -> None:
         assert text.ask(game, f"shapes of patch {patch}").startswith(f"patch {patch}:\norientation 0")
 
 
-def test_a_position_of_nmbr9_holds_everything_but_the_deck() -> None:
+def test_a_position_of_nmbr9_holds_everything_but_the_deck():
     game = after(Nmbr9(seed=7), 12)
     told = text.describe(game)
     assert told.startswith("You play alone. It is your move.")
@@ -142,7 +141,7 @@ def test_a_position_of_nmbr9_holds_everything_but_the_deck() -> None:
     assert text.describe(determinized) == told
 
 
-def test_ended_games() -> None:
+def test_ended_games():
     games: list[Any] = [Patchwork(seed=1), Nmbr9(seed=1, players=2), Nmbr9(seed=1, deck_size=5)]
     for game in games:
         while not game.is_over:
@@ -154,7 +153,7 @@ def test_ended_games() -> None:
         assert refusal(game, "+") == "the game is over; there are no moves"
 
 
-def test_examples_make_sense() -> None:
+def test_examples_make_sense():
     """Who always follows them in NMBR 9 builds upwards, and never too far."""
     game = Nmbr9(seed=7)
     while not game.is_over:
@@ -164,14 +163,14 @@ def test_examples_make_sense() -> None:
     assert game.scores()[0] > 30
 
 
-def test_examples_are_what_can_be_bought() -> None:
+def test_examples_are_what_can_be_bought():
     game = Patchwork(seed=7)  # offers 25, 17 and 12 for 4, 7 and 2 buttons, of which the player has 5
     assert "patch 17: no placements (7 buttons" in text.moves_text(game)
     examples = [group.example for group in text.moves(game)]
     assert [example and example.group for example in examples] == ["advance", "patch 25", None, "patch 12"]
 
 
-def covered() -> Patchwork:
+def covered():
     """A game in which player 0 has covered some cells."""
     game = Patchwork(circle=[12, 1, *(patch for patch in range(2, 33) if patch != 12), 0])
     for move in ("12/0@a1", "advance"):
@@ -179,7 +178,7 @@ def covered() -> Patchwork:
     return game
 
 
-def tiled() -> Nmbr9:
+def tiled():
     game = Nmbr9(deck=[8, 8, 7, 1])
     game.play(text.parse(game, "8/0@0,0"))
     return game
@@ -203,11 +202,11 @@ def tiled() -> Nmbr9:
         (tiled(), "8/0@0,0", "on level 1 it would rest on one tile alone"),
     ],
 )
-def test_illegal_moves_say_why(game: BaseGame, word: str, reason: str) -> None:
+def test_illegal_moves_say_why(game, word, reason):
     assert reason in refusal(game, word)
 
 
-def test_filters_of_placements() -> None:
+def test_filters_of_placements():
     game = Patchwork(seed=7)
     words = [choice.word for choice in text.placements(game, "25", orientation=0, row=3)]
     assert words == [f"25/0@{column}3" for column in "abcdef"]
@@ -218,7 +217,7 @@ def test_filters_of_placements() -> None:
     assert len(on_table) + len(text.placements(tower, level=1)) == len(tower.legal_actions())
 
 
-def test_orientations_that_look_the_same_give_the_same_placements() -> None:
+def test_orientations_that_look_the_same_give_the_same_placements():
     game = Patchwork(seed=7)
     for given, legal in ((7, 5), (2, 0)):
         wanted = text.placements(game, "25", orientation=legal)
@@ -243,9 +242,7 @@ def test_orientations_that_look_the_same_give_the_same_placements() -> None:
         (after(Nmbr9(seed=7), 1), "column", "a", "allowed are -62 to 62"),
     ],
 )
-def test_filters_outside_the_board_are_errors_at_every_door(
-    game: BaseGame, name: str, value: int | str, allowed: str
-) -> None:
+def test_filters_outside_the_board_are_errors_at_every_door(game, name, value, allowed):
     session = Session()
     session._tables["game"] = Table(game)
     doors = (
@@ -273,12 +270,12 @@ def test_filters_outside_the_board_are_errors_at_every_door(
         ("help", "there is no request 'help'; allowed are 'rules'"),
     ],
 )
-def test_requests_that_make_no_sense_are_refused(request_: str, message: str) -> None:
+def test_requests_that_make_no_sense_are_refused(request_, message):
     with pytest.raises(ValueError, match=message):
         text.ask(Patchwork(seed=7), request_)
 
 
-def test_odd_texts_are_refused_briefly() -> None:
+def test_odd_texts_are_refused_briefly():
     odd: list[Any] = ["", " ", "+1 +", "9" * 50 + "/0@a1", "25/" + "9" * 50 + "@a1", "7/3@--2,5"]
     odd += ["7/3@99,-99", "\0", "a" * 10**6, "\n" * 10**6, " " * 10**6 + "x", "move:" * 10**5]
     odd += ["*" * 10**6, "/@" * 10**5, 7]
@@ -287,7 +284,7 @@ def test_odd_texts_are_refused_briefly() -> None:
             assert len(refusal(game, move)) < 600, move
 
 
-def test_other_games_have_no_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_games_have_no_words(monkeypatch):
     monkeypatch.setitem(games._MODULES, "row", "tests.toy")
     with pytest.raises(ValueError, match="'row' cannot be told in words; allowed are patchwork, nmbr9"):
         text.rules(Toy(seed=1))
@@ -315,7 +312,7 @@ POSITIONS = {
 }
 
 
-def read(game: BaseGame[Any], said: str) -> str:
+def read(game, said):
     """What a text is taken for: a request, the word of a move, or ``"none"``."""
     if text.is_request(said):
         return text.ask(game, said)
@@ -326,7 +323,7 @@ def read(game: BaseGame[Any], said: str) -> str:
 
 
 @pytest.mark.parametrize(("position", "said", "label"), CASES)
-def test_answers_are_read_as_a_strict_reader_would(position: str, said: str, label: str) -> None:
+def test_answers_are_read_as_a_strict_reader_would(position, said, label):
     game = POSITIONS[position]
     wanted = text.ask(game, label) if label.partition(" ")[0] in text.REQUESTS else label
     assert read(game, said) == wanted

@@ -1,7 +1,5 @@
 """Advantages along each player's own decisions, against their definition and against TorchRL's own."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

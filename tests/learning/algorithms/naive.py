@@ -1,7 +1,5 @@
 """Plain steps of optimizers and plain returns, written from the papers, for the twins of learners."""
 
-from __future__ import annotations
-
 import math
 
 import torch

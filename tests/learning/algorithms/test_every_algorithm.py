@@ -1,7 +1,5 @@
 """What holds for runs of every algorithm, from the command to the policy that plays."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,18 +1,14 @@
 """The command that compiles beforehand."""
 
-from __future__ import annotations
-
 from patchwork_env import agents, cli
 from patchwork_env.core.progress import Compilation
 from patchwork_env.learning.commands import compile as command
 
 
-def test_everything_of_a_game_is_used_once_and_agents_without_their_library_left_out(
-    monkeypatch, capsys
-) -> None:
+def test_everything_of_a_game_is_used_once_and_agents_without_their_library_left_out(monkeypatch, capsys):
     played = []
 
-    def play(spec: str, *_: object, **__: object) -> None:
+    def play(spec, *_, **__):
         played.append(spec)
         raise ModuleNotFoundError(f"{spec} needs more", name="more")
 
@@ -24,10 +20,10 @@ def test_everything_of_a_game_is_used_once_and_agents_without_their_library_left
     assert {"random", "greedy"} <= set(played)
 
 
-def test_what_was_compiled_is_counted(monkeypatch, capsys) -> None:
+def test_what_was_compiled_is_counted(monkeypatch, capsys):
     compilation, games = Compilation(), []
 
-    def use(game: str) -> None:
+    def use(game):
         games.append(game)
         compilation.begin(game)
         compilation.end()

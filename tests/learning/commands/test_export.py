@@ -1,7 +1,5 @@
 """The command that exports a policy."""
 
-from __future__ import annotations
-
 import sys
 
 import onnxruntime

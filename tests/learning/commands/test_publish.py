@@ -1,11 +1,8 @@
 """What is published of a checkpoint: the folder that --dry-run writes, without the library and a network."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 import yaml
@@ -14,19 +11,19 @@ from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
 from patchwork_env.cli import main
 from patchwork_env.learning.evaluation.matches import Participant, play_matches
 from patchwork_env.learning.evaluation.records import EVALUATION_FORMAT, EVALUATION_VERSION
-from patchwork_env.learning.evaluation.results import MatchResult, results_as_dict
+from patchwork_env.learning.evaluation.results import results_as_dict
 
 WEIGHTS = hashlib.sha256((SHIPPED_FOLDER / "champion" / "weights.safetensors").read_bytes()).hexdigest()
 STEPS = json.loads((SHIPPED_FOLDER / "champion" / "checkpoint.json").read_text())["info"]["steps"]
 
 
 @pytest.fixture(scope="module")
-def match() -> MatchResult:
+def match():
     return play_matches("greedy", "random", 4)
 
 
 @pytest.fixture
-def run(tmp_path: Path, match: MatchResult) -> Path:
+def run(tmp_path, match):
     """The folder of a run whose policy, the champion's value, was measured against an odd opponent."""
     folder = tmp_path / "run"
     for name in ("final", "best"):
@@ -51,18 +48,18 @@ def run(tmp_path: Path, match: MatchResult) -> Path:
     return folder
 
 
-def card(out: Path) -> tuple[dict, str]:
+def card(out):
     """The metadata and the text of a published folder."""
     _, metadata, text = (out / "README.md").read_text(encoding="utf-8").split("---\n", 2)
     return yaml.safe_load(metadata), text
 
 
-def publish(*words: object) -> int:
+def publish(*words):
     return main(["publish", *map(str, words)])
 
 
 @pytest.mark.parametrize("name", ["", "final", "best"])
-def test_the_page_of_a_run_tells_its_own_figures(run: Path, tmp_path: Path, name: str) -> None:
+def test_the_page_of_a_run_tells_its_own_figures(run, tmp_path, name):
     out = tmp_path / "out"
     assert publish(run / name, "ann/td", "--dry-run", out, "--license", "cc0-1.0") == 0
     assert sorted(path.name for path in out.iterdir()) == [
@@ -89,9 +86,7 @@ def test_the_page_of_a_run_tells_its_own_figures(run: Path, tmp_path: Path, name
     assert text.rstrip().endswith("description: '```'\n````"), "the fence is longer than those in the text"
 
 
-def test_figures_are_taken_if_they_are_of_these_weights(
-    run: Path, match: MatchResult, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_figures_are_taken_if_they_are_of_these_weights(run, match, tmp_path, capsys):
     file, out = tmp_path / "figures.json", tmp_path / "out"
     players = [Participant("greedy", WEIGHTS, None), Participant("random", None, None)]
     contents = results_as_dict([match], {one.name: one.weights for one in players})
@@ -122,7 +117,7 @@ def test_figures_are_taken_if_they_are_of_these_weights(
     assert "Nobody has measured these weights" in text
 
 
-def test_what_cannot_be_published_is_a_sentence(run: Path, tmp_path: Path, capsys) -> None:
+def test_what_cannot_be_published_is_a_sentence(run, tmp_path, capsys):
     (run / "final" / "weights.safetensors").write_bytes(b"torn")
     for words, message in (
         (("champion", "champion"), "the repository is 'champion'; write owner/name"),

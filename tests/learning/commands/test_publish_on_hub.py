@@ -3,10 +3,6 @@
 Runs where the library is installed: ``make test-libraries``.
 """
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 pytest.importorskip("huggingface_hub")
@@ -16,19 +12,19 @@ from huggingface_hub import constants
 from patchwork_env import agents
 from patchwork_env.cli import main
 from patchwork_env.patchwork import Game
-from tests.agents.hub_server import Hub, serving, use
+from tests.agents.hub_server import serving, use
 
 pytestmark = pytest.mark.libraries
 
 
 @pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def server(tmp_path, monkeypatch):
     with serving() as running:
         use(running, tmp_path / "home", monkeypatch)
         yield running
 
 
-def test_what_is_published_is_an_agent(server: Hub, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_published_is_an_agent(server, capsys):
     assert main(["publish", "champion", "ann/mine"]) == 0
     spec = capsys.readouterr().out.removeprefix("published as ").strip()
     (repository,) = server.repositories.values()
@@ -45,7 +41,7 @@ def test_what_is_published_is_an_agent(server: Hub, capsys: pytest.CaptureFixtur
     assert server.repositories["ann/hidden"].private
 
 
-def test_who_may_not_write_is_told_so(server: Hub, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+def test_who_may_not_write_is_told_so(server, monkeypatch, capsys):
     monkeypatch.setenv("HF_TOKEN", "hf_reader")
     assert main(["publish", "champion", "ann/mine"]) == 2
     error = capsys.readouterr().err
@@ -54,7 +50,7 @@ def test_who_may_not_write_is_told_so(server: Hub, monkeypatch: pytest.MonkeyPat
     assert not server.repositories
 
 
-def test_without_a_network_nothing_is_published(server: Hub, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+def test_without_a_network_nothing_is_published(server, monkeypatch, capsys):
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
     assert main(["publish", "champion", "ann/mine"]) == 2
     assert "http://127.0.0.1:9 fails for hf:ann/mine: " in capsys.readouterr().err

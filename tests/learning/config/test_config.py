@@ -1,7 +1,5 @@
 """Configurations: what they are composed of, and answers to mistakes in them."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest
@@ -11,7 +9,6 @@ from patchwork_env.errors import ConfigError
 from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.config import (
     CONFIGS,
-    RunConfig,
     Schedule,
     algorithms,
     dump_config,
@@ -24,7 +21,7 @@ from patchwork_env.learning.config import (
 def load(tmp_path):
     """Loads a configuration from its text."""
 
-    def from_text(text: str | bytes, *overrides: str) -> RunConfig:
+    def from_text(text, *overrides):
         path = tmp_path / "run.yaml"
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         return load_config(path, list(overrides))
@@ -36,7 +33,7 @@ def load(tmp_path):
 def message(load):
     """The message of a configuration that is in error."""
 
-    def from_text(text: str | bytes, *overrides: str) -> str:
+    def from_text(text, *overrides):
         with pytest.raises(ConfigError) as caught:
             load(text, *overrides)
         return str(caught.value)
@@ -336,7 +333,7 @@ def test_keys_that_went_are_refused_with_the_reason(message):
     assert message("algorithm: td", "td.score_coefficient=2") == f"--set td.score_coefficient=2: {expected}"
 
 
-def test_schedules_start_and_end_where_they_say() -> None:
+def test_schedules_start_and_end_where_they_say():
     linear, geometric = Schedule(start=0.1, end=0.001), Schedule(start=0.1, end=0.001, curve="geometric")
     for schedule in (linear, geometric):
         assert schedule.at(0) == pytest.approx(0.1)

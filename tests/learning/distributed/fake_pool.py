@@ -19,7 +19,7 @@ class FakePool:
         machines: How many machines they are on.
     """
 
-    def __init__(self, workers: int, machines: int = 1) -> None:
+    def __init__(self, workers, machines=1):
         self.workers, self.machines = workers, machines
         self.lost = 0
         self.places: set[tuple[str, int]] = set()

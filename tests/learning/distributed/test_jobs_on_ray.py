@@ -3,8 +3,6 @@
 Runs where Ray is installed: ``make test-older``.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -37,17 +35,17 @@ def ray():
         yield connection
 
 
-def add(shared: int, job: int) -> int:
+def add(shared, job):
     return shared + job
 
 
-def fail(shared: int, job: int) -> int:
+def fail(shared, job):
     if job == 3:
         raise KeyError(f"job {job} of {shared}")
     return job
 
 
-def die_once(folder: Path, job: int) -> int:
+def die_once(folder, job):
     """Loses its process the first time."""
     seen = folder / str(job)
     if not seen.exists():
@@ -56,7 +54,7 @@ def die_once(folder: Path, job: int) -> int:
     return job
 
 
-def describe_process(shared: np.ndarray, job: np.ndarray) -> tuple[int, int, str, bool]:
+def describe_process(shared, job):
     """Its id, PyTorch's threads, a mark on what is shared, and whether arrays can be written."""
     import torch
 
@@ -64,7 +62,7 @@ def describe_process(shared: np.ndarray, job: np.ndarray) -> tuple[int, int, str
     return os.getpid(), torch.get_num_threads(), str(shared[0]), job.flags.writeable
 
 
-def sleep(folder: Path, job: int) -> int:
+def sleep(folder, job):
     """The first job is quick, the others are not."""
     (folder / f"{job}-{os.getpid()}").touch()
     time.sleep(0 if job == 0 else 60)

@@ -1,7 +1,5 @@
 """Jobs on several processes: results, errors, and what is left when somebody dies."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -36,26 +34,26 @@ if __name__ == "__main__":
 """
 
 
-def look(shared: int, job: int) -> tuple[int, bool]:
+def look(shared, job):
     """A sum, and whether the process is told of Ctrl-C, which jobs leave to the caller."""
     return shared + job, signal.getsignal(signal.SIGINT) != signal.SIG_IGN
 
 
-def fail(shared: int, job: int) -> int:
+def fail(shared, job):
     if job == 3:
         raise ValueError(f"job {job} of {shared}")
     return job
 
 
-def die(shared: int, job: int) -> int:
+def die(shared, job):
     os._exit(1)
 
 
-def threads(shared: object, job: int) -> int:
+def threads(shared, job):
     return sys.modules["torch"].get_num_threads()
 
 
-def alive(pid: int) -> bool:
+def alive(pid):
     """Whether there is such a process that still runs."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
@@ -63,7 +61,7 @@ def alive(pid: int) -> bool:
         return False
 
 
-def wait_until(condition, seconds: float = 10) -> bool:
+def wait_until(condition, seconds=10):
     end = time.monotonic() + seconds
     while not condition() and time.monotonic() < end:
         time.sleep(0.05)
@@ -71,7 +69,7 @@ def wait_until(condition, seconds: float = 10) -> bool:
 
 
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_every_job_is_done_once(workers: int) -> None:
+def test_every_job_is_done_once(workers):
     done = dict(do_jobs(look, 10, [3, 1, 2], workers))
     is_told = workers == 1 and signal.getsignal(signal.SIGINT) != signal.SIG_IGN
     assert done == {number: (total, is_told) for number, total in enumerate((13, 11, 12))}
@@ -79,7 +77,7 @@ def test_every_job_is_done_once(workers: int) -> None:
 
 
 @pytest.mark.slow
-def test_an_error_of_a_job_is_raised_and_ends_no_other_process_of_the_program() -> None:
+def test_an_error_of_a_job_is_raised_and_ends_no_other_process_of_the_program():
     with pytest.raises(ValueError, match="job 3 of 5"):
         list(do_jobs(fail, 5, [1, 3], 1))
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
@@ -88,16 +86,16 @@ def test_an_error_of_a_job_is_raised_and_ends_no_other_process_of_the_program() 
         assert other.poll() is None
 
 
-def test_what_cannot_be_sent_to_processes_is_an_error_that_says_so() -> None:
+def test_what_cannot_be_sent_to_processes_is_an_error_that_says_so():
     with pytest.raises(ValueError, match=r"Can't pickle .*: what several workers share must allow pickling"):
         list(do_jobs(look, lambda: 0, [1, 2], 2))
 
 
 @pytest.mark.slow
-def test_a_function_of_a_notebook_is_an_error_that_says_so(monkeypatch) -> None:
+def test_a_function_of_a_notebook_is_an_error_that_says_so(monkeypatch):
     """It can be pickled, but other processes find it in no module."""
 
-    def of_a_cell() -> None: ...
+    def of_a_cell(): ...
 
     of_a_cell.__module__, of_a_cell.__qualname__ = "__main__", "of_a_cell"
     monkeypatch.setattr(sys.modules["__main__"], "of_a_cell", of_a_cell, raising=False)
@@ -106,13 +104,13 @@ def test_a_function_of_a_notebook_is_an_error_that_says_so(monkeypatch) -> None:
 
 
 @pytest.mark.slow
-def test_a_process_that_dies_is_an_error_that_says_so() -> None:
+def test_a_process_that_dies_is_an_error_that_says_so():
     with pytest.raises(WorkerError, match="ended before its work was done"):
         list(do_jobs(die, 0, [1, 2], 2))
 
 
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_jobs_have_one_thread_and_the_caller_as_many_as_before(workers: int, monkeypatch) -> None:
+def test_jobs_have_one_thread_and_the_caller_as_many_as_before(workers, monkeypatch):
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     monkeypatch.setenv("OMP_NUM_THREADS", "2")  # in new processes
@@ -127,7 +125,7 @@ def test_jobs_have_one_thread_and_the_caller_as_many_as_before(workers: int, mon
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads the states of processes from /proc")
 @pytest.mark.parametrize("end", ["kill", "stop"])
-def test_no_process_stays_behind(tmp_path, end: str) -> None:
+def test_no_process_stays_behind(tmp_path, end):
     """Neither after an error in the middle of long jobs, nor if the parent is killed."""
     script, folder = tmp_path / "slow.py", tmp_path / "pids"
     script.write_text(SLOW)

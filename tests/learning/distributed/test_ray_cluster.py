@@ -3,8 +3,6 @@
 Runs where Ray is installed: ``make test-older``.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 

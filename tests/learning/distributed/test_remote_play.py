@@ -1,7 +1,5 @@
 """What workers play depends on nothing but the run. Needs no Ray: the workers are in this process."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from functools import partial

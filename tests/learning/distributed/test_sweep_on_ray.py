@@ -3,8 +3,6 @@
 Runs where Ray is installed: ``make test-older``.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 from pathlib import Path
@@ -22,7 +20,7 @@ from tests.learning.sweeps.test_sweep import TINY
 pytestmark = pytest.mark.older
 
 
-def holder_of(path: Path) -> int | None:
+def holder_of(path):
     """The process that has opened a file."""
     for link in Path("/proc").glob("[0-9]*/fd/*"):
         try:
@@ -33,7 +31,7 @@ def holder_of(path: Path) -> int | None:
     return None
 
 
-def has_checkpoints(run: Path, number: int) -> bool:
+def has_checkpoints(run, number):
     return len(list(run.glob("checkpoints/step_*"))) >= number
 
 

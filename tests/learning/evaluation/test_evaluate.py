@@ -1,7 +1,5 @@
 """The command that measures agents, from its arguments to its files."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -16,7 +14,7 @@ from patchwork_env.learning.system import made_with
 ROOT = Path(__file__).parents[3]
 
 
-def test_the_command_measures_against_every_opponent(tmp_path, capsys) -> None:
+def test_the_command_measures_against_every_opponent(tmp_path, capsys):
     path = tmp_path / "figures.json"
     words = f"greedy --against random greedy --games 20 --seed 3 --special-patches 2014 --json {path}"
     assert evaluate.main(words.split()) == 0
@@ -42,7 +40,7 @@ def test_the_command_measures_against_every_opponent(tmp_path, capsys) -> None:
         ("greedy --against random mcts --game nmbr9", "agent 'mcts' plays patchwork, not nmbr9"),
     ],
 )
-def test_mistakes_end_with_one_line_before_any_game(words, message, capsys) -> None:
+def test_mistakes_end_with_one_line_before_any_game(words, message, capsys):
     assert evaluate.main(words.split()) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -51,7 +49,7 @@ def test_mistakes_end_with_one_line_before_any_game(words, message, capsys) -> N
     assert message in captured.err
 
 
-def test_arguments_that_cannot_be_read_end_with_the_usage(capsys) -> None:
+def test_arguments_that_cannot_be_read_end_with_the_usage(capsys):
     for words in ("greedy", "greedy --against", "greedy --against random --games many", "--speed"):
         with pytest.raises(SystemExit) as end:
             evaluate.main(words.split())
@@ -59,7 +57,7 @@ def test_arguments_that_cannot_be_read_end_with_the_usage(capsys) -> None:
         assert "usage: python -m training.evaluate" in capsys.readouterr().err
 
 
-def test_the_documents_show_what_the_command_prints_and_writes() -> None:
+def test_the_documents_show_what_the_command_prints_and_writes():
     text = (ROOT / "docs/measure/evaluation.md").read_text(encoding="utf-8")
     result = play_matches("greedy", "random", 1000)
     assert f"```\n{result.table()}\n```" in text

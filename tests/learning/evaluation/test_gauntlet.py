@@ -53,12 +53,12 @@ def lowest(game):
 
 
 @pytest.fixture(autouse=True)
-def _fewer_draws(monkeypatch) -> None:
+def _fewer_draws(monkeypatch):
     monkeypatch.setattr(ratings, "DRAWS", 300)
 
 
 @pytest.fixture
-def small(monkeypatch) -> GauntletPool:
+def small(monkeypatch):
     """A pool that takes no time."""
     monkeypatch.setattr(module, "read_pool", lambda version=2: SMALL)
     return SMALL
@@ -68,7 +68,7 @@ def small(monkeypatch) -> GauntletPool:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_version_is_as_it_was_frozen(version: int) -> None:
+def test_a_version_is_as_it_was_frozen(version):
     pool = read_pool(version)
     searchers = SEARCHERS if version == 2 else {}
     assert (pool.version, pool.seed, pool.special_patches) == (version, 20261121, "revised")
@@ -86,7 +86,7 @@ def test_a_version_is_as_it_was_frozen(version: int) -> None:
         assert (low or -1e9) <= member["rating"] <= (high or 1e9)
 
 
-def test_what_a_version_lacks_is_an_error(monkeypatch) -> None:
+def test_what_a_version_lacks_is_an_error(monkeypatch):
     assert LATEST == 2
     with pytest.raises(ValueError, match=r"there is no version 3 of the gauntlet; allowed are \(1, 2\)"):
         play_gauntlet("random", version=3)
@@ -97,7 +97,7 @@ def test_what_a_version_lacks_is_an_error(monkeypatch) -> None:
         play_gauntlet("random")
 
 
-def test_members_and_the_circles_are_as_they_were_frozen(small) -> None:
+def test_members_and_the_circles_are_as_they_were_frozen(small):
     """A change of greedy, of random, of the rules or of the circles is a new version as well."""
     scores = play_matches("greedy", "random", 128, seed=20261121).games.scores
     assert hashlib.sha256(scores.astype("<i8").tobytes()).hexdigest() == SCORES
@@ -107,7 +107,7 @@ def test_members_and_the_circles_are_as_they_were_frozen(small) -> None:
     assert play_gauntlet("ppo-quick-v1", games=2).weights == FROZEN["ppo-quick-v1"]
 
 
-def test_the_documents_say_what_is_frozen_and_what_the_file_holds(small) -> None:
+def test_the_documents_say_what_is_frozen_and_what_the_file_holds(small):
     text = (ROOT / "docs/measure/gauntlet.md").read_text(encoding="utf-8")
     protocol = text[text.index("## The pool") :]
     for member in read_pool().members:
@@ -124,7 +124,7 @@ def test_the_documents_say_what_is_frozen_and_what_the_file_holds(small) -> None
 # --- results ----------------------------------------------------------------------------------------------
 
 
-def test_an_agent_meets_every_member_as_in_a_match(small) -> None:
+def test_an_agent_meets_every_member_as_in_a_match(small):
     result = play_gauntlet(lowest)
     assert result.agent == "lowest"
     wins, losses = np.zeros((2, 70, 2))
@@ -136,7 +136,7 @@ def test_an_agent_meets_every_member_as_in_a_match(small) -> None:
     assert (result.rating, result.interval) == rate_against(np.array([150.0, 1000]), wins, losses)
 
 
-def test_plain_data_and_the_table_say_the_same(small) -> None:
+def test_plain_data_and_the_table_say_the_same(small):
     result = play_gauntlet("random")
     data = result.as_dict()
     expected = {"format": "patchwork-env gauntlet", "version": 2, "game": "patchwork", "agent": "random"}
@@ -154,7 +154,7 @@ def test_plain_data_and_the_table_say_the_same(small) -> None:
     assert f"{greedy['win_rate']:.1%}" in lines[4]
 
 
-def test_results_of_fewer_games_or_members_say_so(small) -> None:
+def test_results_of_fewer_games_or_members_say_so(small):
     for options, said, games in (
         ({"games": 30}, "(a trial: 50 of 160 games): rating ", [30, 20]),
         ({"skip": ["greedy"]}, "(by a part of the pool, without greedy): rating ", [140]),
@@ -167,7 +167,7 @@ def test_results_of_fewer_games_or_members_say_so(small) -> None:
         assert [match["games"] for match in data["matches"]] == games
 
 
-def test_matches_of_others_give_a_rating_too(small) -> None:
+def test_matches_of_others_give_a_rating_too(small):
     results = [play_matches(lowest, name, 20, seed=3) for name in ("random", "greedy")]
     value, _ = rating_of(results, SMALL)
     assert value < 1000
@@ -190,7 +190,7 @@ def test_matches_of_others_give_a_rating_too(small) -> None:
         (["mine:illegal", "--games", "2", "--workers", "1"], "agent 'mine:illegal' chose action 5000"),
     ],
 )
-def test_mistakes_end_with_one_line(arguments, message, small, tmp_path, monkeypatch, capsys) -> None:
+def test_mistakes_end_with_one_line(arguments, message, small, tmp_path, monkeypatch, capsys):
     (tmp_path / "mine.py").write_text(FUNCTIONS)
     monkeypatch.syspath_prepend(tmp_path)
     assert command.main(arguments) == 2
@@ -201,7 +201,7 @@ def test_mistakes_end_with_one_line(arguments, message, small, tmp_path, monkeyp
     assert message in captured.err
 
 
-def test_a_folder_keeps_the_games_of_several_agents_with_one_pool(small, tmp_path, monkeypatch) -> None:
+def test_a_folder_keeps_the_games_of_several_agents_with_one_pool(small, tmp_path, monkeypatch):
     alone = play_gauntlet("greedy", games=2)
     play_gauntlet("random", games=2, folder=tmp_path)
     assert play_gauntlet("greedy", games=2, folder=tmp_path).rating == alone.rating

@@ -1,12 +1,8 @@
 """The measurement of the gauntlet's members: a ladder beside ratings that stand, and what it freezes."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import sys
-from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -27,12 +23,12 @@ LADDER = {
 }
 
 
-def load_script(monkeypatch) -> ModuleType:
+def load_script(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
     return importlib.import_module("gauntlet_ratings")
 
 
-def test_the_ladder_of_the_script_connects_all_new_members(monkeypatch) -> None:
+def test_the_ladder_of_the_script_connects_all_new_members(monkeypatch):
     """Everybody in it is a member, and each new one meets weaker members."""
     ladder, specs = load_script(monkeypatch).LADDER, read_pool().specs
     assert {agent for agent, _ in ladder} == set(specs) - set(read_pool(1).specs)
@@ -40,7 +36,7 @@ def test_the_ladder_of_the_script_connects_all_new_members(monkeypatch) -> None:
 
 
 @pytest.fixture
-def script(monkeypatch, tmp_path) -> ModuleType:
+def script(monkeypatch, tmp_path):
     """The script with a ladder that takes no time, and a file of its own to write."""
     monkeypatch.setattr(ratings, "DRAWS", 200)
     module = load_script(monkeypatch)
@@ -52,13 +48,13 @@ def script(monkeypatch, tmp_path) -> ModuleType:
     return module
 
 
-def measure(module: ModuleType, folder: Path, monkeypatch, *arguments: str) -> None:
+def measure(module, folder, monkeypatch, *arguments):
     command = ["gauntlet_ratings.py", "--workers", "1", "--out", str(folder / "games"), *arguments]
     monkeypatch.setattr(sys, "argv", command)
     module.main()
 
 
-def test_parts_make_the_whole_and_are_frozen(script, tmp_path, monkeypatch, capsys) -> None:
+def test_parts_make_the_whole_and_are_frozen(script, tmp_path, monkeypatch, capsys):
     measure(script, tmp_path, monkeypatch, "--only", "mcts:simulations=9")
     assert "ratings need the matches of all new members" in capsys.readouterr().out
     kept = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("blocks/*.json")}
@@ -79,7 +75,7 @@ def test_parts_make_the_whole_and_are_frozen(script, tmp_path, monkeypatch, caps
 
 
 @pytest.mark.slow
-def test_the_script_runs_as_documented(tmp_path: Path) -> None:
+def test_the_script_runs_as_documented(tmp_path):
     before = pool_file(2).read_bytes()
     games = [word for name in ("greedy", "ppo-v1") for word in ("--games", "mcts:simulations=400", name, "2")]
     arguments = ["--only", "mcts:simulations=400", *games, "--workers", "1", "--out", str(tmp_path / "games")]

@@ -10,7 +10,7 @@ import pytest
 
 from patchwork_env.agents import Agent, BatchAgent, GreedyAgent, RandomAgent
 from patchwork_env.learning.evaluation.matches import play_matches
-from patchwork_env.learning.evaluation.runners import OPPONENT, MatchGames
+from patchwork_env.learning.evaluation.runners import OPPONENT
 from patchwork_env.patchwork import PATCHES, Game, IllegalActionError
 from patchwork_env.patchwork.components import START_BUTTONS
 
@@ -18,12 +18,12 @@ from patchwork_env.patchwork.components import START_BUTTONS
 class Witness(Agent):
     """Plays the action in the middle and remembers the games that it had the first turn of."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.name = "witness"
         self.began: list[tuple[tuple[int, ...], int]] = []
         self.variants: set[str] = set()
 
-    def act(self, game: Game) -> int:
+    def act(self, game):
         self.variants.add(game.special_patches)
         if len(game.circle) == 33 and game.positions == (0, 0):
             self.began.append((game.circle, game.current_player))
@@ -31,14 +31,14 @@ class Witness(Agent):
         return int(actions[len(actions) // 2])
 
 
-def set_ups(seed: int, pairs: int) -> list[tuple[tuple[int, ...], int]]:
+def set_ups(seed, pairs):
     """Circle and first seat of every pair."""
     witness = Witness()
     play_matches(witness, Witness(), 2 * pairs, seed)
     return witness.began
 
 
-def test_both_games_of_a_pair_have_one_circle_and_each_side_starts_one() -> None:
+def test_both_games_of_a_pair_have_one_circle_and_each_side_starts_one():
     agent, opponent = Witness(), Witness()
     games = play_matches(agent, opponent, 200, seed=4).games
     assert agent.began == opponent.began
@@ -48,7 +48,7 @@ def test_both_games_of_a_pair_have_one_circle_and_each_side_starts_one() -> None
     assert games.agent_starts.tolist() == [True, False, False, True] * 50
 
 
-def test_circles_depend_on_the_seed_and_the_number_of_the_pair_alone() -> None:
+def test_circles_depend_on_the_seed_and_the_number_of_the_pair_alone():
     assert set_ups(seed=4, pairs=70)[:5] == set_ups(seed=4, pairs=5)
     assert set_ups(seed=5, pairs=5) != set_ups(seed=4, pairs=5)
     greedy_meets = Witness()
@@ -57,7 +57,7 @@ def test_circles_depend_on_the_seed_and_the_number_of_the_pair_alone() -> None:
 
 
 @pytest.mark.parametrize("variant", ["revised", "2014"])
-def test_the_figures_are_those_of_games_played_one_by_one(variant: str) -> None:
+def test_the_figures_are_those_of_games_played_one_by_one(variant):
     sides = GreedyAgent(), Witness()
     games = play_matches(*sides, 20, seed=9, special_patches=variant).games
     figures = games.figures
@@ -93,11 +93,11 @@ def test_the_figures_are_those_of_games_played_one_by_one(variant: str) -> None:
         assert (START_BUTTONS + earned - spent).tolist() == expected["buttons"]
 
 
-def assert_equal_games(first: MatchGames, second: MatchGames) -> None:
+def assert_equal_games(first, second):
     assert first.as_dict() == second.as_dict()
 
 
-def test_equal_seeds_give_equal_matches() -> None:
+def test_equal_seeds_give_equal_matches():
     agent, opponent, counted = RandomAgent(), RandomAgent(), []
     first = play_matches(agent, opponent, 160, seed=6, progress=counted.append)
     assert (sum(counted), len(counted) > 1) == (160, True)
@@ -109,14 +109,14 @@ def test_equal_seeds_give_equal_matches() -> None:
     assert play_matches("random", "random", 20, seed=None).seed != fresh.seed
 
 
-def test_the_sides_draw_different_random_numbers() -> None:
+def test_the_sides_draw_different_random_numbers():
     scores = play_matches("random", "random", 160, seed=6).games.scores
     mirrored = scores.reshape(-1, 2, 2)
     assert (mirrored[:, 0] != mirrored[:, 1, ::-1]).any(1).mean() > 0.9
 
 
 @pytest.mark.slow
-def test_games_that_are_kept_are_those_that_were_played_by_whatever_processes() -> None:
+def test_games_that_are_kept_are_those_that_were_played_by_whatever_processes():
     """Also across the blocks that are played at once."""
     alone, result = (play_matches("random", "greedy", 140, seed=8, keep=133, workers=n) for n in (1, 2))
     assert_equal_games(alone.games, result.games)
@@ -131,7 +131,7 @@ def test_games_that_are_kept_are_those_that_were_played_by_whatever_processes() 
     assert play_matches("random", "greedy", 4).kept == ()
 
 
-def test_an_agent_cannot_change_the_games() -> None:
+def test_an_agent_cannot_change_the_games():
     class Spoiler(BatchAgent):
         name = "spoiler"
 
@@ -144,7 +144,7 @@ def test_an_agent_cannot_change_the_games() -> None:
     assert_equal_games(spoiled, play_matches("greedy", "random", 20, seed=1).games)
 
 
-def test_answers_that_are_no_actions_are_errors() -> None:
+def test_answers_that_are_no_actions_are_errors():
     class Vague(BatchAgent):
         name, answers = "vague", ()
 
@@ -161,7 +161,7 @@ def test_answers_that_are_no_actions_are_errors() -> None:
         play_matches("greedy", lambda game: 5000, 2)
 
 
-def test_functions_are_given_games_that_can_be_replayed() -> None:
+def test_functions_are_given_games_that_can_be_replayed():
     """As programs of others need them that know nothing but the first position and the moves."""
     seen = []
 
@@ -203,12 +203,12 @@ def test_functions_are_given_games_that_can_be_replayed() -> None:
         ("chess", {}, "game is 'chess'; allowed are 'patchwork', 'nmbr9'"),
     ],
 )
-def test_wrong_arguments_are_errors(game, arguments, message: str) -> None:
+def test_wrong_arguments_are_errors(game, arguments, message):
     with pytest.raises(ValueError, match=message):
         play_matches("random", "random", **({"games": 2, "game": game} | arguments))
 
 
-def test_matches_and_tournaments_need_no_extra() -> None:
+def test_matches_and_tournaments_need_no_extra():
     code = (
         "import sys, tempfile; from pathlib import Path\n"
         "extras = ['torch', 'tqdm', 'scipy', 'matplotlib', 'yaml', 'pydantic', 'jinja2', 'ray']\n"

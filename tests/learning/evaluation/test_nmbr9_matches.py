@@ -16,7 +16,6 @@ from patchwork_env.learning.commands import evaluate, tournament
 from patchwork_env.learning.evaluation import ratings
 from patchwork_env.learning.evaluation.gauntlet import play_gauntlet
 from patchwork_env.learning.evaluation.matches import play_matches
-from patchwork_env.learning.evaluation.results import MatchResult
 from patchwork_env.learning.evaluation.runners import AGENT, OPPONENT
 from patchwork_env.learning.evaluation.statistics import mean_interval, win_rate_interval
 from patchwork_env.nmbr9 import Game
@@ -24,28 +23,28 @@ from patchwork_env.nmbr9 import Game
 ROOT = Path(__file__).parents[3]
 
 
-def match(agent, opponent, games: int = 70, seed: int = 9, **options) -> MatchResult:
+def match(agent, opponent, games=70, seed=9, **options):
     return play_matches(agent, opponent, games, seed, game="nmbr9", **options)
 
 
 class Spy(Agent):
     """Plays greedily and remembers what it was shown."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name):
         self.name = name
         self.shown: list[Game] = []
 
-    def act(self, game: Game) -> int:
+    def act(self, game):
         self.shown.append(game)
         return GreedyAgent().act(game)
 
 
 @pytest.fixture(scope="module")
-def played() -> MatchResult:
+def played():
     return match("greedy", "random", keep=70)
 
 
-def test_both_sides_play_the_same_decks_those_of_the_seed(played) -> None:
+def test_both_sides_play_the_same_decks_those_of_the_seed(played):
     lines = (ROOT / "benchmarks" / "nmbr9_decks.txt").read_text().splitlines()[:70]
     assert [game.deck for game in played.kept] == [tuple(map(int, line)) for line in lines]
     assert all(game.num_players == 2 and game.is_over for game in played.kept)
@@ -54,7 +53,7 @@ def test_both_sides_play_the_same_decks_those_of_the_seed(played) -> None:
     assert fewer.tolist() == played.games.scores[:5, AGENT].tolist()
 
 
-def test_figures_are_those_of_the_tables(played) -> None:
+def test_figures_are_those_of_the_tables(played):
     games = played.games
     for i, game in enumerate(played.kept[:20]):
         replayed = Game.from_notation(game.notation())
@@ -71,7 +70,7 @@ def test_figures_are_those_of_the_tables(played) -> None:
         assert games.agent_wins[i] == (games.scores[i, 0] > games.scores[i, 1])
 
 
-def test_sides_do_not_interact_and_ties_are_half_a_win(played) -> None:
+def test_sides_do_not_interact_and_ties_are_half_a_win(played):
     same = match("greedy", "greedy")
     assert (same.win_rate, same.ties, same.score_difference) == (0.5, 1.0, 0.0)
     assert same.games.scores[:, AGENT].tolist() == played.games.scores[:, AGENT].tolist()
@@ -85,7 +84,7 @@ def test_sides_do_not_interact_and_ties_are_half_a_win(played) -> None:
     assert mixed.score_interval(AGENT) == mean_interval(own)
 
 
-def test_agents_are_not_shown_the_order_of_the_cards_to_come() -> None:
+def test_agents_are_not_shown_the_order_of_the_cards_to_come():
     sides = Spy("one"), Spy("two")
     deck = match(*sides, 1, keep=1).kept[0].deck
     for spy in sides:
@@ -102,12 +101,12 @@ def test_agents_are_not_shown_the_order_of_the_cards_to_come() -> None:
 
 
 @pytest.mark.slow
-def test_equal_seeds_give_equal_matches_whatever_the_processes() -> None:
+def test_equal_seeds_give_equal_matches_whatever_the_processes():
     first, again, shared = (match("random", "greedy", 130, workers=workers) for workers in (1, 1, 2))
     assert first.games.as_dict() == again.games.as_dict() == shared.games.as_dict()
 
 
-def test_agents_of_different_games_do_not_meet() -> None:
+def test_agents_of_different_games_do_not_meet():
     nmbr9_only = Spy("solitaire")
     nmbr9_only.games = ("nmbr9",)
     for meeting, message in (
@@ -121,7 +120,7 @@ def test_agents_of_different_games_do_not_meet() -> None:
     assert play_matches("greedy", "random", 2).games.game == "patchwork"
 
 
-def test_the_command_measures_and_says_the_game(tmp_path, capsys) -> None:
+def test_the_command_measures_and_says_the_game(tmp_path, capsys):
     path = tmp_path / "figures.json"
     arguments = f"greedy --against random --game nmbr9 --games 15 --order known --json {path}"
     assert evaluate.main(arguments.split()) == 0
@@ -134,7 +133,7 @@ def test_the_command_measures_and_says_the_game(tmp_path, capsys) -> None:
     assert set(contents["matches"][0]) >= {"order", "ties", "score_intervals"}
 
 
-def test_a_tournament_is_kept_and_resumed(tmp_path, monkeypatch, capsys) -> None:
+def test_a_tournament_is_kept_and_resumed(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(ratings, "DRAWS", 100)
     folder = tmp_path / "t"
     command = ["random", "greedy", "--game", "nmbr9", "--games", "7", "--workers", "1", "--out", str(folder)]
@@ -155,7 +154,7 @@ def test_a_tournament_is_kept_and_resumed(tmp_path, monkeypatch, capsys) -> None
     assert "game there: 'nmbr9', here: 'patchwork'" in errors
 
 
-def test_the_documents_name_all_that_the_results_hold() -> None:
+def test_the_documents_name_all_that_the_results_hold():
     text = (ROOT / "docs/measure/nmbr9.md").read_text(encoding="utf-8")
     result = match("greedy", "random", 1000, 0)
     assert f"```\n{result.table()}\n```" in text

@@ -1,7 +1,5 @@
 """Who takes part: specs, functions of other modules, their names and the hashes of their weights."""
 
-from __future__ import annotations
-
 import hashlib
 
 import pytest
@@ -35,7 +33,7 @@ number = 7
 
 
 @pytest.fixture
-def module(tmp_path, monkeypatch) -> str:
+def module(tmp_path, monkeypatch):
     (tmp_path / "agents_of_others.py").write_text(MODULE)
     monkeypatch.syspath_prepend(tmp_path)
     return "agents_of_others"
@@ -54,23 +52,23 @@ def module(tmp_path, monkeypatch) -> str:
         ("gredy", ValueError, "there is no agent 'gredy'"),
     ],
 )
-def test_what_is_no_agent_is_an_error_that_says_so(module, spec, error, message) -> None:
+def test_what_is_no_agent_is_an_error_that_says_so(module, spec, error, message):
     with pytest.raises(error, match=message):
         load_player(spec)
 
 
-def test_in_python_what_a_module_has_is_given_itself() -> None:
+def test_in_python_what_a_module_has_is_given_itself():
     with pytest.raises(ValueError, match=r"only commands take module:name: .*from my_module import first\)"):
         agents.load("my_module:first")
 
 
-def test_a_spec_gives_its_agent() -> None:
+def test_a_spec_gives_its_agent():
     assert isinstance(load_player("greedy"), GreedyAgent)
     for spec in ("ppo:sample=true", "champion:instant"):
         assert load_player(spec).name == spec
 
 
-def test_a_module_gives_functions_agents_and_classes_of_agents(module) -> None:
+def test_a_module_gives_functions_agents_and_classes_of_agents(module):
     game = Game(seed=3)
     first, last, best = (load_player(f"{module}:{name}") for name in ("first", "Last", "best"))
     assert isinstance(first, CallableAgent)
@@ -83,7 +81,7 @@ def test_a_module_gives_functions_agents_and_classes_of_agents(module) -> None:
     assert second.name == f"{module}:Last:place=2"
 
 
-def test_fingerprints_are_those_of_the_weights(tmp_path) -> None:
+def test_fingerprints_are_those_of_the_weights(tmp_path):
     weights = SHIPPED_FOLDER / "ppo" / "weights.safetensors"
     digest = hashlib.sha256(weights.read_bytes()).hexdigest()
     for spec in ("ppo", "ppo:sample=true", str(weights.parent)):
@@ -96,7 +94,7 @@ def test_fingerprints_are_those_of_the_weights(tmp_path) -> None:
     assert [fingerprint(text) for text in ("greedy", "module:function")] == [None, None]
 
 
-def test_labels_are_as_short_as_they_can_be() -> None:
+def test_labels_are_as_short_as_they_can_be():
     specs = ["random", "runs/a/final", "runs/b/final/", "runs/a/step_1:sample=true"]
     assert labels(specs) == ["random", "a/final", "b/final", "step_1:sample=true"]
     assert labels(["final", "runs/final"]) == ["final", "runs/final"]

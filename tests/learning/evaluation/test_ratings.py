@@ -1,7 +1,5 @@
 """Ratings against closed forms and against simulated players of known strength."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -11,7 +9,7 @@ from patchwork_env.learning.evaluation import ratings
 from patchwork_env.learning.evaluation.ratings import ELO, PRIOR, expected_wins, rate, rate_against
 
 
-def anchor(player: int = 0, rating: float = 0.0, players: int = 2) -> np.ndarray:
+def anchor(player=0, rating=0.0, players=2):
     """The known ratings where that of one player fixes the scale."""
     return np.where(np.arange(players) == player, rating, np.nan)
 
@@ -20,11 +18,11 @@ FIRST = anchor()
 
 
 @pytest.fixture(autouse=True)
-def _fewer_draws(monkeypatch) -> None:
+def _fewer_draws(monkeypatch):
     monkeypatch.setattr(ratings, "DRAWS", 400)
 
 
-def two_players(wins: int, losses: int) -> np.ndarray:
+def two_players(wins, losses):
     """Games of two players, a circle each."""
     games = np.zeros((wins + losses, 2, 2))
     games[:wins, 1, 0] = 1
@@ -32,7 +30,7 @@ def two_players(wins: int, losses: int) -> np.ndarray:
     return games
 
 
-def simulated(strengths, circles: int, random: np.random.Generator, spread: float = 0.0) -> np.ndarray:
+def simulated(strengths, circles, random, spread=0.0):
     """Two games of all pairs of players with every circle, which favors some players by ``spread`` points."""
     favors = random.normal(0, spread, (circles, len(strengths))) + strengths
     chances = expected_wins(favors[:, :, None] - favors[:, None])
@@ -42,14 +40,14 @@ def simulated(strengths, circles: int, random: np.random.Generator, spread: floa
     return wins + (2 * upper - wins).swapaxes(1, 2)
 
 
-def test_two_players_differ_by_the_logarithm_of_their_odds() -> None:
+def test_two_players_differ_by_the_logarithm_of_their_odds():
     for wins, losses in ((60, 40), (50, 50), (199, 1), (7, 93)):
         first, second = rate(two_players(wins, losses), FIRST).values
         assert first == 0
         assert second == pytest.approx(ELO * math.log((wins + PRIOR) / (losses + PRIOR)), abs=1e-3)
 
 
-def test_without_a_prior_the_ratings_are_those_of_highest_likelihood(monkeypatch) -> None:
+def test_without_a_prior_the_ratings_are_those_of_highest_likelihood(monkeypatch):
     """Where each player wins as many games as its rating lets it expect."""
     monkeypatch.setattr(ratings, "PRIOR", 1e-12)
     wins = simulated([0, 100, 250, 500], 200, np.random.default_rng(0))
@@ -58,7 +56,7 @@ def test_without_a_prior_the_ratings_are_those_of_highest_likelihood(monkeypatch
     assert (found * (total + total.T)).sum(1) == pytest.approx(total.sum(1), rel=1e-6)
 
 
-def test_many_games_find_the_strengths() -> None:
+def test_many_games_find_the_strengths():
     strengths = np.array([0, 60, 300, 700.0])
     found = rate(simulated(strengths, 20_000, np.random.default_rng(1)), anchor(players=4))
     assert found.values == pytest.approx(strengths, abs=15)
@@ -67,7 +65,7 @@ def test_many_games_find_the_strengths() -> None:
         assert low - 1e-9 <= strength <= high + 1e-9
 
 
-def test_the_anchor_fixes_the_scale() -> None:
+def test_the_anchor_fixes_the_scale():
     wins = simulated([0, 60, 300], 100, np.random.default_rng(2))
     by_mean = rate(wins)
     assert by_mean.values.mean() == pytest.approx(0)
@@ -80,7 +78,7 @@ def test_the_anchor_fixes_the_scale() -> None:
 
 
 @pytest.mark.slow
-def test_intervals_cover_the_truth_as_often_as_they_say(monkeypatch) -> None:
+def test_intervals_cover_the_truth_as_often_as_they_say(monkeypatch):
     """Where games of a circle depend on one another, and where one player hardly ever loses."""
     monkeypatch.setattr(ratings, "DRAWS", 100)
     random, strengths, spread = np.random.default_rng(0), [0, 100, 600], 100
@@ -92,12 +90,12 @@ def test_intervals_cover_the_truth_as_often_as_they_say(monkeypatch) -> None:
     assert np.mean(covered, axis=0)[1:].min() > 0.84  # 0.95 within 3.6 standard errors of 50 simulations
 
 
-def _holds(interval: ratings.Bounds, value: float) -> bool:
+def _holds(interval, value):
     low, high = interval
     return (low is None or low <= value + 1e-9) and (high is None or value - 1e-9 <= high)
 
 
-def test_games_of_one_circle_count_as_one() -> None:
+def test_games_of_one_circle_count_as_one():
     """A hundred circles with four equal results each say no more than a hundred games."""
     one = rate(two_players(60, 40), FIRST).intervals[1]
     four = rate(4 * two_players(60, 40), FIRST).intervals[1]
@@ -105,7 +103,7 @@ def test_games_of_one_circle_count_as_one() -> None:
 
 
 @pytest.mark.parametrize("games", [20, 400])
-def test_a_player_that_wins_everything_has_no_upper_end(games: int) -> None:
+def test_a_player_that_wins_everything_has_no_upper_end(games):
     found = rate(two_players(games, 0), FIRST)
     low, high = found.intervals[1]
     assert high is None
@@ -115,7 +113,7 @@ def test_a_player_that_wins_everything_has_no_upper_end(games: int) -> None:
     assert mirrored == (None, pytest.approx(-low, abs=100))
 
 
-def test_groups_that_no_upset_connects_have_open_ends_towards_each_other() -> None:
+def test_groups_that_no_upset_connects_have_open_ends_towards_each_other():
     """Players 0 and 1 beat each other; 2 and 3 beat each other, and always 0 and 1."""
     wins = np.zeros((50, 4, 4))
     wins[:, 0, 1] = wins[:, 1, 0] = wins[:, 2, 3] = wins[:, 3, 2] = 1
@@ -131,7 +129,7 @@ def test_groups_that_no_upset_connects_have_open_ends_towards_each_other() -> No
     assert all(None not in interval for interval in rate(wins, anchor(players=4)).intervals)
 
 
-def test_players_that_no_games_connect_are_an_error() -> None:
+def test_players_that_no_games_connect_are_an_error():
     wins = np.zeros((5, 4, 4))
     wins[:, 0, 1] = wins[:, 2, 3] = wins[:, 1, 0] = wins[:, 3, 2] = 1
     for unconnected in ((wins,), (wins[:, 1:, 1:], np.array([1000, np.nan, np.nan]))):
@@ -139,7 +137,7 @@ def test_players_that_no_games_connect_are_an_error() -> None:
             rate(*unconnected)
 
 
-def test_a_player_against_known_ratings_wins_what_it_may_expect() -> None:
+def test_a_player_against_known_ratings_wins_what_it_may_expect():
     known, random = np.array([0.0, 400, 900]), np.random.default_rng(6)
     wins = random.binomial(2, expected_wins(500 - known), (5000, 3)).astype(float)
     value, (low, high) = rate_against(known, wins, 2 - wins)
@@ -149,7 +147,7 @@ def test_a_player_against_known_ratings_wins_what_it_may_expect() -> None:
     assert expected == pytest.approx(wins.sum() + 3 * PRIOR, abs=1e-3)
 
 
-def test_intervals_against_known_ratings_cover_the_truth(monkeypatch) -> None:
+def test_intervals_against_known_ratings_cover_the_truth(monkeypatch):
     monkeypatch.setattr(ratings, "DRAWS", 200)
     known, random, covered = np.array([0.0, 900, 1200]), np.random.default_rng(7), 0
     for number in range(150):
@@ -158,7 +156,7 @@ def test_intervals_against_known_ratings_cover_the_truth(monkeypatch) -> None:
     assert 0.90 <= covered / 150 <= 0.99
 
 
-def test_who_wins_or_loses_everything_has_an_open_end_against_known_ratings() -> None:
+def test_who_wins_or_loses_everything_has_an_open_end_against_known_ratings():
     known, wins = np.array([0.0, 800]), np.full((100, 2), 2.0)
     value, (low, high) = rate_against(known, wins, 0 * wins)
     assert (high, 800 < low < value) == (None, True)
@@ -166,7 +164,7 @@ def test_who_wins_or_loses_everything_has_an_open_end_against_known_ratings() ->
     assert (low, value < high < 0) == (None, True)
 
 
-def test_beside_others_that_are_known_one_player_is_rated_as_against_them() -> None:
+def test_beside_others_that_are_known_one_player_is_rated_as_against_them():
     wins = simulated((1000, 1300, 1200), 60, np.random.default_rng(4))
     wins[40:, 1] = wins[40:, :, 1] = 0  # fewer games with one of them
     known = np.array([1000, 1300, np.nan])

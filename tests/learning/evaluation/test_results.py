@@ -1,7 +1,5 @@
 """Figures of a match: means, and intervals against other formulas and simulations."""
 
-from __future__ import annotations
-
 import json
 import math
 
@@ -13,7 +11,7 @@ from patchwork_env.learning.evaluation.runners import AGENT, OPPONENT, MatchGame
 from patchwork_env.learning.evaluation.statistics import mean_interval, win_rate_interval
 
 
-def result_of(pairs: int = 40) -> MatchResult:
+def result_of(pairs=40):
     """A made-up match."""
     random, n = np.random.default_rng(0), 2 * pairs
     names = ["income", "buttons", "buttons_spent", "buttons_from_income", "buttons_from_advancing"]
@@ -33,7 +31,7 @@ def result_of(pairs: int = 40) -> MatchResult:
     return MatchResult("new", "old", 5, "revised", games, (1.0, 1.0))
 
 
-def agresti_coull(wins: int, n: int) -> tuple[float, float]:
+def agresti_coull(wins, n):
     """The formula as it is printed, for independent wins and losses."""
     z = 1.96
     adjusted = n + z**2
@@ -43,19 +41,19 @@ def agresti_coull(wins: int, n: int) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize(("wins", "n"), [(0, 10), (3, 10), (10, 10), (200, 200), (117, 200), (1, 1)])
-def test_pairs_won_or_lost_twice_give_the_interval_of_agresti_and_coull(wins: int, n: int) -> None:
+def test_pairs_won_or_lost_twice_give_the_interval_of_agresti_and_coull(wins, n):
     pairs = np.repeat([1.0, 0.0], [wins, n - wins])
     assert win_rate_interval(pairs) == pytest.approx(agresti_coull(wins, n), abs=1e-4)
 
 
-def test_the_interval_of_many_pairs_is_that_of_the_bootstrap() -> None:
+def test_the_interval_of_many_pairs_is_that_of_the_bootstrap():
     random = np.random.default_rng(1)
     pairs = random.choice([0.0, 0.5, 1.0], 400, p=[0.2, 0.3, 0.5])
     means = random.choice(pairs, (4000, len(pairs))).mean(1)
     assert win_rate_interval(pairs) == pytest.approx(np.quantile(means, [0.025, 0.975]), abs=0.005)
 
 
-def test_the_interval_lies_within_zero_and_one_and_holds_the_rate() -> None:
+def test_the_interval_lies_within_zero_and_one_and_holds_the_rate():
     for pairs in ([0.0], [0.5], [1.0], [1.0] * 50, [0.5] * 50, [0.0, 1.0], [0.5, 1.0]):
         low, high = win_rate_interval(np.array(pairs))
         assert 0 <= low <= np.mean(pairs) <= high <= 1
@@ -67,14 +65,14 @@ def test_the_interval_lies_within_zero_and_one_and_holds_the_rate() -> None:
 
 @pytest.mark.parametrize("shares", [(0.2, 0.3, 0.5), (0.0, 0.05, 0.95), (0.02, 0.96, 0.02), (0.9, 0.0, 0.1)])
 @pytest.mark.parametrize("n", [20, 200])
-def test_the_interval_covers_the_truth_at_least_as_often_as_it_says(shares, n: int) -> None:
+def test_the_interval_covers_the_truth_at_least_as_often_as_it_says(shares, n):
     rng, truth = np.random.default_rng(2), shares[1] / 2 + shares[2]
     intervals = [win_rate_interval(rng.choice([0.0, 0.5, 1.0], n, p=shares)) for _ in range(400)]
     covered = np.mean([low <= truth <= high for low, high in intervals])
     assert covered >= 0.915  # 0.95 within three standard errors of a simulation of 400
 
 
-def test_means_are_those_of_the_games_and_intervals_take_the_pair_as_the_unit() -> None:
+def test_means_are_those_of_the_games_and_intervals_take_the_pair_as_the_unit():
     result = result_of()
     games = result.games
     for start in (True, False):
@@ -92,7 +90,7 @@ def test_means_are_those_of_the_games_and_intervals_take_the_pair_as_the_unit() 
         assert interval == of_pairs(np.array([(values[2 * k] + values[2 * k + 1]) / 2 for k in range(40)]))
 
 
-def test_plain_data_holds_what_the_properties_say() -> None:
+def test_plain_data_holds_what_the_properties_say():
     result = result_of()
     expected = {"agent": "new", "opponent": "old", "games": 80, "pairs": 40}
     expected |= {"seed": 5, "special_patches": "revised", "confidence": 0.95}
@@ -108,7 +106,7 @@ def test_plain_data_holds_what_the_properties_say() -> None:
     assert result_of(pairs=1).as_dict()["score_difference_interval"] is None
 
 
-def test_a_shell_shows_one_line_and_the_table_both_sides() -> None:
+def test_a_shell_shows_one_line_and_the_table_both_sides():
     result = result_of()
     low, high = result.interval
     said = f"wins {result.win_rate:.1%} ({low:.1%} to {high:.1%})"

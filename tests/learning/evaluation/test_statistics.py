@@ -1,7 +1,5 @@
 """Intervals against other formulas, other libraries and simulations."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -11,7 +9,7 @@ FIRST = np.array([[0.6, 0.9], [0.7, 0.8], [0.2, 0.8], [0.9, 0.4], [0.65, 0.7]])
 SECOND = np.array([[0.5, 0.8], [0.7, 0.5], [0.1, 0.6]])
 
 
-def test_the_interval_of_a_mean_is_that_of_student() -> None:
+def test_the_interval_of_a_mean_is_that_of_student():
     assert statistics.mean_interval(np.array([1.0, 2.0, 3.0, 4.0])) == pytest.approx(
         (0.4457, 4.5543), abs=1e-4
     )
@@ -19,7 +17,7 @@ def test_the_interval_of_a_mean_is_that_of_student() -> None:
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 10])
-def test_the_interval_of_few_values_covers_the_truth_as_often_as_it_says(n: int) -> None:
+def test_the_interval_of_few_values_covers_the_truth_as_often_as_it_says(n):
     """With the quantile of the normal distribution it would be 70% of two values and 88% of five."""
     values = np.random.default_rng(n).normal(3.0, 2.0, (4000, n))
     intervals = [statistics.mean_interval(row) for row in values]
@@ -27,21 +25,19 @@ def test_the_interval_of_few_values_covers_the_truth_as_often_as_it_says(n: int)
     assert covered == pytest.approx(0.95, abs=0.012)  # three and a half standard errors
 
 
-def test_quantiles_are_those_of_scipy() -> None:
+def test_quantiles_are_those_of_scipy():
     stats = pytest.importorskip("scipy.stats")
     for degrees in (*range(1, 60), 499, 1000, 99_999):
         assert statistics.student_quantile(degrees) == pytest.approx(stats.t.ppf(0.975, degrees), rel=1e-10)
     assert statistics.student_quantile(100_000) == statistics.Z
 
 
-def simulated(
-    runs: int, opponents: int, games: int, spread: float, repeats: int = 4000
-) -> tuple[np.ndarray, np.ndarray, float]:
+def simulated(runs, opponents, games, spread, repeats=4000):
     """Win rates and games of runs that are strong or weak against all at once, and the true mean."""
     random = np.random.default_rng(runs + opponents)
     levels = np.array([2.0, 1.0, -1.0])[:opponents]
 
-    def rates(*shape: int) -> np.ndarray:
+    def rates(*shape):
         return 1 / (1 + np.exp(-levels - spread * random.normal(size=(*shape, 1))))
 
     measured = random.binomial(games, rates(repeats, runs)) / games
@@ -50,7 +46,7 @@ def simulated(
 
 @pytest.mark.parametrize("opponents", [1, 3])
 @pytest.mark.parametrize("runs", [3, 5, 10])
-def test_intervals_over_runs_cover_the_truth_as_often_as_they_say(runs: int, opponents: int) -> None:
+def test_intervals_over_runs_cover_the_truth_as_often_as_they_say(runs, opponents):
     """With draws of their own for each opponent it would be 64% of five runs against three opponents.
 
     Runs as strong as each other have intervals as wide as luck: below it would be 95%, since some runs are
@@ -66,12 +62,12 @@ def test_intervals_over_runs_cover_the_truth_as_often_as_they_say(runs: int, opp
     assert 0.92 <= share_covered(statistics.mean_of_runs(scores), truth) <= 0.97
 
 
-def share_covered(band: statistics.Band, truth: float) -> float:
+def share_covered(band, truth):
     return float(((band.low <= truth) & (truth <= band.high)).mean())
 
 
 @pytest.mark.parametrize("runs", [3, 5, 10])
-def test_intervals_of_the_probability_of_improvement_cover_it(runs: int) -> None:
+def test_intervals_of_the_probability_of_improvement_cover_it(runs):
     """Of normal scores that differ by one standard deviation, which is 76% of all pairs."""
     random = np.random.default_rng(runs)
     pairs = random.normal(size=(600, 2, runs, 1)) + np.array([1, 0])[:, None, None]
@@ -79,7 +75,7 @@ def test_intervals_of_the_probability_of_improvement_cover_it(runs: int) -> None
     assert 0.92 <= np.mean([low <= 0.7602 <= high for low, high in intervals]) <= 0.985
 
 
-def test_the_mean_over_runs_is_that_of_their_own_means() -> None:
+def test_the_mean_over_runs_is_that_of_their_own_means():
     values, low, high = statistics.mean_of_runs(FIRST)
     own = FIRST.mean(1)
     assert values == pytest.approx(own.mean())
@@ -88,7 +84,7 @@ def test_the_mean_over_runs_is_that_of_their_own_means() -> None:
     assert statistics.mean_of_runs(FIRST[[0, 0]]).interval() is None  # equal scores say nothing of the spread
 
 
-def test_intervals_of_win_rates_know_the_games_and_end_at_0_and_1() -> None:
+def test_intervals_of_win_rates_know_the_games_and_end_at_0_and_1():
     """Three runs that lost all of their games: as sure as all games together, in Wilson's interval."""
     lost = statistics.mean_of_runs(np.zeros((3, 1)), np.full((3, 1), 16.0)).interval()
     assert lost == pytest.approx((0.0, statistics.Z**2 / (48 + statistics.Z**2)))
@@ -98,7 +94,7 @@ def test_intervals_of_win_rates_know_the_games_and_end_at_0_and_1() -> None:
     assert 0 < low < 0.5 < 0.99 < high < 1
 
 
-def test_few_runs_are_not_sure_to_do_better() -> None:
+def test_few_runs_are_not_sure_to_do_better():
     """All pairs are won by the first; three against three are so by chance alone in one case of ten."""
     for runs, least in ((2, 0.386), (3, 0.501), (5, 0.643)):
         better, worse = np.ones((runs, 1)), np.zeros((runs, 1))
@@ -108,7 +104,7 @@ def test_few_runs_are_not_sure_to_do_better() -> None:
         assert statistics.improvement(worse, better)[1] == pytest.approx((0, 1 - least), abs=0.001)
 
 
-def test_the_probability_of_improvement_counts_pairs() -> None:
+def test_the_probability_of_improvement_counts_pairs():
     """Of 9 pairs, 5 and one of equals against the first opponent, 7 and two of equals against the second."""
     probability, (low, high) = statistics.improvement(FIRST[:3], SECOND)
     assert probability == pytest.approx(((5 + 0.5) / 9 + (7 + 1) / 9) / 2)

@@ -1,7 +1,5 @@
 """Tables as text, Markdown, LaTeX and CSV."""
 
-from __future__ import annotations
-
 import csv
 import io
 
@@ -21,7 +19,7 @@ TABLE = Table(
 )
 
 
-def test_text_has_the_first_column_flush_left() -> None:
+def test_text_has_the_first_column_flush_left():
     lines = ["heading", "", "agent        wins   interval", "my_agent|x  50.0%     0 to 1"]
     assert render(["heading", TABLE]).splitlines() == [*lines, "other              0 to None"]
     assert aligned([["a", "b", "c"], ["aa", "bb", "cc"]], left=(0, 2)) == ["a    b  c", "aa  bb  cc"]
@@ -49,12 +47,12 @@ other &  & 0 to None \\
 """
 
 
-def test_markdown_and_latex_escape_what_means_something_there() -> None:
+def test_markdown_and_latex_escape_what_means_something_there():
     assert render(["heading", TABLE], MARKDOWN).strip() == IN_MARKDOWN.strip()
     assert render(["heading", TABLE], LATEX).strip() == IN_LATEX.strip()
 
 
-def test_columns_of_text_are_flush_left_in_every_format() -> None:
+def test_columns_of_text_are_flush_left_in_every_format():
     hidden = Column("hidden", None)
     columns = [Column("agent"), hidden, Column("wins"), Column("against"), Column("nothing")]
     table = Table(columns, [["a", "x", 0.25, "random", None], ["b", "x", None, "uct", None]])
@@ -63,7 +61,7 @@ def test_columns_of_text_are_flush_left_in_every_format() -> None:
     assert render([table], LATEX).startswith(r"\begin{tabular}{lrlr}")
 
 
-def test_csv_is_the_first_table_in_full_precision() -> None:
+def test_csv_is_the_first_table_in_full_precision():
     rows = list(csv.DictReader(io.StringIO(render(["heading", TABLE, TABLE], CSV))))
     assert rows == [
         {"agent": "my_agent|x", "wins": "0.5", "low": "0", "high": "1"},
@@ -71,7 +69,7 @@ def test_csv_is_the_first_table_in_full_precision() -> None:
     ]
 
 
-def test_commands_print_tables_in_all_formats(monkeypatch, capsys) -> None:
+def test_commands_print_tables_in_all_formats(monkeypatch, capsys):
     monkeypatch.setattr(ratings, "DRAWS", 50)
     arguments = ["greedy", "--against", "random", "--games", "20"]
     for form, sign in ((LATEX, r"\end{tabular}"), (MARKDOWN, "| --- |")):

@@ -1,7 +1,5 @@
 """A game that nothing here knows has matches, tournaments and tables by its rules alone."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -10,18 +8,17 @@ from patchwork_env.learning.commands import evaluate
 from patchwork_env.learning.evaluation import ratings
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.tournament import Tournament
-from tests.toy import Game
 
 register("row", "tests.toy")
 
 
-def widest(game: Game) -> int:
+def widest(game):
     """Covers two cells where it can."""
     assert game.root().notation() == game.notation().partition("\n")[0] + "\n\n"
     return int(game.legal_actions()[-1])
 
 
-def test_matches_are_paired_and_their_figures_those_of_the_games() -> None:
+def test_matches_are_paired_and_their_figures_those_of_the_games():
     result = play_matches(widest, "random", 40, seed=3, game="row", keep=40)
     games = result.games
     for i, game in enumerate(result.kept):
@@ -37,7 +34,7 @@ def test_matches_are_paired_and_their_figures_those_of_the_games() -> None:
     assert "20 set-ups from both seats, seed 3" in result.table()
 
 
-def test_commands_and_tournaments_take_the_game(tmp_path, monkeypatch, capsys) -> None:
+def test_commands_and_tournaments_take_the_game(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(ratings, "DRAWS", 50)
     (tmp_path / "rows.py").write_text("def first(game):\n    return game.legal_actions()[0]\n")
     monkeypatch.syspath_prepend(tmp_path)

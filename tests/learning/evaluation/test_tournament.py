@@ -1,7 +1,5 @@
 """Tournaments from the command to the files: pairs, resuming, ladders, plots, bad input."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os
@@ -58,12 +56,12 @@ def leaves(game):
 
 
 @pytest.fixture(autouse=True)
-def _fewer_draws(monkeypatch) -> None:
+def _fewer_draws(monkeypatch):
     monkeypatch.setattr(ratings, "DRAWS", 200)
 
 
 @pytest.fixture
-def module(tmp_path, monkeypatch) -> str:
+def module(tmp_path, monkeypatch):
     folder = tmp_path / "modules"
     folder.mkdir()
     (folder / "players_of_others.py").write_text(MODULE)
@@ -71,11 +69,11 @@ def module(tmp_path, monkeypatch) -> str:
     return "players_of_others"
 
 
-def run(*arguments: object, code: int = 0) -> None:
+def run(*arguments, code=0):
     assert tournament.main([str(argument) for argument in arguments]) == code
 
 
-def results(folder: Path) -> dict:
+def results(folder):
     """What does not depend on the time and the machine."""
     contents = json.loads((folder / "results.json").read_text())
     del contents["seconds_per_move"], contents["made_with"]
@@ -83,7 +81,7 @@ def results(folder: Path) -> dict:
 
 
 @pytest.mark.slow
-def test_everybody_plays_everybody_as_in_a_match_of_their_own(tmp_path, module, capsys) -> None:
+def test_everybody_plays_everybody_as_in_a_match_of_their_own(tmp_path, module, capsys):
     agents = ("random", "greedy", f"{module}:lowest")
     settings = ["--games", 140, "--seed", 3, "--special-patches", "2014", "--workers", 1]
     run(*agents, *settings, "--out", tmp_path / "t")
@@ -102,7 +100,7 @@ def test_everybody_plays_everybody_as_in_a_match_of_their_own(tmp_path, module, 
     assert contents["anchor"] == {"agent": "random", "rating": 0.0}
 
 
-def test_the_files(tmp_path, capsys) -> None:
+def test_the_files(tmp_path, capsys):
     folder = tmp_path / "t"
     settings = ["--games", 20, "--workers", 1, "--anchor-rating", 1000, "--format", "csv"]
     run("random", "greedy", *settings, "--out", folder)
@@ -135,7 +133,7 @@ def test_the_files(tmp_path, capsys) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("end", "workers"), [(signal.SIGKILL, 1), (signal.SIGTERM, 2)])
-def test_a_tournament_goes_on_where_it_was_stopped(tmp_path, module, end, workers: int) -> None:
+def test_a_tournament_goes_on_where_it_was_stopped(tmp_path, module, end, workers):
     """And ends as one that was not, which ran in a single process."""
     arguments = ["random", f"{module}:lowest", f"{module}:highest", "--games", "140", "--workers", "1"]
     run(*arguments, "--out", tmp_path / "whole")
@@ -176,14 +174,14 @@ def test_a_tournament_goes_on_where_it_was_stopped(tmp_path, module, end, worker
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory) -> Path:
+def small(tmp_path_factory):
     """A small tournament that has ended; to be copied."""
     folder = tmp_path_factory.mktemp("small") / "t"
     Tournament.enter(("random", "greedy"), 4).play(folder)
     return folder
 
 
-def test_other_settings_are_an_error_that_names_them(small, capsys) -> None:
+def test_other_settings_are_an_error_that_names_them(small, capsys):
     before = (small / "tournament.json").read_bytes()
     for words, message in (
         ("--games 6", "games there: 4, here: 6"),
@@ -200,7 +198,7 @@ def test_other_settings_are_an_error_that_names_them(small, capsys) -> None:
     assert (small / "tournament.json").read_bytes() == before
 
 
-def checkpoint(folder: Path, steps: int, seed: int = 0) -> None:
+def checkpoint(folder, steps, seed=0):
     import torch
 
     torch.manual_seed(seed)
@@ -208,7 +206,7 @@ def checkpoint(folder: Path, steps: int, seed: int = 0) -> None:
     save_policy(folder, network, {"steps": steps})
 
 
-def test_changed_weights_are_another_agent(tmp_path) -> None:
+def test_changed_weights_are_another_agent(tmp_path):
     policy, folder = tmp_path / "policy", tmp_path / "t"
     checkpoint(policy, 0, seed=1)
     Tournament.enter(("random", str(policy)), 2).play(folder)
@@ -229,7 +227,7 @@ def test_changed_weights_are_another_agent(tmp_path) -> None:
         ("tournament.json", lambda text: text.replace('"random"', "1"), "agents must be a list of texts"),
     ],
 )
-def test_a_damaged_file_is_an_error_that_names_it(small, tmp_path, file, change, message) -> None:
+def test_a_damaged_file_is_an_error_that_names_it(small, tmp_path, file, change, message):
     (path,) = Path(shutil.copytree(small, tmp_path / "t")).glob(file)
     path.write_text(change(path.read_text()))
     with pytest.raises(ValueError, match=message):
@@ -250,9 +248,7 @@ def test_a_damaged_file_is_an_error_that_names_it(small, tmp_path, file, change,
         ("--ladder none/here --count 1", "count is 1; a ladder has at least 2 rungs"),
     ],
 )
-def test_mistakes_end_with_one_line_before_anything_is_written(
-    tmp_path, module, arguments, message, capsys
-) -> None:
+def test_mistakes_end_with_one_line_before_anything_is_written(tmp_path, module, arguments, message, capsys):
     run(*arguments.split(), "--out", tmp_path / "t", code=2)
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -272,7 +268,7 @@ for line in sys.stdin:
 """
 
 
-def test_no_game_is_lost_because_one_player_fails(tmp_path, module, capsys) -> None:
+def test_no_game_is_lost_because_one_player_fails(tmp_path, module, capsys):
     """A program that ends and a function that gives no move: the others play on, and their games are used."""
     (tmp_path / "program.py").write_text(PROGRAM)
     program, confused = f"program:{sys.executable} {tmp_path / 'program.py'}", f"{module}:confused"
@@ -305,7 +301,7 @@ def test_no_game_is_lost_because_one_player_fails(tmp_path, module, capsys) -> N
         ("misplays", ": action 5000 does not exist", ""),
     ],
 )
-def test_what_an_agent_raises_is_its_failure(name, said, place, tmp_path, module, capsys) -> None:
+def test_what_an_agent_raises_is_its_failure(name, said, place, tmp_path, module, capsys):
     agent, folder = f"{module}:{name}", tmp_path / "t"
     run("random", agent, "greedy", "--games", 2, "--workers", 1, "--out", folder, code=2)
     error = capsys.readouterr().err
@@ -316,7 +312,7 @@ def test_what_an_agent_raises_is_its_failure(name, said, place, tmp_path, module
     assert Tournament.resume(folder, forfeits=True).play(folder).forfeits(1) == 4
 
 
-def run_folder(folder: Path, steps: list[int], final: int | None = None) -> Path:
+def run_folder(folder, steps, final=None):
     """A run with checkpoints after so many steps."""
     for number in steps:
         checkpoint(folder / "checkpoints" / f"step_{number:010d}", number, seed=number)
@@ -327,7 +323,7 @@ def run_folder(folder: Path, steps: list[int], final: int | None = None) -> Path
     return folder
 
 
-def test_rungs_are_spread_evenly_and_hold_both_ends(tmp_path) -> None:
+def test_rungs_are_spread_evenly_and_hold_both_ends(tmp_path):
     folder = run_folder(tmp_path / "run", [0, 100, 200, 300, 400, 500, 600], final=600)
     chosen = rungs(folder, 4)
     assert [rung[1:] for rung in chosen] == [(0, 0), (200, 2), (400, 4), (600, 6)]
@@ -344,7 +340,7 @@ def test_rungs_are_spread_evenly_and_hold_both_ends(tmp_path) -> None:
 
 
 @pytest.mark.slow
-def test_a_ladder_rates_checkpoints_over_steps_and_minutes(tmp_path) -> None:
+def test_a_ladder_rates_checkpoints_over_steps_and_minutes(tmp_path):
     folder = run_folder(tmp_path / "run", [0, 100, 200], final=300)
     run("--ladder", folder, "--count", 3, "greedy", "--games", 4, "--workers", 1, "--anchor", "greedy")
     out = folder / "ladder"

@@ -11,7 +11,7 @@ NAMESPACE = "http://www.w3.org/2000/svg"
 class Page(HTMLParser):
     """What is on a page; raises if elements do not nest."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text):
         super().__init__()
         self.source = text
         self.tags: list[str] = []
@@ -37,11 +37,11 @@ class Page(HTMLParser):
         if self._open[-1:] != ["style"]:
             self._texts.append(data)
 
-    def check_titles(self, *titles: str) -> None:
+    def check_titles(self, *titles):
         assert [title for title in titles if f"<figcaption>{title}</figcaption>" not in self.source] == []
 
 
-def check_nothing_has_to_be_loaded(page: Page) -> None:
+def check_nothing_has_to_be_loaded(page):
     names = {name for name, _ in page.attributes}
     assert not names & {"src", "href", "xlink:href", "srcset", "data", "action", "background", "poster"}
     assert not set(page.tags) & {"script", "link", "img", "iframe", "object", "embed", "image", "use", "base"}

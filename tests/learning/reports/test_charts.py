@@ -1,7 +1,5 @@
 """Geometry of charts."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
@@ -24,42 +22,42 @@ from patchwork_env.learning.reports.charts import (
 )
 
 
-def coordinates(path: str) -> list[tuple[float, float]]:
+def coordinates(path):
     return [(float(x), float(y)) for x, y in re.findall(r"[ML]([-\d.]+) ([-\d.]+)", path)]
 
 
-def paths(chart: str, kind: str) -> list[list[tuple[float, float]]]:
+def paths(chart, kind):
     """The corners of the lines or bands of a chart."""
     return [coordinates(path) for path in re.findall(rf'<path class="{kind} [^"]*" d="([^"]*)"', chart)]
 
 
-def dots(chart: str) -> list[tuple[float, float]]:
+def dots(chart):
     return [(float(x), float(y)) for x, y in re.findall(r'<circle [^>]*cx="([^"]*)" cy="([^"]*)"', chart)]
 
 
-def tips(chart: str) -> list[tuple[float, float, str]]:
+def tips(chart):
     """Where the strips of a chart begin and end, and what they tell."""
     found = re.findall(r'<rect class="strip" x="([^"]*)" [^>]*?width="([^"]*)"[^>]*><title>([^<]*)', chart)
     return [(float(x), float(x) + float(width), text) for x, width, text in found]
 
 
-def marks(chart: str, anchor: str) -> list[tuple[float, float, str]]:
+def marks(chart, anchor):
     """The texts at an axis: ``end`` is the vertical one, ``middle`` the horizontal one."""
     found = re.findall(rf'<text class="tick" x="([^"]*)" y="([^"]*)" text-anchor="{anchor}">([^<]*)', chart)
     return [(float(x), float(y), text) for x, y, text in found]
 
 
-def series(*heights: float) -> Series:
+def series(*heights):
     return Series("one", [Sample(100 * k, height) for k, height in enumerate(heights)], 0)
 
 
-def test_ticks_are_round() -> None:
+def test_ticks_are_round():
     assert ticks(0, 1) == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1])
     assert ticks(-3.2, 11) == pytest.approx([-5, 0, 5, 10, 15])
     assert ticks(0.0012, 0.0013) == pytest.approx([0.0012, 0.00122, 0.00124, 0.00126, 0.00128, 0.0013])
 
 
-def test_ticks_enclose_everything() -> None:
+def test_ticks_enclose_everything():
     random = np.random.default_rng(0)
     for _ in range(100):
         low, span = random.normal() * 10.0 ** random.integers(-6, 9), 10.0 ** random.uniform(-6, 9)
@@ -74,7 +72,7 @@ def test_ticks_enclose_everything() -> None:
         assert marks[0] < value < marks[-1]
 
 
-def test_curves_lie_where_the_axes_say() -> None:
+def test_curves_lie_where_the_axes_say():
     chart = draw("title", "steps", [series(0.0, 0.5, 1.0)], is_share=True, y_range=(0, 1))
     bottom, right = HEIGHT - BOTTOM, WIDTH - RIGHT
     middle = ((LEFT + right) / 2, (TOP + bottom) / 2)
@@ -87,7 +85,7 @@ def test_curves_lie_where_the_axes_say() -> None:
     assert [(x, text) for x, _, text in (places[0], places[-1])] == [(LEFT, "0"), (right, "200")]
 
 
-def test_bands_go_along_the_upper_bounds_and_back_along_the_lower_ones() -> None:
+def test_bands_go_along_the_upper_bounds_and_back_along_the_lower_ones():
     samples = [Sample(0, 0.5, (0.4, 0.6)), Sample(10, 0.5, None), Sample(20, 0.5, (0.0, 1.0))]
     chart = draw("title", "steps", [Series("one", samples, 0)], y_range=(0, 1))
     (corners,) = paths(chart, "band")
@@ -98,7 +96,7 @@ def test_bands_go_along_the_upper_bounds_and_back_along_the_lower_ones() -> None
     assert not paths(draw("title", "steps", [series(1, 2)]), "band")
 
 
-def test_a_single_point_shows_its_bounds() -> None:
+def test_a_single_point_shows_its_bounds():
     chart = draw("title", "steps", [Series("a", [Sample(5, 1, (0, 4))], 0)])
     (corners,), ((x, y),) = paths(chart, "band"), dots(chart)
     (left, top), (right, _), _, (_, bottom) = corners
@@ -106,7 +104,7 @@ def test_a_single_point_shows_its_bounds() -> None:
     assert top < y < bottom
 
 
-def test_the_pointer_meets_the_figures_of_all_curves_everywhere() -> None:
+def test_the_pointer_meets_the_figures_of_all_curves_everywhere():
     long = Series("a", [Sample(float(k), k / 4) for k in range(5)], 0)
     chart = draw("title", "steps", [long, Series("b", [Sample(1, 7, (6, 8))], 1)], y_range=(0, 8))
     strips = tips(chart)
@@ -118,7 +116,7 @@ def test_the_pointer_meets_the_figures_of_all_curves_everywhere() -> None:
     assert all(begin <= x <= end for (x, _), (begin, end, _) in zip(line, strips, strict=True))
 
 
-def test_everything_lies_within_the_plot() -> None:
+def test_everything_lies_within_the_plot():
     random = np.random.default_rng(1)
     noisy = [Sample(float(x), y, (y - 1, y + 1)) for x, y in enumerate(random.normal(0, 1e5, 1500).tolist())]
     for curve in (noisy, noisy[:30], noisy[:1], [Sample(0, 0.0)]):
@@ -129,14 +127,14 @@ def test_everything_lies_within_the_plot() -> None:
                 assert TOP <= y <= HEIGHT - BOTTOM
 
 
-def test_titles_and_labels_stay_text() -> None:
+def test_titles_and_labels_stay_text():
     evil = "</title><script>&"
     chart = draw(evil, evil, [Series(evil, [Sample(0, 1)], 0)], has_legend=True)
     assert "<script" not in chart
     assert chart.count("&lt;/title&gt;&lt;script&gt;&amp;") == 6
 
 
-def test_long_curves_are_thinned_to_means_and_extremes() -> None:
+def test_long_curves_are_thinned_to_means_and_extremes():
     samples = [Sample(float(k), float(k % 7)) for k in range(7 * MOST_POINTS)]
     thin = thinned(samples)
     assert len(thin) == MOST_POINTS

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -28,7 +27,7 @@ START |= {"numba": "0.68.0", "torch": "2.13.0", "machine": "a machine, 2 cores"}
 EXTREME = '_$%&#{}~^\\|$<b>,"'
 
 
-def match_of(opponent: str, rate: float, games: int = 100, **more) -> dict:
+def match_of(opponent, rate, games=100, **more):
     sides = {"agent": {"score": 20.0}, "opponent": {"score": 10.0}}
     found = {"agent": "ppo", "opponent": opponent, "games": games, "seed": 7, "sides": sides}
     found |= {"win_rate": rate, "win_rate_interval": [0.0, 1.0], "score_difference": 50 * rate - 25}
@@ -36,7 +35,7 @@ def match_of(opponent: str, rate: float, games: int = 100, **more) -> dict:
     return found | {"win_rate_starting": rate, "win_rate_following": rate} | more
 
 
-def write_run(folder: Path, rates=(0.2, 0.6), opponents=("greedy",), starts=(START,), speed=1000, **config):
+def write_run(folder, rates=(0.2, 0.6), opponents=("greedy",), starts=(START,), speed=1000, **config):
     """A run with an evaluation every 1000 steps; speed is that of training, in steps per minute."""
     (folder / "evaluations").mkdir(parents=True)
     (folder / "config.yaml").write_text(dump_config(PpoConfig(**{"total_steps": 2000} | config)))
@@ -49,7 +48,7 @@ def write_run(folder: Path, rates=(0.2, 0.6), opponents=("greedy",), starts=(STA
     return folder
 
 
-def write_evaluation(folder: Path, steps: int, minutes: float, matches: list[dict], weights=None) -> None:
+def write_evaluation(folder, steps, minutes, matches, weights=None):
     contents = {"format": EVALUATION_FORMAT, "version": EVALUATION_VERSION, "machine": "a machine"}
     contents |= {"steps": steps, "minutes": minutes, "weights": weights}
     contents |= {"matches": matches, "sample_games": []}
@@ -57,7 +56,7 @@ def write_evaluation(folder: Path, steps: int, minutes: float, matches: list[dic
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory) -> list[Path]:
+def runs(tmp_path_factory):
     """Five runs of one configuration, four of which reach 0.6 to 0.9, and three of another with 0.5."""
     base = tmp_path_factory.mktemp("runs")
     ends = (0.6, 0.7, 0.8, 0.9, 0.0)
@@ -72,31 +71,31 @@ def found(runs):
 
 
 @pytest.fixture(scope="module")
-def written(runs, tmp_path_factory) -> Path:
+def written(runs, tmp_path_factory):
     folder = tmp_path_factory.mktemp("tables") / "out"
     assert main([*map(str, runs), "--out", str(folder)]) == 0
     return folder
 
 
-def compared(*folders: Path):
+def compared(*folders):
     return compare([read_result(folder) for folder in folders])
 
 
-def rows(text: str) -> list[dict[str, str]]:
+def rows(text):
     return list(csv.DictReader(io.StringIO(text)))
 
 
 # --- what is put together -----------------------------------------------------------------------------------
 
 
-def test_runs_that_differ_in_their_seeds_are_one_configuration(found) -> None:
+def test_runs_that_differ_in_their_seeds_are_one_configuration(found):
     labels = [(group.label, [run.seed for run in group.runs]) for group in found.groups]
     assert labels == [("wide", [0, 1, 2, 3, 4]), ("plain", [0, 1, 2])]
     assert (found.metric, found.opponents) == ("win_rate", ("greedy",))
     np.testing.assert_allclose(found.scores(found.groups[0])[:, 0], [0.6, 0.7, 0.8, 0.9, 0.0])
 
 
-def test_configurations_of_one_name_are_told_apart(tmp_path) -> None:
+def test_configurations_of_one_name_are_told_apart(tmp_path):
     places = [(tmp_path / f"{epochs}/ppo/seed{seed}", epochs, seed) for epochs in (2, 3) for seed in (0, 1)]
     results = [read_result(write_run(f, seed=seed, ppo={"epochs": epochs})) for f, epochs, seed in places]
     assert [group.label for group in compare(results).groups] == ["ppo", "ppo (ppo.epochs=3)"]
@@ -108,13 +107,13 @@ def test_configurations_of_one_name_are_told_apart(tmp_path) -> None:
         compare(results, by=["ppo.epoch"])
 
 
-def test_names_of_folders_say_what_is_run(tmp_path) -> None:
+def test_names_of_folders_say_what_is_run(tmp_path):
     names = {"ppo-seed3": "ppo", "ppo_wide-2": "ppo_wide", "td": "td", "nmbr9": "nmbr9", "ppo/3": "ppo"}
     names |= {"ppo-60-seed0": "ppo-60", "quick-20261123-061058": "quick", "td/seed-4": "td"}
     assert {folder: read_result(write_run(tmp_path / folder)).name for folder in names} == names
 
 
-def test_curves_are_means_over_what_all_runs_have(runs, found) -> None:
+def test_curves_are_means_over_what_all_runs_have(runs, found):
     wide, plain = found.groups
     steps = found.learning_curve(wide, "greedy", "steps")
     assert steps.places.tolist() == [1000, 2000]
@@ -131,7 +130,7 @@ def test_curves_are_means_over_what_all_runs_have(runs, found) -> None:
 # --- tables and figures -------------------------------------------------------------------------------------
 
 
-def test_tables(written) -> None:
+def test_tables(written):
     wide, plain = rows((written / "summary.csv").read_text())
     first = [wide[key] for key in ("configuration", "against", "runs", "steps")]
     assert first == ["wide", "greedy", "5", "2000.0"]
@@ -145,7 +144,7 @@ def test_tables(written) -> None:
     assert (row["configuration"], row["better than"], row["probability"]) == ("wide", "plain", "0.8")
 
 
-def test_every_table_and_figure_says_what_it_was_made_with(written) -> None:
+def test_every_table_and_figure_says_what_it_was_made_with(written):
     tables = sorted(written.glob("*.csv"))
     assert [table.stem for table in tables] == ["curves", "improvement", "runs", "summary"]
     of_machine = {key: value for key, value in START.items() if key != "steps"}
@@ -159,7 +158,7 @@ def test_every_table_and_figure_says_what_it_was_made_with(written) -> None:
     assert sorted(path.stem for path in written.glob("*.svg")) == ["curves", "improvement"]
 
 
-def test_formats_of_pictures(runs, tmp_path) -> None:
+def test_formats_of_pictures(runs, tmp_path):
     for folder, form in (("png", "png"), ("pdf", "pdf"), ("again", "pdf")):
         assert main([str(runs[0]), "--out", str(tmp_path / folder), "--figures", form]) == 0
     with Image.open(tmp_path / "png" / "curves.png") as picture:
@@ -170,7 +169,7 @@ def test_formats_of_pictures(runs, tmp_path) -> None:
     assert first == again
 
 
-def test_the_command_prints_every_format(runs, capsys) -> None:
+def test_the_command_prints_every_format(runs, capsys):
     for form in ("text", "markdown", "latex", "csv"):
         assert cli.main(["compare", *map(str, runs), "--format", form]) == 0
         said = capsys.readouterr().out
@@ -180,7 +179,7 @@ def test_the_command_prints_every_format(runs, capsys) -> None:
         assert ("60.0%" in said) == (form in ("text", "markdown"))
 
 
-def test_several_opponents_and_odd_names(tmp_path, capsys) -> None:
+def test_several_opponents_and_odd_names(tmp_path, capsys):
     """No name is read as a formula."""
     opponents, name = ("greedy", EXTREME), r"$\alpha_{$"
     folders = [write_run(tmp_path / f"{name}-seed{k}", (0.1, 0.2 * k), opponents, seed=k) for k in range(3)]
@@ -197,7 +196,7 @@ def test_several_opponents_and_odd_names(tmp_path, capsys) -> None:
     assert [row[1] for row in summary_table(points).rows] == [*opponents]
 
 
-def test_nmbr9_counts_points(runs) -> None:
+def test_nmbr9_counts_points(runs):
     found = compare([read_result(run).model_copy(update={"game": "nmbr9"}) for run in runs])
     assert found.metric == "score"
     assert summary_table(found).cells()[1][3:5] == ["20.0", ""]  # equal scores say nothing of the spread
@@ -208,7 +207,7 @@ def test_nmbr9_counts_points(runs) -> None:
 # --- trainings of one's own ---------------------------------------------------------------------------------
 
 
-def test_own_trainings_are_compared(tmp_path, capsys) -> None:
+def test_own_trainings_are_compared(tmp_path, capsys):
     for name, policy in (("mine", lambda game: int(game.legal_actions()[-1])), ("other", "greedy")):
         for seed in (0, 1):
             evaluations = [(1000, 1.5, [play_matches(policy, "random", games=2, seed=seed)])]
@@ -218,7 +217,7 @@ def test_own_trainings_are_compared(tmp_path, capsys) -> None:
     assert lines[:2] == [["mine", "random", "2"], ["other", "random", "2"]]
 
 
-def test_own_trainings_that_are_none_are_refused(tmp_path) -> None:
+def test_own_trainings_that_are_none_are_refused(tmp_path):
     patchwork, nmbr9 = (play_matches("random", "random", 2, game=name) for name in ("patchwork", "nmbr9"))
     refused: list[tuple[str, dict]] = [
         ("none", {"evaluations": []}),
@@ -238,7 +237,7 @@ def test_own_trainings_that_are_none_are_refused(tmp_path) -> None:
 # --- files of results ---------------------------------------------------------------------------------------
 
 
-def test_files_of_results_give_the_same_tables_and_figures(runs, written, tmp_path, capsys) -> None:
+def test_files_of_results_give_the_same_tables_and_figures(runs, written, tmp_path, capsys):
     export = ["--export", str(tmp_path / "results")]
     assert main([*map(str, runs), *export]) == 0
     files = [tmp_path / "results" / f"{run.name}.json" for run in runs]
@@ -258,7 +257,7 @@ def test_files_of_results_give_the_same_tables_and_figures(runs, written, tmp_pa
     assert said in refused(capsys, runs[0], twin, "--export", tmp_path / "twins")
 
 
-def test_a_run_that_went_on_elsewhere_says_so(tmp_path) -> None:
+def test_a_run_that_went_on_elsewhere_says_so(tmp_path):
     later = START | {"steps": 1000, "commit": "d" * 40 + "+", "torch": "2.14.0"}
     found = compared(write_run(tmp_path / "ppo", starts=(START, later)))
     assert found.groups[0].runs[0].made_with("torch") == "2.13.0, then 2.14.0"
@@ -270,14 +269,14 @@ def test_a_run_that_went_on_elsewhere_says_so(tmp_path) -> None:
 # --- what is refused ----------------------------------------------------------------------------------------
 
 
-def refused(capsys, *arguments) -> str:
+def refused(capsys, *arguments):
     capsys.readouterr()
     assert main([str(argument) for argument in arguments]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     return line
 
 
-def test_runs_that_cannot_be_compared_are_refused(runs, tmp_path, capsys) -> None:
+def test_runs_that_cannot_be_compared_are_refused(runs, tmp_path, capsys):
     first = runs[0]
     short, variant, game = (write_run(tmp_path / name) for name in ("short", "variant", "game"))
     write_evaluation(short, 3000, 3.0, [match_of("greedy", 0.5, games=20)])
@@ -306,7 +305,7 @@ def test_runs_that_cannot_be_compared_are_refused(runs, tmp_path, capsys) -> Non
     assert main([str(first), str(other), "--against", "greedy"]) == 0
 
 
-def test_damaged_files_of_results_are_refused(runs, tmp_path, capsys) -> None:
+def test_damaged_files_of_results_are_refused(runs, tmp_path, capsys):
     path = write_result(read_result(runs[0]), tmp_path)
     sound = json.loads(path.read_text())
     for change, message in (

@@ -1,12 +1,9 @@
 """The page about a run: complete, self-contained, and safe whatever names it shows."""
 
-from __future__ import annotations
-
 import html
 import json
 import shutil
 from functools import cache
-from pathlib import Path
 
 import pytest
 
@@ -27,11 +24,11 @@ LAST = "evaluations/step_0000003000.json"
 
 
 @cache
-def match(opponent: str, seed: int = 1, game: str = "patchwork"):
+def match(opponent, seed=1, game="patchwork"):
     return play_matches("greedy", opponent, 8, seed, game=game, keep=2)
 
 
-def write_run(folder: Path, opponents=OPPONENTS, iterations=30, evaluations=2, game="patchwork", **config):
+def write_run(folder, opponents=OPPONENTS, iterations=30, evaluations=2, game="patchwork", **config):
     """A run's files, with matches between agents that play fast."""
     (folder / "evaluations").mkdir(parents=True)
     settings = PpoConfig(**config).model_copy(update={"game": game})
@@ -47,7 +44,7 @@ def write_run(folder: Path, opponents=OPPONENTS, iterations=30, evaluations=2, g
     return folder
 
 
-def write_evaluation(folder: Path, steps: int, results) -> None:
+def write_evaluation(folder, steps, results):
     contents = {"format": FORMAT, "version": VERSION, "steps": steps, "minutes": steps / 200}
     contents |= {"machine": "a machine", "matches": [result.as_dict() for result in results]}
     contents["sample_games"] = [sample for result in results for sample in sample_games(result)]
@@ -59,24 +56,24 @@ def last_evaluation(run):
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory) -> Path:
+def run(tmp_path_factory):
     """A run in the middle."""
     folder = tmp_path_factory.mktemp("runs") / "walnut"
     return write_run(folder, description="A run to look at.", total_steps=6000, seed=17)
 
 
 @pytest.fixture(scope="module")
-def tower(tmp_path_factory) -> Path:
+def tower(tmp_path_factory):
     """A run of NMBR 9."""
     return write_run(tmp_path_factory.mktemp("runs") / "tower", evaluations=1, game="nmbr9")
 
 
 @pytest.fixture(scope="module")
-def page(run, tmp_path_factory) -> Page:
+def page(run, tmp_path_factory):
     return report(tmp_path_factory.mktemp("pages"), run)
 
 
-def report(folder: Path, *runs: Path) -> Page:
+def report(folder, *runs):
     out = folder / "page.html"
     assert main([*map(str, runs), "--out", str(out), "--overwrite"]) == 0
     return Page(out.read_text(encoding="utf-8"))
@@ -85,7 +82,7 @@ def report(folder: Path, *runs: Path) -> Page:
 # --- what it shows ------------------------------------------------------------------------------------------
 
 
-def test_a_page_is_whole_and_nothing_has_to_be_loaded(run, page) -> None:
+def test_a_page_is_whole_and_nothing_has_to_be_loaded(run, page):
     for text in ("walnut", "A run to look at.", "ppo", "3,000 of 6,000", "not finished", "15.0 minutes"):
         assert text in page.text
     assert "a machine" in page.text
@@ -97,7 +94,7 @@ def test_a_page_is_whole_and_nothing_has_to_be_loaded(run, page) -> None:
     check_nothing_has_to_be_loaded(page)
 
 
-def test_strength_is_that_of_the_last_evaluation(run, page) -> None:
+def test_strength_is_that_of_the_last_evaluation(run, page):
     last = last_evaluation(run)
     assert [match.opponent for match in last.matches] == list(OPPONENTS)
     for match in last.matches:
@@ -109,7 +106,7 @@ def test_strength_is_that_of_the_last_evaluation(run, page) -> None:
             assert f"{side['buttons_from_advancing']:.2f}" in page.text
 
 
-def test_sample_games(run, page, tower, tmp_path) -> None:
+def test_sample_games(run, page, tower, tmp_path):
     of_tower = report(tmp_path, tower)
     for folder, shown, game, title in (
         (run, page, "patchwork", "Patchwork"),
@@ -128,7 +125,7 @@ def test_sample_games(run, page, tower, tmp_path) -> None:
     assert games.index("greedy against greedy") < games.index("greedy against random")
 
 
-def test_a_page_of_nmbr9_shows_scores_ties_and_tables(tower, tmp_path) -> None:
+def test_a_page_of_nmbr9_shows_scores_ties_and_tables(tower, tmp_path):
     page = report(tmp_path, tower)
     assert "both play the same decks, each on a table of its own; a tie is half a win" in page.text
     assert "when starting" not in page.text
@@ -146,7 +143,7 @@ def test_a_page_of_nmbr9_shows_scores_ties_and_tables(tower, tmp_path) -> None:
 # --- runs of all kinds --------------------------------------------------------------------------------------
 
 
-def test_finished_run(run, tmp_path) -> None:
+def test_finished_run(run, tmp_path):
     done = shutil.copytree(run, tmp_path / "done")
     config = (done / "config.yaml").read_text()
     (done / "config.yaml").write_text(config.replace("total_steps: 6000", "total_steps: 2900"))
@@ -157,7 +154,7 @@ def test_finished_run(run, tmp_path) -> None:
     assert "of 2,900" not in page.text  # a run ends with the iteration that reaches its steps
 
 
-def test_runs_that_have_just_begun(tmp_path) -> None:
+def test_runs_that_have_just_begun(tmp_path):
     folder = write_run(tmp_path / "run", evaluations=0, iterations=1)
     page = report(tmp_path, folder)
     assert "There is no evaluation yet" in page.text
@@ -174,7 +171,7 @@ def test_runs_that_have_just_begun(tmp_path) -> None:
         (folder / "metrics.jsonl").touch()
 
 
-def test_numbers_that_are_none_are_left_out(tmp_path) -> None:
+def test_numbers_that_are_none_are_left_out(tmp_path):
     folder = write_run(tmp_path / "run", evaluations=0, iterations=3)
     with (folder / "metrics.jsonl").open("a") as file:
         for value in ("NaN", "Infinity"):
@@ -186,7 +183,7 @@ def test_numbers_that_are_none_are_left_out(tmp_path) -> None:
     assert "<figcaption>other</figcaption>" not in page.source
 
 
-def test_files_of_other_versions(run, tmp_path) -> None:
+def test_files_of_other_versions(run, tmp_path):
     folder = shutil.copytree(run, tmp_path / "old")
     for path in sorted((folder / "evaluations").iterdir()):
         report(tmp_path, folder).check_titles("buttons spent")
@@ -201,7 +198,7 @@ def test_files_of_other_versions(run, tmp_path) -> None:
     assert "not stated" in page.text
 
 
-def test_several_runs_are_laid_over_each_other(run, tmp_path) -> None:
+def test_several_runs_are_laid_over_each_other(run, tmp_path):
     other = write_run(tmp_path / "birch", opponents=("greedy",), iterations=10, evaluations=1)
     page = report(tmp_path, run, other)
     assert "<title>walnut, birch</title>" in page.source
@@ -222,7 +219,7 @@ def test_several_runs_are_laid_over_each_other(run, tmp_path) -> None:
 EVIL = "\"'><img src=x onerror=alert(1)></style></title></pre><script>alert(2)</script>&amp;{{ 7 * 7 }}"
 
 
-def test_hostile_names_stay_text(run, tmp_path) -> None:
+def test_hostile_names_stay_text(run, tmp_path):
     folder = shutil.copytree(run, tmp_path / EVIL.replace("/", "|"))
     (folder / "config.yaml").write_text(json.dumps({"description": EVIL, "algorithm": EVIL}))
     contents = json.loads((folder / LAST).read_text())
@@ -245,7 +242,7 @@ def test_hostile_names_stay_text(run, tmp_path) -> None:
 # --- mistakes -----------------------------------------------------------------------------------------------
 
 
-def assert_fails(capsys, arguments: list[object], *messages: str) -> None:
+def assert_fails(capsys, arguments, *messages):
     capsys.readouterr()
     assert main([str(argument) for argument in arguments]) == 2
     captured = capsys.readouterr()
@@ -255,7 +252,7 @@ def assert_fails(capsys, arguments: list[object], *messages: str) -> None:
     assert all(message in captured.err for message in messages)
 
 
-def test_folders_that_have_no_page(tower, tmp_path, capsys) -> None:
+def test_folders_that_have_no_page(tower, tmp_path, capsys):
     assert_fails(capsys, [tmp_path], f"{tmp_path} is no run: it holds no config.yaml")
     assert_fails(capsys, [tmp_path / "missing"], "is no run")
     assert list(tmp_path.iterdir()) == []
@@ -287,7 +284,7 @@ def test_folders_that_have_no_page(tower, tmp_path, capsys) -> None:
         (LAST, "of checkers", "starts with 'patchwork/1', not with 'checkers/1'"),
     ],
 )
-def test_damaged_files_are_named_and_an_older_page_stays(run, tmp_path, capsys, name, text, message) -> None:
+def test_damaged_files_are_named_and_an_older_page_stays(run, tmp_path, capsys, name, text, message):
     folder = shutil.copytree(run, tmp_path / "run")
     if text == "without matches":
         text = json.dumps({"format": FORMAT, "version": VERSION, "steps": 1, "minutes": 2})
@@ -299,7 +296,7 @@ def test_damaged_files_are_named_and_an_older_page_stays(run, tmp_path, capsys, 
     assert (folder / "report.html").read_text() == "older"
 
 
-def test_where_the_page_goes(run, tmp_path, capsys) -> None:
+def test_where_the_page_goes(run, tmp_path, capsys):
     folder = shutil.copytree(run, tmp_path / "run")
     assert main([str(folder)]) == 0
     assert f"{folder / 'report.html'}: " in capsys.readouterr().out

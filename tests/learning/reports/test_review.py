@@ -1,7 +1,5 @@
 """Reviews of games: the searches' figures, the costliest moves, the files, and errors that name the move."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from itertools import pairwise
@@ -21,7 +19,6 @@ from patchwork_env.learning.reports.review import (
     MOST_MISTAKES,
     PLAYED,
     POINTS,
-    Review,
     accuracy,
     move_accuracy,
     name_of,
@@ -42,7 +39,7 @@ SOLVER = ChampionAgent(WEIGHTS, TO_WIN, nodes=300)
 
 
 @cache
-def blundered() -> tuple[Game, int]:
+def blundered():
     """A game in which the agent plays a bad move on purpose, once it can solve the ending, and its number."""
     game, number = Game(seed=4), 0
     while not game.is_over:
@@ -55,7 +52,7 @@ def blundered() -> tuple[Game, int]:
 
 
 @cache
-def finished() -> Game:
+def finished():
     game, players = Game(seed=5), (agents.load("greedy"), agents.load("random", seed=1))
     while not game.is_over:
         game.play(players[game.current_player].act(game))
@@ -63,11 +60,11 @@ def finished() -> Game:
 
 
 @cache
-def reviewed() -> Review:
+def reviewed():
     return review(finished(), AGENT)
 
 
-def test_evaluations_are_those_of_the_searches() -> None:
+def test_evaluations_are_those_of_the_searches():
     game, result = finished(), reviewed()
     assert len(result.evaluations) == len(game.history) + 1
     assert repr(result) == f"<Review of {game!r} by {AGENT.name}>"
@@ -81,7 +78,7 @@ def test_evaluations_are_those_of_the_searches() -> None:
     assert (last.margin, last.win, last.exact) == (first - second, game.winner() == 0, True)
 
 
-def test_moves_lose_the_step_from_one_evaluation_to_the_next() -> None:
+def test_moves_lose_the_step_from_one_evaluation_to_the_next():
     game, result = finished(), reviewed()
     assert [verdict.number for verdict in result.verdicts] == list(range(1, len(game.history) + 1))
     better = 0
@@ -103,12 +100,12 @@ def test_moves_lose_the_step_from_one_evaluation_to_the_next() -> None:
     assert better > 5
 
 
-def test_names_of_losses() -> None:
+def test_names_of_losses():
     names = {-0.3: None, 0.049: None, 0.05: "inaccuracy", 0.1: "mistake", 0.19: "mistake", 0.2: "blunder"}
     assert {loss: name_of(loss) for loss in names} == names
 
 
-def test_accuracy_is_full_without_losses_and_falls_with_each() -> None:
+def test_accuracy_is_full_without_losses_and_falls_with_each():
     assert accuracy([]) is None
     assert accuracy([0.0, -0.1]) == 100
     assert move_accuracy(0.1) == pytest.approx(63.5826, abs=1e-4)
@@ -118,7 +115,7 @@ def test_accuracy_is_full_without_losses_and_falls_with_each() -> None:
     assert accuracy([0.0] * 9 + [1.0]) == pytest.approx((90 + 10 / (9 / 100 + 1)) / 2)
 
 
-def test_a_player_has_the_counts_the_accuracy_and_the_mistakes_of_its_moves() -> None:
+def test_a_player_has_the_counts_the_accuracy_and_the_mistakes_of_its_moves():
     result = reviewed()
     for player in (0, 1):
         verdicts = [verdict for verdict in result.verdicts if verdict.player == player]
@@ -134,7 +131,7 @@ def test_a_player_has_the_counts_the_accuracy_and_the_mistakes_of_its_moves() ->
     assert sum(result.side(0).counts.values()) + sum(result.side(1).counts.values()) > 0
 
 
-def test_a_deliberately_bad_move_is_the_costliest() -> None:
+def test_a_deliberately_bad_move_is_the_costliest():
     game, number = blundered()
     assert number > 0
     result = review(game, SOLVER)
@@ -145,7 +142,7 @@ def test_a_deliberately_bad_move_is_the_costliest() -> None:
     assert f"{number}  {worst.move}" in text(result)
 
 
-def test_a_move_that_is_the_best_one_but_for_a_turn_costs_nothing() -> None:
+def test_a_move_that_is_the_best_one_but_for_a_turn_costs_nothing():
     start = Game(seed=3)
     best = agents.analyse(start, AGENT).best
     assert best.alike
@@ -154,7 +151,7 @@ def test_a_move_that_is_the_best_one_but_for_a_turn_costs_nothing() -> None:
     assert (verdict.move, verdict.best, verdict.cost) == (best.alike[-1], best.alike[-1], 0)
 
 
-def test_a_game_without_moves_and_an_agent_without_value_are_errors() -> None:
+def test_a_game_without_moves_and_an_agent_without_value_are_errors():
     with pytest.raises(ValueError, match="the game has no moves"):
         review(Game(seed=1), AGENT)
     with pytest.raises(ValueError, match="agent 'greedy' cannot analyse"):
@@ -162,14 +159,14 @@ def test_a_game_without_moves_and_an_agent_without_value_are_errors() -> None:
 
 
 @pytest.fixture(scope="module")
-def spec(tmp_path_factory) -> str:
+def spec(tmp_path_factory):
     folder = tmp_path_factory.mktemp("run") / "final"
     write_folder(folder, lambda target: write_weights(target, PATCHWORK, WEIGHTS, {}))
     return f"{folder}:nodes={NODES}"
 
 
 @pytest.fixture(scope="module")
-def result(spec) -> Review:
+def result(spec):
     return review(finished(), agents.load(spec))
 
 
@@ -181,7 +178,7 @@ def out(spec, tmp_path_factory):
     return folder / "game-review"
 
 
-def test_figures(out, result) -> None:
+def test_figures(out, result):
     data, expected = json.loads((out / FIGURES).read_text()), json.loads(json.dumps(result.as_dict()))
     assert {**data, "agent": None} == {**expected, "agent": None}
     assert (data["format"], data["version"], data["game"]) == ("patchwork-env review", 1, "patchwork")
@@ -189,7 +186,7 @@ def test_figures(out, result) -> None:
     assert (tuple(data["scores"]), data["winner"]) == (finished().scores(), finished().winner())
 
 
-def test_page(out, result) -> None:
+def test_page(out, result):
     page = Page((out / PAGE).read_text(encoding="utf-8"))
     assert "game.txt" in page.text
     check_nothing_has_to_be_loaded(page)
@@ -205,7 +202,7 @@ def test_page(out, result) -> None:
         assert page.source.count(f'stroke="{color}"') == lines
 
 
-def test_terminal_and_unfinished_games(spec, tmp_path, capsys) -> None:
+def test_terminal_and_unfinished_games(spec, tmp_path, capsys):
     game, out = tmp_path / "game.txt", tmp_path / "a" / "b"
     game.write_text(position_after(finished(), 9).notation())
     assert main([str(game), "--agent", spec, "--out", str(out)]) == 0
@@ -229,14 +226,14 @@ def test_terminal_and_unfinished_games(spec, tmp_path, capsys) -> None:
         (lambda t: t.splitlines()[0] + "\n", "the game has no moves"),
     ],
 )
-def test_a_damaged_game_is_an_error_that_names_the_move(change, message, spec, tmp_path, capsys) -> None:
+def test_a_damaged_game_is_an_error_that_names_the_move(change, message, spec, tmp_path, capsys):
     path = tmp_path / "game.txt"
     path.write_text(change(finished().notation()))
     assert main([str(path), "--agent", spec]) == 2
     assert message.format(end=len(finished().history) + 1) in capsys.readouterr().err
 
 
-def test_other_errors(spec, tmp_path, capsys) -> None:
+def test_other_errors(spec, tmp_path, capsys):
     path = tmp_path / "game.txt"
     path.write_text(finished().notation())
     (tmp_path / "bytes").write_bytes(b"\xff\xfe\xff")
@@ -254,12 +251,12 @@ def test_other_errors(spec, tmp_path, capsys) -> None:
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["bytes", "file", "game.txt"]
 
 
-def test_games_that_editors_of_windows_have_stored(tmp_path) -> None:
+def test_games_that_editors_of_windows_have_stored(tmp_path):
     for encoding in ("utf-8-sig", "utf-16"):
         path = tmp_path / encoding
         path.write_text(finished().notation(), encoding=encoding, newline="\r\n")
         assert read_game(path).history == finished().history
 
 
-def test_the_example_is_a_finished_game(pytestconfig) -> None:
+def test_the_example_is_a_finished_game(pytestconfig):
     assert read_game(pytestconfig.rootpath / "examples" / "game.txt").is_over

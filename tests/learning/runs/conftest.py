@@ -1,7 +1,5 @@
 """A tiny run that all tests of runs share, and copies of it."""
 
-from __future__ import annotations
-
 import io
 import shutil
 from contextlib import chdir, redirect_stderr, redirect_stdout
@@ -28,14 +26,14 @@ evaluation: {every: 4, games: 2, final_games: 4, opponents: [random]}
 
 
 @pytest.fixture(scope="session")
-def config(tmp_path_factory) -> Path:
+def config(tmp_path_factory):
     path = tmp_path_factory.mktemp("configs") / "tiny.yaml"
     path.write_text(TINY)
     return path
 
 
 @pytest.fixture(scope="session")
-def trained(tmp_path_factory, config) -> tuple[str, str, Path]:
+def trained(tmp_path_factory, config):
     """What the command said, to both streams, and the run that it made where it was called."""
     folder, output, errors = tmp_path_factory.mktemp("elsewhere"), io.StringIO(), io.StringIO()
     with chdir(folder), redirect_stdout(output), redirect_stderr(errors):
@@ -44,19 +42,19 @@ def trained(tmp_path_factory, config) -> tuple[str, str, Path]:
 
 
 @pytest.fixture(scope="session")
-def finished(trained) -> Path:
+def finished(trained):
     """The folder of a run that nothing has disturbed."""
     return trained[-1]
 
 
 @pytest.fixture
-def run(finished, tmp_path) -> Path:
+def run(finished, tmp_path):
     """A copy of the finished run."""
     return Path(shutil.copytree(finished, tmp_path / "run"))
 
 
 @pytest.fixture
-def interrupted(run) -> Path:
+def interrupted(run):
     """A copy of the run, as if it had been killed some time after its last but one checkpoint."""
     forget_the_end(run)
     return run

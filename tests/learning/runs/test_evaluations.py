@@ -1,10 +1,7 @@
 """What a run keeps and shows of its evaluations."""
 
-from __future__ import annotations
-
 import io
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +15,7 @@ from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.evaluation.gauntlet import rating_metrics
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.records import EVALUATION_FORMAT, EVALUATION_VERSION, read_evaluation
-from patchwork_env.learning.evaluation.results import MatchResult, milestones, picture, position_after
+from patchwork_env.learning.evaluation.results import milestones, picture, position_after
 from patchwork_env.learning.evaluation.runners import AGENT
 from patchwork_env.learning.runs import evaluations as evaluations_module
 from patchwork_env.learning.runs.evaluations import choose_best, forget_later, metrics, record
@@ -43,7 +40,7 @@ class Unlearning(Trainer):
         (folder / "nothing").touch()
 
 
-def trainer_of(game: str = "patchwork") -> Trainer:
+def trainer_of(game="patchwork"):
     config = PpoConfig(evaluation={"opponents": OPPONENTS}).model_copy(update={"game": game})
     trainer = Unlearning(config)
     trainer.step()
@@ -52,15 +49,15 @@ def trainer_of(game: str = "patchwork") -> Trainer:
 
 
 @pytest.fixture(scope="module")
-def results() -> list[MatchResult]:
+def results():
     return [play_matches("random", opponent, 8, keep=2) for opponent in OPPONENTS]
 
 
-def events_of(folder: Path) -> EventAccumulator:
+def events_of(folder):
     return EventAccumulator(str(folder)).Reload()
 
 
-def add(folder: Path, trainer: Trainer, *evaluations: list[MatchResult]) -> None:
+def add(folder, trainer, *evaluations):
     """Starts, or goes on with, a run, and adds evaluations an iteration apart."""
     log = Log(folder, trainer.steps, trainer.config)
     forget_later(folder, trainer.steps)
@@ -71,7 +68,7 @@ def add(folder: Path, trainer: Trainer, *evaluations: list[MatchResult]) -> None
 
 
 @pytest.mark.parametrize("game", ["patchwork", "nmbr9"])
-def test_the_file_holds_the_results_and_games_that_can_be_replayed(tmp_path, game: str) -> None:
+def test_the_file_holds_the_results_and_games_that_can_be_replayed(tmp_path, game):
     trainer, rules = trainer_of(game), rules_of(game)
     results = [play_matches("random", opponent, 8, game=game, keep=2) for opponent in OPPONENTS]
     add(tmp_path, trainer, results)
@@ -100,7 +97,7 @@ def test_the_file_holds_the_results_and_games_that_can_be_replayed(tmp_path, gam
     assert any("gauntlet" in name for name in names) == (game == "patchwork")
 
 
-def test_what_is_of_later_steps_than_the_run_is_deleted_and_three_candidates_stay(tmp_path, results) -> None:
+def test_what_is_of_later_steps_than_the_run_is_deleted_and_three_candidates_stay(tmp_path, results):
     trainer, (strong, weak) = trainer_of(), ([result] for result in results)
     assert weak[0].win_rate < strong[0].win_rate
     add(tmp_path, trainer, weak, strong, weak, strong, strong)
@@ -117,7 +114,7 @@ def test_what_is_of_later_steps_than_the_run_is_deleted_and_three_candidates_sta
         assert (tmp_path / "best").is_dir() == best_file(tmp_path).exists() == (steps == 500)
 
 
-def test_metrics_are_the_figures_of_the_agent(results) -> None:
+def test_metrics_are_the_figures_of_the_agent(results):
     for result in results:
         against = f"_against_{result.opponent}"
         figures = {**result.means(AGENT), "score_difference": result.score_difference}
@@ -129,7 +126,7 @@ def test_metrics_are_the_figures_of_the_agent(results) -> None:
         assert metrics(result) == expected
 
 
-def test_rating_is_that_of_the_matches_against_members_of_the_gauntlet(results) -> None:
+def test_rating_is_that_of_the_matches_against_members_of_the_gauntlet(results):
     alone = rating_metrics(results)
     name = "evaluation/gauntlet_rating"
     assert alone[f"{name}_low"] < alone[name] < alone[f"{name}_high"]
@@ -143,7 +140,7 @@ def test_rating_is_that_of_the_matches_against_members_of_the_gauntlet(results) 
     assert rating_metrics([wins, play_matches("greedy", "ppo-quick-v1", 8)])[name] > alone[name] + 300
 
 
-def test_tensorboard_shows_curves_with_bounds_a_game_and_its_picture(tmp_path, results) -> None:
+def test_tensorboard_shows_curves_with_bounds_a_game_and_its_picture(tmp_path, results):
     add(tmp_path, trainer_of(), results, results)
     events = events_of(tmp_path)
     expected = {name: value for result in results for name, value in metrics(result).items()}
@@ -165,7 +162,7 @@ def test_tensorboard_shows_curves_with_bounds_a_game_and_its_picture(tmp_path, r
     assert all(name.encode() in layout for spec in OPPONENTS for name in interval_metrics(spec))
 
 
-def test_without_pillow_there_is_text_and_one_remark(tmp_path, results, monkeypatch, capsys) -> None:
+def test_without_pillow_there_is_text_and_one_remark(tmp_path, results, monkeypatch, capsys):
     def fail(*_):
         raise MissingExtraError("Pillow is needed here: pip install pillow")
 
@@ -178,7 +175,7 @@ def test_without_pillow_there_is_text_and_one_remark(tmp_path, results, monkeypa
     assert [len(evaluation.sample_games) for evaluation in evaluations_of(tmp_path)] == [4, 4, 0]
 
 
-def test_positions_of_a_game(results) -> None:
+def test_positions_of_a_game(results):
     game = results[0].kept[0]
     turns = len(game.history)
     assert position_after(game, 0).history == ()

@@ -40,7 +40,7 @@ SIGINT, SIGTERM, SIGKILL = signal.SIGINT, signal.SIGTERM, signal.SIGKILL
 NO_SPACE = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def checkpoint(run, iterations) -> Path:
+def checkpoint(run, iterations):
     return run / "checkpoints" / f"step_{iterations * STEPS_PER_ITERATION:010d}"
 
 

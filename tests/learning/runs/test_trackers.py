@@ -3,14 +3,11 @@
 A fake of wandb fails; `make test-libraries` runs the tests of the real clients, without a network.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import sys
 import threading
 from importlib.machinery import ModuleSpec
-from pathlib import Path
 from unittest.mock import Mock
 
 import numpy as np
@@ -34,20 +31,20 @@ evaluation: {every: null, games: 2, final_games: 2, opponents: ["random"]}
 
 
 @pytest.fixture
-def config(tmp_path) -> Path:
+def config(tmp_path):
     path = tmp_path / "tiny.yaml"
     path.write_text(CONFIG)
     return path
 
 
-def train_with(config: Path, run: Path, trackers: str, *more: str) -> int:
+def train_with(config, run, trackers, *more):
     return train.main([str(config), "--run-dir", str(run), "--set", f"tracker={trackers}", *more])
 
 
 # --- files --------------------------------------------------------------------------------------------------
 
 
-def test_a_table_is_cut_back_where_the_run_goes_on(tmp_path) -> None:
+def test_a_table_is_cut_back_where_the_run_goes_on(tmp_path):
     log = Log(tmp_path, 0, load_config("quick", ["tracker=csv"]))
     for steps in (10, 20, 30):
         log.add({"a": 0.5, "against x:y=1,z=2": 1.0}, steps, 1.0)
@@ -67,7 +64,7 @@ def test_a_table_is_cut_back_where_the_run_goes_on(tmp_path) -> None:
 
 
 @pytest.fixture
-def wandb(monkeypatch) -> Mock:
+def wandb(monkeypatch):
     """A client that takes everything."""
     made = Mock(__spec__=ModuleSpec("wandb", None), Settings=dict)
     monkeypatch.setitem(sys.modules, "wandb", made)
@@ -75,7 +72,7 @@ def wandb(monkeypatch) -> Mock:
 
 
 @pytest.mark.parametrize("where", ["init", "init.return_value.log", "init.return_value.finish"])
-def test_a_service_that_fails_is_told_once_and_stops_nothing(config, tmp_path, wandb, capsys, where) -> None:
+def test_a_service_that_fails_is_told_once_and_stops_nothing(config, tmp_path, wandb, capsys, where):
     wandb.configure_mock(**{f"{where}.side_effect": ConnectionError("no route\nto host")})
     assert train_with(config, tmp_path / "run", "wandb") == 0
     said = capsys.readouterr().err
@@ -85,7 +82,7 @@ def test_a_service_that_fails_is_told_once_and_stops_nothing(config, tmp_path, w
     assert wandb.init.return_value.summary.update.called == (where != "init")  # later calls are made
 
 
-def test_a_service_that_does_not_answer_is_left_behind(tmp_path, wandb, monkeypatch, capsys) -> None:
+def test_a_service_that_does_not_answer_is_left_behind(tmp_path, wandb, monkeypatch, capsys):
     answer = threading.Event()
     wandb.init.side_effect = lambda **named: answer.wait() and None
     monkeypatch.setattr(loggers, "_SECONDS_AT_END", 0.01)
@@ -98,7 +95,7 @@ def test_a_service_that_does_not_answer_is_left_behind(tmp_path, wandb, monkeypa
     assert capsys.readouterr().err.count("wandb does not get everything (4 calls are waiting for it)") == 1
 
 
-def test_a_client_that_is_missing_is_named(config, tmp_path, monkeypatch, capsys) -> None:
+def test_a_client_that_is_missing_is_named(config, tmp_path, monkeypatch, capsys):
     for name in SERVICES:
         monkeypatch.setitem(sys.modules, name, None)
         with pytest.raises(MissingExtraError):
@@ -111,7 +108,7 @@ def test_a_client_that_is_missing_is_named(config, tmp_path, monkeypatch, capsys
 # --- the key of the configuration ---------------------------------------------------------------------------
 
 
-def test_trackers_are_a_name_or_several_or_none(config) -> None:
+def test_trackers_are_a_name_or_several_or_none(config):
     several, default = ("tensorboard", "csv"), ("tensorboard",)
     assert load_config(config).tracker == default
     for given, trackers in (("wandb", ("wandb",)), ("[tensorboard, csv]", several), ("none", ()), ("[]", ())):
@@ -123,7 +120,7 @@ def test_trackers_are_a_name_or_several_or_none(config) -> None:
 # --- the real clients, without a network --------------------------------------------------------------------
 
 
-def run_and_resume(config: Path, tracker: str) -> Path:
+def run_and_resume(config, tracker):
     """A run of two iterations that is resumed for a third; returns its folder."""
     run = config.parent / "run"
     assert train_with(config, run, tracker) == 0
@@ -131,13 +128,13 @@ def run_and_resume(config: Path, tracker: str) -> Path:
     return run
 
 
-def known_run(run: Path, tracker: str) -> str:
+def known_run(run, tracker):
     return json.loads((run / "trackers" / f"{tracker}.json").read_text())["run"]
 
 
 @pytest.mark.libraries
 @pytest.mark.filterwarnings("ignore")  # of the client about other packages
-def test_the_client_of_wandb(config, monkeypatch) -> None:
+def test_the_client_of_wandb(config, monkeypatch):
     pytest.importorskip("wandb")
     monkeypatch.setenv("WANDB_MODE", "offline")
     run = run_and_resume(config, "wandb")
@@ -149,7 +146,7 @@ def test_the_client_of_wandb(config, monkeypatch) -> None:
 
 @pytest.mark.libraries
 @pytest.mark.filterwarnings("ignore")
-def test_the_client_of_mlflow(config, tmp_path, monkeypatch) -> None:
+def test_the_client_of_mlflow(config, tmp_path, monkeypatch):
     mlflow = pytest.importorskip("mlflow")
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     mlflow.set_tracking_uri((tmp_path / "mlruns").as_uri())
@@ -174,7 +171,7 @@ def test_the_client_of_mlflow(config, tmp_path, monkeypatch) -> None:
 
 @pytest.mark.libraries
 @pytest.mark.filterwarnings("ignore")
-def test_the_client_of_trackio(config, tmp_path, monkeypatch) -> None:
+def test_the_client_of_trackio(config, tmp_path, monkeypatch):
     trackio = pytest.importorskip("trackio")
     from trackio import sqlite_storage, utils
 

@@ -1,7 +1,5 @@
 """Sweeps on this machine: parameters, processes, tables, early ends, failures, and going on."""
 
-from __future__ import annotations
-
 import csv
 import json
 import signal

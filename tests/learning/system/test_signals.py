@@ -1,7 +1,5 @@
 """Requests to stop that wait until nothing is half done."""
 
-from __future__ import annotations
-
 import os
 import signal
 from concurrent.futures import ThreadPoolExecutor

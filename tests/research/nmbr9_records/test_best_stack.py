@@ -1,9 +1,6 @@
 """The best stack known in free order replays by the rules, and the verifier notices what does not."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +11,7 @@ BEST = ROOT / "research" / "nmbr9_records" / "best.json"
 
 
 @pytest.mark.slow
-def test_the_best_stack_replays() -> None:
+def test_the_best_stack_replays():
     best = json.loads(BEST.read_text())
     done = run_study("nmbr9_records.verify")
     assert done.returncode == 0, done.stderr
@@ -35,7 +32,7 @@ def test_the_best_stack_replays() -> None:
         (lambda best: best.pop("tiles"), "holds no stack"),
     ],
 )
-def test_a_stack_that_breaks_a_rule_is_refused(tmp_path: Path, change, message: str) -> None:
+def test_a_stack_that_breaks_a_rule_is_refused(tmp_path, change, message):
     best = json.loads(BEST.read_text())
     change(best)
     path = tmp_path / "stack.json"
@@ -45,7 +42,7 @@ def test_a_stack_that_breaks_a_rule_is_refused(tmp_path: Path, change, message: 
 
 
 @pytest.mark.slow
-def test_the_search_goes_on_from_the_best(tmp_path: Path) -> None:
+def test_the_search_goes_on_from_the_best(tmp_path):
     path = tmp_path / "best.json"
     path.write_text(BEST.read_text())
     done = run_study("nmbr9_records.free_order", "--minutes", "0.05", "--file", str(path))

@@ -46,7 +46,7 @@ choose_action_of = kernel(choose_action)
 
 @pytest.mark.libraries
 @pytest.mark.parametrize(("max_digit", "copies", "tiles"), [(2, 1, 3), (5, 2, 3), (3, 1, 4)])
-def test_proofs_against_an_exhaustive_search(max_digit: int, copies: int, tiles: int) -> None:
+def test_proofs_against_an_exhaustive_search(max_digit, copies, tiles):
     pytest.importorskip("ortools")
     game = Game(order="free", max_digit=max_digit, copies=copies, deck_size=tiles)
     states = np.repeat(game.state, tiles + 1)
@@ -59,9 +59,7 @@ def test_proofs_against_an_exhaustive_search(max_digit: int, copies: int, tiles:
     assert expected > 0
 
 
-def test_what_is_no_instance_is_refused(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_no_instance_is_refused(monkeypatch, capsys):
     for name in ("F-6-1", "K-6-1-5", "F-2-1-4"):
         monkeypatch.setattr("sys.argv", ["proofs", name])
         assert proofs.main() == 2
@@ -69,7 +67,7 @@ def test_what_is_no_instance_is_refused(
 
 
 @pytest.mark.libraries
-def test_scores_if_tiles_were_liquid() -> None:
+def test_scores_if_tiles_were_liquid():
     pytest.importorskip("ortools")
     done = run_study("nmbr9_records.proofs", "--liquid")
     scores = [int(line.split()[2]) for line in done.stdout.splitlines()]

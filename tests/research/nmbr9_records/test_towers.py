@@ -1,12 +1,10 @@
 """The search of towers: what it builds obeys the rules and misses nothing; and stacks that get better."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from patchwork_env import agents
-from patchwork_env.agents.nmbr9.beam import Stack, as_solo_game, plan
+from patchwork_env.agents.nmbr9.beam import as_solo_game, plan
 from patchwork_env.agents.nmbr9.value import read_value
 from patchwork_env.nmbr9 import Game, engine
 from patchwork_env.nmbr9.tables import SHAPES
@@ -18,12 +16,12 @@ from research.nmbr9_records.towers import Rating
 PAIR = np.full(10, 2, np.int64)
 
 
-def cells_of(grid: np.ndarray) -> set[tuple[int, int]]:
+def cells_of(grid):
     cells = np.flatnonzero(np.unpackbits(grid.view(np.uint8), bitorder="little"))
     return {divmod(int(cell), towers.SIDE) for cell in cells}
 
 
-def test_grids_against_sets_of_cells() -> None:
+def test_grids_against_sets_of_cells():
     rng = np.random.default_rng(1)
     for _ in range(10):
         a, b = (rng.integers(0, 1 << 63, (3, 4)).astype(np.uint64) for _ in range(2))
@@ -46,13 +44,13 @@ def test_grids_against_sets_of_cells() -> None:
 
 
 @pytest.fixture(scope="module")
-def search() -> towers.Search:
+def search():
     search = towers.start(PAIR, 20, 6, Rating(noise=20.0), 5)
     run(search)
     return search
 
 
-def test_towers_can_be_built_by_the_rules_and_have_their_score(search: towers.Search) -> None:
+def test_towers_can_be_built_by_the_rules_and_have_their_score(search):
     built = 0
     for tiles in range(1, 21):
         for slot in range(int(search.pools.sizes[tiles])):
@@ -65,7 +63,7 @@ def test_towers_can_be_built_by_the_rules_and_have_their_score(search: towers.Se
     assert built > 60
 
 
-def test_what_obeys_no_rule_is_not_put_on_a_table(search: towers.Search) -> None:
+def test_what_obeys_no_rule_is_not_put_on_a_table(search):
     tiles = int(np.flatnonzero(search.pools.sizes)[-1])
     stack = from_tower(towers.levels_of(search, tiles, 0))
     top = stack[-1]
@@ -78,7 +76,7 @@ def test_what_obeys_no_rule_is_not_put_on_a_table(search: towers.Search) -> None
         assert not put(as_solo_game(Game(order="free").state), (*stack[:-1], wrong))
 
 
-def test_nothing_is_missed_when_all_is_kept() -> None:
+def test_nothing_is_missed_when_all_is_kept():
     """The score is the one that research/nmbr9_records/proofs.py proves to be the highest."""
     search = towers.start(PAIR, 3, 3000, Rating(waste=30, noise=0.0), 0)
     run(search)
@@ -88,7 +86,7 @@ def test_nothing_is_missed_when_all_is_kept() -> None:
 # --- stacks that get better ---------------------------------------------------------------------------------
 
 
-def test_improvements_are_better_each_time() -> None:
+def test_improvements_are_better_each_time():
     weights, _ = read_value(agents.path_of("nmbr9_champion"))
     root, rng = as_solo_game(Game(order="free", max_digit=5, deck_size=7).state), np.random.default_rng(3)
     first = plan(root, 0, weights, width=2)
@@ -98,12 +96,12 @@ def test_improvements_are_better_each_time() -> None:
 
 
 @pytest.fixture(scope="module")
-def stack(search: towers.Search) -> Stack:
+def stack(search):
     tiles = int(np.flatnonzero(search.pools.sizes)[-1])
     return from_tower(towers.levels_of(search, tiles, 0))
 
 
-def test_levels_that_are_kept_end_all_towers(stack: Stack) -> None:
+def test_levels_that_are_kept_end_all_towers(stack):
     upper = upper_levels(stack, 1)
     again = towers.new_search(20, 6, Rating(), 5)
     offer_levels(again, PAIR, upper)
@@ -114,7 +112,7 @@ def test_levels_that_are_kept_end_all_towers(stack: Stack) -> None:
     assert put(as_solo_game(Game(order="free").state), from_tower(levels))
 
 
-def test_without_a_tile_nothing_rests_on_it(stack: Stack) -> None:
+def test_without_a_tile_nothing_rests_on_it(stack):
     left = without(stack, [0])
     assert stack[0] not in left
     assert without(stack, range(len(stack))) == ()

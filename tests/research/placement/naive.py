@@ -4,9 +4,7 @@ It is written from the definitions and shares nothing with `patchwork_env`; the 
 published program, by the patch that has this shape, and are turned and flipped as text.
 """
 
-from collections.abc import Callable
-
-from tests.patchwork.naive import ALL_CELLS, PATCHES, Cell, Drawing, flipped, oriented, turned
+from tests.patchwork.naive import ALL_CELLS, PATCHES, Cell, flipped, oriented, turned
 
 # the drawings of the published program
 DRAWINGS = (
@@ -34,7 +32,7 @@ Placement = tuple[int, tuple[Cell, ...]]
 """The number of the orientation, and the cells, row by row."""
 
 
-def drawings_in_order(drawing: Drawing) -> list[Drawing]:
+def drawings_in_order(drawing):
     """The distinct orientations: quarter turns, flips left to right and upside down, along both diagonals."""
     quarters = [drawing, turned(drawing), turned(turned(drawing)), turned(turned(turned(drawing)))]
     upside_down = drawing[::-1]
@@ -44,7 +42,7 @@ def drawings_in_order(drawing: Drawing) -> list[Drawing]:
     return [picture for k, picture in enumerate(all_of_them) if picture not in all_of_them[:k]]
 
 
-def placements_of(shape: int) -> list[Placement]:
+def placements_of(shape):
     """All placements on an empty quilt, in reading order: the first different cell decides."""
     found = []
     for number, picture in enumerate(drawings_in_order(DRAWINGS[shape].split(" / "))):
@@ -57,56 +55,54 @@ def placements_of(shape: int) -> list[Placement]:
 PLACEMENTS = [placements_of(shape) for shape in range(len(DRAWINGS))]
 
 
-def same_shape_as_the_patch(shape: int) -> bool:
+def same_shape_as_the_patch(shape):
     """Whether the drawing is an orientation of the patch of this number."""
     patch = PATCHES[shape][0].split(" / ")
     return DRAWINGS[shape].split(" / ") in [oriented(patch, k) for k in range(8)]
 
 
-def left(placement: Placement) -> int:
+def left(placement):
     return min(column for _, column in placement[1])
 
 
-def top(placement: Placement) -> int:
+def top(placement):
     return min(row for row, _ in placement[1])
 
 
-def fitting(covered: set[Cell], shape: int) -> list[Placement]:
+def fitting(covered, shape):
     return [placement for placement in PLACEMENTS[shape] if covered.isdisjoint(placement[1])]
 
 
-def coverable(covered: set[Cell], shapes: list[int]) -> set[Cell]:
+def coverable(covered, shapes):
     """The cells that one of the shapes could cover."""
     return {cell for shape in set(shapes) for _, cells in fitting(covered, shape) for cell in cells}
 
 
-def certain(fits: list[Placement]) -> set[Cell]:
+def certain(fits):
     """The cells that every placement covers."""
     return set.intersection(*(set(cells) for _, cells in fits))
 
 
-def extent(occupied: set[Cell]) -> int:
+def extent(occupied):
     """The last column of the run of occupied columns that begins at column 1."""
     columns = {column for _, column in occupied}
     return max([0, *(c for c in range(1, 9) if columns.issuperset(range(1, c + 1)))])
 
 
-def bottom_left(fits: list[Placement]) -> list[Placement]:
+def bottom_left(fits):
     return [min(fits, key=lambda placement: (left(placement), top(placement)))]
 
 
-def left_bottom(fits: list[Placement]) -> list[Placement]:
+def left_bottom(fits):
     return [min(fits, key=lambda placement: (top(placement), left(placement)))]
 
 
-def per_rotation(
-    best: Callable[[list[Placement]], list[Placement]], fits: list[Placement]
-) -> list[Placement]:
+def per_rotation(best, fits):
     groups = [[placement for placement in fits if placement[0] == number] for number in range(8)]
     return [placement for group in groups if group for placement in best(group)]
 
 
-def pareto(covered: set[Cell], tiles: list[int], fits: list[Placement], rotations: bool) -> list[Placement]:
+def pareto(covered, tiles, fits, rotations):
     occupied = covered | certain(fits)
     alive = coverable(covered, tiles[:1]) | coverable(occupied, tiles[1:])
     found = []
@@ -116,7 +112,7 @@ def pareto(covered: set[Cell], tiles: list[int], fits: list[Placement], rotation
     return found
 
 
-def candidates(policy: str, covered: set[Cell], tiles: list[int], fits: list[Placement]) -> list[Placement]:
+def candidates(policy, covered, tiles, fits):
     """What a policy proposes, in its order."""
     base, rotations = policy.removesuffix("(rot)"), policy.endswith("(rot)")
     if base == "ParetoBottomLeft":
@@ -132,12 +128,12 @@ def candidates(policy: str, covered: set[Cell], tiles: list[int], fits: list[Pla
     ]
 
 
-def extension(covered: set[Cell], tiles: list[int], placement: Placement) -> int:
+def extension(covered, tiles, placement):
     after = covered | set(placement[1])
     return extent(ALL_CELLS - (coverable(after, tiles[1:]) - after))
 
 
-def regrets(covered: set[Cell], tiles: list[int], fits: list[Placement], among: list[Placement]) -> list[int]:
+def regrets(covered, tiles, fits, among):
     """For each cell that stays empty, how many tiles could cover it before and cannot after, in sum."""
     occupied = covered | certain(fits)
     before = [coverable(occupied if k else covered, [tile]) for k, tile in enumerate(tiles)]
@@ -148,7 +144,7 @@ def regrets(covered: set[Cell], tiles: list[int], fits: list[Placement], among: 
     return sums
 
 
-def plan(policy: str, evaluation: str, tiles: list[int]) -> list[frozenset[Cell] | None]:
+def plan(policy, evaluation, tiles):
     """The cells that every tile covers, None for a tile that does not fit; not for random evaluations."""
     covered: set[Cell] = set()
     steps: list[frozenset[Cell] | None] = []

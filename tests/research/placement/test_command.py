@@ -1,9 +1,6 @@
 """The experiment runs as documented, on few runs."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +9,7 @@ from tests.scripts import run_study
 pytestmark = pytest.mark.slow
 
 
-def test_rows_figures_and_picture(tmp_path: Path) -> None:
+def test_rows_figures_and_picture(tmp_path):
     picture = tmp_path / "areas.png"
     rows = ["All-First", "All-PlacementRegret", "Beam-32", "Beam"]
     done = run_study("placement", "--runs", "40", "--rows", *rows, "--picture", str(picture), "--json")
@@ -30,7 +27,7 @@ def test_rows_figures_and_picture(tmp_path: Path) -> None:
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-def test_what_it_refuses() -> None:
+def test_what_it_refuses():
     for arguments, message in (
         (["--runs", "0"], "--runs is 0"),
         (["--rows", "Beam", "--picture", "areas.png"], "needs the rows All-First, All-PlacementRegret, Beam"),

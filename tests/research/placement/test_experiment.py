@@ -1,7 +1,5 @@
 """The protocol of the experiment: orders, and what a plan may do."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -12,12 +10,12 @@ from research.placement.shapes import NUM_TILES, SINGLE_CELL, SIZES, STARTS
 SQUARE, LINE = 9, 17  # 2x2 and 1x5
 
 
-def placement(shape: int, row: int, column: int) -> int:
+def placement(shape, row, column):
     """The first placement of a shape whose first cell is this one."""
     return next(k for k in range(STARTS[shape, 0], STARTS[shape + 1, 0]) if cells_at(k)[0] == (row, column))
 
 
-def test_the_tile_sets() -> None:
+def test_the_tile_sets():
     assert {name: SIZES[list(tiles)].sum() for name, tiles in TILE_SETS.items()} == {
         "published": 170,
         "patchwork": 171,
@@ -28,7 +26,7 @@ def test_the_tile_sets() -> None:
 
 
 @pytest.mark.parametrize("tile_set", TILE_SETS)
-def test_orders_are_permutations_that_differ(tile_set: str) -> None:
+def test_orders_are_permutations_that_differ(tile_set):
     orders = deal_orders(200, seed=8, tile_set=tile_set)
     assert orders.shape == (200, NUM_TILES)
     assert (np.sort(orders) == np.sort(TILE_SETS[tile_set])).all()
@@ -37,7 +35,7 @@ def test_orders_are_permutations_that_differ(tile_set: str) -> None:
     assert abs(singles - 5 / 38).max() < 0.1
 
 
-def test_an_order_depends_on_the_seed_and_its_number_alone() -> None:
+def test_an_order_depends_on_the_seed_and_its_number_alone():
     assert (deal_orders(3, seed=8) == deal_orders(9, seed=8)[:3]).all()
     assert (deal_orders(3, seed=8) != deal_orders(3, seed=9)).any()
 
@@ -46,12 +44,12 @@ def test_an_order_depends_on_the_seed_and_its_number_alone() -> None:
     ("arguments", "message"),
     [((0,), "runs is 0"), ((1, -1), "-1"), ((1, 0, "all"), "tile_set is 'all'; allowed are 'published'")],
 )
-def test_orders_that_cannot_be_dealt(arguments: tuple, message: str) -> None:
+def test_orders_that_cannot_be_dealt(arguments, message):
     with pytest.raises(ValueError, match=message):
         deal_orders(*arguments)
 
 
-def test_outcomes_of_a_run() -> None:
+def test_outcomes_of_a_run():
     """Lines of five fill nine columns but for the last four rows; one fits twice more, in the other turn."""
     tiles = np.full((1, 19), LINE)
     plan = StrategyPlacer("BottomLeft", "First").plan(tiles[0])
@@ -64,7 +62,7 @@ def test_outcomes_of_a_run() -> None:
     assert reached.area_first_fail.tolist() == [5 * first]
 
 
-def test_outcomes_if_every_tile_fits() -> None:
+def test_outcomes_if_every_tile_fits():
     plan = np.array([[placement(SQUARE, 0, 0), placement(SQUARE, 7, 7)]])
     reached = outcomes(np.array([[SQUARE, SQUARE]]), plan)
     assert [values.tolist() for values in reached] == [[3], [81], [8], [2]]
@@ -79,7 +77,7 @@ def test_outcomes_if_every_tile_fits() -> None:
         (7430, "cannot lie at 7430"),
     ],
 )
-def test_plans_that_break_the_protocol(second: int, fault: str) -> None:
+def test_plans_that_break_the_protocol(second, fault):
     tiles = np.array([[SQUARE, SQUARE]] * 2)
     corner = placement(SQUARE, 0, 0)
     plans = np.array([[corner, placement(SQUARE, 0, 2)], [corner, second]])
@@ -87,7 +85,7 @@ def test_plans_that_break_the_protocol(second: int, fault: str) -> None:
         outcomes(tiles, plans)
 
 
-def test_tiles_that_are_no_shapes() -> None:
+def test_tiles_that_are_no_shapes():
     placer = StrategyPlacer("All", "First")
     with pytest.raises(ValueError, match="a tile is 34; allowed are 0 to 33"):
         placer.plan([0, 34])

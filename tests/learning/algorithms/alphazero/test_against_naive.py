@@ -1,7 +1,5 @@
 """An update of AlphaZero against a plain one: example by example, by the loss of the paper, with AdamW."""
 
-from __future__ import annotations
-
 import copy
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Searched self-play: what examples say about the games that were played."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

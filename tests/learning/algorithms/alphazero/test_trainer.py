@@ -1,7 +1,5 @@
 """Runs of AlphaZero: what learning takes and refuses, and that it gets better."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Advantages along each player's own decisions, against a plain implementation; rewards and next choices."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

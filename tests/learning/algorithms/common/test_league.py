@@ -1,7 +1,5 @@
 """The pool of past selves: what it keeps, whom it draws, and that it can be saved. Any network will do."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

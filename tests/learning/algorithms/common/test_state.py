@@ -1,7 +1,5 @@
 """What a trainer's state may hold, which comes from a file."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """An update of PPO against a plain one: decision by decision, by the formulas of the papers, with Adam."""
 
-from __future__ import annotations
-
 import copy
 import math
 

@@ -1,7 +1,5 @@
 """Runs whose network begins to look ahead on the way: until then they are as runs without look-ahead."""
 
-from __future__ import annotations
-
 import copy
 
 import pytest

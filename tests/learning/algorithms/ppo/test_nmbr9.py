@@ -1,7 +1,5 @@
 """PPO of NMBR 9, alone for points."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Training with a trunk in bfloat16: the same network, whose weights and evaluations are in float32."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

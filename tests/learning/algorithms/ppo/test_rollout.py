@@ -1,7 +1,5 @@
 """Rollouts, played again game by game, and what becomes of an update that diverges."""
 
-from __future__ import annotations
-
 import copy
 from collections import Counter
 

@@ -20,7 +20,7 @@ def test_new_threads_round_as_the_others_do():
     inputs, weights = torch.randn(5, 500, generator=generator), torch.randn(16, 500, generator=generator)
     meeting = threading.Barrier(3, timeout=30)
 
-    def product(_: int) -> torch.Tensor:
+    def product(_):
         meeting.wait()  # one part for each thread
         return inputs @ weights.T
 

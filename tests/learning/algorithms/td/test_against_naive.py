@@ -1,7 +1,5 @@
 """Updates of a compiled value against plain ones: losses by position, steps of Adam, averages of weights."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

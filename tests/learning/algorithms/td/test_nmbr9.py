@@ -1,7 +1,5 @@
 """Learning the value of NMBR 9: whole games, targets as the lambda-return is defined, and the network."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """Temporal-difference learning of both games."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
