@@ -113,24 +113,30 @@ def interrupt_work() -> None:
 
 
 def vectors() -> None:
-    """Prints sums that are kept in vector registers, and bits that are unpacked."""
+    """Prints what is kept in vector registers: sums, bits that are unpacked, anchors of patches and tiles."""
     import numpy as np
 
     from patchwork_env.core.compile import kernel
     from patchwork_env.core.intrinsics import product_adder, rows_adder, unpack_bits
+    from patchwork_env.nmbr9 import Game as Nmbr9
+    from patchwork_env.patchwork import Game
 
     add_products, add_rows = product_adder(64), rows_adder(64)
 
     @kernel
-    def compute(out, matrix, inputs, rows):  # type: ignore[no-untyped-def]
+    def compute(out, matrix, inputs, rows, bits):  # type: ignore[no-untyped-def]
         add_products(out, matrix, inputs, len(inputs))
         add_rows(out, matrix, rows, len(rows))
-        unpack_bits(out, 64, np.uint64(0xF0F0))
+        unpack_bits(bits, 0, np.uint64(0xF0F0))
 
-    out, matrix = np.zeros(128, np.float32), np.arange(640, dtype=np.float32).reshape(10, 64)
-    compute(out, matrix, np.arange(10, dtype=np.float32), np.array([1, 7], np.int32))
+    out, matrix = np.zeros(64, np.float32), np.arange(640, dtype=np.float32).reshape(10, 64)
+    bits = np.zeros(64, np.int8)
+    compute(out, matrix, np.arange(10, dtype=np.float32), np.array([1, 7], np.int32), bits)
     (assembly,) = compute.inspect_asm().values()
-    print(out.tolist(), "calls fmaf" if "fmaf" in assembly else "")
+    games = [Game(seed=1), Nmbr9(seed=1)]
+    games[1].play(games[1].legal_actions()[0])
+    legal = [game.legal_actions().tolist() for game in games]
+    print(out.tolist(), bits.tolist(), legal, "calls fmaf" if "fmaf" in assembly else "")
 
 
 def plain_numba() -> None:

@@ -138,7 +138,7 @@ def environment(wheel, folder, extra=""):
     link_packages(required(wheel, extra), packages)
     for code in (PROJECT / "patchwork_env").rglob("*.nb[ic]"):
         target = packages / code.relative_to(PROJECT)
-        target.parent.mkdir(exist_ok=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(code, target)
     return folder / "bin"
 
