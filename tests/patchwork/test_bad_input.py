@@ -176,6 +176,7 @@ BAD_POSITIONS = [
     ("circle=1,", "circle=2,", "repeats a patch"),
     ("circle=1,", "circles=1,", "did you mean 'circle'"),
     (" circle=", " circle=1 circle=", "repeats a field"),
+    (" bonus_owner=-", "", "lacks 'bonus_owner'"),
 ]
 
 

@@ -184,6 +184,7 @@ def test_unknown_fields_are_warned_of_and_the_query_goes_on():
         ({"agent": "program", "level": "fast"}, "agent", "'program:fast' would run code"),
         ({"seconds": 0}, "seconds", "at least 0.001"),
         ({"seconds": 10**400}, "seconds", "finite number"),
+        ({"seconds": 10**6}, "seconds", "must be at most"),
         ({"simulations": 1.5}, "simulations", "must be an integer"),
         ({"agent": "mcts", "simulations": 10**9}, "simulations", "allowed are 1 to 1000000"),
         ({"agent": "mcts", "simulations": 1}, "agent", "it must be an integer of 2 to 1000000"),

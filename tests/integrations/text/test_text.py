@@ -110,6 +110,7 @@ def test_requests_are_told_from_moves_and_change_nothing(game):
     for request in text.REQUESTS:
         assert text.is_request(f"  {request.upper()} ")
         assert request == "shapes" or text.ask(game, request)
+    assert text.ask(game, "rules") == text.rules(game)
     assert not any(map(text.is_request, ("+", "12/3@d5", "*d5", "7/3@-2,5", "advance", "", "buy patch 3")))
     refusal(game, "nonsense")
     assert (game.to_bytes(), game.history) == (before, history)
