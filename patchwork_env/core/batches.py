@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from patchwork_env.core.compile import specialize, template
 from patchwork_env.core.game import Rules
-from patchwork_env.core.kernels import Kernels, States, copy_of
+from patchwork_env.core.kernels import Kernels, States, copy_of, write_whole_mask
 from patchwork_env.core.random import Streams, random_below
 from patchwork_env.core.tensors import Observation
 
@@ -231,26 +231,35 @@ def write_view(
     states: States, i: int, observer: int, mask: npt.NDArray[np.int8], observation: Observation
 ) -> None:
     """Writes what a player sees of a game and may do in it; out of turn the mask is all zeros."""
-    if states[i]["current_player"] == observer:
-        game.legal_mask(states, i, mask)
-    else:
-        mask[:] = 0
-    game.write_observation(states, i, observer, observation)
+    legal_set, used = np.empty(game.legal_shape, np.uint64), np.empty(game.mask_words, np.uint64)
+    _write_view(states, i, observer, mask, observation, legal_set, used)
 
 
 @template(allocates=True)
 def write_views(
     states: States, games: Games, observers: npt.NDArray[np.int64], masks: Masks, observations: Observation
 ) -> None:
-    """Calls :func:`write_view` for the listed games ``(k,)``, into their rows of arrays for all games."""
+    """Does that for the listed games ``(k,)``, into their rows of arrays for all games."""
     legal_set, used = np.empty(game.legal_shape, np.uint64), np.empty(game.mask_words, np.uint64)
     for i in games:
-        masks[i][:] = 0
-        if states[i]["current_player"] == observers[i]:
-            count = game.legal(states, i, legal_set)
-            used[:] = 0
-            game.write_mask(states, i, legal_set, count, masks[i], used)
-        game.write_observation(states, i, observers[i], observations[i])
+        _write_view(states, i, observers[i], masks[i], observations[i], legal_set, used)
+
+
+@template
+def _write_view(
+    states: States,
+    i: int,
+    observer: int,
+    mask: npt.NDArray[np.int8],
+    observation: Observation,
+    legal_set: npt.NDArray[np.uint64],
+    used: npt.NDArray[np.uint64],
+) -> None:
+    if states[i]["current_player"] == observer:
+        write_whole_mask(states, i, mask, legal_set, used)
+    else:
+        mask[:] = 0
+    game.write_observation(states, i, observer, observation)
 
 
 # --- rewards ------------------------------------------------------------------------------------------------

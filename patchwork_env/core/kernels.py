@@ -192,10 +192,23 @@ def is_legal(states: States, i: int, action: int) -> bool:
 @template(allocates=True)
 def write_legal_mask(states: States, i: int, mask: npt.NDArray[np.int8]) -> int:
     """Writes the mask of a state and returns the number of legal actions."""
-    legal_set = np.empty(game.legal_shape, np.uint64)
+    legal_set, used = np.empty(game.legal_shape, np.uint64), np.empty(game.mask_words, np.uint64)
+    return write_whole_mask(states, i, mask, legal_set, used)
+
+
+@template
+def write_whole_mask(
+    states: States,
+    i: int,
+    mask: npt.NDArray[np.int8],
+    legal_set: LegalSet,
+    used: npt.NDArray[np.uint64],
+) -> int:
+    """The same for a mask of any content, with the arrays that this takes."""
     count = game.legal(states, i, legal_set)
     mask[:] = 0
-    game.write_mask(states, i, legal_set, count, mask, np.zeros(game.mask_words, np.uint64))
+    used[:] = U0
+    game.write_mask(states, i, legal_set, count, mask, used)
     return count
 
 

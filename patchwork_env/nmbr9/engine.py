@@ -202,7 +202,9 @@ def legal(states: States, i: int, maps: LegalSet) -> int:
     if num_placed(states, i, player) == 0:
         return _write_first_placements(digit, maps)
     top, left, height, _ = bounds(states, i, player, num_placed(states, i, player))
-    num_rows = LANES * ((height + LONGEST_SIDE + LANES) // LANES)  # anchors of one more than touch tiles
+    num_rows = LANES * (
+        (height + LONGEST_SIDE + LANES) // LANES
+    )  # whole vectors; rows too far off have no anchors
     first = max(min(top - LONGEST_SIDE, TABLE_SIZE - num_rows), 0)
     end = min(first + num_rows, TABLE_SIZE)
     levels = np.empty((MAX_LEVELS + 1, NUM_ROWS), np.uint64)

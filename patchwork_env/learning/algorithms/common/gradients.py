@@ -12,6 +12,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from patchwork_env.agents.networks import Shared
 from patchwork_env.errors import DivergenceError
 
 Part = TypeVar("Part")
@@ -51,6 +52,14 @@ class ThreadPool:
             return [function(part) for part in parts]
         others = [self._executor.submit(function, part) for part in parts[1:]]
         return [function(part) for part in parts[:1]] + [other.result() for other in others]
+
+
+def divided_by(threads: ThreadPool, device: torch.device) -> tuple[ThreadPool, Shared | None]:
+    """Which threads divide the batches of a network on a device, and what divides their encoding.
+
+    Threads of a CPU work on parts of a batch. A GPU has all of it at once, from parts that they encode.
+    """
+    return (threads, None) if device.type == "cpu" else (ThreadPool(), threads.share)
 
 
 def compute_gradient(

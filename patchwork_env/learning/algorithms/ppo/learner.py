@@ -15,7 +15,7 @@ from torch import Tensor
 from patchwork_env.agents.networks import PolicyNetwork
 from patchwork_env.core.kernels import States
 from patchwork_env.learning.algorithms.common.advantages import advantages
-from patchwork_env.learning.algorithms.common.gradients import ThreadPool, compute_gradient, means
+from patchwork_env.learning.algorithms.common.gradients import ThreadPool, compute_gradient, divided_by, means
 from patchwork_env.learning.algorithms.ppo.config import Ppo
 from patchwork_env.learning.algorithms.ppo.rollout import Rollout
 
@@ -26,8 +26,7 @@ class PpoLearner:
     def __init__(self, network: PolicyNetwork, config: Ppo, threads: ThreadPool | None = None) -> None:
         self.network = network
         self.config = config
-        self._threads = threads or ThreadPool()
-        self._sharing_losses = self._threads if network.device.type == "cpu" else ThreadPool()
+        self._threads, self._shared = divided_by(threads or ThreadPool(), network.device)
         self.optimizer = torch.optim.Adam(
             network.parameters(), lr=config.learning_rate.start, eps=1e-5, fused=True
         )
@@ -48,12 +47,7 @@ class PpoLearner:
         for chosen in self._minibatches(len(batch.actions), random):
             metrics.append(
                 compute_gradient(
-                    self.optimizer,
-                    losses,
-                    batch.arrays,
-                    chosen,
-                    self._sharing_losses,
-                    config.max_gradient_norm,
+                    self.optimizer, losses, batch.arrays, chosen, self._threads, config.max_gradient_norm
                 )
             )
             if config.target_kl is not None and metrics[-1]["kl"] > 1.5 * config.target_kl:
@@ -72,8 +66,7 @@ class PpoLearner:
     def _losses(self, batch: Batch, progress: float, chosen: npt.NDArray[np.int64]) -> dict[str, Tensor]:
         """The loss, its terms and diagnostics, means over the chosen decisions."""
         config, device = self.config, self.network.device
-        shared = None if device.type == "cpu" else self._threads.share
-        inputs, features, legal = self.network.encode_fully(batch.states[chosen], shared)
+        inputs, features, legal = self.network.encode_fully(batch.states[chosen], self._shared)
         positions = torch.from_numpy(legal.position_of(batch.actions[chosen])).to(device)
         arrays = (batch.log_probabilities, batch.advantages, batch.returns, batch.successor_values)
         old, advantage, returns, successor_values = (

@@ -16,7 +16,7 @@ from patchwork_env.core.kernels import States
 from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.games import PATCHWORK, rules_of
 from patchwork_env.learning.algorithms.common.advantages import Decisions, next_choices, rewards_of_players
-from patchwork_env.learning.algorithms.common.gradients import ThreadPool
+from patchwork_env.learning.algorithms.common.gradients import ThreadPool, divided_by
 from patchwork_env.learning.config import Reward
 from patchwork_env.nmbr9 import figures as nmbr9
 from patchwork_env.patchwork import figures as patchwork
@@ -69,10 +69,8 @@ def choose(
     first, *others = (np.flatnonzero(policy_ids == number) for number in range(len(evaluators)))
     # The states of the first policy are divided among the threads, those of another one stay together. On a
     # GPU a policy evaluates all of its states at once, and threads divide what comes before.
-    shared, sharing = None, threads
-    if evaluators[0].device.type != "cpu":
-        shared, sharing = threads.share, ThreadPool()
-    parts = [(evaluators[0], rows) for rows in np.array_split(first, sharing.size)]
+    threads, shared = divided_by(threads, evaluators[0].device)
+    parts = [(evaluators[0], rows) for rows in np.array_split(first, threads.size)]
     parts += [part for part in zip(evaluators[1:], others, strict=True) if len(part[1])]
     successor_values = np.zeros((len(states), *evaluators[0].successor_values_shape), np.float32)
 
@@ -85,9 +83,9 @@ def choose(
     def work(share: Sequence[tuple[NetworkEvaluator, npt.NDArray[np.int64]]]) -> list[Evaluation]:
         return [ask(*part) for part in share]
 
-    shares = [parts[member :: sharing.size] for member in range(sharing.size)]
+    shares = [parts[member :: threads.size] for member in range(threads.size)]
     rows = np.concatenate([rows for share in shares for _, rows in share])
-    evaluations = [evaluation for share in sharing.map(work, shares) for evaluation in share]
+    evaluations = [evaluation for share in threads.map(work, shares) for evaluation in share]
     counts, actions, log_probabilities, values = map(np.concatenate, zip(*evaluations, strict=True))
     chosen = ragged.sample(counts, log_probabilities, random.random(len(states))[rows])
     order = np.argsort(rows)  # back to the order of the states
