@@ -1,0 +1,45 @@
+"""Threads that encode parts of a batch for a GPU, which then has all of it at once."""
+
+import numpy as np
+import pytest
+import torch
+
+from patchwork_env.agents.networks import NetworkConfig, network_class
+from patchwork_env.core.batches import begin_games, loop, play_listed, sample_actions
+from patchwork_env.core.checks import seed_streams
+from patchwork_env.games import rules_of
+from patchwork_env.learning.algorithms.common.gradients import ThreadPool, divided_by
+
+
+def some_states(game):
+    """Games after two random turns, with other numbers of legal actions in each."""
+    rules = rules_of(game)
+    states, actions = begin_games(rules, seed_streams(3, 8)), np.empty(8, np.int64)
+    for seed in range(2):
+        loop(sample_actions, rules)(states, seed_streams(seed, 1), actions)
+        loop(play_listed, rules)(states, np.arange(8), actions)
+    return states
+
+
+@pytest.mark.parametrize(
+    ("game", "config"),
+    [
+        ("patchwork", NetworkConfig(width=8, offers=True)),
+        ("patchwork", NetworkConfig(width=8, channels=4, features=False)),
+        ("nmbr9", NetworkConfig(width=8)),
+    ],
+)
+def test_parts_that_threads_encode_make_the_whole(game, config):
+    network, states = network_class(game)(config), some_states(game)
+    whole, joined = network.encode_fully(states), network.encode_fully(states, ThreadPool(3).share)
+    for one, other in zip(whole, joined, strict=True):
+        for expected, found in zip(one or (), other or (), strict=True):
+            np.testing.assert_array_equal(found, expected)
+    assert (whole.features is None) == (joined.features is None) == (not config.features)
+
+
+def test_threads_divide_batches_on_a_processor_alone():
+    threads = ThreadPool(2)
+    assert divided_by(threads, torch.device("cpu")) == (threads, None)
+    together, shared = divided_by(threads, torch.device("cuda"))
+    assert (together.size, shared) == (1, threads.share)
