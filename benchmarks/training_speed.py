@@ -24,7 +24,6 @@ from patchwork_env.learning.algorithms.common.trainer import Trainer, make_train
 from patchwork_env.learning.algorithms.ppo.trainer import PpoTrainer
 from patchwork_env.learning.config import load_config
 from patchwork_env.learning.system import describe_setup, tune_malloc
-from patchwork_env.patchwork.state import States
 
 
 def seconds(function: Callable[[], object], rounds: int = 5) -> float:
@@ -62,11 +61,9 @@ def parts(trainer: PpoTrainer) -> dict[str, float]:
     per_update = ppo.epochs * len(decisions) / len(learning)
     device = trainer.network.device
     evaluator = NetworkEvaluator(trainer.network, torch.float32)
-    inputs, features, _ = trainer.network.encode_fully(learning)
+    shuffled = np.random.default_rng(0).permutation(len(decisions))[: len(learning)]
+    inputs, features = rollout.kept.read(shuffled)
     successor_values = torch.zeros(len(learning), *trainer.network.successor_values_shape, device=device)
-
-    def encode() -> None:
-        trainer.network.encode_fully(_shuffled(learning))
 
     def learn() -> None:
         output = trainer.network(inputs, successor_values, features)
@@ -76,14 +73,10 @@ def parts(trainer: PpoTrainer) -> dict[str, float]:
         "playing the games": ppo.rollout_steps
         * seconds(lambda: trainer.env.step(trainer.env.random_actions)),
         "acting": per_rollout * seconds(lambda: evaluator(acting)),
-        "inputs for learning": per_update * seconds(encode),
+        "inputs for learning": per_update * seconds(lambda: rollout.kept.read(shuffled)),
         "network, learning": per_update * seconds(learn),
         "optimizer": per_update * seconds(trainer.learner.optimizer.step),
     }
-
-
-def _shuffled(states: States) -> States:
-    return states[np.random.default_rng(0).permutation(len(states))]
 
 
 def main() -> None:

@@ -19,7 +19,14 @@ from torch import Tensor, nn
 
 from patchwork_env.agents import checkpoints
 from patchwork_env.agents.base import Actions, SamplingAgent
-from patchwork_env.agents.ragged import LegalLists, legal_lists, most_probable, observations_of, sample
+from patchwork_env.agents.ragged import (
+    LegalLists,
+    legal_lists,
+    most_probable,
+    observations_of,
+    positions_of,
+    sample,
+)
 from patchwork_env.core.checks import check_between, check_flag
 from patchwork_env.core.files import write_folder
 from patchwork_env.core.kernels import States
@@ -90,6 +97,83 @@ class Encoded(NamedTuple):
     features: Any
     legal: LegalLists
 
+    def part(self, first: int, end: int) -> Encoded:
+        """The states from ``first`` on, up to the one before ``end``."""
+        counts, (observations, rows, actions) = self.legal.counts, self.inputs
+        states, own = slice(first, end), slice(counts[:first].sum(), counts[:end].sum())
+        return Encoded(
+            Inputs(observations[states], rows[own] - first, actions[own]),
+            _picked(self.features, lambda of_states: of_states[states], lambda of_actions: of_actions[own]),
+            LegalLists(counts[states], self.legal.actions[own], self.legal.rows[own] - first),
+        )
+
+
+class KeptStates(NamedTuple):
+    """``n`` encoded states with ``total`` legal actions, to be read again: compact, on the same device."""
+
+    counts: npt.NDArray[np.int64]  # (n,), the legal actions of each state
+    observations: Tensor  # float32 (n, size)
+    actions: Tensor  # int16 (total,)
+    features: Any  # packed; None if they are to be worked out again
+
+    def read(self, chosen: npt.NDArray[np.int64]) -> tuple[Inputs, Any]:
+        """The inputs and features of some states, by their indices ``(k,)``."""
+        counts, begins = self.counts[chosen], (np.cumsum(self.counts) - self.counts)[chosen]
+        total, device = int(counts.sum()), self.observations.device
+        arrays = chosen, counts, begins - (np.cumsum(counts) - counts)
+        states, numbers, shifts = moved(_Chosen(*map(torch.from_numpy, arrays)), device)
+        rows = torch.arange(len(chosen), device=device).repeat_interleave(numbers, output_size=total)
+        places = torch.arange(total, device=device) + shifts.index_select(0, rows)
+
+        def of_states(tensor: Tensor) -> Tensor:
+            return tensor.index_select(0, states)
+
+        def of_actions(tensor: Tensor) -> Tensor:
+            return tensor.index_select(0, places)
+
+        inputs = Inputs(of_states(self.observations), rows, of_actions(self.actions).long())
+        packed = _picked(self.features, of_states, of_actions)
+        return inputs, packed and packed.unpacked()
+
+    def positions_of(self, actions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The position of one legal action of each state, ``(n,)``, among those of its state."""
+        positions = positions_of(self.counts, self.actions.cpu().long().numpy(), actions)
+        return positions - (np.cumsum(self.counts) - self.counts)
+
+
+class _Chosen(NamedTuple):
+    states: Tensor  # int64 (k,)
+    counts: Tensor  # int64 (k,), of their actions
+    shifts: Tensor  # int64 (k,), from where their actions come to lie to where they are kept
+
+
+def kept(encoded: Encoded) -> KeptStates:
+    """States as they are kept."""
+    observations, _, actions = encoded.inputs
+    packed = encoded.features and encoded.features.packed()
+    return KeptStates(encoded.legal.counts, observations, actions.short(), packed)
+
+
+def joined(parts: Sequence[KeptStates]) -> KeptStates:
+    """Parts of kept states, as one."""
+    counts, observations, actions, features = zip(*parts, strict=True)
+    together = np.concatenate(counts), torch.cat(observations), torch.cat(actions)
+    return KeptStates(*together, _joined_features(features))
+
+
+def _picked(
+    features: Any, of_states: Callable[[Tensor], Tensor], of_actions: Callable[[Tensor], Tensor]
+) -> Any:
+    """A part of features, which two functions take from the tensors of states and from that of actions."""
+    if features is None:
+        return None
+    *first, last = features
+    return features._make([*map(of_states, first), of_actions(last)])
+
+
+def _joined_features(parts: Sequence[Any]) -> Any:
+    return parts[0] and parts[0]._make(map(torch.cat, zip(*parts, strict=True)))
+
 
 _Tensors = TypeVar("_Tensors", bound="tuple[Tensor, ...] | None")
 
@@ -147,7 +231,11 @@ class PolicyNetwork(nn.Module, ABC):
 
     @abstractmethod
     def features_of(self, inputs: Inputs) -> Any:
-        """What compiled code adds to inputs: a named tuple of tensors on their device, or None."""
+        """What compiled code adds to inputs: a named tuple of tensors on their device, or None.
+
+        The last tensor has a row for each legal action, the others one for each state. Its ``packed()`` is
+        the same in less memory, or None if that is not worth it, and has ``unpacked()``.
+        """
 
     @abstractmethod
     def values(self, observations: Tensor) -> Tensor:
@@ -201,7 +289,7 @@ def _joined(parts: Sequence[Encoded]) -> Encoded:
     lists = [one._replace(rows=one.rows + first) for one, first in zip(legal, firsts, strict=True)]
     return Encoded(
         Inputs(*map(torch.cat, zip(*shifted, strict=True))),
-        features[0] and features[0]._make(map(torch.cat, zip(*features, strict=True))),
+        _joined_features(features),
         LegalLists(*map(np.concatenate, zip(*lists, strict=True))),
     )
 
@@ -297,13 +385,15 @@ class NetworkEvaluator:
 
     def __call__(self, states: States) -> Evaluation:
         """The policy and the values of states, if any, none of which is over."""
-        return self.with_successor_values(states)[0]
+        return self.with_successor_values(self.encode(states))[0]
 
-    def with_successor_values(
-        self, states: States, shared: Shared | None = None
-    ) -> tuple[Evaluation, npt.NDArray[np.float32]]:
+    def encode(self, states: States, shared: Shared | None = None) -> Encoded:
+        """States as all networks of this configuration read them; see :meth:`PolicyNetwork.encode_fully`."""
+        return self._network.encode_fully(states, shared)
+
+    def with_successor_values(self, encoded: Encoded) -> tuple[Evaluation, npt.NDArray[np.float32]]:
         """The same, and the values behind the kinds of moves, float32 ``(n, *successor_values_shape)``."""
-        inputs, features, legal = self._network.encode_fully(states, shared)
+        inputs, features, legal = encoded
         with torch.inference_mode():
             output = self._network(inputs, features=features)
         log_probabilities, _, values, successor_values = (tensor.cpu().numpy() for tensor in output)

@@ -33,7 +33,7 @@ class LegalLists(NamedTuple):
 
     def position_of(self, actions: Indices) -> Indices:
         """The position in the list of one legal action per state, int64 ``(n,)``."""
-        return _positions(self.counts, self.actions, actions)
+        return positions_of(self.counts, self.actions, actions)
 
 
 def legal_lists(states: States) -> LegalLists:
@@ -63,7 +63,8 @@ def end_of_row(rows: Indices, begin: int) -> int:
 
 
 @kernel(allocates=True)
-def _positions(counts: Indices, actions: Indices, chosen: Indices) -> Indices:
+def positions_of(counts: Indices, actions: Indices, chosen: Indices) -> Indices:
+    """The position in the list ``actions`` of one legal action per state, int64 ``(n,)``."""
     positions = np.empty(len(counts), np.int64)
     begin = 0
     for row in range(len(counts)):

@@ -71,6 +71,9 @@ class Features(NamedTuple):
     positions: Tensor  # float32 (n, POSITION_FEATURES)
     placements: Tensor  # float32 (total, PLACEMENT_FEATURES); zeros for choices of a digit
 
+    def packed(self) -> None:
+        """They are worked out again: kept, those of an iteration would take hundreds of megabytes."""
+
 
 def features_of(observations: Tensor, rows: Tensor, actions: Tensor) -> Features:
     """The features of positions and their legal actions, as in :class:`.networks.Inputs`."""

@@ -83,7 +83,13 @@ class Features(NamedTuple):
 
     positions: Tensor  # (n, POSITION_FEATURES)
     kinds: Tensor  # (n, NUM_KINDS, KIND_FEATURES); zeros where no action of a kind is legal
-    placements: Tensor  # (total, PLACEMENT_FEATURES); zeros for advancing
+    placements: Tensor  # (total, PLACEMENT_FEATURES), multiples of 1/4; zeros for advancing
+
+    def packed(self) -> Features:
+        return self._replace(placements=(4 * self.placements).to(torch.int8))
+
+    def unpacked(self) -> Features:
+        return self._replace(placements=self.placements / 4)
 
 
 def features_of(observations: Tensor, rows: Tensor, actions: Tensor, offers: bool = False) -> Features:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from patchwork_env.agents.networks import PolicyNetwork
+from patchwork_env.agents.networks import KeptStates, PolicyNetwork
 from patchwork_env.core.kernels import States
 from patchwork_env.learning.algorithms.common.advantages import advantages
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool, compute_gradient, divided_by, means
@@ -26,7 +26,7 @@ class PpoLearner:
     def __init__(self, network: PolicyNetwork, config: Ppo, threads: ThreadPool | None = None) -> None:
         self.network = network
         self.config = config
-        self._threads, self._shared = divided_by(threads or ThreadPool(), network.device)
+        self._threads, _ = divided_by(threads or ThreadPool(), network.device)
         self.optimizer = torch.optim.Adam(
             network.parameters(), lr=config.learning_rate.start, eps=1e-5, fused=True
         )
@@ -66,8 +66,9 @@ class PpoLearner:
     def _losses(self, batch: Batch, progress: float, chosen: npt.NDArray[np.int64]) -> dict[str, Tensor]:
         """The loss, its terms and diagnostics, means over the chosen decisions."""
         config, device = self.config, self.network.device
-        inputs, features, legal = self.network.encode_fully(batch.states[chosen], self._shared)
-        positions = torch.from_numpy(legal.position_of(batch.actions[chosen])).to(device)
+        inputs, features = batch.kept.read(chosen)
+        counts = batch.kept.counts[chosen]
+        positions = torch.from_numpy(np.cumsum(counts) - counts + batch.positions[chosen]).to(device)
         arrays = (batch.log_probabilities, batch.advantages, batch.returns, batch.successor_values)
         old, advantage, returns, successor_values = (
             torch.from_numpy(array[chosen]).to(device) for array in arrays
@@ -104,6 +105,8 @@ class Batch(NamedTuple):
     successor_values: npt.NDArray[np.float32]
     advantages: npt.NDArray[np.float32]
     returns: npt.NDArray[np.float32]
+    positions: npt.NDArray[np.int64]  # of the actions among those of their states
+    kept: KeptStates
     explained_variance: float
 
     def arrays(self, chosen: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
@@ -125,5 +128,7 @@ def decisions_to_learn(rollout: Rollout, config: Ppo) -> Batch:
         rollout.successor_values[mine],
         (estimates - estimates.mean()) / (estimates.std() + 1e-8),
         returns,
+        rollout.kept.positions_of(rollout.actions[mine]),
+        rollout.kept,
         1 - float(estimates.var() / (returns.var() + 1e-8)),
     )

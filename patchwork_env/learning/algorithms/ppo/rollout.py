@@ -11,7 +11,7 @@ import numpy.typing as npt
 import torch
 
 from patchwork_env.agents import ragged
-from patchwork_env.agents.networks import NetworkEvaluator, PolicyNetwork
+from patchwork_env.agents.networks import Encoded, KeptStates, NetworkEvaluator, PolicyNetwork, joined, kept
 from patchwork_env.core.kernels import States
 from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.games import PATCHWORK, rules_of
@@ -42,6 +42,7 @@ class Rollout:
     log_probabilities: npt.NDArray[np.float32]  # (T, N), of the actions when they were chosen
     successor_values: npt.NDArray[np.float32]  # (T, N, *successor_values_shape), 0 without a choice
     decisions: Decisions
+    kept: KeptStates  # the states of the learner's decisions, turn by turn
     league: LeagueResults
     statistics: dict[str, float]  # with the win rate against past selves, if such games ended
 
@@ -53,6 +54,7 @@ class SampledActions(NamedTuple):
     log_probabilities: npt.NDArray[np.float32]  # (n,), of the actions
     values: npt.NDArray[np.float32]  # (n,), the returns that the players to move expect
     successor_values: npt.NDArray[np.float32]  # (n, *successor_values_shape), of the first policy
+    kept: list[KeptStates]  # the states of the first policy, in their order
 
 
 def choose(
@@ -74,24 +76,41 @@ def choose(
     parts += [part for part in zip(evaluators[1:], others, strict=True) if len(part[1])]
     successor_values = np.zeros((len(states), *evaluators[0].successor_values_shape), np.float32)
 
-    def ask(evaluator: NetworkEvaluator, rows: npt.NDArray[np.int64]) -> Evaluation:
-        evaluation, found = evaluator.with_successor_values(states[rows], shared)
+    def ask(evaluator: NetworkEvaluator, rows: npt.NDArray[np.int64], encoded: Encoded) -> Evaluation:
+        evaluation, found = evaluator.with_successor_values(encoded)
         if evaluator is evaluators[0]:
             successor_values[rows] = found
         return evaluation
 
-    def work(share: Sequence[tuple[NetworkEvaluator, npt.NDArray[np.int64]]]) -> list[Evaluation]:
-        return [ask(*part) for part in share]
+    def work(share: Sequence[tuple[NetworkEvaluator, npt.NDArray[np.int64]]]) -> _Answers:
+        """Encodes a share of the states at once; its first part is one of the first policy's."""
+        encoded = evaluators[0].encode(states[np.concatenate([rows for _, rows in share])], shared)
+        ends = np.cumsum([len(rows) for _, rows in share])
+        found = [
+            ask(evaluator, rows, encoded.part(end - len(rows), end))
+            for (evaluator, rows), end in zip(share, ends, strict=True)
+        ]
+        return _Answers(found, kept(encoded.part(0, ends[0])))
 
     shares = [parts[member :: threads.size] for member in range(threads.size)]
     rows = np.concatenate([rows for share in shares for _, rows in share])
-    evaluations = [evaluation for share in threads.map(work, shares) for evaluation in share]
+    answers = threads.map(work, shares)
+    evaluations = [evaluation for answer in answers for evaluation in answer.evaluations]
     counts, actions, log_probabilities, values = map(np.concatenate, zip(*evaluations, strict=True))
     chosen = ragged.sample(counts, log_probabilities, random.random(len(states))[rows])
     order = np.argsort(rows)  # back to the order of the states
     return SampledActions(
-        actions[chosen][order], log_probabilities[chosen][order], values[order], successor_values
+        actions[chosen][order],
+        log_probabilities[chosen][order],
+        values[order],
+        successor_values,
+        [answer.kept for answer in answers],
     )
+
+
+class _Answers(NamedTuple):
+    evaluations: list[Evaluation]
+    kept: KeptStates  # of the first part
 
 
 class SelfPlay:
@@ -118,6 +137,7 @@ class SelfPlay:
         if self.rules.name == PATCHWORK:
             self.stats = patchwork.GameStats(env.num_envs)
         self.opponents = np.full(env.num_envs, NEW_GAME, np.int64)
+        self._evaluators: dict[PolicyNetwork, NetworkEvaluator] = {}  # of past selves, who do not change
         self._threads = threads or ThreadPool()
         games = np.arange(env.num_envs)
         self._league_game = games - (env.num_envs - round(league_fraction * env.num_envs))
@@ -143,8 +163,9 @@ class SelfPlay:
         env, shape = self.env, (turns, self.env.num_envs)
         assigned_opponents = self._assigned_opponents(list(past_selves) if drawn is None else drawn)
         numbers = sorted(self.past_selves_in_play.union(assigned_opponents.tolist()) - {LEARNER})
-        networks = [learner, *(past_selves[number] for number in numbers)]
-        evaluators = [NetworkEvaluator(network, torch.float32) for network in networks]
+        known, networks = self._evaluators, [past_selves[number] for number in numbers]
+        self._evaluators = {one: known.get(one) or NetworkEvaluator(one, torch.float32) for one in networks}
+        evaluators = [NetworkEvaluator(learner, torch.float32), *(self._evaluators[one] for one in networks)]
         opponents = np.empty(shape, np.int64)
         states = np.empty(shape, env.states.dtype)
         actions = np.zeros(shape, np.int64)
@@ -153,6 +174,7 @@ class SelfPlay:
         players, learner_mask = np.empty(shape, np.uint8), np.empty(shape, np.bool_)
         winners, dones = np.empty(shape, np.int8), np.empty(shape, np.bool_)
         rewards = np.empty((*shape, self.players), np.float32)
+        encoded: list[KeptStates] = []
         for t in range(turns):
             states[t], players[t] = env.states, env.current_players
             np.copyto(self.opponents, assigned_opponents, where=self.opponents == NEW_GAME)
@@ -169,6 +191,7 @@ class SelfPlay:
             log_probabilities[t, learner_mask[t]] = choice.log_probabilities[mine]
             values[t, learner_mask[t]] = choice.values[mine]
             successor_values[t, learner_mask[t]] = choice.successor_values[mine]
+            encoded += choice.kept
             env.step(actions[t])
             winners[t] = np.where(env.terminations, env.rewards.argmax(axis=1), -1)
             rewards[t] = self._rewards(winners[t])
@@ -182,7 +205,8 @@ class SelfPlay:
         if league.games:
             rate = sum(league.wins.values()) / sum(league.games.values())
             statistics["win_rate_against_past_self"] = rate
-        return Rollout(states, actions, log_probabilities, successor_values, decisions, league, statistics)
+        of_turns = states, actions, log_probabilities, successor_values, decisions
+        return Rollout(*of_turns, joined(encoded), league, statistics)
 
     def _assigned_opponents(self, drawn: Sequence[int]) -> npt.NDArray[np.int64]:
         """The opponent of each game if it begins now, int64 ``(N,)``."""

@@ -1,10 +1,10 @@
-"""Threads that encode parts of a batch for a GPU, which then has all of it at once."""
+"""Batches in parts: those that threads encode for a GPU, and those that are kept to be read again."""
 
 import numpy as np
 import pytest
 import torch
 
-from patchwork_env.agents.networks import NetworkConfig, network_class
+from patchwork_env.agents.networks import NetworkConfig, joined, kept, network_class
 from patchwork_env.core.batches import begin_games, loop, play_listed, sample_actions
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.games import rules_of
@@ -21,7 +21,7 @@ def some_states(game):
     return states
 
 
-@pytest.mark.parametrize(
+every_kind = pytest.mark.parametrize(
     ("game", "config"),
     [
         ("patchwork", NetworkConfig(width=8, offers=True)),
@@ -29,6 +29,9 @@ def some_states(game):
         ("nmbr9", NetworkConfig(width=8)),
     ],
 )
+
+
+@every_kind
 def test_parts_that_threads_encode_make_the_whole(game, config):
     network, states = network_class(game)(config), some_states(game)
     whole, joined = network.encode_fully(states), network.encode_fully(states, ThreadPool(3).share)
@@ -36,6 +39,22 @@ def test_parts_that_threads_encode_make_the_whole(game, config):
         for expected, found in zip(one or (), other or (), strict=True):
             np.testing.assert_array_equal(found, expected)
     assert (whole.features is None) == (joined.features is None) == (not config.features)
+
+
+@every_kind
+def test_what_is_kept_is_read_as_it_was_encoded(game, config):
+    network, states, chosen = network_class(game)(config), some_states(game), np.array([6, 0, 7, 2, 6])
+    encoded = network.encode_fully(states)
+    together = joined([kept(encoded.part(0, 3)), kept(encoded.part(3, 3)), kept(encoded.part(3, 8))])
+    (inputs, features), expected = together.read(chosen), network.encode_fully(states[chosen])
+    assert (features is None) == (game == "nmbr9" or not config.features)
+    pairs = zip((*inputs, *(features or ())), (*expected.inputs, *(expected.features or ())), strict=False)
+    for found, one in pairs:
+        assert found.dtype == one.dtype
+        np.testing.assert_array_equal(found, one)
+    lists = [encoded.legal.actions[encoded.legal.rows == row].tolist() for row in range(8)]
+    last = np.array([one[-1] for one in lists])
+    assert together.positions_of(last).tolist() == [len(one) - 1 for one in lists]
 
 
 def test_threads_divide_batches_on_a_processor_alone():
