@@ -8,15 +8,18 @@ half the time, and they are as fast. This needs means that Numba does not promis
 
 from __future__ import annotations
 
+import functools
 import gc
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from types import CodeType
 from typing import Any
 
 import llvmlite.binding as llvm
 import numba
 from numba import types
-from numba.core import event
+from numba.core import base, event
+from numba.core.base import BaseContext, _has_loc
 from numba.core.caching import CompileResultCacheImpl
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder, Flags, compile_result
@@ -24,7 +27,8 @@ from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime import rtsys
 from numba.core.sigutils import normalize_signature
-from numba.core.typed_passes import NativeLowering
+from numba.core.typed_passes import NativeLowering, NopythonRewrites
+from numba.core.untyped_passes import InlineClosureLikes
 
 from patchwork_env.core.cache import DiskCache
 from patchwork_env.core.progress import Compilation
@@ -73,7 +77,7 @@ class Kernel(_Dispatcher):
 
     def compile(self, sig: Any) -> Any:
         """Loads or compiles the function for some types of arguments."""
-        with _without_collection():
+        with _haste():
             return super().compile(sig)
 
     def add_overload(self, cres: CompileResult) -> None:
@@ -84,15 +88,56 @@ class Kernel(_Dispatcher):
 
 
 @contextmanager
-def _without_collection() -> Iterator[None]:
-    """Keeps Python from looking for garbage, which took a seventh of a compilation that makes little."""
-    was_enabled = gc.isenabled()
-    gc.disable()
+def _haste() -> Iterator[None]:
+    """Spares a compilation what Numba and Python do again and again to no end, a fifth of it.
+
+    Python looks for garbage, of which a compilation makes little. Numba searches the types of its functions
+    anew for every call, loads registries anew for whatever array is no subclass, looks at the parameters of
+    its own functions, and tells everybody of every call of LLVM.
+    """
+    with ExitStack() as stack:
+        if gc.isenabled():
+            gc.disable()
+            stack.callback(gc.enable)
+        stack.enter_context(_replaced(types.Function, "get_call_type", _remembered_call_type))
+        stack.enter_context(_replaced(BaseContext, "get_function", _known_function))
+        stack.enter_context(_replaced(base, "_has_loc", _remembered_has_loc))
+        stack.enter_context(_replaced(llvm.ffi.lib._lock, "_cblist", []))
+        yield
+
+
+@contextmanager
+def _replaced(owner: Any, name: str, value: object) -> Iterator[None]:
+    usual = getattr(owner, name)
+    setattr(owner, name, value)
     try:
         yield
     finally:
-        if was_enabled:
-            gc.enable()
+        setattr(owner, name, usual)
+
+
+_call_type, _function, _remembered_has_loc = (
+    types.Function.get_call_type,
+    BaseContext.get_function,
+    functools.cache(_has_loc),
+)
+_CALL_TYPES: dict[tuple[int, ...], tuple[object, ...]] = {}
+"""The signatures of calls of Numba's own functions, by the identity of all that they follow from."""
+
+
+def _remembered_call_type(function: Any, context: Any, arguments: Any, named: Any) -> Any:
+    if named:
+        return _call_type(function, context, arguments, named)
+    key = (id(function), id(context), *map(id, arguments))
+    if key not in _CALL_TYPES:
+        found = _call_type(function, context, arguments, named)
+        _CALL_TYPES[key] = found, function, context, arguments  # which keep their identity
+    return _CALL_TYPES[key][0]
+
+
+def _known_function(context: Any, key: Any, signature: Any, _firstcall: bool = True) -> Any:
+    """An implementation, which loads no registries for what has only a name and often none."""
+    return _function(context, key, signature, _firstcall and not isinstance(key, str))
 
 
 class LinkedKernel(_Dispatcher):
@@ -198,6 +243,20 @@ class _Flags(Flags):  # type: ignore[misc]
         return hash(frozenset(self._values))
 
 
+_ELABORATE = {InlineClosureLikes, NopythonRewrites}
+"""The steps that change only what has inner functions or computes with whole arrays."""
+
+
+class _Passes(PassManager):  # type: ignore[misc]
+    """Numba's steps, without what it analyses anew after each of them and what it tells of each."""
+
+    def _runPass(self, index: int, step: Any, state: Any) -> None:  # noqa: N802
+        step.analysis = self._analysis
+        step.run_initialization(state)
+        step.run_pass(state)
+        step.run_finalizer(state)
+
+
 class _Compiler(CompilerBase):  # type: ignore[misc]
     """Numba's compiler of functions with other flags."""
 
@@ -206,8 +265,15 @@ class _Compiler(CompilerBase):  # type: ignore[misc]
         super().__init__(*before, _Flags(flags), variables)
 
     def define_pipelines(self) -> list[PassManager]:
-        """Numba's pipeline for compiled functions."""
-        return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
+        """Numba's pipeline for compiled functions, or a short one for plain functions, as most are."""
+        usual = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        constants = self.state.func_id.code.co_consts
+        if self.state.flags.nrt or any(isinstance(constant, CodeType) for constant in constants):
+            return [usual]
+        passes = _Passes(usual.pipeline_name)
+        passes.passes = [each for each in usual.passes if each[0] not in _ELABORATE]
+        passes.finalize()
+        return [passes]
 
 
 class _LinkedCompiler(_Compiler):
