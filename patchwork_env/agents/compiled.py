@@ -54,6 +54,34 @@ def arrays_of(weights: npt.NDArray[np.void]) -> dict[str, Floats]:
     return {name: weights[name][0] for name in weights.dtype.names or ()}
 
 
+def layer_type(inputs: int, outputs: int, *shape: int) -> tuple[np.dtype[np.void], tuple[int, ...]]:
+    """A field of a record that holds layers for :func:`.integer_layer`."""
+    fields = {
+        "matrix": (np.int16, (inputs // 2, outputs, 2)),
+        "bias": (np.int32, (outputs,)),
+        "shift": (np.int64, ()),
+    }
+    return record_type(fields), shape
+
+
+def layer_of(matrix: Floats, bias: Floats, one: int) -> tuple[Any, Any, int]:
+    """A layer in integers: matrix, bias and shift, with as many binary places as its sums have room for.
+
+    ``one`` stands for 1 in inputs and outputs.
+    """
+    largest_sum = np.abs(bias).max() * one + 2**15 * np.abs(matrix).sum(0).max()
+    room = 2**31 / max(largest_sum, 1), 2**15 / max(np.abs(matrix).max(), 1)
+    shift = int(np.clip(np.log2(min(room)), 1, 14))
+    pairs = rounded(matrix * 2.0**shift, np.int16).reshape(len(matrix) // 2, 2, -1).swapaxes(1, 2)
+    return pairs, rounded(bias * one * 2.0**shift, np.int32), shift
+
+
+def rounded(numbers: Any, kind: Any) -> Any:
+    """Numbers as integers; those beyond the range become its ends."""
+    ends = np.iinfo(kind)
+    return np.clip(np.rint(numbers), ends.min, ends.max).astype(kind)
+
+
 def random_record(kind: np.dtype[np.void], scales: Mapping[str, float], seed: int) -> npt.NDArray[np.void]:
     """A record of normally distributed weights of these scales, drawn in their order; all others are 0."""
     rng = np.random.default_rng(seed)

@@ -27,7 +27,7 @@ from patchwork_env.agents.patchwork.expansion import (
 )
 from patchwork_env.agents.patchwork.features import signed
 from patchwork_env.agents.patchwork.placements import kind_of
-from patchwork_env.agents.patchwork.value import Weights, read_value
+from patchwork_env.agents.patchwork.value import Quantized, Weights, quantized, read_value
 from patchwork_env.core.batches import begin_games
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.compile import kernel
@@ -53,7 +53,7 @@ PHASES = 3
 @kernel(allocates=True)
 def play_games(
     states: States,
-    weights: Weights,
+    weights: Quantized,
     payoffs: Payoffs,
     expansion: Expansion,
     gains: npt.NDArray[np.float64],
@@ -95,7 +95,7 @@ def play(weights: Weights, variant: int, games: int, seed: int) -> tuple[Any, An
     results = np.empty((games, 6), np.int64)
     states = begin_games(RULES, seed_streams(seed, games), special_patches=VARIANTS[variant])
     gains, counts = np.zeros((PHASES, NUM_PATCHES)), np.zeros((PHASES, NUM_PATCHES), np.int64)
-    play_games(states, weights, AS_TRAINED, new_expansion(), gains, counts)
+    play_games(states, quantized(weights), AS_TRAINED, new_expansion(), gains, counts)
     write_results(states, results)
     return results, gains, counts
 

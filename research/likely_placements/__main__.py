@@ -28,7 +28,7 @@ from patchwork_env.agents.patchwork.expansion import (
     new_expansion,
 )
 from patchwork_env.agents.patchwork.placements import keep_most_compact, kind_of, list_likely
-from patchwork_env.agents.patchwork.value import Weights, read_value
+from patchwork_env.agents.patchwork.value import Quantized, Weights, quantized, read_value
 from patchwork_env.core.checks import check_seed
 from patchwork_env.learning.system import describe_setup
 from patchwork_env.patchwork import Game
@@ -39,13 +39,14 @@ _WIDTHS = (1, 2, 4, 8, LIKELY)
 def positions(weights: Weights, games: int, seed: int) -> Iterator[Game]:
     """Positions of games, and others that are one likely action away from them."""
     agent = ChampionAgent(weights, TO_WIN, level="instant")
+    integers = quantized(weights)
     random, expansion = np.random.default_rng(seed), new_expansion()
     for number in range(games):
         game = Game(seed=seed + number)
         while not game.is_over:
             aside = game.clone()
             if random.random() < 0.5:
-                count = expand_likely(game.state, 0, LIKELY, weights, expansion)
+                count = expand_likely(game.state, 0, LIKELY, integers, expansion)
                 aside.play(int(random.choice(expansion.actions[:count])))
             if not aside.is_over:
                 yield aside
@@ -53,7 +54,7 @@ def positions(weights: Weights, games: int, seed: int) -> Iterator[Game]:
 
 
 def losses_in(
-    game: Game, weights: Weights, whole: Expansion, part: Expansion
+    game: Game, weights: Quantized, whole: Expansion, part: Expansion
 ) -> list[npt.NDArray[np.float64]]:
     """The loss of every choice, for each patch with many placements: by joints or compactness, by width."""
     count = expand(game.state, 0, weights, whole)
@@ -93,9 +94,9 @@ def main() -> None:
         seed, (weights, _) = check_seed(options.seed), read_value(options.value)
     except (ValueError, OSError) as error:
         parser.error(str(error))
-    whole, part = new_expansion(), new_expansion()
+    whole, part, integers = new_expansion(), new_expansion(), quantized(weights)
     games = positions(weights, options.games, seed)
-    losses = [loss for game in games for loss in losses_in(game, weights, whole, part)]
+    losses = [loss for game in games for loss in losses_in(game, integers, whole, part)]
     means, found = np.mean(losses, axis=0), np.mean(np.array(losses) < 1e-6, axis=0)
     print(f"{describe_setup()}\n{len(losses):,} choices of a placement\n")
     print(f"{'chosen':>6}   {'loss: most joints':>18}  compact   {'best is among: joints':>22}  compact")

@@ -7,6 +7,8 @@ from patchwork_env.patchwork.components import LAST_SPACE
 
 _LIFT = 300.0
 """Keeps what follows above 0, where the network is linear."""
+_UNIT = 32
+"""The points of a unit, so that all stays within the range of units."""
 _POINTS_PER_SPACE = 1.5
 
 
@@ -15,13 +17,13 @@ def simple_weights():
     weights = aligned_records(WEIGHTS)
     arrays = arrays_of(weights)
     for margin in range(-features._MARGINS, features._MARGINS + 1):
-        arrays["features"][features._MARGIN + features._MARGINS + margin, 0] = margin
+        arrays["features"][features._MARGIN + features._MARGINS + margin, 0] = margin / _UNIT
     for space in range(LAST_SPACE + 1):
-        arrays["features"][features._POSITION + space, 0] = -_POINTS_PER_SPACE * space
-        arrays["features"][features._POSITION + LAST_SPACE + 1 + space, 0] = _POINTS_PER_SPACE * space
-    arrays["game_bias"][0] = _LIFT
+        arrays["features"][features._POSITION + space, 0] = -_POINTS_PER_SPACE * space / _UNIT
+        arrays["features"][features._POSITION + LAST_SPACE + 1 + space, 0] = _POINTS_PER_SPACE * space / _UNIT
+    arrays["game_bias"][0] = _LIFT / _UNIT
     arrays["weights_2"][0, 0] = 1
     for output, factor in ((OWN_SCORE, 1 / SCALES[OWN_SCORE]), (WIN, 0.1)):
-        arrays["weights_3"][0, output] = factor
+        arrays["weights_3"][0, output] = factor * _UNIT
         arrays["bias_3"][output] = -factor * _LIFT
     return weights

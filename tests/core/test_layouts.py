@@ -10,11 +10,20 @@ from numba import config
 from numba.core.errors import TypingError
 
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.intrinsics import add_fitting, and_shifted, product_adder, rows_adder, unpack_bits
+from patchwork_env.core.intrinsics import (
+    add_fitting,
+    and_shifted,
+    integer_layer,
+    product_adder,
+    rectifier,
+    rows_adder,
+    unpack_bits,
+)
 from patchwork_env.patchwork import NUM_ACTIONS, Game
 
 pytestmark = pytest.mark.skipif(config.DISABLE_JIT, reason="looks at machine code")
-_add_rows, _add_product = rows_adder(4), product_adder(4)
+_add_rows, _subtract_rows, _add_product = rows_adder(4), rows_adder(4, -1), product_adder(4)
+_write_layer, _rectify = integer_layer(4), rectifier(4, 3)
 
 
 @kernel
@@ -30,6 +39,21 @@ def _rows(out: Any, table: Any, rows: Any) -> None:
 @kernel
 def _product(out: Any, matrix: Any, inputs: Any) -> None:
     _add_product(out, matrix, inputs, len(inputs))
+
+
+@kernel
+def _minus_rows(out: Any, table: Any, rows: Any) -> None:
+    _subtract_rows(out, table, rows, len(rows))
+
+
+@kernel
+def _layer(out: Any, bias: Any, matrix: Any, inputs: Any, shift: int) -> None:
+    _write_layer(out, bias, matrix, inputs, shift)
+
+
+@kernel
+def _leaky(out: Any, numbers: Any) -> None:
+    _rectify(out, numbers)
 
 
 @kernel
@@ -102,3 +126,42 @@ def test_sums_of_rows_and_products_take_contiguous_arrays_only():
         ):
             with pytest.raises(TypingError, match="must be a contiguous array"):
                 add(*wrong)
+
+
+def test_sums_of_short_integers_stop_at_the_ends_of_their_range():
+    table = np.array([[1, -2, 30000, -30000], [5, 6, 30000, -30000]], np.int16)
+    out = np.array([10, 10, 10, 10], np.int16)
+    _rows(out, table, np.array([0, 1, 1], np.int32))
+    assert out.tolist() == [21, 20, 32767, -32768]
+    _minus_rows(out, table, np.array([1, 0], np.int32))
+    assert out.tolist() == [15, 16, -27233, 27232]
+    for wrong in ((out.astype(np.int32), table), (out, table.astype(np.int32)), (out[::-1], table)):
+        with pytest.raises(TypingError, match="must be a contiguous array"):
+            _rows(*wrong, np.zeros(1, np.int32))
+
+
+def test_a_layer_of_integers_is_rounded_once_and_stops_at_the_ends_of_its_range():
+    """Pairs of inputs alternate, and a weight of 2 ** -shift has an effect from half a unit on."""
+    random = np.random.default_rng(6)
+    weights, inputs = random.integers(-999, 999, (10, 4)), random.integers(-9999, 9999, 10)
+    bias, out = np.array([3, -7, 2**30, -(2**30)]), np.zeros(4, np.int16)
+    arrays = (
+        bias.astype(np.int32),
+        weights.reshape(5, 2, 4).swapaxes(1, 2).astype(np.int16, order="C"),
+        inputs.astype(np.int16),
+    )
+    for shift in (1, 9, 14):
+        _layer(out, *arrays, shift)
+        rounded = np.floor((bias + inputs @ weights) / 2**shift + 0.5)
+        assert out.tolist() == np.clip(rounded, -(2**15), 2**15 - 1).tolist()
+    for k, wrong in enumerate((out.astype(np.int32), bias, arrays[1][:, ::-1], arrays[2][::-1])):
+        with pytest.raises(TypingError, match="must be a contiguous array"):
+            _layer(*[wrong if k == place else array for place, array in enumerate((out, *arrays))], 1)
+
+
+def test_negative_short_integers_leak():
+    numbers, out = np.array([-32768, -13, -12, 32767], np.int16), np.zeros(4, np.int16)
+    _leaky(out, numbers)
+    assert out.tolist() == [-4096, -2, -1, 32767]
+    with pytest.raises(TypingError, match="the numbers must be a contiguous array"):
+        _leaky(out, numbers[::-1])

@@ -14,7 +14,7 @@ import pytest
 import patchwork_env
 from patchwork_env.nmbr9.state import STATE
 from tools.site import toolchain
-from tools.site.facts import fields_of, stored_weights
+from tools.site.facts import fields_of
 from tools.site.folder import assemble, check_sizes, files_of, sizes_of, table_of
 from tools.site.memory import Block
 from tools.site.toolchain import MissingToolError, check_versions, find_node
@@ -47,14 +47,6 @@ def test_the_fields_of_a_record_are_where_numpy_has_them():
         found = np.frombuffer(data, np.dtype(f"<{field['type']}"), count, field["offset"])
         assert found.tolist() == np.ravel(states[0][name]).tolist(), name
     assert fields_of(STATE)["round"]["count"] is None
-
-
-def test_weights_are_stored_as_halves_or_as_they_are():
-    record = np.zeros(1, np.dtype([("table", "<f4", (2, 3)), ("bias", "<f4", 2)]))
-    record["table"][0, 1] = 0.5, -2, 1 / 3
-    numbers = np.frombuffer(stored_weights(record, halves=True), "<f2")
-    assert numbers.tolist() == [0, 0, 0, 0.5, -2, np.float16(1 / 3), 0, 0]
-    assert stored_weights(record, halves=False) == record.tobytes()
 
 
 def test_the_folder_is_the_page_with_modules_and_a_list_of_its_files(tmp_path):

@@ -14,7 +14,7 @@ from pathlib import Path
 from numba.core.errors import NumbaWarning
 
 from tools.site.assembly import to_wasm
-from tools.site.facts import facts_of, stored_weights
+from tools.site.facts import facts_of
 from tools.site.lowering import lower
 
 
@@ -24,8 +24,8 @@ def compile_module(game: str, folder: Path, linker: str) -> None:
     lowered = [lower(function) for function in module.EXPORTS]
     code = to_wasm(lowered, module.BLOCK, linker, folder, exact=module.EXACT)
     weights = folder / f"{game}.weights"
-    weights.write_bytes(stored_weights(module.read_weights(), halves=module.HALVES))
-    facts = facts_of(game, module, code.name, weights.name, halves=module.HALVES)
+    weights.write_bytes(module.read_weights().tobytes())
+    facts = facts_of(game, module, code.name, weights.name)
     (folder / f"{game}.json").write_text(json.dumps(facts, separators=(",", ":")))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from patchwork_env.service.positions import components_of
 
 
-def facts_of(game: str, module: Any, code: str, weights: str, *, halves: bool) -> dict[str, Any]:
+def facts_of(game: str, module: Any, code: str, weights: str) -> dict[str, Any]:
     """The facts of a module, ready for JSON.
 
     Args:
@@ -17,7 +17,6 @@ def facts_of(game: str, module: Any, code: str, weights: str, *, halves: bool) -
         module: The module of :mod:`tools.site.modules`.
         code: The name of the file with the WebAssembly code.
         weights: The name of the file with the weights.
-        halves: Whether they are stored as 16-bit floats.
     """
     block = module.BLOCK
     at = module.WEIGHTS_AT
@@ -28,9 +27,7 @@ def facts_of(game: str, module: Any, code: str, weights: str, *, halves: bool) -
         "arrays": {name: _place_of(block.arrays[name], block.places[name]) for name in module.SHARED},
         "weights": {
             "file": weights,
-            "halves": halves,
             "offset": block.places[at],
-            "count": block.arrays[at].nbytes // np.dtype(np.float32).itemsize,
         },
         "agents": [agent.described() for agent in module.AGENTS],
         "analysis": module.ANALYSIS,
@@ -53,9 +50,3 @@ def _place_of(array: Any, offset: int) -> dict[str, Any]:
     if array.dtype.names:
         return {"offset": offset, "type": "u1", "count": array.nbytes}
     return {"offset": offset, "type": array.dtype.str[1:], "count": array.size}
-
-
-def stored_weights(record: Any, *, halves: bool) -> bytes:
-    """The weights as they are sent, in the order of the record."""
-    numbers = np.ascontiguousarray(record).view(np.float32)
-    return numbers.astype("<f2" if halves else "<f4").tobytes()

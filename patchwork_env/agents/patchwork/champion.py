@@ -34,6 +34,7 @@ from patchwork_env.agents.patchwork.expansion import (
 )
 from patchwork_env.agents.patchwork.placements import NO_ACTION, only_action
 from patchwork_env.agents.patchwork.search import (
+    LEAST_EFFORT,
     NO_LIMIT,
     NODE_EFFORT,
     SCORE,
@@ -49,7 +50,7 @@ from patchwork_env.agents.patchwork.search import (
     solved_action,
     solved_ending,
 )
-from patchwork_env.agents.patchwork.value import Weights, read_value
+from patchwork_env.agents.patchwork.value import Quantized, Weights, quantized, read_value
 from patchwork_env.agents.specs import AIMS, FEWEST_NODES, MOST_NODES, check_budget, spec_of
 from patchwork_env.core.checks import check_between, check_one_of
 from patchwork_env.core.compile import kernel
@@ -60,8 +61,8 @@ from patchwork_env.patchwork.symmetry import NUM_SYMMETRIES, turn_actions, turn_
 from patchwork_env.search.best_first import best_edge, is_solved, new_tree
 from patchwork_env.search.tree import NOTHING, ROOT, Tree, is_full
 
-LEVELS: Mapping[str, int] = {"instant": 22_000, "fast": 140_000, "strong": 2_800_000, "analysis": 15_000_000}
-"""Budgets with a name, in units of effort: about one evaluation each. A million take 0.25 to 0.6 seconds."""
+LEVELS: Mapping[str, int] = {"instant": 30_000, "fast": 190_000, "strong": 3_800_000, "analysis": 20_000_000}
+"""Budgets with a name, in units of effort: about one evaluation each. A million take 0.2 to 0.4 seconds."""
 
 
 # --- searches, and what people see of them ------------------------------------------------------------------
@@ -94,7 +95,8 @@ class Search:
 
     def __init__(self, evaluator: Evaluator, limits: Limits) -> None:
         self.evaluator, self.limits = evaluator, limits
-        self.tree = new_tree(limits.simulations + 1, WIDTH, STATE)
+        room = min(limits.simulations, limits.effort // LEAST_EFFORT) + 1
+        self.tree = new_tree(room, WIDTH, STATE)
         self.work, self.solver = new_workspace(), new_solver()
         self._ranked = np.empty(WIDTH, np.int64)
         self._solved, self._is_won, self._tried, self._added = NO_ACTION, False, 0, 0
@@ -283,16 +285,13 @@ second."""
 
 
 class ValueAgent(BatchAgent):
-    """Plays the action with the highest utility, without looking further ahead.
-
-    The weights are not copied: later changes change how the agent plays.
-    """
+    """Plays the action with the highest utility, without looking further ahead; the weights are copied."""
 
     games = (PATCHWORK,)
 
     def __init__(self, weights: Weights, payoffs: Payoffs, name: str = "value") -> None:
         self.name = name
-        self._weights, self._payoffs = weights, payoffs
+        self._weights, self._payoffs = quantized(weights), payoffs
 
     def _new_workspace(self) -> Expansion:
         return new_expansion()
@@ -306,7 +305,7 @@ class ValueAgent(BatchAgent):
 
 @kernel
 def _choose_at_a_glance(
-    states: States, weights: Weights, payoffs: Payoffs, expansion: Expansion, actions: Actions
+    states: States, weights: Quantized, payoffs: Payoffs, expansion: Expansion, actions: Actions
 ) -> None:
     for i in range(len(states)):
         count = expand_likely(states, i, LIKELY, weights, expansion)
@@ -319,7 +318,7 @@ class ChampionAgent(BatchAgent):
     A search ends early when the rest of its budget cannot change the move any more.
 
     Args:
-        weights: The weights of the value, which are not copied: later changes change how the agent plays.
+        weights: The weights of the value, which are copied.
         payoffs: The payoffs of the agent.
         name: The name of the agent in tables and messages.
         level: The budget of a move, one of ``LEVELS``; ``"instant"`` if no budget is given.
@@ -344,7 +343,7 @@ class ChampionAgent(BatchAgent):
     ) -> None:
         self.name = name
         self.limits = limits_of(level, nodes, seconds)
-        self._evaluator = Evaluator(weights, payoffs)
+        self._evaluator = Evaluator(quantized(weights), payoffs)
 
     def _new_workspace(self) -> Search:
         search = Search(self._evaluator, self.limits)

@@ -26,21 +26,21 @@ from patchwork_env.agents.patchwork.value import (
     OWN_SCORE,
     QUILT_WIDTH,
     Buffer,
+    Quantized,
     Record,
-    Weights,
     add_features,
     add_game,
     add_patterns,
-    add_quilt,
     embed_quilt,
     new_buffer,
     subtract_features,
     subtract_patterns,
     values_of,
     write_left,
+    write_product,
 )
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.intrinsics import Floats
+from patchwork_env.core.intrinsics import Floats, Shorts
 from patchwork_env.patchwork import engine
 from patchwork_env.patchwork.actions import ADVANCE
 from patchwork_env.patchwork.components import NUM_PATCHES, NUM_PLAYERS
@@ -65,8 +65,8 @@ KNOWN_QUILT = record_type(
         "fits": (np.uint8, (NUM_PATCHES,)),  # class of the number of placements of each patch, or UNKNOWN
         # The number of likely placements of each patch and, in the last place, of a special one; or UNKNOWN.
         "num_choices": (np.uint8, (NUM_PATCHES + 1,)),
-        "sum": (np.float32, (QUILT_WIDTH,)),  # the sum of its pattern rows, not rectified
-        "products": (np.float32, (NUM_PLAYERS, HIDDEN)),  # its part of the first layer in each role
+        "sum": (np.int16, (QUILT_WIDTH,)),  # the sum of its pattern rows, not rectified
+        "products": (np.int16, (NUM_PLAYERS, HIDDEN)),  # its part of the first layer in each role
         # The likely placements of each patch, as differences from the first action of their kind.
         "choices": (np.int16, (NUM_PATCHES + 1, MOST_CHOICES)),
     }
@@ -159,7 +159,7 @@ def new_expansion(quilts: int = POSITION_CACHE_SIZE) -> Expansion:
 
 
 @kernel
-def expand(states: States, i: int, weights: Weights, expansion: Expansion) -> int:
+def expand(states: States, i: int, weights: Quantized, expansion: Expansion) -> int:
     """Evaluates all successors of a game that is not over; returns their number.
 
     A successor in which the game is over has its true scores, and 1 or 0 as the probability to win.
@@ -172,7 +172,7 @@ def expand(states: States, i: int, weights: Weights, expansion: Expansion) -> in
 
 
 @kernel
-def expand_likely(states: States, i: int, width: int, weights: Weights, expansion: Expansion) -> int:
+def expand_likely(states: States, i: int, width: int, weights: Quantized, expansion: Expansion) -> int:
     """As :func:`expand`, but with only the ``width`` most likely placements of each patch.
 
     Of the ``max(width, LIKELY)`` placements that leave the most joints, these are the most compact ones; see
@@ -183,7 +183,7 @@ def expand_likely(states: States, i: int, width: int, weights: Weights, expansio
 
 
 @kernel
-def expand_further(states: States, i: int, width: int, weights: Weights, expansion: Expansion) -> int:
+def expand_further(states: States, i: int, width: int, weights: Quantized, expansion: Expansion) -> int:
     """As :func:`expand_likely`, with what the cache knows of quilts from other positions.
 
     All expansions since :func:`forget` must have the same weights, and the same width where it is
@@ -265,7 +265,7 @@ def _patch_of(states: States, i: int, kind: int) -> int:
 
 
 @kernel(inline=True)
-def _evaluate_listed(states: States, i: int, count: int, weights: Weights, expansion: Expansion) -> None:
+def _evaluate_listed(states: States, i: int, count: int, weights: Quantized, expansion: Expansion) -> None:
     buffer, successor = expansion.buffer[0], expansion.successor
     owns, others = expansion.owns, expansion.others
     player = signed(states[i]["current_player"])
@@ -346,7 +346,7 @@ def _evaluate_successor(
 
 @kernel(inline=True)
 def _sum_changes(
-    states: States, i: int, player: int, out: Floats, weights: Record, expansion: Expansion
+    states: States, i: int, player: int, out: Shorts, weights: Record, expansion: Expansion
 ) -> None:
     """Writes the sum of the pattern rows of the acting player's quilt in the successor to ``out``."""
     buffer = expansion.buffer[0]
@@ -369,16 +369,12 @@ def _add_known_quilt(
     successor: States, player: int, role: int, quilt: Record, weights: Record, buffer: Record
 ) -> None:
     """Adds the part of a player's quilt to the first layer, and the fits of the next patches."""
-    product = quilt["products"][role]
     if not quilt["has_product"][role]:
         quilt["has_product"][role] = 1
-        product[:] = 0
-        copy(buffer["quilt"], quilt["sum"])
-        add_quilt(product, role, weights, buffer)
-    hidden = buffer["hidden"]
-    for k in range(HIDDEN):
-        hidden[k] += product[k]
+        write_product(quilt["products"][role], quilt["sum"], role, weights, buffer)
     rows, fits, words = buffer["rows"], quilt["fits"], successor[0]["quilt"][player]
+    rows[0] = role
+    add_features(buffer["hidden"], quilt["products"], rows, 1)
     count = features.num_ahead(successor, 0)
     for k in range(count):
         patch = signed(successor[0]["circle"][k])

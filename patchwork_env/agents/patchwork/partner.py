@@ -33,7 +33,7 @@ from patchwork_env.agents.patchwork.placements import (
     list_likely,
     only_action,
 )
-from patchwork_env.agents.patchwork.value import Weights, read_value
+from patchwork_env.agents.patchwork.value import Quantized, quantized, read_value
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.core.random import Streams
@@ -80,7 +80,7 @@ def new_player(level: int) -> Player:
     habits, candidates = HABITS[level], new_candidates()
     if level == BEGINNER:
         return partial(choose_by_eye, habits, new_expansion(), candidates)
-    weights, _ = read_value(_VALUE)
+    weights = quantized(read_value(_VALUE)[0])
     if not habits.lookahead:
         return partial(choose_by_value, habits, weights, new_expansion(), candidates)
     tree = new_tree(habits.lookahead + 1, search.WIDTH, STATE)
@@ -169,7 +169,7 @@ def _snugness(states: States, i: int, player: int) -> int:
 @kernel
 def choose_by_value(
     habits: Habits,
-    weights: Weights,
+    weights: Quantized,
     expansion: Expansion,
     candidates: Candidates,
     states: States,

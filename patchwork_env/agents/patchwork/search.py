@@ -27,7 +27,7 @@ from patchwork_env.agents.patchwork.expansion import (
 )
 from patchwork_env.agents.patchwork.features import signed
 from patchwork_env.agents.patchwork.placements import NO_ACTION, NUM_KINDS, kind_of
-from patchwork_env.agents.patchwork.value import Weights
+from patchwork_env.agents.patchwork.value import Quantized
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import Floats
 from patchwork_env.patchwork.components import NUM_OFFERED, NUM_PLAYERS
@@ -65,6 +65,8 @@ NO_LIMIT = 2**40
 """An effort that no search spends."""
 NODE_EFFORT, QUILT_EFFORT = 2, 3
 """The effort of a simulation besides its evaluations, and of a quilt that is met for the first time."""
+LEAST_EFFORT = NODE_EFFORT + 2
+"""The least effort of a simulation that adds a node, which has a choice."""
 _SAME = 1e-5
 """Actions of one kind whose values differ by less lead to positions that are turns or flips of each other."""
 
@@ -72,7 +74,7 @@ _SAME = 1e-5
 class Evaluator(NamedTuple):
     """How a search evaluates positions."""
 
-    weights: Weights
+    weights: Quantized
     payoffs: Payoffs
 
 

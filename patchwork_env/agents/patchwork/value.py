@@ -8,6 +8,10 @@ feature (:mod:`.features`). With ``leaky(x) = max(x, LEAK * x)``::
     hidden_2    = leaky(bias_2 + hidden @ weights_2)
     outputs     = bias_3 + hidden_2 @ weights_3
 
+It is learned in float32 and evaluated in integers: rows and units are int16, products of them are summed up in
+int32 and rounded once. Sums of rows are exact as long as they stay in their range, which they do by far, so
+that a value does not depend on the way on which it was found, nor on the processor.
+
 The outputs are what to expect at the end of the game, in units of :data:`SCALES`: the scores of the player to
 move and of the other, the logit of the probability to win, and the empty cells of both. Play needs the
 difference of the scores and the probability; the rest shows learning which quilt the result came from.
@@ -25,7 +29,7 @@ import numpy.typing as npt
 from patchwork_env.agents import compiled
 from patchwork_env.agents.patchwork import features
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.intrinsics import Floats, product_adder, rows_adder
+from patchwork_env.core.intrinsics import Shorts, integer_layer, rectifier, rows_adder
 from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.state import States
@@ -55,21 +59,45 @@ WEIGHTS = compiled.record_type({name: (np.float32, shape) for name, shape in SHA
 Weights = npt.NDArray[np.void]
 """All that is learned: an array of one :data:`WEIGHTS` record."""
 
+ONE = 1 << 11
+"""What stands for 1 in sums of rows and in units, which are int16 and so reach from -16 to 16."""
+_LEAK_SHIFT = 3  # the leak is 1 / 8
+_BLOCK = 64  # the columns of a matrix that are multiplied together
+_COLUMNS = 8  # of the last matrix, as many as fill a vector
+_GAINS = np.array([2, 2, 0.5, 2, 2], np.float32)  # outputs times these use the range of int16 well
+OUTPUT_UNITS = SCALES / (ONE * _GAINS)
+"""Points, or cells, per 1 of an output in integers."""
+_ROLES = np.arange(NUM_PLAYERS, dtype=np.int32)
+
+QUANTIZED = compiled.record_type(
+    {name: (np.int16, SHAPES[name]) for name in (*TABLES, "quilt_bias")}
+    | {
+        "quilts": compiled.layer_type(QUILT_WIDTH, _BLOCK, NUM_PLAYERS, HIDDEN // _BLOCK),
+        "layer_2": compiled.layer_type(HIDDEN, HIDDEN_2),
+        "layer_3": compiled.layer_type(HIDDEN_2, _COLUMNS),
+    }
+)
+Quantized = npt.NDArray[np.void]
+"""The weights in integers, with which positions are evaluated: an array of one :data:`QUANTIZED` record."""
+
 BUFFER = compiled.record_type(
     {
         "rows": (np.int32, (max(features.NUM_WINDOWS, features.MAX_ROWS),)),
-        "quilt": (np.float32, (QUILT_WIDTH,)),
-        "hidden": (np.float32, (HIDDEN,)),
-        "hidden_2": (np.float32, (HIDDEN_2,)),
+        "quilt": (np.int16, (QUILT_WIDTH,)),
+        "rectified": (np.int16, (QUILT_WIDTH,)),
+        "products": (np.int16, (NUM_PLAYERS, HIDDEN)),
+        "hidden": (np.int16, (HIDDEN,)),
+        "hidden_2": (np.int16, (HIDDEN_2,)),
+        "columns": (np.int16, (_COLUMNS,)),
         "outputs": (np.float32, (OUTPUTS,)),
         "bands": (np.uint64, (features.NUM_BANDS,)),
         # The fields from here on belong to the position whose successors are evaluated.
         "has_windows": (np.uint8, (1,)),
         "own_bands": (np.uint64, (features.NUM_BANDS,)),
         "own_windows": (np.int32, (features.NUM_WINDOWS,)),
-        "own_quilt": (np.float32, (QUILT_WIDTH,)),
-        "left": (np.float32, (HIDDEN,)),
-        "shared": (np.float32, (HIDDEN,)),
+        "own_quilt": (np.int16, (QUILT_WIDTH,)),
+        "left": (np.int16, (HIDDEN,)),
+        "shared": (np.int16, (HIDDEN,)),
         "missing_of_other": (np.uint8, (1,)),
         "old": (np.int32, (features.NUM_WINDOWS,)),
         "new": (np.int32, (features.NUM_WINDOWS,)),
@@ -99,15 +127,33 @@ def new_weights(seed: int) -> Weights:
     return compiled.random_record(WEIGHTS, scales, seed)
 
 
+def quantized(weights: Weights) -> Quantized:
+    """The weights in integers: sums of them are exact, and take less memory and time."""
+    record, source = compiled.aligned_records(QUANTIZED), weights[0]
+    for name in (*TABLES, "quilt_bias"):
+        record[name][0] = compiled.rounded(ONE * source[name], np.int16)
+    for role, (name, bias) in enumerate((("own", source["game_bias"]), ("others", np.zeros(HIDDEN)))):
+        for block in range(HIDDEN // _BLOCK):
+            columns = slice(block * _BLOCK, (block + 1) * _BLOCK)
+            layer = compiled.layer_of(source[name][:, columns], bias[columns], ONE)
+            record["quilts"][0, role, block] = layer
+    record["layer_2"][0] = compiled.layer_of(source["weights_2"], source["bias_2"], ONE)
+    missing = (0, _COLUMNS - OUTPUTS)
+    last = np.pad(source["weights_3"] * _GAINS, ((0, 0), missing)), np.pad(source["bias_3"] * _GAINS, missing)
+    record["layer_3"][0] = compiled.layer_of(*last, ONE)
+    return record
+
+
 add_patterns, subtract_patterns = rows_adder(QUILT_WIDTH), rows_adder(QUILT_WIDTH, -1)
 add_features, subtract_features = rows_adder(HIDDEN), rows_adder(HIDDEN, -1)
-_add_quilt = product_adder(HIDDEN)
-_add_hidden = product_adder(HIDDEN_2)
-_add_outputs = product_adder(OUTPUTS)
+_write_block, _write_hidden_2, _write_outputs = map(integer_layer, (_BLOCK, HIDDEN_2, _COLUMNS))
+_rectify_quilt, _rectify_hidden, _rectify_hidden_2 = (
+    rectifier(width, _LEAK_SHIFT) for width in (QUILT_WIDTH, HIDDEN, HIDDEN_2)
+)
 
 
 @kernel
-def evaluate(states: States, i: int, all_weights: Weights, buffers: Buffer) -> tuple[float, float]:
+def evaluate(states: States, i: int, all_weights: Quantized, buffers: Buffer) -> tuple[float, float]:
     """The expected margin, in points, and the probability to win of the player to move, before the end."""
     weights, buffer = all_weights[0], buffers[0]
     hidden, rows, mover = buffer["hidden"], buffer["rows"], states[i]["current_player"]
@@ -115,16 +161,17 @@ def evaluate(states: States, i: int, all_weights: Weights, buffers: Buffer) -> t
     add_game(states, i, weights, buffer)
     for role in range(NUM_PLAYERS):
         embed_quilt(states, i, mover if role == 0 else 1 - mover, weights, buffer)
-        add_quilt(hidden, role, weights, buffer)
+        write_product(buffer["products"][role], buffer["quilt"], role, weights, buffer)
+        add_features(hidden, buffer["products"], _ROLES[role:], 1)
         add_features(hidden, weights["features"], rows, features.list_fit_rows(states, i, role, rows))
     add_features(hidden, weights["features"], rows, features.list_square_rows(states, i, rows))
     return values_of(weights, buffer)
 
 
 @kernel
-def write_left(out: Floats, states: States, i: int, weights: Record, buffer: Record) -> None:
-    """Writes the first layer with the bias and the patches that are left."""
-    compiled.copy(out, weights["game_bias"])
+def write_left(out: Shorts, states: States, i: int, weights: Record, buffer: Record) -> None:
+    """Writes the part of the first layer that the patches which are left make."""
+    out[:] = 0
     count = features.list_left_rows(states, i, buffer["rows"])
     add_features(out, weights["features"], buffer["rows"], count)
 
@@ -147,25 +194,26 @@ def embed_quilt(states: States, i: int, player: int, weights: Record, buffer: Re
 
 
 @kernel
-def add_quilt(out: Floats, role: int, weights: Record, buffer: Record) -> None:
-    """Rectifies the embedding of a quilt in place and adds its product with the weights to ``out``."""
-    compiled.rectify(buffer["quilt"])
-    matrix = weights["own"] if role == 0 else weights["others"]
-    _add_quilt(out, matrix, buffer["quilt"], QUILT_WIDTH)
+def write_product(out: Shorts, quilt: Shorts, role: int, weights: Record, buffer: Record) -> None:
+    """Writes what the embedding of a quilt adds to the first layer in a role; the own one brings the bias."""
+    _rectify_quilt(buffer["rectified"], quilt)
+    for block in range(HIDDEN // _BLOCK):
+        layer = weights["quilts"][role, block]
+        columns = out[block * _BLOCK : (block + 1) * _BLOCK]
+        _write_block(columns, layer["bias"], layer["matrix"], buffer["rectified"], layer["shift"])
 
 
 @kernel
 def values_of(weights: Record, buffer: Record) -> tuple[float, float]:
     """Writes all ``outputs``, from the first layer; returns the margin and the probability to win."""
-    compiled.rectify(buffer["hidden"])
-    compiled.copy(buffer["hidden_2"], weights["bias_2"])
-    _add_hidden(buffer["hidden_2"], weights["weights_2"], buffer["hidden"], HIDDEN)
-    compiled.rectify(buffer["hidden_2"])
-    outputs = buffer["outputs"]
-    compiled.copy(outputs, weights["bias_3"])
-    _add_outputs(outputs, weights["weights_3"], buffer["hidden_2"], HIDDEN_2)
+    hidden, hidden_2, outputs = buffer["hidden"], buffer["hidden_2"], buffer["outputs"]
+    layer_2, layer_3 = weights["layer_2"], weights["layer_3"]
+    _rectify_hidden(hidden, hidden)
+    _write_hidden_2(hidden_2, layer_2["bias"], layer_2["matrix"], hidden, layer_2["shift"])
+    _rectify_hidden_2(hidden_2, hidden_2)
+    _write_outputs(buffer["columns"], layer_3["bias"], layer_3["matrix"], hidden_2, layer_3["shift"])
     for output in range(OUTPUTS):
-        outputs[output] *= SCALES[output]
+        outputs[output] = OUTPUT_UNITS[output] * np.float32(buffer["columns"][output])
     outputs[WIN] = 1 / (1 + math.exp(-outputs[WIN]))
     return float(outputs[OWN_SCORE] - outputs[OTHER_SCORE]), float(outputs[WIN])
 

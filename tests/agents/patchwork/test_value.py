@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from patchwork_env.agents.compiled import LEAK, arrays_of
+from patchwork_env.agents.compiled import LEAK, layer_of
 from patchwork_env.agents.patchwork import features
 from patchwork_env.agents.patchwork.champion import ValueAgent
 from patchwork_env.agents.patchwork.expansion import (
@@ -20,7 +20,17 @@ from patchwork_env.agents.patchwork.expansion import (
     forget,
     new_expansion,
 )
-from patchwork_env.agents.patchwork.value import OWN_EMPTY, SCALES, WIN, evaluate, new_buffer, new_weights
+from patchwork_env.agents.patchwork.value import (
+    ONE,
+    OUTPUT_UNITS,
+    OUTPUTS,
+    OWN_EMPTY,
+    WIN,
+    evaluate,
+    new_buffer,
+    new_weights,
+    quantized,
+)
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.patchwork import Game
 from tests.agents.positions import joints_of, many_states, places_of, quilt_after, with_short_circles
@@ -34,6 +44,11 @@ def weights():
     weights = new_weights(3)
     weights["weights_3"] *= 20
     return weights
+
+
+@pytest.fixture(scope="module")
+def integers(weights):
+    return quantized(weights)
 
 
 @pytest.fixture(scope="module")
@@ -206,38 +221,54 @@ def test_features_are_what_can_be_counted_on_the_table(special_patches):
 # --- values -----------------------------------------------------------------------------------------------
 
 
-def naive_outputs(game, weights):
-    """The outputs in the units of the network, from its description."""
-    arrays = arrays_of(weights)
+def naive_outputs(game, integers):
+    """The outputs from their description, in numbers that have room for everything."""
 
     def leaky(x):
-        return np.maximum(x, LEAK * x)
+        return np.maximum(x, x + round(1 / LEAK / 2) >> round(math.log2(1 / LEAK)))
 
-    players = (game.current_player, 1 - game.current_player)
-    quilts = [
-        leaky(arrays["quilt_bias"] + arrays["patterns"][rows_of(game.quilt(player))].sum(0))
-        for player in players
-    ]
-    rows = naive_rows(game)
-    hidden = arrays["game_bias"] + arrays["features"][rows].sum(0)
-    hidden = leaky(hidden + quilts[0] @ arrays["own"] + quilts[1] @ arrays["others"])
-    hidden_2 = leaky(arrays["bias_2"] + hidden @ arrays["weights_2"])
-    return arrays["bias_3"] + hidden_2 @ arrays["weights_3"]
+    def after(layer, inputs):
+        sums = layer["bias"] + np.einsum("ki,kwi->w", inputs.reshape(-1, 2), layer["matrix"].astype(int))
+        return np.floor(sums / 2 ** layer["shift"] + 0.5).astype(int)
+
+    (record,) = integers
+    hidden = record["features"][naive_rows(game)].sum(0, dtype=int)
+    for player, blocks in zip((game.current_player, 1 - game.current_player), record["quilts"], strict=True):
+        quilt = record["quilt_bias"] + record["patterns"][rows_of(game.quilt(player))].sum(0, dtype=int)
+        hidden += np.concatenate([after(block, leaky(quilt)) for block in blocks])
+    hidden_2 = after(record["layer_2"], leaky(hidden))
+    return after(record["layer_3"], leaky(hidden_2))[:OUTPUTS] * OUTPUT_UNITS
 
 
-def test_evaluation_against_its_description(games, weights):
+def test_evaluation_against_its_description(games, integers):
     buffer = new_buffer()
     for game in games[::3]:
-        outputs = naive_outputs(game, weights) * SCALES
-        margin, win = evaluate(game.state, 0, weights, buffer)
-        assert margin == pytest.approx(outputs[0] - outputs[1], abs=1e-3)
-        assert win == pytest.approx(1 / (1 + math.exp(-outputs[WIN])), abs=1e-5)
-        assert buffer[0]["outputs"][OWN_EMPTY] == pytest.approx(outputs[OWN_EMPTY], abs=1e-3)
+        outputs = naive_outputs(game, integers)
+        margin, win = evaluate(game.state, 0, integers, buffer)
+        assert margin == pytest.approx(outputs[0] - outputs[1], abs=1e-5)
+        assert win == pytest.approx(1 / (1 + math.exp(-outputs[WIN])), abs=1e-6)
+        assert buffer[0]["outputs"][OWN_EMPTY] == pytest.approx(outputs[OWN_EMPTY], abs=1e-5)
 
 
-def check_values(game, expansion, count, weights, step):
-    """Compares successors with what the description says, or with the result of the game."""
-    player = game.current_player
+def test_integers_have_room_for_what_was_learned(weights):
+    """Layers stay in the range of int32 with the largest inputs, and tables stop at the ends of int16."""
+    large = weights.copy()
+    large["patterns"] *= 1e3
+    for name in ("game_bias", "own", "weights_2", "bias_3"):
+        large[name] += 3
+    (record,) = quantized(large)
+    multiples = np.clip(large["patterns"][0] * ONE, -(2**15), 2**15 - 1)
+    assert np.abs(record["patterns"] - multiples).max() <= 0.51
+    for layer in (*record["quilts"].reshape(-1), record["layer_2"], record["layer_3"]):
+        sums = np.abs(layer["bias"].astype(int)) + 2**15 * np.abs(layer["matrix"].astype(int)).sum((0, 2))
+        assert 2**28 < sums.max() + 2 ** layer["shift"] < 2**31
+    matrix, bias, shift = layer_of(np.array([[3.0], [0]]), np.zeros(1), ONE)  # one weight alone
+    assert (matrix.tolist(), bias.tolist(), shift) == ([[[3 * 2**13, 0]]], [0], 13)
+
+
+def check_values(game, expansion, count, integers, step):
+    """Compares successors with their values when nothing else is known, or with the result of the game."""
+    player, buffer = game.current_player, new_buffer()
     for k in range(0, count, step):
         after = game.clone()
         after.play(int(expansion.actions[k]))
@@ -245,27 +276,27 @@ def check_values(game, expansion, count, weights, step):
             sides = [(after.scores()[p], (~after.quilt(p)).sum()) for p in (player, 1 - player)]
             own, other, win = sides[0], sides[1], float(after.winner() == player)
         else:
-            values = naive_outputs(after, weights) * SCALES
-            own, other, win = values[[0, 3]], values[[1, 4]], 1 / (1 + math.exp(-values[WIN]))
+            evaluate(after.state, 0, integers, buffer)
+            values = buffer[0]["outputs"]
+            own, other, win = values[[0, 3]], values[[1, 4]], values[WIN]
             if after.current_player != player:
                 own, other, win = other, own, 1 - win
         found = expansion.owns[k], expansion.empties[k, 0], expansion.others[k], expansion.empties[k, 1]
-        assert found == pytest.approx((*own, *other), abs=2e-3)
-        assert expansion.wins[k] == pytest.approx(win, abs=1e-4)
+        assert (*found, expansion.wins[k]) == (*own, *other, pytest.approx(win, abs=1e-6))
 
 
-def test_all_successors_have_their_values(games, weights):
+def test_all_successors_have_their_values(games, integers):
     expansion = new_expansion()
     for game in games[::2]:
         before = game.to_bytes()
-        count = expand(game.state, 0, weights, expansion)
+        count = expand(game.state, 0, integers, expansion)
         assert game.to_bytes() == before
         assert list(expansion.actions[:count]) == list(game.legal_actions())
-        check_values(game, expansion, count, weights, 1 + count // 5)
+        check_values(game, expansion, count, integers, 1 + count // 5)
 
 
 @pytest.mark.parametrize("width", [1, 5, MOST_CHOICES, 20])
-def test_likely_placements_are_the_most_compact_of_those_that_leave_the_most_joints(games, weights, width):
+def test_likely_placements_are_the_most_compact_of_those_that_leave_the_most_joints(games, integers, width):
     """Also where quilts of other positions are known, some of which are forgotten meanwhile."""
     fresh, knowing = new_expansion(), new_expansion()
     forget(knowing.quilts)
@@ -277,9 +308,9 @@ def test_likely_placements_are_the_most_compact_of_those_that_leave_the_most_joi
             shortlist = best_of(of_kind, max(width, LIKELY), joints)
             expected += best_of(shortlist, width, [compactness_after(game, action) for action in shortlist])
         for kernel, expansion in ((expand_likely, fresh), (expand_further, knowing)):
-            count = kernel(game.state, 0, width, weights, expansion)
+            count = kernel(game.state, 0, width, integers, expansion)
             assert expansion.actions[:count].tolist() == expected
-            check_values(game, expansion, count, weights, 1 + count // 3)
+            check_values(game, expansion, count, integers, 1 + count // 3)
         if width == MOST_CHOICES:
             knowing.quilts.quilts["key"][number % 3 :: 3] = 0
 
@@ -320,10 +351,10 @@ def test_drawn_actions_have_the_probabilities_of_a_softmax():
     np.testing.assert_allclose(np.bincount(drawn) / 4000, expected, atol=0.03)
 
 
-def test_agent_plays_the_best_action(games, weights):
+def test_agent_plays_the_best_action(games, weights, integers):
     agent, expansion = ValueAgent(weights, PAYOFFS), new_expansion()
     states = np.concatenate([game.state for game in games])
     batch = agent.act_batch(states)
     for game, action in zip(games, batch, strict=True):
-        count = expand_likely(game.state, 0, LIKELY, weights, expansion)
+        count = expand_likely(game.state, 0, LIKELY, integers, expansion)
         assert action == expansion.actions[best_action(expansion, count, PAYOFFS)] == agent.act(game)

@@ -22,7 +22,6 @@ __all__ = [
     "ANALYSIS",
     "BLOCK",
     "EXPORTS",
-    "HALVES",
     "NUMBERS",
     "SHARED",
     "WEIGHTS_AT",
@@ -34,8 +33,6 @@ SHARED = ("states", "actions", "supply", "work.actions", "work.sums")
 """The arrays that JavaScript reads or writes."""
 WEIGHTS_AT = "weights"
 """The array that it fills with the weights."""
-HALVES = False
-"""Whether these are sent as 16-bit floats; with them, more than one choice in a hundred would be another."""
 EXACT = True
 """Whether it multiplies and adds as exactly as the package: placements often differ in the last bit alone."""
 

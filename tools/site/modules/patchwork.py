@@ -16,7 +16,7 @@ from patchwork_env.agents.patchwork.champion import (
 from patchwork_env.agents.patchwork.partner import CHAMPION, HABITS
 from patchwork_env.agents.patchwork.placements import NO_ACTION
 from patchwork_env.agents.patchwork.search import NO_LIMIT
-from patchwork_env.agents.patchwork.value import read_value
+from patchwork_env.agents.patchwork.value import quantized, read_value
 from tools.site.agents import Call, Offer
 from tools.site.modules import patchwork_levels, patchwork_rules, patchwork_search
 from tools.site.modules.patchwork_levels import name_of
@@ -27,7 +27,6 @@ __all__ = [
     "ANALYSIS",
     "BLOCK",
     "EXPORTS",
-    "HALVES",
     "NUMBERS",
     "SHARED",
     "WEIGHTS_AT",
@@ -39,15 +38,13 @@ SHARED = ("states", "actions", "figures", "exact")
 """The arrays that JavaScript reads or writes."""
 WEIGHTS_AT = "evaluator.weights"
 """The array that it fills with the weights."""
-HALVES = True
-"""Whether these are sent as 16-bit floats; its choices stay the same."""
 EXACT = False
 """Whether it multiplies and adds as exactly as the package, which takes longer."""
 
 
 def read_weights() -> Any:
-    """The weights of the champion, one record."""
-    return read_value(SHIPPED_FOLDER / "champion")[0]
+    """The weights of the champion in integers, one record."""
+    return quantized(read_value(SHIPPED_FOLDER / "champion")[0])
 
 
 def _person(level: int) -> Offer:

@@ -8,13 +8,12 @@ import numpy as np
 
 from patchwork_env.agents.compiled import aligned_records
 from patchwork_env.agents.partner import Candidates
-from patchwork_env.agents.patchwork.champion import LEVELS
 from patchwork_env.agents.patchwork.endgame import Solver, new_solver
 from patchwork_env.agents.patchwork.expansion import TO_WIN, Expansion, new_expansion
 from patchwork_env.agents.patchwork.greedy import GreedyBuffers, new_greedy_buffers
 from patchwork_env.agents.patchwork.partner import new_candidates
-from patchwork_env.agents.patchwork.search import NODE_EFFORT, WIDTH, Evaluator, Workspace, new_workspace
-from patchwork_env.agents.patchwork.value import WEIGHTS
+from patchwork_env.agents.patchwork.search import WIDTH, Evaluator, Workspace, new_workspace
+from patchwork_env.agents.patchwork.value import QUANTIZED
 from patchwork_env.core.random import Streams
 from patchwork_env.patchwork import engine
 from patchwork_env.patchwork.state import STATE, States, empty_states
@@ -24,7 +23,7 @@ from tools.site.memory import Block, memory_in
 
 LEVELS_IN_MEMORY = ("instant", "fast")
 """The levels of the champion whose tree has a place."""
-MOST_NODES = LEVELS[LEVELS_IN_MEMORY[-1]] // NODE_EFFORT
+MOST_NODES = 70_000
 _FIGURES = 5
 
 
@@ -87,7 +86,7 @@ BLOCK = Block(
         new_tree(MOST_NODES, WIDTH, STATE),
         new_workspace(),
         new_solver(),
-        Evaluator(aligned_records(WEIGHTS), TO_WIN),
+        Evaluator(aligned_records(QUANTIZED), TO_WIN),
     ),
 )
 memory: Any = memory_in(BLOCK)

@@ -34,9 +34,11 @@ from patchwork_env.agents.patchwork.value import (
     TABLES,
     WEIGHTS,
     WIN,
+    Quantized,
     Weights,
     evaluate,
     new_weights,
+    quantized,
 )
 from patchwork_env.core.batches import begin_games
 from patchwork_env.core.compile import kernel
@@ -88,7 +90,7 @@ class PatchworkValue(learner.ValueGame):
         _draw_roles(games, config.openings, config.scripted_player_fraction)
         _play_openings(games, playout)
         exploration, width = config.exploration.at(progress), config.candidate_placements
-        _play(games, weights, expansion, playout, payoffs, width, exploration, config.temperature)
+        _play(games, quantized(weights), expansion, playout, payoffs, width, exploration, config.temperature)
         _write_targets(games, config.td_lambda)
         played = np.arange(MAX_TURNS) < games.lengths[:, None]
         own = (games.openings == 0) & (games.scripted == NOBODY)
@@ -136,7 +138,7 @@ def _play_openings(games: Episodes, playout: GreedyBuffers) -> None:
 @kernel
 def _play(
     games: Episodes,
-    weights: Weights,
+    weights: Quantized,
     expansion: Expansion,
     playout: GreedyBuffers,
     payoffs: Payoffs,
@@ -167,7 +169,7 @@ def _play(
 
 @kernel
 def _write_value(
-    states: States, i: int, action: int, weights: Weights, expansion: Expansion, value: Floats
+    states: States, i: int, action: int, weights: Quantized, expansion: Expansion, value: Floats
 ) -> None:
     successor, player = expansion.successor, signed(states[i]["current_player"])
     successor[0] = states[i]

@@ -1,6 +1,5 @@
 /** A compiled module: its functions, and the arrays and records in its memory. */
 
-import { expandHalves } from "./halves.js";
 import { refuse } from "./texts.js";
 
 /** What WebAssembly has no instructions for. */
@@ -61,10 +60,8 @@ export class Module {
   }
 
   #takeWeights(stored) {
-    const { offset, count, halves } = this.facts.weights;
-    const target = new Float32Array(this.functions.memory.buffer, this.base + offset, count);
-    if (halves) expandHalves(new Uint16Array(stored), target);
-    else target.set(new Float32Array(stored));
+    const memory = new Uint8Array(this.functions.memory.buffer);
+    memory.set(new Uint8Array(stored), this.base + this.facts.weights.offset);
   }
 
   /** The numbers of an array of the module; they are valid until the next call of a function. */
