@@ -8,9 +8,9 @@ feature (:mod:`.features`). With ``leaky(x) = max(x, LEAK * x)``::
     hidden_2    = leaky(bias_2 + hidden @ weights_2)
     outputs     = bias_3 + hidden_2 @ weights_3
 
-It is learned in float32 and evaluated in integers: rows and units are int16, products of them are summed up in
-int32 and rounded once. Sums of rows are exact as long as they stay in their range, which they do by far, so
-that a value does not depend on the way on which it was found, nor on the processor.
+It is learned in float32 and evaluated in integers: rows and units are int16, products of them are summed up
+in int32 and rounded once. Sums of rows are exact as long as they stay in their range, so that a value depends
+neither on the way on which it was found nor on the processor.
 
 The outputs are what to expect at the end of the game, in units of :data:`SCALES`: the scores of the player to
 move and of the other, the logit of the probability to win, and the empty cells of both. Play needs the

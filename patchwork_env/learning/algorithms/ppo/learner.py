@@ -112,7 +112,8 @@ class Batch(NamedTuple):
     def arrays(self, chosen: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
         """The arrays that the losses of some decisions are computed from, by name."""
         named = self._asdict().items()
-        return {name: array[chosen] for name, array in named if isinstance(array, np.ndarray)}
+        arrays = ((name, array) for name, array in named if isinstance(array, np.ndarray))
+        return {name: array[chosen] for name, array in arrays if name != "positions"}
 
 
 @np.errstate(over="ignore", invalid="ignore")  # a network that has diverged is noticed by its loss
