@@ -21,6 +21,7 @@ from patchwork_env.agents import checkpoints
 from patchwork_env.agents.base import Actions, SamplingAgent
 from patchwork_env.agents.ragged import (
     LegalLists,
+    copy_lists,
     legal_lists,
     most_probable,
     observations_of,
@@ -101,10 +102,13 @@ class Encoded(NamedTuple):
         """The states from ``first`` on, up to the one before ``end``."""
         counts, (observations, rows, actions) = self.legal.counts, self.inputs
         states, own = slice(first, end), slice(counts[:first].sum(), counts[:end].sum())
+        rows, listed_rows = rows[own], self.legal.rows[own]
+        if first:
+            rows, listed_rows = rows - first, listed_rows - first
         return Encoded(
-            Inputs(observations[states], rows[own] - first, actions[own]),
+            Inputs(observations[states], rows, actions[own]),
             _picked(self.features, lambda of_states: of_states[states], lambda of_actions: of_actions[own]),
-            LegalLists(counts[states], self.legal.actions[own], self.legal.rows[own] - first),
+            LegalLists(counts[states], self.legal.actions[own], listed_rows),
         )
 
 
@@ -123,13 +127,16 @@ class KeptStates(NamedTuple):
         arrays = chosen, counts, begins - (np.cumsum(counts) - counts)
         states, numbers, shifts = moved(_Chosen(*map(torch.from_numpy, arrays)), device)
         rows = torch.arange(len(chosen), device=device).repeat_interleave(numbers, output_size=total)
-        places = torch.arange(total, device=device) + shifts.index_select(0, rows)
 
         def of_states(tensor: Tensor) -> Tensor:
             return tensor.index_select(0, states)
 
         def of_actions(tensor: Tensor) -> Tensor:
-            return tensor.index_select(0, places)
+            if device.type == "cpu":
+                lists, width = tensor.new_empty(total, *tensor.shape[1:]), tensor[:1].numel()
+                copy_lists(tensor.view(-1).numpy(), width * begins, width * counts, lists.view(-1).numpy())
+                return lists
+            return tensor.index_select(0, torch.arange(total, device=device) + shifts.index_select(0, rows))
 
         inputs = Inputs(of_states(self.observations), rows, of_actions(self.actions).long())
         packed = _picked(self.features, of_states, of_actions)

@@ -6,11 +6,12 @@ most 1345 of 2026, so lists cost a fraction of masks.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from patchwork_env.agents.compiled import copy
 from patchwork_env.core.batches import list_legal, loop, write_current_observations
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.kernels import States
@@ -51,6 +52,15 @@ def observations_of(states: States) -> Observation:
     observations = np.empty((len(states), rules.layout.size), np.float32)
     loop(write_current_observations, rules)(states, observations)
     return observations
+
+
+@kernel
+def copy_lists(source: npt.NDArray[Any], begins: Indices, counts: Indices, out: npt.NDArray[Any]) -> None:
+    """Copies parts of ``source`` to ``out``, one behind the other: from each of ``begins`` on, so many."""
+    end = 0
+    for i in range(len(begins)):
+        begin, end = end, end + counts[i]
+        copy(out[begin:end], source[begins[i] : begins[i] + counts[i]])
 
 
 @kernel

@@ -79,18 +79,18 @@ class _CompiledPolicy(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         ctx.rows, ctx.kinds, ctx.shape = rows.numpy(), kinds.numpy(), kind_logits.shape
         logits, of_actions = (tensor.detach().contiguous().numpy() for tensor in (kind_logits, scores))
-        ctx.log_probabilities = np.empty(len(of_actions), np.float32)
+        ctx.log_probabilities, ctx.probabilities = np.empty((2, len(of_actions)), np.float32)
         entropies = np.zeros(len(logits), np.float32)
-        _write_policy(logits, of_actions, ctx.rows, ctx.kinds, ctx.log_probabilities, entropies)
+        outputs = ctx.log_probabilities, ctx.probabilities, entropies
+        _write_policy(logits, of_actions, ctx.rows, ctx.kinds, *outputs)
         return torch.from_numpy(ctx.log_probabilities), torch.from_numpy(entropies)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None]:
         of_logs, of_entropies = (gradient.contiguous().numpy() for gradient in gradients)
         of_kinds, of_scores = np.zeros(ctx.shape, np.float32), np.empty(len(ctx.rows), np.float32)
-        _write_gradients(
-            ctx.log_probabilities, ctx.rows, ctx.kinds, of_logs, of_entropies, of_kinds, of_scores
-        )
+        policy = ctx.log_probabilities, ctx.probabilities, ctx.rows, ctx.kinds
+        _write_gradients(*policy, of_logs, of_entropies, of_kinds, of_scores)
         return torch.from_numpy(of_kinds), torch.from_numpy(of_scores), None, None
 
 
@@ -111,8 +111,15 @@ class _CompiledProducts(torch.autograd.Function):
 
 @kernel(allocates=True)
 def _write_policy(
-    kind_logits: Floats, scores: Floats, rows: Indices, kinds: Indices, out: Floats, entropies: Floats
+    kind_logits: Floats,
+    scores: Floats,
+    rows: Indices,
+    kinds: Indices,
+    log_probabilities: Floats,
+    probabilities: Floats,
+    entropies: Floats,
 ) -> None:
+    """Writes a policy; each exponential is worked out once, as they take most of the time."""
     highest, sums = np.empty(kind_logits.shape[1], np.float32), np.empty(kind_logits.shape[1], np.float32)
     begin = 0
     while begin < len(rows):
@@ -122,13 +129,17 @@ def _write_policy(
         for k in range(begin, end):
             highest[kinds[k]] = max(highest[kinds[k]], scores[k])
         for k in range(begin, end):
-            out[k] = scores[k] - highest[kinds[k]]
-            sums[kinds[k]] += np.exp(out[k])
+            log_probabilities[k] = scores[k] - highest[kinds[k]]
+            probabilities[k] = np.exp(log_probabilities[k])
+            sums[kinds[k]] += probabilities[k]
         _compare_kinds(kind_logits[rows[begin]], sums)
+        for kind in range(len(sums)):
+            highest[kind] = np.exp(sums[kind])
         entropy = np.float32(0)
         for k in range(begin, end):
-            out[k] += sums[kinds[k]]
-            entropy -= np.exp(out[k]) * out[k]
+            log_probabilities[k] += sums[kinds[k]]
+            probabilities[k] *= highest[kinds[k]]
+            entropy -= probabilities[k] * log_probabilities[k]
         entropies[rows[begin]] = entropy
         begin = end
 
@@ -151,6 +162,7 @@ def _compare_kinds(kind_logits: Floats, sums: Floats) -> None:
 @kernel(allocates=True)
 def _write_gradients(
     log_probabilities: Floats,
+    probabilities: Floats,
     rows: Indices,
     kinds: Indices,
     of_logs: Floats,
@@ -164,7 +176,7 @@ def _write_gradients(
     a kind and ``q`` that of an action within its kind, ``dkind = sum(g in kind) - P * sum(g)`` and
     ``dscore = g - q * sum(g in kind)``.
     """
-    shares = np.empty(of_kinds.shape[1], np.float32)
+    shares, factors = np.empty((2, of_kinds.shape[1]), np.float32)
     begin = 0
     while begin < len(rows):
         end = end_of_row(rows, begin)
@@ -172,17 +184,18 @@ def _write_gradients(
         shares[:] = 0
         total, of_entropy = np.float32(0), of_entropies[rows[begin]]
         for k in range(begin, end):
-            probability = np.exp(log_probabilities[k])
-            of_scores[k] = of_logs[k] - of_entropy * probability * (1 + log_probabilities[k])
-            shares[kinds[k]] += probability
+            # In float32 throughout: the literal 1 alone would make it float64, which is slower.
+            factor = np.float32(1) + log_probabilities[k]
+            of_scores[k] = of_logs[k] - of_entropy * probabilities[k] * factor
+            shares[kinds[k]] += probabilities[k]
             sums[kinds[k]] += of_scores[k]
             total += of_scores[k]
-        for k in range(begin, end):
-            share = shares[kinds[k]]
-            if share > 0:
-                of_scores[k] -= np.exp(log_probabilities[k]) / share * sums[kinds[k]]
         for kind in range(len(shares)):
-            sums[kind] -= shares[kind] * total
+            share = shares[kind]
+            factors[kind] = sums[kind] / share if share > 0 else np.float32(0)
+            sums[kind] -= share * total
+        for k in range(begin, end):
+            of_scores[k] -= probabilities[k] * factors[kinds[k]]
         begin = end
 
 

@@ -89,7 +89,7 @@ class Features(NamedTuple):
         return self._replace(placements=(4 * self.placements).to(torch.int8))
 
     def unpacked(self) -> Features:
-        return self._replace(placements=self.placements / 4)
+        return self._replace(placements=self.placements.float().mul_(0.25))
 
 
 def features_of(observations: Tensor, rows: Tensor, actions: Tensor, offers: bool = False) -> Features:

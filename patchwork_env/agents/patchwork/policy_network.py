@@ -284,7 +284,8 @@ class PatchworkNetwork(networks.PolicyNetwork):
 
     def trunk_of(self, observations: Tensor, positions: Tensor | None) -> Tensor:
         """The trunk: of observations with features of each patch instead of its number, and of positions."""
-        patches, circle = self.patch_features[circles_of(observations)].flatten(1), SLICES["circle"]
+        patches = functional.embedding(circles_of(observations), self.patch_features).flatten(1)
+        circle = SLICES["circle"]
         parts = [observations[:, : circle.start], observations[:, circle.stop :], patches]
         trunk: Tensor = self.trunk(torch.cat(parts if positions is None else [*parts, positions], 1))
         return trunk
@@ -297,8 +298,9 @@ class PatchworkNetwork(networks.PolicyNetwork):
 
     def successor_values_of(self, inputs: networks.Inputs, scores: Tensor) -> Tensor:
         """What lies behind the best action of each kind, ``(n, *successor_values_shape)``, no gradients."""
-        if not self.looks_ahead:
-            return scores.new_zeros(inputs.observations.shape[0], *self.successor_values_shape)
+        kinds, numbers = self.successor_values_shape
+        if not numbers:
+            return scores.new_zeros(inputs.observations.shape[0], kinds, 0)
         with torch.no_grad():
             successors = successors_of(*inputs, scores)
             values = successors.signs * self.values(successors.observations)

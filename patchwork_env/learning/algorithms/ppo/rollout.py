@@ -86,11 +86,9 @@ def choose(
         """Encodes a share of the states at once; its first part is one of the first policy's."""
         encoded = evaluators[0].encode(states[np.concatenate([rows for _, rows in share])], shared)
         ends = np.cumsum([len(rows) for _, rows in share])
-        found = [
-            ask(evaluator, rows, encoded.part(end - len(rows), end))
-            for (evaluator, rows), end in zip(share, ends, strict=True)
-        ]
-        return _Answers(found, kept(encoded.part(0, ends[0])))
+        listed = [encoded.part(end - len(rows), end) for (_, rows), end in zip(share, ends, strict=True)]
+        found = [ask(*part, own) for part, own in zip(share, listed, strict=True)]
+        return _Answers(found, kept(listed[0]))
 
     shares = [parts[member :: threads.size] for member in range(threads.size)]
     rows = np.concatenate([rows for share in shares for _, rows in share])
