@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import functools
 import gc
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from types import CodeType
 from typing import Any
@@ -18,26 +19,30 @@ from typing import Any
 import llvmlite.binding as llvm
 import numba
 from numba import types
-from numba.core import base, event
+from numba.core import base, event, ir
 from numba.core.base import BaseContext, _has_loc
 from numba.core.caching import CompileResultCacheImpl
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder, Flags, compile_result
 from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.ir_utils import get_definition, guard
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime import rtsys
 from numba.core.sigutils import normalize_signature
 from numba.core.typed_passes import NativeLowering, NopythonRewrites
-from numba.core.untyped_passes import InlineClosureLikes
+from numba.core.untyped_passes import InlineClosureLikes, TranslateByteCode
+from numba.cpython.builtins import do_minmax
+from numba.extending import intrinsic
 
 from patchwork_env.core.cache import DiskCache
 from patchwork_env.core.progress import Compilation
 
-NEWEST = (0, 68)
-"""The newest version of Numba that was tried; later ones may mean something else by the same names."""
+OLDEST, NEWEST = (0, 63), (0, 68)
+"""The versions of Numba that were tried; others may mean something else by the same names."""
 
-if tuple(map(int, numba.__version__.split(".")[:2])) > NEWEST:
-    raise ImportError(f"Numba {numba.__version__} is newer than {'.'.join(map(str, NEWEST))}")
+if not OLDEST <= tuple(map(int, numba.__version__.split(".")[:2])) <= NEWEST:
+    oldest, newest = (".".join(map(str, version)) for version in (OLDEST, NEWEST))
+    raise ImportError(f"Numba {numba.__version__} is none of {oldest} to {newest}, which were tried")
 
 
 class _Dispatcher(CPUDispatcher):  # type: ignore[misc]
@@ -243,6 +248,55 @@ class _Flags(Flags):  # type: ignore[misc]
         return hash(frozenset(self._values))
 
 
+def _choice(compare: Callable[..., Any]) -> Any:
+    """The one of two numbers that compares so, as the interpreter finds it."""
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def choose(typing_context: Any, first: types.Type, second: types.Type) -> Any:
+        kind = typing_context.unify_types(first, second)
+        if isinstance(kind, types.Number | types.Boolean):
+
+            def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+                return do_minmax(context, builder, signature.args, arguments, compare)
+
+            return kind(first, second), codegen
+        return None
+
+    return choose
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _integer(typing_context: Any, number: types.Type) -> Any:
+    if isinstance(number, types.Integer | types.Boolean | types.Float):
+
+        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return context.cast(builder, arguments[0], number, signature.return_type)
+
+        return (number if isinstance(number, types.Integer) else types.intp)(number), codegen
+    return None
+
+
+_INSTRUCTIONS = {(int, 1): _integer, (min, 2): _choice(operator.lt), (max, 2): _choice(operator.gt)}
+"""Functions with a number of arguments that are few instructions; Numba compiles one for each type."""
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Translation(TranslateByteCode):  # type: ignore[misc]
+    """Numba's translation of bytecode, with these instructions."""
+
+    _name = "translation_with_instructions"
+
+    def run_pass(self, state: Any) -> bool:
+        super().run_pass(state)
+        for block in state.func_ir.blocks.values():
+            for call in block.find_exprs("call"):
+                function = guard(get_definition, state.func_ir, call.func)
+                if isinstance(function, ir.Global) and not call.kws:
+                    key = function.value, len(call.args)
+                    function.value = _INSTRUCTIONS.get(key, function.value)
+        return True
+
+
 _ELABORATE = {InlineClosureLikes, NopythonRewrites}
 """The steps that change only what has inner functions or computes with whole arrays."""
 
@@ -271,7 +325,8 @@ class _Compiler(CompilerBase):  # type: ignore[misc]
         if self.state.flags.nrt or any(isinstance(constant, CodeType) for constant in constants):
             return [usual]
         passes = _Passes(usual.pipeline_name)
-        passes.passes = [each for each in usual.passes if each[0] not in _ELABORATE]
+        steps = [each for each in usual.passes if each[0] not in _ELABORATE]
+        passes.passes = [(_Translation if p is TranslateByteCode else p, text) for p, text in steps]
         passes.finalize()
         return [passes]
 

@@ -75,6 +75,39 @@ def test_kernels_may_call_themselves_and_divide_by_0():
 
 
 @kernel
+def _extremes(a: float, b: float) -> tuple[float, float, float]:
+    return min(a, b), max(a, b), max(a, b, a)
+
+
+@kernel
+def _whole(number: float) -> int:
+    return int(number)
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("a", "b"), [(2, 3), (3.5, -2), (True, 5), (np.uint8(7), 7.5), (NAN, 1.0), (1.0, NAN)]
+)
+def test_numbers_are_compared_and_cut_as_the_interpreter_does(a, b):
+    np.testing.assert_array_equal(_extremes(a, b), (min(a, b), max(a, b), max(a, b, a)))
+    assert _whole(b if a != a else a) == int(b if a != a else a)
+
+
+@kernel
+def _squares_around(number: int) -> int:
+    def square(x: int) -> int:
+        return x * x
+
+    return square(number - 1) + square(number + 1)
+
+
+def test_kernels_may_hold_functions():
+    assert _squares_around(5) == 52
+
+
+@kernel
 def _doubled(numbers: np.ndarray) -> None:
     numbers[:] = numbers + numbers
 
