@@ -44,7 +44,7 @@ from patchwork_env.core.intrinsics import Floats, Shorts
 from patchwork_env.patchwork import engine
 from patchwork_env.patchwork.actions import ADVANCE
 from patchwork_env.patchwork.components import NUM_PATCHES, NUM_PLAYERS
-from patchwork_env.patchwork.state import States, empty_states
+from patchwork_env.patchwork.state import NOBODY, States, empty_states
 
 # --- the cache of quilts ------------------------------------------------------------------------------------
 
@@ -276,8 +276,13 @@ def _evaluate_listed(states: States, i: int, count: int, weights: Quantized, exp
     kind = -1
     for k in range(count):
         action = signed(expansion.actions[k])
-        successor[0] = states[i]
-        engine.apply(successor, 0, action)
+        is_first = placements.kind_of(action) != kind
+        if is_first:
+            kind = placements.kind_of(action)
+            successor[0] = states[i]
+            engine.apply(successor, 0, action)
+        else:
+            _place_elsewhere(states, i, player, action, successor)
         if engine.is_over(successor, 0):
             owns[k], others[k] = engine.score(successor, 0, player), engine.score(successor, 0, 1 - player)
             expansion.wins[k] = engine.winner(successor, 0) == player
@@ -285,8 +290,7 @@ def _evaluate_listed(states: States, i: int, count: int, weights: Quantized, exp
             expansion.empties[k, 1] = engine.empty_cells(successor, 0, 1 - player)
         else:
             role = int(successor[0]["current_player"] != player)
-            if placements.kind_of(action) != kind:
-                kind = placements.kind_of(action)
+            if is_first:
                 patch = NUM_PATCHES if kind == 0 else _patch_of(states, i, kind)
                 _write_shared(patch, 1 - player, 1 - role, weights[0], expansion)
             win = _evaluate_successor(states, i, player, role, weights[0], expansion)
@@ -295,6 +299,16 @@ def _evaluate_listed(states: States, i: int, count: int, weights: Quantized, exp
             expansion.wins[k] = win if role == 0 else 1 - win
             expansion.empties[k, role] = outputs[OWN_EMPTY]
             expansion.empties[k, 1 - role] = outputs[OTHER_EMPTY]
+
+
+@kernel(inline=True)
+def _place_elsewhere(states: States, i: int, player: int, action: int, successor: States) -> None:
+    """Makes of the position after a placement that after another one of the same patch."""
+    word_0, word_1 = placements.cells_of(states, i, action)
+    before, after = states[i]["quilt"][player], successor[0]["quilt"][player]
+    after[0], after[1] = before[0] | word_0, before[1] | word_1
+    if states[i]["bonus_owner"] == NOBODY:
+        successor[0]["bonus_owner"] = player if engine.has_square(successor, 0, player) else NOBODY
 
 
 @kernel(inline=True)

@@ -33,6 +33,7 @@ from patchwork_env.agents.patchwork.value import (
 )
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.patchwork import Game
+from patchwork_env.patchwork.state import NOBODY
 from tests.agents.positions import joints_of, many_states, places_of, quilt_after, with_short_circles
 from tests.patchwork import naive
 
@@ -293,6 +294,21 @@ def test_all_successors_have_their_values(games, integers):
         assert game.to_bytes() == before
         assert list(expansion.actions[:count]) == list(game.legal_actions())
         check_values(game, expansion, count, integers, 1 + count // 5)
+
+
+def test_one_placement_of_a_patch_completes_the_square_and_others_do_not(integers):
+    smallest = min(range(33), key=lambda patch: len(naive.PATCHES[patch][0]))
+    quilt = np.zeros((9, 9), bool)
+    quilt[:7, :7] = True
+    quilt[3, 3:5] = False
+    expansion = new_expansion()
+    for owner in (NOBODY, 1):
+        (state,) = Game(seed=1).state.copy()
+        state["quilt"][0], state["bonus_owner"] = words_of(quilt), owner
+        state["circle"][0], state["num_patches"] = smallest, 1
+        game = Game.unchecked(np.array([state]))
+        count = expand(game.state, 0, integers, expansion)
+        check_values(game, expansion, count, integers, 1)
 
 
 @pytest.mark.parametrize("width", [1, 5, MOST_CHOICES, 20])
