@@ -193,6 +193,32 @@ add_fitting = _add_fitting_in_python if config.DISABLE_JIT else _add_fitting_com
 read from row ``first`` on. All arrays are contiguous, the cells int64, the others uint64."""
 
 
+# --- memory -------------------------------------------------------------------------------------------------
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _prefetch_compiled(typing_context: Any, array: Any, index: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        entry = builder.gep(_array(context, builder, signature, args).data, [args[1]])
+        byte = ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [byte, *[_INT32] * 3])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        to_read, in_all_caches, data = (ir.Constant(_INT32, number) for number in (0, 3, 1))
+        builder.call(function, [builder.bitcast(entry, byte), to_read, in_all_caches, data])
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), codegen
+
+
+def _prefetch_in_python(array: Any, index: int) -> None:
+    pass
+
+
+prefetch = _prefetch_in_python if config.DISABLE_JIT else _prefetch_compiled
+"""``prefetch(array, index)`` asks for the cache line at which an entry of a contiguous array begins, counted
+over all dimensions, so that it is there when it is needed soon."""
+
+
 # --- sums of rows -------------------------------------------------------------------------------------------
 #
 # Written as two nested loops, the inner one over the entries of a row, such a sum is stored and loaded again

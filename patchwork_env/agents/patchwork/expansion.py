@@ -40,7 +40,7 @@ from patchwork_env.agents.patchwork.value import (
     write_product,
 )
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.intrinsics import Floats, Shorts
+from patchwork_env.core.intrinsics import CACHE_LINE, Floats, Shorts, prefetch
 from patchwork_env.patchwork import engine
 from patchwork_env.patchwork.actions import ADVANCE
 from patchwork_env.patchwork.components import NUM_PATCHES, NUM_PLAYERS
@@ -293,12 +293,28 @@ def _evaluate_listed(states: States, i: int, count: int, weights: Quantized, exp
             if is_first:
                 patch = NUM_PATCHES if kind == 0 else _patch_of(states, i, kind)
                 _write_shared(patch, 1 - player, 1 - role, weights[0], expansion)
+            if k + 1 < count and placements.kind_of(signed(expansion.actions[k + 1])) == kind:
+                _prefetch_quilt(states, i, player, signed(expansion.actions[k + 1]), role, expansion)
             win = _evaluate_successor(states, i, player, role, weights[0], expansion)
             outputs = buffer["outputs"]
             owns[k], others[k] = outputs[OWN_SCORE + role], outputs[OTHER_SCORE - role]
             expansion.wins[k] = win if role == 0 else 1 - win
             expansion.empties[k, role] = outputs[OWN_EMPTY]
             expansion.empties[k, 1 - role] = outputs[OTHER_EMPTY]
+
+
+@kernel(inline=True)
+def _prefetch_quilt(
+    states: States, i: int, player: int, action: int, role: int, expansion: Expansion
+) -> None:
+    """Asks for what is known of the quilt after a placement, which is evaluated next."""
+    word_0, word_1 = placements.cells_of(states, i, action)
+    before, cache = states[i]["quilt"][player], expansion.quilts
+    place = place_of(cache, before[0] | word_0, before[1] | word_1)
+    prefetch(cache.quilts, place)
+    products = cache.quilts[place]["products"]
+    for k in range(role * HIDDEN, (role + 1) * HIDDEN, CACHE_LINE // products.itemsize):
+        prefetch(products, k)
 
 
 @kernel(inline=True)
