@@ -61,7 +61,7 @@ from patchwork_env.patchwork.symmetry import NUM_SYMMETRIES, turn_actions, turn_
 from patchwork_env.search.best_first import best_edge, is_solved, new_tree
 from patchwork_env.search.tree import NOTHING, ROOT, Tree, is_full
 
-LEVELS: Mapping[str, int] = {"instant": 30_000, "fast": 190_000, "strong": 3_800_000, "analysis": 20_000_000}
+LEVELS: Mapping[str, int] = {"instant": 35_000, "fast": 220_000, "strong": 4_400_000, "analysis": 23_000_000}
 """Budgets with a name, in units of effort: about one evaluation each. A million take 0.2 to 0.4 seconds."""
 
 
