@@ -104,11 +104,11 @@ def analyse(client, notation, **fields):
 def test_an_analysis_gets_deeper_and_ends_as_the_search_does(client):
     game = patchwork.Game(seed=7)
     game.play(int(game.legal_actions()[3]))  # player 1 is to move
-    found = analyse(client, game.notation(), agent="champion:nodes=3000", lines=3)
+    found = analyse(client, game.notation(), agent="champion:nodes=5000", lines=3)
     assert [analysis["depth"] for analysis in found] == sorted(analysis["depth"] for analysis in found)
     assert len({analysis["depth"] for analysis in found}) > 2
     last, best = found[-1], found[-1]["lines"][0]
-    expected = agents.load("champion:nodes=3000").search(game)
+    expected = agents.load("champion:nodes=5000").search(game)
     assert len(last["lines"]) == 3
     assert best["action"] == expected[0].action
     assert (last["player"], last["scores"]) == (1, None)
