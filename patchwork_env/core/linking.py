@@ -24,6 +24,7 @@ from numba.core.base import BaseContext, _has_loc
 from numba.core.caching import CompileResultCacheImpl
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder, Flags, compile_result
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.ir_utils import get_definition, guard
 from numba.core.registry import CPUDispatcher
@@ -82,7 +83,7 @@ class Kernel(_Dispatcher):
 
     def compile(self, sig: Any) -> Any:
         """Loads or compiles the function for some types of arguments."""
-        with _haste():
+        with global_compiler_lock, _haste():
             return super().compile(sig)
 
     def add_overload(self, cres: CompileResult) -> None:
@@ -304,6 +305,7 @@ _ELABORATE = {InlineClosureLikes, NopythonRewrites}
 class _Passes(PassManager):  # type: ignore[misc]
     """Numba's steps, without what it analyses anew after each of them and what it tells of each."""
 
+    @global_compiler_lock  # type: ignore[untyped-decorator]
     def _runPass(self, index: int, step: Any, state: Any) -> None:  # noqa: N802
         step.analysis = self._analysis
         step.run_initialization(state)
