@@ -64,22 +64,23 @@ def layer_type(inputs: int, outputs: int, *shape: int) -> tuple[np.dtype[np.void
     return record_type(fields), shape
 
 
-def layer_of(matrix: Floats, bias: Floats, one: int) -> tuple[Any, Any, int]:
+def layer_of(matrix: Any, bias: Any, one: int) -> tuple[Any, Any, int]:
     """A layer in integers: matrix, bias and shift, with as many binary places as its sums have room for.
 
     ``one`` stands for 1 in inputs and outputs.
     """
+    matrix, bias = np.float64(matrix), np.float64(bias)  # which damaged weights do not overflow
     largest_sum = np.abs(bias).max() * one + 2**15 * np.abs(matrix).sum(0).max()
     room = 2**31 / max(largest_sum, 1), 2**15 / max(np.abs(matrix).max(), 1)
     shift = int(np.clip(np.log2(min(room)), 1, 14))
-    pairs = rounded(matrix * 2.0**shift, np.int16).reshape(len(matrix) // 2, 2, -1).swapaxes(1, 2)
-    return pairs, rounded(bias * one * 2.0**shift, np.int32), shift
+    pairs = rounded(matrix, 2.0**shift, np.int16).reshape(len(matrix) // 2, 2, -1).swapaxes(1, 2)
+    return pairs, rounded(bias, one * 2.0**shift, np.int32), shift
 
 
-def rounded(numbers: Any, kind: Any) -> Any:
-    """Numbers as integers; those beyond the range become its ends."""
+def rounded(numbers: Any, factor: float, kind: Any) -> Any:
+    """Multiples of numbers as integers; those beyond the range become its ends."""
     ends = np.iinfo(kind)
-    return np.clip(np.rint(numbers), ends.min, ends.max).astype(kind)
+    return np.clip(np.rint(np.float64(numbers) * factor), ends.min, ends.max).astype(kind)
 
 
 def random_record(kind: np.dtype[np.void], scales: Mapping[str, float], seed: int) -> npt.NDArray[np.void]:

@@ -131,7 +131,7 @@ def quantized(weights: Weights) -> Quantized:
     """The weights in integers: sums of them are exact, and take less memory and time."""
     record, source = compiled.aligned_records(QUANTIZED), weights[0]
     for name in (*TABLES, "quilt_bias"):
-        record[name][0] = compiled.rounded(ONE * source[name], np.int16)
+        record[name][0] = compiled.rounded(source[name], ONE, np.int16)
     for role, (name, bias) in enumerate((("own", source["game_bias"]), ("others", np.zeros(HIDDEN)))):
         for block in range(HIDDEN // _BLOCK):
             columns = slice(block * _BLOCK, (block + 1) * _BLOCK)
@@ -139,7 +139,10 @@ def quantized(weights: Weights) -> Quantized:
             record["quilts"][0, role, block] = layer
     record["layer_2"][0] = compiled.layer_of(source["weights_2"], source["bias_2"], ONE)
     missing = (0, _COLUMNS - OUTPUTS)
-    last = np.pad(source["weights_3"] * _GAINS, ((0, 0), missing)), np.pad(source["bias_3"] * _GAINS, missing)
+    last = (
+        np.pad(np.float64(source["weights_3"]) * _GAINS, ((0, 0), missing)),
+        np.pad(np.float64(source["bias_3"]) * _GAINS, missing),
+    )
     record["layer_3"][0] = compiled.layer_of(*last, ONE)
     return record
 

@@ -263,6 +263,8 @@ def test_integers_have_room_for_what_was_learned(weights):
     for layer in (*record["quilts"].reshape(-1), record["layer_2"], record["layer_3"]):
         sums = np.abs(layer["bias"].astype(int)) + 2**15 * np.abs(layer["matrix"].astype(int)).sum((0, 2))
         assert 2**28 < sums.max() + 2 ** layer["shift"] < 2**31
+    large["bias_2"] = large["features"] = 3e38
+    assert quantized(large)[0]["layer_2"]["bias"].tolist() == [2**31 - 1] * 32
     matrix, bias, shift = layer_of(np.array([[3.0], [0]]), np.zeros(1), ONE)  # one weight alone
     assert (matrix.tolist(), bias.tolist(), shift) == ([[[3 * 2**13, 0]]], [0], 13)
 
