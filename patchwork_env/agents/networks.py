@@ -21,6 +21,7 @@ from patchwork_env.agents import checkpoints
 from patchwork_env.agents.base import Actions, SamplingAgent
 from patchwork_env.agents.ragged import (
     LegalLists,
+    begins_of,
     copy_lists,
     legal_lists,
     most_probable,
@@ -122,9 +123,9 @@ class KeptStates(NamedTuple):
 
     def read(self, chosen: npt.NDArray[np.int64]) -> tuple[Inputs, Any]:
         """The inputs and features of some states, by their indices ``(k,)``."""
-        counts, begins = self.counts[chosen], (np.cumsum(self.counts) - self.counts)[chosen]
+        counts, begins = self.counts[chosen], begins_of(self.counts)[chosen]
         total, device = int(counts.sum()), self.observations.device
-        arrays = chosen, counts, begins - (np.cumsum(counts) - counts)
+        arrays = chosen, counts, begins - begins_of(counts)
         states, numbers, shifts = moved(_Chosen(*map(torch.from_numpy, arrays)), device)
         rows = torch.arange(len(chosen), device=device).repeat_interleave(numbers, output_size=total)
 
@@ -145,7 +146,7 @@ class KeptStates(NamedTuple):
     def positions_of(self, actions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """The position of one legal action of each state, ``(n,)``, among those of its state."""
         positions = positions_of(self.counts, self.actions.cpu().long().numpy(), actions)
-        return positions - (np.cumsum(self.counts) - self.counts)
+        return positions - begins_of(self.counts)
 
 
 class _Chosen(NamedTuple):

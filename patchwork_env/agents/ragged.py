@@ -72,6 +72,12 @@ def end_of_row(rows: Indices, begin: int) -> int:
     return end
 
 
+def begins_of(counts: Indices) -> Indices:
+    """The position at which the list of each state begins, int64 ``(n,)``."""
+    begins: Indices = np.cumsum(counts) - counts
+    return begins
+
+
 @kernel(allocates=True)
 def positions_of(counts: Indices, actions: Indices, chosen: Indices) -> Indices:
     """The position in the list ``actions`` of one legal action per state, int64 ``(n,)``."""

@@ -24,6 +24,7 @@ from tools.site.memory import Block, memory_in
 LEVELS_IN_MEMORY = ("instant", "fast")
 """The levels of the champion whose tree has a place."""
 MOST_NODES = 70_000
+"""The room of the tree, more than any of these levels fills."""
 _FIGURES = 5
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from patchwork_env.agents.networks import NetworkEvaluator
 from patchwork_env.agents.patchwork.policy import PatchworkDynamics
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.agents.ragged import begins_of
 from patchwork_env.errors import DivergenceError
 from patchwork_env.learning.algorithms.alphazero.config import AlphaZero
 from patchwork_env.learning.algorithms.common.advantages import (
@@ -36,9 +37,9 @@ class Examples(NamedTuple):
 
     def policies_of(self, chosen: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
         """The policies of some examples, one after the other, as float32."""
-        begins, counts = (np.cumsum(self.counts) - self.counts)[chosen], self.counts[chosen]
-        written = np.cumsum(counts) - counts
-        places = np.repeat(begins - written, counts) + np.arange(counts.sum())
+        counts = self.counts[chosen]
+        shifts = begins_of(self.counts)[chosen] - begins_of(counts)
+        places = np.repeat(shifts, counts) + np.arange(counts.sum())
         return self.policies[places].astype(np.float32)
 
 

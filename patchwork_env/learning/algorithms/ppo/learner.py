@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from patchwork_env.agents.networks import KeptStates, PolicyNetwork
+from patchwork_env.agents.ragged import begins_of
 from patchwork_env.core.kernels import States
 from patchwork_env.learning.algorithms.common.advantages import advantages
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool, compute_gradient, divided_by, means
@@ -67,8 +68,8 @@ class PpoLearner:
         """The loss, its terms and diagnostics, means over the chosen decisions."""
         config, device = self.config, self.network.device
         inputs, features = batch.kept.read(chosen)
-        counts = batch.kept.counts[chosen]
-        positions = torch.from_numpy(np.cumsum(counts) - counts + batch.positions[chosen]).to(device)
+        begins = begins_of(batch.kept.counts[chosen])
+        positions = torch.from_numpy(begins + batch.positions[chosen]).to(device)
         arrays = (batch.log_probabilities, batch.advantages, batch.returns, batch.successor_values)
         old, advantage, returns, successor_values = (
             torch.from_numpy(array[chosen]).to(device) for array in arrays
