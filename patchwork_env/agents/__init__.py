@@ -17,6 +17,7 @@ from patchwork_env.agents.checkpoints import MASKABLE_PPO, NETWORK, VALUE
 from patchwork_env.agents.specs import (
     AIMS,
     FEWEST_SIMULATIONS,
+    MOST_THREADS,
     VALUE_OPTIONS,
     boolean,
     integer,
@@ -97,6 +98,7 @@ register(
 register(".zip", f"{_AGENTS}.sb3_models:load", options=_SAMPLE, extra="train")
 register("mcts", f"{_AGENTS}.patchwork.mcts:MctsAgent", games=(PATCHWORK,), options=_SEARCH)
 register(ONNX_SUFFIX, f"{_AGENTS}.patchwork.onnx_agent:load", options=_SAMPLE, extra="onnx")
+_CHAMPION = {**VALUE_OPTIONS, "aim": one_of(*AIMS), "threads": integer(1, MOST_THREADS)}
 register(
     "beam",
     f"{_AGENTS}.nmbr9.beam:load",
@@ -107,7 +109,7 @@ register(
 for _game, _kind, _load, _options, _extra in (
     (PATCHWORK, NETWORK, "patchwork.policy:load", {**_SAMPLE, "simulations": _SIMULATIONS}, "train"),
     (PATCHWORK, MASKABLE_PPO, "patchwork.mlp:load", _SAMPLE, "train"),
-    (PATCHWORK, VALUE, "patchwork.champion:load", {**VALUE_OPTIONS, "aim": one_of(*AIMS)}, ""),
+    (PATCHWORK, VALUE, "patchwork.champion:load", _CHAMPION, ""),
     (NMBR9, NETWORK, "networks:load", _SAMPLE, "train"),
     (NMBR9, VALUE, "nmbr9.champion:load", VALUE_OPTIONS, ""),
 ):

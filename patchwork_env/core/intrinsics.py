@@ -6,6 +6,7 @@ pointers. With ``NUMBA_DISABLE_JIT=1`` they are plain Python.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from functools import partial, reduce
 from typing import Any
@@ -217,6 +218,50 @@ def _prefetch_in_python(array: Any, index: int) -> None:
 prefetch = _prefetch_in_python if config.DISABLE_JIT else _prefetch_compiled
 """``prefetch(array, index)`` asks for the cache line at which an entry of a contiguous array begins, counted
 over all dimensions, so that it is there when it is needed soon."""
+
+
+_GUARD = threading.Lock()
+
+
+def _take_in_python(lock: Any) -> bool:
+    with _GUARD:
+        was_free, lock[0] = lock[0] == 0, 1
+    return bool(was_free)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _take_compiled(typing_context: Any, lock: Any) -> Any:
+    _require_layout(lock, "a lock", 1, types.int64)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = _array(context, builder, signature, args).data
+        before = builder.atomic_rmw("xchg", data, ir.Constant(_INT64, 1), "acquire")
+        return builder.icmp_unsigned("==", before, ir.Constant(_INT64, 0))
+
+    return types.boolean(lock), codegen
+
+
+def _release_in_python(lock: Any) -> None:
+    lock[0] = 0
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _release_compiled(typing_context: Any, lock: Any) -> Any:
+    _require_layout(lock, "a lock", 1, types.int64)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = _array(context, builder, signature, args).data
+        builder.store_atomic(ir.Constant(_INT64, 0), data, "release", 8)
+        return context.get_dummy_value()
+
+    return types.void(lock), codegen
+
+
+take_lock, release_lock = (
+    (_take_in_python, _release_in_python) if config.DISABLE_JIT else (_take_compiled, _release_compiled)
+)
+"""``take_lock(lock)`` says whether this thread has the lock now, an int64 array ``(1,)`` that holds 0 as long
+as nobody has it; ``release_lock(lock)`` gives it back. Who takes it next sees all that was written before."""
 
 
 # --- sums of rows -------------------------------------------------------------------------------------------

@@ -21,13 +21,15 @@ from typing import NamedTuple
 import numpy as np
 
 from patchwork_env.core.compile import kernel
-from patchwork_env.search.tree import ROOT, Path, Tree
+from patchwork_env.search.tree import NOTHING, ROOT, Path, Tree
 from patchwork_env.search.tree import add_edge as add_plain_edge
 from patchwork_env.search.tree import add_node as add_plain_node
 from patchwork_env.search.tree import most_visited as most_visited_by
 from patchwork_env.search.tree import new_tree as new_tree_of
 
 VALUES = 8
+OPENING = -2
+"""Stands for a node that a thread is about to complete, as the child of an edge."""
 
 NODE = np.dtype(
     [
@@ -78,7 +80,7 @@ def add_node(tree: Tree) -> int:
 
 @kernel
 def add_edge(tree: Tree, node: int, action: int, weight: float = 1.0) -> int:
-    """Gives the newest node one more edge, the best one first; the caller writes the values of the edge.
+    """Gives the node that is being completed one more edge, the best one first, without its values.
 
     The prior of the edge is multiplied by ``weight``.
     """
@@ -105,38 +107,71 @@ def start_node(tree: Tree, node: int, player: int, rule: Rule) -> None:
 
 
 @kernel
+def descend(tree: Tree, path: Path, rule: Rule) -> int:
+    """Goes down to an edge without a node, or a solved one, and counts the visits; returns the length.
+
+    Until :func:`back_up`, a visit counts as one that changed no value yet; other threads go elsewhere.
+    The length is 0 if they are about to complete whatever there is to go to.
+    """
+    node, length = ROOT, 0
+    while True:
+        edge = choose_edge(tree, node, rule)
+        child = tree.edges[edge]["child"]
+        if child == OPENING:
+            for k in range(length):
+                count_visit(tree, path.nodes[k], path.edges[k], -1)
+            return 0
+        path.nodes[length], path.edges[length] = node, edge
+        length += 1
+        count_visit(tree, node, edge, 1)
+        if child == NOTHING or tree.edges[edge]["solved"]:
+            return length
+        node = child
+
+
+@kernel
+def count_visit(tree: Tree, node: int, edge: int, number: int) -> None:
+    """Counts a visit of an edge at its present values, or takes one back."""
+    for k in range(VALUES):
+        tree.nodes[node]["totals"][k] += number * tree.edges[edge]["values"][k]
+    tree.edges[edge]["visits"] += number
+    tree.nodes[node]["visits"] += number
+
+
+@kernel
 def choose_edge(tree: Tree, node: int, rule: Rule) -> int:
-    """The edge of a node to follow: the one with the highest value with its bonus."""
+    """The edge of a node to follow: the one with the highest value with its bonus.
+
+    One whose node is about to be completed is chosen only if all are.
+    """
     begin, count = tree.nodes[node]["begin"], tree.nodes[node]["count"]
     weight = rule.exploration * np.sqrt(1.0 + tree.nodes[node]["visits"])
     best, highest = begin, -np.inf
     for edge in range(begin, begin + count):
         bonus = weight * tree.edges[edge]["prior"] / (1.0 + tree.edges[edge]["visits"])
-        if tree.edges[edge]["values"][0] + bonus > highest:
+        if tree.edges[edge]["values"][0] + bonus > highest and tree.edges[edge]["child"] != OPENING:
             best, highest = edge, tree.edges[edge]["values"][0] + bonus
     return int(best)
 
 
 @kernel
 def back_up(tree: Tree, path: Path, length: int, rule: Rule) -> None:
-    """Counts a simulation and refreshes the values on its path, whose edges lead to nodes, by the rule."""
+    """Refreshes the values on a path that was followed, whose edges lead to nodes, by the rule."""
     for k in range(length - 1, -1, -1):
-        _count_visit(tree, path.nodes[k], path.edges[k])
+        _refresh(tree, path.nodes[k], path.edges[k])
         _mix(tree, path.nodes[k], rule)
 
 
 @kernel
-def _count_visit(tree: Tree, node: int, edge: int) -> None:
-    """Counts a visit of an edge, whose values become those of the node that it leads to."""
+def _refresh(tree: Tree, node: int, edge: int) -> None:
+    """The values of an edge become those of the node that it leads to."""
     child, visits = tree.edges[edge]["child"], tree.edges[edge]["visits"]
     swap = int(tree.nodes[child]["player"] != tree.nodes[node]["player"])
     values, totals = tree.edges[edge]["values"], tree.nodes[node]["totals"]
     for k in range(VALUES):
         totals[k] -= visits * values[k]
         values[k] = tree.nodes[child]["values"][k ^ swap]
-        totals[k] += (visits + 1) * values[k]
-    tree.edges[edge]["visits"] += 1
-    tree.nodes[node]["visits"] += 1
+        totals[k] += visits * values[k]
     if tree.edges[edge]["solved"] == 0 and is_solved(tree, child):
         tree.edges[edge]["solved"] = 1
         tree.nodes[node]["solved"] += 1

@@ -77,8 +77,7 @@ def add_node(tree: Tree) -> int:
     if node == len(tree.nodes):
         return NOTHING
     tree.sizes[0] += 1
-    tree.nodes[node]["begin"] = tree.sizes[1]
-    tree.nodes[node]["count"] = 0
+    tree.nodes[node]["begin"] = tree.nodes[node]["count"] = 0
     tree.nodes[node]["visits"] = 0
     return int(node)
 
@@ -88,6 +87,8 @@ def add_edge(tree: Tree, node: int, action: int) -> int:
     """Gives the node that is being completed one more edge, for which there must be room."""
     edge = tree.sizes[1]
     tree.sizes[1] += 1
+    if tree.nodes[node]["count"] == 0:
+        tree.nodes[node]["begin"] = edge
     tree.nodes[node]["count"] += 1
     set_edge(tree, edge, action)
     return int(edge)

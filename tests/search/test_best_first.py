@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from patchwork_env.search import best_first
-from patchwork_env.search.tree import NOTHING, ROOT, Path, is_full, reset
+from patchwork_env.search.tree import NOTHING, ROOT, Path, is_full, new_path, reset
 
 STATE = np.dtype([("number", "<i8")])
 
@@ -46,14 +46,20 @@ def plant(tree, position, positions, rule):
     return node
 
 
-def simulate(tree, positions, rule):
-    node, nodes, edges = ROOT, [], []
-    while node != NOTHING and tree.nodes[node]["count"]:
-        edge = best_first.choose_edge(tree, node, rule)
-        nodes.append(node)
-        edges.append(edge)
-        node = int(tree.edges[edge]["child"])
-    if node == NOTHING:
+def descend(tree, rule):
+    """A path to an edge without a node, which is marked, or to a solved one; None if there is none."""
+    path = new_path(10)
+    length = best_first.descend(tree, path, rule)
+    if length == 0:
+        return None
+    nodes, edges = path.nodes[:length].tolist(), path.edges[:length].tolist()
+    if tree.edges[edges[-1]]["child"] == NOTHING:
+        tree.edges[edges[-1]]["child"] = best_first.OPENING
+    return nodes, edges
+
+
+def finish(tree, positions, rule, nodes, edges):
+    if tree.edges[edges[-1]]["child"] == best_first.OPENING:
         following = positions[nodes[-1]].after(int(tree.edges[edges[-1]]["action"]) - 10)
         tree.edges[edges[-1]]["child"] = plant(tree, following, positions, rule)
     best_first.back_up(tree, Path(np.array(nodes), np.array(edges)), len(nodes), rule)
@@ -67,6 +73,7 @@ class Node:
     position: Position
     children: dict[int, Node] = field(default_factory=dict)
     visits: dict[int, int] = field(default_factory=dict)
+    opening: set[int] = field(default_factory=set)
 
     def edge(self, k):
         """The values of an edge as the player of this node sees them, in pairs."""
@@ -100,26 +107,41 @@ class Node:
         first = self.position.edges[:, 0].astype(float)
         weights = self.position.weights * np.exp(first / rule.temperature)
         total = math.sqrt(1 + sum(self.visits.values()))
-        bounds = [
-            self.edge(k)[0]
+        bounds = {
+            k: self.edge(k)[0]
             + rule.exploration * weights[k] / weights.sum() * total / (1 + self.visits.get(k, 0))
             for k in range(len(first))
-        ]
-        return int(np.argmax(bounds))
+            if k not in self.opening
+        }
+        return max(bounds, key=bounds.get, default=None)
 
 
-def simulate_plainly(root, rule):
+def descend_plainly(root, rule):
+    """A path whose visits are counted, though they have changed no value yet; None if all is taken."""
     node, path = root, []
     while not node.position.is_exact:
         k = node.choose(rule)
+        if k is None:
+            return None
         path.append((node, k))
         if k not in node.children:
-            node.children[k] = Node(node.position.after(k))
-            node.children[k].refresh(rule)
+            node.opening.add(k)
             break
         node = node.children[k]
-    for above, k in reversed(path):
+        if node.is_solved():
+            break
+    for above, k in path:
         above.visits[k] = above.visits.get(k, 0) + 1
+    return path
+
+
+def finish_plainly(path, rule):
+    node, k = path[-1]
+    if k in node.opening:
+        node.opening.remove(k)
+        node.children[k] = Node(node.position.after(k))
+        node.children[k].refresh(rule)
+    for above, _ in reversed(path):
         above.refresh(rule)
 
 
@@ -134,31 +156,45 @@ def check_same(tree, number, node):
     for k, edge in enumerate(range(record["begin"], record["begin"] + record["count"])):
         assert tree.edges[edge]["visits"] == node.visits.get(k, 0)
         np.testing.assert_allclose(tree.edges[edge]["values"], node.edge(k), atol=1e-5)
-        assert (tree.edges[edge]["child"] != NOTHING) == (k in node.children)
+        assert (tree.edges[edge]["child"] >= 0) == (k in node.children)
         if k in node.children:
             check_same(tree, int(tree.edges[edge]["child"]), node.children[k])
 
 
+@pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize(
     ("exploration", "temperature", "best_weight"), [(0.3, 0.1, 0.0), (1.5, 1.0, 0.4), (0.3, 0.1, 1.0)]
 )
-def test_trees_are_those_of_the_definition(exploration, temperature, best_weight):
+def test_trees_are_those_of_the_definition(exploration, temperature, best_weight, threads):
+    """Threads take turns at random, each with the lock as long as it goes down or up."""
     rule, tree, solved = (
         best_first.Rule(exploration, temperature, best_weight),
         best_first.new_tree(200, 3, STATE),
         0,
     )
+    random = np.random.default_rng(threads)
     for seed in range(6):
         reset(tree)
         positions: list[Position] = []
         plant(tree, Position(seed), positions, rule)
         root = Node(Position(seed))
         root.refresh(rule)
-        for number in range(60):
-            if number % 4 == 0:
+        under_way = []
+        for number in range(120):
+            if number % 8 == 0:
                 check_same(tree, ROOT, root)
-            simulate(tree, positions, rule)
-            simulate_plainly(root, rule)
+            if under_way and (len(under_way) == threads or random.random() < 0.5):
+                path, plain = under_way.pop(random.integers(len(under_way)))
+                finish(tree, positions, rule, *path)
+                finish_plainly(plain, rule)
+                continue
+            path, plain = descend(tree, rule), descend_plainly(root, rule)
+            assert (path is None) == (plain is None)
+            if path is not None:
+                under_way.append((path, plain))
+        for path, plain in under_way:
+            finish(tree, positions, rule, *path)
+            finish_plainly(plain, rule)
         solved += root.is_solved()
         numbers = range(len(root.position.edges))
         judged = {k: (0 if root.is_solved() else root.visits.get(k, 0), root.edge(k)[0]) for k in numbers}

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import Iterator, Mapping
-from time import perf_counter
+from concurrent.futures import ThreadPoolExecutor
+from time import perf_counter, sleep
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +31,7 @@ from patchwork_env.agents.patchwork.expansion import (
     best_action,
     expand,
     expand_likely,
+    forget,
     new_expansion,
 )
 from patchwork_env.agents.patchwork.placements import NO_ACTION, only_action
@@ -41,6 +43,7 @@ from patchwork_env.agents.patchwork.search import (
     WIDTH,
     WIN,
     Evaluator,
+    Workspace,
     ensure_edge,
     grow,
     new_workspace,
@@ -51,7 +54,7 @@ from patchwork_env.agents.patchwork.search import (
     solved_ending,
 )
 from patchwork_env.agents.patchwork.value import Quantized, Weights, quantized, read_value
-from patchwork_env.agents.specs import AIMS, FEWEST_NODES, MOST_NODES, check_budget, spec_of
+from patchwork_env.agents.specs import AIMS, FEWEST_NODES, MOST_NODES, MOST_THREADS, check_budget, spec_of
 from patchwork_env.core.checks import check_between, check_one_of
 from patchwork_env.core.compile import kernel
 from patchwork_env.games import PATCHWORK
@@ -68,8 +71,10 @@ LEVELS: Mapping[str, int] = {"instant": 35_000, "fast": 220_000, "strong": 4_400
 # --- searches, and what people see of them ------------------------------------------------------------------
 
 
-_BLOCK = 16
-"""The simulations between two looks at the clock."""
+_BLOCK = 128
+"""The simulations between two looks at the clock: about a millisecond."""
+_WAIT = 2e-5
+"""The seconds for which a thread lets others work before it goes on."""
 FIRST_EFFORT = LEVELS["instant"]
 """The effort before the first lines; it doubles from one attempt to solve an ending to the next."""
 _MOST_AT_ONCE = 500_000
@@ -90,16 +95,19 @@ class Limits(NamedTuple):
 class Search:
     """The memory of searches: a tree that grows from one position after the other.
 
-    The tree has room for the simulations that ``limits`` allows.
+    The tree has room for the simulations that ``limits`` allows. Several threads grow it together.
     """
 
-    def __init__(self, evaluator: Evaluator, limits: Limits) -> None:
+    def __init__(self, evaluator: Evaluator, limits: Limits, threads: int) -> None:
         self.evaluator, self.limits = evaluator, limits
         room = min(limits.simulations, limits.effort // LEAST_EFFORT) + 1
         self.tree = new_tree(room, WIDTH, STATE)
         self.work, self.solver = new_workspace(), new_solver()
+        effort, lock = self.work.effort, self.work.lock
+        self._others = [new_workspace()._replace(effort=effort, lock=lock) for _ in range(threads - 1)]
+        self._pool = ThreadPoolExecutor(max(threads - 1, 1))
         self._ranked = np.empty(WIDTH, np.int64)
-        self._solved, self._is_won, self._tried, self._added = NO_ACTION, False, 0, 0
+        self._solved, self._is_won, self._tried = NO_ACTION, False, 0
 
     def compile(self) -> None:
         """Compiles, or loads, all that searches need, so that no search waits for it."""
@@ -149,24 +157,39 @@ class Search:
             yield self._lines_after(game, _MOST_AT_ONCE)
 
     def _begin(self, states: States, i: int) -> None:
-        """Begins with a position that is not over, whose root is not complete yet."""
-        self._added = 0
-        reset_search(self.tree, self.work, states, i)
+        """Begins with a position that is not over."""
+        reset_search(self.tree, self.work, self.evaluator, states, i)
+        for work in self._others:
+            forget(work.expansion.quilts)
 
-    def _grow(self, simulations: int, effort: int, *, may_stop: bool = False) -> int:
-        """Adds simulations, up to an effort in all; returns their number."""
-        added = int(grow(self.tree, self.work, self.evaluator, simulations, effort, may_stop))
-        self._added += added
-        return added
+    @property
+    def _added(self) -> int:
+        """The number of simulations so far."""
+        return int(self.tree.nodes[ROOT]["visits"])
+
+    def _grow(self, simulations: int, effort: int, *, may_stop: bool = False) -> None:
+        """Adds simulations, up to a number or an effort in all."""
+
+        def grow_by(work: Workspace) -> None:
+            while grow(self.tree, work, self.evaluator, simulations, effort, may_stop):
+                sleep(_WAIT)
+
+        others = [self._pool.submit(grow_by, work) for work in self._others]
+        try:
+            grow_by(self.work)
+        finally:  # nobody leaves a tree while others grow it
+            for other in others:
+                other.result()
 
     def _spend(self, effort: int, began: float, *, may_stop: bool) -> None:
         """Spends an effort, or instead the seconds of a search that began then."""
         if self.limits.seconds is None:
             self._grow(self.limits.simulations, effort, may_stop=may_stop)
             return
-        added = self._grow(_BLOCK, NO_LIMIT)
-        while perf_counter() < began + self.limits.seconds and added == _BLOCK:
-            added = self._grow(_BLOCK, NO_LIMIT)
+        wanted = 0
+        while wanted == 0 or (self._added >= wanted and perf_counter() < began + self.limits.seconds):
+            wanted = self._added + _BLOCK
+            self._grow(wanted, NO_LIMIT)
 
     def _best(self) -> int:
         return int(self.tree.edges[best_edge(self.tree, ROOT)]["action"])
@@ -179,10 +202,9 @@ class Search:
         return is_spent or is_late or bool(is_full(tree)) or bool(is_solved(tree, ROOT))
 
     def _begin_with_root(self, game: Game) -> None:
-        """Begins an analysis, with a root that is complete."""
+        """Begins an analysis."""
         self._solved, self._is_won, self._tried = NO_ACTION, False, 0
         self._begin(game.state, 0)
-        self._grow(0, NO_LIMIT)
 
     def _solve(self, game: Game, quilts: int) -> bool:
         """Solves an ending as far as so many quilts allow.
@@ -199,7 +221,6 @@ class Search:
             return False
         self._solved, self._is_won = solved, not is_exact
         self._begin(game.state, 0)
-        self._grow(0, NO_LIMIT)
         self._put_solved(solved, quilts, is_exact=is_exact)
         return True
 
@@ -211,7 +232,7 @@ class Search:
 
     def _lines_after(self, game: Game, effort: int) -> list[Line]:
         """The lines when the tree has grown up to an effort."""
-        self._grow(self.limits.simulations - self._added, effort)
+        self._grow(self.limits.simulations, effort)
         return self._lines(game)
 
     def _lines(self, game: Game) -> list[Line]:
@@ -324,9 +345,11 @@ class ChampionAgent(BatchAgent):
         level: The budget of a move, one of ``LEVELS``; ``"instant"`` if no budget is given.
         nodes: Instead, the most positions of a move whose successors are evaluated.
         seconds: Instead, the most seconds of a move; it may take a few milliseconds more.
+        threads: The threads that search a position together. With more than one, what is found also depends
+            on how they take turns.
 
     Raises:
-        ValueError: A budget is not allowed, or more than one is given.
+        ValueError: A budget or a number of threads is not allowed, or more than one budget is given.
     """
 
     games = (PATCHWORK,)
@@ -340,13 +363,15 @@ class ChampionAgent(BatchAgent):
         level: str | None = None,
         nodes: int | None = None,
         seconds: float | None = None,
+        threads: int = 1,
     ) -> None:
         self.name = name
         self.limits = limits_of(level, nodes, seconds)
+        self.threads = check_between(threads, 1, MOST_THREADS, "threads")
         self._evaluator = Evaluator(quantized(weights), payoffs)
 
     def _new_workspace(self) -> Search:
-        search = Search(self._evaluator, self.limits)
+        search = Search(self._evaluator, self.limits, self.threads)
         if self.limits.seconds is not None:
             search.compile()
         return search
@@ -374,7 +399,7 @@ class ChampionAgent(BatchAgent):
         a memory of its own, so that it can wait as long as it likes, or be given up.
         """
         self.check_states(game.state)
-        return Search(self._evaluator, self.limits).deepen(game.clone())
+        return Search(self._evaluator, self.limits, self.threads).deepen(game.clone())
 
     def evaluate_moves(self, game: Game) -> list[Line]:
         """A line of one action for every legal action by the value alone, the highest utility first."""
@@ -422,17 +447,19 @@ def load(
     level: str | None = None,
     nodes: int | None = None,
     seconds: float | None = None,
+    threads: int | None = None,
     aim: str | None = None,
 ) -> BatchAgent:
     """The agent of a value's checkpoint; it searches if there are options, or it comes with the package.
 
     ``aim`` is what it plays for, one of :data:`~patchwork_env.agents.specs.AIMS`, ``"win"`` by default; for
-    the budgets see :class:`ChampionAgent`, for errors :func:`~patchwork_env.agents.load`.
+    the rest see :class:`ChampionAgent`, for errors :func:`~patchwork_env.agents.load`.
     """
     payoffs = _PAYOFFS[check_one_of(DEFAULT_AIM if aim is None else aim, AIMS, "aim")]
     budget = check_budget(level=level, nodes=nodes, seconds=seconds)
     weights, _ = read_value(pathlib.Path(path))
-    name = spec_of(pathlib.Path(path).name, **budget, aim=None if aim == DEFAULT_AIM else aim)
-    if budget or aim is not None or is_shipped(path):
-        return ChampionAgent(weights, payoffs, name, **budget)
+    aim_in_name = None if aim == DEFAULT_AIM else aim
+    name = spec_of(pathlib.Path(path).name, **budget, threads=threads, aim=aim_in_name)
+    if budget or threads is not None or aim is not None or is_shipped(path):
+        return ChampionAgent(weights, payoffs, name, **budget, threads=threads or 1)
     return ValueAgent(weights, payoffs, name)

@@ -200,7 +200,7 @@ def choose_ahead(
         actions[i] = only_action(states, i, work.expansion.legal_set)
         count = 1
         if actions[i] == NO_ACTION:
-            search.reset_search(tree, work, states, i)
+            search.reset_search(tree, work, evaluator, states, i)
             search.grow(tree, work, evaluator, habits.lookahead, search.NO_LIMIT, False)
             count = _note_edges(tree, candidates)
         else:  # the search would look beyond it

@@ -29,17 +29,19 @@ from patchwork_env.agents.patchwork.features import signed
 from patchwork_env.agents.patchwork.placements import NO_ACTION, NUM_KINDS, kind_of
 from patchwork_env.agents.patchwork.value import Quantized
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.intrinsics import Floats
+from patchwork_env.core.intrinsics import Floats, release_lock, take_lock
 from patchwork_env.patchwork.components import NUM_OFFERED, NUM_PLAYERS
 from patchwork_env.patchwork.engine import MAX_TURNS, apply, empty_cells, is_over, score, winner
 from patchwork_env.patchwork.state import States
 from patchwork_env.search.best_first import (
+    OPENING,
     Rule,
     add_edge,
     add_node,
     back_up,
     best_edge,
-    choose_edge,
+    count_visit,
+    descend,
     is_decided,
     is_solved,
     start_node,
@@ -67,6 +69,8 @@ NODE_EFFORT, QUILT_EFFORT = 2, 3
 """The effort of a simulation besides its evaluations, and of a quilt that is met for the first time."""
 LEAST_EFFORT = NODE_EFFORT + 2
 """The least effort of a simulation that adds a node, which has a choice."""
+_MOST_TRIES = 20_000
+"""How often a thread tries to take the lock before it lets others work: for a tenth of a millisecond."""
 _SAME = 1e-5
 """Actions of one kind whose values differ by less lead to positions that are turns or flips of each other."""
 
@@ -78,8 +82,19 @@ class Evaluator(NamedTuple):
     payoffs: Payoffs
 
 
+_UNDER_WAY = np.dtype(
+    [
+        ("length", "<i8"),  # of the path to the node, or 0 for none
+        ("node", "<i8"),
+        ("listed", "<i8"),  # successors
+        ("effort", "<i8"),
+    ]
+)
+"""A node that is evaluated, but not in the tree yet."""
+
+
 class Workspace(NamedTuple):
-    """What simulations of one thread need besides the tree."""
+    """What simulations of one thread need besides the tree; all of a tree share ``effort`` and ``lock``."""
 
     expansion: Expansion
     best: npt.NDArray[np.int64]  # (_LISTED,), the successors with the highest utilities, best first
@@ -87,91 +102,140 @@ class Workspace(NamedTuple):
     numbers: npt.NDArray[np.int64]  # (NUM_KINDS,), the edges of each kind that a node has so far
     path: Path
     effort: npt.NDArray[np.int64]  # (1,), spent on the tree since it was reset
+    lock: npt.NDArray[np.int64]  # (1,), of the thread that reads and writes nodes and edges
+    under_way: npt.NDArray[np.void]  # (1,), of _UNDER_WAY
 
 
 def new_workspace() -> Workspace:
     """A workspace for simulations of any game."""
     best, utilities, numbers = np.empty(_LISTED, np.int64), np.empty(_LISTED), np.empty(NUM_KINDS, np.int64)
-    effort = np.zeros(1, np.int64)
-    return Workspace(new_expansion(SEARCH_CACHE_SIZE), best, utilities, numbers, new_path(MAX_TURNS), effort)
+    expansion, path = new_expansion(SEARCH_CACHE_SIZE), new_path(MAX_TURNS)
+    effort, lock, under_way = np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1, _UNDER_WAY)
+    return Workspace(expansion, best, utilities, numbers, path, effort, lock, under_way)
 
 
 @kernel
-def reset_search(tree: Tree, work: Workspace, states: States, i: int) -> None:
-    """Makes a game that is not over the root of an empty tree."""
+def reset_search(tree: Tree, work: Workspace, evaluator: Evaluator, states: States, i: int) -> None:
+    """Makes a game that is not over the root of an empty tree, and completes it."""
     reset(tree)
     forget(work.expansion.quilts)
-    work.effort[0] = 0
-    tree.states[add_node(tree)] = states[i]
+    work.under_way[0]["length"] = 0
+    root = add_node(tree)
+    tree.states[root] = states[i]
+    listed, work.effort[0] = _expand(tree, work, evaluator, root)
+    _complete(tree, work, evaluator.payoffs, root, listed)
 
 
 @kernel
 def grow(
     tree: Tree, work: Workspace, evaluator: Evaluator, simulations: int, effort: int, may_stop: bool
-) -> int:
-    """Adds up to so many simulations to a tree that was reset, whose root is completed first.
+) -> bool:
+    """Adds simulations to a tree that was reset, up to so many in all.
 
     It ends when the effort since the reset is spent, the tree is full or its root is solved; with
     ``may_stop`` also as soon as the most visited edge of the root will stay so at the present pace. The
     evaluation of a successor is an effort of 1, a new quilt ``QUILT_EFFORT`` more, and a simulation
-    ``NODE_EFFORT``. Returns the number of simulations.
+    ``NODE_EFFORT``.
+
+    Threads with workspaces of their own may grow a tree together. Returns whether this one is to be called
+    again, when others have done what it waits for; one thread alone never waits.
     """
-    if work.effort[0] == 0:
-        _open(tree, work, evaluator, ROOT)
-    for k in range(simulations):
-        effort_left = effort - work.effort[0]
-        if effort_left <= 0 or is_full(tree) or is_solved(tree, ROOT):
-            return k
-        at_this_pace = effort_left * (k + 1) // work.effort[0] + 1
-        if may_stop and is_decided(tree, min(simulations - k, at_this_pace)):
-            return k
-        work.effort[0] += NODE_EFFORT
-        length = _descend(tree, work)
-        node, edge = work.path.nodes[length - 1], work.path.edges[length - 1]
-        if tree.edges[edge]["child"] == NOTHING:
-            _open(tree, work, evaluator, _add_child(tree, node, edge))
-        back_up(tree, work.path, length, RULE)
-    return simulations
-
-
-@kernel
-def _descend(tree: Tree, work: Workspace) -> int:
-    """Goes down to an edge without a node, or a solved one; returns the length of the path."""
-    node, length = ROOT, 0
+    if not _take_lock(work):
+        return True
     while True:
-        edge = choose_edge(tree, node, RULE)
-        work.path.nodes[length], work.path.edges[length] = node, edge
-        length += 1
-        node = tree.edges[edge]["child"]
-        if node == NOTHING or tree.edges[edge]["solved"]:
-            return length
+        if work.under_way[0]["length"] > 0:
+            _put(tree, work, evaluator.payoffs)
+        if not _goes_on(tree, work.effort[0], simulations, effort, may_stop):
+            release_lock(work.lock)
+            return False
+        length = descend(tree, work.path, RULE)
+        if length == 0:
+            release_lock(work.lock)
+            return True
+        if tree.edges[work.path.edges[length - 1]]["child"] == NOTHING:
+            _begin(tree, work, length)
+            release_lock(work.lock)
+            _evaluate(tree, work, evaluator)
+            if not _take_lock(work):
+                return True
+        else:
+            work.effort[0] += NODE_EFFORT
+            back_up(tree, work.path, length, RULE)
 
 
 @kernel
-def _add_child(tree: Tree, node: int, edge: int) -> int:
-    """A new node with the position after an edge."""
-    child = add_node(tree)
-    tree.edges[edge]["child"] = child
-    tree.states[child] = tree.states[node]
-    apply(tree.states, child, tree.edges[edge]["action"])
-    return int(child)
+def _take_lock(work: Workspace) -> bool:
+    """Whether this thread has the lock; not if another one, maybe interrupted, keeps it for long."""
+    tries = 0
+    while not take_lock(work.lock):
+        tries += 1
+        if tries == _MOST_TRIES:
+            return False
+    return True
 
 
 @kernel
-def _open(tree: Tree, work: Workspace, evaluator: Evaluator, node: int) -> None:
-    """Completes a new node, after it has played forced moves up to a choice or the end of the game."""
-    count, quilts = 1, work.expansion.quilts
-    while count == 1:
-        if is_over(tree.states, node):
-            _finish(tree, evaluator.payoffs, node)
-            return
+def _goes_on(tree: Tree, spent: int, simulations: int, effort: int, may_stop: bool) -> bool:
+    """Whether one more simulation is to be added."""
+    left, added = effort - spent, tree.nodes[ROOT]["visits"]
+    if left <= 0 or added >= simulations or is_full(tree) or is_solved(tree, ROOT):
+        return False
+    at_this_pace = left * (added + 1) // spent + 1
+    return not (may_stop and is_decided(tree, min(simulations - added, at_this_pace)))
+
+
+@kernel
+def _begin(tree: Tree, work: Workspace, length: int) -> None:
+    """Reserves the node at the end of a path."""
+    tree.edges[work.path.edges[length - 1]]["child"] = OPENING
+    work.under_way[0]["length"], work.under_way[0]["node"] = length, add_node(tree)
+
+
+@kernel
+def _evaluate(tree: Tree, work: Workspace, evaluator: Evaluator) -> None:
+    """Evaluates the node that is under way, without the lock: this takes longest."""
+    last, node = work.under_way[0]["length"] - 1, work.under_way[0]["node"]
+    tree.states[node] = tree.states[work.path.nodes[last]]
+    apply(tree.states, node, tree.edges[work.path.edges[last]]["action"])
+    work.under_way[0]["listed"], work.under_way[0]["effort"] = _expand(tree, work, evaluator, node)
+
+
+@kernel
+def _put(tree: Tree, work: Workspace, payoffs: Payoffs) -> None:
+    """Puts the node that was under way into the tree."""
+    length, node = work.under_way[0]["length"], work.under_way[0]["node"]
+    _complete(tree, work, payoffs, node, work.under_way[0]["listed"])
+    tree.edges[work.path.edges[length - 1]]["child"] = node
+    back_up(tree, work.path, length, RULE)
+    work.effort[0] += NODE_EFFORT + work.under_way[0]["effort"]
+    work.under_way[0]["length"] = 0
+
+
+@kernel
+def _expand(tree: Tree, work: Workspace, evaluator: Evaluator, node: int) -> tuple[int, int]:
+    """Plays forced moves up to a choice, and lists its best successors, or up to the end of the game.
+
+    Returns how many are listed, and the effort.
+    """
+    effort, quilts = 0, work.expansion.quilts
+    while not is_over(tree.states, node):
         width = LIKELY if node == ROOT else _LIKELY_BELOW_ROOT
         known = quilts.added[0]
         count = expand_further(tree.states, node, width, evaluator.weights, work.expansion)
-        work.effort[0] += count + QUILT_EFFORT * (quilts.added[0] - known)
-        if count == 1:
-            apply(tree.states, node, signed(work.expansion.actions[0]))
-    _add_edges(tree, work, evaluator.payoffs, node, _list_best(work, evaluator.payoffs, count))
+        effort += count + QUILT_EFFORT * (quilts.added[0] - known)
+        if count > 1:
+            return _list_best(work, evaluator.payoffs, count), effort
+        apply(tree.states, node, signed(work.expansion.actions[0]))
+    return 0, effort
+
+
+@kernel
+def _complete(tree: Tree, work: Workspace, payoffs: Payoffs, node: int, listed: int) -> None:
+    """Completes a new node whose successors are listed; there are none if its game is over."""
+    if listed == 0:
+        _finish(tree, payoffs, node)
+        return
+    _add_edges(tree, work, payoffs, node, listed)
     start_node(tree, node, signed(tree.states[node]["current_player"]), RULE)
 
 
@@ -365,7 +429,8 @@ def _solve_edge(
         effort = int(solver.buffers.evaluations[0])
         if not is_solved:
             return effort
-    child = _add_child(tree, ROOT, edge)
+    child = add_node(tree)
+    tree.edges[edge]["child"], tree.states[child] = child, game[0]
     if is_solved:
         player = signed(game[0]["current_player"])
         share, win = margin_of_value(value) / 2, 1.0 if value > 0 else 0.0
@@ -378,5 +443,6 @@ def _solve_edge(
     else:
         _finish(tree, evaluator.payoffs, child)
     work.path.nodes[0], work.path.edges[0] = ROOT, edge
+    count_visit(tree, ROOT, edge, 1)
     back_up(tree, work.path, 1, RULE)
     return effort

@@ -83,7 +83,7 @@ def test_nodes_are_opened_as_the_description_says(seed, turns_left):
     game = end_of_game(seed, turns_left)
     search = champion(nodes=60).workspace()
     tree, evaluator = search.tree, search.evaluator._replace(payoffs=Payoffs(1.0, 0.02, 0.5))
-    reset_search(tree, search.work, game.state, 0)
+    reset_search(tree, search.work, evaluator, game.state, 0)
     grow(tree, search.work, evaluator, 60, NO_LIMIT, False)
     expansion, exact = new_expansion(), 0
     for node in range(tree.sizes[0]):
@@ -111,10 +111,35 @@ def test_nodes_are_opened_as_the_description_says(seed, turns_left):
                 continue
             after = game.clone()
             after.play(int(edge["action"]))
-            while not after.is_over and len(after.legal_actions()) == 1:
-                after.play(after.legal_actions()[0])
+            play_forced(after)
             assert after.state.tobytes() == tree.states[edge["child"]].tobytes()
     assert turns_left > 9 or exact
+
+
+def test_threads_grow_one_tree_together():
+    game, agent = Game(seed=4), ChampionAgent(WEIGHTS, PAYOFFS, nodes=3000, threads=3)
+    assert sum(line.visits for line in agent.search(game)) == 2999
+    tree = agent.workspace().tree
+    nodes, edges = tree.nodes[: tree.sizes[0]], tree.edges[: tree.sizes[1]]
+    children = edges["child"][edges["child"] != NOTHING]
+    assert sorted(children) == list(range(1, 3000))
+    blocks = sorted((node["begin"], node["begin"] + node["count"]) for node in nodes if node["count"])
+    assert [0, *(end for _, end in blocks)] == [*(begin for begin, _ in blocks), len(edges)]
+    for number, node in enumerate(nodes[nodes["count"] > 0]):
+        own = edges[node["begin"] : node["begin"] + node["count"]]
+        assert own["visits"].sum() == node["visits"]
+        before_visits = node["totals"] - own["visits"] @ own["values"].astype(float)
+        assert before_visits[WIN : WIN + 2].sum() == pytest.approx(1, abs=1e-3)
+        for edge in own[own["child"] != NOTHING] if number < 100 else ():
+            after = Game.from_state(tree.states, np.flatnonzero(nodes["count"])[number])
+            after.play(int(edge["action"]))
+            play_forced(after)
+            assert after.state.tobytes() == tree.states[edge["child"]].tobytes()
+
+
+def play_forced(game):
+    while not game.is_over and len(game.legal_actions()) == 1:
+        game.play(game.legal_actions()[0])
 
 
 def considered(expansion, count, most, payoffs):
@@ -247,8 +272,7 @@ def test_what_follows_the_moves_of_an_ending_is_solved_within_a_budget():
     search = agent.workspace()
     tree, work, evaluator = search.tree, search.work, search.evaluator
     for budget, num_solved in (200, 0), (1_000_000, 4):
-        reset_search(tree, work, game.state, 0)
-        grow(tree, work, evaluator, 0, NO_LIMIT, False)
+        reset_search(tree, work, evaluator, game.state, 0)
         assert tree.nodes[ROOT]["count"] == 4
         first = tree.nodes[ROOT]["begin"]
         last, expected = tree.edges[first + 3], tree.edges["values"][first : first + 4, EMPTY:].copy()
@@ -330,6 +354,7 @@ def test_wrong_budgets_and_options_are_errors(checkpoint):
         ({"nodes": 2.5}, "nodes must be an integer, not 2.5"),
         ({"seconds": 0}, "seconds is 0; it must be above 0"),
         ({"seconds": float("inf")}, "seconds is inf; it must be above 0 and finite"),
+        ({"threads": 0}, "threads is 0; allowed are 1 to 64"),
         ({"level": "fast", "nodes": 5}, "level=fast and nodes=5; give one of them"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -339,6 +364,7 @@ def test_wrong_budgets_and_options_are_errors(checkpoint):
     for spec, message in (
         (f"{checkpoint}:level=slow", "'level' of agent .* is 'slow'; it must be one of instant, fast"),
         (f"{checkpoint}:nodes=1", "'nodes' of agent .* is '1'; it must be an integer of 2 to"),
+        (f"{checkpoint}:threads=65", "'threads' of agent .* is '65'; it must be an integer of 1 to 64"),
         (f"{checkpoint}:nodes=9,seconds=1", "nodes=9 and seconds=1.0; give one of them"),
         (f"{checkpoint}:sample=true", "has no option 'sample'; its options: level, nodes, seconds"),
         (f"{checkpoint}:aim=peace", "'aim' of .* is 'peace'; it must be one of win, rich, margin, score"),

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from patchwork_env.agents.patchwork.expansion import expand
 from patchwork_env.agents.patchwork.placements import NO_ACTION, only_action
 from patchwork_env.agents.patchwork.search import (
-    NO_LIMIT,
     SCORE,
     WIN,
     ensure_edge,
@@ -32,16 +31,16 @@ def choose(simulations: int, effort: int, to_solve: int) -> int:
         known, _, spent = solved_action(here.states, 0, here.evaluator.payoffs, to_solve, here.solver)
     if known != NO_ACTION:
         return known
-    reset_search(here.tree, here.work, here.states, 0)
+    reset_search(here.tree, here.work, here.evaluator, here.states, 0)
     grow(here.tree, here.work, here.evaluator, simulations, effort - spent, True)
     return here.tree.edges[best_edge(here.tree, ROOT)]["action"]
 
 
 def begin_search() -> int:
-    """Begins a search of the game, which is not over, with a root that is complete."""
+    """Begins a search of the game, which is not over; returns the number of actions considered."""
     here = memory()
-    reset_search(here.tree, here.work, here.states, 0)
-    return grow(here.tree, here.work, here.evaluator, 0, NO_LIMIT, False)
+    reset_search(here.tree, here.work, here.evaluator, here.states, 0)
+    return here.tree.nodes[ROOT]["count"]
 
 
 def solve(quilts: int) -> int:
@@ -66,9 +65,10 @@ def put_solved(action: int, quilts: int) -> int:
 
 
 def go_on(simulations: int, effort: int) -> int:
-    """Goes on with a search up to an effort in all; returns the number of simulations."""
+    """Goes on with a search up to a number of simulations or an effort in all; returns the former."""
     here = memory()
-    return grow(here.tree, here.work, here.evaluator, simulations, effort, False)
+    grow(here.tree, here.work, here.evaluator, simulations, effort, False)
+    return here.tree.nodes[ROOT]["visits"]
 
 
 def effort() -> int:

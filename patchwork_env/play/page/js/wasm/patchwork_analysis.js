@@ -80,7 +80,7 @@ export class Deepening {
   }
 
   grow(effort) {
-    this.added += this.functions.go_on(this.budget.simulations - this.added, effort);
+    this.added = this.functions.go_on(this.budget.simulations, effort);
   }
 
   isDone() {
