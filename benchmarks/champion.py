@@ -5,7 +5,8 @@
 
 Moves are those with a choice, taken from games of the agent against itself at its first level, evenly from
 beginning to end. Their times are those of the processor, on one thread, so that other work on the machine
-matters little. The same goes for the time of a position in a tree, with all that belongs to it. In matches
+matters little. The same goes for the time of a position in a tree, with all that belongs to it. What two
+threads bring is of the clock, the median over positions searched with one and with two in turn. In matches
 every circle is played from both seats; each level meets the one before it, and the first one the same value
 without a search if the agent is given as the folder of a checkpoint. Games of the first level with itself
 show how many points and empty cells there are for each thing to play for.
@@ -31,6 +32,8 @@ from patchwork_env.patchwork.components import LAST_SPACE
 _PLAYED_LEVELS = ("instant", "fast", "strong")
 _NODES = 1000
 """Nodes of a search whose positions are timed."""
+_NODES_OF_THREADS = 20_000
+"""Nodes of a search whose threads are timed."""
 _GAMES = 4
 """The least number of games that positions are taken from."""
 
@@ -73,6 +76,21 @@ def microseconds_per_position(spec: str, games: list[Game]) -> float:
     return seconds / positions * 1e6
 
 
+def speedup(spec: str, games: list[Game]) -> float:
+    """How many times the positions per second two threads search; the games are those of the function above."""
+    searchers = [agents.load(f"{spec}:nodes={_NODES_OF_THREADS},threads={threads}") for threads in (1, 2)]
+    ratios = []
+    for game in (game for game in games if sum(game.positions) < LAST_SPACE):
+        seconds = []
+        for agent in searchers:
+            assert isinstance(agent, ChampionAgent)
+            start = time.perf_counter()
+            agent.search(game)
+            seconds.append(time.perf_counter() - start)
+        ratios.append(seconds[0] / seconds[1])
+    return float(np.median(ratios))
+
+
 def self_play(spec: str, games: int, seed: int) -> dict[str, float]:
     """Means over games of an agent with itself."""
     result = play_matches(spec, spec, games, seed=seed)
@@ -88,6 +106,7 @@ def self_play(spec: str, games: int, seed: int) -> dict[str, float]:
 def kept(figures: dict[str, Any]) -> Figures:
     """What is kept of all that was measured."""
     found = {"position": figure(figures["microseconds_per_position"], "µs")}
+    found["threads=2"] = figure(figures["speedup"], "times")
     for level, times in figures["times"].items():
         found |= of_unit("s", {f"{level}, {which}": times[which] / 1e3 for which in times})
     for match, result in figures["matches"].items():
@@ -138,6 +157,8 @@ def main() -> None:
         print(f"{level:8} {LEVELS[level]:9,} {times}", flush=True)
     figures["microseconds_per_position"] = cost = microseconds_per_position(options.agent, games)
     print(f"\n{cost:.1f} microseconds per position in trees of {_NODES}")
+    figures["speedup"] = ratio = speedup(options.agent, games)
+    print(f"{ratio:.2f} times the positions per second of the clock with two threads")
     pairs = list(zip(specs[1:], specs[:-1], strict=True)) if options.games else []
     if options.games and isinstance(agents.load(options.agent), ValueAgent):
         pairs.insert(0, (specs[0], options.agent))
