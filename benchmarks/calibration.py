@@ -2,12 +2,11 @@
 
     python benchmarks/calibration.py [--agent SPEC] [--games N] [--every N] [--seed S] [--workers N] [--write]
 
-The agent plays games with itself. In every N-th position with a choice it says what it expects, before each of
-its moves alike; positions that it knows to be won or lost are left out. Intervals take a game as one sample.
+The agent plays games with itself. In one of N positions with a choice, drawn at random, it says what it
+expects; those where it knows who wins are left out. Intervals take a game as one sample.
 """
 
 import argparse
-from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
 from typing import NamedTuple
@@ -15,13 +14,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.keeping import add_write_option, figure, keep
+from benchmarks.keeping import Figures, add_write_option, figure, keep
 from patchwork_env import agents
+from patchwork_env.agents.patchwork.champion import ChampionAgent
 from patchwork_env.learning.system import describe_setup
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.components import LAST_SPACE
 
-TENTHS, STAGES = 10, 4
+TENTHS = 10
+SPACES, LAST_STAGE = 20, 4
+"""The spaces left of a stage, of both players together, and the number of the last stage, the first turns."""
 Table = npt.NDArray[np.float64]
 
 
@@ -36,12 +38,18 @@ class Statement(NamedTuple):
     final_margin: float
 
 
-load = cache(agents.load)
+@cache
+def load(spec: str) -> ChampionAgent:
+    agent = agents.load(spec)
+    if not isinstance(agent, ChampionAgent):
+        raise ValueError(f"agent {spec!r} does not say how likely it is to win")
+    return agent
 
 
 def statements(spec: str, every: int, seed: int) -> list[Statement]:
     """What an agent says of positions of a game with itself."""
-    agent, game, said = load(spec), Game(seed=seed), []
+    agent, game = load(spec), Game(seed=seed)
+    said: list[tuple[int, float, float, int]] = []
     random = np.random.default_rng(seed)
     while not game.is_over:
         if len(game.legal_actions()) > 1 and random.integers(every) == 0:
@@ -57,16 +65,33 @@ def statements(spec: str, every: int, seed: int) -> list[Statement]:
     ]
 
 
-def by_class(said: Table, classes: npt.NDArray[np.int64], number: int) -> list[Table]:
-    return [said[classes == k] for k in range(number)]
-
-
 def error_of_mean(said: Table, values: Table) -> float:
     """The half of a 95% interval of the mean, with games as samples."""
     games, place = np.unique(said[:, 0], return_inverse=True)
     sums = np.zeros(len(games))
     np.add.at(sums, place, values - values.mean())
     return float(1.96 * np.sqrt((sums**2).sum()) / len(values))
+
+
+def report(said: Table) -> Figures:
+    """Prints the tables, and returns their figures."""
+    found: Figures = {}
+    print("stated         positions  on average  won")
+    tenths = np.minimum(said[:, 2] * TENTHS, TENTHS - 1).astype(np.int64)
+    for k in range(TENTHS):
+        part, name = said[tenths == k], f"{10 * k} to {10 * k + 10}%"
+        won, error = part[:, 4].mean(), error_of_mean(part, part[:, 4])
+        print(f"{name:11} {len(part):12,} {part[:, 2].mean():11.1%} {won:7.1%} ± {error:.1%}")
+        found[f"{name}, stated"] = figure(part[:, 2].mean(), "share")
+        found[f"{name}, won"] = figure(won, "share", (won - error, won + error))
+    print("\nspaces left   positions   error of the margin")
+    stages = np.minimum(said[:, 1] // SPACES, LAST_STAGE).astype(np.int64)
+    for k in range(LAST_STAGE + 1):
+        part, name = said[stages == k], f"{SPACES * k} to {SPACES * k + SPACES - 1}"
+        error = float(np.sqrt(((part[:, 3] - part[:, 5]) ** 2).mean()))
+        print(f"{name:11} {len(part):11,} {error:9.1f}")
+        found[f"{name} spaces, margin"] = figure(error, "points")
+    return found
 
 
 def main() -> None:
@@ -76,32 +101,22 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=4, help="default: %(default)s")
     parser.add_argument("--seed", type=int, default=0, help="of the first game; default: %(default)s")
     parser.add_argument("--workers", type=int, default=1, help="default: %(default)s")
-    parser.add_argument("--samples", metavar="FILE", help="keep what was said as a NumPy array")
     add_write_option(parser)
     options = parser.parse_args()
     if min(options.games, options.every, options.workers) < 1:
         parser.error("--games, --every and --workers must be at least 1")
+    try:
+        load(options.agent)
+    except (ValueError, OSError, ImportError) as error:
+        parser.error(str(error))
     seeds = range(options.seed, options.seed + options.games)
     with ProcessPoolExecutor(options.workers) as pool:
-        rows = pool.map(partial(statements, options.agent, options.every), seeds, chunksize=10)
-        said = np.array([row for rows_of_game in rows for row in rows_of_game])
-    if options.samples:
-        np.save(options.samples, said)
-    print(describe_setup())
-    report(said)
-
-
-def report(said: Table) -> None:
-    tenths = np.minimum(said[:, 2] * TENTHS, TENTHS - 1).astype(np.int64)
-    print("stated        positions  mean stated  won")
-    for k, part in enumerate(by_class(said, tenths, TENTHS)):
-        error = error_of_mean(part, part[:, 4])
-        print(f"{k / TENTHS:.1f} to {(k + 1) / TENTHS:.1f} {len(part):12,} {part[:, 2].mean():12.1%} {part[:, 4].mean():7.1%} ± {error:.1%}")
-    stages = np.minimum(said[:, 1] * STAGES // (2 * LAST_SPACE + 1), STAGES - 1).astype(np.int64)
-    print("spaces left   error of the margin, root of the mean square; bias")
-    for k, part in enumerate(by_class(said, stages, STAGES)):
-        error = part[:, 3] - part[:, 5]
-        print(f"{k} {len(part):8,} {np.sqrt((error**2).mean()):.1f} {error.mean():+.2f}")
+        games = pool.map(partial(statements, options.agent, options.every), seeds, chunksize=10)
+        said = np.array([statement for game in games for statement in game])
+    print(f"{describe_setup()}\n{options.agent} with itself, {options.games:,} games\n")
+    figures = report(said)
+    if options.write:
+        keep("calibration", figures, options.write)
 
 
 if __name__ == "__main__":

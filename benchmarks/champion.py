@@ -77,7 +77,7 @@ def microseconds_per_position(spec: str, games: list[Game]) -> float:
 
 
 def speedup(spec: str, games: list[Game]) -> float:
-    """How many times the positions per second two threads search; the games are those of the function above."""
+    """How many times the positions per second two threads search, in the first halves of games."""
     searchers = [agents.load(f"{spec}:nodes={_NODES_OF_THREADS},threads={threads}") for threads in (1, 2)]
     ratios = []
     for game in (game for game in games if sum(game.positions) < LAST_SPACE):
