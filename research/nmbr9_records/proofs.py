@@ -1,7 +1,7 @@
 """Proves the highest score of small games of NMBR 9 in free order, with the solver CP-SAT of OR-tools.
 
     python -m research.nmbr9_records.proofs [INSTANCE …] [--size N] [--workers N]
-    python -m research.nmbr9_records.proofs --liquid
+    python -m research.nmbr9_records.proofs --bound
 
 An instance is named as in arXiv 2001.04238: F-6-1-5 is the game in free order with the digits up to 6, one
 tile of each, of which 5 are placed. Tables are N by N cells (default: 8, as published for F-6-1-5).
@@ -18,14 +18,14 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterable
-from itertools import combinations_with_replacement, pairwise
+from itertools import combinations_with_replacement, pairwise, product
 from typing import Any, NamedTuple
 
 from patchwork_env.agents.nmbr9.beam import Stack
 from patchwork_env.agents.nmbr9.features import Tile
 from patchwork_env.core.polyomino import Cell
 from patchwork_env.learning.system import describe_setup
-from patchwork_env.nmbr9.actions import DISTINCT, NUM_TURNS, cells_at
+from patchwork_env.nmbr9.actions import DISTINCT, LONGEST_SIDE, NUM_TURNS, cells_at
 from patchwork_env.nmbr9.components import COPIES, NUM_DIGITS, TILES
 from research.nmbr9_records.stacks import in_order
 
@@ -271,31 +271,81 @@ def solve(instance: Instance, size: int, workers: int) -> Result:
     raise ValueError(f"{instance.tiles} tiles do not fit on a table of {size}x{size} cells")
 
 
-def liquid_score(levels: int) -> int:
-    """The highest score of the published game on so many levels if only the numbers of cells and tiles count.
+PAIRS = list(combinations_with_replacement(range(NUM_DIGITS), 2))
 
-    No level has more cells than the one below, and each but the highest has two tiles at least.
+
+@functools.cache
+def carried_by(pair: tuple[int, int]) -> set[tuple[int, ...]]:
+    """What two tiles can carry, found by trying all ways to lay them side by side."""
+    found = set()
+    first, offsets = cells_at(pair[0], 0, 0, 0), range(-LONGEST_SIDE, LONGEST_SIDE + 1)
+    for turn, row, column in product(DISTINCT[pair[1]], offsets, offsets):
+        second = cells_at(pair[1], turn, row, column)
+        if not first & second and neighbors(first) & second:
+            tiles = [(d, place) for d in range(NUM_DIGITS) for place in within(d, first | second)]
+            found |= loads([tile for tile in tiles if not (tile[1] <= first or tile[1] <= second)])
+    return found
+
+
+def within(digit: int, cells: frozenset[Cell]) -> list[frozenset[Cell]]:
+    """All places of a tile, in any orientation, on some cells and no others."""
+    found = []
+    for turn in DISTINCT[digit]:
+        first = min(cells_at(digit, turn, 0, 0))
+        places = (cells_at(digit, turn, row, column - first[1]) for row, column in cells)
+        found += [place for place in places if place <= cells]
+    return found
+
+
+def loads(tiles: list[tuple[int, frozenset[Cell]]]) -> set[tuple[int, ...]]:
+    """The digits of all groups of tiles that share no cells, from tiles in ascending order."""
+    found = set()
+    for number, (digit, cells) in enumerate(tiles, 1):
+        rest = loads([tile for tile in tiles[number:] if not tile[1] & cells])
+        found |= {(digit, *others) for others in rest | {()}}
+    return found
+
+
+def bound(levels: int) -> int | None:
+    """A bound of the points of the published game on so many levels; None if there is no such stack.
+
+    No level has more cells than the one below, each but the highest has two tiles at least, and what lies on
+    two tiles can do so.
     """
     from ortools.sat.python import cp_model
 
     model, solver = cp_model.CpModel(), cp_model.CpSolver()
+    solver.parameters.num_workers = 1
     tiles = [[model.new_int_var(0, COPIES, "") for _ in TILES] for _ in range(levels)]
     for digit in range(NUM_DIGITS):
         model.add(sum(row[digit] for row in tiles) == COPIES)
     cells = [sum(len(tile) * n for tile, n in zip(TILES, row, strict=True)) for row in tiles]
+    groups = {group for pair in PAIRS for group in (pair, *carried_by(pair))}
+    is_group = [{group: model.new_bool_var("") for group in groups} for _ in tiles]
+    for row, named in zip(tiles, is_group, strict=True):
+        for group, variable in named.items():
+            for digit in range(NUM_DIGITS):
+                model.add(row[digit] == group.count(digit)).only_enforce_if(variable)
     for level in range(1, levels):
         model.add(cells[level] <= cells[level - 1])
-        model.add(sum(tiles[level - 1]) >= 2)
+        has_more = model.new_bool_var("")
+        model.add(sum(tiles[level - 1]) > 2).only_enforce_if(has_more)
+        model.add_bool_or(has_more, *(is_group[level - 1][pair] for pair in PAIRS))
+        for pair in PAIRS:
+            load = [is_group[level][group] for group in carried_by(pair)]
+            model.add_bool_or(~is_group[level - 1][pair], *load)
     model.add(sum(tiles[-1]) >= 1)
     model.maximize(sum(level * digit * n for level, row in enumerate(tiles) for digit, n in enumerate(row)))
     status = solver.solve(model)
-    assert status == cp_model.OPTIMAL
-    return int(solver.objective_value)
+    assert status in (cp_model.OPTIMAL, cp_model.INFEASIBLE)
+    return int(solver.objective_value) if status == cp_model.OPTIMAL else None
 
 
 def run(options: argparse.Namespace) -> None:
-    if options.liquid:
-        print("\n".join(f"{levels:2} levels  {liquid_score(levels):3} points" for levels in range(1, 11)))
+    if options.bound:
+        for number in range(1, COPIES * NUM_DIGITS // 2 + 1):
+            points = bound(number)
+            print(f"{number:2} levels ", "no stack" if points is None else f"{points:3} points", flush=True)
         return
     names = options.instances or INSTANCES
     instances = [parse(name) for name in names]
@@ -315,7 +365,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("instances", metavar="INSTANCE", nargs="*", help=f"default: {', '.join(INSTANCES)}")
     parser.add_argument("--size", type=int, default=8, help="rows and columns of the table (default: 8)")
-    parser.add_argument("--liquid", action="store_true", help="bounds of the published game by cells alone")
+    parser.add_argument("--bound", action="store_true", help="bounds of the published game, by levels")
     parser.add_argument("--workers", type=int, default=1, help="threads of the solver (default: 1)")
     try:
         run(parser.parse_args())

@@ -2,85 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator
 from time import perf_counter
 
 import numpy as np
 
-from patchwork_env.agents.nmbr9 import beam
-from patchwork_env.agents.nmbr9.beam import Plan, Stack, action_of, plan_of
+from patchwork_env.agents.nmbr9 import greedy
+from patchwork_env.agents.nmbr9.beam import Plan, Stack, action_of, as_solo_game, plan_of
 from patchwork_env.agents.nmbr9.features import Tile
-from patchwork_env.agents.nmbr9.value import Weights
 from patchwork_env.core.polyomino import Cell
-from patchwork_env.nmbr9 import engine
+from patchwork_env.errors import IllegalActionError
+from patchwork_env.nmbr9.actions import choose_action
 from patchwork_env.nmbr9.components import NUM_DIGITS
-from patchwork_env.nmbr9.state import States
+from patchwork_env.nmbr9.game import Game
 from research.nmbr9_records import towers
 from research.nmbr9_records.towers import SIDE, Levels, Rating
 
-_FINISHED, _FINISHING_WIDTH = 32, 32
-"""The number of towers that are completed, and the width of the searches that complete them."""
 _CHUNK = 16
 """The number of towers between two looks at the clock."""
 
 
-def plan_tower(
-    root: States, width: int, rating: Rating, weights: Weights, seed: int, end: float | None = None
-) -> Plan:
-    """The plan of one search of towers for an empty table, the best of which are completed.
+def better_stacks(
+    game: Game, width: int, rating: Rating, seed: int, least: int, end: float = math.inf
+) -> Iterator[Stack]:
+    """Stacks of more than ``least`` points that a search of towers finds, each better than those before.
 
-    It stops when all is done, or at the time ``end`` of :func:`time.perf_counter`.
+    Args:
+        game: The game that they are for. Some of its tiles may be left.
+        width: The number of towers kept of each number of tiles.
+        rating: How they are compared.
+        seed: The seed of the noise of the rating.
+        least: Points that are not enough.
+        end: When to stop, by :func:`time.perf_counter`.
     """
-    deck = root[0]["deck"][: root[0]["num_cards"]]
-    supply = np.bincount(deck, minlength=NUM_DIGITS).astype(np.int64)
-    search = towers.start(supply, int(root[0]["num_rounds"]), width, rating, seed)
-    run(search, end)
-    return best_completion(root, search, weights)
-
-
-def run(search: towers.Search, end: float | None = None) -> None:
-    """Expands the towers of a search, from those of the fewest tiles to those of the most."""
+    state = game.state[0]
+    supply = np.bincount(state["deck"][: state["num_cards"]], minlength=NUM_DIGITS).astype(np.int64)
+    search = towers.start(supply, int(state["num_rounds"]), width, rating, seed)
     for tiles in range(1, len(search.nodes) - 1):
-        for first in range(0, int(search.pools.sizes[tiles]), _CHUNK):
-            if end is not None and perf_counter() > end:
+        number = int(search.pools.sizes[tiles])
+        nodes = search.nodes[tiles, :number]
+        scores = nodes["score"] + nodes["digits"]
+        for slot in np.argsort(-scores, kind="stable"):
+            if perf_counter() > end or scores[slot] <= least:
+                break
+            if towers.ground(search, tiles, slot):
+                least = int(scores[slot])
+                yield from_tower(towers.levels_of(search, search.draft[0]))
+        for first in range(0, number, _CHUNK):
+            if perf_counter() > end:
                 return
             towers.expand(search, tiles, first, first + _CHUNK)
 
 
-def best_completion(root: States, search: towers.Search, weights: Weights) -> Plan:
-    """The best plan that comes of completing the towers with the most points."""
-    found = [
-        (int(search.nodes[tiles, slot]["score"]), tiles, slot)
-        for tiles in range(1, len(search.nodes))
-        for slot in range(int(search.pools.sizes[tiles]))
-    ]
-    found.sort(reverse=True)
-    plans = (
-        complete(root, from_tower(towers.levels_of(search, *at)), weights) for _, *at in found[:_FINISHED]
-    )
-    return max(filter(None, plans), key=lambda plan: plan.score)
+def complete(game: Game, stack: Stack) -> Plan:
+    """The plan that builds a stack in a game that begins; what tiles are left follow, as high as possible.
+
+    Raises:
+        ValueError: The rules do not allow the stack.
+    """
+    build(game, stack)
+    while not game.is_over:
+        game.play(greedy.choose_action(game.state, 0))
+    return plan_of(as_solo_game(game.state))
 
 
-def complete(root: States, stack: Stack, weights: Weights, width: int = _FINISHING_WIDTH) -> Plan | None:
-    """The plan that builds a stack, then places the tiles left; None if the stack cannot be built."""
-    table = root.copy()
-    if not put(table, stack):
-        return None
-    return plan_of(table) if engine.is_over(table, 0) else beam.search(table, width, weights, free_from=0)
+def build(game: Game, stack: Stack) -> None:
+    """Plays the tiles of a stack in a game in free order that begins.
 
-
-def put(states: States, tiles: Iterable[Tile]) -> bool:
-    """Places tiles in a new game of one player, rearranging its deck; returns whether the rules allow it."""
-    first = None
-    for tile in tiles:
-        first = first or tile
-        if states[0]["round"] == states[0]["num_rounds"] or not beam.draw(states, 0, tile.digit):
-            return False
-        action = action_of(tile, states, first)
-        if not engine.is_legal(states, 0, action) or engine.level_of(states, 0, action) != tile.level:
-            return False
-        engine.apply(states, 0, action)
-    return True
+    Raises:
+        ValueError: A placement is not allowed by the rules, or a level is not as stated.
+    """
+    for number, tile in enumerate(stack, 1):
+        try:
+            game.play(choose_action(tile.digit))
+            action = action_of(tile, as_solo_game(game.state), stack[0])
+            level = game.decode(action).level
+            game.play(action)
+        except IllegalActionError as error:
+            raise ValueError(f"placement {number}, {tile}: {error}") from None
+        if level != tile.level:
+            raise ValueError(f"placement {number}, {tile}: it lies on level {level}")
 
 
 def in_order(tiles: Iterable[Tile]) -> Stack:

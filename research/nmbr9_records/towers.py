@@ -3,12 +3,14 @@
 A tower is built upside down: first the highest level, of one tile or two, then below every level another one
 that supports it. Support is what makes stacks hard, and in this order it is there by construction. An
 exhaustive search finds the new levels: all sets of tiles that cover the cells of the level above, with few
-cells to spare. No tile may rest on a single one, and the tiles of a level must be connected.
+cells to spare. No tile may rest on a single one. Each carries a cell of a level that is connected, so its own
+level is connected, too.
 
 With every new level, all tiles above gain their digit in points. Towers are compared with others of the same
 number of tiles, by their points plus an estimate of those that the tiles left will add: as a liquid, these
 fill levels, the highest digits first, and each level needs a few cells more than the one above. A ragged
-outline costs points, as it is harder to cover. A tower need not use all tiles.
+outline costs points, as it is harder to cover. What lies on the table itself scores nothing, so it may have
+as many cells to spare as there are: :func:`ground` finds out whether the tiles left can carry a tower.
 
 Levels lie on grids of 16x16 cells, four 64-bit words each: cell ``16 * row + column`` is bit ``cell % 64`` of
 word ``cell // 64``. The upper levels of good stacks fit in, as each is made of few tiles.
@@ -90,11 +92,13 @@ _FIRST_ANCHOR = SIDE * (SIDE // 2 - 2) + SIDE // 2 - 2
 class Rating(NamedTuple):
     """The weights by which towers are compared, and the most cells to spare."""
 
-    growth: float = 2.0  # cells that the estimate adds from each level to the one below
+    growth: float = 6.0  # cells that the estimate adds from each level to the one below
     factor: float = 1.0  # by which it multiplies the cells of a level before
-    roughness: float = 0.5  # points for each unit edge of the outline of the lowest level
-    noise: float = 5.0  # the most points at random, depending on the tower and the seed of the search
-    waste: int = 8  # cells by which a level may be larger than the one above, or as many as two tiles need
+    zero: float = 2.0  # cells that it counts for a 0, the hole of which carries nothing
+    partial: float = 0.5  # its share of the points of a last level that is not full
+    roughness: float = 0.3  # points for each unit edge of the outline of the lowest level
+    noise: float = 0.0  # the most points at random, depending on the tower and the seed of the search
+    waste: float = 0.3  # share by which a level may be larger than the one above, or as far as two tiles go
 
 
 class Search(NamedTuple):
@@ -119,27 +123,30 @@ class _Covers(NamedTuple):
 
 
 def start(supply: npt.NDArray[np.int64], num_tiles: int, width: int, rating: Rating, seed: int) -> Search:
-    """A search that has found the highest levels, with a ``supply`` of tiles of each digit, ``(10,)``."""
-    search = new_search(num_tiles, width, rating, seed)
+    """A search for ``width`` towers of each number of tiles that has found the highest levels.
+
+    Args:
+        supply: The number of tiles of each digit, ``(10,)``.
+        num_tiles: The number of tiles to place.
+        width: The number of towers kept.
+        rating: How they are compared.
+        seed: The seed of what is random.
+    """
+    nodes, draft = np.zeros((num_tiles + 1, width), NODE), np.zeros(1, NODE)
+    search = Search(rating, np.uint64(seed), new_pools(num_tiles + 1, width), nodes, draft)
     _offer_tops(search, supply)
     return search
 
 
-def new_search(num_tiles: int, width: int, rating: Rating, seed: int) -> Search:
-    """A search that has found nothing yet, for ``width`` towers of each number of tiles."""
-    nodes, draft = np.zeros((num_tiles + 1, width), NODE), np.zeros(1, NODE)
-    return Search(rating, np.uint64(seed), new_pools(num_tiles + 1, width), nodes, draft)
-
-
-def levels_of(search: Search, tiles: int, slot: int) -> Levels:
-    """The tiles of a tower."""
+def levels_of(search: Search, node: np.void) -> Levels:
+    """The tiles of a tower, one that is kept or the draft."""
     levels = []
-    while slot >= 0:
-        node = search.nodes[tiles, slot]
+    while True:
         number = int(node["number"])
         levels.append(tuple((int(node["piece"][t]), int(node["anchor"][t])) for t in range(number)))
-        tiles, slot = int(node["parent_tiles"]), int(node["parent"])
-    return tuple(levels)
+        if node["parent"] < 0:
+            return tuple(levels)
+        node = search.nodes[node["parent_tiles"], node["parent"]]
 
 
 # --- the towers kept --------------------------------------------------------------------------------------
@@ -160,12 +167,12 @@ def _key(search: Search, node: np.void) -> np.uint64:
 def _potential(node: np.void, rating: Rating) -> float:
     """The estimate of the points that the tiles left will add.
 
-    Every full level lifts all tiles above it; the last one counts half of the share that is filled.
+    Every full level lifts all tiles above it, and the last one does so in part.
     """
     need = rating.factor * count(node["cover"]) + rating.growth
     total, above, here, filled = 0.0, float(node["digits"]), 0.0, 0.0
     for digit in range(NUM_DIGITS - 1, -1, -1):
-        cells = float(node["left"][digit] * SIZES[digit])
+        cells = node["left"][digit] * (SIZES[digit] if digit > 0 else rating.zero)
         while cells > 0:
             part = min(cells, need - filled)
             filled += part
@@ -176,7 +183,7 @@ def _potential(node: np.void, rating: Rating) -> float:
                 above += here
                 here, filled = 0.0, 0.0
                 need = rating.factor * need + rating.growth
-    return total + 0.5 * above * filled / need
+    return total + rating.partial * above * filled / need
 
 
 @kernel
@@ -238,25 +245,31 @@ def _offer_pairs(search: Search, first: Grid, near: Grid) -> None:
 # --- another level ----------------------------------------------------------------------------------------
 
 
-@kernel(allocates=True)
+@kernel
 def expand(search: Search, tiles: int, first: int, end: int) -> None:
     """Adds a level to the towers of ``tiles`` tiles in slots ``first ... end - 1`` and offers the results."""
     for parent in range(first, min(end, search.pools.sizes[tiles])):
-        node = search.nodes[tiles, parent]
-        size = count(node["cover"])
-        most = size * _MOST_PLACES
-        covers = _Covers(
-            np.empty(size, np.int64),
-            np.empty(NUM_CELLS, np.int64),
-            np.empty(NUM_CELLS, np.int64),
-            np.empty((most, 2), np.int64),
-            np.empty(most, np.int64),
-            np.empty((most, NUM_WORDS), np.uint64),
-        )
-        waste = max(search.rating.waste, 2 * LARGEST - size)
-        if _list_places(node, waste, covers):
-            _sort_cells(covers)
-            _search_covers(search, tiles, parent, waste, covers)
+        size = count(search.nodes[tiles, parent]["cover"])
+        _search_covers(search, tiles, parent, max(int(search.rating.waste * size), 2 * LARGEST - size), False)
+
+
+@kernel
+def ground(search: Search, tiles: int, parent: int) -> bool:
+    """Whether the tiles left can carry a tower of ``tiles`` tiles; those that do so are then in the draft."""
+    node = search.nodes[tiles, parent]
+    spare = -count(node["cover"])
+    for digit in range(NUM_DIGITS):
+        spare += node["left"][digit] * SIZES[digit]
+    return spare >= 0 and _search_covers(search, tiles, parent, spare, True)
+
+
+@kernel(allocates=True)
+def _new_covers(size: int) -> _Covers:
+    """Empty lists for a level of ``size`` cells."""
+    most = size * _MOST_PLACES
+    starts, ends = np.empty(NUM_CELLS, np.int64), np.empty(NUM_CELLS, np.int64)
+    places, grids = np.empty((most, 2), np.int64), np.empty((most, NUM_WORDS), np.uint64)
+    return _Covers(np.empty(size, np.int64), starts, ends, places, np.empty(most, np.int64), grids)
 
 
 @kernel(allocates=True)
@@ -321,17 +334,22 @@ def _sort_cells(covers: _Covers) -> None:
 
 
 @kernel(allocates=True)
-def _search_covers(search: Search, tiles: int, parent: int, waste: int, covers: _Covers) -> None:
-    """Offers all levels that cover the cells with at most ``waste`` cells to spare.
+def _search_covers(search: Search, tiles: int, parent: int, waste: int, is_ground: bool) -> bool:
+    """Offers all levels that cover a tower's cells with up to ``waste`` cells to spare, or finds its ground.
 
-    The search goes depth first; each step covers the first cell that is not covered yet.
+    The search goes depth first; each step covers the first cell that is not covered yet. It returns whether
+    it has found a ground, at which it stops.
     """
+    above = search.nodes[tiles, parent]
+    covers = _new_covers(count(above["cover"]))
+    if not _list_places(above, waste, covers):
+        return False
+    _sort_cells(covers)
     node, starts, ends = search.draft[0], covers.starts, covers.ends
     most = min(MOST_TILES, len(search.nodes) - 1 - tiles)
     unions = np.zeros((MOST_TILES + 1, NUM_WORDS), np.uint64)
     spare, uncovered = np.empty(MOST_TILES + 1, np.int64), np.empty(MOST_TILES + 1, np.int64)
     here, end = np.empty(MOST_TILES + 1, np.int64), np.empty(MOST_TILES + 1, np.int64)
-    above = search.nodes[tiles, parent]
     node["left"][:] = above["left"]
     node["digits"], node["score"] = above["digits"], above["score"] + above["digits"]
     node["parent_tiles"], node["parent"] = tiles, parent
@@ -365,11 +383,13 @@ def _search_covers(search: Search, tiles: int, parent: int, waste: int, covers: 
             here[depth], end[depth] = starts[covers.cells[k]], ends[covers.cells[k]]
             continue
         node["number"] = depth
-        if _is_connected(node):
-            node["cover"][:] = unions[depth]
-            offer(search, tiles + depth)
+        node["cover"][:] = unions[depth]
+        if is_ground:
+            return True
+        offer(search, tiles + depth)
         depth -= 1
         _take_back(node, depth)
+    return False
 
 
 @kernel
@@ -378,23 +398,6 @@ def _take_back(node: np.void, t: int) -> None:
     digit = node["piece"][t] // NUM_TURNS
     node["left"][digit] += 1
     node["digits"] -= digit
-
-
-@kernel(allocates=True)
-def _is_connected(node: np.void) -> bool:
-    """Whether the tiles of the lowest level can be placed so that each touches one that is there."""
-    union, near = PLACES[node["piece"][0], node["anchor"][0]].copy(), np.empty(NUM_WORDS, np.uint64)
-    waiting = (1 << node["number"]) - 2
-    grew = True
-    while waiting and grew:
-        grew = False
-        write_neighbors(union, near)
-        for t in range(1, node["number"]):
-            if (waiting >> t) & 1 and overlap(PLACES[node["piece"][t], node["anchor"][t]], near):
-                write_union(union, PLACES[node["piece"][t], node["anchor"][t]], union)
-                waiting ^= 1 << t
-                grew = True
-    return bool(waiting == 0)
 
 
 # --- grids ------------------------------------------------------------------------------------------------

@@ -13,18 +13,15 @@ import json
 import sys
 from pathlib import Path
 
-from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
-from patchwork_env.agents.nmbr9.beam import Plan, action_of, as_solo_game
+from patchwork_env.agents.nmbr9.beam import Plan
 from patchwork_env.agents.nmbr9.features import Tile
-from patchwork_env.errors import IllegalActionError
-from patchwork_env.nmbr9.actions import NUM_TURNS, choose_action
+from patchwork_env.nmbr9.actions import NUM_TURNS
 from patchwork_env.nmbr9.components import NUM_DIGITS
 from patchwork_env.nmbr9.game import Game
 from patchwork_env.nmbr9.render import MissingExtraError, rgb_array, save_png
-from research.nmbr9_records.stacks import in_order
+from research.nmbr9_records.stacks import build, in_order
 
 FILE = Path(__file__).with_name("best.json")
-SHIPPED_VALUE = SHIPPED_FOLDER / "nmbr9_champion"
 _KEYS = ("digit", "orientation", "level", "row", "column")
 
 
@@ -66,16 +63,7 @@ def replay(plan: Plan) -> Game:
         ValueError: A placement is not allowed by the rules, or a level or the score is not as stated.
     """
     game = Game(order="free")
-    for number, tile in enumerate(plan.stack, 1):
-        try:
-            game.play(choose_action(tile.digit))
-            action = action_of(tile, as_solo_game(game.state), plan.stack[0])
-            level = game.decode(action).level
-            game.play(action)
-        except IllegalActionError as error:
-            raise ValueError(f"placement {number}, {tile}: {error}") from None
-        if level != tile.level:
-            raise ValueError(f"placement {number}, {tile}: it lies on level {level}")
+    build(game, plan.stack)
     if game.scores() != (plan.score,):
         raise ValueError(f"the score is {game.scores()[0]}, not {plan.score}")
     return game

@@ -67,10 +67,19 @@ def test_what_is_no_instance_is_refused(monkeypatch, capsys):
 
 
 @pytest.mark.libraries
-def test_scores_if_tiles_were_liquid():
+def test_what_two_tiles_carry_against_the_solver():
     pytest.importorskip("ortools")
-    done = run_study("nmbr9_records.proofs", "--liquid")
-    scores = [int(line.split()[2]) for line in done.stdout.splitlines()]
-    assert scores == sorted(scores)
-    assert scores[0] == 0
-    assert scores[4:7] == [253, 302, 355]
+    for pair in [(1, 8), (7, 8)]:
+        carried = {load for load in proofs.carried_by(pair) if len(load) == 1}
+        assert carried == {(d,) for d in range(10) if proofs.build((pair, (d,)), 8, 1)}
+    assert (7, 7) in proofs.carried_by((8, 9))
+    assert proofs.build(((8, 9), (7, 7)), 8, 1)
+
+
+@pytest.mark.libraries
+def test_bounds_heed_what_two_tiles_carry(monkeypatch):
+    pytest.importorskip("ortools")
+    monkeypatch.setattr(proofs, "carried_by", lambda pair: set())
+    assert [proofs.bound(levels) for levels in (1, 5, 8)] == [0, 253, None]
+    monkeypatch.setattr(proofs, "carried_by", lambda pair: {(9,)} if pair == (7, 7) else {(7, 7)})
+    assert [proofs.bound(levels) for levels in (8, 9)] == [366, None]

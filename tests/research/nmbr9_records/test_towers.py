@@ -1,16 +1,13 @@
-"""The search of towers: what it builds obeys the rules and misses nothing; and stacks that get better."""
+"""The search of towers: what it builds obeys the rules, misses nothing, and has a ground where it can."""
 
 import numpy as np
 import pytest
 
-from patchwork_env import agents
-from patchwork_env.agents.nmbr9.beam import as_solo_game, plan
-from patchwork_env.agents.nmbr9.value import read_value
-from patchwork_env.nmbr9 import Game, engine
+from patchwork_env.nmbr9 import Game
+from patchwork_env.nmbr9.actions import DISTINCT, cells_at
 from patchwork_env.nmbr9.tables import SHAPES
 from research.nmbr9_records import towers
-from research.nmbr9_records.improvement import improvements, offer_levels, upper_levels, without
-from research.nmbr9_records.stacks import from_tower, in_order, put, run
+from research.nmbr9_records.stacks import better_stacks, build, complete, from_tower
 from research.nmbr9_records.towers import Rating
 
 PAIR = np.full(10, 2, np.int64)
@@ -43,79 +40,81 @@ def test_grids_against_sets_of_cells():
     assert cells_of(towers.PLACES[piece, 35]) == {(2 + r, 3 + c) for r, c in SHAPES[piece]}
 
 
-@pytest.fixture(scope="module")
-def search():
-    search = towers.start(PAIR, 20, 6, Rating(noise=20.0), 5)
-    run(search)
-    return search
+def all_towers(supply, num_tiles, width, rating):
+    search = towers.start(np.asarray(supply, np.int64), num_tiles, width, rating, 5)
+    for tiles in range(1, num_tiles):
+        towers.expand(search, tiles, 0, width)
+    return search, [(k, slot) for k in range(1, num_tiles + 1) for slot in range(search.pools.sizes[k])]
 
 
-def test_towers_can_be_built_by_the_rules_and_have_their_score(search):
-    built = 0
-    for tiles in range(1, 21):
-        for slot in range(int(search.pools.sizes[tiles])):
-            stack = from_tower(towers.levels_of(search, tiles, slot))
-            table = as_solo_game(Game(order="free").state)
-            assert len(stack) == tiles
-            assert put(table, stack)
-            assert engine.score(table, 0, 0) == search.nodes[tiles, slot]["score"]
-            built += 1
-    assert built > 60
-
-
-def test_what_obeys_no_rule_is_not_put_on_a_table(search):
-    tiles = int(np.flatnonzero(search.pools.sizes)[-1])
-    stack = from_tower(towers.levels_of(search, tiles, 0))
-    top = stack[-1]
-    shifted = [
-        top._replace(row=top.row + 9),
-        top._replace(level=top.level + 1),
-        stack[0]._replace(level=top.level),
-    ]
-    for wrong in shifted:
-        assert not put(as_solo_game(Game(order="free").state), (*stack[:-1], wrong))
+def test_towers_can_be_built_by_the_rules_and_have_their_score():
+    search, found = all_towers(PAIR, 20, 8, Rating(noise=20.0))
+    assert len(found) > 50
+    for at in found:
+        game, node = Game(order="free"), search.nodes[at]
+        stack = from_tower(towers.levels_of(search, node))
+        build(game, stack)
+        assert len(stack) == at[0]
+        assert game.scores() == (node["score"],)
 
 
 def test_nothing_is_missed_when_all_is_kept():
     """The score is the one that research/nmbr9_records/proofs.py proves to be the highest."""
-    search = towers.start(PAIR, 3, 3000, Rating(waste=30, noise=0.0), 0)
-    run(search)
-    assert max(search.nodes[k, : search.pools.sizes[k]]["score"].max(initial=0) for k in (1, 2, 3)) == 9
+    search, found = all_towers(PAIR, 3, 3000, Rating(waste=3.0))
+    assert max(search.nodes[at]["score"] for at in found) == 9
 
 
-# --- stacks that get better ---------------------------------------------------------------------------------
+def can_carry(level, digits):
+    """Whether some of the tiles ``digits`` can carry the tiles of a level, each of them not alone."""
+
+    def cover(cells, taken, left):
+        if not cells:
+            return True
+        row, column = min(cells)
+        for digit in set(left):
+            for turn in DISTINCT[digit]:
+                for r, c in cells_at(digit, turn, 0, 0):
+                    place = cells_at(digit, turn, row - r, column - c)
+                    if place & taken or any(tile <= place for tile in level):
+                        continue
+                    rest = list(left)
+                    rest.remove(digit)
+                    if cover(cells - place, taken | place, rest):
+                        return True
+        return False
+
+    return cover(frozenset().union(*level), frozenset(), digits)
 
 
-def test_improvements_are_better_each_time():
-    weights, _ = read_value(agents.path_of("nmbr9_champion"))
-    root, rng = as_solo_game(Game(order="free", max_digit=5, deck_size=7).state), np.random.default_rng(3)
-    first = plan(root, 0, weights, width=2)
-    scores = [found.score for found in improvements(root, first, 20, weights, rng, rounds=6)]
+@pytest.mark.parametrize("left", [(1, 2, 3), (0, 0, 4), (5, 7), (8, 9, 9)])
+def test_a_ground_is_found_where_there_is_one(left):
+    above = (7, 1)
+    search, found = all_towers(np.bincount(above + left, minlength=10), 5, 15, Rating(noise=99.0))
+    answers = set()
+    for tiles, slot in found:
+        stack = from_tower(towers.levels_of(search, search.nodes[tiles, slot]))
+        digits = [*(above + left)]
+        for tile in stack:
+            digits.remove(tile.digit)
+        lowest = [tile.cells for tile in stack if tile.level == 0]
+        has_ground = tiles < 5 and towers.ground(search, tiles, slot)
+        assert has_ground == can_carry(lowest, digits)
+        if has_ground:
+            build(Game(order="free"), from_tower(towers.levels_of(search, search.draft[0])))
+        answers.add(has_ground)
+    assert answers == {False, True}
+
+
+def test_stacks_get_better_and_are_completed():
+    def new():
+        return Game(order="free", max_digit=7, deck_size=9)
+
+    found = list(better_stacks(new(), 10, Rating(waste=0.25), 0, 0))
+    scores = [sum(tile.digit * tile.level for tile in stack) for stack in found]
     assert scores == sorted(set(scores))
-    assert scores[0] == first.score
-
-
-@pytest.fixture(scope="module")
-def stack(search):
-    tiles = int(np.flatnonzero(search.pools.sizes)[-1])
-    return from_tower(towers.levels_of(search, tiles, 0))
-
-
-def test_levels_that_are_kept_end_all_towers(stack):
-    upper = upper_levels(stack, 1)
-    again = towers.new_search(20, 6, Rating(), 5)
-    offer_levels(again, PAIR, upper)
-    run(again)
-    last = int(np.flatnonzero(again.pools.sizes)[-1])
-    levels = towers.levels_of(again, last, 0)
-    assert levels[-len(upper) :] == upper
-    assert put(as_solo_game(Game(order="free").state), from_tower(levels))
-
-
-def test_without_a_tile_nothing_rests_on_it(stack):
-    left = without(stack, [0])
-    assert stack[0] not in left
-    assert without(stack, range(len(stack))) == ()
-    covered = {(t.level, cell) for t in left for cell in t.cells}
-    assert all((t.level - 1, cell) in covered for t in left if t.level > 0 for cell in t.cells)
-    assert sorted(in_order(left)) == sorted(left)
+    assert scores[0] > 0
+    assert {len(stack) for stack in found} == {3, 9}
+    for score, stack in zip(scores, found, strict=True):
+        plan = complete(new(), stack)
+        assert len(plan.stack) == 9
+        assert plan.score >= score
