@@ -50,12 +50,12 @@ class DiskCache(NullCache):  # type: ignore[misc]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The function as compiled for some types of arguments; None if it has to be compiled."""
-        target_context.refresh()
         try:
-            path, origin = self._file(sig, target_context.codegen())
+            path, kinds = self._file(sig, target_context.codegen())
             contents = path.read_bytes()
             digest, code = contents[:_DIGEST_SIZE], contents[_DIGEST_SIZE:]
-            if digest == _digest(origin, code):
+            if digest == _digest(self._origin(kinds), code):
+                target_context.refresh()
                 # The digest has shown that this class wrote it.
                 return self._on_disk.rebuild(target_context, pickle.loads(code))  # noqa: S301
         except FileNotFoundError:
@@ -68,9 +68,9 @@ class DiskCache(NullCache):  # type: ignore[misc]
         """Keeps what was compiled for some types of arguments."""
         try:
             if self._on_disk.check_cachable(data):
-                path, origin = self._file(sig, data.codegen)
+                path, kinds = self._file(sig, data.codegen)
                 code = dumps(self._on_disk.reduce(data))
-                _replace(path, _digest(origin, code) + code)
+                _replace(path, _digest(self._origin(kinds), code) + code)
         except Exception as error:
             _warn(error)
 
@@ -79,20 +79,23 @@ class DiskCache(NullCache):  # type: ignore[misc]
         return self._form(self._dispatcher.py_func)
 
     def _file(self, sig: Any, codegen: Any) -> tuple[Path, bytes]:
-        """The file for some types of arguments, and all that its contents follow from."""
+        """The file for some types of arguments and this machine, and bytes that say which these are."""
         function = self._dispatcher.py_func
-        arguments = repr((sig, list(_fields(getattr(sig, "args", sig)))))
-        machine = repr((codegen.magic_tuple(), bool(config.BOUNDSCHECK)))
+        arguments = sig, list(_fields(getattr(sig, "args", sig)))
+        kinds = repr((arguments, codegen.magic_tuple(), bool(config.BOUNDSCHECK))).encode()
         module = function.__module__.rpartition(".")[2]
         name = f"{module}.{function.__qualname__}".replace("<", "").replace(">", "")
-        number = _digest(arguments.encode(), machine.encode()).hex()[:16]
+        number = _digest(kinds).hex()[:16]
         form = type(self._dispatcher).__name__.lower()
         path = Path(
             self._on_disk.locator.get_cache_path(),
             f"{name}.{form}.{sys.implementation.cache_tag}.{number}.nbc",
         )
-        origin = (numba.__version__, arguments, machine, list(_contents(self._dispatcher)))
-        return path, repr(origin).encode()
+        return path, kinds
+
+    def _origin(self, kinds: bytes) -> bytes:
+        """All that the contents of a file follow from."""
+        return repr((numba.__version__, kinds, list(_contents(self._dispatcher)))).encode()
 
 
 def _replace(path: Path, contents: bytes) -> None:
