@@ -27,9 +27,11 @@ from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder,
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.ir_utils import get_definition, guard
+from numba.core.postproc import PostProcessor, VariableLifetime
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime import rtsys
 from numba.core.sigutils import normalize_signature
+from numba.core.transforms import canonicalize_cfg
 from numba.core.typed_passes import NativeLowering, NopythonRewrites
 from numba.core.untyped_passes import InlineClosureLikes, TranslateByteCode
 from numba.cpython.builtins import do_minmax
@@ -60,11 +62,11 @@ def _canonical_type(kind: types.Type) -> types.Type:
     """The type whose code a function uses for an argument of some type.
 
     Numba would compile the function anew for every constant that it is called with; where a constant makes a
-    difference, LLVM knows it anyhow once the function is inlined. Signed integers share the code of the
-    longest, as which Numba computes with all of them.
+    difference, LLVM knows it anyhow once the function is inlined. Integers share the code of the longest
+    signed one, as which the interpreter would compute with them; it has no room for uint64 alone.
     """
     kind = types.unliteral(kind)
-    return types.int64 if kind in types.signed_domain else kind
+    return types.int64 if isinstance(kind, types.Integer) and kind != types.uint64 else kind
 
 
 class Kernel(_Dispatcher):
@@ -98,8 +100,9 @@ def _haste() -> Iterator[None]:
     """Spares a compilation what Numba and Python do again and again to no end, a fifth of it.
 
     Python looks for garbage, of which a compilation makes little. Numba searches the types of its functions
-    anew for every call, loads registries anew for whatever array is no subclass, looks at the parameters of
-    its own functions, and tells everybody of every call of LLVM.
+    anew for every call, loads registries anew for whatever array is no subclass, finds out after five steps
+    which variables live on where only the last one asks, looks at the parameters of its own functions, and
+    tells everybody of every call of LLVM.
     """
     with ExitStack() as stack:
         if gc.isenabled():
@@ -107,6 +110,7 @@ def _haste() -> Iterator[None]:
             stack.callback(gc.enable)
         stack.enter_context(_replaced(types.Function, "get_call_type", _remembered_call_type))
         stack.enter_context(_replaced(BaseContext, "get_function", _known_function))
+        stack.enter_context(_replaced(PostProcessor, "run", _analyse_if_asked))
         stack.enter_context(_replaced(base, "_has_loc", _remembered_has_loc))
         stack.enter_context(_replaced(llvm.ffi.lib._lock, "_cblist", []))
         yield
@@ -122,9 +126,10 @@ def _replaced(owner: Any, name: str, value: object) -> Iterator[None]:
         setattr(owner, name, usual)
 
 
-_call_type, _function, _remembered_has_loc = (
+_call_type, _function, _analyse, _remembered_has_loc = (
     types.Function.get_call_type,
     BaseContext.get_function,
+    PostProcessor.run,
     functools.cache(_has_loc),
 )
 _CALL_TYPES: dict[tuple[int, ...], tuple[object, ...]] = {}
@@ -144,6 +149,16 @@ def _remembered_call_type(function: Any, context: Any, arguments: Any, named: An
 def _known_function(context: Any, key: Any, signature: Any, _firstcall: bool = True) -> Any:
     """An implementation, which loads no registries for what has only a name and often none."""
     return _function(context, key, signature, _firstcall and not isinstance(key, str))
+
+
+def _analyse_if_asked(processor: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
+    """The analysis of variables, put off until something asks for it; kernels are no generators."""
+    function = processor.func_ir
+    if emit_dels or function.is_generator:
+        _analyse(processor, emit_dels, extend_lifetimes)
+    else:
+        function.blocks = canonicalize_cfg(function.blocks)
+        function.variable_lifetime = VariableLifetime(function.blocks)
 
 
 class LinkedKernel(_Dispatcher):

@@ -84,7 +84,7 @@ SQUARES = _square_table()
 """``SQUARES[square, word]``: the cells of each 7x7 square."""
 SIZES = np.array([patch.size for patch in PATCHES], np.int64)
 PRICES = np.array([patch.buttons for patch in PATCHES], np.int16)
-TIMES = np.array([patch.time for patch in PATCHES], np.uint8)
+TIMES = np.array([patch.time for patch in PATCHES], np.int16)
 INCOMES = np.array([patch.income for patch in PATCHES], np.uint8)
 INCOMES_UP_TO = np.array(_marks_up_to(INCOME_SPACES), np.uint8)
 """``INCOMES_UP_TO[space]``: the number of income marks reached or passed by a token on that space."""
