@@ -118,13 +118,6 @@ def read_weights(
 
 
 @kernel(inline=True)
-def copy(to: Any, source: Any) -> None:
-    """Copies a vector."""
-    for k in range(len(to)):
-        to[k] = source[k]
-
-
-@kernel(inline=True)
 def rectify(numbers: Floats) -> None:
     """A leaky rectifier, in place."""
     for k in range(len(numbers)):

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.compiled import copy
 from patchwork_env.core.batches import list_legal, loop, write_current_observations
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.intrinsics import copy
 from patchwork_env.core.kernels import States
 from patchwork_env.core.tensors import Observation
 from patchwork_env.games import rules_of

@@ -197,6 +197,61 @@ read from row ``first`` on. All arrays are contiguous, the cells int64, the othe
 # --- memory -------------------------------------------------------------------------------------------------
 
 
+def _copy_in_python(to: Any, source: Any) -> None:
+    to[:] = source
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _copy_compiled(typing_context: Any, to: Any, source: Any) -> Any:
+    """One copy of memory; a loop of known length is unrolled before it becomes vectors."""
+    for array in (to, source):
+        _require_layout(array, "what is copied", 1, getattr(to, "dtype", None))
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        target, origin = (_array(context, builder, signature, args, k) for k in range(2))
+        cgutils.raw_memcpy(builder, target.data, origin.data, target.nitems, target.itemsize)
+        return context.get_dummy_value()
+
+    return types.void(to, source), codegen
+
+
+copy = _copy_in_python if config.DISABLE_JIT else _copy_compiled
+"""``copy(to, source)`` copies a vector to another one of its type and length, both contiguous."""
+
+
+def _copy_record_in_python(to: Any, k: int, source: Any, i: int) -> None:
+    to[k] = source[i]
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _copy_record_compiled(typing_context: Any, to: Any, k: Any, source: Any, i: Any) -> Any:
+    """One copy of memory, where Numba writes one instruction for every byte that is read or written."""
+    for array in (to, source):
+        if not isinstance(array, types.Array) or array.ndim != 1 or array.dtype != to.dtype:
+            raise TypingError(f"records are copied between vectors of one type, not from {source} to {to}")
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        target, origin = (
+            cgutils.get_item_pointer(
+                context,
+                builder,
+                signature.args[at],
+                _array(context, builder, signature, args, at),
+                [args[at + 1]],
+            )
+            for at in (0, 2)
+        )
+        size = context.get_abi_sizeof(context.get_data_type(to.dtype))
+        cgutils.raw_memcpy(builder, target, origin, ir.Constant(_INT64, 1), size)
+        return context.get_dummy_value()
+
+    return types.void(to, types.intp, source, types.intp), codegen
+
+
+copy_record = _copy_record_in_python if config.DISABLE_JIT else _copy_record_compiled
+"""``copy_record(to, k, source, i)`` is ``to[k] = source[i]``, for vectors of records."""
+
+
 @intrinsic  # type: ignore[untyped-decorator]
 def _prefetch_compiled(typing_context: Any, array: Any, index: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from patchwork_env.core.bits import lowest_bit, popcount
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.intrinsics import LANES, add_fitting
+from patchwork_env.core.intrinsics import LANES, add_fitting, copy_record
 from patchwork_env.core.kernels import nth_legal
 from patchwork_env.core.random import Streams, random_below
 from patchwork_env.nmbr9 import tables
@@ -104,7 +104,7 @@ def shuffle(states: States, i: int, streams: Streams, first: int) -> None:
 @kernel
 def deal(states: States, i: int, streams: Streams, initial_state: States, flags: int) -> None:
     """Begins a game; in free order there is nothing to shuffle."""
-    states[i] = initial_state[0]
+    copy_record(states, i, initial_state, 0)
     if flags & SHUFFLED and states[i]["order"] != FREE:
         shuffle(states, i, streams, 0)
 

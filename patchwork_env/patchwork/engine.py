@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from patchwork_env.core.bits import lowest_bit, nth_bit, popcount
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.intrinsics import and_shifted, unpack_bits
+from patchwork_env.core.intrinsics import and_shifted, copy_record, unpack_bits
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.core.random import Streams, random_below
 from patchwork_env.patchwork import tables
@@ -63,21 +63,22 @@ LegalSet = npt.NDArray[np.uint64]
 @kernel
 def new(states: States, i: int, variant: int, first_player: int) -> None:
     """Sets up a game with the patches in the order of their indices, the 1x2 patch last."""
-    states[i]["variant"] = variant
-    states[i]["current_player"] = first_player
-    states[i]["pending_special"] = 0
-    states[i]["bonus_owner"] = NOBODY
-    states[i]["first_finisher"] = NOBODY
-    states[i]["num_patches"] = NUM_PATCHES
+    state = states[i]
+    state["variant"] = variant
+    state["current_player"] = first_player
+    state["pending_special"] = 0
+    state["bonus_owner"] = NOBODY
+    state["first_finisher"] = NOBODY
+    state["num_patches"] = NUM_PATCHES
     for player in range(2):
-        states[i]["quilt"][player, 0] = _U(0)
-        states[i]["quilt"][player, 1] = _U(0)
-        states[i]["buttons"][player] = START_BUTTONS
-        states[i]["position"][player] = 0
-        states[i]["income"][player] = 0
+        state["quilt"][player, 0] = _U(0)
+        state["quilt"][player, 1] = _U(0)
+        state["buttons"][player] = START_BUTTONS
+        state["position"][player] = 0
+        state["income"][player] = 0
     for k in range(NUM_PATCHES - 1):
-        states[i]["circle"][k] = k + (k >= START_PATCH)
-    states[i]["circle"][NUM_PATCHES - 1] = START_PATCH
+        state["circle"][k] = k + (k >= START_PATCH)
+    state["circle"][NUM_PATCHES - 1] = START_PATCH
 
 
 @kernel
@@ -92,10 +93,9 @@ def shuffle(states: States, i: int, streams: Streams) -> None:
 @kernel
 def deal(states: States, i: int, streams: Streams, initial_state: States, flags: int) -> None:
     """Begins a game; the circle of a set-up uses up as many random numbers as a random one."""
-    first_player = int(initial_state[0]["current_player"])
+    copy_record(states, i, initial_state, 0)
     if flags & RANDOM_FIRST_PLAYER:
-        first_player = random_below(streams, i, NUM_PLAYERS)
-    new(states, i, initial_state[0]["variant"], first_player)
+        states[i]["current_player"] = random_below(streams, i, NUM_PLAYERS)
     shuffle(states, i, streams)
     if flags & GIVEN_CIRCLE:
         for k in range(NUM_PATCHES):
@@ -118,28 +118,35 @@ def legal(states: States, i: int, legal_set: LegalSet) -> int:
 
     Advancing is legal exactly if the game is not over and no special patch is pending.
     """
-    legal_set[:, SPECIAL_MAP] = _U(0)
+    state = states[i]
+    _clear(legal_set, SPECIAL_MAP, NUM_MAPS)
     if is_over(states, i):
-        legal_set[:, :SPECIAL_MAP] = _U(0)
+        _clear(legal_set, 0, SPECIAL_MAP)
         return 0
-    player = states[i]["current_player"]
-    empty_0 = states[i]["quilt"][player, 0] ^ tables.FULL_WORD
-    empty_1 = states[i]["quilt"][player, 1] ^ tables.FULL_WORD
-    if states[i]["pending_special"]:
-        legal_set[:, :SPECIAL_MAP] = _U(0)
+    player = state["current_player"]
+    empty_0 = state["quilt"][player, 0] ^ tables.FULL_WORD
+    empty_1 = state["quilt"][player, 1] ^ tables.FULL_WORD
+    if state["pending_special"]:
+        _clear(legal_set, 0, SPECIAL_MAP)
         legal_set[0, SPECIAL_MAP] = empty_0 & _FIRST_ROWS
         legal_set[1, SPECIAL_MAP] = empty_1
         return popcount(empty_0 & _FIRST_ROWS) + popcount(empty_1)
     count = 1
     for slot in range(NUM_OFFERED):
-        patch, first = int(states[i]["circle"][slot]), slot * NUM_ORIENTATIONS
-        if slot >= states[i]["num_patches"] or tables.PRICES[patch] > states[i]["buttons"][player]:
-            for k in range(first, first + NUM_ORIENTATIONS):
-                legal_set[0, k] = legal_set[1, k] = _U(0)
+        patch, first = int(state["circle"][slot]), slot * NUM_ORIENTATIONS
+        if slot >= state["num_patches"] or tables.PRICES[patch] > state["buttons"][player]:
+            _clear(legal_set, first, first + NUM_ORIENTATIONS)
         else:
             count += _place(legal_set[0], first, empty_0, patch, 0)
             count += _place(legal_set[1], first, empty_1, patch, 1)
     return count
+
+
+@kernel(inline=True)
+def _clear(legal_set: LegalSet, first: int, end: int) -> None:
+    """Removes all placements of the maps ``first ... end - 1``."""
+    for k in range(first, end):
+        legal_set[0, k] = legal_set[1, k] = _U(0)
 
 
 @kernel(inline=True)
@@ -159,21 +166,22 @@ def count_placements(covered_0: np.uint64, covered_1: np.uint64, patch: int) -> 
 @kernel
 def is_legal(states: States, i: int, action: int) -> bool:
     """Whether the current player may play ``action``, any integer."""
+    state = states[i]
     if action < 0 or action >= NUM_ACTIONS or is_over(states, i):
         return False
-    player = states[i]["current_player"]
-    if states[i]["pending_special"] or action >= FIRST_SPECIAL:
+    player = state["current_player"]
+    if state["pending_special"] or action >= FIRST_SPECIAL:
         cell = action - FIRST_SPECIAL
-        return states[i]["pending_special"] == 1 and cell >= 0 and not _overlaps(states, i, player, _U1, cell)
+        return state["pending_special"] == 1 and cell >= 0 and not _overlaps(states, i, player, _U1, cell)
     if action == ADVANCE:
         return True
     slot = (action - FIRST_BUY) // (NUM_ORIENTATIONS * NUM_CELLS)
     orientation = (action - FIRST_BUY) // NUM_CELLS % NUM_ORIENTATIONS
     anchor = (action - FIRST_BUY) % NUM_CELLS
-    if slot >= states[i]["num_patches"]:
+    if slot >= state["num_patches"]:
         return False
-    patch = states[i]["circle"][slot]
-    if tables.PRICES[patch] > states[i]["buttons"][player] or not _fits(patch, orientation, anchor):
+    patch = state["circle"][slot]
+    if tables.PRICES[patch] > state["buttons"][player] or not _fits(patch, orientation, anchor):
         return False
     return not _overlaps(states, i, player, tables.FOOTPRINTS[patch, orientation], anchor)
 
@@ -284,31 +292,33 @@ def write_mask(
 @kernel
 def apply(states: States, i: int, action: int) -> None:
     """Plays a legal action of the current player."""
-    player = states[i]["current_player"]
-    if states[i]["pending_special"]:
-        states[i]["pending_special"] = 0
+    state = states[i]
+    player = state["current_player"]
+    if state["pending_special"]:
+        state["pending_special"] = 0
         _cover(states, i, player, _U1, action - FIRST_SPECIAL)
     elif action == ADVANCE:
-        old = states[i]["position"][player]
-        _move_token(states, i, player, states[i]["position"][1 - player] + 1)
-        states[i]["buttons"][player] += states[i]["position"][player] - old
+        old = state["position"][player]
+        _move_token(states, i, player, state["position"][1 - player] + 1)
+        state["buttons"][player] += state["position"][player] - old
         _trigger_marks(states, i, player, old)
     else:
         _buy(states, i, player, action - FIRST_BUY)
-    if not states[i]["pending_special"] and states[i]["position"][player] > states[i]["position"][1 - player]:
-        states[i]["current_player"] = 1 - player
+    if not state["pending_special"] and state["position"][player] > state["position"][1 - player]:
+        state["current_player"] = 1 - player
 
 
 @kernel
 def _buy(states: States, i: int, player: int, placement: int) -> None:
+    state = states[i]
     slot = placement // (NUM_ORIENTATIONS * NUM_CELLS)
     orientation = placement // NUM_CELLS % NUM_ORIENTATIONS
-    patch = states[i]["circle"][slot]
-    states[i]["buttons"][player] -= tables.PRICES[patch]
-    states[i]["income"][player] += tables.INCOMES[patch]
+    patch = state["circle"][slot]
+    state["buttons"][player] -= tables.PRICES[patch]
+    state["income"][player] += tables.INCOMES[patch]
     _take_from_circle(states, i, slot)
     _cover(states, i, player, tables.FOOTPRINTS[patch, orientation], placement % NUM_CELLS)
-    old = states[i]["position"][player]
+    old = state["position"][player]
     _move_token(states, i, player, old + tables.TIMES[patch])
     _trigger_marks(states, i, player, old)
 
@@ -316,8 +326,9 @@ def _buy(states: States, i: int, player: int, placement: int) -> None:
 @kernel
 def _take_from_circle(states: States, i: int, slot: int) -> None:
     """Removes a patch and moves the neutral token to its place, which is where the circle now starts."""
-    circle = states[i]["circle"]
-    last = states[i]["num_patches"] - 1
+    state = states[i]
+    circle = state["circle"]
+    last = state["num_patches"] - 1
     first, second = circle[0], circle[1]
     for k in range(last - slot):
         circle[k] = circle[k + slot + 1]
@@ -326,18 +337,19 @@ def _take_from_circle(states: States, i: int, slot: int) -> None:
     if slot == 2:
         circle[last - 1] = second
     circle[last] = 0
-    states[i]["num_patches"] = last
+    state["num_patches"] = last
 
 
 @kernel
 def _cover(states: States, i: int, player: int, footprint: np.uint64, anchor: int) -> None:
     """Covers cells of a quilt and hands out the bonus tile if that completes its square."""
+    state = states[i]
     word_0, word_1 = placed_words(footprint, anchor)
-    quilt = states[i]["quilt"]
+    quilt = state["quilt"]
     quilt[player, 0] |= word_0
     quilt[player, 1] |= word_1
-    if states[i]["bonus_owner"] == NOBODY and has_square(states, i, player):
-        states[i]["bonus_owner"] = player
+    if state["bonus_owner"] == NOBODY and has_square(states, i, player):
+        state["bonus_owner"] = player
 
 
 @kernel
@@ -354,21 +366,23 @@ def has_square(states: States, i: int, player: int) -> bool:
 
 @kernel
 def _move_token(states: States, i: int, player: int, space: int) -> None:
+    state = states[i]
     space = min(space, LAST_SPACE)
-    states[i]["position"][player] = space
-    if space == LAST_SPACE and states[i]["first_finisher"] == NOBODY:
-        states[i]["first_finisher"] = player
+    state["position"][player] = space
+    if space == LAST_SPACE and state["first_finisher"] == NOBODY:
+        state["first_finisher"] = player
 
 
 @kernel
 def _trigger_marks(states: States, i: int, player: int, old: int) -> None:
     """Gives out income and special patch for the marks between ``old`` and the player's present space."""
-    variant, space = states[i]["variant"], states[i]["position"][player]
+    state = states[i]
+    variant, space = state["variant"], state["position"][player]
     incomes = tables.INCOMES_UP_TO[space] - tables.INCOMES_UP_TO[old]
-    states[i]["buttons"][player] += incomes * states[i]["income"][player]
-    furthest = max(old, states[i]["position"][1 - player])
+    state["buttons"][player] += incomes * state["income"][player]
+    furthest = max(old, state["position"][1 - player])
     if tables.SPECIALS_UP_TO[variant, space] > tables.SPECIALS_UP_TO[variant, furthest]:
-        states[i]["pending_special"] = empty_cells(states, i, player) > 0
+        state["pending_special"] = empty_cells(states, i, player) > 0
 
 
 # --- counting up ------------------------------------------------------------------------------------------

@@ -85,25 +85,26 @@ def add_edge(tree: Tree, node: int, action: int, weight: float = 1.0) -> int:
     The prior of the edge is multiplied by ``weight``.
     """
     edge = add_plain_edge(tree, node, action)
-    tree.edges[edge]["prior"] = weight
-    tree.edges[edge]["solved"] = 0
+    new = tree.edges[edge]
+    new["prior"], new["solved"] = weight, 0
     return int(edge)
 
 
 @kernel
 def start_node(tree: Tree, node: int, player: int, rule: Rule) -> None:
     """Completes a node that has all its edges, best first: its values are those of the first one."""
-    begin, count = tree.nodes[node]["begin"], tree.nodes[node]["count"]
-    tree.nodes[node]["player"] = player
-    most, total = tree.edges[begin]["values"][0], 0.0
-    for edge in range(begin, begin + count):
-        tree.edges[edge]["prior"] *= np.exp((tree.edges[edge]["values"][0] - most) / rule.temperature)
-        total += tree.edges[edge]["prior"]
-    for edge in range(begin, begin + count):
-        tree.edges[edge]["prior"] /= total
+    here = tree.nodes[node]
+    here["player"] = player
+    begin, end = here["begin"], here["begin"] + here["count"]
+    first, total = tree.edges[begin]["values"], 0.0
+    for k in range(begin, end):
+        edge = tree.edges[k]
+        edge["prior"] *= np.exp((edge["values"][0] - first[0]) / rule.temperature)
+        total += edge["prior"]
+    for k in range(begin, end):
+        tree.edges[k]["prior"] /= total
     for k in range(VALUES):
-        tree.nodes[node]["totals"][k] = tree.edges[begin]["values"][k]
-        tree.nodes[node]["values"][k] = tree.edges[begin]["values"][k]
+        here["totals"][k] = here["values"][k] = first[k]
 
 
 @kernel
@@ -186,11 +187,12 @@ def is_solved(tree: Tree, node: int) -> bool:
 @kernel
 def _mix(tree: Tree, node: int, rule: Rule) -> None:
     """Sets the values of a node to the mixture of its mean and its best edge."""
-    best = _highest_edge(tree, node, tree.nodes[node]["begin"])
+    here = tree.nodes[node]
+    best = tree.edges[_highest_edge(tree, node, here["begin"])]["values"]
     weight = 1.0 if is_solved(tree, node) else rule.best_weight
     for k in range(VALUES):
-        mean = tree.nodes[node]["totals"][k] / (1.0 + tree.nodes[node]["visits"])
-        tree.nodes[node]["values"][k] = (1.0 - weight) * mean + weight * tree.edges[best]["values"][k]
+        mean = here["totals"][k] / (1.0 + here["visits"])
+        here["values"][k] = (1.0 - weight) * mean + weight * best[k]
 
 
 @kernel

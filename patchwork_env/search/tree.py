@@ -97,9 +97,8 @@ def add_edge(tree: Tree, node: int, action: int) -> int:
 @kernel(inline=True)
 def set_edge(tree: Tree, edge: int, action: int) -> None:
     """Gives an edge its action, no visits and no child."""
-    tree.edges[edge]["action"] = action
-    tree.edges[edge]["visits"] = 0
-    tree.edges[edge]["child"] = NOTHING
+    new = tree.edges[edge]
+    new["action"], new["visits"], new["child"] = action, 0, NOTHING
 
 
 @kernel

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core.compile import kernel, template
+from patchwork_env.core.intrinsics import copy_record
 from patchwork_env.core.random import Streams
 from patchwork_env.search import tree as trees
 from patchwork_env.search.tree import NOTHING, ROOT, Path, Tree, add_node, has_room, reset, set_edge
@@ -132,7 +133,7 @@ def most_visited(tree: Tree, node: int) -> int:
 def start_tree(tree: Tree, states: npt.NDArray[np.void], i: int) -> None:
     """Resets a tree to a root with the state of record ``i``."""
     reset(tree)
-    tree.states[add_node(tree)] = states[i]
+    copy_record(tree.states, add_node(tree), states, i)
 
 
 # --- simulations ------------------------------------------------------------------------------------------
@@ -161,15 +162,15 @@ def _descend(tree: Tree, work: Workspace, rule: Rule, streams: Streams) -> int:
         length += 1
         child = tree.edges[edge]["child"]
         if child == NOTHING:
-            work.state[0] = tree.states[node]
+            copy_record(work.state, 0, tree.states, node)
             game.apply(work.state, 0, tree.edges[edge]["action"])
             child = add_node(tree)
             if child != NOTHING:
                 tree.edges[edge]["child"] = child
-                tree.states[child] = work.state[0]
+                copy_record(tree.states, child, work.state, 0)
             return length
         node = child
-    work.state[0] = tree.states[node]
+    copy_record(work.state, 0, tree.states, node)
     return length
 
 
@@ -203,7 +204,7 @@ def copy_subtree(tree: Tree, top: int, target: Tree) -> None:
     node = 0
     while node < target.sizes[0]:
         target.nodes[node] = tree.nodes[source[node]]
-        target.states[node] = tree.states[source[node]]
+        copy_record(target.states, node, tree.states, source[node])
         count = target.nodes[node]["count"]
         if not has_room(target, count):
             count = 0

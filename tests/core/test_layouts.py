@@ -13,6 +13,8 @@ from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import (
     add_fitting,
     and_shifted,
+    copy,
+    copy_record,
     integer_layer,
     product_adder,
     rectifier,
@@ -64,6 +66,33 @@ def _shift(out: Any, word: np.uint64, begin: Any, shifts: Any) -> int:
 @kernel
 def _fit(out: Any, near: Any, taken: Any, rows: Any, columns: Any) -> None:
     add_fitting(out, 1, near, taken, 1, rows, columns, len(rows))
+
+
+@kernel
+def _copy(to: Any, source: Any) -> None:
+    copy(to, source)
+
+
+@kernel
+def _copy_record(to: Any, k: int, source: Any, i: int) -> None:
+    copy_record(to, k, source, i)
+
+
+def test_vectors_and_records_are_copied_to_their_places():
+    to = np.zeros(12, np.int16)
+    _copy(to[2:9], np.arange(1, 8, dtype=np.int16))
+    assert to.tolist() == [0, 0, 1, 2, 3, 4, 5, 6, 7, 0, 0, 0]
+    with pytest.raises(
+        TypingError, match="what is copied must be a contiguous array of 1 dimensions of int16"
+    ):
+        _copy(to, np.zeros(12, np.int32))
+    records = np.array([(k, [k, -k << 24]) for k in range(8)], [("a", "u1"), ("b", "<i4", 2)])
+    expected = records.copy()
+    expected[5] = records[6]
+    _copy_record(records[1::2], 2, records[::2], 3)
+    assert records.tobytes() == expected.tobytes()
+    with pytest.raises(TypingError, match="records are copied between vectors of one type"):
+        _copy_record(records, 0, records["a"], 0)
 
 
 def test_bits_are_unpacked_into_contiguous_arrays_only():

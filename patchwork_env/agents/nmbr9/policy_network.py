@@ -30,7 +30,6 @@ import torch
 from torch import Tensor, nn
 
 from patchwork_env.agents import networks
-from patchwork_env.agents.compiled import copy
 from patchwork_env.agents.nmbr9 import value
 from patchwork_env.agents.nmbr9.features import Record, Tile, box_of, tile_of
 from patchwork_env.agents.nmbr9.greedy import contact
@@ -38,7 +37,7 @@ from patchwork_env.agents.ragged import end_of_row
 from patchwork_env.agents.ragged_policy import array_of, hierarchical_policy, ragged_products
 from patchwork_env.core.bits import popcount
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.intrinsics import Floats
+from patchwork_env.core.intrinsics import Floats, copy
 from patchwork_env.games import NMBR9
 from patchwork_env.nmbr9.actions import FIRST_CHOICE
 from patchwork_env.nmbr9.components import NUM_DIGITS

@@ -28,7 +28,7 @@ from patchwork_env.agents.nmbr9 import features
 from patchwork_env.agents.nmbr9.features import Record, Tile
 from patchwork_env.agents.nmbr9.greedy import list_placements
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.intrinsics import Floats, product_adder, rows_adder
+from patchwork_env.core.intrinsics import Floats, copy, copy_record, product_adder, rows_adder
 from patchwork_env.core.kernels import LegalSet
 from patchwork_env.games import NMBR9
 from patchwork_env.nmbr9 import engine
@@ -118,7 +118,7 @@ def evaluate(states: States, i: int, player: int, weights: Weights, buffer: Buff
     if left == 0:
         return 0.0
     number, count = read_table(states, i, player, buffer[0])
-    compiled.copy(buffer[0]["relief"], weights[0]["relief_bias"])
+    copy(buffer[0]["relief"], weights[0]["relief_bias"])
     add_windows(buffer[0]["relief"], weights[0]["windows"], buffer[0]["rows"], count)
     return value_of(number, left, weights[0], buffer[0])
 
@@ -161,14 +161,14 @@ def count_remaining(states: States, i: int, placed: int, buffer: Record) -> None
 def value_of(number: int, left: int, weights: Record, buffer: Record) -> float:
     """The value from the sum of windows in ``relief``, which is rectified in place, and the features."""
     hidden = buffer["hidden"]
-    compiled.copy(hidden, weights["bias"])
+    copy(hidden, weights["bias"])
     compiled.rectify(buffer["relief"])
     _add_hidden(hidden, weights["weights_1"], buffer["relief"], RELIEF_WIDTH)
     count = features.list_rows(buffer, number, left, buffer["rows"])
     add_features(hidden, weights["features"], buffer["rows"], count)
     _add_hidden(hidden, weights["numbers"], buffer["inputs"], features.NUM_INPUTS)
     compiled.rectify(hidden)
-    compiled.copy(buffer["hidden_2"], weights["bias_2"])
+    copy(buffer["hidden_2"], weights["bias_2"])
     _add_hidden_2(buffer["hidden_2"], weights["weights_2"], hidden, HIDDEN)
     compiled.rectify(buffer["hidden_2"])
     output = weights["bias_3"][0]
@@ -222,10 +222,10 @@ def expand(states: States, i: int, width: int, weights: Weights, expansion: Expa
     number, windows = read_table(states, i, player, buffer)
     engine.legal(states, i, expansion.maps)
     count = _list_likely(buffer, number, digit, width, expansion)
-    compiled.copy(buffer["base_relief"], weights[0]["relief_bias"])
+    copy(buffer["base_relief"], weights[0]["relief_bias"])
     add_windows(buffer["base_relief"], weights[0]["windows"], buffer["rows"], windows)
     for level in range(number + 1):
-        compiled.copy(buffer["base_fits"][level], buffer["fits"][level])
+        copy(buffer["base_fits"][level], buffer["fits"][level])
     buffer["remaining"][digit] -= 1
     for k in range(count):
         tile = features.tile_of(expansion.actions[k], digit, expansion.levels[k])
@@ -241,7 +241,7 @@ def write_solo_game(states: States, i: int, order: int, game: States) -> int:
     """Writes the current player's table as a game of one player; returns the number of its tiles."""
     player = int(states[i]["current_player"])
     placed = engine.num_placed(states, i, player)
-    game[0] = states[i]
+    copy_record(game, 0, states, i)
     for t in range(MAX_CARDS):  # from slice to slice, Numba would compile texts of errors for seconds
         game[0]["piece"][0, t] = states[i]["piece"][player, t]
         game[0]["level"][0, t] = states[i]["level"][player, t]
@@ -312,7 +312,7 @@ def _value_with(tile: Tile, placed: int, number: int, left: int, weights: Record
     """The value of the table with one more tile; the buffer is left as it was."""
     new_number = put(tile, placed, number, buffer)
     gone, come = features.list_changes(buffer["levels"], tile, buffer["grid"], buffer["old"], buffer["new"])
-    compiled.copy(buffer["relief"], buffer["base_relief"])
+    copy(buffer["relief"], buffer["base_relief"])
     subtract_windows(buffer["relief"], weights["windows"], buffer["old"], gone)
     add_windows(buffer["relief"], weights["windows"], buffer["new"], come)
     value = value_of(new_number, left, weights, buffer)
@@ -350,4 +350,4 @@ def take_back(tile: Tile, number: int, buffer: Record) -> None:
     buffer["tiles_on"][level] -= 1
     buffer["area"][level] -= SIZES[tile.piece // NUM_TURNS]
     for above in range(max(level, 1), min(level + 1, number) + 1):
-        compiled.copy(buffer["fits"][above], buffer["base_fits"][above])
+        copy(buffer["fits"][above], buffer["base_fits"][above])

@@ -48,7 +48,6 @@ from patchwork_env.agents.patchwork.search import (
     grow,
     new_workspace,
     rank_edges,
-    reset_search,
     solve_root,
     solved_action,
     solved_ending,
@@ -113,7 +112,8 @@ class Search:
         """Compiles, or loads, all that searches need, so that no search waits for it."""
         state = Game(seed=0).state
         only_action(state, 0, self.work.expansion.legal_set)
-        solved_action(state, 0, self.evaluator.payoffs, 1, self.solver)
+        for solve in solved_ending, solved_action:
+            solve(state, 0, self.evaluator.payoffs, 1, self.solver)
         self._begin(state, 0)
         self._grow(_BLOCK, NO_LIMIT)
         self._put_solved(self._best(), 0, is_exact=True)
@@ -158,9 +158,10 @@ class Search:
 
     def _begin(self, states: States, i: int) -> None:
         """Begins with a position that is not over."""
-        reset_search(self.tree, self.work, self.evaluator, states, i)
+        self.tree.states[ROOT], self.work.effort[0] = states[i], 0
         for work in self._others:
             forget(work.expansion.quilts)
+        grow(self.tree, self.work, self.evaluator, 0, NO_LIMIT, False)  # completes the root
 
     @property
     def _added(self) -> int:

@@ -16,6 +16,7 @@ from patchwork_env.agents.patchwork import endgame_moves
 from patchwork_env.agents.patchwork.features import signed
 from patchwork_env.agents.patchwork.placements import NO_ACTION
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.intrinsics import copy_record
 from patchwork_env.patchwork.components import LAST_SPACE, NUM_PLAYERS
 from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS, apply, is_over, score
 from patchwork_env.patchwork.state import NOBODY, States, empty_states
@@ -87,7 +88,7 @@ def solve(states: States, i: int, budget: int, solver: Solver, only_outcome: boo
     quicker, only the sign of the value is right, and the action is one that leads to a win if there is any.
     """
     _start(solver, budget)
-    solver.states[0] = states[i]
+    copy_record(solver.states, 0, states, i)
     if only_outcome:
         value, action = _search(solver, 0, -1, 1)
     else:
@@ -155,7 +156,7 @@ def _search(solver: Solver, ply: int, alpha: int, beta: int) -> tuple[int, int]:
     _bring_forward(actions, count, known)
     best, action, k = -UNBOUNDED, NO_ACTION, 0
     while k < count and best < beta and _can_go_on(solver):
-        states[ply + 1] = states[ply]
+        copy_record(states, ply + 1, states, ply)
         apply(states, ply + 1, actions[k])
         floor = max(alpha, best)
         if states[ply + 1]["current_player"] == states[ply]["current_player"]:

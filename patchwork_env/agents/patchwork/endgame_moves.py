@@ -31,6 +31,7 @@ from patchwork_env.agents.patchwork.features import signed
 from patchwork_env.agents.patchwork.placements import insert
 from patchwork_env.core.bits import U1, lowest_bit, popcount
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.intrinsics import copy_record
 from patchwork_env.core.kernels import LegalSet
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.patchwork import engine, tables
@@ -272,7 +273,7 @@ def list_choices(
 def _estimate(states: States, i: int, action: int, game: States) -> float:
     """The estimated gain of a move: its points, with income to come, less a point per space that it moves."""
     player = signed(states[i]["current_player"])
-    game[0] = states[i]
+    copy_record(game, 0, states, i)
     engine.apply(game, 0, action)
     before, after = signed(states[i]["position"][player]), signed(game[0]["position"][player])
     marks = signed(tables.INCOMES_UP_TO[LAST_SPACE]) - signed(tables.INCOMES_UP_TO[after])
@@ -312,7 +313,7 @@ def _add_placements(
 def _consider(states: States, i: int, action: int, buffers: ChoiceBuffers, kept: int) -> int:
     """Compares a placement with those kept so far; returns how many are kept now."""
     player, game = signed(states[i]["current_player"]), buffers.game
-    game[0] = states[i]
+    copy_record(game, 0, states, i)
     engine.apply(game, 0, action)
     was_free = states[i]["bonus_owner"] == NOBODY
     write_prospects(game, 0, player, buffers.newcomer, 0)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.compiled import aligned_records, copy, draw_by_softmax, record_type
+from patchwork_env.agents.compiled import aligned_records, draw_by_softmax, record_type
 from patchwork_env.agents.patchwork import features, placements
 from patchwork_env.agents.patchwork.features import missing_cells, signed
 from patchwork_env.agents.patchwork.value import (
@@ -40,7 +40,7 @@ from patchwork_env.agents.patchwork.value import (
     write_product,
 )
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.intrinsics import CACHE_LINE, Floats, Shorts, prefetch
+from patchwork_env.core.intrinsics import CACHE_LINE, Floats, Shorts, copy, copy_record, prefetch
 from patchwork_env.patchwork import engine
 from patchwork_env.patchwork.actions import ADVANCE
 from patchwork_env.patchwork.components import NUM_PATCHES, NUM_PLAYERS
@@ -103,10 +103,12 @@ def knows(cache: QuiltCache, place: int, word_0: np.uint64, word_1: np.uint64) -
         return True
     key[0], key[1], key[2] = word_0, word_1, cache.search[0]
     cache.added[0] += 1
-    quilt["has_product"][:] = 0
+    for player in range(NUM_PLAYERS):
+        quilt["has_product"][player] = 0
     quilt["missing"][0] = missing_cells(word_0, word_1)
-    quilt["fits"][:] = UNKNOWN
-    quilt["num_choices"][:] = UNKNOWN
+    for patch in range(NUM_PATCHES):
+        quilt["fits"][patch] = quilt["num_choices"][patch] = UNKNOWN
+    quilt["num_choices"][NUM_PATCHES] = UNKNOWN
     return False
 
 
@@ -279,7 +281,7 @@ def _evaluate_listed(states: States, i: int, count: int, weights: Quantized, exp
         is_first = placements.kind_of(action) != kind
         if is_first:
             kind = placements.kind_of(action)
-            successor[0] = states[i]
+            copy_record(successor, 0, states, i)
             engine.apply(successor, 0, action)
         else:
             _place_elsewhere(states, i, player, action, successor)

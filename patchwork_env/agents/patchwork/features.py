@@ -87,17 +87,16 @@ def signed(field: Any) -> int:
 @kernel
 def list_game_rows(states: States, i: int, rows: Rows) -> int:
     """Lists the rows of times, buttons, patches and marks of a game that goes on; returns their number."""
-    mover = signed(states[i]["current_player"])
-    variant = signed(states[i]["variant"])
-    position = states[i]["position"]
+    state = states[i]
+    mover, variant, position = signed(state["current_player"]), signed(state["variant"]), state["position"]
     furthest = max(position[0], position[1])
     count = 0
     for role in range(2):
         player = mover if role == 0 else 1 - mover
-        space, buttons = signed(position[player]), signed(states[i]["buttons"][player])
+        space, buttons = signed(position[player]), signed(state["buttons"][player])
         rows[count] = _POSITION + role * _SPACES + space
         rows[count + 1] = _MONEY + role * _BUTTONS + _clip(buttons, _BUTTONS)
-        rows[count + 2] = _INCOME + role * _INCOMES + _clip(signed(states[i]["income"][player]), _INCOMES)
+        rows[count + 2] = _INCOME + role * _INCOMES + _clip(signed(state["income"][player]), _INCOMES)
         rows[count + 3] = _EMPTY + role * (components.NUM_CELLS + 1) + empty_cells(states, i, player)
         projected = projected_buttons(states, i, player)
         rows[count + 4] = _PROJECTION + role * _PROJECTED + _clip(projected, _PROJECTED)
@@ -111,8 +110,8 @@ def list_game_rows(states: States, i: int, rows: Rows) -> int:
     lead = signed(position[1 - mover]) - signed(position[mover])
     rows[count] = _SPECIALS_LEFT + variant * 6 + specials_left
     rows[count + 1] = _LEAD + _clip(lead + _BEHIND, _LEADS)
-    rows[count + 2] = _PENDING + signed(states[i]["pending_special"])
-    rows[count + 3] = _FINISHER + _relative(signed(states[i]["first_finisher"]), mover)
+    rows[count + 2] = _PENDING + signed(state["pending_special"])
+    rows[count + 3] = _FINISHER + _relative(signed(state["first_finisher"]), mover)
     return _list_circle(states, i, mover, rows, count + 4)
 
 
@@ -130,9 +129,10 @@ def _relative(player: int, mover: int) -> int:
 @kernel(inline=True)
 def projected_buttons(states: States, i: int, player: int) -> int:
     """The buttons at the end of a player who buys nothing more, without those that advancing would earn."""
-    space = states[i]["position"][player]
+    state = states[i]
+    space = state["position"][player]
     marks = signed(tables.INCOMES_UP_TO[components.LAST_SPACE]) - signed(tables.INCOMES_UP_TO[space])
-    return signed(states[i]["buttons"][player]) + marks * signed(states[i]["income"][player])
+    return signed(state["buttons"][player]) + marks * signed(state["income"][player])
 
 
 @kernel

@@ -35,6 +35,7 @@ from patchwork_env.agents.patchwork.placements import (
 )
 from patchwork_env.agents.patchwork.value import Quantized, quantized, read_value
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.intrinsics import copy_record
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.core.random import Streams
 from patchwork_env.patchwork.actions import FIRST_BUY
@@ -133,7 +134,7 @@ def judge_by_eye(
     player, successor = signed(states[i]["current_player"]), expansion.successor
     for k in range(count):
         action = signed(expansion.actions[k])
-        successor[0] = states[i]
+        copy_record(successor, 0, states, i)
         apply(successor, 0, action)
         _note(candidates, k, action, _value_by_eye(states, i, player, successor))
     return count

@@ -46,7 +46,7 @@ from patchwork_env.agents.ragged import end_of_row
 from patchwork_env.agents.ragged_policy import array_of
 from patchwork_env.core.bits import popcount
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.intrinsics import Floats
+from patchwork_env.core.intrinsics import Floats, copy_record
 from patchwork_env.patchwork.actions import ADVANCE, NUM_ACTIONS
 from patchwork_env.patchwork.components import LAST_SPACE, NUM_OFFERED, NUM_PLAYERS
 from patchwork_env.patchwork.engine import apply, count_placements, empty_cells
@@ -235,7 +235,7 @@ def _write_kinds(actions: Indices, placements: Floats, fits: Floats, states: Sta
     while begin < len(actions):
         kind, end = kind_of(actions[begin]), end_of_kind(actions, begin, len(actions))
         if is_possible(states, kind):
-            states[1] = states[0]
+            copy_record(states, 1, states, 0)
             apply(states, 1, actions[begin])
             _write_kind(states, kinds[kind])
             if kind > 0:

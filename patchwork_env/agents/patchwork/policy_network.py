@@ -49,7 +49,7 @@ from patchwork_env.agents.patchwork.policy_features import (
 from patchwork_env.agents.ragged import end_of_row
 from patchwork_env.agents.ragged_policy import array_of, hierarchical_policy, ragged_products
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.intrinsics import Floats
+from patchwork_env.core.intrinsics import Floats, copy_record
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork import observation
@@ -124,7 +124,7 @@ def _write_successors(
             for kind in range(_MOST_KINDS):
                 if memory.best[kind] < 0 or not is_possible(states, kind):
                     continue
-                states[1] = states[0]
+                copy_record(states, 1, states, 0)
                 apply(states, 1, actions[begin + memory.best[kind]])
                 while legal(states, 1, memory.legal_set) == 1:
                     apply(states, 1, nth_legal(memory.legal_set, 0))

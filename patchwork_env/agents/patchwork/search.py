@@ -29,7 +29,7 @@ from patchwork_env.agents.patchwork.features import signed
 from patchwork_env.agents.patchwork.placements import NO_ACTION, NUM_KINDS, kind_of
 from patchwork_env.agents.patchwork.value import Quantized
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.intrinsics import Floats, release_lock, take_lock
+from patchwork_env.core.intrinsics import Floats, copy_record, release_lock, take_lock
 from patchwork_env.patchwork.components import NUM_OFFERED, NUM_PLAYERS
 from patchwork_env.patchwork.engine import MAX_TURNS, apply, empty_cells, is_over, score, winner
 from patchwork_env.patchwork.state import States
@@ -60,9 +60,9 @@ WIDTH = 1 + NUM_OFFERED * _ALIKE_AT_ROOT
 """The most edges of a node."""
 _LISTED = 64
 """The most actions from which edges are chosen."""
-_WEIGHT_OF_NEXT = 0.2
-"""The weight of the next best placement of a patch, as a share of the weight of the one before: the value
-judges well by itself where to put a patch, but not which one to take."""
+_WEIGHTS = np.array([0.2**k for k in range(_ALIKE_AT_ROOT)])
+"""The weights of the best placements of a patch, the best one first: the value judges well by itself where to
+put a patch, but not which one to take."""
 NO_LIMIT = 2**40
 """An effort that no search spends."""
 NODE_EFFORT, QUILT_EFFORT = 2, 3
@@ -121,7 +121,7 @@ def reset_search(tree: Tree, work: Workspace, evaluator: Evaluator, states: Stat
     forget(work.expansion.quilts)
     work.under_way[0]["length"] = 0
     root = add_node(tree)
-    tree.states[root] = states[i]
+    copy_record(tree.states, root, states, i)
     listed, work.effort[0] = _expand(tree, work, evaluator, root)
     _complete(tree, work, evaluator.payoffs, root, listed)
 
@@ -130,7 +130,7 @@ def reset_search(tree: Tree, work: Workspace, evaluator: Evaluator, states: Stat
 def grow(
     tree: Tree, work: Workspace, evaluator: Evaluator, simulations: int, effort: int, may_stop: bool
 ) -> bool:
-    """Adds simulations to a tree that was reset, up to so many in all.
+    """Adds simulations to a tree that was reset, or whose root has only its state, up to so many in all.
 
     It ends when the effort since the reset is spent, the tree is full or its root is solved; with
     ``may_stop`` also as soon as the most visited edge of the root will stay so at the present pace. The
@@ -142,6 +142,8 @@ def grow(
     """
     if not _take_lock(work):
         return True
+    if work.effort[0] == 0:
+        reset_search(tree, work, evaluator, tree.states, ROOT)
     while True:
         if work.under_way[0]["length"] > 0:
             _put(tree, work, evaluator.payoffs)
@@ -195,7 +197,7 @@ def _begin(tree: Tree, work: Workspace, length: int) -> None:
 def _evaluate(tree: Tree, work: Workspace, evaluator: Evaluator) -> None:
     """Evaluates the node that is under way, without the lock: this takes longest."""
     last, node = work.under_way[0]["length"] - 1, work.under_way[0]["node"]
-    tree.states[node] = tree.states[work.path.nodes[last]]
+    copy_record(tree.states, node, tree.states, work.path.nodes[last])
     apply(tree.states, node, tree.edges[work.path.edges[last]]["action"])
     work.under_way[0]["listed"], work.under_way[0]["effort"] = _expand(tree, work, evaluator, node)
 
@@ -252,7 +254,7 @@ def _add_edges(tree: Tree, work: Workspace, payoffs: Payoffs, node: int, length:
         number = work.numbers[kind]
         if number < most:
             work.numbers[kind] += 1
-            edge = add_edge(tree, node, action, _WEIGHT_OF_NEXT**number)
+            edge = add_edge(tree, node, action, _WEIGHTS[number])
             _write_expected(tree.edges[edge]["values"], work.expansion, index, payoffs)
 
 
@@ -343,17 +345,11 @@ _EDGE_BUDGETS = 3
 """The budget of all edges of a root together, in units of the budget of one edge."""
 
 
-@kernel
-def _is_to_be_solved(states: States, i: int, payoffs: Payoffs) -> bool:
-    """Whether the solver tries a position: few spaces are left, and players are pure opponents."""
-    return is_ending(states, i) and payoffs.rival_weight == 1
-
-
 def solved_ending(
     states: States, i: int, payoffs: Payoffs, budget: int, solver: Solver
 ) -> tuple[int, bool, int]:
     """:func:`solved_action`, which is not compiled before the first ending."""
-    if not _is_to_be_solved(states, i, payoffs):
+    if payoffs.rival_weight != 1 or not is_ending(states, i):
         return NO_ACTION, False, 0
     return solved_action(states, i, payoffs, budget, solver)
 
@@ -364,11 +360,12 @@ def solved_action(
 ) -> tuple[int, bool, int]:
     """The best action of an ending or else one that surely wins, if the solver finds one, or ``NO_ACTION``.
 
-    Who wins takes much less effort than by how much, so that is asked first, each with ``budget`` quilts to
-    look at. An ending that is lost by an unknown margin is left to the search: the opponent may err. Also
-    returns whether the action is the best, and how many quilts were looked at.
+    It tries if players are pure opponents. Who wins takes much less effort than by how much, so that is asked
+    first, each with ``budget`` quilts to look at. An ending that is lost by an unknown margin is left to the
+    search: the opponent may err. Also returns whether the action is the best, and how many quilts were looked
+    at.
     """
-    if not _is_to_be_solved(states, i, payoffs):
+    if payoffs.rival_weight != 1 or not is_ending(states, i):
         return NO_ACTION, False, 0
     is_solved, value, winning = solve(states, i, budget, solver, True)
     effort = solver.buffers.evaluations[0]
@@ -421,7 +418,7 @@ def _solve_edge(
     tree: Tree, work: Workspace, evaluator: Evaluator, edge: int, budget: int, solver: Solver
 ) -> int:
     game = work.expansion.successor
-    game[0] = tree.states[ROOT]
+    copy_record(game, 0, tree.states, ROOT)
     apply(game, 0, tree.edges[edge]["action"])
     is_solved, value, effort = False, 0, 0
     if not is_over(game, 0):
@@ -430,7 +427,8 @@ def _solve_edge(
         if not is_solved:
             return effort
     child = add_node(tree)
-    tree.edges[edge]["child"], tree.states[child] = child, game[0]
+    tree.edges[edge]["child"] = child
+    copy_record(tree.states, child, game, 0)
     if is_solved:
         player = signed(game[0]["current_player"])
         share, win = margin_of_value(value) / 2, 1.0 if value > 0 else 0.0

@@ -29,7 +29,7 @@ import numpy.typing as npt
 from patchwork_env.agents import compiled
 from patchwork_env.agents.patchwork import features
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.intrinsics import Shorts, integer_layer, rectifier, rows_adder
+from patchwork_env.core.intrinsics import Shorts, copy, integer_layer, rectifier, rows_adder
 from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.state import States
@@ -174,7 +174,8 @@ def evaluate(states: States, i: int, all_weights: Quantized, buffers: Buffer) ->
 @kernel
 def write_left(out: Shorts, states: States, i: int, weights: Record, buffer: Record) -> None:
     """Writes the part of the first layer that the patches which are left make."""
-    out[:] = 0
+    for unit in range(HIDDEN):
+        out[unit] = 0
     count = features.list_left_rows(states, i, buffer["rows"])
     add_features(out, weights["features"], buffer["rows"], count)
 
@@ -192,7 +193,7 @@ def embed_quilt(states: States, i: int, player: int, weights: Record, buffer: Re
     quilt = states[i]["quilt"]
     features.write_bands(quilt[player, 0], quilt[player, 1], buffer["bands"])
     features.list_rows(buffer["bands"], buffer["rows"])
-    compiled.copy(buffer["quilt"], weights["quilt_bias"])
+    copy(buffer["quilt"], weights["quilt_bias"])
     add_patterns(buffer["quilt"], weights["patterns"], buffer["rows"], features.NUM_WINDOWS)
 
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, leaky_relu
 
 from patchwork_env.agents import Agent
-from patchwork_env.agents.compiled import LEAK, copy
+from patchwork_env.agents.compiled import LEAK
 from patchwork_env.agents.patchwork import features
 from patchwork_env.agents.patchwork.champion import ValueAgent
 from patchwork_env.agents.patchwork.expansion import (
@@ -42,7 +42,7 @@ from patchwork_env.agents.patchwork.value import (
 )
 from patchwork_env.core.batches import begin_games
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.intrinsics import Floats, Rows
+from patchwork_env.core.intrinsics import Floats, Rows, copy, copy_record
 from patchwork_env.core.random import Streams, random_below
 from patchwork_env.learning.algorithms.td import learner
 from patchwork_env.learning.algorithms.td.config import TdConfig
@@ -172,7 +172,7 @@ def _write_value(
     states: States, i: int, action: int, weights: Quantized, expansion: Expansion, value: Floats
 ) -> None:
     successor, player = expansion.successor, signed(states[i]["current_player"])
-    successor[0] = states[i]
+    copy_record(successor, 0, states, i)
     apply(successor, 0, action)
     if is_over(successor, 0):
         _write_result(successor, 0, player, value)
