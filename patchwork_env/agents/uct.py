@@ -23,6 +23,7 @@ from patchwork_env.agents.specs import check_budget, spec_of
 from patchwork_env.core.batches import loop
 from patchwork_env.core.compile import specialize, template
 from patchwork_env.core.game import Rules
+from patchwork_env.core.intrinsics import copy_record
 from patchwork_env.core.kernels import Kernels, LegalSet, States
 from patchwork_env.core.random import Streams, random_below
 from patchwork_env.games import rules_of
@@ -192,7 +193,7 @@ def measure_scale(work: Workspace, streams: Streams, samples: int) -> None:
     total, squares = 0.0, 0.0
     player = work.root[0]["current_player"]
     for _ in range(samples):
-        work.state[0] = work.root[0]
+        copy_record(work.state, 0, work.root, 0)
         _play_randomly(work, streams)
         points = _points(work.state, player)
         total += points

@@ -41,6 +41,7 @@ from patchwork_env.agents.specs import check_budget, check_checkpoint, checkpoin
 from patchwork_env.core.checks import check_seed, offset_seed
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.game import BaseGame
+from patchwork_env.core.intrinsics import copy_record
 from patchwork_env.core.random import mix
 from patchwork_env.games import NMBR9
 from patchwork_env.nmbr9 import engine
@@ -104,7 +105,7 @@ def _run(search: _Search, now: _Front, later: _Front, end: States) -> None:
         kept = search.pools.sizes[step]
         for slot in range(kept):
             parent = search.parents[slot]
-            later.tables[slot] = now.tables[parent]
+            copy_record(later.tables, slot, now.tables, parent)
             draw(later.tables, slot, search.digits[slot])
             later.keys[slot] = _key_after(later.tables, slot, now.keys[parent], search.actions[slot])
             apply(later.tables, slot, search.actions[slot])

@@ -24,6 +24,7 @@ from patchwork_env.agents.nmbr9 import value
 from patchwork_env.agents.specs import check_budget, spec_of
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.intrinsics import copy_record
 from patchwork_env.core.random import Streams, random_below
 from patchwork_env.games import NMBR9
 from patchwork_env.nmbr9.components import MAX_CARDS, NUM_DIGITS
@@ -89,7 +90,7 @@ def begin(states: States, i: int, settings: RolloutSettings, weights: value.Weig
     return length
 
 
-@kernel(allocates=True)
+@kernel
 def _write_root(states: States, i: int, work: Workspace) -> None:
     """Writes the current player's table to ``root`` as a game of one player; sorts the cards to come."""
     place = value.write_solo_game(states, i, UNKNOWN, work.root) + 1
@@ -109,7 +110,7 @@ def roll_out(
     root = work.root
     _draw_deck(work, streams)
     for k in range(considered):
-        work.game[0] = root[0]
+        copy_record(work.game, 0, root, 0)
         work.sums[k] += _play(work.actions[k], settings, weights, work)
     work.rollouts[0] += 1
 

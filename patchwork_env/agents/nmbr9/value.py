@@ -236,7 +236,7 @@ def expand(states: States, i: int, width: int, weights: Weights, expansion: Expa
     return count
 
 
-@kernel(allocates=True)
+@kernel
 def write_solo_game(states: States, i: int, order: int, game: States) -> int:
     """Writes the current player's table as a game of one player; returns the number of its tiles."""
     player = int(states[i]["current_player"])
