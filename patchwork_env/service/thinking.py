@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
@@ -35,11 +36,12 @@ WORKING = {"progress": "thinking", "key": "thinking"}
 class Threads:
     """Threads that work for streams, which wait ``queue`` seconds for a free one.
 
-    Work without an event for ``patience`` seconds counts as hanging.
+    Work without an event for ``patience`` seconds counts as hanging. After ``pause`` seconds without work
+    nobody seems to need any.
     """
 
-    def __init__(self, patience: float = 120.0, queue: float = 60.0) -> None:
-        self._patience, self._queue = patience, queue
+    def __init__(self, patience: float = 120.0, queue: float = 60.0, pause: float = 1.0) -> None:
+        self._patience, self._queue, self._pause = patience, queue, pause
         self._lock = threading.Lock()
         self._busy: Counter[str] = Counter()
         self._running: dict[threading.Event, Tell] = {}
@@ -72,6 +74,13 @@ class Threads:
                 event = await _next(events, self._patience, silence)
         finally:
             stopped.set()
+
+    def wait_for_pause(self) -> None:
+        """Waits until there has been no work for a while."""
+        waited = 0.0
+        while waited < self._pause:
+            time.sleep(_LOOK_EVERY)
+            waited = 0.0 if self._running else waited + _LOOK_EVERY
 
     def announce(self, event: Event) -> None:
         """Sends an event to all streams, from any thread."""
@@ -135,13 +144,19 @@ class Thinking:
         self.threads = threads or Threads()
 
     def warm_up(self, game: str) -> None:
-        """Does once what the page will ask for, so that it is compiled by then; errors are kept."""
+        """Does once what the page will ask for, so that it is compiled by then; errors are kept.
+
+        Agents wait for pauses, so that nobody who asks for one waits until another one is ready.
+        """
         with suppress(Exception):
             beginning = new_game(game, {"seed": 0})
             positions_of(beginning)
+            self.threads.wait_for_pause()
             self._agents.choice(beginning, self._agents.listed(game)[0]["spec"], 0)
+            self.threads.wait_for_pause()
             with self._agents.borrow(ANALYSTS[game]) as agent:
                 next(analyses_of(beginning, agent, 1))
+            self.threads.wait_for_pause()
             for other in GAMES:
                 positions_of(new_game(other, {"seed": 0}))
             with self._agents.borrow(ANALYSTS[game]) as agent:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 
 import pytest
 
@@ -203,7 +204,23 @@ def test_agents_are_kept_but_not_all_of_them():
 
 def test_agents_are_ready_before_they_are_asked(monkeypatch):
     monkeypatch.setattr(thinking, "ANALYSTS", {"patchwork": "champion:instant"})
-    players = AgentPool(["greedy"])
-    thinking.Thinking(players).warm_up("patchwork")
+    players, threads = AgentPool(["greedy"]), thinking.Threads(pause=0)
+    thinking.Thinking(players, threads).warm_up("patchwork")
     assert {spec for spec, _ in players._idle} == {"greedy", "champion:instant"}
-    thinking.Thinking(AgentPool(["no such agent"])).warm_up("patchwork")  # whoever asks for it is told
+    thinking.Thinking(AgentPool(["no such agent"]), threads).warm_up("patchwork")  # which is told
+
+
+def test_agents_are_made_ready_only_while_nobody_waits_for_one():
+    async def work_and_wait():
+        threads, finished = thinking.Threads(pause=0.01), threading.Event()
+        stream = threads.stream(lambda tell, stopped: finished.wait(), "work", 1)
+        assert await anext(stream) == thinking.WORKING
+        waiting = threading.Thread(target=threads.wait_for_pause)
+        waiting.start()
+        waiting.join(0.2)
+        assert waiting.is_alive()
+        finished.set()
+        assert [event async for event in stream] == []
+        waiting.join()
+
+    asyncio.run(work_and_wait())
