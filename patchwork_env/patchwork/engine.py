@@ -357,9 +357,8 @@ def has_square(states: States, i: int, player: int) -> bool:
     """Whether a 7x7 square of the player's quilt is covered completely."""
     covered_0, covered_1 = states[i]["quilt"][player, 0], states[i]["quilt"][player, 1]
     for k in range(len(tables.SQUARES)):
-        if (covered_0 & tables.SQUARES[k, 0]) == tables.SQUARES[k, 0] and (
-            covered_1 & tables.SQUARES[k, 1]
-        ) == tables.SQUARES[k, 1]:
+        square_0, square_1 = tables.SQUARES[k, 0], tables.SQUARES[k, 1]
+        if covered_0 & square_0 == square_0 and covered_1 & square_1 == square_1:
             return True
     return False
 
