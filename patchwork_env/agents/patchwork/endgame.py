@@ -3,6 +3,11 @@
 Values are four times the margin of the scores, plus one for having reached the end first or minus one for
 not: the greater margin always has the greater value, and its sign says who wins. They are seen by the player
 to move, whose turn may not end with a move: the sign changes only where the player does.
+
+Who wins is proved in attempts, for one player after the other. The *prover* considers the most promising
+placements of each patch alone, and wins already if there is a win against the loose quilt of the opponent
+(:mod:`~patchwork_env.agents.patchwork.endgame_loose`), which is tried first in every position. A proof holds
+whatever was left out. Only after all attempts have failed is the whole ending searched.
 """
 
 from __future__ import annotations
@@ -12,13 +17,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.patchwork import endgame_moves
+from patchwork_env.agents.patchwork import endgame_loose, endgame_moves
 from patchwork_env.agents.patchwork.features import signed
 from patchwork_env.agents.patchwork.placements import NO_ACTION
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import copy_record
 from patchwork_env.patchwork.components import LAST_SPACE, NUM_PLAYERS
-from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS, apply, is_over, score
+from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS, empty_cells, is_over, score
 from patchwork_env.patchwork.state import NOBODY, States, empty_states
 
 _U = np.uint64
@@ -27,6 +32,8 @@ _MOST_SPACES = 24  # the most spaces that both players have left together in an 
 _MOST_PLIES = 64  # the longest line, in turns; games are shorter
 _TABLE_SIZE = 1 << 16  # a power of two
 UNBOUNDED = 20_000  # a bound beyond all values
+_WIDTHS = (1, 4)  # the placements of each patch that a prover considers, one attempt after the other
+_SHARES = (4, 2)  # an attempt may take this part of the rest of the budget
 _GOLDEN = _U(0x9E3779B97F4A7C15)
 KEY_WORDS = 7
 _NUMBER_WORD = 4  # the word of a key that holds the number of the ending
@@ -85,13 +92,14 @@ def solve(states: States, i: int, budget: int, solver: Solver, only_outcome: boo
     The budget is in quilts to look at, about a microsecond each; the last position may take some more. The
     value is for the player to move, who wins if it is above 0, and whose margin :func:`margin_of` gives. Both
     players play for the margin first, then for reaching the end first. With ``only_outcome``, which is
-    quicker, only the sign of the value is right, and the action is one that leads to a win if there is any.
+    quicker, only the sign of the value is right, and the action is one that leads to a win, or ``NO_ACTION``
+    if there is none.
     """
-    _start(solver, budget)
-    copy_record(solver.states, 0, states, i)
+    solver.budget[0], solver.buffers.evaluations[0] = budget, 0
     if only_outcome:
-        value, action = _search(solver, 0, -1, 1)
+        value, action = prove(solver, states, i, 1)
     else:
+        _start(solver, states, i)
         value, action = _mtdf(solver, _value_now(states, i) | 1)
     if not _can_go_on(solver):
         return False, 0, NO_ACTION
@@ -105,9 +113,9 @@ def margin_of(value: int) -> int:
 
 
 @kernel
-def _start(solver: Solver, budget: int) -> None:
-    """Sets the budget and begins an ending, for which entries of earlier ones do not count."""
-    solver.budget[0], solver.buffers.evaluations[0] = budget, 0
+def _start(solver: Solver, states: States, i: int) -> None:
+    """Begins an ending, or another attempt, for which entries of earlier ones do not count."""
+    copy_record(solver.states, 0, states, i)
     solver.game[0] += 1
     if solver.game[0] > _MOST_NUMBERS:
         for place in range(len(solver.table)):
@@ -129,7 +137,7 @@ def _mtdf(solver: Solver, guess: int) -> tuple[int, int]:
     lower, upper, best = -UNBOUNDED, UNBOUNDED, NO_ACTION
     while lower < upper and _can_go_on(solver):
         limit = max(guess, lower + 2)
-        guess, action = _search(solver, 0, limit - 2, limit)
+        guess, action = _search(solver, 0, limit - 2, limit, NOBODY, 0, NOBODY)
         if guess >= limit:
             lower, best = guess, action
         else:
@@ -138,31 +146,68 @@ def _mtdf(solver: Solver, guess: int) -> tuple[int, int]:
 
 
 @kernel
-def _search(solver: Solver, ply: int, alpha: int, beta: int) -> tuple[int, int]:
+def prove(solver: Solver, states: States, i: int, limit: int) -> tuple[int, int]:
+    """A bound of the value, from below if it is at least ``limit``, else from above; they are odd.
+
+    Also returns an action that reaches the limit, or ``NO_ACTION`` if there is none.
+    """
+    budget, mover = solver.budget[0], signed(states[i]["current_player"])
+    most_empty = max(empty_cells(states, i, 0), empty_cells(states, i, 1))
+    for k in range(len(_WIDTHS) if most_empty <= endgame_loose.MOST_EMPTY else 0):
+        for prover in (mover, 1 - mover):
+            _start(solver, states, i)
+            seen = solver.buffers.evaluations[0]
+            solver.budget[0] = seen + max(budget - seen, 0) // _SHARES[k]
+            value, action = _search(solver, 0, limit - 2, limit, prover, _WIDTHS[k], NOBODY)
+            is_proof = _can_go_on(solver) and (value >= limit) == (prover == mover)
+            solver.budget[0] = budget
+            if is_proof:
+                return value, action if value >= limit else NO_ACTION
+    _start(solver, states, i)
+    value, action = _search(solver, 0, limit - 2, limit, NOBODY, 0, NOBODY)
+    return value, action if value >= limit else NO_ACTION
+
+
+@kernel
+def _search(
+    solver: Solver, ply: int, alpha: int, beta: int, prover: int, width: int, loose: int
+) -> tuple[int, int]:
     """The value of a position of the line, and its best action; they mean nothing beyond the budget.
 
-    The value is exact between ``alpha`` and ``beta``, else a bound.
+    The value is exact between ``alpha`` and ``beta``, else a bound. If there is a ``prover``, who considers
+    ``width`` placements of each patch, only what the prover reaches is one. The quilt of the player
+    ``loose``, or of ``NOBODY``, is a loose one.
     """
-    states, actions = solver.states, solver.actions[ply]
+    states, actions, mover = solver.states, solver.actions[ply], signed(solver.states[ply]["current_player"])
     now = _value_now(states, ply)
     if is_over(states, ply):
         return now, NO_ACTION
-    lower, upper, known = _read_bounds(solver, ply, now)
+    lower, upper, known = _read_bounds(solver, ply, now, loose)
     if ply > 0 and (lower >= beta or lower == upper):
         return lower, NO_ACTION
     if ply > 0 and upper <= alpha:
         return upper, NO_ACTION
-    count = endgame_moves.list_choices(states, ply, solver.buffers, actions, solver.estimates)
+    if prover != NOBODY and loose == NOBODY:
+        more = _loosen_next(solver, ply, 1 - prover)
+        bound, action = _search(solver, ply + 1, alpha - more, beta - more, prover, width, 1 - prover)
+        bound += more
+        if mover == prover and bound >= beta and (ply > 0 or action != NO_ACTION):
+            _enter(solver, solver.keys[ply], bound - now, upper - now, action)
+            return bound, action
+        if mover != prover and bound <= alpha:
+            _enter(solver, solver.keys[ply], lower - now, bound - now, NO_ACTION)
+            return bound, NO_ACTION
+    count = _list_choices(solver, ply, width if mover == prover else endgame_moves.MOST_PLACEMENTS, loose)
     _bring_forward(actions, count, known)
     best, action, k = -UNBOUNDED, NO_ACTION, 0
     while k < count and best < beta and _can_go_on(solver):
         copy_record(states, ply + 1, states, ply)
-        apply(states, ply + 1, actions[k])
+        endgame_loose.play(states, ply + 1, actions[k], loose)
         floor = max(alpha, best)
-        if states[ply + 1]["current_player"] == states[ply]["current_player"]:
-            value, _ = _search(solver, ply + 1, floor, beta)
+        if states[ply + 1]["current_player"] == mover:
+            value, _ = _search(solver, ply + 1, floor, beta, prover, width, loose)
         else:
-            value, _ = _search(solver, ply + 1, -beta, -floor)
+            value, _ = _search(solver, ply + 1, -beta, -floor, prover, width, loose)
             value = -value
         if value > best:
             best, action = value, actions[k]
@@ -174,13 +219,33 @@ def _search(solver: Solver, ply: int, alpha: int, beta: int) -> tuple[int, int]:
 
 
 @kernel
-def _read_bounds(solver: Solver, ply: int, now: int) -> tuple[int, int, int]:
+def _loosen_next(solver: Solver, ply: int, player: int) -> int:
+    """Makes the same position with a loose quilt of a player the next one of the line.
+
+    Returns what is to be added to its value. The prospects of the present position are written already.
+    """
+    states = solver.states
+    copy_record(states, ply + 1, states, ply)
+    points = endgame_loose.loosen(states, ply + 1, player, solver.prospects[player])
+    return _POINT * (points if states[ply]["current_player"] != player else -points)
+
+
+@kernel
+def _list_choices(solver: Solver, ply: int, width: int, loose: int) -> int:
+    buffers, actions = solver.buffers, solver.actions[ply]
+    if solver.states[ply]["current_player"] == loose:
+        return endgame_loose.list_loose_choices(solver.states, ply, buffers, actions, solver.estimates)
+    return endgame_moves.list_choices(solver.states, ply, buffers, actions, solver.estimates, width)
+
+
+@kernel
+def _read_bounds(solver: Solver, ply: int, now: int, loose: int) -> tuple[int, int, int]:
     """What is known of a value: bounds, and an action that was best before, or ``NO_ACTION``."""
     states, key = solver.states, solver.keys[ply]
     solver.buffers.evaluations[0] += NUM_PLAYERS
     for player in range(NUM_PLAYERS):
-        endgame_moves.write_prospects(states, ply, player, solver.prospects, player)
-    write_key(states, ply, solver.prospects, solver.game[0], key)
+        endgame_moves.write_prospects(states, ply, player, player == loose, solver.prospects, player)
+    write_key(states, ply, solver.prospects, loose, solver.game[0], key)
     lower, upper = _bounds(states, ply, solver.prospects, now)
     entry = solver.table[_place_of(key)]
     for k in range(KEY_WORDS):  # in full, so that a hash cannot err
@@ -212,8 +277,10 @@ def _bounds(states: States, i: int, prospects: endgame_moves.Prospects, now: int
     player = states[i]["current_player"]
     own, other = prospects[player], prospects[1 - player]
     open_end = 1 if states[i]["first_finisher"] == NOBODY else 0
-    lower = now + _POINT * (own["least"] - other["most"]) - open_end
-    upper = now + _POINT * (own["most"] - other["least"]) + open_end
+    most = endgame_moves.most_gain(states, i, player, own)
+    most_of_other = endgame_moves.most_gain(states, i, 1 - player, other)
+    lower = now + _POINT * (own["least"] - most_of_other) - open_end
+    upper = now + _POINT * (most - other["least"]) + open_end
     return lower, upper
 
 
@@ -230,7 +297,12 @@ def _bring_forward(actions: npt.NDArray[np.int64], count: int, action: int) -> N
 
 @kernel
 def write_key(
-    states: States, i: int, prospects: endgame_moves.Prospects, number: int, key: npt.NDArray[np.uint64]
+    states: States,
+    i: int,
+    prospects: endgame_moves.Prospects,
+    loose: int,
+    number: int,
+    key: npt.NDArray[np.uint64],
 ) -> None:
     """Writes the key of a position, from the prospects of both players.
 
@@ -238,7 +310,8 @@ def write_key(
     patches may come to cover; of the buttons, no more than there is to spend them on. From two positions that
     agree in this, players gain the same points, whatever their scores are. As long as a player may complete a
     7x7 square, all empty cells of the quilt count. Which patches of the circle are left, and which of them is
-    next, says how they lie. Entries of other endings have another ``number``.
+    next, says how they lie. Entries of other endings have another ``number``, and those with a loose quilt
+    are told apart.
     """
     facts = _U(0)
     for player in range(2):
@@ -250,7 +323,7 @@ def write_key(
         buttons = min(np.int64(states[i]["buttons"][player]), own["spending"])
         facts = (facts << _U(24)) | (_U(whole) << _U(23)) | (_U(coverable_dead) << _U(20)) | _U(buttons)
     key[_NUMBER_WORD] = (facts << _U(16)) | _U(number)
-    facts = _U(0)
+    facts = _U(loose)
     for player in range(2):
         position = states[i]["position"][player]
         facts = (facts << _U(6)) | _U(position)

@@ -54,12 +54,13 @@ PROSPECTS = np.dtype(
         ("num_dead", "<i8"),  # dead cells
         ("specials", "<i8"),  # the most special patches that the player may still place
         ("squares", "<i8"),  # bits of 7x7 squares that the player may still complete for the bonus tile
+        ("needed", "<i8"),  # cells that the player has to cover to complete one of these squares
         ("num_patches", "<i8"),  # that the player may buy
         ("times", "<i8", NUM_PATCHES),  # of these patches
+        ("sizes", "<i8", NUM_PATCHES),  # of these patches
         ("gains", "<i8", NUM_PATCHES),  # points from buying each of them instead of advancing as many spaces
         ("spending", "<i8"),  # the prices of all patches that the player may buy, together
         ("least", "<i8"),  # points that the player gains at least from here to the end, and can enforce
-        ("most", "<i8"),  # points that the player gains at most
     ]
 )
 Prospects = npt.NDArray[np.void]  # of PROSPECTS
@@ -96,28 +97,30 @@ def coverable(patch: int, empty_0: np.uint64, empty_1: np.uint64) -> tuple[np.ui
 
 
 @kernel
-def write_prospects(states: States, i: int, player: int, out: Prospects, k: int) -> None:
-    """Writes the prospects of a player to record ``k``."""
+def write_prospects(states: States, i: int, player: int, is_loose: bool, out: Prospects, k: int) -> None:
+    """Writes the prospects of a player, whose quilt may be a loose one, to record ``k``."""
     quilt, own = states[i]["quilt"], out[k]
     for word in range(2):
         own["empty"][word] = quilt[player, word] ^ tables.FULL_WORD
     left = LAST_SPACE - signed(states[i]["position"][player])
     marks = signed(tables.INCOMES_UP_TO[LAST_SPACE]) - signed(tables.INCOMES_UP_TO[LAST_SPACE - left])
-    _find_patches(states, i, player, marks, own)
-    num_live = count_cells(own["live"][0], own["live"][1])
     num_empty = engine.empty_cells(states, i, player)
+    _find_patches(states, i, player, marks, num_empty if is_loose else -1, own)
+    num_live = count_cells(own["live"][0], own["live"][1])
     own["num_dead"] = num_empty - num_live
     own["specials"] = _specials_ahead(states, i, player)
-    own["squares"] = _squares_ahead(own) if states[i]["bonus_owner"] == NOBODY else 0
+    own["squares"], own["needed"] = 0, NUM_CELLS
+    if states[i]["bonus_owner"] == NOBODY:
+        _find_squares(own, len(tables.SQUARES) - 1 if is_loose else 0)
     own["least"] = left + marks * signed(states[i]["income"][player])
-    bonus = BONUS_POINTS if own["squares"] else 0
-    from_specials = PENALTY_PER_EMPTY_CELL * min(own["specials"], num_empty)
-    own["most"] = own["least"] + _most_from_patches(own, left) + bonus + from_specials
 
 
 @kernel
-def _find_patches(states: States, i: int, player: int, marks: int, own: Any) -> None:
-    """Writes what concerns the patches that a player may come to buy."""
+def _find_patches(states: States, i: int, player: int, marks: int, room: int, own: Any) -> None:
+    """Writes what concerns the patches that a player may come to buy.
+
+    On a loose quilt all those fit that have no more cells than its ``room``, which is else -1.
+    """
     empty_0, empty_1 = own["empty"][0], own["empty"][1]
     live_0, live_1 = _U0, _U0
     own["spending"], own["num_patches"] = 0, 0
@@ -127,24 +130,29 @@ def _find_patches(states: States, i: int, player: int, marks: int, own: Any) -> 
     for place in range(states[i]["num_patches"]):
         patch = states[i]["circle"][place]
         if tables.PRICES[patch] <= budget:
-            cells_0, cells_1 = coverable(patch, empty_0, empty_1)
+            if room < 0:
+                cells_0, cells_1 = coverable(patch, empty_0, empty_1)
+            else:
+                cells_0, cells_1 = (empty_0, empty_1) if tables.SIZES[patch] <= room else (_U0, _U0)
             if cells_0 | cells_1:
                 live_0 |= cells_0
                 live_1 |= cells_1
                 own["spending"] += tables.PRICES[patch]
                 own["times"][own["num_patches"]] = tables.TIMES[patch]
+                own["sizes"][own["num_patches"]] = tables.SIZES[patch]
                 own["gains"][own["num_patches"]] = _gain(patch, marks)
                 own["num_patches"] += 1
     own["live"][0], own["live"][1] = live_0, live_1
 
 
 @kernel
-def _most_from_patches(own: Any, left: int) -> int:
-    """The most points from buying patches instead of advancing, with ``left`` spaces left.
+def most_gain(states: States, i: int, player: int, own: Any) -> int:
+    """The most points that a player with the prospects ``own`` gains; sorts what these hold of patches.
 
     All purchases but the last one take their full time and leave a space at least, which limits their number.
     The last one takes one space at least.
     """
+    left = LAST_SPACE - signed(states[i]["position"][player])
     count, most_last = own["num_patches"], 0
     for k in range(count):
         most_last = max(most_last, own["gains"][k] + own["times"][k] - 1)
@@ -154,9 +162,16 @@ def _most_from_patches(own: Any, left: int) -> int:
         time += own["times"][number]
         number += 1
     _sort(own["gains"], count)
-    total = most_last
+    specials = min(own["specials"], engine.empty_cells(states, i, player))
+    total = own["least"] + most_last + PENALTY_PER_EMPTY_CELL * specials
     for k in range(count - number, count):
         total += max(own["gains"][k], 0)
+    if own["squares"]:
+        _sort(own["sizes"], count)
+        for k in range(max(count - number - 1, 0), count):
+            specials += own["sizes"][k]
+        if own["needed"] <= specials:
+            total += BONUS_POINTS
     return int(total)
 
 
@@ -200,23 +215,24 @@ def _specials_ahead(states: States, i: int, player: int) -> int:
 
 
 @kernel
-def _squares_ahead(own: Any) -> int:
-    """Bits of the 7x7 squares whose dead cells special patches may cover."""
+def _find_squares(own: Any, first: int) -> None:
+    """Writes which 7x7 squares, from ``first`` on, have no more dead cells than special patches may cover."""
     dead_0, dead_1 = own["empty"][0] & ~own["live"][0], own["empty"][1] & ~own["live"][1]
-    bits = 0
-    for k in range(len(tables.SQUARES)):
-        if count_cells(dead_0 & tables.SQUARES[k, 0], dead_1 & tables.SQUARES[k, 1]) <= own["specials"]:
-            bits |= 1 << k
-    return bits
+    for k in range(first, len(tables.SQUARES)):
+        square_0, square_1 = tables.SQUARES[k, 0], tables.SQUARES[k, 1]
+        if count_cells(dead_0 & square_0, dead_1 & square_1) <= own["specials"]:
+            own["squares"] |= 1 << k
+            lacking = count_cells(own["empty"][0] & square_0, own["empty"][1] & square_1)
+            own["needed"] = min(own["needed"], lacking)
 
 
 # --- moves that are worth looking at ------------------------------------------------------------------------
 
 
-_MOST_PLACEMENTS = 448  # the most placements of one patch, those on an empty quilt
+MOST_PLACEMENTS = 448  # the most placements of one patch, those on an empty quilt
 
 Quilts = npt.NDArray[np.uint64]
-"""The quilts that placements lead to, ``(7, _MOST_PLACEMENTS + 1)``: two rows each, one for each word, of the
+"""The quilts that placements lead to, ``(7, MOST_PLACEMENTS + 1)``: two rows each, one for each word, of the
 empty cells, of the live cells, and of all 7x7 squares that may still be completed; then all ones for a
 placement that takes the bonus tile, else 0. Loops over placements, which lie side by side, become vector
 operations."""
@@ -228,6 +244,8 @@ class ChoiceBuffers(NamedTuple):
     legal_set: LegalSet
     placements: npt.NDArray[np.int64]  # those that are not dominated, and a newcomer
     quilts: Quilts
+    listed: npt.NDArray[np.int64]  # the best of them
+    values: npt.NDArray[np.float64]  # their estimated gains
     newcomer: Prospects  # of the player who placed last
     game: States  # one record, the position after a move
     evaluations: npt.NDArray[np.int64]  # (1,), the quilts that have been looked at
@@ -237,8 +255,10 @@ def new_choice_buffers() -> ChoiceBuffers:
     """Memory for one position after the other."""
     return ChoiceBuffers(
         np.empty((2, engine.NUM_MAPS), np.uint64),
-        np.empty(_MOST_PLACEMENTS + 1, np.int64),
-        np.empty((7, _MOST_PLACEMENTS + 1), np.uint64),
+        np.empty(MOST_PLACEMENTS + 1, np.int64),
+        np.empty((7, MOST_PLACEMENTS + 1), np.uint64),
+        np.empty(MOST_PLACEMENTS, np.int64),
+        np.empty(MOST_PLACEMENTS),
         np.empty(1, PROSPECTS),
         empty_states(1),
         np.zeros(1, np.int64),
@@ -252,10 +272,13 @@ def list_choices(
     buffers: ChoiceBuffers,
     actions: npt.NDArray[np.int64],
     estimates: npt.NDArray[np.float64],
+    width: int,
 ) -> int:
     """Lists actions, one of which is best, in descending order of their estimated gains in points.
 
-    The arrays are long enough for all legal actions. Returns the number of actions.
+    Of each patch there are up to ``width`` placements, the most promising ones; only if none is left out, one
+    of the actions is sure to be best. The arrays are long enough for all legal actions. Returns the number of
+    actions.
     """
     engine.legal(states, i, buffers.legal_set)
     count, patches, first = 0, 1, engine.SPECIAL_MAP
@@ -264,17 +287,25 @@ def list_choices(
         count, patches, first = 1, NUM_OFFERED, 0
     for _ in range(patches):
         end = min(first + NUM_ORIENTATIONS, engine.NUM_MAPS)
-        count = _add_placements(states, i, first, end, buffers, actions, estimates, count)
+        count = _add_placements(states, i, first, end, buffers, actions, estimates, count, width)
         first = end
     return count
 
 
 @kernel
 def _estimate(states: States, i: int, action: int, game: States) -> float:
-    """The estimated gain of a move: its points, with income to come, less a point per space that it moves."""
-    player = signed(states[i]["current_player"])
     copy_record(game, 0, states, i)
     engine.apply(game, 0, action)
+    return estimate_of(states, i, game)
+
+
+@kernel
+def estimate_of(states: States, i: int, game: States) -> float:
+    """The estimated gain of the move that has led to a game.
+
+    It is its points, with income to come, less a point per space that it moves.
+    """
+    player = signed(states[i]["current_player"])
     before, after = signed(states[i]["position"][player]), signed(game[0]["position"][player])
     marks = signed(tables.INCOMES_UP_TO[LAST_SPACE]) - signed(tables.INCOMES_UP_TO[after])
     more_income = signed(game[0]["income"][player]) - signed(states[i]["income"][player])
@@ -292,8 +323,9 @@ def _add_placements(
     actions: npt.NDArray[np.int64],
     estimates: npt.NDArray[np.float64],
     count: int,
+    width: int,
 ) -> int:
-    """Adds the placements of one patch that no other one dominates."""
+    """Adds the placements of one patch that no other one dominates, or the best ``width`` of them."""
     kept = 0
     for k in range(first_map, end_map):
         for word in range(2):
@@ -302,10 +334,13 @@ def _add_placements(
                 action = FIRST_BUY + k * NUM_CELLS + lowest_bit(bits) + word * engine.FIRST_LOWER
                 bits &= bits - U1
                 kept = _consider(states, i, action, buffers, kept)
+    listed, values, length = buffers.listed[:width], buffers.values[:width], 0
     for k in range(kept):
         num_live = count_cells(buffers.quilts[2, k], buffers.quilts[3, k])
         estimate = _estimate(states, i, buffers.placements[k], buffers.game) + num_live / 4.0
-        count = insert(actions, estimates, count, buffers.placements[k], estimate)
+        length = insert(listed, values, length, buffers.placements[k], estimate)
+    for k in range(length):
+        count = insert(actions, estimates, count, listed[k], values[k])
     return count
 
 
@@ -316,7 +351,7 @@ def _consider(states: States, i: int, action: int, buffers: ChoiceBuffers, kept:
     copy_record(game, 0, states, i)
     engine.apply(game, 0, action)
     was_free = states[i]["bonus_owner"] == NOBODY
-    write_prospects(game, 0, player, buffers.newcomer, 0)
+    write_prospects(game, 0, player, False, buffers.newcomer, 0)
     buffers.evaluations[0] += 1
     _note(buffers, kept, action, was_free and game[0]["bonus_owner"] == player)
     is_dominated = False

@@ -10,11 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from patchwork_env.agents import GreedyAgent
-from patchwork_env.agents.patchwork.endgame import KEY_WORDS, margin_of, new_solver, solve, write_key
-from patchwork_env.agents.patchwork.endgame_moves import PROSPECTS, coverable, write_prospects
+from patchwork_env.agents.patchwork.endgame import KEY_WORDS, margin_of, new_solver, prove, solve, write_key
+from patchwork_env.agents.patchwork.endgame_loose import list_loose_choices, loosen, play
+from patchwork_env.agents.patchwork.endgame_moves import PROSPECTS, coverable, most_gain, write_prospects
 from patchwork_env.agents.patchwork.placements import NO_ACTION
 from patchwork_env.patchwork import Game, engine
 from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS
+from patchwork_env.patchwork.state import NOBODY
 from tests.agents.positions import places_of
 from tests.patchwork.endings import LAST_SPACE, TooLargeError, made_up_ending, minimax, value_of
 from tests.patchwork.strategies import random_action
@@ -32,9 +34,13 @@ def check(game, solver=SOLVER):
     assert is_solved
     assert (margin_of(value), 1 if value % 4 == 1 else -1) == exact
     assert value_of(game, action) == exact
-    is_solved, value, action = solve(game.state, 0, ENOUGH, solver, True)
+    is_solved, sign, _ = solve(game.state, 0, ENOUGH, solver, True)
     assert is_solved
-    assert (value > 0) == (exact > (0, 0)) == (value_of(game, action) > (0, 0))
+    assert (sign > 0) == (value > 0)
+    lower, action = prove(solver, game.state, 0, value)
+    assert lower == value
+    assert value_of(game, action) == exact
+    assert prove(solver, game.state, 0, value + 2) == (value, NO_ACTION)
 
 
 def played_ending(rng, style, spaces):
@@ -96,6 +102,7 @@ def test_best_play_reaches_the_value(seed, style, spaces):
     is_solved, value, _ = solve(game.state, 0, 500_000, SOLVER, False)
     if not is_solved:
         return
+    assert prove(SOLVER, game.state, 0, value)[0] == value == prove(SOLVER, game.state, 0, value + 2)[0]
     while not game.is_over:
         is_solved, current, action = solve(game.state, 0, ENOUGH, SOLVER, False)
         assert is_solved
@@ -117,6 +124,21 @@ def test_the_budget_is_kept_and_the_state_left_as_it_was():
     assert solve(Game(seed=1).state, 0, 20, SOLVER, False) == (False, 0, NO_ACTION)
 
 
+def test_attempts_that_fail_prove_nothing():
+    rng, answers = random.Random(13), Counter()
+    for _ in range(15):
+        game = played_ending(rng, "greedy", 14)
+        is_solved, value, _ = solve(game.state, 0, 100_000, SOLVER, False)
+        for budget in (100, 300, 1000, 3000, 10_000) if is_solved else ():
+            for limit in range(value - 8, value + 10, 2):
+                SOLVER.budget[0], SOLVER.buffers.evaluations[0] = budget, 0
+                bound, _ = prove(SOLVER, game.state, 0, limit)
+                if SOLVER.buffers.evaluations[0] <= budget:
+                    assert (bound >= limit) == (value >= limit)
+                    answers[budget] += 1
+    assert answers[10_000] > 10, answers
+
+
 def test_coverable_cells_are_those_of_all_placements():
     rng = random.Random(8)
     for _ in range(30):
@@ -136,9 +158,10 @@ def test_no_play_gains_more_than_foreseen():
         game = played_ending(rng, "buys", rng.randint(1, 106))
         while not game.is_over:
             before = game.scores()
+            most = []
             for player in range(2):
-                write_prospects(game.state, 0, player, prospects, player)
-            most = prospects["most"].tolist()
+                write_prospects(game.state, 0, player, False, prospects, player)
+                most.append(most_gain(game.state, 0, player, prospects[player]))
             rest = game.clone()
             while not rest.is_over:
                 rest.play(random_action(rest, rng, "buys"))
@@ -151,7 +174,7 @@ def test_who_only_advances_gains_what_is_foreseen():
     for _ in range(40):
         game = played_ending(rng, "buys", rng.randint(1, 60))
         player, before = game.current_player, game.scores()
-        write_prospects(game.state, 0, player, prospects, 0)
+        write_prospects(game.state, 0, player, False, prospects, 0)
         while not game.is_over:
             is_careful = game.current_player == player and not game.pending_special
             game.play(0 if is_careful else random_action(game, rng, "buys"))
@@ -169,8 +192,8 @@ def gain(game):
 def key_of(game):
     key, prospects = np.zeros(KEY_WORDS, np.uint64), np.zeros(2, PROSPECTS)
     for player in range(2):
-        write_prospects(game.state, 0, player, prospects, player)
-    write_key(game.state, 0, prospects, 1, key)
+        write_prospects(game.state, 0, player, False, prospects, player)
+    write_key(game.state, 0, prospects, NOBODY, 1, key)
     return key.tobytes()
 
 
@@ -205,3 +228,45 @@ def test_positions_under_one_key_gain_the_same():
                 assert gain(game) == gain(other)
                 alike[sum((game.quilt(player) ^ other.quilt(player)).sum() for player in range(2))] += 1
     assert min(alike[changed] for changed in range(3)) > 10, alike
+
+
+def value_against_loose(game, loose, known):
+    """What the owner of the other quilt reaches at most against a loose one, by plain minimax."""
+    if game.is_over:
+        scores = game.scores()
+        return scores[1 - loose] - scores[loose], 1 if game.first_finisher == 1 - loose else -1
+    key = game.state.tobytes()
+    if key not in known:
+        if len(known) >= 300:
+            raise TooLargeError
+        known[key] = 0, 0  # counts from now on
+        actions, is_loose = game.legal_actions(), game.current_player == loose
+        if is_loose:
+            actions = np.zeros(4, np.int64)
+            actions = actions[: list_loose_choices(game.state, 0, SOLVER.buffers, actions, np.zeros(4))]
+        values = []
+        for action in actions.tolist():
+            states = game.state.copy()
+            play(states, 0, action, loose)
+            values.append(value_against_loose(Game.unchecked(states), loose, known))
+        known[key] = min(values) if is_loose else max(values)
+    return known[key]
+
+
+def test_nobody_reaches_more_against_a_loose_quilt():
+    rng, prospects, counts = random.Random(12), np.zeros(2, PROSPECTS), Counter()
+    for _ in range(250):
+        game, loose = made_up_ending(rng), rng.randrange(2)
+        if game.is_over:
+            continue
+        states = game.state.copy()
+        write_prospects(states, 0, loose, False, prospects, loose)
+        more = loosen(states, 0, loose, prospects[loose])
+        with suppress(TooLargeError):
+            margin, first = value_against_loose(Game.unchecked(states), loose, {})
+            sign = 1 if game.current_player != loose else -1
+            exact = tuple(sign * part for part in minimax(game, 300))
+            assert (margin + more, first) <= exact
+            counts[game.bonus_owner is None, (margin + more, first) == exact] += 1
+    assert len(counts) == 4, counts
+    assert min(counts.values()) > 3, counts

@@ -1,0 +1,137 @@
+"""Endings in which the quilt of one player is *loose*: everything fits that has no more cells than are left.
+
+Of a loose quilt only two numbers matter: the cells left, which are the live ones and as many of the dead ones
+as special patches may cover, and the cells needed, which are those that the 7x7 square with the fewest empty
+cells lacks. With this many cells covered its owner takes the bonus tile, if it is still there. Whatever the
+owner can do with a quilt can be done with the loose one: the same patches fit, they cover as many cells, and
+no square is completed later. So what the opponent reaches against a loose quilt is a bound, found without a
+look at its placements.
+
+States hold loose quilts as quilts with so many empty cells, the cells needed within one 7x7 square and the
+others without. All patches are placed on cells that are covered already, and the quilt is written anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env.agents.patchwork.endgame_moves import ChoiceBuffers, count_cells, estimate_of
+from patchwork_env.agents.patchwork.features import signed
+from patchwork_env.agents.patchwork.placements import insert
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.intrinsics import copy_record
+from patchwork_env.core.polyomino import NUM_ORIENTATIONS
+from patchwork_env.patchwork import engine, tables
+from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY, FIRST_SPECIAL
+from patchwork_env.patchwork.components import (
+    BONUS_SQUARE,
+    NUM_CELLS,
+    NUM_OFFERED,
+    PENALTY_PER_EMPTY_CELL,
+    QUILT_SIZE,
+)
+from patchwork_env.patchwork.state import NOBODY, States
+
+SQUARE = len(tables.SQUARES) - 1
+"""The 7x7 square of loose quilts, that in the last rows and columns."""
+_CORNER = QUILT_SIZE - BONUS_SQUARE
+_CENTER = NUM_CELLS // 2  # a cell of all squares
+PATCH_ROWS, PATCH_COLUMNS = 3, 5
+"""The room that every patch has in its flattest orientation."""
+ANCHOR = (QUILT_SIZE - PATCH_ROWS) * QUILT_SIZE + _CORNER
+"""Where loose quilts are always covered, with that room."""
+FLATTEST = np.argmin(tables.FOOTPRINTS, axis=1)
+"""The orientation of each patch with the fewest rows."""
+
+
+def _first_cells(cells: Iterable[int]) -> npt.NDArray[np.uint64]:
+    """Quilt words of none of the cells, of the first one, of the first two and so on."""
+    bits, rows = 0, [(0, 0)]
+    for cell in cells:
+        bits |= 1 << cell
+        rows.append((bits & int(tables.FULL_WORD), bits >> engine.FIRST_LOWER))
+    return np.array(rows, np.uint64)
+
+
+def _tables() -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+    rows, columns = np.divmod(np.arange(NUM_CELLS), QUILT_SIZE)
+    is_inside = (rows >= _CORNER) & (columns >= _CORNER)
+    is_covered = (rows >= QUILT_SIZE - PATCH_ROWS) & (columns < _CORNER + PATCH_COLUMNS)
+    inside = np.flatnonzero(is_inside & ~is_covered & (np.arange(NUM_CELLS) != _CENTER))
+    return _first_cells([_CENTER, *inside.tolist()]), _first_cells(np.flatnonzero(~is_inside).tolist())
+
+
+INSIDE, OUTSIDE = _tables()
+"""Quilt words of so many empty cells in the square, and outside; that in the center is covered last."""
+MOST_EMPTY = len(INSIDE) + len(OUTSIDE) - 2
+"""The most empty cells of a quilt that can be loosened."""
+
+
+@kernel
+def loosen(states: States, i: int, player: int, own: Any) -> int:
+    """Makes the quilt of a player, whose prospects are ``own``, a loose one.
+
+    Returns how many points more this leaves to the player: those of dead cells that nothing can cover.
+    """
+    dead = min(own["num_dead"], own["specials"])
+    left = count_cells(own["live"][0], own["live"][1]) + dead
+    _write_loose(states, i, player, left, own["needed"] if own["squares"] else left + 1)
+    return int(PENALTY_PER_EMPTY_CELL * (own["num_dead"] - dead))
+
+
+@kernel
+def _write_loose(states: States, i: int, player: int, left: int, needed: int) -> None:
+    if needed <= 0 and states[i]["bonus_owner"] == NOBODY:
+        states[i]["bonus_owner"] = player
+    inside = left if states[i]["bonus_owner"] != NOBODY else min(needed, left)
+    inside = max(min(inside, len(INSIDE) - 1), left - (len(OUTSIDE) - 1))
+    for word in range(2):
+        empty = INSIDE[inside, word] | OUTSIDE[left - inside, word]
+        states[i]["quilt"][player, word] = empty ^ tables.FULL_WORD
+
+
+@kernel
+def play(states: States, i: int, action: int, loose: int) -> None:
+    """Plays an action, where the quilt of the player ``loose``, or of ``NOBODY``, is a loose one."""
+    player = signed(states[i]["current_player"])
+    if player == loose and action != ADVANCE:
+        size = 1
+        if not states[i]["pending_special"]:
+            slot = (action - FIRST_BUY) // (NUM_ORIENTATIONS * NUM_CELLS)
+            size = tables.SIZES[states[i]["circle"][slot]]
+        empty_0 = states[i]["quilt"][player, 0] ^ tables.FULL_WORD
+        empty_1 = states[i]["quilt"][player, 1] ^ tables.FULL_WORD
+        needed = count_cells(empty_0 & tables.SQUARES[SQUARE, 0], empty_1 & tables.SQUARES[SQUARE, 1])
+        _write_loose(states, i, player, count_cells(empty_0, empty_1) - size, needed - size)
+    engine.apply(states, i, action)
+
+
+@kernel
+def list_loose_choices(
+    states: States,
+    i: int,
+    buffers: ChoiceBuffers,
+    actions: npt.NDArray[np.int64],
+    estimates: npt.NDArray[np.float64],
+) -> int:
+    """Lists the actions of a player with a loose quilt, in descending order of their estimated gains."""
+    player, game = signed(states[i]["current_player"]), buffers.game
+    if states[i]["pending_special"]:
+        actions[0] = FIRST_SPECIAL + ANCHOR
+        return 1
+    count, left = 0, engine.empty_cells(states, i, player)
+    for slot in range(-1, min(NUM_OFFERED, states[i]["num_patches"])):
+        action = ADVANCE
+        if slot >= 0:
+            patch = states[i]["circle"][slot]
+            if tables.PRICES[patch] > states[i]["buttons"][player] or tables.SIZES[patch] > left:
+                continue
+            action = FIRST_BUY + (slot * NUM_ORIENTATIONS + FLATTEST[patch]) * NUM_CELLS + ANCHOR
+        copy_record(game, 0, states, i)
+        play(game, 0, action, player)
+        count = insert(actions, estimates, count, action, estimate_of(states, i, game))
+    return count
