@@ -44,6 +44,7 @@ from patchwork_env.agents.patchwork.search import (
     WIN,
     Evaluator,
     Workspace,
+    calibrated,
     ensure_edge,
     grow,
     new_workspace,
@@ -255,21 +256,21 @@ class Search:
 
 def _line_of(tree: Tree, game: Game, edge: int) -> Line:
     record = tree.edges[edge]
-    margin, win = _margin_and_win(record["values"])
+    margin, win = _margin_and_win(tree, record["values"])
     action, after = int(record["action"]), game.clone()
     after.play(action)
     variation = action, *_best_play(tree, after, int(record["child"]))
     return Line(action, int(record["visits"]), margin, win, bool(record["solved"]), variation)
 
 
-def _margin_and_win(values: npt.NDArray[np.floating[Any]]) -> tuple[float, float]:
-    return float(values[SCORE] - values[SCORE + 1]), float(values[WIN])
+def _margin_and_win(tree: Tree, values: npt.NDArray[np.floating[Any]]) -> tuple[float, float]:
+    return float(values[SCORE] - values[SCORE + 1]), calibrated(float(values[WIN]), tree.states, ROOT)
 
 
 def _line_of_forced(tree: Tree, game: Game) -> Line:
     """The line of the only legal action; the root is the next position with a choice, or the end."""
     root = tree.nodes[ROOT]
-    margin, win = _margin_and_win(root["values"])
+    margin, win = _margin_and_win(tree, root["values"])
     if int(root["player"]) != game.current_player:
         margin, win = -margin, 1 - win
     variation = _best_play(tree, game.clone(), ROOT)
@@ -412,7 +413,8 @@ class ChampionAgent(BatchAgent):
         for k in order:
             action, after = int(expansion.actions[k]), game.clone()
             after.play(action)
-            margin, win = float(expansion.owns[k] - expansion.others[k]), float(expansion.wins[k])
+            margin = float(expansion.owns[k] - expansion.others[k])
+            win = calibrated(float(expansion.wins[k]), game.state, 0)
             lines.append(Line(action, 0, margin, win, after.is_over, (action,)))
         return lines
 

@@ -30,7 +30,7 @@ from patchwork_env.agents.patchwork.placements import NO_ACTION, NUM_KINDS, kind
 from patchwork_env.agents.patchwork.value import Quantized
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import Floats, copy_record, release_lock, take_lock
-from patchwork_env.patchwork.components import NUM_OFFERED, NUM_PLAYERS
+from patchwork_env.patchwork.components import LAST_SPACE, NUM_OFFERED, NUM_PLAYERS
 from patchwork_env.patchwork.engine import MAX_TURNS, apply, empty_cells, is_over, score, winner
 from patchwork_env.patchwork.state import States
 from patchwork_env.search.best_first import (
@@ -71,6 +71,8 @@ LEAST_EFFORT = NODE_EFFORT + 2
 """The least effort of a simulation that adds a node, which has a choice."""
 _MOST_TRIES = 20_000
 """How often a thread tries to take the lock before it lets others work: for a tenth of a millisecond."""
+_CONFIDENCE, _PER_SPACE, _MOST_CONFIDENCE, _OPTIMISM = 0.13, 0.035, 2.5, 1.07
+"""How probabilities are calibrated: odds are raised to a power that grows with the spaces left, and lowered."""
 _SAME = 1e-5
 """Actions of one kind whose values differ by less lead to positions that are turns or flips of each other."""
 
@@ -313,6 +315,21 @@ def _is_known(work: Workspace, value: float, index: int, place: int, length: int
         if abs(work.utilities[k] - value) < _SAME and abs(difference) < _SAME * 30:
             return True
     return False
+
+
+@kernel
+def calibrated(win: float, states: States, i: int) -> float:
+    """How often the player to move wins where a search, or the value, expects a probability of ``win``.
+
+    The games that the value has learned from were played less well than a search plays, and were less certain
+    for long. Fitted by maximum likelihood to 1000 games of ``champion:instant`` with itself.
+    """
+    if win <= 0 or win >= 1:
+        return win
+    position = states[i]["position"]
+    spaces_left = 2 * LAST_SPACE - signed(position[0]) - signed(position[1])
+    power = min(_CONFIDENCE + _PER_SPACE * spaces_left, _MOST_CONFIDENCE)
+    return float(1 / (1 + _OPTIMISM * ((1 - win) / win) ** power))
 
 
 @kernel

@@ -12,7 +12,7 @@ from patchwork_env.agents import checkpoints
 from patchwork_env.agents.compiled import write_weights
 from patchwork_env.agents.patchwork.champion import LEVELS, ChampionAgent, ValueAgent, load
 from patchwork_env.agents.patchwork.endgame import margin_of, new_solver, solve
-from patchwork_env.agents.patchwork.expansion import TO_WIN, Payoffs, expand_likely, new_expansion
+from patchwork_env.agents.patchwork.expansion import TO_WIN, Payoffs, expand, expand_likely, new_expansion
 from patchwork_env.agents.patchwork.placements import NO_ACTION
 from patchwork_env.agents.patchwork.search import (
     EMPTY,
@@ -23,6 +23,7 @@ from patchwork_env.agents.patchwork.search import (
     SCORE,
     UTILITY,
     WIN,
+    calibrated,
     grow,
     reset_search,
     solve_root,
@@ -34,6 +35,7 @@ from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS
+from patchwork_env.search.best_first import best_edge
 from patchwork_env.search.tree import NOTHING, ROOT
 from tests.agents.values import simple_weights
 
@@ -114,6 +116,24 @@ def test_nodes_are_opened_as_the_description_says(seed, turns_left):
             play_forced(after)
             assert after.state.tobytes() == tree.states[edge["child"]].tobytes()
     assert turns_left > 9 or exact
+
+
+def test_probabilities_to_win_are_calibrated():
+    early, late = Game(seed=1), end_of_game(seed=5, turns_left=9)
+    assert sum(late.positions) == 2 * 53 - 17
+    for game, win, expected in (
+        *((early, 0.65, 0.8145), (early, 0.5, 0.4831), (early, 0.2, 0.0283)),
+        *((late, 0.9, 0.8214), (late, 0.0, 0.0), (late, 1.0, 1.0)),
+    ):
+        assert calibrated(win, game.state, 0) == pytest.approx(expected, abs=1e-4)
+    agent = champion(nodes=50)
+    best, tree = agent.search(early)[0], agent.workspace().tree
+    expected = tree.edges[best_edge(tree, ROOT)]["values"][WIN]
+    assert best.win == pytest.approx(calibrated(expected, early.state, 0))
+    values = {line.action: line.win for line in agent.evaluate_moves(early)}
+    count = expand(early.state, 0, agent.workspace().evaluator.weights, expansion := new_expansion())
+    for k in range(count):
+        assert values[expansion.actions[k]] == calibrated(float(expansion.wins[k]), early.state, 0)
 
 
 def test_threads_grow_one_tree_together():

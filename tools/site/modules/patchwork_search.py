@@ -9,6 +9,7 @@ from patchwork_env.agents.patchwork.placements import NO_ACTION, only_action
 from patchwork_env.agents.patchwork.search import (
     SCORE,
     WIN,
+    calibrated,
     ensure_edge,
     grow,
     rank_edges,
@@ -97,7 +98,8 @@ def list_lines(solved: int) -> int:
     for k in range(count):
         edge, figures = here.tree.edges[here.ranked[k]], here.figures[k]
         figures[0], figures[1], figures[4] = edge["action"], edge["visits"], edge["solved"]
-        figures[2], figures[3] = edge["values"][SCORE] - edge["values"][SCORE + 1], edge["values"][WIN]
+        figures[2] = edge["values"][SCORE] - edge["values"][SCORE + 1]
+        figures[3] = calibrated(edge["values"][WIN], here.tree.states, ROOT)
     return count
 
 
@@ -106,7 +108,8 @@ def read_root() -> int:
     here = memory()
     root, figures = here.tree.nodes[ROOT], here.figures[0]
     figures[1], figures[4] = root["visits"], is_solved(here.tree, ROOT)
-    figures[2], figures[3] = root["values"][SCORE] - root["values"][SCORE + 1], root["values"][WIN]
+    figures[2] = root["values"][SCORE] - root["values"][SCORE + 1]
+    figures[3] = calibrated(root["values"][WIN], here.tree.states, ROOT)
     return root["player"]
 
 
