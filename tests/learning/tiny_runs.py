@@ -14,7 +14,7 @@ algorithm: ppo
 total_steps: 512
 {_SMALL_NETWORK}
 {_LEAGUE}
-ppo: {{num_envs: 8, rollout_steps: 16, minibatch_size: 64}}
+ppo: {{num_envs: 8, rollout_steps: 16, minibatch_size: 64, averaging_power: 2}}
 """
 PPO_OF_NMBR9 = f"""{_SHARED}
 game: nmbr9

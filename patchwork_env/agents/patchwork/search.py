@@ -72,7 +72,7 @@ LEAST_EFFORT = NODE_EFFORT + 2
 _MOST_TRIES = 20_000
 """How often a thread tries to take the lock before it lets others work: for a tenth of a millisecond."""
 _CONFIDENCE, _PER_SPACE, _MOST_CONFIDENCE, _OPTIMISM = 0.13, 0.035, 2.5, 1.07
-"""How probabilities are calibrated: odds are raised to a power that grows with the spaces left, and lowered."""
+"""Calibration raises odds to a power, which grows with the spaces left, and lowers them a little."""
 _SAME = 1e-5
 """Actions of one kind whose values differ by less lead to positions that are turns or flips of each other."""
 

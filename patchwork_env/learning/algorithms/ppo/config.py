@@ -85,6 +85,10 @@ class Ppo(PpoLearning):
     """Share of the run after which the network looks ahead; needs ``network.lookahead``. Until then it learns
     as without, in the same time: looking ahead pays when values are good."""
 
+    averaging_power: keys.NonNegative | None = None
+    """Power of polynomial-decay averaging: the policy that is evaluated and stored is the mean of the weights
+    after each iteration, which count in proportion to its number to this power. Null takes the last ones."""
+
 
 class PpoConfig(PpoRun):
     """A run of PPO with the project's own network."""

@@ -19,6 +19,7 @@ from patchwork_env.agents.networks import (
 from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.common import trainer
+from patchwork_env.learning.algorithms.common.averaging import add_to_average
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool
 from patchwork_env.learning.algorithms.common.league import SnapshotPool
 from patchwork_env.learning.algorithms.ppo.config import PpoConfig
@@ -31,7 +32,10 @@ LOOKAHEAD_FACTOR = 12.0
 
 
 class PpoTrainer(trainer.Trainer):
-    """Trains a policy network by self-play against the present self and past ones, or alone for points."""
+    """Trains a policy network by self-play against the present self and past ones, or alone for points.
+
+    ``trained`` is what is evaluated and stored: the network, or an average of its weights.
+    """
 
     config: PpoConfig
 
@@ -43,6 +47,8 @@ class PpoTrainer(trainer.Trainer):
         self.network.trunk.dtype = _trunk_dtype(config)
         if config.network.lookahead:
             self.network.look_ahead(0)
+        self._averages = config.ppo.averaging_power is not None
+        self.trained = copy.deepcopy(self.network) if self._averages else self.network
         self.env = SelfPlayBatch(
             rules_of(config.game),
             config.ppo.num_envs,
@@ -70,6 +76,9 @@ class PpoTrainer(trainer.Trainer):
         self.pool.record(*rollout.league)
         collected = time.perf_counter()
         losses = self.learner.update(rollout, self.progress, self.random)
+        if self._averages:
+            share, power = 1 / (self.iteration + 1), config.ppo.averaging_power
+            add_to_average(self.trained.parameters(), self.network.parameters(), share, power)
         learned = time.perf_counter()
         if (self.iteration + 1) % config.league.snapshot_every == 0:
             self.pool.add(self.network)
@@ -88,28 +97,34 @@ class PpoTrainer(trainer.Trainer):
             network.look_ahead(LOOKAHEAD_FACTOR)
 
     def agent(self) -> PolicyAgent:
-        """Plays the likeliest moves of the present policy, in float32 as it is stored."""
-        network = copy.deepcopy(self.network)
+        """Plays the likeliest moves of the policy as it is stored, in float32."""
+        network = copy.deepcopy(self.trained)
         network.trunk.dtype = torch.float32
         return PolicyAgent(network, f"step {self.steps}")
 
     def write_policy(self, folder: Path) -> None:
-        write_policy(folder, self.network, self.policy_info())
+        write_policy(folder, self.trained, self.policy_info())
 
     def state_dict(self) -> trainer.State:
-        return super().state_dict() | {
-            "network": self.network.state_dict(),
-            "optimizer": trainer.optimizer_state(self.learner.optimizer),
-            "games": trainer.as_tensors(self.env.save()),
-            "stats": trainer.as_tensors(self.self_play.stats.save()),
-            "league": self.pool.state_dict(),
-            "opponents": self.self_play.opponents.tolist(),
-            "random": self.random.bit_generator.state,
-        }
+        trained = {"trained": self.trained.state_dict()} if self._averages else {}
+        return (
+            super().state_dict()
+            | trained
+            | {
+                "network": self.network.state_dict(),
+                "optimizer": trainer.optimizer_state(self.learner.optimizer),
+                "games": trainer.as_tensors(self.env.save()),
+                "stats": trainer.as_tensors(self.self_play.stats.save()),
+                "league": self.pool.state_dict(),
+                "opponents": self.self_play.opponents.tolist(),
+                "random": self.random.bit_generator.state,
+            }
+        )
 
     def load_state_dict(self, state: trainer.State) -> None:
         super().load_state_dict(state)
         self.network.load_state_dict(state["network"])
+        self.trained.load_state_dict(state["trained" if "trained" in state else "network"])
         trainer.load_optimizer_state(self.learner.optimizer, state["optimizer"])
         self.env.restore(trainer.as_arrays(state["games"]))
         self.self_play.stats.restore(trainer.as_arrays(state["stats"]))

@@ -18,6 +18,7 @@ from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import Floats, Rows, rows_adder
 from patchwork_env.core.kernels import States
 from patchwork_env.core.random import Streams
+from patchwork_env.learning.algorithms.common.averaging import add_to_average
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool, compute_gradient, means
 from patchwork_env.learning.algorithms.common.trainer import (
     MAX_EXACT_INT,
@@ -93,8 +94,7 @@ class ValueLearner:
     """Brings a value closer to its targets, by steps of Adam.
 
     Self-play has the ``average`` over the last steps (Polyak and Juditsky 1992), with less of the noise of
-    minibatches. The ``trained`` value can be an average over the whole run, with polynomial decay (Shamir and
-    Zhang 2013), too old for games to learn from.
+    minibatches. The ``trained`` value can be an average over the whole run, too old for games to learn from.
     """
 
     def __init__(self, module: ValueModule, config: TdLearning) -> None:
@@ -145,9 +145,8 @@ class ValueLearner:
 
     def _add_to_trained(self) -> None:
         """Adds the average to the weights of the trained value, for the steps of an iteration."""
-        power, new = self._config.averaging_power, self._config.gradient_steps / self.steps
-        share = 1.0 if power is None else 1 - (1 - new) ** (power + 1)
-        torch._foreach_lerp_(list(self._trained.values()), list(self._average.values()), share)
+        share, power = self._config.gradient_steps / self.steps, self._config.averaging_power
+        add_to_average(self._trained.values(), self._average.values(), share, power)
 
     def state_dict(self) -> State:
         return {

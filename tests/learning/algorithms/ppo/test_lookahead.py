@@ -70,7 +70,7 @@ def test_a_run_looks_ahead_from_its_share_on(looks, tmp_path):
     policy = load_policy(tmp_path)[0]
     inputs = policy.encode(many_states()[::7])[0]
     with torch.inference_mode():
-        assert all(map(torch.equal, policy(inputs), never.network(inputs)))
+        assert all(map(torch.equal, policy(inputs), never.trained(inputs)))
     assert looks == []
     late.step()
     assert len(looks) > 8  # every turn of the rollout
