@@ -102,9 +102,9 @@ class ValueLearner:
         self.average, self.trained = module.weights.copy(), module.weights.copy()
         self._average, self._trained = (as_tensors(arrays_of(own)) for own in (self.average, self.trained))
         self.steps = 0
-        names = [name for name, _ in module.named_parameters()]
-        self._factors = [config.table_rate if name in module.tables else 1.0 for name in names]
-        groups = [{"params": [parameter]} for parameter in module.parameters()]
+        parameters = dict(module.named_parameters())
+        tables = [parameters.pop(name) for name in module.tables]
+        groups = [{"params": tables}, {"params": list(parameters.values())}]
         self.optimizer = torch.optim.Adam(groups, lr=config.learning_rate.start, fused=True)
 
     def update(self, positions: Positions, progress: float, random: np.random.Generator) -> dict[str, float]:
@@ -118,8 +118,8 @@ class ValueLearner:
         rate, metrics = config.learning_rate.at(progress), []
         for _ in range(config.gradient_steps):
             warm = rate * min(1, (self.steps + 1) / config.warmup)
-            for group, factor in zip(self.optimizer.param_groups, self._factors, strict=True):
-                group["lr"] = factor * warm
+            tables, others = self.optimizer.param_groups
+            tables["lr"], others["lr"] = config.table_rate * warm, warm
             samples = random.integers(number, size=size)
             metrics.append(
                 compute_gradient(
