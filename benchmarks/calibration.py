@@ -87,7 +87,8 @@ def report(said: Table) -> Figures:
     print("\nspaces left   positions   error of the margin")
     stages = np.minimum(said[:, 1] // SPACES, LAST_STAGE).astype(np.int64)
     for k in range(LAST_STAGE + 1):
-        part, name = said[stages == k], f"{SPACES * k} to {SPACES * k + SPACES - 1}"
+        most = 2 * LAST_SPACE if k == LAST_STAGE else SPACES * (k + 1) - 1
+        part, name = said[stages == k], f"{SPACES * k} to {most}"
         error = float(np.sqrt(((part[:, 3] - part[:, 5]) ** 2).mean()))
         print(f"{name:11} {len(part):11,} {error:9.1f}")
         found[f"{name} spaces, margin"] = figure(error, "points")
