@@ -2,9 +2,10 @@
 
     python -m research.nmbr9_records.free_order [--minutes M] [--processes P] [--file FILE] [--seed S]
 
-Search number 0 has the default rating of towers.py, those that follow have ratings and widths drawn at
-random. All look for more points than the best stack has, whoever found it. It is in FILE (default: best.json)
-at any time; another seed goes on from there with other ratings. What is written there replays by verify.py.
+Search number 0 has the default rating of towers.py and levels of 1, 2, 2, 3, 3 and 4 tiles. Those
+that follow have numbers of tiles, ratings and widths drawn at random. All look for more points than the best
+stack has, whoever found it. It is in FILE (default: best.json) at any time; another seed goes on from there
+with other searches. What is written there replays by verify.py.
 """
 
 import argparse
@@ -26,9 +27,11 @@ from research.nmbr9_records.stacks import better_stacks, complete
 from research.nmbr9_records.towers import Rating
 from research.nmbr9_records.verify import FILE, read_stack, stack_text
 
-WIDTH = 400
-"""The width of the first search."""
-NARROWEST, WIDEST = 200, 1500
+NUMBERS, WIDTH = (1, 2, 2, 3, 3, 4), 1000
+"""Of the first search: the numbers of tiles of the levels above the table, from the top, and the width."""
+FEWEST, MOST = 13, 16
+"""The number of tiles above the table."""
+NARROWEST, WIDEST = 300, 5000
 QUICKEST = 1.0
 """No search takes fewer seconds."""
 
@@ -41,6 +44,16 @@ class Work(NamedTuple):
     end: float
 
 
+def random_numbers(rng: np.random.Generator) -> tuple[int, ...]:
+    """Draws the number of tiles of each level above the table, from the top, none less than above."""
+    while True:
+        numbers = [int(rng.integers(1, 3))]
+        while sum(numbers) < FEWEST:
+            numbers.append(max(2, numbers[-1] + int(rng.integers(2))))
+        if sum(numbers) <= MOST:
+            return tuple(numbers)
+
+
 def random_rating(rng: np.random.Generator) -> Rating:
     """Draws the weights by which towers are compared."""
     return Rating(
@@ -50,7 +63,7 @@ def random_rating(rng: np.random.Generator) -> Rating:
         partial=rng.uniform(0.2, 0.6),
         roughness=rng.uniform(0.2, 0.8),
         noise=rng.choice([0.0, 3.0, 8.0]),
-        waste=rng.uniform(0.25, 0.4),
+        waste=int(rng.integers(6, 12)),
     )
 
 
@@ -59,10 +72,11 @@ def search(work: Work, number: int) -> Plan | None:
     end = time.perf_counter() + work.end - time.time()
     rng = np.random.default_rng([work.seed, number])
     width, rating = int(NARROWEST * (WIDEST / NARROWEST) ** rng.random()), random_rating(rng)
+    numbers = random_numbers(rng)
     if number == 0:
-        width, rating = WIDTH, Rating()
+        numbers, width, rating = NUMBERS, WIDTH, Rating()
     least = read_stack(work.file).score if work.file.exists() else -1
-    found = better_stacks(Game(order="free"), width, rating, number, least, end)
+    found = better_stacks(Game(order="free"), numbers, width, rating, number, least, end)
     plans = [complete(Game(order="free"), stack) for stack in found]
     return max(plans, key=lambda plan: plan.score, default=None)
 

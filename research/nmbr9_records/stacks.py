@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from time import perf_counter
 
 import numpy as np
@@ -24,13 +24,20 @@ _CHUNK = 16
 
 
 def better_stacks(
-    game: Game, width: int, rating: Rating, seed: int, least: int, end: float = math.inf
+    game: Game,
+    numbers: Sequence[int],
+    width: int,
+    rating: Rating,
+    seed: int,
+    least: int,
+    end: float = math.inf,
 ) -> Iterator[Stack]:
     """Stacks of more than ``least`` points that a search of towers finds, each better than those before.
 
     Args:
         game: The game that they are for. Some of its tiles may be left.
-        width: The number of towers kept of each number of tiles.
+        numbers: The number of tiles of each level above the table, from the top.
+        width: The number of towers kept of each number of levels.
         rating: How they are compared.
         seed: The seed of the noise of the rating.
         least: Points that are not enough.
@@ -38,21 +45,20 @@ def better_stacks(
     """
     state = game.state[0]
     supply = np.bincount(state["deck"][: state["num_cards"]], minlength=NUM_DIGITS).astype(np.int64)
-    search = towers.start(supply, int(state["num_rounds"]), width, rating, seed)
-    for tiles in range(1, len(search.nodes) - 1):
-        number = int(search.pools.sizes[tiles])
-        nodes = search.nodes[tiles, :number]
+    search = towers.start(supply, numbers, width, rating, seed)
+    for level, kept in enumerate(search.pools.sizes):
+        nodes = search.nodes[level, :kept]
         scores = nodes["score"] + nodes["digits"]
         for slot in np.argsort(-scores, kind="stable"):
             if perf_counter() > end or scores[slot] <= least:
                 break
-            if towers.ground(search, tiles, slot):
+            if towers.ground(search, level, slot):
                 least = int(scores[slot])
-                yield from_tower(towers.levels_of(search, search.draft[0]))
-        for first in range(0, number, _CHUNK):
+                yield from_tower(towers.levels_of(search, level + 1, search.draft[0]))
+        for first in range(0, kept if level + 1 < len(numbers) else 0, _CHUNK):
             if perf_counter() > end:
                 return
-            towers.expand(search, tiles, first, first + _CHUNK)
+            towers.expand(search, level, first, first + _CHUNK)
 
 
 def complete(game: Game, stack: Stack) -> Plan:

@@ -2,15 +2,15 @@
 
 A tower is built upside down: first the highest level, of one tile or two, then below every level another one
 that supports it. Support is what makes stacks hard, and in this order it is there by construction. An
-exhaustive search finds the new levels: all sets of tiles that cover the cells of the level above, with few
-cells to spare. No tile may rest on a single one. Each carries a cell of a level that is connected, so its own
-level is connected, too.
+exhaustive search finds the new levels: all sets of tiles, so many as are wanted, that cover the cells of the
+level above with few to spare. No tile may rest on a single one. Each carries a cell of a level that is
+connected, so its own level is connected, too.
 
 With every new level, all tiles above gain their digit in points. Towers are compared with others of the same
-number of tiles, by their points plus an estimate of those that the tiles left will add: as a liquid, these
+number of levels, by their points plus an estimate of those that the tiles left will add: as a liquid, these
 fill levels, the highest digits first, and each level needs a few cells more than the one above. A ragged
-outline costs points, as it is harder to cover. What lies on the table itself scores nothing, so it may have
-as many cells to spare as there are: :func:`ground` finds out whether the tiles left can carry a tower.
+outline costs points, as it is harder to cover. What lies on the table itself scores nothing, so any tiles
+left may lie there: :func:`ground` finds out whether they can carry a tower.
 
 Levels lie on grids of 16x16 cells, four 64-bit words each: cell ``16 * row + column`` is bit ``cell % 64`` of
 word ``cell // 64``. The upper levels of good stacks fit in, as each is made of few tiles.
@@ -18,6 +18,7 @@ word ``cell // 64``. The upper levels of good stacks fit in, as each is made of 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -65,7 +66,7 @@ PLACES, FITS = _places()
 """By piece and anchor, the first cell of its bounding box: the cells that it covers, and whether it fits."""
 MOST_TILES = 8
 """The most tiles of a level."""
-LARGEST, SMALLEST = int(SIZES.max()), int(SIZES.min())
+LARGEST = int(SIZES.max())
 
 NODE = np.dtype(
     [
@@ -73,8 +74,7 @@ NODE = np.dtype(
         ("left", "i8", NUM_DIGITS),  # tiles left of each digit
         ("digits", "i8"),  # sum over the tiles used
         ("score", "i8"),
-        ("parent_tiles", "i8"),  # where the tower above the lowest level stands: its tiles and its slot
-        ("parent", "i8"),
+        ("parent", "i8"),  # the slot of the tower above the lowest level, -1 for the highest level
         ("number", "i8"),  # tiles of the lowest level, and what they are:
         ("piece", "i8", MOST_TILES),
         ("anchor", "i8", MOST_TILES),
@@ -98,16 +98,17 @@ class Rating(NamedTuple):
     partial: float = 0.5  # its share of the points of a last level that is not full
     roughness: float = 0.3  # points for each unit edge of the outline of the lowest level
     noise: float = 0.0  # the most points at random, depending on the tower and the seed of the search
-    waste: float = 0.3  # share by which a level may be larger than the one above, or as far as two tiles go
+    waste: int = 10  # cells by which a level may be larger than the one above
 
 
 class Search(NamedTuple):
-    """The towers so far, by their number of tiles."""
+    """The towers so far, by their number of levels."""
 
     rating: Rating
     seed: np.uint64
-    pools: Pools  # one for each number of tiles
-    nodes: npt.NDArray[np.void]  # NODE records (tiles + 1, width), by number of tiles and slot
+    numbers: npt.NDArray[np.int64]  # of the tiles of each level, from the top
+    pools: Pools  # one for each level, which is the lowest of its towers
+    nodes: npt.NDArray[np.void]  # NODE records (levels, width), by level and slot
     draft: npt.NDArray[np.void]  # one NODE record, the tower to be offered
 
 
@@ -118,35 +119,40 @@ class _Covers(NamedTuple):
     starts: npt.NDArray[np.int64]  # by cell, where its places begin and end in the lists below
     ends: npt.NDArray[np.int64]
     places: npt.NDArray[np.int64]  # pieces and anchors
-    wastes: npt.NDArray[np.int64]  # the number of cells of each place that lie below no cell of the level
+    gains: npt.NDArray[np.int64]  # the number of cells of the level that lie on each place
     grids: npt.NDArray[np.uint64]  # the cells of each place
 
 
-def start(supply: npt.NDArray[np.int64], num_tiles: int, width: int, rating: Rating, seed: int) -> Search:
-    """A search for ``width`` towers of each number of tiles that has found the highest levels.
+def start(
+    supply: npt.NDArray[np.int64], numbers: Sequence[int], width: int, rating: Rating, seed: int
+) -> Search:
+    """A search that has found the highest levels.
 
     Args:
         supply: The number of tiles of each digit, ``(10,)``.
-        num_tiles: The number of tiles to place.
-        width: The number of towers kept.
+        numbers: The number of tiles of each level, from the top; one or two on the first.
+        width: The number of towers kept of each number of levels.
         rating: How they are compared.
         seed: The seed of what is random.
     """
-    nodes, draft = np.zeros((num_tiles + 1, width), NODE), np.zeros(1, NODE)
-    search = Search(rating, np.uint64(seed), new_pools(num_tiles + 1, width), nodes, draft)
+    levels = len(numbers)
+    nodes, draft = np.zeros((levels, width), NODE), np.zeros(1, NODE)
+    pools = new_pools(levels, width)
+    search = Search(rating, np.uint64(seed), np.array(numbers, np.int64), pools, nodes, draft)
     _offer_tops(search, supply)
     return search
 
 
-def levels_of(search: Search, node: np.void) -> Levels:
-    """The tiles of a tower, one that is kept or the draft."""
+def levels_of(search: Search, level: int, node: np.void) -> Levels:
+    """The tiles of a tower whose lowest level is number ``level`` from the top, 0 for the highest."""
     levels = []
     while True:
         number = int(node["number"])
         levels.append(tuple((int(node["piece"][t]), int(node["anchor"][t])) for t in range(number)))
-        if node["parent"] < 0:
+        if level == 0:
             return tuple(levels)
-        node = search.nodes[node["parent_tiles"], node["parent"]]
+        level -= 1
+        node = search.nodes[level, node["parent"]]
 
 
 # --- the towers kept --------------------------------------------------------------------------------------
@@ -187,15 +193,15 @@ def _potential(node: np.void, rating: Rating) -> float:
 
 
 @kernel
-def offer(search: Search, tiles: int) -> None:
-    """Keeps the draft, a tower of ``tiles`` tiles, if it is among the best."""
+def offer(search: Search, level: int) -> None:
+    """Keeps the draft, whose lowest level is number ``level`` from the top, if it is among the best."""
     node, rating = search.draft[0], search.rating
     key = _key(search, node)
     value = node["score"] + _potential(node, rating) - rating.roughness * perimeter(node["cover"])
     value += rating.noise * float(key >> _U(11)) / 2.0**53
-    slot = admit(search.pools, tiles, key, value)
+    slot = admit(search.pools, level, key, value)
     if slot >= 0:
-        search.nodes[tiles, slot] = node
+        search.nodes[level, slot] = node
 
 
 # --- highest levels ---------------------------------------------------------------------------------------
@@ -203,7 +209,7 @@ def offer(search: Search, tiles: int) -> None:
 
 @kernel(allocates=True)
 def _offer_tops(search: Search, supply: npt.NDArray[np.int64]) -> None:
-    """Offers all highest levels of one tile or two; the first of them lies upright in the middle."""
+    """Offers all highest levels of one tile, or of two; the first of them lies upright in the middle."""
     node, near = search.draft[0], np.empty(NUM_WORDS, np.uint64)
     for digit in range(NUM_DIGITS):
         if supply[digit] > 0:
@@ -211,11 +217,12 @@ def _offer_tops(search: Search, supply: npt.NDArray[np.int64]) -> None:
             node["left"][:] = supply
             node["left"][digit] -= 1
             node["digits"], node["number"] = digit, 1
-            node["score"], node["parent_tiles"], node["parent"] = 0, 0, -1
+            node["score"], node["parent"] = 0, -1
             node["piece"][0], node["anchor"][0] = NUM_TURNS * digit, _FIRST_ANCHOR
             node["cover"][:] = first
-            offer(search, 1)
-            if len(search.nodes) > 2:
+            if search.numbers[0] == 1:
+                offer(search, 0)
+            else:
                 write_neighbors(first, near)
                 _offer_pairs(search, first, near)
 
@@ -238,7 +245,7 @@ def _offer_pairs(search: Search, first: Grid, near: Grid) -> None:
             if overlap(place, near) and not overlap(place, first):
                 node["anchor"][1] = anchor
                 write_union(first, place, node["cover"])
-                offer(search, 2)
+                offer(search, 0)
         node["left"][digit] += 1
 
 
@@ -246,21 +253,16 @@ def _offer_pairs(search: Search, first: Grid, near: Grid) -> None:
 
 
 @kernel
-def expand(search: Search, tiles: int, first: int, end: int) -> None:
-    """Adds a level to the towers of ``tiles`` tiles in slots ``first ... end - 1`` and offers the results."""
-    for parent in range(first, min(end, search.pools.sizes[tiles])):
-        size = count(search.nodes[tiles, parent]["cover"])
-        _search_covers(search, tiles, parent, max(int(search.rating.waste * size), 2 * LARGEST - size), False)
+def expand(search: Search, level: int, first: int, end: int) -> None:
+    """Adds a level to the towers in slots ``first ... end - 1`` of a pool and offers the results."""
+    for parent in range(first, min(end, search.pools.sizes[level])):
+        _search_covers(search, level, parent, search.numbers[level + 1], search.rating.waste, False)
 
 
 @kernel
-def ground(search: Search, tiles: int, parent: int) -> bool:
-    """Whether the tiles left can carry a tower of ``tiles`` tiles; those that do so are then in the draft."""
-    node = search.nodes[tiles, parent]
-    spare = -count(node["cover"])
-    for digit in range(NUM_DIGITS):
-        spare += node["left"][digit] * SIZES[digit]
-    return spare >= 0 and _search_covers(search, tiles, parent, spare, True)
+def ground(search: Search, level: int, parent: int) -> bool:
+    """Whether the tiles left can carry a tower of a pool; those that do so are then in the draft."""
+    return _search_covers(search, level, parent, MOST_TILES, NUM_CELLS, True)
 
 
 @kernel(allocates=True)
@@ -273,10 +275,10 @@ def _new_covers(size: int) -> _Covers:
 
 
 @kernel(allocates=True)
-def _list_places(node: np.void, waste: int, covers: _Covers) -> bool:
+def _list_places(node: np.void, covers: _Covers) -> bool:
     """Lists, for each cell of a level, the places below that cover it; returns whether every cell has one.
 
-    The places are those of tiles left that carry no tile alone; ``waste`` cells at most carry nothing.
+    The places are those of tiles left that carry no tile alone.
     """
     above = np.empty((node["number"], NUM_WORDS), np.uint64)
     for t in range(node["number"]):
@@ -291,7 +293,7 @@ def _list_places(node: np.void, waste: int, covers: _Covers) -> bool:
         found += 1
         for piece in range(NUM_PIECES):
             if IS_DISTINCT[piece] and node["left"][piece // NUM_TURNS] > 0:
-                n = _list_places_of(piece, cell, cover, above, waste, covers, n)
+                n = _list_places_of(piece, cell, cover, above, covers, n)
         covers.ends[cell] = n
         if covers.starts[cell] == n:
             return False
@@ -300,7 +302,7 @@ def _list_places(node: np.void, waste: int, covers: _Covers) -> bool:
 
 @kernel(allocates=True)
 def _list_places_of(
-    piece: int, cell: int, cover: Grid, above: npt.NDArray[np.uint64], waste: int, covers: _Covers, n: int
+    piece: int, cell: int, cover: Grid, above: npt.NDArray[np.uint64], covers: _Covers, n: int
 ) -> int:
     """Lists the places of one piece that cover a cell; returns the new length of the list."""
     for k in range(SIZES[piece // NUM_TURNS]):
@@ -309,13 +311,12 @@ def _list_places_of(
         if row < 0 or column < 0 or not FITS[piece, anchor]:
             continue
         grid = PLACES[piece, anchor]
-        beside = SIZES[piece // NUM_TURNS] - common(grid, cover)
         carries_alone = False
         for t in range(len(above)):
             carries_alone = carries_alone or contains(grid, above[t])
-        if beside <= waste and not carries_alone:
+        if not carries_alone:
             covers.places[n, 0], covers.places[n, 1] = piece, anchor
-            covers.wastes[n] = beside
+            covers.gains[n] = common(grid, cover)
             covers.grids[n] = grid
             n += 1
     return n
@@ -334,42 +335,44 @@ def _sort_cells(covers: _Covers) -> None:
 
 
 @kernel(allocates=True)
-def _search_covers(search: Search, tiles: int, parent: int, waste: int, is_ground: bool) -> bool:
-    """Offers all levels that cover a tower's cells with up to ``waste`` cells to spare, or finds its ground.
+def _search_covers(search: Search, level: int, parent: int, number: int, waste: int, is_ground: bool) -> bool:
+    """Offers all levels of ``number`` tiles that cover a tower's cells, or finds a ground of no more tiles.
 
-    The search goes depth first; each step covers the first cell that is not covered yet. It returns whether
-    it has found a ground, at which it stops.
+    At most ``waste`` cells of them are to spare. The search goes depth first; each step covers the first cell
+    that is not covered yet, and leaves no more cells than the tiles to come can cover. It returns whether it
+    has found a ground, at which it stops.
     """
-    above = search.nodes[tiles, parent]
+    above = search.nodes[level, parent]
     covers = _new_covers(count(above["cover"]))
-    if not _list_places(above, waste, covers):
+    if not _list_places(above, covers):
         return False
     _sort_cells(covers)
     node, starts, ends = search.draft[0], covers.starts, covers.ends
-    most = min(MOST_TILES, len(search.nodes) - 1 - tiles)
     unions = np.zeros((MOST_TILES + 1, NUM_WORDS), np.uint64)
-    spare, uncovered = np.empty(MOST_TILES + 1, np.int64), np.empty(MOST_TILES + 1, np.int64)
+    uncovered, room = np.empty(MOST_TILES + 1, np.int64), np.empty(MOST_TILES + 1, np.int64)
     here, end = np.empty(MOST_TILES + 1, np.int64), np.empty(MOST_TILES + 1, np.int64)
     node["left"][:] = above["left"]
     node["digits"], node["score"] = above["digits"], above["score"] + above["digits"]
-    node["parent_tiles"], node["parent"] = tiles, parent
-    depth, spare[0], uncovered[0] = 0, waste, len(covers.cells)
+    node["parent"] = parent
+    depth, uncovered[0], room[0] = 0, len(covers.cells), 0
+    for digit in range(NUM_DIGITS):
+        room[0] += node["left"][digit] * SIZES[digit]
     here[0], end[0] = starts[covers.cells[0]], ends[covers.cells[0]]
     while depth >= 0:
         n = here[depth]
-        if n == end[depth] or depth == most:
+        if n == end[depth] or depth == number:
             depth -= 1
             if depth >= 0:
                 _take_back(node, depth)
             continue
         here[depth] += 1
-        if covers.wastes[n] > spare[depth] or overlap(covers.grids[n], unions[depth]):
-            continue
         digit = covers.places[n, 0] // NUM_TURNS
-        spare[depth + 1] = spare[depth] - covers.wastes[n]
-        uncovered[depth + 1] = uncovered[depth] - SIZES[digit] + covers.wastes[n]
-        too_few = uncovered[depth + 1] > 0 and uncovered[depth + 1] + spare[depth + 1] < SMALLEST
-        if too_few or node["left"][digit] == 0:
+        uncovered[depth + 1] = uncovered[depth] - covers.gains[n]
+        room[depth + 1] = room[depth] - SIZES[digit]
+        too_many = uncovered[depth + 1] > min(LARGEST * (number - depth - 1), room[depth + 1])
+        covered = len(covers.cells) - uncovered[depth + 1]
+        too_many = too_many or room[0] - room[depth + 1] - covered > waste
+        if too_many or node["left"][digit] == 0 or overlap(covers.grids[n], unions[depth]):
             continue
         node["piece"][depth], node["anchor"][depth] = covers.places[n, 0], covers.places[n, 1]
         node["left"][digit] -= 1
@@ -386,7 +389,8 @@ def _search_covers(search: Search, tiles: int, parent: int, waste: int, is_groun
         node["cover"][:] = unions[depth]
         if is_ground:
             return True
-        offer(search, tiles + depth)
+        if depth == number:
+            offer(search, level + 1)
         depth -= 1
         _take_back(node, depth)
     return False
