@@ -139,6 +139,7 @@ ROWS = [
     ("ppo", ("network.offers=true",), lambda t: shape("kind_hidden.weight")(t)[1], OTHER),
     ("ppo", ("network.lookahead=true",), looks_ahead, True),
     ("ppo", ("ppo.lookahead_from=0.9", "network.lookahead=true"), looks_ahead, False),
+    ("ppo", ("ppo.averaging_power=null",), lambda t: t.trained is t.network, True),
     ("ppo", ("reward.outcome=0.5",), rewards, 0.5),
     ("ppo", ("reward.margin=2", "reward.margin_scale=1"), rewards, 3.0),
     ("ppo", ("reward.margin_scale=1", "reward.margin=2"), rewards, 3.0),
