@@ -16,7 +16,7 @@ def test_the_best_stack_replays():
     done = run_study("nmbr9_records.verify")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"{best['score']} points with 20 tiles")
-    assert best["score"] >= 259
+    assert best["score"] >= 262
     assert sum(tile["digit"] * tile["level"] for tile in best["tiles"]) == best["score"]
     assert sorted(tile["digit"] for tile in best["tiles"]) == sorted([*range(10)] * 2)
 
