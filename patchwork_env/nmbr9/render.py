@@ -8,6 +8,7 @@ every level lies a little higher than the one below it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import floor
 from string import ascii_lowercase, ascii_uppercase
 
 from patchwork_env.core.names import counted
@@ -141,12 +142,17 @@ class View:
     """Where the cells of a table lie in its panel."""
 
     def __init__(self, moves: Sequence[Move], left: float, top: float) -> None:
-        cells = [cell for move in moves for cell in move.cells] or [(0, 0)]
-        rows, columns = [row for row, _ in cells], [column for _, column in cells]
-        self.spread = max(_MIN_SPREAD, max(rows) - min(rows) + 3, max(columns) - min(columns) + 3)
+        cells = [(*cell, (move.level or 0) + 1) for move in moves for cell in move.cells] or [(0, 0, 0)]
+        rows, columns = [row for row, _, _ in cells], [column for _, column, _ in cells]
+        middle = (max(rows) + min(rows) + 1) / 2, (max(columns) + min(columns) + 1) / 2
+        reach = max(
+            max(middle[0] - row, middle[1] - column) + _RISE * height for row, column, height in cells
+        )
+        extent = max(max(rows) - min(rows), max(columns) - min(columns))
+        self.spread = max(_MIN_SPREAD, extent + 3, 2 * reach + 1)
         self.cell = PANEL / self.spread
-        self._left = left + (PANEL - self.cell * (max(columns) + min(columns) + 1)) / 2
-        self._top = top + (PANEL - self.cell * (max(rows) + min(rows) + 1)) / 2
+        self._left = left + PANEL / 2 - self.cell * middle[1]
+        self._top = top + PANEL / 2 - self.cell * middle[0]
 
     def point(self, row: float, column: float, height: float) -> Point:
         """The point at which a corner of the grid is seen that lies ``height`` tiles above the table."""
@@ -188,12 +194,21 @@ def add_table(scene: Scene, moves: tuple[Move, ...], view: View) -> None:
     for move in sorted(moves, key=lambda move: (move.level or 0, min(move.cells))):
         _add_tile(scene, move, view)
     for move in moves:
-        visible = sorted(cell for cell in move.cells if heights[cell] == (move.level or 0) + 1)
+        visible = sorted(cell for cell in move.cells if _is_seen(heights, cell, (move.level or 0) + 1))
         if visible:
             row, column = visible[len(visible) // 2]
             x, y = view.point(row + 0.5, column + 0.5, (move.level or 0) + 1)
             size = 0.62 * view.cell
             scene.add(Label(x, y + 0.35 * size, str(move.digit), size, _INK, "middle", bold=True))
+
+
+def _is_seen(heights: dict[Cell, int], cell: Cell, height: int) -> bool:
+    """Whether nothing that is higher hides the middle of a cell at a height."""
+    return not any(
+        heights.get((floor(cell[0] + 0.5 + shift), floor(cell[1] + 0.5 + shift)), 0) >= height + more
+        for more in range(1, max(heights.values()) - height + 1)
+        for shift in (_RISE * more,)
+    )
 
 
 def _add_tile(scene: Scene, move: Move, view: View) -> None:

@@ -8,7 +8,9 @@ import pytest
 
 from patchwork_env.agents.nmbr9.greedy import choose_action
 from patchwork_env.core.names import counted
+from patchwork_env.drawing import Scene
 from patchwork_env.nmbr9 import Game, render
+from patchwork_env.nmbr9.actions import Move
 
 
 def played(turns, **options):
@@ -68,3 +70,17 @@ def test_svg_is_well_formed_and_says_who_has_what(turns, players):
     for player, score in enumerate(game.scores()):
         assert ("Ann", "Bob", "Cid", "Dan")[player] in texts
         assert counted(score, "point") in texts
+
+
+def test_a_high_stack_stays_in_its_panel_and_hides_what_is_behind_it():
+    places = {9: (6, 0), 8: (6, 5), 7: (0, 4)}  # levels, and rows and columns of single cells
+    tiles = [Move(digit, level, rectangle(k, k, k + 1, k + 1)) for digit, (level, k) in places.items()]
+    moves = Move(0, 0, rectangle(0, 0, 9, 9)), *tiles
+    scene, view = Scene(600, 600, "white"), render.View(moves, 0, 0)
+    render.add_table(scene, moves, view)
+    assert min(*view.point(0, 0, 7), render.PANEL - max(view.point(9, 9, 0))) > 0
+    assert [label.text for label in scene.labels] == ["0", "9", "8"]
+
+
+def rectangle(top, left, bottom, right):
+    return frozenset((row, column) for row in range(top, bottom) for column in range(left, right))
