@@ -54,21 +54,25 @@ def visit(open_page):
     return Visit(open_page)
 
 
-@pytest.fixture(scope="module")
-def game():
-    """A game with many mistakes, as far as a move of player 0 is next."""
-    return (
-        "patchwork/1 variant=revised first=0 circle=17,21,26,20,2,22,7,3,4,15,30,18,24,19,13,29,27,"
-        "11,31,10,23,28,14,9,5,16,25,8,1,6,32,12,0\n"
-        "+ + + 26/0@a1 20/2@b2 + 22/2@a8 7/3@a3 + 15/0@a6 24/2@c1 13/3@a1 27/2@a4 "
-        "10/4@e1 + 28/4@g1 *a2 5/0@c6 25/5@e4 6/0@c1 *c2 32/1@e3 17/0@e9\n"
-    )
+GAME = (
+    "patchwork/1 variant=revised first=0 circle=17,21,26,20,2,22,7,3,4,15,30,18,24,19,13,29,27,"
+    "11,31,10,23,28,14,9,5,16,25,8,1,6,32,12,0\n"
+    "+ + + 26/0@a1 20/2@b2 + 22/2@a8 7/3@a3 + 15/0@a6 24/2@c1 13/3@a1 27/2@a4 "
+    "10/4@e1 + 28/4@g1 *a2 5/0@c6 25/5@e4 6/0@c1 *c2 32/1@e3 17/0@e9\n"
+)
+WITH_MISTAKES = (
+    "patchwork/1 variant=revised first=0 circle=29,18,5,7,12,21,6,13,26,4,15,23,1,17,27,28,24,9,"
+    "11,3,20,14,10,19,25,30,32,8,16,31,2,22,0\n"
+    "5/5@a1 7/0@a1 + + + 6/1@a3 13/3@a2 + + 15/0@a6 + 1/3@a8 28/3@c1 24/3@c7 9/0@h1 20/1@b3 "
+    "19/0@b1 *b5 30/0@a4 32/1@e1 *g1 16/0@d1 22/2@a8\n"
+)
+"""A game that loses with moves of every name. A move of player 0 is next in both."""
 
 
 @pytest.fixture
-def reviewed(visit, game):
-    """The review of that game."""
-    visit.open(game, game="patchwork", opponent=OPPONENT, seat="0")
+def reviewed(visit):
+    """The review of a game."""
+    visit.open(WITH_MISTAKES, game="patchwork", opponent=OPPONENT, seat="0")
     visit.role("review").click()
     visit.page.wait_for_selector(DONE)
     return visit
@@ -128,8 +132,8 @@ def test_the_graph_goes_to_positions_by_mouse_and_by_keys(reviewed):
     wait_for_ply(reviewed, last)
 
 
-def test_lines_are_drawn_on_the_board_and_explored(visit, game):
-    page = visit.open(game, game="patchwork", opponent=OPPONENT, seat="0")
+def test_lines_are_drawn_on_the_board_and_explored(visit):
+    page = visit.open(GAME, game="patchwork", opponent=OPPONENT, seat="0")
     before = notation(visit)
     page.evaluate("window.game.page.session.goto(7)")
     visit.role("show-lines").click()
@@ -150,8 +154,8 @@ def test_lines_are_drawn_on_the_board_and_explored(visit, game):
     assert notation(visit) == before
 
 
-def test_a_search_ends_when_another_position_is_shown(visit, game):
-    page = visit.open(game, game="patchwork", opponent=OPPONENT, seat="0")
+def test_a_search_ends_when_another_position_is_shown(visit):
+    page = visit.open(GAME, game="patchwork", opponent=OPPONENT, seat="0")
     page.evaluate("window.game.page.session.goto(5)")
     visit.role("show-lines").click()
     page.wait_for_selector('[data-role="evaluation"][data-searching="true"][data-win]')
