@@ -54,7 +54,7 @@ env.step(env.random_actions)
 AGENT = """
 from patchwork_env import agents
 from patchwork_env.{game} import Game
-agents.load("{spec}").act(Game(seed=1))
+agents.load("{spec}").act(Game(seed=1{options}))
 """
 PLAY = """
 import json, subprocess, sys
@@ -110,8 +110,10 @@ def codes() -> dict[str, str]:
         "first step of a batch, all threads": BATCH.format(game="patchwork", threads=None),
         "first step of a batch of NMBR 9": BATCH.format(game="nmbr9", threads=1),
     }
-    for game, specs in (("patchwork", PATCHWORK_AGENTS), ("nmbr9", NMBR9_AGENTS)):
-        rows |= {f"first move of {spec}": AGENT.format(game=game, spec=spec) for spec in specs if known(spec)}
+    known_deck = ', order="known"'  # which `beam` asks for
+    for game, options, specs in (("patchwork", "", PATCHWORK_AGENTS), ("nmbr9", known_deck, NMBR9_AGENTS)):
+        for spec in filter(known, specs):
+            rows[f"first move of {spec}"] = AGENT.format(game=game, spec=spec, options=options)
     if find_spec("starlette") and find_spec("uvicorn"):
         rows["patchwork-env play, first answer of champion:instant"] = PLAY
     return rows
