@@ -204,11 +204,11 @@ def add_table(scene: Scene, moves: tuple[Move, ...], view: View) -> None:
 
 def _is_seen(heights: dict[Cell, int], cell: Cell, height: int) -> bool:
     """Whether nothing that is higher hides the middle of a cell at a height."""
-    return not any(
-        heights.get((floor(cell[0] + 0.5 + shift), floor(cell[1] + 0.5 + shift)), 0) >= height + more
-        for more in range(1, max(heights.values()) - height + 1)
-        for shift in (_RISE * more,)
-    )
+    for more in range(1, max(heights.values()) - height + 1):
+        row, column = (floor(index + 0.5 + _RISE * more) for index in cell)
+        if heights.get((row, column), 0) >= height + more:
+            return False
+    return True
 
 
 def _add_tile(scene: Scene, move: Move, view: View) -> None:

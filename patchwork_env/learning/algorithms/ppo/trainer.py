@@ -47,8 +47,7 @@ class PpoTrainer(trainer.Trainer):
         self.network.trunk.dtype = _trunk_dtype(config)
         if config.network.lookahead:
             self.network.look_ahead(0)
-        self._averages = config.ppo.averaging_power is not None
-        self.trained = copy.deepcopy(self.network) if self._averages else self.network
+        self.trained = self.network if config.ppo.averaging_power is None else copy.deepcopy(self.network)
         self.env = SelfPlayBatch(
             rules_of(config.game),
             config.ppo.num_envs,
@@ -76,7 +75,7 @@ class PpoTrainer(trainer.Trainer):
         self.pool.record(*rollout.league)
         collected = time.perf_counter()
         losses = self.learner.update(rollout, self.progress, self.random)
-        if self._averages:
+        if self.trained is not self.network:
             share, power = 1 / (self.iteration + 1), config.ppo.averaging_power
             add_to_average(self.trained.parameters(), self.network.parameters(), share, power)
         learned = time.perf_counter()
@@ -106,20 +105,18 @@ class PpoTrainer(trainer.Trainer):
         write_policy(folder, self.trained, self.policy_info())
 
     def state_dict(self) -> trainer.State:
-        trained = {"trained": self.trained.state_dict()} if self._averages else {}
-        return (
-            super().state_dict()
-            | trained
-            | {
-                "network": self.network.state_dict(),
-                "optimizer": trainer.optimizer_state(self.learner.optimizer),
-                "games": trainer.as_tensors(self.env.save()),
-                "stats": trainer.as_tensors(self.self_play.stats.save()),
-                "league": self.pool.state_dict(),
-                "opponents": self.self_play.opponents.tolist(),
-                "random": self.random.bit_generator.state,
-            }
-        )
+        state = super().state_dict() | {
+            "network": self.network.state_dict(),
+            "optimizer": trainer.optimizer_state(self.learner.optimizer),
+            "games": trainer.as_tensors(self.env.save()),
+            "stats": trainer.as_tensors(self.self_play.stats.save()),
+            "league": self.pool.state_dict(),
+            "opponents": self.self_play.opponents.tolist(),
+            "random": self.random.bit_generator.state,
+        }
+        if self.trained is not self.network:
+            state["trained"] = self.trained.state_dict()
+        return state
 
     def load_state_dict(self, state: trainer.State) -> None:
         super().load_state_dict(state)
