@@ -59,12 +59,14 @@ WEIGHTS = compiled.record_type({name: (np.float32, shape) for name, shape in SHA
 Weights = npt.NDArray[np.void]
 """All that is learned: an array of one :data:`WEIGHTS` record."""
 
-ONE = 1 << 11
-"""What stands for 1 in sums of rows and in units, which are int16 and so reach from -16 to 16."""
+ONE = 1 << 10
+"""What stands for 1 in sums of rows and in units, which are int16."""
+RANGE = 2**15 / ONE
+"""Where sums and units stop, above and below 0."""
 _LEAK_SHIFT = 3  # the leak is 1 / 8
 _BLOCK = 64  # the columns of a matrix that are multiplied together
 _COLUMNS = 8  # of the last matrix, as many as fill a vector
-_GAINS = np.array([2, 2, 0.5, 2, 2], np.float32)  # outputs times these use the range of int16 well
+_GAINS = np.array([4, 4, 1, 4, 4], np.float32)  # outputs times these use the range of int16 well
 OUTPUT_UNITS = SCALES / (ONE * _GAINS)
 """Points, or cells, per 1 of an output in integers."""
 _ROLES = np.arange(NUM_PLAYERS, dtype=np.int32)

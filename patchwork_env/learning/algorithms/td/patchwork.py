@@ -30,6 +30,7 @@ from patchwork_env.agents.patchwork.value import (
     OUTPUTS,
     OWN_EMPTY,
     OWN_SCORE,
+    RANGE,
     SCALES,
     TABLES,
     WEIGHTS,
@@ -242,13 +243,11 @@ class PatchworkValueModule(learner.ValueModule):
         """The outputs ``(n, OUTPUTS)`` for the players to move in running games, in units of ``SCALES``."""
         quilt_rows, game_rows, counts = rows_of(states)
         windows = np.full(NUM_PLAYERS * len(states), features.NUM_WINDOWS)
-        quilts = leaky_relu(
-            self.quilt_bias + learner.EmbeddingSum.apply(self.patterns, quilt_rows, windows), LEAK
-        )
+        quilts = _units(self.quilt_bias + learner.EmbeddingSum.apply(self.patterns, quilt_rows, windows))
         own, other = quilts.view(len(states), NUM_PLAYERS, -1).unbind(1)
         game = self.game_bias + learner.EmbeddingSum.apply(self.features, game_rows, counts)
-        hidden = leaky_relu(game + own @ self.own + other @ self.others, LEAK)
-        hidden_2 = leaky_relu(self.bias_2 + hidden @ self.weights_2, LEAK)
+        hidden = _units(game + own @ self.own + other @ self.others)
+        hidden_2 = _units(self.bias_2 + hidden @ self.weights_2)
         return self.bias_3 + hidden_2 @ self.weights_3
 
     def losses(self, samples: learner.Positions) -> dict[str, Tensor]:
@@ -267,6 +266,11 @@ class PatchworkValueModule(learner.ValueModule):
             "margin_error": SCALES[OWN_SCORE] * (expected - margins).square().mean().sqrt(),
             "explained_variance": 1 - (expected - margins).square().mean() / margins.var().clamp_min(1e-9),
         }
+
+
+def _units(sums: Tensor) -> Tensor:
+    """The units of a layer, whose sums stop where they do in integers: else what plays and what learns part."""
+    return leaky_relu(sums.clamp(-RANGE, RANGE), LEAK)
 
 
 def rows_of(states: States) -> tuple[Rows, Rows, learner.Counts]:

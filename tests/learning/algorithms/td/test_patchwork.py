@@ -160,7 +160,7 @@ def test_scripted_players_have_their_shares_of_the_games():
 @pytest.fixture
 def weights():
     weights = new_weights(1)
-    weights["weights_3"] *= 20
+    weights["weights_3"] *= 5
     return weights
 
 
@@ -171,6 +171,27 @@ def test_module_computes_what_the_kernels_compute(weights):
         margin, win = evaluate(states, i, integers, buffer)
         assert margin == pytest.approx(outputs[i, 0] - outputs[i, 1], abs=0.7)
         assert win == pytest.approx(1 / (1 + np.exp(-outputs[i, WIN])), abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("sums", "zeros"),
+    [
+        ("quilt_bias", ["patterns"]),
+        ("game_bias", ["patterns", "features", "own", "others"]),
+        ("bias_2", ["weights_2"]),
+    ],
+)
+def test_units_stop_where_those_that_play_do(weights, sums, zeros):
+    """If they did not, targets from games would be wrong for ever more positions, and games go astray."""
+    for name in zeros:
+        weights[name] = 0
+    weights["weights_3"] /= 50
+    weights[sums][0, :4] = 40, -300, 1000, 31
+    state, buffer = many_states()[:1], new_buffer()
+    outputs = PatchworkValueModule(weights)(state).detach().numpy()[0] * SCALES
+    margin, win = evaluate(state, 0, quantized(weights), buffer)
+    assert margin == pytest.approx(outputs[0] - outputs[1], abs=0.3)
+    assert win == pytest.approx(1 / (1 + np.exp(-outputs[WIN])), abs=0.01)
 
 
 def test_gradients_of_tables_against_plain_pytorch(weights):
