@@ -269,7 +269,7 @@ class PatchworkValueModule(learner.ValueModule):
 
 
 def _units(sums: Tensor) -> Tensor:
-    """The units of a layer, whose sums stop where they do in integers: else what plays and what learns part."""
+    """The units of a layer, whose sums stop where those of integers do: what plays is what learns."""
     return leaky_relu(sums.clamp(-RANGE, RANGE), LEAK)
 
 
