@@ -58,7 +58,7 @@ _CHAMPION = "b9bdbda8c665bcc6d22da0cc14f6ddd43d902c04854a5c2b3c007bbf0957c2d0"
 TASKS = (
     Task("patchwork-greedy", PATCHWORK, "greedy", "win_rate", 2026, "revised", None),
     Task("patchwork-ppo", PATCHWORK, "ppo-v1", "win_rate", 2026, "revised", _PPO),
-    Task("patchwork-champion", PATCHWORK, "champion:instant", "win_rate", 2026, "revised", _CHAMPION),
+    Task("patchwork-champion", PATCHWORK, "champion-v1:level=instant", "win_rate", 2026, "revised", _CHAMPION),
     Task("nmbr9-decks", NMBR9, "greedy", "score", 9, "unknown", None),
 )
 

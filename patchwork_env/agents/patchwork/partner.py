@@ -50,9 +50,9 @@ _VALUE = SHIPPED_FOLDER / "champion"
 CHAMPION = "instant"  # the level of the champion that is the highest one for people
 HABITS = {
     1: Habits(turning=0.9, flipping=0.4, misjudging=0.5, carelessness=0.2),
-    2: Habits(turning=0.9, flipping=0.6, misjudging=0.5, carelessness=0.2, lapses=0.23, lapse=12.0),
-    3: Habits(turning=1.0, misjudging=0.2, carelessness=0.1),
-    4: Habits(turning=1.0, misjudging=0.0, carelessness=0.0, lapses=0.13, lapse=15.0, lookahead=300),
+    2: Habits(turning=0.9, flipping=0.6, misjudging=0.5, carelessness=0.2, lapses=0.29, lapse=12.0),
+    3: Habits(turning=1.0, misjudging=1.0, carelessness=0.5),
+    4: Habits(turning=1.0, misjudging=0.0, carelessness=0.0, lapses=0.17, lapse=15.0, lookahead=300),
 }
 """The levels below the champion's; docs/play/levels.md describes them."""
 _POINTS_OF_UTILITY = 15
