@@ -322,7 +322,8 @@ def calibrated(win: float, states: States, i: int) -> float:
     """How often the player to move wins where a search, or the value, expects a probability of ``win``.
 
     The games that the value has learned from were played less well than a search plays, and were less certain
-    for long. Fitted to 6000 games of ``champion:instant`` with itself.
+    for long. Fitted to 6000 games of the champion before with itself at ``instant``; in 1300 of the present
+    one no tenth of the probabilities is off by more than 0.027.
     """
     if win <= 0 or win >= 1:
         return win
