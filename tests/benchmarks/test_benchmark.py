@@ -43,7 +43,7 @@ def test_the_page_lists_the_tasks():
         ({"special_patches": "2014"}, "'2014'"),
         (
             {"opponent": "random"},
-            "takes part in no task: its last evaluation met none of greedy, ppo-v1, champion-v1:level=instant",
+            "takes part in no task: its last evaluation met none of greedy, ppo-v1, champion-v1:",
         ),
     ],
 )
