@@ -169,8 +169,8 @@ def test_module_computes_what_the_kernels_compute(weights):
     outputs = PatchworkValueModule(weights)(states).detach().numpy() * SCALES
     for i in range(len(states)):
         margin, win = evaluate(states, i, integers, buffer)
-        assert margin == pytest.approx(outputs[i, 0] - outputs[i, 1], abs=0.7)
-        assert win == pytest.approx(1 / (1 + np.exp(-outputs[i, WIN])), abs=0.01)
+        assert margin == pytest.approx(outputs[i, 0] - outputs[i, 1], abs=0.4)
+        assert win == pytest.approx(1 / (1 + np.exp(-outputs[i, WIN])), abs=0.005)
 
 
 @pytest.mark.parametrize(
