@@ -2,8 +2,9 @@
 
 python tools/ship_agent.py RUN_DIR NAME
 
-Writes patchwork_env/agents/shipped/NAME: the weights as they are, and a checkpoint.json that says how they
-were made. Run it on the machine of the run.
+Writes patchwork_env/agents/shipped/NAME: the weights, and a checkpoint.json that says how they were made.
+Rows of Patchwork's values are rounded to the steps in which they play, so that they compress to a third.
+Run it on the machine of the run.
 """
 
 import argparse
@@ -13,10 +14,21 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
+from safetensors.numpy import load_file
 
-from patchwork_env.agents.checkpoints import CHECKPOINT_FILE, SHIPPED_FOLDER, read_description
+from patchwork_env.agents.checkpoints import (
+    CHECKPOINT_FILE,
+    SHIPPED_FOLDER,
+    VALUE,
+    WEIGHTS_FILE,
+    read_description,
+    write_tensors,
+)
+from patchwork_env.agents.patchwork import value
 from patchwork_env.core.files import write_folder
+from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.system import describe_machine
 
 
@@ -38,11 +50,21 @@ def ship(run: Path, name: str) -> Path:
         for file in final.iterdir():
             if file.name != CHECKPOINT_FILE:
                 shutil.copyfile(file, folder / file.name)
+        if (description["game"], description["policy"]) == (PATCHWORK, VALUE):
+            round_rows(folder / WEIGHTS_FILE)
         text = json.dumps(description, indent=1) + "\n"
         (folder / CHECKPOINT_FILE).write_text(text, encoding="utf-8")
 
     write_folder(SHIPPED_FOLDER / name, write)
     return SHIPPED_FOLDER / name
+
+
+def round_rows(weights: Path) -> None:
+    """Rounds the rows of a value to multiples of ``1 / ONE``, which play alike."""
+    arrays = load_file(weights)
+    for name in value.TABLES:
+        arrays[name] = np.rint(arrays[name] * value.ONE) / np.float32(value.ONE)
+    write_tensors(weights, arrays)
 
 
 def main() -> int:

@@ -1,8 +1,11 @@
 """The policy of a run becomes an agent of the package, whatever the run's algorithm reads."""
 
+import numpy as np
 import yaml
 
 from patchwork_env.agents.checkpoints import read_description, write_checkpoint
+from patchwork_env.agents.compiled import write_weights
+from patchwork_env.agents.patchwork.value import new_weights, quantized, read_value
 from tools import ship_agent
 
 
@@ -16,3 +19,15 @@ def test_runs_without_rewards_are_shipped(tmp_path, monkeypatch):
     assert info["algorithm"] == "solo_td"
     assert info["steps"] == 7
     assert "reward" not in info
+
+
+def test_rounded_values_of_patchwork_play_alike(tmp_path, monkeypatch):
+    monkeypatch.setattr(ship_agent, "SHIPPED_FOLDER", tmp_path / "shipped")
+    final = tmp_path / "run" / "final"
+    final.mkdir(parents=True)
+    weights = new_weights(1)
+    write_weights(final, "patchwork", weights)
+    (tmp_path / "run" / "config.yaml").write_text(yaml.safe_dump({"algorithm": "td", "device": "cpu"}))
+    shipped, _ = read_value(ship_agent.ship(tmp_path / "run", "rounded"))
+    assert quantized(shipped) == quantized(weights)
+    assert np.array_equal(shipped["features"] * 1024 % 1, np.zeros_like(weights["features"]))
