@@ -28,11 +28,11 @@ ELSEWHERE = {
     "device": "tests/learning/test_another_device.py",
     "cluster": "tests/learning/distributed",
     "checkpoint_minutes": "tests/learning/runs",
+    "threads": "tests/learning/algorithms/td/test_trainer.py",
 }
 NOTED = {
     "description": "another",
     "tracker": "none",
-    "threads": "1",
     "checkpoint_every": "3",
     "evaluation.every": "null",
     "evaluation.every_steps": "300",
@@ -236,7 +236,7 @@ def test_what_is_noted_of_a_run_changes_no_weight(tmp_path):
     path = tmp_path / "tiny.yaml"
     path.write_text(TINY_RUNS["td"])
     overrides = [f"{key}={value}" for key, value in NOTED.items()]
-    assert start_run(path, tmp_path / "plain", "threads=2", "checkpoint_every=1") == 0
+    assert start_run(path, tmp_path / "plain", "checkpoint_every=1") == 0
     assert start_run(path, tmp_path / "noted", *overrides) == 0
     plain, noted = tmp_path / "plain", tmp_path / "noted"
     assert tensors_of(plain / "final") == tensors_of(noted / "final")

@@ -31,8 +31,6 @@ from patchwork_env.learning.algorithms.td.config import TdLearning
 
 Counts = npt.NDArray[np.int64]
 STEPS = 1 << 30  # random numbers below 1 are multiples of `1 / STEPS`
-_ONE_THREAD = ThreadPool()
-"""Two threads would hand each other gradients of whole tables, which takes as long as computing them."""
 
 
 class Positions(NamedTuple):
@@ -97,8 +95,8 @@ class ValueLearner:
     minibatches. The ``trained`` value can be an average over the whole run, too old for games to learn from.
     """
 
-    def __init__(self, module: ValueModule, config: TdLearning) -> None:
-        self.module, self._config = module, config
+    def __init__(self, module: ValueModule, config: TdLearning, threads: ThreadPool) -> None:
+        self.module, self._config, self._threads = module, config, threads
         self.average, self.trained = module.weights.copy(), module.weights.copy()
         self._average, self._trained = (as_tensors(arrays_of(own)) for own in (self.average, self.trained))
         self.steps = 0
@@ -127,7 +125,7 @@ class ValueLearner:
                     lambda samples: self.module.losses(chosen(samples)),
                     lambda samples: chosen(samples)._asdict(),
                     samples,
-                    _ONE_THREAD,
+                    self._threads,
                     config.max_gradient_norm,
                 )
             )

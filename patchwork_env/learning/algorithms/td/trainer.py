@@ -35,8 +35,8 @@ class TdTrainer(RemoteTrainer):
         super().__init__(config)
         self.game = new_game(config)
         self.no_examples = self.game.no_positions
-        self.learner = ValueLearner(self.game.new_module(), config.learning)
         self._threads = ThreadPool(config.threads)
+        self.learner = ValueLearner(self.game.new_module(), config.learning, self._threads)
 
     def step(self) -> dict[str, float]:
         metrics = super().step()

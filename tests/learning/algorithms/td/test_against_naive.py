@@ -9,6 +9,7 @@ import torch
 from patchwork_env.agents.compiled import arrays_of
 from patchwork_env.agents.patchwork.value import SCALES, new_weights
 from patchwork_env.learning.algorithms.td.config import Td
+from patchwork_env.learning.algorithms.common.gradients import ThreadPool
 from patchwork_env.learning.algorithms.td.learner import Positions, ValueLearner
 from patchwork_env.learning.algorithms.td.patchwork import PatchworkValueModule
 from tests.agents.positions import many_states
@@ -34,12 +35,15 @@ def new_module():
     return PatchworkValueModule(weights)
 
 
-@pytest.mark.parametrize("changed", CASES.values(), ids=CASES)
-def test_weights_averages_and_losses_are_those_of_plain_updates(changed):
+@pytest.mark.parametrize(
+    ("changed", "threads"), [(case, 1 + k % 2) for k, case in enumerate(CASES.values())], ids=CASES
+)
+def test_weights_averages_and_losses_are_those_of_plain_updates(changed, threads):
     config, states = Td(**PLAIN | changed), many_states()[::40]
     targets = np.random.default_rng(3).uniform(0, 1, (len(states), len(SCALES))).astype(np.float32) * SCALES
     positions = Positions(states, targets.astype(np.float32))
-    learner, twin = ValueLearner(new_module(), config), NaiveLearner(new_module(), config)
+    learner = ValueLearner(new_module(), config, ThreadPool(threads))
+    twin = NaiveLearner(new_module(), config)
     random, of_twin = np.random.default_rng(2), np.random.default_rng(2)
     for progress in PROGRESSES:
         metrics = learner.update(positions, progress, random)
