@@ -8,8 +8,8 @@ import torch
 
 from patchwork_env.agents.compiled import arrays_of
 from patchwork_env.agents.patchwork.value import SCALES, new_weights
-from patchwork_env.learning.algorithms.td.config import Td
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool
+from patchwork_env.learning.algorithms.td.config import Td
 from patchwork_env.learning.algorithms.td.learner import Positions, ValueLearner
 from patchwork_env.learning.algorithms.td.patchwork import PatchworkValueModule
 from tests.agents.positions import many_states
