@@ -431,8 +431,8 @@ class Payoffs(NamedTuple):
 
 TO_WIN = Payoffs(1.0, 1 / 300)
 """To win first of all, and to care for the margin where the outcome is safe or lost."""
-TO_WIN_RICHLY = Payoffs(1.0, 1 / 70, -1.0)
-"""To win games with many points, of both players: a win instead of a loss counts as much as 140 points."""
+TO_WIN_RICHLY = Payoffs(1.0, 1 / 90, -1.0)
+"""To win games with many points, of both players: a win instead of a loss counts as much as 180 points."""
 FOR_MARGIN = Payoffs(0.0, 1 / 40)
 """To maximize the difference of the scores alone."""
 FOR_SCORE = Payoffs(0.0, 1 / 40, 0.1)

@@ -33,6 +33,8 @@ _SEEN, _AHEAD = 16, 8
 _BEHIND, _LEADS = 10, 64
 """The range of the lead of the other player, in spaces: it begins at ``-_BEHIND`` and has ``_LEADS`` rows."""
 _MARGINS = 100
+_OFFERS = 16
+"""The number of classes of an offered patch: see :func:`_offer_class`."""
 _SQUARE_CELLS = components.BONUS_SQUARE**2
 
 _FIT_CLASSES = np.searchsorted([0, 1, 2, 3, 5, 8, 14, 24, 40], np.arange(450)).astype(np.int64)
@@ -60,7 +62,7 @@ _SPECIALS_LEFT = _TO_SPECIAL + 2 * (_SPACES + 1)
 _LEAD = _SPECIALS_LEFT + len(components.VARIANTS) * 6
 _NEXT = _LEAD + _LEADS
 _OFFERED = _NEXT + _SEEN * (components.NUM_PATCHES + 1)
-_LEFT = _OFFERED + components.NUM_OFFERED * (components.NUM_PATCHES + 1) * 4
+_LEFT = _OFFERED + components.NUM_OFFERED * (components.NUM_PATCHES + 1) * _OFFERS
 _NUM_LEFT = _LEFT + components.NUM_PATCHES
 _PENDING = _NUM_LEFT + components.NUM_PATCHES + 1
 _FINISHER = _PENDING + 2
@@ -137,8 +139,7 @@ def projected_buttons(states: States, i: int, player: int) -> int:
 
 @kernel
 def _list_circle(states: States, i: int, mover: int, rows: Rows, count: int) -> int:
-    left = signed(states[i]["num_patches"])
-    circle, buttons = states[i]["circle"], states[i]["buttons"]
+    left, circle = signed(states[i]["num_patches"]), states[i]["circle"]
     rows[count] = _NUM_LEFT + left
     count += 1
     for k in range(_SEEN):
@@ -146,14 +147,27 @@ def _list_circle(states: States, i: int, mover: int, rows: Rows, count: int) -> 
         rows[count] = _NEXT + k * (components.NUM_PATCHES + 1) + patch
         count += 1
         if k < components.NUM_OFFERED:
-            can_pay = 0
-            if patch < components.NUM_PATCHES:
-                can_pay = 2 * (buttons[mover] >= tables.PRICES[patch]) + (
-                    buttons[1 - mover] >= tables.PRICES[patch]
-                )
-            rows[count] = _OFFERED + (k * (components.NUM_PATCHES + 1) + patch) * 4 + can_pay
+            offer = k * (components.NUM_PATCHES + 1) + patch
+            rows[count] = _OFFERED + offer * _OFFERS + _offer_class(states, i, mover, patch)
             count += 1
     return count
+
+
+@kernel(inline=True)
+def _offer_class(states: States, i: int, mover: int, patch: int) -> int:
+    """Whether the other player can pay for a patch, and the mover, who would move again, and earn income."""
+    if patch == components.NUM_PATCHES:
+        return 0
+    buttons, position = states[i]["buttons"], states[i]["position"]
+    space, price = signed(position[mover]), tables.PRICES[patch]
+    next_space = min(space + signed(tables.TIMES[patch]), components.LAST_SPACE)
+    earns = tables.INCOMES_UP_TO[next_space] > tables.INCOMES_UP_TO[space]
+    return int(
+        (buttons[1 - mover] >= price)
+        + 2 * (buttons[mover] >= price)
+        + 4 * (next_space <= signed(position[1 - mover]))
+        + 8 * earns
+    )
 
 
 @kernel

@@ -50,7 +50,7 @@ from patchwork_env.search.tree import NOTHING, ROOT, Path, Tree, is_full, new_pa
 
 UTILITY, SCORE, WIN, EMPTY = 0, 2, 4, 6
 """The first index of each pair of values: utilities, scores, probabilities to win and empty cells."""
-RULE = Rule(exploration=0.8, temperature=0.25, best_weight=0.5)
+RULE = Rule(exploration=0.8, temperature=0.45, best_weight=0.5)
 """How the champion's trees grow."""
 _LIKELY_BELOW_ROOT = 4
 """The number of placements of a patch that the champion evaluates below the root."""

@@ -34,7 +34,7 @@ from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.state import States
 
-QUILT_WIDTH, HIDDEN, HIDDEN_2 = 64, 128, 32
+QUILT_WIDTH, HIDDEN, HIDDEN_2 = 64, 128, 64
 OWN_SCORE, OTHER_SCORE, WIN, OWN_EMPTY, OTHER_EMPTY = range(5)
 """The indices of the outputs."""
 OUTPUTS = 5

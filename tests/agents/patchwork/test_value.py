@@ -142,7 +142,7 @@ SIZES = {
     "specials": 2 * 6,
     "lead": 64,
     "next": 16 * 34,
-    "offered": 3 * 34 * 4,
+    "offered": 3 * 34 * 16,
     "left": 33,
     "number left": 34,
     "pending": 2,
@@ -196,10 +196,23 @@ def naive_rows(game):
         patch = circle[k] if k < len(circle) else 33
         add("next", k * 34 + patch)
         if k < 3:
-            price = naive.PATCHES[patch][1] if k < len(circle) else math.inf
-            own, other = (game.buttons[player] >= price for player in players)
-            add("offered", (k * 34 + patch) * 4 + 2 * own + other)
+            add("offered", (k * 34 + patch) * 16 + (offer(game, patch) if k < len(circle) else 0))
     return sorted(rows)
+
+
+def offer(game, patch):
+    """What the mover sees of an offered patch, as a number of four bits."""
+    _, price, time, _ = naive.PATCHES[patch]
+    mover, other = game.current_player, 1 - game.current_player
+    before = game.positions[mover]
+    after = min(before + time, 53)
+    facts = (
+        game.buttons[other] >= price,
+        game.buttons[mover] >= price,
+        after <= game.positions[other],
+        any(before < mark <= after for mark in naive.INCOME_SPACES),
+    )
+    return sum(2**k for k, fact in enumerate(facts) if fact)
 
 
 def rows_of_game(game):
@@ -264,7 +277,7 @@ def test_integers_have_room_for_what_was_learned(weights):
         sums = np.abs(layer["bias"].astype(int)) + 2**15 * np.abs(layer["matrix"].astype(int)).sum((0, 2))
         assert 2**28 < sums.max() + 2 ** layer["shift"] < 2**31
     large["bias_2"] = large["features"] = 3e38
-    assert quantized(large)[0]["layer_2"]["bias"].tolist() == [2**31 - 1] * 32
+    assert quantized(large)[0]["layer_2"]["bias"].tolist() == [2**31 - 1] * 64
     matrix, bias, shift = layer_of(np.array([[3.0], [0]]), np.zeros(1), ONE)  # one weight alone
     assert (matrix.tolist(), bias.tolist(), shift) == ([[[3 * 2**13, 0]]], [0], 13)
 
