@@ -55,7 +55,7 @@ class Task(NamedTuple):
 
 _PPO = "80b37aa1c233af43df2a1883988c455af43b7f7eb601b55e77823a5c9fca6f4d"
 _CHAMPION = "champion-v1:level=instant"
-_CHAMPION_WEIGHTS = "b9bdbda8c665bcc6d22da0cc14f6ddd43d902c04854a5c2b3c007bbf0957c2d0"
+_CHAMPION_WEIGHTS = "b801e86b3006706e1a094a20f7e89da612d0f87bb2d4f13b2e963543ff3a37e9"
 TASKS = (
     Task("patchwork-greedy", PATCHWORK, "greedy", "win_rate", 2026, "revised", None),
     Task("patchwork-ppo", PATCHWORK, "ppo-v1", "win_rate", 2026, "revised", _PPO),
