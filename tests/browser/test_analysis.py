@@ -61,12 +61,13 @@ GAME = (
     "10/4@e1 + 28/4@g1 *a2 5/0@c6 25/5@e4 6/0@c1 *c2 32/1@e3 17/0@e9\n"
 )
 WITH_MISTAKES = (
-    "patchwork/1 variant=revised first=0 circle=29,18,5,7,12,21,6,13,26,4,15,23,1,17,27,28,24,9,"
-    "11,3,20,14,10,19,25,30,32,8,16,31,2,22,0\n"
-    "5/5@a1 7/0@a1 + + + 6/1@a3 13/3@a2 + + 15/0@a6 + 1/3@a8 28/3@c1 24/3@c7 9/0@h1 20/1@b3 "
-    "19/0@b1 *b5 30/0@a4 32/1@e1 *g1 16/0@d1 22/2@a8\n"
+    "patchwork/1 variant=revised first=0 circle=24,23,6,13,11,22,5,30,12,3,15,29,26,28,27,1,4,21,8,"
+    "16,7,17,19,2,25,9,14,32,20,31,10,18,0\n"
+    "24/2@g7 6/1@a6 22/0@a1 30/1@e5 + + 15/0@a2 28/2@g3 + 1/2@h2 8/6@a4 16/2@e7 *i8 19/1@c2 9/0@g1 "
+    "20/1@d4 *c2 10/1@d7 23/1@e6 13/5@f3 11/2@g8 *e9 12/2@a8 26/2@b6 21/1@a6 2/1@b6 32/0@a4 *i1 "
+    "31/1@g1\n"
 )
-"""A game that loses with moves of every name. A move of player 0 is next in both."""
+"""A game with several moves of every name. A move of player 0 is next in both."""
 
 
 @pytest.fixture
