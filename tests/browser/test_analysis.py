@@ -143,6 +143,8 @@ def test_lines_are_drawn_on_the_board_and_explored(visit):
     page.wait_for_selector(".ghost")
     line.click()
     visit.until("window.game.page.session.exploring && window.game.page.session.ply === 8")
+    shown = "JSON.parse(document.querySelector('.line-moves')?.dataset.shown ?? '[]')"
+    visit.until(f"{shown}[1] === window.game.page.session.notation")  # not the lines of the move before
     line.click()
     visit.until("window.game.page.session.ply === 9")
     assert notation(visit) == before
