@@ -5,7 +5,7 @@ import yaml
 
 from patchwork_env.agents.checkpoints import read_description, write_checkpoint
 from patchwork_env.agents.compiled import write_weights
-from patchwork_env.agents.patchwork.value import new_weights, quantized, read_value
+from patchwork_env.agents.patchwork.value import ONE, new_weights, quantized, read_value
 from tools import ship_agent
 
 
@@ -30,4 +30,4 @@ def test_rounded_values_of_patchwork_play_alike(tmp_path, monkeypatch):
     (tmp_path / "run" / "config.yaml").write_text(yaml.safe_dump({"algorithm": "td", "device": "cpu"}))
     shipped, _ = read_value(ship_agent.ship(tmp_path / "run", "rounded"))
     assert quantized(shipped) == quantized(weights)
-    assert np.array_equal(shipped["features"] * 1024 % 1, np.zeros_like(weights["features"]))
+    assert np.array_equal(shipped["features"] * ONE % 1, np.zeros_like(weights["features"]))
