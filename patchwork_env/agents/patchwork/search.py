@@ -324,9 +324,9 @@ def calibrated(win: float, states: States, i: int) -> float:
     """How often the player to move wins where a search, or the value, expects a probability of ``win``.
 
     The games that the value has learned from were played less well than a search plays, and were less certain
-    for long. Close to the end the solver knows most of the wins of the player to move, which makes one that it
-    does not know less likely. Fitted to 6500 games of the champion with itself at ``instant``; fitted to one
-    half of them, no tenth of the probabilities of the other half is off by more than 0.012.
+    for long. Close to the end the solver knows most of the wins of the player to move: one that it does not
+    know is less likely. Fitted to 6500 games of the champion with itself at ``instant``; fitted to one half
+    of 5000, no tenth of the probabilities of the other half is off by more than 0.012.
     """
     if win <= 0 or win >= 1:
         return win
