@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 STATEMENTS = {
     "minari": "from patchwork_env.integrations.minari import record",
     "pyspiel": "import patchwork_env.integrations.open_spiel",
@@ -24,6 +26,7 @@ for library, statement in {}.items():
 """
 
 
+@pytest.mark.slow
 def test_a_sentence_says_what_to_install():
     script = SCRIPT.format(STATEMENTS)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

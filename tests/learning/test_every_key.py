@@ -232,6 +232,7 @@ def test_a_key_does_what_it_says(run, overrides, measure, expected, tmp_path):
     assert expected in (OTHER, found)
 
 
+@pytest.mark.slow
 def test_what_is_noted_of_a_run_changes_no_weight(tmp_path):
     path = tmp_path / "tiny.yaml"
     path.write_text(TINY_RUNS["td"])

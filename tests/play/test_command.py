@@ -75,6 +75,7 @@ def test_the_page_is_served_until_sigterm(server):
     assert server.presets.endswith(f" {server.address.strip()}?game=nmbr9&opponent=greedy\n")
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_it_quietly():
     assert Server().end(signal.SIGINT) == (0, "", "")
 

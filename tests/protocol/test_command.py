@@ -18,6 +18,7 @@ TALKS = f"{odd_agents.__name__}:talks"
 NEW = {"game": "patchwork", "options": {"seed": 7}}
 
 
+@pytest.mark.slow
 def test_only_answers_are_on_its_output_and_it_ends_with_its_input():
     queries = [
         {"id": "a", "method": "choose", "agent": TALKS, **NEW},
@@ -40,6 +41,7 @@ def test_only_answers_are_on_its_output_and_it_ends_with_its_input():
     assert sorted(done.stderr.splitlines()) == ["a line", "a print", "read: ''"]
 
 
+@pytest.mark.slow
 def test_it_is_an_agent_itself_and_answers_a_client():
     agent = ProgramAgent([*COMMAND, "--agent", "greedy"], start_seconds=600)  # it may have to compile
     greedy, game = agents.load("greedy"), Game(seed=7)

@@ -155,6 +155,7 @@ def test_sampling_follows_the_policy(file):
     assert (np.abs(frequencies - expected) <= 5 * errors + 1e-3).all()
 
 
+@pytest.mark.slow
 def test_it_plays_without_pytorch(file):
     code = (
         "import sys\n"

@@ -47,7 +47,7 @@ def all_towers(supply, numbers, width, rating):
     return search, [(level, slot) for level, kept in enumerate(search.pools.sizes) for slot in range(kept)]
 
 
-@pytest.mark.parametrize("numbers", [(1, 2, 2, 3, 4), (2, 3, 4)])
+@pytest.mark.parametrize("numbers", [(1, 2, 2, 3, 4), pytest.param((2, 3, 4), marks=pytest.mark.slow)])
 def test_towers_can_be_built_by_the_rules_and_have_their_score(numbers):
     search, found = all_towers(PAIR, numbers, 8, Rating(noise=20.0))
     assert {level for level, _ in found} == {*range(len(numbers))}
