@@ -61,11 +61,11 @@ GAME = (
     "10/4@e1 + 28/4@g1 *a2 5/0@c6 25/5@e4 6/0@c1 *c2 32/1@e3 17/0@e9\n"
 )
 WITH_MISTAKES = (
-    "patchwork/1 variant=revised first=0 circle=24,23,6,13,11,22,5,30,12,3,15,29,26,28,27,1,4,21,8,"
-    "16,7,17,19,2,25,9,14,32,20,31,10,18,0\n"
-    "24/2@g7 6/1@a6 22/0@a1 30/1@e5 + + 15/0@a2 28/2@g3 + 1/2@h2 8/6@a4 16/2@e7 *i8 19/1@c2 9/0@g1 "
-    "20/1@d4 *c2 10/1@d7 23/1@e6 13/5@f3 11/2@g8 *e9 12/2@a8 26/2@b6 21/1@a6 2/1@b6 32/0@a4 *i1 "
-    "31/1@g1\n"
+    "patchwork/1 variant=revised first=0 circle=29,3,9,16,30,4,7,11,27,32,18,20,17,15,12,13,10,21,8,"
+    "6,28,25,24,5,22,14,23,2,19,1,31,26,0\n"
+    "+ + + 9/0@a1 16/0@b1 30/0@b1 7/3@a1 11/3@a4 32/0@d1 20/0@b4 + + 12/3@a3 13/3@d1 8/7@a6 25/1@c6 "
+    "5/1@e2 23/0@e5 2/0@g1 *d1 31/1@g1 + 0/0@e7 4/1@a7 27/2@a8 *b7 + + 15/0@g3 *g5 21/1@d3 24/1@c6 "
+    "14/5@h5 + *f4 26/0@e5 3/3@h8 10/4@d8\n"
 )
 """A game with several moves of every name. A move of player 0 is next in both."""
 
@@ -84,7 +84,7 @@ def ply(visit):
 
 
 def wait_for_ply(visit, number):
-    visit.page.wait_for_function(f"window.game.page.session.ply === {number}")
+    visit.until(f"window.game.page.session.ply === {number}")
 
 
 def notation(visit):
@@ -121,7 +121,7 @@ def test_graph_list_counts_and_bar_tell_the_same(reviewed):
 def test_the_graph_goes_to_positions_by_mouse_and_by_keys(reviewed):
     graph = reviewed.role("graph")
     last = ply(reviewed)
-    graph.click(position={"x": 8, "y": 30})
+    graph.click(position={"x": 1, "y": 30})
     wait_for_ply(reviewed, 0)
     graph.press("ArrowRight")
     wait_for_ply(reviewed, 1)
