@@ -176,30 +176,34 @@ class EmbeddingSum(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
-        table = np.zeros(ctx.shape, np.float32)
-        _scatter(gradients[0].contiguous().numpy(), ctx.rows, ctx.counts, table)
-        return torch.from_numpy(table), None, None
+        table = torch.zeros(ctx.shape)
+        _scatter(gradients[0].contiguous().numpy(), ctx.rows, ctx.counts, table.numpy())
+        return table, None, None
 
 
 _add_32, _add_64, _add_128 = rows_adder(32), rows_adder(64), rows_adder(128)
 
 
 @kernel
-def _gather(table: Floats, rows: Rows, counts: Counts, sums: Floats) -> None:
+def _add_rows(out: Floats, table: Floats, rows: Rows, count: int) -> None:
     """A loop for any width would be several times slower; all tables have one of these."""
-    for i in range(len(rows)):
-        if table.shape[1] == 32:
-            _add_32(sums[i], table, rows[i], counts[i])
-        elif table.shape[1] == 64:
-            _add_64(sums[i], table, rows[i], counts[i])
-        else:
-            _add_128(sums[i], table, rows[i], counts[i])
+    if table.shape[1] == 32:
+        _add_32(out, table, rows, count)
+    elif table.shape[1] == 64:
+        _add_64(out, table, rows, count)
+    else:
+        _add_128(out, table, rows, count)
 
 
 @kernel
+def _gather(table: Floats, rows: Rows, counts: Counts, sums: Floats) -> None:
+    for i in range(len(rows)):
+        _add_rows(sums[i], table, rows[i], counts[i])
+
+
+@kernel(allocates=True)
 def _scatter(sums: Floats, rows: Rows, counts: Counts, table: Floats) -> None:
+    indices = np.arange(len(rows)).astype(np.int32)
     for i in range(len(rows)):
         for k in range(counts[i]):
-            row = rows[i, k]
-            for column in range(table.shape[1]):
-                table[row, column] += sums[i, column]
+            _add_rows(table[rows[i, k]], sums, indices[i:], 1)

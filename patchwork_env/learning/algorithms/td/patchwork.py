@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
-from torch.nn.functional import binary_cross_entropy_with_logits, leaky_relu
+from torch.nn.functional import binary_cross_entropy_with_logits, hardtanh, leaky_relu
 
 from patchwork_env.agents import Agent
 from patchwork_env.agents.compiled import LEAK
@@ -270,7 +270,7 @@ class PatchworkValueModule(learner.ValueModule):
 
 def _units(sums: Tensor) -> Tensor:
     """The units of a layer, whose sums stop where those of integers do: what plays is what learns."""
-    return leaky_relu(sums.clamp(-RANGE, RANGE), LEAK)
+    return leaky_relu(hardtanh(sums, -RANGE, RANGE), LEAK)
 
 
 def rows_of(states: States) -> tuple[Rows, Rows, learner.Counts]:
