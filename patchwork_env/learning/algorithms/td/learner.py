@@ -203,7 +203,7 @@ def _gather(table: Floats, rows: Rows, counts: Counts, sums: Floats) -> None:
 
 @kernel(allocates=True)
 def _scatter(sums: Floats, rows: Rows, counts: Counts, table: Floats) -> None:
-    indices = np.arange(len(rows)).astype(np.int32)
+    indices = np.arange(len(rows), dtype=np.int32)
     for i in range(len(rows)):
         for k in range(counts[i]):
             _add_rows(table[rows[i, k]], sums, indices[i:], 1)
