@@ -26,8 +26,10 @@ UPGRADE ?= --upgrade
 python := $(VENV)/bin/python
 ready := $(VENV)/ready
 pytest := -m pytest --numprocesses 2 --dist loadfile
-# Numba's cache lies beside the sources, where `make clean` finds it.
+# Numba's cache lies beside the sources, where `make clean` finds it, and so does bytecode: images of Python tell the
+# interpreter to write none, and each of the thousands of processes of the tests would compile all sources again.
 export NUMBA_CACHE_DIR :=
+export PYTHONDONTWRITEBYTECODE :=
 
 extras := play train onnx export sweep render dev
 extras_libraries := open_spiel torchrl minari mcp hub wandb trackio proofs

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from patchwork_env.agents import checkpoints
 from patchwork_env.agents.base import Actions, SamplingAgent
@@ -457,8 +458,18 @@ def read_module(folder: Path, make: Callable[[], _Module], what: str) -> _Module
 
 def weight_shapes(make: Callable[[], nn.Module]) -> checkpoints.Shapes:
     """The shapes of the weights of a module by name; nothing is allocated."""
-    with torch.device("meta"):
+    with torch.device("meta"), _NothingDrawn():
         return {name: tuple(tensor.shape) for name, tensor in make().state_dict().items()}
+
+
+class _NothingDrawn(TorchFunctionMode):
+    """Leaves out normal distributions, for which the device "meta" would import the compiler of PyTorch."""
+
+    def __torch_function__(self, function: Any, types: Any, arguments: Any = (), options: Any = None) -> Any:
+        options = options or {}
+        if function is nn.init.normal_:
+            return options["tensor"]
+        return arguments[0] if function is Tensor.normal_ else function(*arguments, **options)
 
 
 def with_weights(make: Callable[[], _Module], weights: Mapping[str, npt.NDArray[np.float32]]) -> _Module:
