@@ -157,6 +157,19 @@ def test_lines_are_drawn_on_the_board_and_explored(visit):
     assert notation(visit) == before
 
 
+def test_a_line_that_changes_while_it_is_pressed_is_played(visit):
+    page = visit.open(GAME, game="patchwork", opponent=OPPONENT, seat="0")
+    page.evaluate("window.game.page.session.goto(7)")
+    visit.role("show-lines").click()
+    page.locator(".line-moves .move-drawing").first.hover()
+    page.mouse.down()
+    figure = "document.querySelector('.line-figure').title"
+    page.evaluate(f"document.querySelector('.line-moves').dataset.shown = ''; window.before = {figure}")
+    visit.until(f"{figure} !== window.before")
+    page.mouse.up()
+    visit.until("window.game.page.session.ply === 8")
+
+
 def test_a_search_ends_when_another_position_is_shown(visit):
     page = visit.open(GAME, game="patchwork", opponent=OPPONENT, seat="0")
     page.evaluate("window.game.page.session.goto(5)")

@@ -73,7 +73,8 @@ export class Lines {
     figure.title = t("analysis.lineTitle", { count: line.visits });
     const shown = moversOf(line, position).slice(0, MOST_WORDS);
     const now = JSON.stringify([language(), session.notation, shown]);
-    if (moves.dataset.shown === now) return;
+    // What is pressed stays, or letting go would be no click on it.
+    if (moves.dataset.shown === now || moves.matches(":active")) return;
     moves.dataset.shown = now;
     moves.replaceChildren(
       ...shown.map(({ word, player }) => {
