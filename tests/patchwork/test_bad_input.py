@@ -40,7 +40,7 @@ NO_MOVES = [
 ]
 
 
-@pytest.mark.parametrize("move", NO_MOVES, ids=lambda move: f"{move.kind} {move.patch!r} {sorted(move.cells)}")
+@pytest.mark.parametrize("move", NO_MOVES, ids=lambda move: f"{move.kind} {move.patch} {sorted(move.cells)}")
 def test_what_is_no_move(move):
     with pytest.raises(IllegalActionError):
         Game(circle=CIRCLE).encode(move)
