@@ -158,7 +158,6 @@ ROWS = [
     ("alphazero", ("alphazero.simulations=8",), played, OTHER),
     ("alphazero", ("alphazero.max_considered=2",), played, OTHER),
     ("alphazero", ("alphazero.c_scale=1000",), lambda t: digest(t.play_here()[0].policies), OTHER),
-    ("alphazero", ("alphazero.averaging_power=null",), lambda t: t.trained is t.network, True),
     ("alphazero", ("alphazero.window=1",), lambda t: len(iterations(t, 2).window), 1),
     ("alphazero", ("alphazero.td_lambda=0",), lambda t: digest(t.play_here()[0].returns), OTHER),
     ("alphazero", ("alphazero.evaluation_simulations=0",), lambda t: type(t.agent()).__name__, "PolicyAgent"),

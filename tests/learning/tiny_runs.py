@@ -44,7 +44,7 @@ total_steps: 768
 {_SMALL_NETWORK}
 alphazero:
   {{num_envs: 16, rollout_steps: 12, simulations: 4, max_considered: 4, window: 3, gradient_steps: 2,
-    minibatch_size: 32, averaging_power: 2, evaluation_simulations: 4}}
+    minibatch_size: 32, evaluation_simulations: 4}}
 """
 TD = f"""{_SHARED}
 algorithm: td

@@ -38,9 +38,6 @@ class AlphaZero(keys.Section):
     search."""
     max_gradient_norm: keys.Rate = 1.0
     """Norm to which longer gradients are shortened."""
-    averaging_power: keys.NonNegative | None = None
-    """Power of polynomial-decay averaging: the policy that is evaluated and stored is the mean of the weights
-    after each iteration, which count in proportion to its number to this power. Null takes the last ones."""
     evaluation_simulations: keys.Count = 64
     """Number of simulations for each decision in evaluations; 0 plays the policy without a search."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, cast
@@ -20,7 +19,6 @@ from patchwork_env.learning.algorithms.alphazero.config import AlphaZeroConfig
 from patchwork_env.learning.algorithms.alphazero.learner import AlphaZeroLearner
 from patchwork_env.learning.algorithms.alphazero.rollout import NO_EXAMPLES, Examples, SearchedSelfPlay
 from patchwork_env.learning.algorithms.common import trainer
-from patchwork_env.learning.algorithms.common.averaging import add_to_average
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool
 from patchwork_env.learning.algorithms.common.workers import RemoteTrainer, Statistics, concatenated
 from patchwork_env.patchwork.figures import Ended
@@ -28,10 +26,7 @@ from patchwork_env.patchwork_v0 import SelfPlayBatch
 
 
 class AlphaZeroTrainer(RemoteTrainer):
-    """Trains a policy network by searched self-play.
-
-    ``trained`` is what is evaluated and stored: the network, or an average of its weights.
-    """
+    """Trains a policy network by searched self-play."""
 
     config: AlphaZeroConfig
     no_examples = NO_EXAMPLES
@@ -42,17 +37,8 @@ class AlphaZeroTrainer(RemoteTrainer):
         torch.manual_seed(config.seed)
         self.network = _new_network(config)
         self.network.to(torch.device(config.device))
-        self.trained = self.network if settings.averaging_power is None else copy.deepcopy(self.network)
         self.self_play = _new_self_play(config, settings.num_envs, config.seed, threads)
         self.learner = AlphaZeroLearner(self.network, settings, threads)
-
-    def step(self) -> dict[str, float]:
-        """Plays the games of an iteration, learns from the window, and averages."""
-        metrics = super().step()
-        if self.trained is not self.network:
-            share, power = 1 / self.iteration, self.config.alphazero.averaging_power
-            add_to_average(self.trained.parameters(), self.network.parameters(), share, power)
-        return metrics
 
     def play_here(self) -> tuple[Examples, Statistics]:
         examples, ended = self.self_play.play(self.network, self.config.alphazero.rollout_steps, self.random)
@@ -110,7 +96,7 @@ class AlphaZeroTrainer(RemoteTrainer):
 
     def agent(self) -> Agent:
         """Plays with the search of evaluations."""
-        return self._agent_of(self.trained, f"step {self.steps}")
+        return self._agent_of(self.network, f"step {self.steps}")
 
     def stored_agent(self, folder: Path) -> Agent:
         return self._agent_of(load_policy(folder)[0], folder.name)
@@ -123,23 +109,19 @@ class AlphaZeroTrainer(RemoteTrainer):
         return GumbelAgent(network, name, simulations=simulations, dynamics=dynamics)
 
     def write_policy(self, folder: Path) -> None:
-        write_policy(folder, self.trained, self.policy_info())
+        write_policy(folder, self.network, self.policy_info())
 
     def state_dict(self) -> trainer.State:
-        state = super().state_dict() | {
+        return super().state_dict() | {
             "network": self.network.state_dict(),
             "optimizer": trainer.optimizer_state(self.learner.optimizer),
             "games": trainer.as_tensors(self.self_play.env.save()),
             "stats": trainer.as_tensors(self.self_play.stats.save()),
         }
-        if self.trained is not self.network:
-            state["trained"] = self.trained.state_dict()
-        return state
 
     def load_state_dict(self, state: trainer.State) -> None:
         super().load_state_dict(state)
         self.network.load_state_dict(state["network"])
-        self.trained.load_state_dict(state["trained" if "trained" in state else "network"])
         trainer.load_optimizer_state(self.learner.optimizer, state["optimizer"])
         self.self_play.env.restore(trainer.as_arrays(state["games"]))
         self.self_play.stats.restore(trainer.as_arrays(state["stats"]))

@@ -11,10 +11,11 @@ from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
 from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool
+from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.algorithms.ppo.config import Ppo
 from patchwork_env.learning.algorithms.ppo.learner import PpoLearner
 from patchwork_env.learning.algorithms.ppo.rollout import SelfPlay
-from patchwork_env.learning.config import Reward
+from patchwork_env.learning.config import Reward, load_config
 from patchwork_env.patchwork.rules import RULES
 from tests.learning.algorithms.naive import NaiveAdam, means, naive_advantage, naive_gradients, naive_schedule
 
@@ -71,6 +72,19 @@ def test_weights_and_losses_are_those_of_a_plain_update(played, changed, threads
     for name, weights in network.state_dict().items():
         moved = (weights - played[0].state_dict()[name]).abs().max()
         torch.testing.assert_close(weights, expected[name], rtol=0, atol=1e-2 * float(moved))
+
+
+def test_the_trained_policy_is_the_mean_of_iterations_by_a_power_of_their_number():
+    small = ["network.width=8", "network.depth=1", "ppo.num_envs=6", "ppo.rollout_steps=8"]
+    trainer, path = make_trainer(load_config("ppo", [*small, "ppo.averaging_power=2", "threads=1"])), []
+    for _ in range(4):
+        trainer.step()
+        path.append({name: tensor.clone() for name, tensor in trainer.network.state_dict().items()})
+    for name, tensor in trainer.trained.state_dict().items():
+        mean = sum((k**3 - (k - 1) ** 3) / 4**3 * weights[name] for k, weights in enumerate(path, 1))
+        torch.testing.assert_close(tensor, mean)
+        assert torch.equal(trainer.agent().network.state_dict()[name], tensor)
+    assert not torch.equal(trainer.trained.trunk[0].weight, trainer.network.trunk[0].weight)
 
 
 def naive_update(network, rollout, config, random):
