@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from benchmarks.keeping import Figures, add_write_option, figure, keep
 from patchwork_env import agents
-from patchwork_env.agents.patchwork.champion import ChampionAgent
+from patchwork_env.agents.patchwork.champion.agent import ChampionAgent
 from patchwork_env.learning.system import describe_setup
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.components import LAST_SPACE

@@ -20,10 +20,10 @@ import torch
 
 from benchmarks.keeping import add_write_option, keep, of_unit
 from patchwork_env.agents.base import views_of
-from patchwork_env.agents.patchwork.onnx_agent import INPUTS, OnnxAgent
-from patchwork_env.agents.patchwork.onnx_export import policy_to_onnx
-from patchwork_env.agents.patchwork.policy import PolicyAgent, load_policy
-from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.agents.patchwork.policy.agent import PolicyAgent, load_policy
+from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
+from patchwork_env.agents.patchwork.policy.onnx_agent import INPUTS, OnnxAgent
+from patchwork_env.agents.patchwork.policy.onnx_export import policy_to_onnx
 from patchwork_env.learning.system import describe_setup
 from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork_v0 import SelfPlayBatch

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from benchmarks.keeping import add_write_option, keep, of_unit
 from patchwork_env.agents import GreedyAgent
-from patchwork_env.agents.patchwork.endgame import new_solver, solve
+from patchwork_env.agents.patchwork.endings.solver import new_solver, solve
 from patchwork_env.agents.patchwork.greedy import GreedyBuffers, new_greedy_buffers, play_out
 from patchwork_env.agents.patchwork.mcts import EDGES_PER_NODE, RULE, MctsAgent, new_workspace, simulate
 from patchwork_env.core.checks import seed_streams

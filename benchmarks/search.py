@@ -20,8 +20,8 @@ import torch
 from benchmarks.keeping import add_write_option, keep, of_unit
 from patchwork_env.agents import GreedyAgent
 from patchwork_env.agents.networks import NetworkEvaluator
-from patchwork_env.agents.patchwork.policy import PatchworkDynamics, load_policy
-from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.agents.patchwork.policy.agent import PatchworkDynamics, load_policy
+from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.learning.system import describe_setup
 from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork_v0 import SelfPlayBatch

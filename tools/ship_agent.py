@@ -26,7 +26,7 @@ from patchwork_env.agents.checkpoints import (
     read_description,
     write_tensors,
 )
-from patchwork_env.agents.patchwork import value
+from patchwork_env.agents.patchwork.value import network as value
 from patchwork_env.core.files import write_folder
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.system import describe_machine

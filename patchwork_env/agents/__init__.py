@@ -76,9 +76,9 @@ __getattr__, __dir__ = lazy_names(
     dict.fromkeys(_CLASSES, "base"),
     {
         "MctsAgent": "patchwork_env.agents.patchwork.mcts.MctsAgent",
-        "checkpoint": "patchwork_env.agents.patchwork.policy",
-        "dense": "patchwork_env.agents.patchwork.dense",
-        "network": "patchwork_env.agents.patchwork.policy_network",
+        "checkpoint": "patchwork_env.agents.patchwork.policy.agent",
+        "dense": "patchwork_env.agents.patchwork.policy.dense",
+        "network": "patchwork_env.agents.patchwork.policy.network",
     },
 )
 
@@ -97,7 +97,7 @@ register(
 )
 register(".zip", f"{_AGENTS}.sb3_models:load", options=_SAMPLE, extra="train")
 register("mcts", f"{_AGENTS}.patchwork.mcts:MctsAgent", games=(PATCHWORK,), options=_SEARCH)
-register(ONNX_SUFFIX, f"{_AGENTS}.patchwork.onnx_agent:load", options=_SAMPLE, extra="onnx")
+register(ONNX_SUFFIX, f"{_AGENTS}.patchwork.policy.onnx_agent:load", options=_SAMPLE, extra="onnx")
 _CHAMPION = {**VALUE_OPTIONS, "aim": one_of(*AIMS), "threads": integer(1, MOST_THREADS)}
 register(
     "beam",
@@ -107,9 +107,9 @@ register(
     listed=False,
 )
 for _game, _kind, _load, _options, _extra in (
-    (PATCHWORK, NETWORK, "patchwork.policy:load", {**_SAMPLE, "simulations": _SIMULATIONS}, "train"),
-    (PATCHWORK, MASKABLE_PPO, "patchwork.mlp:load", _SAMPLE, "train"),
-    (PATCHWORK, VALUE, "patchwork.champion:load", _CHAMPION, ""),
+    (PATCHWORK, NETWORK, "patchwork.policy.agent:load", {**_SAMPLE, "simulations": _SIMULATIONS}, "train"),
+    (PATCHWORK, MASKABLE_PPO, "patchwork.policy.mlp:load", _SAMPLE, "train"),
+    (PATCHWORK, VALUE, "patchwork.champion.agent:load", _CHAMPION, ""),
     (NMBR9, NETWORK, "networks:load", _SAMPLE, "train"),
     (NMBR9, VALUE, "nmbr9.champion:load", VALUE_OPTIONS, ""),
 ):

@@ -303,7 +303,10 @@ def _joined(parts: Sequence[Encoded]) -> Encoded:
     )
 
 
-_CLASSES = {PATCHWORK: "PatchworkNetwork", NMBR9: "Nmbr9Network"}
+_CLASSES = {
+    PATCHWORK: "patchwork.policy.network.PatchworkNetwork",
+    NMBR9: "nmbr9.policy_network.Nmbr9Network",
+}
 """Of all trainings and checkpoints: another network of a game takes its place here."""
 
 
@@ -312,8 +315,8 @@ def network_class(game: str) -> type[PolicyNetwork]:
     if game not in _CLASSES:
         there = ", ".join(_CLASSES)
         raise ValueError(f"there is no policy network for {short_repr(game)}; there are for {there}")
-    module = import_module(f"patchwork_env.agents.{game}.policy_network")
-    return getattr(module, _CLASSES[game])  # type: ignore[no-any-return]
+    module, name = _CLASSES[game].rsplit(".", 1)
+    return getattr(import_module(f"patchwork_env.agents.{module}"), name)  # type: ignore[no-any-return]
 
 
 class Trunk(nn.Sequential):

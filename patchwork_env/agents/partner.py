@@ -1,6 +1,6 @@
 """Levels for people: agents that are weaker by mistakes that people make, from a beginner to the champion.
 
-The module ``partner`` of each game's agents has the habits of every level and judges moves.
+The module of a game in `_LEVELS` has the habits of every level and judges moves.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from patchwork_env.games import NMBR9, PATCHWORK, rules_of
 BEGINNER, DEFAULT_LEVEL, CHAMPION = 1, 3, 5
 """The lowest level, the one that is played unless another is given, and the highest."""
 NEVER_OVERLOOKED = -1  # stands for the orientation of moves that have none
+_LEVELS = {PATCHWORK: "patchwork.people.levels", NMBR9: "nmbr9.partner"}  # the modules that judge moves
 _UNFLIPPED = NUM_ORIENTATIONS // 2
 _STEPS = 1 << 16
 
@@ -88,7 +89,7 @@ class PartnerAgent(DrawingAgent):
     def _choose(self, states: States, stream: Streams, actions: Actions) -> None:
         game, players = rules_of(states).name, self.workspace()
         if game not in players:
-            players[game] = import_module(f"patchwork_env.agents.{game}.partner").new_player(self.level)
+            players[game] = import_module(f"patchwork_env.agents.{_LEVELS[game]}").new_player(self.level)
         players[game](np.ascontiguousarray(states), stream, actions)
 
 

@@ -36,7 +36,7 @@ EXTRA_STATE, PREFIX = "_extra_state", "network."
 _NAMING = ("GLOBAL", "STACK_GLOBAL", "INST", "OBJ", "NEWOBJ", "NEWOBJ_EX", "EXT1", "EXT2", "EXT4")
 """The instructions of pickles that name or make objects of other classes."""
 _NAMES = ("collections OrderedDict", "torch._utils _rebuild_tensor_v2", "torch FloatStorage")
-_MLP = "patchwork_env.agents.patchwork.mlp"
+_MLP = "patchwork_env.agents.patchwork.policy.mlp"
 _NETWORK_MODULE = "patchwork_env.integrations.sb3.policy"
 _MLP_MODULE = "sb3_contrib.common.maskable.policies"
 """The modules of ``PatchworkPolicy``, and of the policies that are perceptrons and nothing else."""

@@ -29,7 +29,7 @@ from patchwork_env.agents.networks import (
     network_class,
     save_policy,
 )
-from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.agents.ragged import LegalLists, legal_lists, most_probable, observations_of, sample
 from patchwork_env.agents.ragged_policy import hierarchical_policy
 from patchwork_env.core.names import renamed

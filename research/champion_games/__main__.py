@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env import agents
-from patchwork_env.agents.patchwork.expansion import (
+from patchwork_env.agents.patchwork.placements import kind_of
+from patchwork_env.agents.patchwork.value.expansion import (
     LIKELY,
     Expansion,
     Payoffs,
@@ -25,9 +26,8 @@ from patchwork_env.agents.patchwork.expansion import (
     margin_of,
     new_expansion,
 )
-from patchwork_env.agents.patchwork.features import signed
-from patchwork_env.agents.patchwork.placements import kind_of
-from patchwork_env.agents.patchwork.value import Quantized, Weights, quantized, read_value
+from patchwork_env.agents.patchwork.value.features import signed
+from patchwork_env.agents.patchwork.value.network import Quantized, Weights, quantized, read_value
 from patchwork_env.core.batches import begin_games
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.compile import kernel

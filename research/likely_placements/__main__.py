@@ -17,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env import agents
-from patchwork_env.agents.patchwork.champion import ChampionAgent
-from patchwork_env.agents.patchwork.expansion import (
+from patchwork_env.agents.patchwork.champion.agent import ChampionAgent
+from patchwork_env.agents.patchwork.placements import keep_most_compact, kind_of, list_likely
+from patchwork_env.agents.patchwork.value.expansion import (
     LIKELY,
     TO_WIN,
     Expansion,
@@ -27,8 +28,7 @@ from patchwork_env.agents.patchwork.expansion import (
     expand_likely,
     new_expansion,
 )
-from patchwork_env.agents.patchwork.placements import keep_most_compact, kind_of, list_likely
-from patchwork_env.agents.patchwork.value import Quantized, Weights, quantized, read_value
+from patchwork_env.agents.patchwork.value.network import Quantized, Weights, quantized, read_value
 from patchwork_env.core.checks import check_seed
 from patchwork_env.learning.system import describe_setup
 from patchwork_env.patchwork import Game

@@ -15,7 +15,7 @@ from patchwork_env import agents, nmbr9, patchwork
 from patchwork_env.agents import Agent, BatchAgent, CallableAgent, GreedyAgent, RandomAgent
 from patchwork_env.agents.base import check_running
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
-from patchwork_env.agents.patchwork import champion as value
+from patchwork_env.agents.patchwork.champion import agent as value
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import register, rules_of
 from patchwork_env.patchwork import Game

@@ -6,8 +6,8 @@ import pytest
 
 from patchwork_env import agents
 from patchwork_env.agents.analysis import IncrementalAnalyst, Line, Scorer, without_luck
-from patchwork_env.agents.patchwork.champion import ChampionAgent, ValueAgent
-from patchwork_env.agents.patchwork.expansion import TO_WIN
+from patchwork_env.agents.patchwork.champion.agent import ChampionAgent, ValueAgent
+from patchwork_env.agents.patchwork.value.expansion import TO_WIN
 from patchwork_env.patchwork import Game
 from tests.agents.nmbr9.tables import played
 from tests.agents.values import simple_weights

@@ -21,10 +21,10 @@ from patchwork_env.agents.compiled import arrays_of, write_weights
 from patchwork_env.agents.networks import NetworkConfig, read_network, write_policy
 from patchwork_env.agents.nmbr9 import value as nmbr9_value
 from patchwork_env.agents.nmbr9.policy_network import Nmbr9Network
-from patchwork_env.agents.patchwork import mlp
-from patchwork_env.agents.patchwork import value as patchwork_value
-from patchwork_env.agents.patchwork.policy import load_policy, save_policy
-from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.agents.patchwork.policy import mlp
+from patchwork_env.agents.patchwork.policy.agent import load_policy, save_policy
+from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
+from patchwork_env.agents.patchwork.value import network as patchwork_value
 from patchwork_env.core.files import write_folder
 from patchwork_env.testing import check_agent
 

@@ -15,9 +15,9 @@ from patchwork_env.agents.partner import (
     decide,
     new_candidates,
 )
-from patchwork_env.agents.patchwork import partner as partner_of_patchwork
-from patchwork_env.agents.patchwork.expansion import new_expansion
+from patchwork_env.agents.patchwork.people import levels as partner_of_patchwork
 from patchwork_env.agents.patchwork.placements import list_likely, new_ranking
+from patchwork_env.agents.patchwork.value.expansion import new_expansion
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.learning.evaluation import play_matches
 from patchwork_env.nmbr9.actions import FIRST_CHOICE, NUM_ANCHORS

@@ -15,7 +15,7 @@ from stable_baselines3.common.vec_env import VecNormalize
 
 from patchwork_env import agents
 from patchwork_env.agents.networks import PolicyAgent
-from patchwork_env.agents.patchwork.mlp import MlpAgent
+from patchwork_env.agents.patchwork.policy.mlp import MlpAgent
 from patchwork_env.core.batches import begin_games
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.games import rules_of

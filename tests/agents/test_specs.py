@@ -14,8 +14,8 @@ from patchwork_env import agents
 from patchwork_env.agents import Agent, GreedyAgent, specs
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER, read_description
 from patchwork_env.agents.networks import NetworkConfig
-from patchwork_env.agents.patchwork.policy import save_policy
-from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.agents.patchwork.policy.agent import save_policy
+from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.agents.specs import import_agent
 from patchwork_env.games import register
 from patchwork_env.learning.commands.match_options import help_on_agents

@@ -1,8 +1,8 @@
 """Values to test with."""
 
 from patchwork_env.agents.compiled import aligned_records, arrays_of
-from patchwork_env.agents.patchwork import features
-from patchwork_env.agents.patchwork.value import OWN_SCORE, SCALES, WEIGHTS, WIN
+from patchwork_env.agents.patchwork.value import features
+from patchwork_env.agents.patchwork.value.network import OWN_SCORE, SCALES, WEIGHTS, WIN
 from patchwork_env.patchwork.components import LAST_SPACE
 
 _LIFT = 300.0

@@ -154,10 +154,10 @@ def _checkpoint(kind):
     from patchwork_env.agents.networks import NetworkConfig, write_policy
     from patchwork_env.agents.nmbr9.policy_network import Nmbr9Network
     from patchwork_env.agents.nmbr9.value import new_weights as new_nmbr9_weights
-    from patchwork_env.agents.patchwork import mlp
-    from patchwork_env.agents.patchwork.onnx_export import policy_to_onnx
-    from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
-    from patchwork_env.agents.patchwork.value import new_weights
+    from patchwork_env.agents.patchwork.policy import mlp
+    from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
+    from patchwork_env.agents.patchwork.policy.onnx_export import policy_to_onnx
+    from patchwork_env.agents.patchwork.value.network import new_weights
 
     network = PatchworkNetwork(NetworkConfig(8, 1, 4)).eval()
     write = {

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from patchwork_env.agents.compiled import write_weights
-from patchwork_env.agents.patchwork.value import new_weights
+from patchwork_env.agents.patchwork.value.network import new_weights
 from patchwork_env.games import PATCHWORK
 from tests.scripts import ROOT
 from tests.scripts import run_benchmark as run

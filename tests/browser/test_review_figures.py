@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from patchwork_env import agents, play
-from patchwork_env.agents.patchwork.champion import ChampionAgent
-from patchwork_env.agents.patchwork.expansion import TO_WIN
+from patchwork_env.agents.patchwork.champion.agent import ChampionAgent
+from patchwork_env.agents.patchwork.value.expansion import TO_WIN
 from patchwork_env.learning.reports.review import NAMES, read_game, review
 from patchwork_env.patchwork import Game
 from patchwork_env.service.positions import positions_of

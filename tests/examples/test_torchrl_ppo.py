@@ -9,8 +9,8 @@ import torch
 pytest.importorskip("torchrl")
 
 from patchwork_env import agents
-from patchwork_env.agents.patchwork.policy import load_policy
-from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.agents.patchwork.policy.agent import load_policy
+from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.patchwork import Game
 
 pytestmark = pytest.mark.libraries

@@ -5,7 +5,7 @@ import yaml
 
 from patchwork_env.agents.checkpoints import read_description, write_checkpoint
 from patchwork_env.agents.compiled import write_weights
-from patchwork_env.agents.patchwork.value import ONE, new_weights, quantized, read_value
+from patchwork_env.agents.patchwork.value.network import ONE, new_weights, quantized, read_value
 from tools import ship_agent
 
 

@@ -20,9 +20,9 @@ import numpy.typing as npt
 
 from patchwork_env.agents.base import Actions
 from patchwork_env.agents.patchwork import placements
-from patchwork_env.agents.patchwork.endgame import Solver, is_ending, new_solver, solve
-from patchwork_env.agents.patchwork.features import signed
+from patchwork_env.agents.patchwork.endings.solver import Solver, is_ending, new_solver, solve
 from patchwork_env.agents.patchwork.greedy import GreedyBuffers, new_greedy_buffers, patch_value, play_out
+from patchwork_env.agents.patchwork.value.features import signed
 from patchwork_env.agents.uct import UctAgent
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.compile import kernel, specialize

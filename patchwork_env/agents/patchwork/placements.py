@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.patchwork.features import signed
+from patchwork_env.agents.patchwork.value.features import signed
 from patchwork_env.core.bits import U1, lowest_bit, nth_bit, popcount
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.kernels import LegalSet

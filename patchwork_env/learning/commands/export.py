@@ -38,7 +38,7 @@ def export_policy(spec: str, out: Path) -> int:
     """Writes a policy as an ONNX file, complete or not at all, in place of one that exists.
 
     The spec is the path of a checkpoint folder, or the name of a policy that comes with the package. Returns
-    the size of the file, which :mod:`patchwork_env.agents.patchwork.onnx_agent` describes, in bytes.
+    the size of the file, which :mod:`patchwork_env.agents.patchwork.policy.onnx_agent` describes, in bytes.
 
     Raises:
         ValueError: ``out`` does not end with ``.onnx``, or the spec names no policy that can be exported.
@@ -53,9 +53,9 @@ def export_policy(spec: str, out: Path) -> int:
     agent, path = agents.load(spec), agents.path_of(spec)
     with from_extra("export", "exports need"):
         from patchwork_env.agents.checkpoints import read_description
-        from patchwork_env.agents.patchwork.mlp import MlpNetwork
-        from patchwork_env.agents.patchwork.onnx_export import policy_to_onnx
-        from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+        from patchwork_env.agents.patchwork.policy.mlp import MlpNetwork
+        from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
+        from patchwork_env.agents.patchwork.policy.onnx_export import policy_to_onnx
     network, samples = getattr(agent, "network", None), getattr(agent, "sample", False)
     if path is None or samples or not isinstance(network, PatchworkNetwork | MlpNetwork):
         raise ValueError(f"{spec!r} cannot be exported; give the checkpoint of a policy, without options")

@@ -10,11 +10,8 @@ import pytest
 from patchwork_env import agents
 from patchwork_env.agents import checkpoints
 from patchwork_env.agents.compiled import write_weights
-from patchwork_env.agents.patchwork.champion import LEVELS, ChampionAgent, ValueAgent, load
-from patchwork_env.agents.patchwork.endgame import margin_of, new_solver, solve
-from patchwork_env.agents.patchwork.expansion import TO_WIN, Payoffs, expand, expand_likely, new_expansion
-from patchwork_env.agents.patchwork.placements import NO_ACTION
-from patchwork_env.agents.patchwork.search import (
+from patchwork_env.agents.patchwork.champion.agent import LEVELS, ChampionAgent, ValueAgent, load
+from patchwork_env.agents.patchwork.champion.search import (
     EMPTY,
     NO_LIMIT,
     NODE_EFFORT,
@@ -29,7 +26,16 @@ from patchwork_env.agents.patchwork.search import (
     solve_root,
     solved_action,
 )
-from patchwork_env.agents.patchwork.value import new_weights
+from patchwork_env.agents.patchwork.endings.solver import margin_of, new_solver, solve
+from patchwork_env.agents.patchwork.placements import NO_ACTION
+from patchwork_env.agents.patchwork.value.expansion import (
+    TO_WIN,
+    Payoffs,
+    expand,
+    expand_likely,
+    new_expansion,
+)
+from patchwork_env.agents.patchwork.value.network import new_weights
 from patchwork_env.core.files import write_folder
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.evaluation.matches import play_matches

@@ -10,9 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from patchwork_env.agents import GreedyAgent
-from patchwork_env.agents.patchwork.endgame import KEY_WORDS, margin_of, new_solver, prove, solve, write_key
-from patchwork_env.agents.patchwork.endgame_loose import list_loose_choices, loosen, play
-from patchwork_env.agents.patchwork.endgame_moves import PROSPECTS, coverable, most_gain, write_prospects
+from patchwork_env.agents.patchwork.endings.loose import list_loose_choices, loosen, play
+from patchwork_env.agents.patchwork.endings.moves import PROSPECTS, coverable, most_gain, write_prospects
+from patchwork_env.agents.patchwork.endings.solver import (
+    KEY_WORDS,
+    margin_of,
+    new_solver,
+    prove,
+    solve,
+    write_key,
+)
 from patchwork_env.agents.patchwork.placements import NO_ACTION
 from patchwork_env.patchwork import Game, engine
 from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS

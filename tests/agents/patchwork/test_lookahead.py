@@ -6,9 +6,9 @@ import torch
 
 from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.nmbr9.policy_network import Nmbr9Network
-from patchwork_env.agents.patchwork.dense import DensePolicy
-from patchwork_env.agents.patchwork.policy_features import NUM_KINDS
-from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork, successors_of
+from patchwork_env.agents.patchwork.policy.dense import DensePolicy
+from patchwork_env.agents.patchwork.policy.features import NUM_KINDS
+from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork, successors_of
 from patchwork_env.patchwork import Game
 from tests.agents.positions import many_states
 

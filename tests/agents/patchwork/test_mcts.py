@@ -9,7 +9,7 @@ import pytest
 from patchwork_env import agents
 from patchwork_env.agents import GreedyAgent
 from patchwork_env.agents.patchwork import mcts as module
-from patchwork_env.agents.patchwork.endgame import new_solver, solve
+from patchwork_env.agents.patchwork.endings.solver import new_solver, solve
 from patchwork_env.agents.patchwork.mcts import (
     MOST_CANDIDATES,
     MctsAgent,

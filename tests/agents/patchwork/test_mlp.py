@@ -8,7 +8,7 @@ import torch
 
 from patchwork_env import agents
 from patchwork_env.agents.base import views_of
-from patchwork_env.agents.patchwork.mlp import MlpAgent, MlpConfig, MlpNetwork, write_policy
+from patchwork_env.agents.patchwork.policy.mlp import MlpAgent, MlpConfig, MlpNetwork, write_policy
 from patchwork_env.core.files import write_folder
 from patchwork_env.patchwork import Game
 from tests.agents.positions import many_states

@@ -19,12 +19,12 @@ from onnx import TensorProto, helper, numpy_helper
 from patchwork_env import agents
 from patchwork_env.agents.base import views_of
 from patchwork_env.agents.networks import NetworkConfig
-from patchwork_env.agents.patchwork.dense import DensePolicy
-from patchwork_env.agents.patchwork.onnx_agent import FORMAT, INPUTS, OUTPUTS, OnnxAgent
-from patchwork_env.agents.patchwork.onnx_export import policy_to_onnx
-from patchwork_env.agents.patchwork.policy import PolicyAgent
-from patchwork_env.agents.patchwork.policy_features import NUM_KINDS
-from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.agents.patchwork.policy.agent import PolicyAgent
+from patchwork_env.agents.patchwork.policy.dense import DensePolicy
+from patchwork_env.agents.patchwork.policy.features import NUM_KINDS
+from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
+from patchwork_env.agents.patchwork.policy.onnx_agent import FORMAT, INPUTS, OUTPUTS, OnnxAgent
+from patchwork_env.agents.patchwork.policy.onnx_export import policy_to_onnx
 from patchwork_env.patchwork import Game
 from tests.agents.positions import many_states
 

@@ -9,8 +9,13 @@ import torch
 
 from patchwork_env import agents
 from patchwork_env.agents.networks import NetworkConfig
-from patchwork_env.agents.patchwork.policy import GumbelAgent, PatchworkDynamics, PolicyAgent, save_policy
-from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.agents.patchwork.policy.agent import (
+    GumbelAgent,
+    PatchworkDynamics,
+    PolicyAgent,
+    save_policy,
+)
+from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.components import LAST_SPACE
 from tests.agents.positions import many_states

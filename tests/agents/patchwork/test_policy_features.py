@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from patchwork_env.agents.patchwork.dense import DenseFeatures
 from patchwork_env.agents.patchwork.greedy import patch_value
-from patchwork_env.agents.patchwork.policy_features import (
+from patchwork_env.agents.patchwork.policy.dense import DenseFeatures
+from patchwork_env.agents.patchwork.policy.features import (
     KIND_FEATURES,
     KIND_OFFERS,
     NEXT,
@@ -20,7 +20,7 @@ from patchwork_env.agents.patchwork.policy_features import (
     features_of,
     position_features,
 )
-from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.patchwork import PATCHES, Game
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY, NUM_ACTIONS
 from patchwork_env.patchwork.engine import count_placements

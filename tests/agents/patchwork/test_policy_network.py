@@ -8,8 +8,8 @@ import torch
 from torch.nn import functional
 
 from patchwork_env.agents.networks import NetworkConfig, NetworkEvaluator
-from patchwork_env.agents.patchwork.policy_features import NUM_KINDS, features_of
-from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork, circles_of
+from patchwork_env.agents.patchwork.policy.features import NUM_KINDS, features_of
+from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork, circles_of
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.components import NUM_PATCHES
 from patchwork_env.patchwork.state import NOBODY

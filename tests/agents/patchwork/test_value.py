@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from patchwork_env.agents.compiled import LEAK, layer_of
-from patchwork_env.agents.patchwork import features
-from patchwork_env.agents.patchwork.champion import ValueAgent
-from patchwork_env.agents.patchwork.expansion import (
+from patchwork_env.agents.patchwork.champion.agent import ValueAgent
+from patchwork_env.agents.patchwork.value import features
+from patchwork_env.agents.patchwork.value.expansion import (
     LIKELY,
     MOST_CHOICES,
     Payoffs,
@@ -20,7 +20,7 @@ from patchwork_env.agents.patchwork.expansion import (
     forget,
     new_expansion,
 )
-from patchwork_env.agents.patchwork.value import (
+from patchwork_env.agents.patchwork.value.network import (
     ONE,
     OUTPUT_UNITS,
     OUTPUTS,

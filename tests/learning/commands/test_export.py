@@ -8,9 +8,9 @@ import torch
 
 from patchwork_env import agents
 from patchwork_env.agents.networks import NetworkConfig
-from patchwork_env.agents.patchwork import mlp
-from patchwork_env.agents.patchwork.policy import save_policy
-from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.agents.patchwork.policy import mlp
+from patchwork_env.agents.patchwork.policy.agent import save_policy
+from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.core.files import write_folder
 from patchwork_env.learning.commands import export
 from patchwork_env.learning.evaluation.matches import play_matches
@@ -70,6 +70,6 @@ def test_what_cannot_be_exported_is_an_error_before_anything_is_done(tmp_path, c
 
 def test_without_onnx_an_error_says_what_to_install(checkpoints, tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
-    monkeypatch.delitem(sys.modules, "patchwork_env.agents.patchwork.onnx_export", raising=False)
+    monkeypatch.delitem(sys.modules, "patchwork_env.agents.patchwork.policy.onnx_export", raising=False)
     assert export.main([str(checkpoints / "network"), "--out", str(tmp_path / "policy.onnx")]) == 2
     assert "it needs onnx: pip install onnx" in capsys.readouterr().err

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from patchwork_env.agents.networks import NetworkConfig
-from patchwork_env.agents.patchwork.policy import save_policy
-from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.agents.patchwork.policy.agent import save_policy
+from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.errors import IllegalActionError, OpponentError
 from patchwork_env.learning.commands import tournament
 from patchwork_env.learning.evaluation import ratings

@@ -8,8 +8,8 @@ import pytest
 
 from patchwork_env import agents
 from patchwork_env.agents.compiled import write_weights
-from patchwork_env.agents.patchwork.champion import ChampionAgent
-from patchwork_env.agents.patchwork.expansion import TO_WIN
+from patchwork_env.agents.patchwork.champion.agent import ChampionAgent
+from patchwork_env.agents.patchwork.value.expansion import TO_WIN
 from patchwork_env.core.files import write_folder
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.commands.review import FIGURES, PAGE, main

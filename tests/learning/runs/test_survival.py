@@ -20,8 +20,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from patchwork_env import agents
-from patchwork_env.agents.patchwork.policy import load_policy
-from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.agents.patchwork.policy.agent import load_policy
+from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.core.files import GrowingFile
 from patchwork_env.learning import system as signals_module
 from patchwork_env.learning.algorithms.ppo.trainer import PpoTrainer

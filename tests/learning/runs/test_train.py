@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from patchwork_env.agents.patchwork.policy import load_policy
+from patchwork_env.agents.patchwork.policy.agent import load_policy
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import CONFIGS, ConfigError, algorithms, explain, load_config
 from patchwork_env.learning.config.loading import keys_of

@@ -6,17 +6,17 @@ from typing import Any
 
 from patchwork_env.agents import partner
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
-from patchwork_env.agents.patchwork.champion import (
+from patchwork_env.agents.patchwork.champion.agent import (
     DEFAULT_LEVEL,
     FIRST_EFFORT,
     LEVELS,
     SOLVER_SHARE,
     limits_of,
 )
-from patchwork_env.agents.patchwork.partner import CHAMPION, HABITS
+from patchwork_env.agents.patchwork.champion.search import NO_LIMIT
+from patchwork_env.agents.patchwork.people.levels import CHAMPION, HABITS
 from patchwork_env.agents.patchwork.placements import NO_ACTION
-from patchwork_env.agents.patchwork.search import NO_LIMIT
-from patchwork_env.agents.patchwork.value import quantized, read_value
+from patchwork_env.agents.patchwork.value.network import quantized, read_value
 from tools.site.agents import Call, Offer
 from tools.site.modules import patchwork_levels, patchwork_rules, patchwork_search
 from tools.site.modules.patchwork_levels import name_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from patchwork_env.agents.partner import BEGINNER, Habits
-from patchwork_env.agents.patchwork.partner import (
+from patchwork_env.agents.patchwork.people.levels import (
     HABITS,
     choose_ahead,
     choose_by_eye,

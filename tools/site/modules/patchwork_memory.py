@@ -8,12 +8,12 @@ import numpy as np
 
 from patchwork_env.agents.compiled import aligned_records
 from patchwork_env.agents.partner import Candidates
-from patchwork_env.agents.patchwork.endgame import Solver, new_solver
-from patchwork_env.agents.patchwork.expansion import TO_WIN, Expansion, new_expansion
+from patchwork_env.agents.patchwork.champion.search import WIDTH, Evaluator, Workspace, new_workspace
+from patchwork_env.agents.patchwork.endings.solver import Solver, new_solver
 from patchwork_env.agents.patchwork.greedy import GreedyBuffers, new_greedy_buffers
-from patchwork_env.agents.patchwork.partner import new_candidates
-from patchwork_env.agents.patchwork.search import WIDTH, Evaluator, Workspace, new_workspace
-from patchwork_env.agents.patchwork.value import QUANTIZED
+from patchwork_env.agents.patchwork.people.levels import new_candidates
+from patchwork_env.agents.patchwork.value.expansion import TO_WIN, Expansion, new_expansion
+from patchwork_env.agents.patchwork.value.network import QUANTIZED
 from patchwork_env.core.random import Streams
 from patchwork_env.patchwork import engine
 from patchwork_env.patchwork.state import STATE, States, empty_states

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from patchwork_env.agents.patchwork.expansion import expand
-from patchwork_env.agents.patchwork.placements import NO_ACTION, only_action
-from patchwork_env.agents.patchwork.search import (
+from patchwork_env.agents.patchwork.champion.search import (
     SCORE,
     WIN,
     calibrated,
@@ -17,6 +15,8 @@ from patchwork_env.agents.patchwork.search import (
     solve_root,
     solved_action,
 )
+from patchwork_env.agents.patchwork.placements import NO_ACTION, only_action
+from patchwork_env.agents.patchwork.value.expansion import expand
 from patchwork_env.core.compile import kernel
 from patchwork_env.patchwork import engine
 from patchwork_env.search.best_first import best_edge, is_solved

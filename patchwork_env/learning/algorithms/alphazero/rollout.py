@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents.networks import NetworkEvaluator
-from patchwork_env.agents.patchwork.policy import PatchworkDynamics
-from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.agents.patchwork.policy.agent import PatchworkDynamics
+from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.agents.ragged import begins_of
 from patchwork_env.errors import DivergenceError
 from patchwork_env.learning.algorithms.alphazero.config import AlphaZero

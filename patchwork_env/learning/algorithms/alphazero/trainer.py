@@ -12,8 +12,8 @@ import torch
 from patchwork_env.agents import Agent
 from patchwork_env.agents.base import check_running
 from patchwork_env.agents.networks import NetworkConfig, PolicyAgent, network_class, write_policy
-from patchwork_env.agents.patchwork.policy import GumbelAgent, PatchworkDynamics, load_policy
-from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.agents.patchwork.policy.agent import GumbelAgent, PatchworkDynamics, load_policy
+from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.agents.ragged import legal_lists
 from patchwork_env.learning.algorithms.alphazero.config import AlphaZeroConfig
 from patchwork_env.learning.algorithms.alphazero.learner import AlphaZeroLearner

@@ -12,9 +12,10 @@ from torch.nn.functional import binary_cross_entropy_with_logits, hardtanh, leak
 
 from patchwork_env.agents import Agent
 from patchwork_env.agents.compiled import LEAK
-from patchwork_env.agents.patchwork import features
-from patchwork_env.agents.patchwork.champion import ValueAgent
-from patchwork_env.agents.patchwork.expansion import (
+from patchwork_env.agents.patchwork.champion.agent import ValueAgent
+from patchwork_env.agents.patchwork.greedy import GreedyBuffers, choose_noisily, new_greedy_buffers
+from patchwork_env.agents.patchwork.value import features
+from patchwork_env.agents.patchwork.value.expansion import (
     Expansion,
     Payoffs,
     best_action,
@@ -22,9 +23,8 @@ from patchwork_env.agents.patchwork.expansion import (
     expand_likely,
     new_expansion,
 )
-from patchwork_env.agents.patchwork.features import signed
-from patchwork_env.agents.patchwork.greedy import GreedyBuffers, choose_noisily, new_greedy_buffers
-from patchwork_env.agents.patchwork.value import (
+from patchwork_env.agents.patchwork.value.features import signed
+from patchwork_env.agents.patchwork.value.network import (
     OTHER_EMPTY,
     OTHER_SCORE,
     OUTPUTS,
@@ -227,7 +227,7 @@ def _write_targets(games: Episodes, td_lambda: float) -> None:
 
 
 class PatchworkValueModule(learner.ValueModule):
-    """The forward pass of :mod:`patchwork_env.agents.patchwork.value`, with gradients."""
+    """The forward pass of :mod:`patchwork_env.agents.patchwork.value.network`, with gradients."""
 
     tables = TABLES
     quilt_bias: Tensor

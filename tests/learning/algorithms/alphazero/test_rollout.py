@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from patchwork_env.agents.networks import NetworkConfig, NetworkEvaluator
-from patchwork_env.agents.patchwork.policy import PatchworkDynamics
-from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.agents.patchwork.policy.agent import PatchworkDynamics
+from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.learning.algorithms.alphazero import rollout as module
 from patchwork_env.learning.algorithms.alphazero.config import AlphaZero
 from patchwork_env.learning.algorithms.alphazero.rollout import NO_EXAMPLES, SearchedSelfPlay

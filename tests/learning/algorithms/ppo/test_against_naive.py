@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from patchwork_env.agents.networks import NetworkConfig
-from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool
 from patchwork_env.learning.algorithms.common.trainer import make_trainer

@@ -5,8 +5,8 @@ import copy
 import pytest
 import torch
 
-from patchwork_env.agents.patchwork import policy_network
-from patchwork_env.agents.patchwork.policy import load_policy
+from patchwork_env.agents.patchwork.policy import network as policy_network
+from patchwork_env.agents.patchwork.policy.agent import load_policy
 from patchwork_env.learning.algorithms.common.trainer import make_trainer, split
 from patchwork_env.learning.config import ConfigError, load_config
 from tests.agents.positions import many_states

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from patchwork_env.agents.networks import NetworkConfig, NetworkEvaluator
-from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.errors import DivergenceError
 from patchwork_env.learning.algorithms.common.advantages import advantages
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool

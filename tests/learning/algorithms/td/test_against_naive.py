@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from patchwork_env.agents.compiled import arrays_of
-from patchwork_env.agents.patchwork.value import SCALES, new_weights
+from patchwork_env.agents.patchwork.value.network import SCALES, new_weights
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool
 from patchwork_env.learning.algorithms.td.config import Td
 from patchwork_env.learning.algorithms.td.learner import Positions, ValueLearner

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from patchwork_env.agents.patchwork.value import (
+from patchwork_env.agents.patchwork.value.network import (
     OTHER_EMPTY,
     OTHER_SCORE,
     OWN_EMPTY,

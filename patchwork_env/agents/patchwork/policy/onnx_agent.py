@@ -1,7 +1,7 @@
 """Agents that play a policy from an ONNX file. Needs onnxruntime, the extra ``onnx``, and not PyTorch.
 
-Such a file holds one model, which :mod:`~patchwork_env.agents.patchwork.onnx_export` writes. For a batch of
-any size ``n`` it computes:
+Such a file holds one model, which `onnx_export` writes. For a batch of any
+size ``n`` it computes:
 
 =====================  ======================  ===============================================================
 input or output        content

@@ -10,9 +10,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.patchwork.endgame import Solver, is_ending, solve
-from patchwork_env.agents.patchwork.endgame import margin_of as margin_of_value
-from patchwork_env.agents.patchwork.expansion import (
+from patchwork_env.agents.patchwork.endings.solver import Solver, is_ending, solve
+from patchwork_env.agents.patchwork.endings.solver import margin_of as margin_of_value
+from patchwork_env.agents.patchwork.placements import NO_ACTION, NUM_KINDS, kind_of
+from patchwork_env.agents.patchwork.value.expansion import (
     LIKELY,
     SEARCH_CACHE_SIZE,
     Expansion,
@@ -25,9 +26,8 @@ from patchwork_env.agents.patchwork.expansion import (
     new_expansion,
     utility,
 )
-from patchwork_env.agents.patchwork.features import signed
-from patchwork_env.agents.patchwork.placements import NO_ACTION, NUM_KINDS, kind_of
-from patchwork_env.agents.patchwork.value import Quantized
+from patchwork_env.agents.patchwork.value.features import signed
+from patchwork_env.agents.patchwork.value.network import Quantized
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import Floats, copy_record, release_lock, take_lock
 from patchwork_env.patchwork.components import LAST_SPACE, NUM_OFFERED, NUM_PLAYERS

@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents import compiled
-from patchwork_env.agents.patchwork import features
+from patchwork_env.agents.patchwork.value import features
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import Shorts, copy, integer_layer, rectifier, rows_adder
 from patchwork_env.games import PATCHWORK

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.patchwork.endgame_moves import ChoiceBuffers, count_cells, estimate_of
-from patchwork_env.agents.patchwork.features import signed
+from patchwork_env.agents.patchwork.endings.moves import ChoiceBuffers, count_cells, estimate_of
 from patchwork_env.agents.patchwork.placements import insert
+from patchwork_env.agents.patchwork.value.features import signed
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import copy_record
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS

@@ -27,8 +27,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.patchwork.features import signed
 from patchwork_env.agents.patchwork.placements import insert
+from patchwork_env.agents.patchwork.value.features import signed
 from patchwork_env.core.bits import U1, lowest_bit, popcount
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import copy_record

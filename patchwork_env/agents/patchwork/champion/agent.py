@@ -18,24 +18,7 @@ import numpy.typing as npt
 from patchwork_env.agents.analysis import Line
 from patchwork_env.agents.base import Actions, BatchAgent, serialized
 from patchwork_env.agents.checkpoints import is_shipped
-from patchwork_env.agents.patchwork.endgame import new_solver
-from patchwork_env.agents.patchwork.expansion import (
-    FOR_MARGIN,
-    FOR_SCORE,
-    LIKELY,
-    TO_WIN,
-    TO_WIN_RICHLY,
-    Expansion,
-    Payoffs,
-    action_utility,
-    best_action,
-    expand,
-    expand_likely,
-    forget,
-    new_expansion,
-)
-from patchwork_env.agents.patchwork.placements import NO_ACTION, only_action
-from patchwork_env.agents.patchwork.search import (
+from patchwork_env.agents.patchwork.champion.search import (
     LEAST_EFFORT,
     NO_LIMIT,
     NODE_EFFORT,
@@ -53,7 +36,24 @@ from patchwork_env.agents.patchwork.search import (
     solved_action,
     solved_ending,
 )
-from patchwork_env.agents.patchwork.value import Quantized, Weights, quantized, read_value
+from patchwork_env.agents.patchwork.endings.solver import new_solver
+from patchwork_env.agents.patchwork.placements import NO_ACTION, only_action
+from patchwork_env.agents.patchwork.value.expansion import (
+    FOR_MARGIN,
+    FOR_SCORE,
+    LIKELY,
+    TO_WIN,
+    TO_WIN_RICHLY,
+    Expansion,
+    Payoffs,
+    action_utility,
+    best_action,
+    expand,
+    expand_likely,
+    forget,
+    new_expansion,
+)
+from patchwork_env.agents.patchwork.value.network import Quantized, Weights, quantized, read_value
 from patchwork_env.agents.specs import AIMS, FEWEST_NODES, MOST_NODES, MOST_THREADS, check_budget, spec_of
 from patchwork_env.core.checks import check_between, check_one_of
 from patchwork_env.core.compile import kernel

@@ -15,16 +15,8 @@ from patchwork_env.agents.base import Actions
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
 from patchwork_env.agents.partner import BEGINNER, NEVER_OVERLOOKED, Candidates, Habits, Player, decide
 from patchwork_env.agents.partner import new_candidates as new_candidates_of
-from patchwork_env.agents.patchwork import search
-from patchwork_env.agents.patchwork.champion import load
-from patchwork_env.agents.patchwork.expansion import (
-    TO_WIN,
-    Expansion,
-    expand_likely,
-    margin_of,
-    new_expansion,
-)
-from patchwork_env.agents.patchwork.features import signed
+from patchwork_env.agents.patchwork.champion import search
+from patchwork_env.agents.patchwork.champion.agent import load
 from patchwork_env.agents.patchwork.placements import (
     NO_ACTION,
     NUM_KINDS,
@@ -33,7 +25,15 @@ from patchwork_env.agents.patchwork.placements import (
     list_likely,
     only_action,
 )
-from patchwork_env.agents.patchwork.value import Quantized, quantized, read_value
+from patchwork_env.agents.patchwork.value.expansion import (
+    TO_WIN,
+    Expansion,
+    expand_likely,
+    margin_of,
+    new_expansion,
+)
+from patchwork_env.agents.patchwork.value.features import signed
+from patchwork_env.agents.patchwork.value.network import Quantized, quantized, read_value
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import copy_record
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS

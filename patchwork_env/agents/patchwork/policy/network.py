@@ -32,9 +32,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from patchwork_env.agents import networks
-from patchwork_env.agents.patchwork.features import signed
 from patchwork_env.agents.patchwork.placements import NUM_KINDS, clipped_margin, kind_of
-from patchwork_env.agents.patchwork.policy_features import (
+from patchwork_env.agents.patchwork.policy.features import (
     KIND_FEATURES,
     KIND_OFFERS,
     PLACEMENT_FEATURES,
@@ -46,6 +45,7 @@ from patchwork_env.agents.patchwork.policy_features import (
     is_possible,
     position_features,
 )
+from patchwork_env.agents.patchwork.value.features import signed
 from patchwork_env.agents.ragged import end_of_row
 from patchwork_env.agents.ragged_policy import array_of, hierarchical_policy, ragged_products
 from patchwork_env.core.compile import kernel

@@ -16,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents.compiled import aligned_records, draw_by_softmax, record_type
-from patchwork_env.agents.patchwork import features, placements
-from patchwork_env.agents.patchwork.features import missing_cells, signed
-from patchwork_env.agents.patchwork.value import (
+from patchwork_env.agents.patchwork import placements
+from patchwork_env.agents.patchwork.value import features
+from patchwork_env.agents.patchwork.value.features import missing_cells, signed
+from patchwork_env.agents.patchwork.value.network import (
     HIDDEN,
     OTHER_EMPTY,
     OTHER_SCORE,

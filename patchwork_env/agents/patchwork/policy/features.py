@@ -31,7 +31,6 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from patchwork_env.agents.patchwork.features import missing_cells, projected_buttons, signed
 from patchwork_env.agents.patchwork.greedy import patch_value
 from patchwork_env.agents.patchwork.placements import (
     NUM_KINDS,
@@ -42,6 +41,7 @@ from patchwork_env.agents.patchwork.placements import (
     end_of_kind,
     kind_of,
 )
+from patchwork_env.agents.patchwork.value.features import missing_cells, projected_buttons, signed
 from patchwork_env.agents.ragged import end_of_row
 from patchwork_env.agents.ragged_policy import array_of
 from patchwork_env.core.bits import popcount

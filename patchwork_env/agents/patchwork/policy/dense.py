@@ -20,8 +20,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from patchwork_env.agents.patchwork.placements import NUM_KINDS
-from patchwork_env.agents.patchwork.policy_features import NEXT, SOON, Features, fits_of
-from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.agents.patchwork.policy.features import NEXT, SOON, Features, fits_of
+from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.agents.ragged import TIE
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.patchwork.actions import DISTINCT, FIRST_BUY, ORIENTED, SLOT_SIZE

@@ -1,6 +1,6 @@
 """Policies as ONNX files, which play without PyTorch. Needs the extra ``export``.
 
-:mod:`~patchwork_env.agents.patchwork.onnx_agent` describes the model and plays it.
+:mod:`~patchwork_env.agents.patchwork.policy.onnx_agent` describes the model and plays it.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import onnx
 import torch
 from torch import nn
 
-from patchwork_env.agents.patchwork.dense import DensePolicy
-from patchwork_env.agents.patchwork.mlp import MlpNetwork
-from patchwork_env.agents.patchwork.onnx_agent import FORMAT, INPUTS, OUTPUTS, VERSION
-from patchwork_env.agents.patchwork.policy_network import PatchworkNetwork
+from patchwork_env.agents.patchwork.policy.dense import DensePolicy
+from patchwork_env.agents.patchwork.policy.mlp import MlpNetwork
+from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
+from patchwork_env.agents.patchwork.policy.onnx_agent import FORMAT, INPUTS, OUTPUTS, VERSION
 from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE

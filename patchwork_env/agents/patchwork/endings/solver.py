@@ -6,7 +6,7 @@ to move, whose turn may not end with a move: the sign changes only where the pla
 
 Who wins is proved in attempts, for one player after the other. The *prover* considers the most promising
 placements of each patch alone, and wins already if there is a win against the loose quilt of the opponent
-(:mod:`~patchwork_env.agents.patchwork.endgame_loose`), which is tried first in every position. A proof holds
+(:mod:`~patchwork_env.agents.patchwork.endings.loose`), which is tried first in every position. A proof holds
 whatever was left out. Only after all attempts have failed is the whole ending searched.
 """
 
@@ -17,9 +17,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.patchwork import endgame_loose, endgame_moves
-from patchwork_env.agents.patchwork.features import signed
+from patchwork_env.agents.patchwork.endings import loose as endgame_loose
+from patchwork_env.agents.patchwork.endings import moves as endgame_moves
 from patchwork_env.agents.patchwork.placements import NO_ACTION
+from patchwork_env.agents.patchwork.value.features import signed
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import copy_record
 from patchwork_env.patchwork.components import LAST_SPACE, NUM_PLAYERS
