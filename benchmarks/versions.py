@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from patchwork_env import agents
-from patchwork_env.agents.base import Actions
-from patchwork_env.learning.evaluation import play_matches
-from patchwork_env.learning.system import describe_setup
-from patchwork_env.patchwork.state import STATE, States
+from patchwork_env.patchwork.state import STATE
+
+# The other version runs this file, too, and may lack every module but the two above.
 
 _SERVE = "--serve"
 
@@ -59,7 +59,7 @@ class OtherVersion(agents.Agent):
         """See :meth:`Agent.act`."""
         return int(self.act_batch(game.state)[0])
 
-    def act_batch(self, states: States) -> Actions:
+    def act_batch(self, states: npt.NDArray[np.void]) -> npt.NDArray[np.int64]:
         """See :meth:`Agent.act_batch`."""
         assert self._process.stdin is not None
         self._process.stdin.write(states.tobytes().hex() + "\n")
@@ -87,6 +87,9 @@ def main() -> None:
     if sys.argv[1:2] == [_SERVE]:
         serve(sys.argv[2])
         return
+    from patchwork_env.learning.evaluation import play_matches
+    from patchwork_env.learning.system import describe_setup
+
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", type=Path, help="a checkout of the other version")
     parser.add_argument("--agent", metavar="SPEC", default="champion", help="(default: %(default)s)")

@@ -72,7 +72,7 @@ search_words = {
     ],
     "games/nmbr9": ["rules", "rules of NMBR 9", "action space", "observation", "observation space"],
     "measure/evaluation": ["evaluate", "win rate"],
-    "measure/gauntlet": ["rating", "Elo"],
+    "measure/gauntlet": ["rating", "Elo", "elo rating"],
     "measure/benchmark": ["leaderboard"],
     "play/page": ["play", "play online"],
     "reference/configuration/index": ["hyperparameters", "configuration", "YAML", "learning rate"],
@@ -92,7 +92,9 @@ search_words = {
     "use/batches": ["vector environment", "vectorized"],
     "use/gymnasium": ["mask", "action mask", "masks", "action masking", "opponent", "render", "check_env"],
     "use/install": ["install", "installation", "pip"],
+    "use/interfaces": ["multi-agent", "multiagent"],
     "use/language_models": ["LLM"],
+    "use/pettingzoo": ["multi-agent", "AEC"],
     "use/libraries": ["CleanRL", "Tianshou", "AgileRL"],
 }
 """What people search for, and the pages that it must lead to first, by whatever words these say it."""
@@ -104,6 +106,7 @@ html_theme_options: dict[str, Any] = {
     "logo": {"text": "patchwork_env"},
     "navigation_with_keys": False,
     "header_links_before_dropdown": 8,
+    "search_as_you_type": True,
     "show_toc_level": 2,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],

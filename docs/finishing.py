@@ -22,8 +22,8 @@ DOWNLOAD = re.compile(r" *\*\*To run it yourself:\*\* {nb-download}`[^`]*`\.")
 """What a notebook does not say of itself."""
 NOT_LISTED = re.compile(r"404|reference/source/")
 INSTALL = """\
-# Once, if the package is not installed; ADDRESS is that of its repository:
-# %pip install "patchwork-env[train] @ git+ADDRESS" matplotlib"""
+# Once, if the package is not installed, with the path of a clone:
+# %pip install "path/to/clone[train]" matplotlib"""
 
 
 def write_code_pages(app: Any) -> None:

@@ -23,6 +23,8 @@ FOUND = {
     "Windows": "reference/systems",
     "opponent": "use/agents",
     "turn": "reference/glossary",
+    "multi-agent": "use/pettingzoo",
+    "elo": "measure/gauntlet",
 }
 """What people search for, and a page that must be among the first three."""
 OF_EACH_KIND = (
