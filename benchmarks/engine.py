@@ -1,6 +1,6 @@
 """Measures an engine: steps per second of random play in batches, the choice of the action included.
 
-    python benchmarks/engine.py [--game NAME] [--games N] [--threads N] [--repeats N] [--seconds S]
+    python benchmarks/engine.py [--game NAME] [--games N] [--repeats N] [--seconds S]
         [--json] [--write]
 
 The modes differ in what is written at every step: ``plain`` nothing but the games, ``mask`` also the mask of
@@ -19,7 +19,6 @@ from functools import partial
 import numpy as np
 
 from benchmarks.keeping import Figures, add_write_option, figure, keep
-from patchwork_env.core.cores import usable_cores
 from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.games import GAMES, PATCHWORK, rules_of
 from patchwork_env.learning.system import describe_setup
@@ -29,17 +28,17 @@ MODES = {"plain": (False, False), "mask": (True, False), "mask_observation": (Tr
 
 
 MakeEnv = Callable[..., SelfPlayBatch]
-"""Called with the number of games, of threads, and whether to write masks and observations."""
-Rates = dict[tuple[str, int], float]
-"""Steps per second by mode and number of threads."""
+"""Called with the number of games, and whether to write masks and observations."""
+Rates = dict[str, float]
+"""Steps per second by mode."""
 
 _FILL_BYTES = 1 << 28
 
 
-def begin(make: MakeEnv, mode: str, games: int, threads: int = 1) -> SelfPlayBatch:
+def begin(make: MakeEnv, mode: str, games: int) -> SelfPlayBatch:
     """Games of a mode, compiled and in the middle of play."""
     masks, observations = MODES[mode]
-    env = make(games, threads=threads, masks=masks, observations=observations)
+    env = make(games, masks=masks, observations=observations)
     for _ in range(100):
         play(env)
     return env
@@ -59,14 +58,14 @@ def calls_per_second(function: Callable[[], object], seconds: float) -> float:
     return calls / elapsed
 
 
-def measure(make: MakeEnv, games: int, threads: list[int], repeats: int, seconds: float) -> Rates:
+def measure(make: MakeEnv, games: int, repeats: int, seconds: float) -> Rates:
     """Medians over the repeats."""
-    environments = {(mode, number): begin(make, mode, games, number) for mode in MODES for number in threads}
-    rates: dict[tuple[str, int], list[float]] = {key: [] for key in environments}
+    environments = {mode: begin(make, mode, games) for mode in MODES}
+    rates: dict[str, list[float]] = {mode: [] for mode in MODES}
     for _ in range(repeats):
-        for key, env in environments.items():
-            rates[key].append(games * calls_per_second(partial(play, env), seconds))
-    return {key: statistics.median(values) for key, values in rates.items()}
+        for mode, env in environments.items():
+            rates[mode].append(games * calls_per_second(partial(play, env), seconds))
+    return {mode: statistics.median(values) for mode, values in rates.items()}
 
 
 def bytes_per_step(make: MakeEnv, mode: str) -> int:
@@ -82,27 +81,23 @@ def fill_speed() -> float:
     return _FILL_BYTES * max(calls_per_second(lambda: array.fill(7), 0.1) for _ in range(5))
 
 
-def print_table(make: MakeEnv, rates: Rates, threads: list[int]) -> None:
+def print_table(make: MakeEnv, rates: Rates) -> None:
     """One line for every mode."""
     fill = fill_speed()
-    more = [number for number in threads if number > 1]
     print(f"filling memory: {fill / 1e9:.1f} GB/s\n")
-    head = f"{'million steps/s':<16}  1 thread  bytes  of fill"
-    print(head + "".join(f"  {number} threads  ratio" for number in more))
-    for mode in MODES:
-        one, size = rates[mode, 1], bytes_per_step(make, mode)
-        line = f"{mode:<16}  {one / 1e6:8.2f}  {size:5}  {one * size / fill:7.0%}"
-        print(line + "".join(f"  {rates[mode, k] / 1e6:9.2f}  {rates[mode, k] / one:5.2f}" for k in more))
+    print(f"{'million steps/s':<26}  bytes  of fill")
+    for mode, rate in rates.items():
+        size = bytes_per_step(make, mode)
+        print(f"{mode:<16}  {rate / 1e6:8.2f}  {size:5}  {rate * size / fill:7.0%}")
 
 
-def figures(make: MakeEnv, rates: Rates, threads: list[int]) -> Figures:
-    """What is kept: rates, what they write, and what threads gain."""
+def figures(make: MakeEnv, rates: Rates) -> Figures:
+    """The figures that are kept: rates, and the bytes that they write."""
     fill, found = fill_speed(), Figures()
-    for mode in MODES:
-        one, size = rates[mode, 1], bytes_per_step(make, mode)
-        found[mode] = figure(one, "steps/s", bytes=size)
-        found[f"{mode}, of fill"] = figure(one * size / fill, "share of whole")
-        found |= {f"{mode}, {k} threads": figure(rates[mode, k] / one, "times") for k in threads if k > 1}
+    for mode, rate in rates.items():
+        size = bytes_per_step(make, mode)
+        found[mode] = figure(rate, "steps/s", bytes=size)
+        found[f"{mode}, of fill"] = figure(rate * size / fill, "share of whole")
     return found
 
 
@@ -110,29 +105,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--game", choices=GAMES, default=PATCHWORK, help="(default: patchwork)")
     parser.add_argument("--games", type=int, default=1024, help="games in the batch (default: 1024)")
-    parser.add_argument("--threads", type=int, default=2, help="threads to compare with one (default: 2)")
     parser.add_argument("--repeats", type=int, default=7, help="measurements for each figure (default: 7)")
     parser.add_argument(
         "--seconds", type=float, default=0.2, help="length of each measurement (default: 0.2)"
     )
-    parser.add_argument("--json", action="store_true", help="print the rates of one thread as JSON, last")
+    parser.add_argument("--json", action="store_true", help="print the rates as JSON, last")
     add_write_option(parser)
     options = parser.parse_args()
-    if min(options.games, options.threads, options.repeats) < 1 or options.seconds <= 0:
-        parser.error("--games, --threads, --repeats and --seconds must be positive")
+    if min(options.games, options.repeats) < 1 or options.seconds <= 0:
+        parser.error("--games, --repeats and --seconds must be positive")
     make = partial(SelfPlayBatch, rules_of(options.game), seed=1)
-    threads = sorted({1, min(options.threads, usable_cores())})
     print(describe_setup())
     print(
         f"{options.game}, {options.games} games, medians of {options.repeats} repeats of {options.seconds} s"
     )
-    rates = measure(make, options.games, threads, options.repeats, options.seconds)
-    print_table(make, rates, threads)
+    rates = measure(make, options.games, options.repeats, options.seconds)
+    print_table(make, rates)
     if options.write:
         name = "engine" if options.game == PATCHWORK else f"engine_{options.game}"
-        keep(name, figures(make, rates, threads), options.write)
+        keep(name, figures(make, rates), options.write)
     if options.json:
-        print(json.dumps({"steps_per_second": {mode: round(rates[mode, 1]) for mode in MODES}}))
+        print(json.dumps({"steps_per_second": {mode: round(rate) for mode, rate in rates.items()}}))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@
 Every loop plays random legal actions and counts the steps of whom it plays for; choosing the action is part
 of it. The single environments all choose in the same way, from the mask. All loops take turns, round after
 round, so that a busy machine slows all of them; the table shows the median round. Seconds are those of the
-processor, but for the loop of several threads. Connect Four needs pygame, which the extra "render" brings.
+processor. Connect Four needs pygame, which the extra "render" brings.
 """
 
 import argparse
@@ -30,8 +30,6 @@ NAME = "patchwork_env:Patchwork-v0"
 NUM_GAMES, FEW_GAMES = 1024, 8
 CONNECT_FOUR_RAW, CONNECT_FOUR = "connect_four_v3, raw_env()", "connect_four_v3, env()"
 RAW, WRAPPED = "patchwork_v0, raw_env()", "patchwork_v0, env()"
-
-ALL_THREADS = f"SelfPlayBatch, {NUM_GAMES} games, all threads"
 
 RNG = np.random.default_rng()
 
@@ -116,15 +114,14 @@ def loops() -> dict[str, Counts]:
         f"gymnasium.make_vec, {FEW_GAMES} games, against random": batches(vector_env("random", FEW_GAMES)),
         f"gymnasium.make_vec, {games}, against random": batches(vector_env("random")),
         f"gymnasium.make_vec, {games}, against greedy": batches(vector_env("greedy")),
-        f"SelfPlayBatch, {games}, 1 thread": self_play(SelfPlayBatch(NUM_GAMES)),
-        ALL_THREADS: self_play(SelfPlayBatch(NUM_GAMES, threads=None)),
+        f"SelfPlayBatch, {games}": self_play(SelfPlayBatch(NUM_GAMES)),
     }
 
 
-def steps_per_second(loop: Counts, seconds: float, clock: Callable[[], float]) -> float:
-    """Steps of whole passes in at least ``seconds`` of a clock."""
-    steps, start = 0, clock()
-    while (elapsed := clock() - start) < seconds:
+def steps_per_second(loop: Counts, seconds: float) -> float:
+    """Steps of whole passes in at least ``seconds`` of processor time."""
+    steps, start = 0, time.process_time()
+    while (elapsed := time.process_time() - start) < seconds:
         steps += next(loop)
     return steps / elapsed
 
@@ -137,8 +134,7 @@ def measure(rounds: int, seconds: float) -> dict[str, list[float]]:
     rates: dict[str, list[float]] = {name: [] for name in measured}
     for _ in range(rounds):
         for name, loop in measured.items():
-            clock = time.perf_counter if name == ALL_THREADS else time.process_time
-            rates[name].append(steps_per_second(loop, seconds, clock))
+            rates[name].append(steps_per_second(loop, seconds))
     return rates
 
 

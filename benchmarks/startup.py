@@ -48,7 +48,7 @@ env.step(int(info["action_mask"].argmax()))
 """
 BATCH = """
 from patchwork_env.{game}_v0 import SelfPlayBatch
-env = SelfPlayBatch(64, seed=1, threads={threads})
+env = SelfPlayBatch(64, seed=1)
 env.step(env.random_actions)
 """
 AGENT = """
@@ -106,9 +106,8 @@ def codes() -> dict[str, str]:
         "first move of a game of NMBR 9": GAME.format(game="nmbr9"),
         "first step with Gymnasium": GYMNASIUM,
         "first game against greedy": AGAINST,
-        "first step of a batch, 1 thread": BATCH.format(game="patchwork", threads=1),
-        "first step of a batch, all threads": BATCH.format(game="patchwork", threads=None),
-        "first step of a batch of NMBR 9": BATCH.format(game="nmbr9", threads=1),
+        "first step of a batch": BATCH.format(game="patchwork"),
+        "first step of a batch of NMBR 9": BATCH.format(game="nmbr9"),
     }
     known_deck = ', order="known"'  # which `beam` asks for
     for game, options, specs in (("patchwork", "", PATCHWORK_AGENTS), ("nmbr9", known_deck, NMBR9_AGENTS)):

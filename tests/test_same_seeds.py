@@ -388,13 +388,11 @@ def see_batch(trace, env, results):
     )
 
 
-@area({"threads": 1}, {"threads": 2})
-def patchwork_self_play(trace, threads):
-    """Batches of both prints, too large for a single thread to take at once."""
+@area({})
+def patchwork_self_play(trace):
+    """Batches of both prints."""
     for prints, first_player in (("revised", "random"), ("2014", 1)):
-        env = PatchworkSelfPlay(
-            70, seed=11, special_patches=prints, first_player=first_player, threads=threads
-        )
+        env = PatchworkSelfPlay(70, seed=11, special_patches=prints, first_player=first_player)
         follow_self_play(trace, env, ("winners", "final scores"))
 
 

@@ -1,21 +1,16 @@
-"""Batched self-play for every game: many games in one compiled call, on one thread or several."""
+"""Batched self-play for every game: many games in one compiled call."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
-from numba import config
 
 from patchwork_env.core.batches import SCORE, deal_all, final_reward, first_finished, first_not_allowed, loop
-from patchwork_env.core.checks import check_actions, check_at_least_one, check_flag, check_seed, seed_streams
+from patchwork_env.core.checks import check_actions, check_flag, check_seed, seed_streams
 from patchwork_env.core.compile import template
-from patchwork_env.core.cores import usable_cores
 from patchwork_env.core.game import BaseGame, Rules
 from patchwork_env.core.kernels import Kernels, States
 from patchwork_env.core.names import Renamed
@@ -25,8 +20,8 @@ from patchwork_env.envs.options import check_num_envs, check_rewards, check_save
 from patchwork_env.errors import IllegalActionError
 
 SHARED = ("initial_state", "flags", "reward_kind")
-"""What the parts of a batch share; of all other arrays they have the entries of their games."""
-_OWN_OPTIONS = ("num_envs", "seed", "rewards", "masks", "observations", "threads")
+"""The fields that all games of a batch share; the other fields have an entry for each game."""
+_OWN_OPTIONS = ("num_envs", "seed", "rewards", "masks", "observations")
 
 game = cast(Kernels, None)  # each game's kernels take its place
 
@@ -64,7 +59,8 @@ class SelfPlayBatch:
     Where a game ends, the next one starts in the same step. All outputs are arrays that are allocated once
     and overwritten by every ``reset`` and ``step``; copy what must last, and write into none: a step checks
     actions by legal sets of its own and writes only what changes in masks. Game ``i`` depends on the seed, on
-    ``i`` and on its own actions alone: the number of games and of threads changes nothing.
+    ``i`` and on its own actions alone, not on the number of games. A step releases the interpreter lock, so
+    that several threads can step a batch each at the same time.
 
     Attributes:
         states: ``(n,)`` state records.
@@ -83,8 +79,6 @@ class SelfPlayBatch:
         seed: The seed of the games, ``0 ... 2**64 - 1``; None for fresh random games.
         rewards: As in :class:`~patchwork_env.envs.single.GameEnv`.
         masks, observations: Whether to write them; if not, ``masks`` or ``observations`` has no rows.
-        threads: The number of threads that share the work; None, or more than there are cores, is one per
-            core. Several are faster from some ten thousand games of Patchwork on, or a thousand of NMBR 9.
         options: Options of the game.
 
     ValueError if an option is unknown or its value not allowed.
@@ -102,14 +96,12 @@ class SelfPlayBatch:
         rewards: str | None = None,
         masks: bool = True,
         observations: bool = True,
-        threads: int | None = 1,
         **options: Any,
     ) -> None:
         self._rules = rules
         n = self.num_envs = check_num_envs(num_envs)
         self._options = complete(options, rules.options, _OWN_OPTIONS, type(self).__name__)
         initial_state, flags, players = rules.set_up(self._options, {})
-        self.threads = _available_threads(threads)
         self._arrays = arrays = BatchArrays(
             states=rules.empty_states(n),
             streams=np.zeros(n, np.uint64),
@@ -135,7 +127,6 @@ class SelfPlayBatch:
         self.counts, self.random_actions = arrays.counts, arrays.random_actions
         self.rewards, self.terminations = arrays.rewards, arrays.terminations
         self.final_scores, self.truncations = arrays.final_scores, np.zeros(n, np.bool_)
-        self._team: _Team | None = None
         self.reset(seed)
 
     @property
@@ -173,12 +164,7 @@ class SelfPlayBatch:
                 f"action {arrays.actions[illegal]} of game {illegal} is not legal; "
                 f"its mask allows {self.counts[illegal]} actions. No game was changed"
             )
-        play = loop(play_games, self._rules)
-        if self.threads == 1:
-            play(arrays)
-        else:
-            self._team = self._team or _Team(_shares(arrays, self.threads))
-            self._team.map(play)
+        loop(play_games, self._rules)(arrays)
 
     def save(self) -> dict[str, npt.NDArray[Any]]:
         """Copies of all that the games depend on, state records and random streams, for :meth:`restore`."""
@@ -213,48 +199,12 @@ class SelfPlayBatch:
             raise ValueError(f"the saved game {finished} is over; games of a batch never are")
         return states
 
-    def __getstate__(self) -> dict[str, Any]:
-        """What copies and pickles hold: all but the threads, which stay with the original."""
-        return {**self.__dict__, "_team": None}
-
     def __setstate__(self, state: dict[str, Any]) -> None:
         """A copy or pickle: what is not a result is checked, or follows from the options once more."""
         self.__dict__.update(state)
         self._checked(self.states)
         self._arrays.sampling_streams[:] = self._arrays.sampled_from
         loop(write_outputs, self._rules)(self._arrays)
-
-
-class _Team:
-    """Threads that share a call, which is finished even if an interrupt reaches the one that waits for it."""
-
-    def __init__(self, parts: list[BatchArrays]) -> None:
-        self._parts = parts
-        self._leader, self._others = ThreadPoolExecutor(1), ThreadPoolExecutor(len(parts) - 1)
-
-    def map(self, function: Callable[[BatchArrays], None]) -> None:
-        """Calls a function that releases the interpreter lock with every part."""
-        try:
-            self._leader.submit(self._share, function).result()
-        except BaseException:
-            self._leader.submit(int).result()  # after the leader's work, if that had begun
-            raise
-
-    def _share(self, function: Callable[[BatchArrays], None]) -> None:
-        pending = self._others.map(function, self._parts[1:])
-        function(self._parts[0])
-        list(pending)
-
-
-def _shares(batch: BatchArrays, number: int) -> list[BatchArrays]:
-    """Views of equal shares of the games of a batch."""
-    bounds = [len(batch.states) * k // number for k in range(number + 1)]
-    return [batch.part(slice(*ends)) for ends in itertools.pairwise(bounds)]
-
-
-def _available_threads(threads: int | None) -> int:
-    number = usable_cores() if threads is None else check_at_least_one(threads, "threads")
-    return 1 if config.DISABLE_JIT else min(number, usable_cores())
 
 
 # --- kernels, in each of which no interrupt divides the games of a batch -----------------------------------

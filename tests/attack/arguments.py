@@ -126,7 +126,7 @@ def _environment_calls(rules, random):
     yield Call(partial(gymnasium.make, env_id), learner | options, errors)
     yield Call(getattr(module, f"{name}VectorEnv"), many | learner | options, errors)
     yield Call(partial(gymnasium.make_vec, env_id, 2), learner | options, errors)
-    own = {"num_envs": 2, "seed": 1, "masks": True, "observations": False, "threads": 1}
+    own = {"num_envs": 2, "seed": 1, "masks": True, "observations": False}
     yield Call(module.SelfPlayBatch, own | options, errors)
 
 

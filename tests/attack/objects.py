@@ -467,17 +467,16 @@ def vector_goes_on(envs):
     yield step_vector(envs, 1)
 
 
-# --- batched self-play, alone and with threads --------------------------------------------------------------
+# --- batched self-play --------------------------------------------------------------------------------------
 
 _BATCH = ("states", "observations", "masks", "counts", "random_actions")
 _BATCH += ("rewards", "terminations", "truncations")
 
 
-def make_batch(threads, random):
+def make_batch(random):
     module, options = pick(random, VARIANTS)
     own = {"masks": bool(random.random() < 0.9), "observations": bool(random.random() < 0.9)}
-    size = int(random.integers(1, 20)) if threads == 1 else int(random.integers(33, 200))
-    env = module.SelfPlayBatch(size, seed=number(random), threads=threads, **options, **own)
+    env = module.SelfPlayBatch(int(random.integers(1, 20)), seed=number(random), **options, **own)
     for _ in range(int(random.integers(80))):
         env.step(env.random_actions)
     return env
@@ -512,6 +511,5 @@ KINDS = {
     "parallel_env": Kind(make_parallel, parallel_calls, look_at_parallel, parallel_goes_on),
     "make": Kind(make_single, single_calls, look_at_single, single_goes_on),
     "make_vec": Kind(make_vector, vector_calls, look_at_vector, vector_goes_on),
-    "self_play": Kind(partial(make_batch, 1), batch_calls, look_at_batch, batch_goes_on),
-    "self_play_threads": Kind(partial(make_batch, 2), batch_calls, look_at_batch, batch_goes_on),
+    "self_play": Kind(make_batch, batch_calls, look_at_batch, batch_goes_on),
 }

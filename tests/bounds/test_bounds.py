@@ -54,11 +54,10 @@ def test_bounds_are_checked() -> None:
     ],
 )
 def test_environments(rules: Rules, options: dict[str, Any]) -> None:
-    for threads in (1, 2):
-        batch = SelfPlayBatch(rules, 40, seed=1, threads=threads, **options)
-        for _ in range(STEPS):
-            batch.step(batch.random_actions)
-        batch.restore(batch.save())
+    batch = SelfPlayBatch(rules, 40, seed=1, **options)
+    for _ in range(STEPS):
+        batch.step(batch.random_actions)
+    batch.restore(batch.save())
     opponent = agents.load("greedy") if rules.set_up(rules.options | options, {}).players > 1 else None
     env = GameVectorEnv(rules, 8, opponent, illegal_action="raise", **options)
     random = np.random.default_rng(1)

@@ -42,7 +42,7 @@ def interrupt(kind, target, call, most):
 @pytest.mark.parametrize("name", KINDS)
 def test_calls_at_any_moment(name):
     kind, most = KINDS[name], 6 if name == "agent" else 20
-    for seed in range({"self_play_threads": 1, "agent": 4, "make_vec": 5}.get(name, 8)):
+    for seed in range({"agent": 4, "make_vec": 5}.get(name, 8)):
         random = np.random.default_rng(seed)
         target = kind.make(random)
         calls = kind.calls(target, random)

@@ -40,7 +40,6 @@ WRONG: dict[str, list[Any]] = {
     "seat": ["left", 9],
     "num_envs": [0, 2.0, 2**31],
     "masks": ["no"],
-    "threads": [0],
     "seed": [-1],
 }
 

@@ -88,7 +88,6 @@ def _draw(masks: np.ndarray[Any, Any], uniforms: np.ndarray[Any, Any]) -> np.nda
 
 
 _OWN_OPTIONS = ("game", "num_envs", "opponent", "seed", "rewards", "categorical_actions", "device")
-_OF_SELF_PLAY = {"threads": 1}
 _OF_OPPONENTS = {"opponent_shares": None, "seat": "alternate"}
 
 
@@ -120,8 +119,8 @@ def make_env(
         rewards: ``"outcome"``, ``"margin"`` or ``"score"``; None for the outcome, alone the score.
         categorical_actions: Whether actions are numbers ``(n,)`` or one-hot vectors ``(n, num_actions)``.
         device: Where the tensors are; games are played on the CPU.
-        options: Options of the game, and of :class:`~patchwork_env.envs.self_play.SelfPlayBatch` or, against
-            opponents, :class:`~patchwork_env.envs.vector.GameVectorEnv`.
+        options: Options of the game; against opponents also ``opponent_shares`` and ``seat`` of
+            :class:`~patchwork_env.envs.vector.GameVectorEnv`.
 
     Raises:
         ValueError, UnknownOptionError, FileNotFoundError: A value, an option or an opponent is not allowed.
@@ -129,7 +128,7 @@ def make_env(
     rules = rules_of(game)
     check_num_envs(num_envs)
     check_flag(categorical_actions, "categorical_actions")
-    further = _OF_SELF_PLAY if opponent is None else _OF_OPPONENTS
+    further = {} if opponent is None else _OF_OPPONENTS
     given = complete(options, {**rules.options, **further}, _OWN_OPTIONS, "make_env")
     if opponent is None:
         return GamesEnv(

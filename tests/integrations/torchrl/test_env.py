@@ -203,7 +203,7 @@ def test_random_actions_are_uniform():
         ({"categorical_actions": 1}, ValueError, "categorical_actions is 1"),
         ({"sead": 1}, UnknownOptionError, "unexpected keyword argument 'sead'; did you mean 'seed'"),
         ({"seat": 1}, UnknownOptionError, "unexpected keyword argument 'seat'"),
-        ({"opponent": "greedy", "threads": 2}, UnknownOptionError, "unexpected keyword argument 'threads'"),
+        ({"opponent": "greedy", "masks": True}, UnknownOptionError, "unexpected keyword argument 'masks'"),
         ({"opponent": "greedi"}, ValueError, "greedi"),
         ({"game": "nmbr9", "opponent": "greedy"}, ValueError, "a game for one player has none"),
     ],
