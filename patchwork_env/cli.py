@@ -44,6 +44,9 @@ _MODULES = {
 """The modules of subcommands that are not in ``patchwork_env/learning/commands``."""
 
 
+_HELP, _VERSION = ("-h", "--help", "help"), ("-V", "--version")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; returns the exit code, 2 for an error."""
     return while_read(partial(_call, arguments))
@@ -51,16 +54,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _call(arguments: Sequence[str] | None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
-    if not words or words[0] in ("-h", "--help"):
+    name, *rest = words or ["--help"]
+    if name in _HELP and rest:
+        name, *rest = *rest, "--help"
+    if name in _HELP:
         width = max(map(len, COMMANDS))
         print(f"usage: {PROGRAM} COMMAND ...\n\n{PROGRAM} COMMAND --help says more about a command:\n")
         print("\n".join(f"  {name:<{width}}  {what}" for name, what in COMMANDS.items()))
         print(f"\n{PROGRAM} --version prints the version")
         return 0 if words else 2
-    if words[0] == "--version":
+    if name in _VERSION and not rest:
         print(f"{PROGRAM} {__version__}")
         return 0
-    name, *rest = words
+    if name in _VERSION:
+        print(
+            f"{PROGRAM}: unknown argument {short_repr(rest[0])} after {name}; give {name} alone",
+            file=sys.stderr,
+        )
+        return 2
     if name not in COMMANDS:
         problem = f"there is no command {short_repr(name)}; {did_you_mean(name, COMMANDS)}"
         print(f"{PROGRAM}: {problem}", file=sys.stderr)

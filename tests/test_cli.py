@@ -106,6 +106,99 @@ def test_what_was_made_is_not_replaced_unasked(words, option, tmp_path, monkeypa
     assert "--overwrite" in capsys.readouterr().out
 
 
+WHOLE = {
+    "train": "quick",
+    "evaluate": "greedy --against random",
+    "tournament": "random greedy --out folder",
+    "gauntlet": "random",
+    "review": "game.txt",
+    "dataset": "random --id patchwork/random-v0",
+    "export": "ppo",
+    "publish": "ppo ann/ppo",
+}
+"""Arguments with which each command would do something; none by default."""
+
+
+def refused(words, capsys):
+    """The message of a command that ends with an error of its arguments or values."""
+    try:
+        code = cli.main(words)
+    except SystemExit as end:
+        code = end.code
+    assert code == 2, words
+    return capsys.readouterr().err.splitlines()[-1]
+
+
+@pytest.mark.parametrize("surplus", ["seed=3", "--ppo.epochs=2", "--surplus 3", "total_steps=1000"])
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_no_command_ignores_an_argument(name, surplus, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    whole = WHOLE.get(name, "run" if surplus.startswith("--") and name in ("report", "compare") else "")
+    said = refused([name, *whole.split(), *surplus.split()], capsys)
+    assert surplus.split()[0] in said
+    assert name not in ("train", "openenv") or "--set" in said
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_an_option_with_one_value_is_given_once(name, monkeypatch, capsys):
+    def catch(parser, *arguments):
+        parsers.append(parser)
+        return parse(parser, *arguments)
+
+    parsers, parse = [], CommandParser.parse_known_args
+    monkeypatch.setattr(CommandParser, "parse_known_args", catch)
+    refused([name, "--surplus"], capsys)
+    for action in parsers[0]._actions:
+        if action.option_strings and action.nargs != 0 and "end" not in type(action).__name__:
+            twice = 2 * [action.option_strings[0], str((action.choices or ["1"])[0])]
+            assert refused([name, *twice], capsys).endswith(f"{twice[0]} is given twice; give it once")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("train --config quick seed=3", "keys are set with --set, as in --set seed=3"),
+        ("train quick --seed 3", "unknown argument '--seed'; keys are set with --set, as in --set seed=3"),
+        ("train quick --run-dri x", "unknown argument '--run-dri'; did you mean --run-dir?"),
+        ("train quick --config td", "given are NAME and --config; keys are set with --set KEY=VALUE"),
+        ("train quick --list", "given are NAME and --list; "),
+        ("train quick --resume run", "given are NAME and --resume; "),
+        ("train --explain seed --list", "given are --list and --explain; "),
+        ("train --list --set seed=1", "--set would have no effect: "),
+        ("train --resume run --run-dir other", "--run-dir would have no effect: "),
+        ("compare run --export out --metric score --out out", "--metric, --out would have no effect: "),
+        ("compare run --figures svg", "--figures would have no effect: "),
+        ("evaluate greedy --against random --overwrite", "--overwrite would have no effect: "),
+        ("gauntlet random --overwrite", "--overwrite would have no effect: "),
+        ("publish ppo ann/ppo --overwrite", "--overwrite would have no effect: "),
+        ("publish ppo ann/ppo --dry-run out --private", "--private would have no effect: "),
+        ("report run --overwrite", "--overwrite would have no effect: "),
+        ("review game.txt --overwrite", "--overwrite would have no effect: "),
+        ("tournament random greedy --out out --count 3", "--count would have no effect: "),
+        ("tournament --resume --out out --games 4 --seed 1", "--games, --seed would have no effect: "),
+        ("tournament --resume --out out --ladder run", "--ladder would have no effect: "),
+        ("openenv --set players=2 --set players=3", "--set gives 'players' twice"),
+        ("--version train", "unknown argument 'train' after --version"),
+    ],
+)
+def test_arguments_that_do_not_go_together_are_named(words, said, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "game.txt").write_text(Game(seed=7).notation())
+    assert said in refused(words.split(), capsys)
+
+
+@pytest.mark.parametrize(
+    ("words", "begins"), [("-V", "patchwork-env "), ("help", "usage: patchwork-env COMM")]
+)
+def test_short_forms(words, begins, capsys):
+    assert cli.main(words.split()) == 0
+    assert capsys.readouterr().out.startswith(begins)
+    with pytest.raises(SystemExit):
+        cli.main(["help", "train"])
+    assert capsys.readouterr().out.startswith("usage: patchwork-env train ")
+
+
 def test_pipes_of_others_that_break_are_errors(capsys):
     def fail(_):
         raise BrokenPipeError("the engine is gone")

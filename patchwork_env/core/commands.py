@@ -1,4 +1,4 @@
-"""How all commands parse their arguments, report errors and exit."""
+"""Parsing of arguments, reporting of errors and exit codes, for all commands."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import sys
 from collections.abc import Callable, Sequence
 from io import TextIOWrapper
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
+from patchwork_env.core.documents import one_line
 from patchwork_env.core.extras import for_command
 from patchwork_env.core.files import check_new
+from patchwork_env.core.names import nearest, quoted, short_repr
 from patchwork_env.errors import DivergenceError, OpponentError, UnknownOptionError, WorkerError
 
 ERRORS = (
@@ -31,15 +33,70 @@ class _HelpFormatter(argparse.HelpFormatter):
         return text if "\n" in text else super()._fill_text(text, width, indent)
 
 
+class _Once(argparse.Action):
+    """Stores the value of an option; a second value is an error, since it would replace the first."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        if option_string:
+            if self.dest in vars(namespace).setdefault("given", set()):
+                parser.error(f"{option_string} is given twice; give it once")
+            namespace.given.add(self.dest)
+        setattr(namespace, self.dest, values)
+
+
 class CommandParser(argparse.ArgumentParser):
-    """A parser whose messages are not longer than people can read."""
+    """A parser that ignores no argument, whose messages are not longer than people can read."""
 
     def __init__(self, description: str | None = None, epilog: str | None = None) -> None:
-        super().__init__(description=description, epilog=epilog, formatter_class=_HelpFormatter)
+        super().__init__(
+            description=description, epilog=epilog, formatter_class=_HelpFormatter, allow_abbrev=False
+        )
+        self.register("action", None, _Once)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse all arguments; end the command with a message that names the first unknown one."""
+        options, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unknown argument {short_repr(unknown[0])}; {self._hint(unknown)}")
+        return options, unknown
+
+    def _hint(self, unknown: Sequence[str]) -> str:
+        """Return the advice about arguments that the parser does not know."""
+        flags = [flag for flag in self._option_string_actions if flag.startswith("--")]
+        flag, _, value = unknown[0].partition("=")
+        close = nearest(flag, flags) if flag.startswith("-") else None
+        if close and close != "--set":
+            return f"did you mean {close}?"
+        if "--set" not in flags:
+            return f"options are {', '.join(flags)}"
+        return set_hint(f"{flag.lstrip('-')}={value or (unknown[1] if len(unknown) > 1 else 'VALUE')}")
 
     def error(self, message: str) -> NoReturn:
-        """Prints the usage and a message, and ends the command."""
+        """Print the usage and a message, and end the command."""
         super().error(_cut(message))
+
+
+def set_hint(assignment: str) -> str:
+    """Return the advice for an assignment ``KEY=VALUE`` that was given without ``--set``."""
+    return f"keys are set with --set, as in --set {quoted(one_line(assignment))}"
+
+
+def refuse(options: argparse.Namespace, names: Sequence[str], reason: str) -> None:
+    """Raise ValueError if options were given that would have no effect.
+
+    ``names`` are those of the attributes; ``reason`` ends the sentence after the options' flags.
+    """
+    values = vars(options)
+    given = [name for name in names if name in values.get("given", ()) or values[name] is True]
+    if given:
+        flags = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+        raise ValueError(f"{flags} would have no effect: {reason}")
 
 
 def _cut(message: str) -> str:

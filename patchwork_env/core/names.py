@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -31,6 +32,11 @@ def short_repr(value: Any, most: int = _LONGEST_NAME) -> str:
     except (RecursionError, ValueError):  # too deep, or an integer of thousands of digits
         text = f"a value of type {type(value).__name__}"
     return text if len(text) <= most else f"{text[:most]}…"
+
+
+def quoted(word: object) -> str:
+    """Return a path or another word as a shell takes it in a command."""
+    return shlex.quote(str(word))
 
 
 def counted(number: int, what: str) -> str:

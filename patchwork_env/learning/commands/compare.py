@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from patchwork_env.core.commands import CommandParser, add_overwrite, check_place, run_command
+from patchwork_env.core.commands import CommandParser, add_overwrite, check_place, refuse, run_command
 from patchwork_env.learning.commands.match_options import add_format
 from patchwork_env.learning.evaluation.statistics import METRICS
 from patchwork_env.learning.reports.plots import FORMATS
@@ -45,8 +45,13 @@ def _run(options: argparse.Namespace) -> int:
     from patchwork_env.learning.reports.comparison import BY, as_text, compare, write_comparison
     from patchwork_env.learning.reports.run_results import read_result, result_file, write_result
 
-    if options.out:
+    if options.export:
+        others = ("against", "metric", "by", "format", "out", "figures")
+        refuse(options, others, "--export writes the results of runs and compares nothing")
+    elif options.out:
         check_place(options, options.out, "--out")
+    else:
+        refuse(options, ("figures", "overwrite"), "they are for --out")
     results = [read_result(path) for path in options.runs]
     if options.export:
         sources: dict[str, str] = {}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from patchwork_env import agents
-from patchwork_env.core.commands import add_overwrite, check_place
+from patchwork_env.core.commands import add_overwrite, check_place, refuse
 from patchwork_env.core.files import check_file_path, write_text
 from patchwork_env.games import GAMES
 from patchwork_env.learning.evaluation.tables import FORMATS, TEXT
@@ -57,6 +57,8 @@ def check_json(options: argparse.Namespace) -> None:
     if options.json:
         check_file_path(options.json, "--json")
         check_place(options, options.json, "--json")
+    else:
+        refuse(options, ["overwrite"], "it is for --json")
 
 
 def write_json(options: argparse.Namespace, contents: Mapping[str, Any]) -> None:

@@ -49,6 +49,10 @@ def main(arguments: list[str] | None = None, program: str = "patchwork-env opene
 
 
 def _run(options: argparse.Namespace) -> int:
+    names = [name for name, _ in options.set]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise ValueError(f"--set gives {short_repr(twice[0])} twice; give it once")
+
     from patchwork_env.integrations.openenv import create_app
     from patchwork_env.integrations.openenv.environment import MOST_BYTES
 

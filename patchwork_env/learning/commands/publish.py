@@ -18,7 +18,7 @@ from patchwork_env import agents
 from patchwork_env.agents import hub
 from patchwork_env.agents.checkpoints import CHECKPOINT_FILE, WEIGHTS_FILE
 from patchwork_env.agents.specs import check_checkpoint, checkpoint_path, is_remote
-from patchwork_env.core.commands import CommandParser, add_overwrite, check_place, run_command
+from patchwork_env.core.commands import CommandParser, add_overwrite, check_place, refuse, run_command
 from patchwork_env.core.files import write_folder
 from patchwork_env.learning.runs.folder import CONFIG_FILE, FINAL
 
@@ -46,7 +46,10 @@ def _run(options: argparse.Namespace) -> int:
 
     hub.check_repository(options.repository)
     if options.dry_run:
+        refuse(options, ["private"], "--dry-run publishes nothing")
         check_place(options, options.dry_run, "--dry-run")
+    else:
+        refuse(options, ["overwrite"], "it is for --dry-run")
     checkpoint = _checkpoint_of(options.checkpoint)
     page = model_card(read_origin(checkpoint, options.figures), options.repository, options.license)
     for file, most in hub.MOST_BYTES.items():

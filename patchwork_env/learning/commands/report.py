@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from patchwork_env.core.commands import CommandParser, add_overwrite, check_place, run_command
+from patchwork_env.core.commands import CommandParser, add_overwrite, check_place, refuse, run_command
 from patchwork_env.core.files import check_file_path, write_text
 
 
@@ -32,9 +32,11 @@ def _run(options: argparse.Namespace) -> int:
 
     if len(options.runs) > 1 and options.out is None:
         options.fail("several runs need --out FILE")
-    if options.out:  # the page in the folder of its run is made anew
+    if options.out:
         check_file_path(options.out, "--out")
         check_place(options, options.out, "--out")
+    else:
+        refuse(options, ["overwrite"], "it is for --out; the page in the folder of a run is replaced")
     runs = [read_result(folder) for folder in options.runs]
     labels = [run.label for run in runs]
     for k, run in enumerate(runs):

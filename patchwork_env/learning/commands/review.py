@@ -10,7 +10,7 @@ import argparse
 import json
 from pathlib import Path
 
-from patchwork_env.core.commands import CommandParser, add_overwrite, check_place, run_command
+from patchwork_env.core.commands import CommandParser, add_overwrite, check_place, refuse, run_command
 from patchwork_env.core.files import storing_in, write_text
 from patchwork_env.core.progress import Bar
 
@@ -39,8 +39,10 @@ def _run(options: argparse.Namespace) -> int:
     game, agent = read_game(options.game), load_player(options.agent)
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(f"{out} is a file; --out takes the path of a folder")
-    if options.out:  # the folder beside the game is made anew
+    if options.out:
         check_place(options, out, "--out")
+    else:
+        refuse(options, ["overwrite"], "it is for --out; the folder beside the game is replaced")
     with Bar(len(game.history), "moves") as bar:
         reviewed = review(game, agent, bar.update)
     print(text(reviewed))

@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from patchwork_env.core.commands import CommandParser, run_command
+from patchwork_env.core.commands import CommandParser, refuse, run_command
 from patchwork_env.core.cores import usable_cores
 from patchwork_env.core.progress import Bar
 from patchwork_env.errors import IllegalActionError, OpponentError
@@ -62,6 +62,13 @@ def _run(options: argparse.Namespace) -> int:
         options.fail("--out is required, for the games that have been played are kept there")
     if options.resume and options.agents:
         options.fail("--resume takes the agents from DIR; give none")
+    if options.ladder is None:
+        refuse(options, ["count"], "it is for --ladder")
+    if options.resume:
+        settings = ("games", "seed", "game", "special_patches", "order", "count")
+        refuse(options, settings, "--resume takes them from DIR")
+        if options.ladder and options.out:
+            refuse(options, ["ladder"], "--resume takes the agents from --out")
     options.out = options.out or options.ladder / "ladder"
     anchor = options.anchor, options.anchor_rating
     if options.resume:

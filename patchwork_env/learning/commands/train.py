@@ -12,7 +12,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from patchwork_env.core.commands import CommandParser, run_command
+from patchwork_env.core.commands import CommandParser, refuse, run_command, set_hint
+from patchwork_env.core.names import short_repr
 
 _RESUME_HELP = (
     "go on with a run from its newest checkpoint, with its own configuration and what --set changes"
@@ -42,11 +43,11 @@ def main(arguments: list[str] | None = None, program: str = "training.train") ->
 
 
 def _run(options: argparse.Namespace) -> int:
-    source = options.config or options.name
-    if not (source or options.resume or options.list or options.explain is not None):
-        options.fail("one of NAME, --config, --resume, --list and --explain is required")
-    if options.resume and (source or options.run_dir):
-        options.fail("NAME, --config and --run-dir are for new runs; a run that is resumed keeps its own")
+    source = _source(options)
+    if not source:
+        refuse(options, ["run_dir"], "it is for new runs; a run that is resumed keeps its folder")
+    if options.set and not (source or options.resume):
+        options.fail("--set would have no effect: it changes the configuration of a run")
 
     from patchwork_env.learning.config import explain, list_configs, load_config
 
@@ -63,8 +64,27 @@ def _run(options: argparse.Namespace) -> int:
     from patchwork_env.learning.runs.checkpoints import free_folder  # what trains loads PyTorch
     from patchwork_env.learning.runs.run import new_run, resumed_run
 
-    if config:
+    if config and source:
         with new_run(config, options.run_dir or free_folder(Path("runs") / Path(source).stem)) as run:
             return run.train()
     with resumed_run(options.resume, options.set) as run:
         return run.train()
+
+
+def _source(options: argparse.Namespace) -> str | None:
+    """Return the configuration of a new run, None for another task; anything but one task is an error."""
+    name = options.name
+    if name and "=" in name and not Path(name).exists():
+        options.fail(f"{short_repr(name)} is no configuration; {set_hint(name)}")
+    tasks = {
+        "NAME": name,
+        "--config": options.config,
+        "--resume": options.resume,
+        "--list": options.list or None,
+        "--explain": options.explain,
+    }
+    given = [task for task, value in tasks.items() if value is not None]
+    if len(given) != 1:
+        number = f"given are {' and '.join(given)}" if given else "none is given"
+        options.fail(f"give one of {', '.join(tasks)}; {number}; keys are set with --set KEY=VALUE")
+    return options.config or name

@@ -206,7 +206,7 @@ def test_what_is_refused_leaves_no_folder(config, tmp_path, capsys, override, me
 
 
 def test_wrong_arguments(capsys):
-    for words in ("", "--config", "--resume run --run-dir other", "--config a.yaml --set", "--nonsense"):
+    for words in ("", "--config", "--resume run quick", "--config a.yaml --set", "--nonsense"):
         with pytest.raises(SystemExit) as caught:
             train.main(words.split())
         assert caught.value.code == 2
