@@ -31,7 +31,7 @@ pytest := -m pytest --numprocesses 2 --dist loadfile
 export NUMBA_CACHE_DIR :=
 export PYTHONDONTWRITEBYTECODE :=
 
-extras := play train onnx export sweep render dev
+extras := play train onnx export render dev
 extras_libraries := open_spiel torchrl minari mcp hub wandb trackio proofs
 extras_older := ray openenv
 # What tests import, so that none of them is left out because something is missing.

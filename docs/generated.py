@@ -27,7 +27,7 @@ MODULES = {
     "patchwork_env.testing": "tests for games and agents of your own",
     "patchwork_env.errors": "errors",
     "patchwork_env.search": "searches that know no game",
-    "patchwork_env.learning.toolbox": "parts for training algorithms of your own",
+    "patchwork_env.learning.toolbox": "training runs, and parts for algorithms of your own",
     "patchwork_env.learning.evaluation": "matches, tournaments, statistics",
     "patchwork_env.learning.config": "configurations",
     "patchwork_env.integrations.sb3": "Stable-Baselines3",

@@ -28,7 +28,6 @@ COMMANDS = {
     "dataset": "record games as a dataset of Minari",
     "export": "write the policy of a checkpoint as an ONNX file",
     "publish": "a checkpoint on the Hugging Face Hub, with a page of its figures",
-    "sweep": "train runs that differ in some values, and compare them",
     "compile": "compile beforehand what games and agents otherwise compile when they are first used",
     "engine": "lines of JSON on stdin and stdout: choose moves, analyse, for programs in any language",
     "mcp": "both games for language models that use tools, over stdin and stdout",

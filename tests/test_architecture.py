@@ -36,7 +36,7 @@ TIERS = (
     ("learning.algorithms",),
     ("learning.runs",),
     ("learning.reports",),
-    ("learning.sweeps", "learning.toolbox"),
+    ("learning.toolbox",),
     ("integrations",),
     ("learning.commands",),
     ("cli",),

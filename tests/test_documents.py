@@ -33,7 +33,7 @@ NEEDS = {
     IMPORT + r"\b(open_spiel|pyspiel)\b": ("pyspiel", pytest.mark.libraries),
     IMPORT + r"\b(torchrl|tensordict)\b": ("torchrl", pytest.mark.libraries),
     r"openenv": ("openenv", pytest.mark.older),
-    r"rllib": ("ray", pytest.mark.older),
+    rf"rllib|{IMPORT}\bray\b": ("ray", pytest.mark.older),
 }
 """What code says if it needs a library that `make test` does without, and the mark of where that is."""
 SLOW = (

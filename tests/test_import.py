@@ -122,7 +122,7 @@ for name in cli.COMMANDS:
         raise AssertionError(name)
 for spec in ("random", "greedy", "champion:nodes=4", agents.path_of("champion")):
     assert agents.load(spec, seed=1).act(game) in game.legal_actions()
-for words in ("train quick", "sweep quick", "report x", "publish x a/b", "play --no-browser", "openenv"):
+for words in ("train quick", "report x", "publish x a/b", "play --no-browser", "openenv"):
     cli.main(words.split())
 onnx = Path(tempfile.mkdtemp(), "policy.onnx")
 onnx.write_bytes(b"")

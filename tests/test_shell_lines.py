@@ -29,8 +29,6 @@ from tests.test_project import METADATA, targets, text
 SHORTER = {
     "$seed": "4",
     "seconds=60": "seconds=0.01",
-    "grid(0.6, 0.8, 0.9)": "grid(0.6)",
-    "--trials 8": "--trials 2",
     ":strong": ":nodes=2",
     "--minutes 5": "--minutes 0.001 --workers 1",
     "'/path with spaces/engine'": "./my_engine",
@@ -54,7 +52,6 @@ BUDGETS = {
     "research.nmbr9_records.verify": "",
     "research.placement": "--runs 1",
     "review": "--agent champion:nodes=2",
-    "sweep": "--workers 1",
     "tests.attack": "",
     "tournament": "--games 2 --workers 1",
     "train": "",

@@ -7,16 +7,14 @@ The same in Python, which shows how a run goes:
 
     from pathlib import Path
 
-    from patchwork_env.learning.config import load_config
-    from patchwork_env.learning.runs.run import loop, new_run
+    from patchwork_env.learning import toolbox
 
-    config = load_config("quick", ["ppo.epochs=3", "seed=1"])  # defaults, the YAML file, then these changes
-    with new_run(config, Path("runs/mine")) as run:  # makes a trainer, and a folder with a checkpoint
-        run.train(loop)  # trains to the end, or until a signal stops the run
+    config = toolbox.load_config("quick", ["ppo.epochs=3", "seed=1"])  # the YAML file, then these changes
+    with toolbox.new_run(config, Path("runs/mine")) as run:  # makes a trainer, and a folder with a checkpoint
+        run.train()  # trains to the end, or until a signal stops the run
 
 ``loop``, at the top of ``patchwork_env/learning/runs/run.py``, is the training loop: it plays, learns, logs,
-saves and evaluates. To do more between two iterations, give ``train`` a function of your own. What
-``run.trainer.step()`` does stands in ``patchwork_env/learning/algorithms/NAME/trainer.py``.
+saves and evaluates. ``patchwork_env/learning/algorithms/NAME/trainer.py`` defines ``run.trainer.step()``.
 """
 
 from patchwork_env.learning.commands.train import main

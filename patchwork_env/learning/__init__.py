@@ -1,1 +1,1 @@
-"""Learning and measuring: algorithms, runs, evaluation, reports, sweeps, and work shared among machines."""
+"""Learning and measuring: algorithms, runs, evaluation, reports, and work shared among machines."""

@@ -1,4 +1,4 @@
-"""The parts of the learning algorithms, for those of users: one place to import from.
+"""Training runs, and parts for algorithms of your own: one place to import from.
 
 >>> from patchwork_env.learning import toolbox
 >>> from patchwork_env.patchwork import Game
@@ -9,9 +9,8 @@ True
 
 Games come in batches from ``patchwork_v0.SelfPlayBatch``, whose ``states`` all of this reads.
 
-``docs/train/own_algorithm.md`` has a PPO in fifty lines and a table of all names, and ``examples/own_ppo.py``
-uses all of them.
-Needs the extra ``train``.
+``docs/train/own_algorithm.md`` has a PPO in fifty lines and a table of all names. ``examples/own_ppo.py``
+uses the parts of algorithms and ``examples/optuna_sweep.py`` the runs. Needs the extra ``train``.
 """
 
 from __future__ import annotations
@@ -44,9 +43,10 @@ from patchwork_env.learning.algorithms.common.advantages import (
 )
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool, compute_gradient
 from patchwork_env.learning.algorithms.common.league import SnapshotPool
-from patchwork_env.learning.config import League, Reward
+from patchwork_env.learning.config import League, Reward, load_config
 from patchwork_env.learning.evaluation import MatchResult, play_matches
 from patchwork_env.learning.reports.run_results import write_training
+from patchwork_env.learning.runs.run import Run, new_run, resumed_run
 from patchwork_env.learning.system import tune_malloc
 
 __all__ = [
@@ -62,17 +62,21 @@ __all__ = [
     "PolicyAgent",
     "PolicyNetwork",
     "Reward",
+    "Run",
     "SnapshotPool",
     "ThreadPool",
     "advantages",
     "compute_gradient",
     "hierarchical_policy",
     "legal_lists",
+    "load_config",
     "most_probable",
     "network_class",
+    "new_run",
     "next_choices",
     "observations_of",
     "play_matches",
+    "resumed_run",
     "rewards_of_players",
     "sample",
     "save_policy",

@@ -1,4 +1,4 @@
-"""Mutated configurations: YAML files, overrides, and the parameters of sweeps."""
+"""Mutated configurations: YAML files and overrides."""
 
 import re
 import tempfile
@@ -54,22 +54,6 @@ def overrides(random):
     return BATCH
 
 
-def parameters(random):
-    """Parameters of sweeps, whose drawn values must be allowed or refused."""
-    from patchwork_env.learning.config import CONFIGS
-    from patchwork_env.learning.sweeps.sweep import check_trials, draw_trials, parse_parameter
-
-    good = ("ppo.epochs=grid(1, 2)", "ppo.clip_range=uniform(0.1, 0.3)", "seed=integer(0, 9)")
-    quick = CONFIGS / "quick.yaml"
-    for _ in range(BATCH):
-        text = mutate_text(pick(random, good), random, pick(random, good))
-        parsed = _refused_or(parse_parameter, text)
-        trials = parsed and _refused_or(draw_trials, [parsed], None, 0)
-        if trials:
-            _refused_or(check_trials, quick, [], [parsed], trials)
-    return BATCH
-
-
 def _try(path, given):
     """Loads a configuration, which is refused or survives being stored and loaded again."""
     from patchwork_env.learning.config import dump_config, load_config
@@ -99,4 +83,4 @@ def _as_yaml(tree):
     return yaml.safe_dump(tree, allow_unicode=True)
 
 
-ATTACKS = {"config_files": files, "config_overrides": overrides, "sweep_parameters": parameters}
+ATTACKS = {"config_files": files, "config_overrides": overrides}

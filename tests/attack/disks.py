@@ -121,8 +121,9 @@ def _trained() -> tuple[Recording, dict[str, Any]]:
         config.write_text(configuration("ppo").replace("checkpoint_every: 1", "checkpoint_every: 2"))
         Path(name, "disk").mkdir()
         with recorded(Path(name, "disk")) as recording, _promises(Path(name, "disk"), recording):
-            with quiet(), new_run(load_config(config), run) as begun:
-                begun.train(_begin)
+            begin = mock.patch("patchwork_env.learning.runs.run.loop", _begin)
+            with quiet(), begin, new_run(load_config(config), run) as begun:
+                begun.train()
             for _ in range(2):
                 command("train", "--resume", str(run), "--set", "evaluation.games=2")
         return recording, result_of(run)

@@ -2,14 +2,11 @@
 
 Most processes are forked from a warm one, so that every moment of a training can be hit many times; those of
 ``kill_fresh_training`` and ``kill_compiling`` are new interpreters, which are killed while they import,
-compile and write machine code, too. Sweeps start processes of their own: what they start, and what that
-starts, is found by a variable of its environment.
+compile and write machine code, too.
 """
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import hashlib
 import os
 import subprocess
@@ -20,18 +17,12 @@ import traceback
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 from patchwork_env import agents, cli
 from tests.attack.whole_runs import ALGORITHMS, JOBS, require_same, unharmed
 
 KILLS = 8
 """Processes of one attempt that may be killed; the next one goes on to the end."""
-_FEW = 2
-"""And of sweeps, each of which takes seconds to start."""
-_MARK = "PATCHWORK_ATTACK"
-_PATIENCE = 60.0
-"""Seconds within which processes have to end after that which started them."""
 _POLICY = ("checkpoint.json", "weights.safetensors")
 _KERNELS = """
 from patchwork_env.core.compile import kernel
@@ -116,7 +107,7 @@ def start(job, folder, *, fresh=False):
     return Process(arguments, output)
 
 
-def kill_and_go_on(begin, folder, seconds, random, check, most=KILLS):
+def kill_and_go_on(begin, folder, seconds, random, check):
     """Begins a process again and again until one ends, and returns how often it was killed before.
 
     It would take so many ``seconds`` if nobody killed it; about every other kill waits until something is
@@ -126,14 +117,14 @@ def kill_and_go_on(begin, folder, seconds, random, check, most=KILLS):
     def is_idle():
         return time.monotonic() < latest and not any(folder.rglob("*.partial"))
 
-    for kills in range(most):
+    for kills in range(KILLS):
         latest = time.monotonic() + 2 * seconds
         waits = is_idle if random.random() < 0.5 else bool
-        if begin().ends(random.uniform(0, 2 * seconds / most), waits):
+        if begin().ends(random.uniform(0, 2 * seconds / KILLS), waits):
             return kills
         check()
     assert begin().ends()
-    return most
+    return KILLS
 
 
 class Witness:
@@ -194,68 +185,10 @@ def kill_compiling(random):
     return kills
 
 
-# --- what starts processes of its own -----------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def _leaving_no_process():
-    """Gives a new folder; checks that all processes end that were started within the block."""
-    with tempfile.TemporaryDirectory() as name:
-        os.environ[_MARK] = name
-        try:
-            yield Path(name)
-        finally:
-            del os.environ[_MARK]
-        deadline = time.monotonic() + _PATIENCE
-        while left := _started_by(f"{_MARK}={name}"):
-            assert time.monotonic() < deadline, f"these go on without what started them: {', '.join(left)}"
-            time.sleep(0.1)
-
-
-def _started_by(mark):
-    """The command lines of the processes with a variable in their environment."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it has ended
-            if mark.encode() in (process / "environ").read_bytes().split(b"\0"):
-                found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode()[:200])
-    return found
-
-
-@functools.cache
-def _unharmed_sweep() -> tuple[dict[str, Any], float]:
-    """What a sweep leaves that nobody kills, and the seconds that it takes in a new process."""
-    with _leaving_no_process() as parent:
-        began = time.monotonic()
-        assert start(JOBS["sweep"], parent / "work", fresh=True).ends()
-        return JOBS["sweep"].result(parent / "work"), time.monotonic() - began
-
-
-def kill_sweep(random):
-    """Kills and resumes a sweep until it has ended like the unharmed one, and all of its runs, too."""
-    (expected, seconds), job = _unharmed_sweep(), JOBS["sweep"]
-    with _leaving_no_process() as parent:
-        sweep = parent / "work"
-        begin = partial(start, job, sweep, fresh=True)
-        kills = kill_and_go_on(begin, sweep, seconds, random, partial(_require_no_failure, sweep), _FEW)
-        require_same(job.result(sweep), expected)
-    return kills
-
-
-def _require_no_failure(folder):
-    """Checks that no trial of a sweep that was killed has failed."""
-    if (folder / "study.jsonl").exists():
-        from patchwork_env.learning.sweeps.sweep import Sweep
-
-        errors = [row.error for row in Sweep(folder).rows() if row.error]
-        assert not errors, f"trials have failed: {errors}"
-
-
 ATTACKS = {
     **{f"kill_{name}": partial(kill, name, False) for name in (*ALGORITHMS, "evaluate", "tournament")},
     "kill_fresh_training": partial(kill, "ppo", True),
     "kill_compiling": kill_compiling,
-    "kill_sweep": kill_sweep,
 }
 SLOW = set(ATTACKS)
-NEEDS = {"kill_maskable_ppo": "sb3_contrib", "kill_sweep": "optuna"}
+NEEDS = {"kill_maskable_ppo": "sb3_contrib"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import functools
 import hashlib
 import io
@@ -65,18 +64,6 @@ def _result_of_games(folder):
     return contents_of(path) if path.exists() else None
 
 
-def _result_of_sweep(folder):
-    """All that a finished sweep leaves, except times, by the path."""
-    text = (folder / "winner.json").read_text().replace(str(folder), "SWEEP")
-    found: dict[str, Any] = {"winner.json": without_times(json.loads(text))}
-    with (folder / "results.csv").open(newline="") as file:
-        found["results.csv"] = [without_times(row) for row in csv.DictReader(file)]
-    found["files"] = sorted(path.name for path in folder.iterdir() if path.suffix != ".lock")
-    for run in sorted(path for path in (folder / "trials").iterdir() if path.is_dir()):
-        found |= {f"{run.name}/{path}": contents for path, contents in result_of(run).items()}
-    return found
-
-
 def require_same(found, expected):
     """Checks that a command left what another one left; the error names the files that differ."""
     differing = [path for path in sorted(found | expected) if found.get(path) != expected.get(path)]
@@ -130,14 +117,6 @@ def _train(text, folder):
     return _begin_or_resume("train", run, "config.yaml", "--config", str(config), "--run-dir", str(run))
 
 
-def _sweep(folder):
-    """A sweep of three trials, two at a time."""
-    config = folder.with_name("config.yaml")
-    config.write_text(configuration("ppo"))
-    begin = ("--config", str(config), "--out", str(folder), "--param", "seed=grid(1, 2, 3)")
-    return [*_begin_or_resume("sweep", folder, "study.jsonl", *begin), "--workers", "2"]
-
-
 def _evaluate(folder):
     stored = ["--json", str(folder / "results.json"), "--overwrite"]
     return ["evaluate", "random", "--against", "greedy", *stored, "--games", "40", "--workers", "1"]
@@ -154,7 +133,6 @@ _TRAININGS = {
 JOBS = _TRAININGS | {
     "evaluate": Job(_evaluate, _result_of_games),
     "tournament": Job(_tournament, _result_of_games),
-    "sweep": Job(_sweep, _result_of_sweep),
 }
 
 

@@ -35,12 +35,12 @@ _KEPT = 2  # how many of the newest checkpoints keep the files that a run needs 
 
 
 def check_run_folder(folder: Path) -> None:
-    """Raises FileExistsError if a new run or sweep cannot have a folder, for there is something in it."""
+    """Raises FileExistsError if a new run cannot have a folder, for there is something in it."""
     check_new(folder, "folder", f"go on with --resume {folder}")
 
 
 def new_run_folder(folder: Path) -> Path:
-    """Creates the folder of a new run or sweep, after :func:`check_run_folder`."""
+    """Creates the folder of a new run, after :func:`check_run_folder`."""
     check_run_folder(folder)
     with storing_in(folder):
         make_folder(folder)

@@ -54,11 +54,11 @@ def _forget_best(folder: Path) -> None:
 
 def record(
     folder: Path, trainer: Trainer, results: Sequence[MatchResult], log: Log, weights: str | None = None
-) -> Path:
+) -> None:
     """Writes and logs the evaluation of the present policy, from its results against every opponent.
 
     The policy is kept as a candidate if it is among the best, or the final one, which ``weights``, the
-    SHA-256 of its file, tell. Returns the file of the evaluation.
+    SHA-256 of its file, tell.
     """
     contents = {
         "game": trainer.config.game,
@@ -96,7 +96,6 @@ def record(
     for steps, candidate in candidate_folders(folder).items():
         if steps not in best:
             shutil.rmtree(candidate)
-    return path
 
 
 def choose_best(folder: Path, measured: Mapping[int, Sequence[MatchResult]]) -> int:

@@ -64,7 +64,7 @@ _BAR_METRICS = {
 
 
 def loop(run: Run) -> None:
-    """Trains a run to its end, whatever its algorithm; another loop for :meth:`Run.train` has such steps."""
+    """Trains a run to its end, whatever its algorithm."""
     run.evaluate_if_due()  # a resumed run makes up for an evaluation that was cut short
     while not run.trainer.is_done:
         with run.uninterrupted():
@@ -172,12 +172,13 @@ class Run:
         folder: The folder of the run.
         trainer: What plays and learns, at first in the state of the newest checkpoint.
         config: The configuration of the run.
-        evaluated: Called with the file of every evaluation when it is complete.
+        evaluated: Called with the results of every evaluation after they are stored, one per opponent. To
+            prune a run, raise an exception: it ends ``train``, and the run can be resumed.
     """
 
     def __init__(self, folder: Path, trainer: Trainer) -> None:
         self.folder, self.trainer, self.config = folder, trainer, trainer.config
-        self.evaluated: Callable[[Path], object] = lambda file: None
+        self.evaluated: Callable[[Sequence[MatchResult]], object] = lambda results: None
         with storing_in(folder):
             start = {"steps": trainer.steps, "commit": system.commit()} | system.made_with(self.config.device)
             with closing(GrowingFile(folder / VERSIONS_FILE)) as versions:
@@ -187,8 +188,8 @@ class Run:
         self._saved = time.monotonic()
         self._bar = Bar(self.config.total_steps, "steps", done=trainer.steps)
 
-    def train(self, loop: Callable[[Run], None] = loop) -> int:
-        """Trains to the end, by ``loop``, or until a signal stops the run in a way that it can go on from.
+    def train(self) -> int:
+        """Trains to the end, or until a signal stops the run in a way that it can go on from.
 
         Returns the exit code: 0, or 128 + the number of the signal.
 
@@ -303,8 +304,8 @@ class Run:
         results = self._matches(self.trainer.agent(), games, self.config.evaluation.seed)
         if results:
             with storing_in(self.folder):
-                file = record(self.folder, self.trainer, results, self._log, weights)
-            self.evaluated(file)
+                record(self.folder, self.trainer, results, self._log, weights)
+            self.evaluated(results)
         return results
 
     def _choose_best(self, results: list[MatchResult]) -> None:
