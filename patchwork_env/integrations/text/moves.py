@@ -14,12 +14,12 @@ from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import counted, did_you_mean, short_repr
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import rules_of
-from patchwork_env.integrations.text.answers import read_answer
+from patchwork_env.integrations.text.answers import find_answer, last_line
 from patchwork_env.integrations.text.view import Group, LegalMove, View, draw, listed, lowest
 
 PAGE = 60  # the placements on a page
 _VIEWS = ("patchwork", "nmbr9")
-_NEAREST, _SHOWN = 3, 5
+_NEAREST = 3
 
 
 def rules(game: BaseGame) -> str:
@@ -146,39 +146,33 @@ def shapes_text(game: BaseGame, piece: str) -> str:
 
 
 def parse(game: BaseGame, text: str) -> int:
-    """The legal action that an answer means.
+    """Return the legal action of an answer.
 
     Moves are words of the notation, such as ``12/3@d5``, or phrases, such as ``buy patch 12 in orientation 3
-    at d5``. The last marked one counts, such as ``Move: 12/3@d5``; without a mark a line or sentence must be
-    nothing but a move, and no other be another one. :mod:`~patchwork_env.integrations.text.answers` has the
-    grammar.
+    at d5``. The last marked move counts, such as ``Move: 12/3@d5``, or else a last line that is a move:
+    see :mod:`~patchwork_env.integrations.text.answers`.
 
-    For no move, several or an illegal one, an IllegalActionError says what was found and what is legal.
+    For no move or an illegal one, an IllegalActionError says what was found and what is legal.
     """
     view = view_of(game)
     if not isinstance(text, str):
         raise IllegalActionError(f"a move is a text, not {short_repr(text)}")
     if game.is_over:
         raise IllegalActionError("the game is over; there are no moves")
-    answer = read_answer(text, view.move, view.to_word)
-    if len(answer.words) > 1:
-        named = listed(answer.words[:_SHOWN]) + ", …" * (len(answer.words) > _SHOWN)
-        raise IllegalActionError(
-            f"{len(answer.words)} moves are given, {named}; end with the one that you choose, as "
-            f"'answer: {answer.words[0]}'"
-        )
-    if answer.word is None:
+    found = find_answer(text, view.move)
+    if not found:
         example = game.move_text(game.legal_actions()[0])
         raise IllegalActionError(
-            f"{short_repr(answer.end)} is no answer; end with a line that holds nothing but a move, such as "
+            f"{short_repr(last_line(text))} is no answer; end with a line that holds only a move, such as "
             f"'answer: {example}'. Write {view.forms}. {_allowed(game)}"
         )
+    word = view.to_word(found)
     try:
-        return game.parse_move(answer.word)
+        return game.parse_move(word)
     except IllegalActionError:
-        why = view.why_not(game, answer.word)
-        nearest = _nearest(game, view, answer.word)
-    raise IllegalActionError(f"{short_repr(answer.word)} is not legal: {why}. {nearest}")
+        why = view.why_not(game, word)
+        nearest = _nearest(game, view, word)
+    raise IllegalActionError(f"{short_repr(word)} is not legal: {why}. {nearest}")
 
 
 def view_of(game: BaseGame) -> View:
@@ -264,20 +258,12 @@ _FILTERS = ("orientation", "level", "row", "column")
 _GROUPS = ("patch", "tile", "special")
 _FILLING = ("of", "in", "at", "on", "for", "and", "the", "all")
 _DETAIL = "|".join((*_FILTERS, "page", *_GROUPS, *_FILLING))
-_REQUEST = re.compile(rf"(?:{'|'.join(REQUESTS)})(?:[ ,]+(?:{_DETAIL})\b[^.!?:\"'()]*)?")
+_REQUEST = re.compile(rf"(?:{'|'.join(REQUESTS)})(?:[ ,]+(?:{_DETAIL})\b.*)?")
 
 
 def is_request(text: str) -> bool:
-    """Whether a text asks for something instead of moving: behind a mark, or in its last sentence."""
-    return bool(_requested(text))
-
-
-def _requested(text: object) -> str:
-    """The request that a text makes, plain; empty if it makes none."""
-    if not isinstance(text, str):
-        return ""
-    answer = read_answer(text, _REQUEST, re.Match.group)
-    return answer.word or "" if answer.is_marked or answer.is_last else ""
+    """Whether an answer asks for something instead of moving."""
+    return bool(find_answer(text, _REQUEST))
 
 
 def requests_text(game: BaseGame) -> str:
@@ -292,7 +278,8 @@ def _phrase(game: BaseGame, name: str) -> str:
 
 def ask(game: BaseGame, text: str, player: int | None = None) -> str:
     """The answer to a request, which begins with one of :data:`REQUESTS`; ValueError says what there is."""
-    asked = _requested(text) or " ".join(str(text).lower().split())
+    found = find_answer(str(text), _REQUEST)
+    asked = found[0] if found else " ".join(str(text).lower().split())
     kind, _, rest = asked.partition(" ")
     if kind not in REQUESTS:
         raise ValueError(f"there is no request {short_repr(text)}; {did_you_mean(kind, REQUESTS)}")

@@ -18,13 +18,13 @@ _FORMS = (
 )
 _PIECES = "'tile 0' to 'tile 9'"
 _DETAILS = "'orientation 3', 'row -2', 'column 5', 'level 1' and 'page 2'"
-_NUMBER = r"([+-]?[0-9]{1,2})(?![0-9])"
-_WORD = re.compile(rf"([0-9])/([0-9])@\(?{_NUMBER}, ?{_NUMBER}")
+_NUMBER = "([+-]?[0-9]{1,2})"
+_WORD = re.compile(rf"([0-9])/([0-9])@{_NUMBER}, ?{_NUMBER}")
 _MOVE = re.compile(
-    rf"(?<![\w/@]){_WORD.pattern}\)?"
-    r"|(?:(?:put|place) )?\btile ([0-9])[ ,]*(?:in )?orientation ([0-9])[ ,]*(?:at |on )?"
-    rf"\(?(?:row )?{_NUMBER}[ ,]+(?:column )?{_NUMBER}\)?"
-    r"|(?<![\w=])=([0-9])(?!\w)|\b(?:choose|take) (?:tile )?([0-9])(?![\w/])"
+    rf"{_WORD.pattern}"
+    r"|(?:(?:put|place) )?tile ([0-9])[ ,]*(?:in )?orientation ([0-9])[ ,]*(?:at |on )?"
+    rf"(?:row )?{_NUMBER}[ ,]+(?:column )?{_NUMBER}"
+    "|=([0-9])|(?:choose|take) (?:tile )?([0-9])"
 )
 _BESIDE = ((0, 1), (1, 0), (0, -1), (-1, 0))
 

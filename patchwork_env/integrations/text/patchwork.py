@@ -28,14 +28,14 @@ ADVANCING, SPECIAL = "advance", "special patch"
 _FORMS = (
     "'+' to advance, '12/3@d5' to buy patch 12 and put it in orientation 3 at d5, '*d5' for a special patch"
 )
-_CELL = r"(?:column )?([a-i])[ ,]*(?:row )?([1-9])(?!\w)"
-_WORD = re.compile(r"([0-9]+)/([0-9]+)@([a-i])([1-9])(?!\w)")
+_CELL = r"(?:column )?([a-i])[ ,]*(?:row )?([1-9])"
+_WORD = re.compile("([0-9]+)/([0-9]+)@([a-i])([1-9])")
 _MOVE = re.compile(
-    rf"(?<![\w/@]){_WORD.pattern}"
-    rf"|(?:(?:buy|take|place) )?\bpatch ([0-9]+)[ ,]*(?:in )?orientation ([0-9]+)[ ,]*(?:at |on )?{_CELL}"
-    r"|(?<![\w*])\*([a-i])([1-9])(?!\w)"
-    rf"|(?:(?:put|place) )?(?:a |the )?\bspecial(?: patch)?[ ,:]*(?:at |on )?\*?{_CELL}"
-    r"|(?<![\w+])(?<![0-9] )\+(?![\w+])(?! [0-9])|(?<!in )\badvance\b"  # sums are no moves
+    rf"{_WORD.pattern}"
+    rf"|(?:(?:buy|take|place) )?patch ([0-9]+)[ ,]*(?:in )?orientation ([0-9]+)[ ,]*(?:at |on )?{_CELL}"
+    r"|\*([a-i])([1-9])"
+    rf"|(?:(?:put|place) )?(?:a |the )?special(?: patch)?[ ,:]*(?:at |on )?\*?{_CELL}"
+    r"|\+|advance"
 )
 
 

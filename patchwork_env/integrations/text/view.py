@@ -53,7 +53,7 @@ class View:
     details: str  # what may be asked for of placements
     filters: Callable[[Any], dict[str, range | str]]  # the values of these details that a position allows
     orientations: Callable[[str], tuple[Cells, ...]]  # of a piece, all of them; empty if there is none
-    move: re.Pattern[str]  # finds moves, as words and as phrases, in lower case with single spaces
+    move: re.Pattern[str]  # of moves, as words and as phrases, in lower case with single spaces
     to_word: Callable[[re.Match[str]], str]  # the word that a match means
     why_not: Callable[[Any, str], str]  # why a word of the right form is no legal move
     distance: Callable[[str, LegalMove], float]  # from the move that a word means; infinite for another piece
