@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections import Counter
 
 import numpy as np
@@ -161,6 +162,50 @@ def test_threads_grow_one_tree_together():
             after.play(int(edge["action"]))
             play_forced(after)
             assert after.state.tobytes() == tree.states[edge["child"]].tobytes()
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers that interrupt")
+def test_after_interrupts_at_any_moment_moves_are_legal_and_no_thread_grows_a_tree():
+    agent, random = ChampionAgent(WEIGHTS, PAYOFFS, nodes=400, threads=3), np.random.default_rng(1)
+    games = [end_of_game(seed, turns_left=30 - seed) for seed in range(1, 5)]
+    abandoned = 0
+    agent.workspace().compile()
+    for trial in range(100):
+        game, other, search = games[trial % 4], games[(trial + 1) % 4], agent.workspace()
+        interrupt(lambda game=game: agent.act(game), random.uniform(0, 3e-3) + 1e-5, 3e-4)
+        if search.is_abandoned:
+            abandoned += 1
+            search._pool.shutdown(wait=False)
+            for thread in search._pool._threads:
+                thread.join(timeout=20)
+                assert not thread.is_alive()
+        assert agent.act(other) in other.legal_actions()
+    assert abandoned > 25
+
+
+def interrupt(call, first, second):
+    """Calls a function, which Ctrl-C interrupts after ``first`` seconds and again ``second`` later."""
+    left, calls = [1, 1], [call]
+
+    def raise_interrupt(number, frame):
+        if left:
+            left.pop()
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, raise_interrupt)
+    try:
+        while left:
+            try:
+                if calls:
+                    signal.setitimer(signal.ITIMER_REAL, first, second)
+                    calls.pop()()
+                left.clear()
+            except KeyboardInterrupt:
+                pass
+    except KeyboardInterrupt:
+        pass
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
 
 
 def play_forced(game):

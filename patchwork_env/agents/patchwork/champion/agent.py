@@ -95,7 +95,8 @@ class Limits(NamedTuple):
 class Search:
     """The memory of searches: a tree that grows from one position after the other.
 
-    The tree has room for the simulations that ``limits`` allows. Several threads grow it together.
+    The tree has room for the simulations that ``limits`` allows. Several threads grow it together. An
+    interrupt ends it for good (:attr:`is_abandoned`), since other threads leave the tree a little later.
     """
 
     def __init__(self, evaluator: Evaluator, limits: Limits, threads: int) -> None:
@@ -103,8 +104,10 @@ class Search:
         room = min(limits.simulations, limits.effort // LEAST_EFFORT) + 1
         self.tree = new_tree(room, WIDTH, STATE)
         self.work, self.solver = new_workspace(), new_solver()
-        effort, lock = self.work.effort, self.work.lock
-        self._others = [new_workspace()._replace(effort=effort, lock=lock) for _ in range(threads - 1)]
+        effort, lock, stop = self.work.effort, self.work.lock, self.work.stop
+        self._others = [
+            new_workspace()._replace(effort=effort, lock=lock, stop=stop) for _ in range(threads - 1)
+        ]
         self._pool = ThreadPoolExecutor(max(threads - 1, 1))
         self._ranked = np.empty(WIDTH, np.int64)
         self._solved, self._is_won, self._tried = NO_ACTION, False, 0
@@ -165,6 +168,11 @@ class Search:
         grow(self.tree, self.work, self.evaluator, 0, NO_LIMIT, False)  # completes the root
 
     @property
+    def is_abandoned(self) -> bool:
+        """True after an interrupt: threads leave the tree, which cannot be used again."""
+        return bool(self.work.stop[0])
+
+    @property
     def _added(self) -> int:
         """The number of simulations so far."""
         return int(self.tree.nodes[ROOT]["visits"])
@@ -176,12 +184,14 @@ class Search:
             while grow(self.tree, work, self.evaluator, simulations, effort, may_stop):
                 sleep(_WAIT)
 
-        others = [self._pool.submit(grow_by, work) for work in self._others]
         try:
+            others = [self._pool.submit(grow_by, work) for work in self._others]
             grow_by(self.work)
-        finally:  # nobody leaves a tree while others grow it
             for other in others:
                 other.result()
+        except BaseException:  # such as Ctrl-C, which may come again in any wait
+            self.work.stop[0] = 1
+            raise
 
     def _spend(self, effort: int, began: float, *, may_stop: bool) -> None:
         """Spends an effort, or instead the seconds of a search that began then."""
@@ -378,6 +388,13 @@ class ChampionAgent(BatchAgent):
             search.compile()
         return search
 
+    def workspace(self) -> Search:
+        """The search, which is a new one after an interrupt."""
+        if self._workspace is not None and self._workspace.is_abandoned:
+            self._workspace = None
+        search: Search = super().workspace()
+        return search
+
     def act_batch(self, states: States) -> Actions:
         """See :meth:`Agent.act_batch`; the budget is that of each game."""
         self.check_states(states)
@@ -391,8 +408,7 @@ class ChampionAgent(BatchAgent):
         In an ending that it can solve, it also solves the positions after the moves, as far as that is quick.
         """
         self.check_states(game.state)
-        lines: list[Line] = self.workspace().lines(game)
-        return lines
+        return self.workspace().lines(game)
 
     def deepen(self, game: Game) -> Iterator[list[Line]]:
         """Analyses a game as :meth:`search` does, and gives the lines again and again as the search goes on.

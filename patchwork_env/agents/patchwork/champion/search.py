@@ -98,7 +98,7 @@ _UNDER_WAY = np.dtype(
 
 
 class Workspace(NamedTuple):
-    """What simulations of one thread need besides the tree; all of a tree share ``effort`` and ``lock``."""
+    """The memory of a thread's simulations; the threads of a tree share ``effort``, ``lock`` and ``stop``."""
 
     expansion: Expansion
     best: npt.NDArray[np.int64]  # (_LISTED,), the successors with the highest utilities, best first
@@ -107,6 +107,7 @@ class Workspace(NamedTuple):
     path: Path
     effort: npt.NDArray[np.int64]  # (1,), spent on the tree since it was reset
     lock: npt.NDArray[np.int64]  # (1,), of the thread that reads and writes nodes and edges
+    stop: npt.NDArray[np.int64]  # (1,), not 0 if all threads are to leave the tree
     under_way: npt.NDArray[np.void]  # (1,), of _UNDER_WAY
 
 
@@ -114,8 +115,8 @@ def new_workspace() -> Workspace:
     """A workspace for simulations of any game."""
     best, utilities, numbers = np.empty(_LISTED, np.int64), np.empty(_LISTED), np.empty(NUM_KINDS, np.int64)
     expansion, path = new_expansion(SEARCH_CACHE_SIZE), new_path(MAX_TURNS)
-    effort, lock, under_way = np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1, _UNDER_WAY)
-    return Workspace(expansion, best, utilities, numbers, path, effort, lock, under_way)
+    effort, lock, stop = np.zeros((3, 1), np.int64)
+    return Workspace(expansion, best, utilities, numbers, path, effort, lock, stop, np.zeros(1, _UNDER_WAY))
 
 
 @kernel
@@ -136,9 +137,9 @@ def grow(
 ) -> bool:
     """Adds simulations to a tree that was reset, or whose root has only its state, up to so many in all.
 
-    It ends when the effort since the reset is spent, the tree is full or its root is solved; with
-    ``may_stop`` also as soon as the most visited edge of the root will stay so at the present pace. The
-    evaluation of a successor is an effort of 1, a new quilt ``QUILT_EFFORT`` more, and a simulation
+    It ends when the effort since the reset is spent, the tree is full, its root is solved or ``work.stop`` is
+    set; with ``may_stop`` also as soon as the most visited edge of the root will stay so at the present pace.
+    The evaluation of a successor is an effort of 1, a new quilt ``QUILT_EFFORT`` more, and a simulation
     ``NODE_EFFORT``.
 
     Threads with workspaces of their own may grow a tree together. Returns whether this one is to be called
@@ -151,7 +152,7 @@ def grow(
     while True:
         if work.under_way[0]["length"] > 0:
             _put(tree, work, evaluator.payoffs)
-        if not _goes_on(tree, work.effort[0], simulations, effort, may_stop):
+        if work.stop[0] != 0 or not _goes_on(tree, work.effort[0], simulations, effort, may_stop):
             release_lock(work.lock)
             return False
         length = descend(tree, work.path, RULE)
@@ -171,7 +172,7 @@ def grow(
 
 @kernel
 def _take_lock(work: Workspace) -> bool:
-    """Whether this thread has the lock; not if another one, maybe interrupted, keeps it for long."""
+    """Whether this thread has the lock; False if another one, which may be paused, keeps it for long."""
     tries = 0
     while not take_lock(work.lock):
         tries += 1
