@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 MOST_UNITS, MOST_LAYERS = 2**16, 256  # the largest numbers of units of a layer, and of hidden layers
 HEAD_GAIN = 0.01  # the gain of layers whose outputs are those of the network
+NEW: Mapping[str, Any] = {"device": "cpu", "dtype": torch.float32}
+"""The arguments of every tensor of a new network: the defaults of PyTorch are the user's."""
 _NEED_FEATURES = ("offers", "lookahead")  # what networks of Patchwork may do with features
 
 
@@ -342,7 +344,7 @@ class Trunk(nn.Sequential):
 def new_trunk(inputs: int, config: NetworkConfig) -> Trunk:
     """Fully connected layers of rectified units, with the ``width`` and ``depth`` of a configuration."""
     sizes = pairwise([inputs, *[config.width] * config.depth])
-    layers = ((nn.Linear(*pair), nn.ReLU()) for pair in sizes)
+    layers = ((nn.Linear(*pair, **NEW), nn.ReLU()) for pair in sizes)
     return Trunk(*(module for layer in layers for module in layer))
 
 
@@ -461,18 +463,23 @@ def read_module(folder: Path, make: Callable[[], _Module], what: str) -> _Module
 
 def weight_shapes(make: Callable[[], nn.Module]) -> checkpoints.Shapes:
     """The shapes of the weights of a module by name; nothing is allocated."""
-    with torch.device("meta"), _NothingDrawn():
+    with _NothingAllocated():
         return {name: tuple(tensor.shape) for name, tensor in make().state_dict().items()}
 
 
-class _NothingDrawn(TorchFunctionMode):
-    """Leaves out normal distributions, for which the device "meta" would import the compiler of PyTorch."""
+class _NothingAllocated(TorchFunctionMode):
+    """Moves new tensors to the device "meta", and leaves out normal distributions.
+
+    On that device, those would import the compiler of PyTorch.
+    """
 
     def __torch_function__(self, function: Any, types: Any, arguments: Any = (), options: Any = None) -> Any:
         options = options or {}
         if function is nn.init.normal_:
             return options["tensor"]
-        return arguments[0] if function is Tensor.normal_ else function(*arguments, **options)
+        if function is Tensor.normal_:
+            return arguments[0]
+        return function(*arguments, **(options | {"device": "meta"} if "device" in options else options))
 
 
 def with_weights(make: Callable[[], _Module], weights: Mapping[str, npt.NDArray[np.float32]]) -> _Module:

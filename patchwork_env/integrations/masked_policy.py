@@ -51,7 +51,7 @@ def evaluate(network: PolicyNetwork, observations: Tensor, masks: Tensor) -> Eva
 
 def draw(evaluated: Evaluated) -> Tensor:
     """Draws a legal action for each observation, int64 ``(n,)``, by PyTorch's random numbers."""
-    uniforms = torch.rand(len(evaluated.output.values), dtype=torch.float64).numpy()
+    uniforms = torch.rand(len(evaluated.output.values), dtype=torch.float64, device="cpu").numpy()
     return _listed(evaluated, ragged.sample(*_lists(evaluated), uniforms))
 
 

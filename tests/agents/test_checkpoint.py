@@ -23,6 +23,7 @@ from patchwork_env.agents.nmbr9 import value as nmbr9_value
 from patchwork_env.agents.nmbr9.policy_network import Nmbr9Network
 from patchwork_env.agents.patchwork.policy import mlp
 from patchwork_env.agents.patchwork.policy.agent import load_policy, save_policy
+from patchwork_env.agents.patchwork.policy.dense import DensePolicy
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.agents.patchwork.value import network as patchwork_value
 from patchwork_env.core.files import write_folder
@@ -97,6 +98,32 @@ def test_what_is_read_is_what_was_written(name, tmp_path):
     assert list(arrays(read)) == list(arrays(made))
     for key, array in arrays(made).items():
         np.testing.assert_array_equal(arrays(read)[key], array)
+
+
+@pytest.fixture(params=[torch.float64, torch.bfloat16, "meta"])
+def other_defaults(request):
+    """Other defaults of PyTorch than float32 on the CPU, as the parameter names them."""
+    if request.param == "meta":
+        torch.set_default_device("meta")
+    else:
+        torch.set_default_dtype(request.param)
+    yield
+    torch.set_default_device(None)
+    torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.parametrize("config", [SMALL, NetworkConfig(8, 1, 0, offers=True, lookahead=True)])
+def test_networks_are_float32_on_the_cpu_whatever_the_defaults(config, other_defaults, tmp_path):
+    network = PatchworkNetwork(config)
+    save_policy(tmp_path / "mine", network)
+    for spec in (f"{tmp_path / 'mine'}", f"{tmp_path / 'mine'}:simulations=2", "ppo", "ppo-quick-v1"):
+        check_agent(agents.load(spec), games=1)
+    networks = [network, Nmbr9Network(NetworkConfig(8, 1)), mlp.MlpNetwork(mlp.MlpConfig((8,)))]
+    if not config.lookahead:
+        networks.append(DensePolicy(network))
+    for one in networks:
+        floats = [t for t in (*one.parameters(), *one.buffers()) if t.is_floating_point()]
+        assert {(t.dtype, t.device.type) for t in floats} == {(torch.float32, "cpu")}
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, cast
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,19 @@ from patchwork_env.learning.algorithms.common.gradients import ThreadPool, liste
 
 Masks = npt.NDArray[Any] | Tensor
 _NAMES = ("values", "log-probabilities", "entropies")  # what the loss is computed from
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def uncompiled(method: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Leaves a method to NumPy and Numba within ``torch.compile``, also if the method itself is compiled."""
+    disabled = torch.compiler.disable(method)
+
+    @wraps(method)  # torch.compile would look through `disabled` alone
+    def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        return disabled(*args, **kwargs)
+
+    return call
 
 
 class PatchworkPolicy(MaskableActorCriticPolicy):
@@ -80,6 +94,7 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
         if state != self.get_extra_state():
             raise ValueError(f"the weights are those of {short_repr(state)}, not of {self.get_extra_state()}")
 
+    @uncompiled
     def forward(
         self, obs: Tensor, deterministic: bool = False, action_masks: Masks | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
@@ -88,6 +103,7 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
         actions = likeliest(self.network, evaluated) if deterministic else draw(evaluated)
         return actions, evaluated.output.values.unsqueeze(1), evaluated.of(actions)
 
+    @uncompiled
     def evaluate_actions(
         self, obs: Tensor, actions: Tensor, action_masks: Masks | None = None
     ) -> tuple[Tensor, Tensor, Tensor | None]:
@@ -107,6 +123,7 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
             raise DivergenceError(f"training diverged: means over a minibatch are {listed(means)}", means)
         return cast(tuple[Tensor, Tensor, Tensor], results)
 
+    @uncompiled
     def get_distribution(self, obs: Any, action_masks: Masks | None = None) -> MaskableDistribution:
         """The distribution over all actions, of which illegal ones have the probability 0."""
         num_actions = int(self.action_space.n)  # type: ignore[attr-defined]
@@ -115,6 +132,7 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
         distribution.apply_masking(action_masks)
         return distribution
 
+    @uncompiled
     def predict_values(self, obs: Tensor) -> Tensor:  # type: ignore[override]
         """Values ``(n, 1)``."""
         values: Tensor = self.network.values(obs.flatten(1))

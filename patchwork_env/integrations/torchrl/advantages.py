@@ -109,7 +109,7 @@ class TurnGAE(GAE):
         asked = self._truncated(next_)
         goes_on = ~next_.get(self.tensor_keys.done).squeeze(-1)
         asked.select(dim, -1).logical_or_(goes_on.select(dim, -1))
-        values = torch.zeros(asked.shape, device=asked.device)
+        values = torch.zeros(asked.shape, dtype=torch.float32, device=asked.device)
         if asked.any():
             values[asked] = self._values(next_[asked], params).squeeze(-1)
         return values

@@ -71,7 +71,7 @@ class LegalActions(Categorical):
             )
         masks = mask.expand(*(shape or ()), *mask.shape)
         rows = masks.reshape(-1, masks.shape[-1]).cpu().numpy()
-        columns = _draw(rows, torch.rand(len(rows), dtype=torch.float64).numpy())
+        columns = _draw(rows, torch.rand(len(rows), dtype=torch.float64, device="cpu").numpy())
         return torch.from_numpy(columns).view(masks.shape[:-1]).to(self.device, self.dtype)
 
 

@@ -4,6 +4,7 @@ import contextlib
 import copy
 import pickle
 import sys
+from functools import partial
 
 import gymnasium
 import numpy as np
@@ -29,6 +30,7 @@ from patchwork_env.integrations.sb3 import (
     evaluate,
 )
 from patchwork_env.learning.reports.run_results import read_result
+from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.rules import RULES
 
 SIZES = {"width": 16, "depth": 1, "channels": 4}
@@ -41,6 +43,48 @@ def make_model(env, policy=PatchworkPolicy, **kwargs):
     return MaskablePPO(
         policy, env, n_steps=16, batch_size=64, n_epochs=1, seed=2, device="cpu", policy_kwargs=kwargs
     )
+
+
+@pytest.fixture
+def other_defaults(request):
+    """Other defaults of PyTorch than float32 on the CPU, as the parameter names them."""
+    if request.param == "meta":
+        torch.set_default_device("meta")
+    else:
+        torch.set_default_dtype(request.param)
+    yield
+    torch.set_default_device(None)
+    torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.parametrize("other_defaults", [torch.float64, torch.bfloat16, "meta"], indirect=True)
+def test_a_model_learns_and_plays_in_float32_on_its_device_whatever_the_defaults(other_defaults):
+    model = make_model(SelfPlayVecEnv(8, seed=1, opponent="ppo-quick"))
+    model.learn(128)
+    assert {(p.dtype, p.device.type) for p in model.policy.parameters()} == {(torch.float32, "cpu")}
+    game = Game(seed=7)
+    assert as_agent(model).act(game) in game.legal_actions()
+
+
+@pytest.mark.slow
+def test_a_compiled_policy_answers_and_learns_like_the_policy_itself():
+    model = make_model(SelfPlayVecEnv(8, seed=1))
+    policy, seen, masks = model.policy, model.env.reset(), get_action_masks(model.env)
+    seen = torch.from_numpy(seen)
+    actions, values, logs = policy(seen, True, masks)
+    for compiled in (torch.compile(policy, backend="eager"), torch.compile(policy.forward, backend="eager")):
+        for answer, expected in zip(compiled(seen, True, masks), (actions, values, logs), strict=True):
+            assert torch.equal(answer, expected)
+    gradients = []
+    for wrap in (lambda method: method, partial(torch.compile, backend="eager")):
+        policy.zero_grad()
+        found = wrap(policy.evaluate_actions)(seen, actions, masks)
+        assert torch.equal(found[1], logs)
+        sum(part.sum() for part in found).backward()
+        gradients.append([parameter.grad.clone() for parameter in policy.parameters()])
+    assert all(torch.equal(*pair) for pair in zip(*gradients, strict=True))
+    model.policy = torch.compile(policy, backend="eager")
+    model.learn(128)
 
 
 def names_of_opponents(env):

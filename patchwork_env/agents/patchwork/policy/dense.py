@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from patchwork_env.agents.networks import NEW
 from patchwork_env.agents.patchwork.placements import NUM_KINDS
 from patchwork_env.agents.patchwork.policy.features import NEXT, SOON, Features, fits_of
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
@@ -68,14 +69,15 @@ class DenseFeatures(nn.Module):
         self.squares = _table(squares)
         self.square_overlaps = _table(_with_outside(squares, 0.0, 0)[windows.T].flatten(1))
         self.neighbors = _table(_neighbors())
-        distinct = torch.zeros(_PIECES, NUM_ORIENTATIONS)  # which repeat no lower one, 0 or 1
+        distinct = torch.zeros(_PIECES, NUM_ORIENTATIONS, **NEW)  # which repeat no lower one, 0 or 1
         for patch, orientations in enumerate(DISTINCT):
             distinct[patch + 1, list(orientations)] = 1
         self.distinct = _table(distinct)
         sizes_prices_times_incomes = [(patch.size, *patch[1:]) for patch in PATCHES]
-        self.facts = _table(torch.tensor([(0, 0, 0, 0), *sizes_prices_times_incomes, (1, 0, 0, 0)]).float())
+        facts = [(0, 0, 0, 0), *sizes_prices_times_incomes, (1, 0, 0, 0)]
+        self.facts = _table(torch.tensor(facts, **NEW))
         self.marks_after = _table(torch.from_numpy(INCOMES_UP_TO[LAST_SPACE] - INCOMES_UP_TO).float())
-        self.is_advance = _table(torch.eye(NUM_KINDS)[0])
+        self.is_advance = _table(torch.eye(NUM_KINDS, **NEW)[0])
 
     def forward(self, observations: Tensor, legal: Tensor) -> Features:
         """The features of positions and of all actions but advancing; those of illegal ones have no meaning.

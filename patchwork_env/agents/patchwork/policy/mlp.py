@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from patchwork_env.agents.base import Actions, SamplingAgent, views_of
 from patchwork_env.agents.checkpoints import CHECKPOINT_FILE, MASKABLE_PPO, read_description, write_checkpoint
-from patchwork_env.agents.networks import MOST_LAYERS, MOST_UNITS, config_of, read_module
+from patchwork_env.agents.networks import MOST_LAYERS, MOST_UNITS, NEW, config_of, read_module
 from patchwork_env.agents.ragged import sample_legal
 from patchwork_env.core.checks import as_integers, check_between, check_one_of
 from patchwork_env.games import PATCHWORK
@@ -52,8 +52,8 @@ class MlpNetwork(nn.Module):
         names = ("policy_net", "value_net")
         self.mlp_extractor = nn.ModuleDict({name: _hidden_layers(config) for name in names})
         width = config.net_arch[-1] if config.net_arch else OBSERVATION_SIZE
-        self.action_net = nn.Linear(width, NUM_ACTIONS)
-        self.value_net = nn.Linear(width, 1)
+        self.action_net = nn.Linear(width, NUM_ACTIONS, **NEW)
+        self.value_net = nn.Linear(width, 1, **NEW)
 
     @property
     def device(self) -> torch.device:
@@ -78,7 +78,7 @@ class MlpNetwork(nn.Module):
 
 def _hidden_layers(config: MlpConfig) -> nn.Sequential:
     sizes = pairwise([OBSERVATION_SIZE, *config.net_arch])
-    layers = ((nn.Linear(*pair), ACTIVATIONS[config.activation]()) for pair in sizes)
+    layers = ((nn.Linear(*pair, **NEW), ACTIVATIONS[config.activation]()) for pair in sizes)
     return nn.Sequential(*(module for layer in layers for module in layer))
 
 

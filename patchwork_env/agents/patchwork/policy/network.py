@@ -167,7 +167,7 @@ _PATCH_FEATURES = 4
 _KIND_UNITS = 64
 _AHEAD, _AHEAD_SCALE = 3.0, 10.0
 """What a value of 1 behind a kind of move adds to its logit at first, and the scale of the weight."""
-_KINDS = 1 + (torch.arange(NUM_ACTIONS) - FIRST_BUY) // SLOT_SIZE
+_KINDS = torch.from_numpy(1 + (np.arange(NUM_ACTIONS) - FIRST_BUY) // SLOT_SIZE)
 """The kind of every action; looking it up takes a quarter of the time of dividing."""
 
 
@@ -185,25 +185,27 @@ class PatchworkNetwork(networks.PolicyNetwork):
         inputs = OBSERVATION_SIZE - NUM_PATCHES + NUM_PATCHES * _PATCH_FEATURES
         inputs += self.config.features * POSITION_FEATURES + self.config.offers * POSITION_OFFERS
         self.trunk = networks.new_trunk(inputs, self.config)
-        self.value = nn.Linear(width, 1)
-        self.kind = nn.Linear(width, NUM_KINDS)
+        self.value = nn.Linear(width, 1, **networks.NEW)
+        self.kind = nn.Linear(width, NUM_KINDS, **networks.NEW)
         # Size, prices and income of every patch as in the observation; row 0 is for no patch.
         patches = torch.from_numpy(observation.OFFERED_TABLE[:, -_PATCH_FEATURES:])
         self.register_buffer("patch_features", functional.pad(patches, (0, 0, 1, 0)), persistent=False)
         if self.config.features:
-            self.placement = nn.Linear(width, PLACEMENT_FEATURES)
-            self.kind_hidden = nn.Linear(KIND_FEATURES + self.config.offers * KIND_OFFERS, _KIND_UNITS)
-            self.kind_context = nn.Linear(width, _KIND_UNITS, bias=False)
-            self.kind_score = nn.Linear(_KIND_UNITS, 1, bias=False)
+            self.placement = nn.Linear(width, PLACEMENT_FEATURES, **networks.NEW)
+            self.kind_hidden = nn.Linear(
+                KIND_FEATURES + self.config.offers * KIND_OFFERS, _KIND_UNITS, **networks.NEW
+            )
+            self.kind_context = nn.Linear(width, _KIND_UNITS, bias=False, **networks.NEW)
+            self.kind_score = nn.Linear(_KIND_UNITS, 1, bias=False, **networks.NEW)
         if self.config.lookahead:
             # No random number is drawn for it: with and without it, the other layers begin the same.
-            self.ahead = nn.Linear(NUM_SUCCESSOR_VALUES, 1, bias=False, device="meta").to_empty(device="cpu")
+            self.ahead = nn.utils.skip_init(nn.Linear, NUM_SUCCESSOR_VALUES, 1, bias=False, **networks.NEW)
         if channels:
-            self.modulation = nn.Linear(width, channels)
-            self.window = nn.Conv2d(1, channels, _WINDOW)
-            self.keys = nn.Embedding((NUM_PATCHES + 1) * NUM_ORIENTATIONS, channels)
-            self.key_of_shape = nn.Linear(2 * _WINDOW * _WINDOW, channels)
-            self.special_key = nn.Parameter(torch.zeros(channels))
+            self.modulation = nn.Linear(width, channels, **networks.NEW)
+            self.window = nn.Conv2d(1, channels, _WINDOW, **networks.NEW)
+            self.keys = nn.Embedding((NUM_PATCHES + 1) * NUM_ORIENTATIONS, channels, **networks.NEW)
+            self.key_of_shape = nn.Linear(2 * _WINDOW * _WINDOW, channels, **networks.NEW)
+            self.special_key = nn.Parameter(torch.zeros(channels, **networks.NEW))
             self.register_buffer("shapes", _shapes(), persistent=False)
         self._initialize()
 
@@ -315,7 +317,9 @@ class PatchworkNetwork(networks.PolicyNetwork):
         are ``(34, 8 * channels)``; row 0 stands for no patch.
         """
         padding = (_WINDOW_BEFORE, _WINDOW_AFTER) * 2
-        one_hot = torch.eye(NUM_CELLS, device=self.device).view(NUM_CELLS, 1, QUILT_SIZE, QUILT_SIZE)
+        one_hot = torch.eye(NUM_CELLS, device=self.device, dtype=torch.float32).view(
+            NUM_CELLS, 1, QUILT_SIZE, QUILT_SIZE
+        )
         matrix = functional.conv2d(functional.pad(one_hot, padding), self.window.weight)
         walls = self.window(functional.pad(torch.zeros_like(one_hot[:1]), padding, value=1.0))
         keys = (self.keys.weight + self.key_of_shape(self.shapes)).view(NUM_PATCHES + 1, -1)

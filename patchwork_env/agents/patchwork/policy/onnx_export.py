@@ -39,7 +39,8 @@ def policy_to_onnx(network: PatchworkNetwork | MlpNetwork, info: dict[str, Any] 
     choice = "the most probable action"
     if isinstance(twin, PatchworkNetwork):
         twin, choice = DensePolicy(twin), "the most probable placement of the most probable kind of move"
-    examples = torch.zeros(2, OBSERVATION_SIZE), torch.ones(2, NUM_ACTIONS, dtype=torch.int8)
+    shapes = {OBSERVATION_SIZE: torch.float32, NUM_ACTIONS: torch.int8}
+    examples = tuple(torch.ones(2, size, dtype=dtype, device="cpu") for size, dtype in shapes.items())
     n = torch.export.Dim("n")
     with _quiet():
         program = torch.onnx.export(

@@ -87,6 +87,18 @@ def test_the_trained_policy_is_the_mean_of_iterations_by_a_power_of_their_number
     assert not torch.equal(trainer.trained.trunk[0].weight, trainer.network.trunk[0].weight)
 
 
+def test_a_run_that_is_resumed_without_averages_learns_from_its_own_weights():
+    small = ["network.width=8", "network.depth=1", "ppo.num_envs=6", "ppo.rollout_steps=8", "threads=1"]
+    trainer = make_trainer(load_config("ppo", [*small, "ppo.averaging_power=2"]))
+    trainer.step()
+    trainer.step()
+    resumed = make_trainer(load_config("ppo", [*small, "ppo.averaging_power=null"]))
+    resumed.load_state_dict(copy.deepcopy(trainer.state_dict()))
+    for name, tensor in trainer.network.state_dict().items():
+        assert torch.equal(resumed.network.state_dict()[name], tensor)
+        assert torch.equal(resumed.agent().network.state_dict()[name], tensor)
+
+
 def naive_update(network, rollout, config, random):
     """The weights after an update, and the means over minibatches of what is measured in it."""
     batch, parameters = naive_batch(rollout, config), list(network.parameters())
