@@ -199,7 +199,8 @@ class PatchworkNetwork(networks.PolicyNetwork):
             self.kind_score = nn.Linear(_KIND_UNITS, 1, bias=False, **networks.NEW)
         if self.config.lookahead:
             # No random number is drawn for it: with and without it, the other layers begin the same.
-            self.ahead = nn.utils.skip_init(nn.Linear, NUM_SUCCESSOR_VALUES, 1, bias=False, **networks.NEW)
+            self.ahead = nn.Linear(NUM_SUCCESSOR_VALUES, 1, bias=False, device="meta", dtype=torch.float32)
+            self.ahead.to_empty(device="cpu")
         if channels:
             self.modulation = nn.Linear(width, channels, **networks.NEW)
             self.window = nn.Conv2d(1, channels, _WINDOW, **networks.NEW)

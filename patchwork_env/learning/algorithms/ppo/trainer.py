@@ -122,7 +122,7 @@ class PpoTrainer(trainer.Trainer):
         super().load_state_dict(state)
         self.network.load_state_dict(state["network"])
         if self.trained is not self.network:
-            self.trained.load_state_dict(state.get("trained", state["network"]))
+            self.trained.load_state_dict(state["trained" if "trained" in state else "network"])
         trainer.load_optimizer_state(self.learner.optimizer, state["optimizer"])
         self.env.restore(trainer.as_arrays(state["games"]))
         self.self_play.stats.restore(trainer.as_arrays(state["stats"]))
