@@ -2,6 +2,7 @@
 
 import io
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -12,6 +13,8 @@ from patchwork_env import __version__, cli
 from patchwork_env.core import extras
 from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.learning.config import CONFIGS
+from patchwork_env.learning.evaluation.gauntlet import read_pool
+from patchwork_env.learning.evaluation.playing import GamesInPlay
 from patchwork_env.patchwork import Game
 
 
@@ -76,6 +79,102 @@ def test_a_command_ends_quietly_when_nobody_reads(words, monkeypatch, capfd):
         arguments = words.split() + ["--games", "2"] * words.startswith("evaluate")
         assert cli.main(arguments) == 128 + signal.SIGPIPE
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "made"),
+    [
+        ("evaluate random --against random --games 2 --json figures.json", "figures.json"),
+        ("gauntlet random --games 2 --json figures.json --skip", "figures.json"),
+        ("tournament random greedy --games 2 --out games", "games/results.json"),
+        ("review game.txt --agent champion:nodes=2 --out review", "review/review.json"),
+    ],
+)
+def test_files_are_written_when_nobody_reads_the_output(words, made, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "game.txt").write_text(new_game(3).notation())
+    skipped = read_pool().specs[1:] if "--skip" in words else ()
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as pipe:
+        monkeypatch.setattr(sys, "stdout", pipe)
+        cli.main([*words.split(), *skipped])
+    assert (tmp_path / made).is_file()
+
+
+def new_game(moves):
+    """A game of Patchwork after its first legal moves."""
+    game = Game(seed=7)
+    for _ in range(moves):
+        game.play(game.legal_actions()[0])
+    return game
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is a folder in which no user can write")
+@pytest.mark.parametrize(
+    "words",
+    [
+        "evaluate greedy --against random --json /proc/figures.json",
+        "gauntlet random --json /proc/figures.json",
+        "review game.txt --out /proc/review",
+        "report run --out /proc/report.html",
+        "compare run --out /proc/comparison",
+        "compare run --export /proc/results",
+        "export ppo --out /proc/policy.onnx",
+        "publish ppo ann/ppo --dry-run /proc/folder",
+        "dataset random --id patchwork/random-v0 --minari-path /proc/sets",
+        "tournament random greedy --out /proc/games",
+    ],
+)
+def test_a_place_that_cannot_be_written_is_told_before_the_work(words, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "game.txt").write_text(Game(seed=7).notation())
+    monkeypatch.setattr(GamesInPlay, "play", None)
+    assert "cannot write to /proc" in refused(words.split(), capsys)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("review none.txt", "there is no file none.txt"),
+        ("review folder", "folder is a folder; it must be a file"),
+        (
+            "review odd.txt",
+            "odd.txt: the text begins with 'garbage'; a game in notation begins with patchwork",
+        ),
+        (
+            "evaluate run --against random",
+            "'run' is no checkpoint: it holds no checkpoint.json; did you mean ",
+        ),
+        ("evaluate run --against random", "did you mean 'run/final' or 'run/best'?"),
+        ("train open.yaml", "open.yaml is not valid YAML: line 2, column 1: "),
+        (
+            "train latin.yaml",
+            "latin.yaml is not in UTF-8: invalid start byte at byte 15; store it in UTF-8",
+        ),
+        (
+            "train quick --run-dir run",
+            "run exists already: give another folder, or resume it with --resume run",
+        ),
+        ("train quick --run-dir my\\ run", "or resume it with --resume 'my run'"),
+        ("train quick --set ppo.clip_range=7", "ppo.clip_range is 7: Input should be less than 1"),
+    ],
+)
+def test_what_cannot_be_read_is_named_in_one_line(words, said, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for name in ("final", "best"):
+        (tmp_path / "run" / name).mkdir(parents=True)
+        (tmp_path / "run" / name / "checkpoint.json").write_text("{}")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "odd.txt").write_text("garbage in it")
+    (tmp_path / "open.yaml").write_text("ppo: {epochs: 2\n")
+    (tmp_path / "latin.yaml").write_bytes("description: größer\n".encode("latin-1"))
+    (tmp_path / "my run").mkdir()
+    (tmp_path / "my run" / "file").touch()
+    assert cli.main(shlex.split(words)) == 2
+    message = capsys.readouterr().err
+    assert said in message
+    assert len(message.splitlines()) == 1
 
 
 @pytest.mark.parametrize(

@@ -377,7 +377,9 @@ def check_checkpoint(path: str) -> None:
     if os.path.isfile(os.path.join(path, CHECKPOINT_FILE)):  # False for what no path can be, as all these
         return
     if os.path.isdir(path):
-        raise FileNotFoundError(f"the folder {shown} is no checkpoint: it holds no {CHECKPOINT_FILE}")
+        inside = [_shown(str(file.parent)) for file in sorted(Path(path).glob(f"*/{CHECKPOINT_FILE}"))]
+        hint = f"; did you mean {' or '.join(reversed(inside))}?" if inside else ""
+        raise FileNotFoundError(f"the folder {shown} is no checkpoint: it holds no {CHECKPOINT_FILE}{hint}")
     if os.path.exists(path):
         raise ValueError(f"{shown} is a file; a checkpoint is a folder that holds a {CHECKPOINT_FILE}")
     if os.sep in path or "/" in path:

@@ -85,7 +85,8 @@ def check_one_of(value: Any, allowed: Iterable[Any], what: str) -> Any:
     """``value`` if it is among ``allowed`` and of the same type."""
     allowed = tuple(allowed)
     if not any(isinstance(value, type(option)) and value == option for option in allowed):
-        raise ValueError(f"{what} is {short_repr(value)}; allowed are {', '.join(map(repr, allowed))}")
+        kind = f" of type {type(value).__name__}" if str(value) in map(str, allowed) else ""
+        raise ValueError(f"{what} is {short_repr(value)}{kind}; allowed are {', '.join(map(repr, allowed))}")
     return value
 
 

@@ -6,14 +6,15 @@ import argparse
 import os
 import select
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO, cast
 
 from patchwork_env.core.documents import one_line
 from patchwork_env.core.extras import for_command
-from patchwork_env.core.files import check_new
+from patchwork_env.core.files import check_new, check_writable
 from patchwork_env.core.names import nearest, quoted, short_repr
 from patchwork_env.errors import DivergenceError, OpponentError, UnknownOptionError, WorkerError
 
@@ -109,9 +110,10 @@ def add_overwrite(parser: argparse.ArgumentParser) -> None:
 
 
 def check_place(options: argparse.Namespace, path: Path, option: str) -> None:
-    """Raises FileExistsError before anything is done if the result would replace something unasked."""
+    """Raise an OSError before anything is done if the result cannot be written or would replace another."""
     if not options.overwrite:
         check_new(path, option, "replace it with --overwrite")
+    check_writable(path)
 
 
 def run_command(
@@ -157,8 +159,50 @@ def while_read(work: Callable[[], int]) -> int:
     except BrokenPipeError:
         if _is_read():
             raise
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what Python writes at its end
+        _drop(sys.stdout)  # for what Python writes at its end
         return _NOBODY_READS
+
+
+@contextmanager
+def keep_working() -> Iterator[None]:
+    """Within the block, the command goes on after the reader of its output is gone, as after ``head``."""
+    output = sys.stdout
+    sys.stdout = cast(TextIO, _Droppable(output))
+    try:
+        yield
+    finally:
+        sys.stdout = output
+
+
+class _Droppable:
+    """A stream that drops what is written after its reader is gone."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        with self._dropping():
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with self._dropping():
+            self._stream.flush()
+
+    @contextmanager
+    def _dropping(self) -> Iterator[None]:
+        try:
+            yield
+        except BrokenPipeError:
+            _drop(self._stream)
+
+
+def _drop(stream: TextIO) -> None:
+    """Let a stream whose reader is gone write to nowhere, also what it holds in its buffer."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _is_read() -> bool:

@@ -23,16 +23,26 @@ def one_line(text: str, most: int = 200) -> str:
 
 
 def read_text(path: Path, most: int = MOST_BYTES) -> str:
-    """The text of a file in UTF-8, or in UTF-16 with its mark, as editors of Windows write it."""
-    with path.open("rb") as file:
-        contents = file.read(most + 1)
+    """Return the text of a file in UTF-8, or in UTF-16 with its mark, as editors of Windows write it.
+
+    FileNotFoundError, IsADirectoryError or ValueError names the file and the reason.
+    """
+    try:
+        with path.open("rb") as file:
+            contents = file.read(most + 1)
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no file {path}") from None
+    except IsADirectoryError:
+        raise IsADirectoryError(f"{path} is a folder; it must be a file") from None
     if len(contents) > most:
         raise ValueError(f"{path} is damaged: it has more than {most:,} bytes")
     try:
         is_wide = contents.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
         return contents.decode("utf-16" if is_wide else "utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is damaged: {error}") from None
+        raise ValueError(
+            f"{path} is not in UTF-8: {error.reason} at byte {error.start:,}; store it in UTF-8"
+        ) from None
 
 
 def read_json(path: Path, *, finite: bool = True) -> Any:

@@ -76,6 +76,13 @@ def check_file_path(path: Path, option: str) -> None:
         raise IsADirectoryError(f"{path} is a folder; {option} takes the path of a file")
 
 
+def check_writable(path: Path) -> None:
+    """Raise StorageError unless a file or a folder can be created or replaced at a path."""
+    places = path.absolute().parents if path.is_file() else (path, *path.absolute().parents)
+    with storing_in(path), tempfile.TemporaryFile(dir=next(place for place in places if place.exists())):
+        pass
+
+
 def check_new(path: Path, option: str, way_on: str) -> None:
     """Raises FileExistsError if something new is to be where there is a file, or a folder that is not empty.
 

@@ -170,7 +170,8 @@ class Bar:
         seconds = perf_counter() - self._began
         rate = (self.done - self._before) / max(seconds, 1e-9)
         label = f"{self._label}: " if self._label else ""
-        text = f"{label}{self.done / max(self._total, 1):.0%}, {self.done:,} of {self._total:,} {self._unit}"
+        share = min(self.done / max(self._total, 1), 1.0)  # a last iteration may do more than is asked for
+        text = f"{label}{share:.0%}, {self.done:,} of {self._total:,} {self._unit}"
         if rate > 0:
             left = max(self._total - self.done, 0) / rate
             text += f", {rate:,.1f} a second, {_clock(seconds)} gone, {_clock(left)} left"

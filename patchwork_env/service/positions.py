@@ -35,7 +35,11 @@ def read_game(notation: str) -> BaseGame:
     words = words_of(notation)
     if not words:
         raise ValueError("the text is empty; it must hold a game in notation")
-    name = known_game(words[0].partition("/")[0])
+    name, slash, _ = words[0].partition("/")
+    if not slash:
+        begins = " or ".join(f"{game}/1" for game in GAMES)
+        raise ValueError(f"the text begins with {short_repr(name)}; a game in notation begins with {begins}")
+    known_game(name)
     return rules_of(name).game.from_notation(notation)
 
 

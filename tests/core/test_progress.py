@@ -131,3 +131,5 @@ def test_a_bar_begins_where_others_have_ended_and_has_notes(clock):
     bar.note = "score 3.50"
     bar.update(50)
     assert str(bar) == "75%, 150 of 200 steps, 5.0 a second, 0:00:10 gone, 0:00:10 left, score 3.50"
+    bar.update(16_384)
+    assert str(bar).startswith("100%, 16,534 of 200 steps, ")

@@ -4,14 +4,24 @@ import json
 
 import pytest
 
+from patchwork_env.core.commands import CommandParser
 from patchwork_env.learning.commands import evaluate, train
-from patchwork_env.learning.config import CONFIGS
+from patchwork_env.learning.commands.match_options import add_games
+from patchwork_env.learning.config import CONFIGS, load_config
 from tests.learning.small_runs import small
 
 
 def curves(run):
     rows = map(json.loads, (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines())
     return [row for row in rows if any(name.startswith("losses/") for name in row)]
+
+
+@pytest.mark.parametrize("configuration", sorted(CONFIGS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_evaluate_measures_on_other_set_ups_than_the_run_did(configuration):
+    parser = CommandParser()
+    add_games(parser, "")
+    seed = load_config(configuration).evaluation.seed
+    assert parser.get_default("seed") not in (seed, seed + 1)  # those of evaluations, and of the best policy
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ import argparse
 from pathlib import Path
 
 from patchwork_env.core.commands import CommandParser, add_overwrite, check_place, refuse, run_command
+from patchwork_env.core.files import check_writable
 from patchwork_env.learning.commands.match_options import add_format
 from patchwork_env.learning.evaluation.statistics import METRICS
 from patchwork_env.learning.reports.plots import FORMATS
@@ -48,6 +49,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.export:
         others = ("against", "metric", "by", "format", "out", "figures")
         refuse(options, others, "--export writes the results of runs and compares nothing")
+        check_writable(options.export)
     elif options.out:
         check_place(options, options.out, "--out")
     else:
@@ -61,8 +63,8 @@ def _run(options: argparse.Namespace) -> int:
             if other != result.source:
                 raise ValueError(f"{other} and {result.source} would both be {file}: rename a folder")
             check_place(options, file, "--export")
-        for result in results:
-            print(write_result(result, options.export))
+        written = [write_result(result, options.export) for result in results]
+        print("\n".join(map(str, written)))
         return 0
     comparison = compare(results, against=options.against, metric=options.metric, by=options.by or BY)
     if options.out:

@@ -15,6 +15,7 @@ from pathlib import Path
 from patchwork_env.agents.specs import is_import
 from patchwork_env.core.batches import REWARDS
 from patchwork_env.core.commands import CommandParser, run_command
+from patchwork_env.core.files import check_writable
 from patchwork_env.core.progress import Bar
 from patchwork_env.learning.commands.match_options import add_games, help_on_agents, variant_of
 from patchwork_env.learning.distributed import add_worker_options, workers_of
@@ -42,6 +43,9 @@ def main(arguments: list[str] | None = None, program: str = "patchwork-env datas
 
 
 def _run(options: argparse.Namespace) -> int:
+    if options.minari_path:
+        check_writable(options.minari_path)
+
     from patchwork_env.integrations.minari import record
 
     # What a name imports is an agent without a spec; a spec goes into the dataset, with its weights.

@@ -56,9 +56,9 @@ def _run(options: argparse.Namespace) -> int:
                 progress=bar.update,
             )
     except Interruption as interruption:
-        kept = f"; the same command goes on with what is in {options.folder}" if options.folder else ""
+        kept = f"; the same command resumes with what is in {options.folder}" if options.folder else ""
         print(f"stopped by {interruption}{kept}", flush=True)
         return 128 + interruption.signal
-    print(result.table(options.format))
     write_json(options, result.as_dict())
+    print(result.table(options.format))
     return 0

@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 
 from patchwork_env.core.commands import CommandParser, add_overwrite, check_place, refuse, run_command
-from patchwork_env.core.files import storing_in, write_text
+from patchwork_env.core.files import check_writable, storing_in, write_text
 from patchwork_env.core.progress import Bar
 
 PAGE, FIGURES = "review.html", "review.json"
@@ -42,13 +42,13 @@ def _run(options: argparse.Namespace) -> int:
     if options.out:
         check_place(options, out, "--out")
     else:
+        check_writable(out)
         refuse(options, ["overwrite"], "it is for --out; the folder beside the game is replaced")
     with Bar(len(game.history), "moves") as bar:
         reviewed = review(game, agent, bar.update)
-    print(text(reviewed))
     with storing_in(out):
         out.mkdir(parents=True, exist_ok=True)
         write_text(out / PAGE, render_page(reviewed, options.game.name))
         write_text(out / FIGURES, json.dumps(reviewed.as_dict(), indent=2) + "\n")
-    print(f"\n{out}: {PAGE}, {FIGURES}")
+    print(f"{text(reviewed)}\n\n{out}: {PAGE}, {FIGURES}")
     return 0

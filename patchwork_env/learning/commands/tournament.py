@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from patchwork_env.core.commands import CommandParser, refuse, run_command
 from patchwork_env.core.cores import usable_cores
+from patchwork_env.core.names import quoted
 from patchwork_env.core.progress import Bar
 from patchwork_env.errors import IllegalActionError, OpponentError
 from patchwork_env.learning.commands.match_options import add_format, add_games, help_on_agents, variant_of
@@ -92,17 +93,17 @@ def _play(options: argparse.Namespace, tournament: Tournament, workers: Workers)
         except Interruption as interruption:
             bar.close()
             print(
-                f"stopped by {interruption}: {bar.done:,} of {total:,} games are in {options.out}; go on "
-                f"with --resume --out {options.out}",
+                f"stopped by {interruption}: {bar.done:,} of {total:,} games are in {options.out}; "
+                f"resume with --resume --out {quoted(options.out)}",
                 flush=True,
             )
             return 128 + interruption.signal
         except (IllegalActionError, OpponentError) as error:
             raise type(error)(
-                f"{error}; all other games are in {options.out}: go on with --resume, with --forfeits, which "
-                "count as losses, or without the agent that fails"
+                f"{error}; all other games are in {options.out}: resume with --resume, with --forfeits, "
+                "which count as losses, or without the agent that fails"
             ) from None
-    print(standings.table(options.format), flush=True)
     write_results(options.out, tournament, standings)
+    print(standings.table(options.format), flush=True)
     print(f"\nresults and plots: {options.out}", file=sys.stdout if options.format == TEXT else sys.stderr)
     return 0

@@ -32,6 +32,7 @@ Seed = Annotated[int, Field(ge=0, lt=2**64), WHOLE]
 EvenSize = Annotated[int, Field(ge=2, le=10**6, multiple_of=2), WHOLE]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 NonNegative = Annotated[float, Field(ge=0, le=10**6)]
+OpenFraction = Annotated[float, Field(gt=0, lt=1)]
 Rate = Annotated[float, Field(gt=0, le=10**6)]
 Scheduled = Annotated[float, Field(ge=0, le=1e30)]
 _Value = TypeVar("_Value")
@@ -216,9 +217,9 @@ class Evaluation(Section):
     every_steps: Positive | None = None
     """Number of steps between two evaluations, in addition to those by iterations; null evaluates by
     ``every`` alone."""
-    seed: Seed = 0
+    seed: Seed = 1
     """Seed of the circles or decks, and of the players; with the same seed, runs are measured on the same
-    ones."""
+    ones. It is not that of ``evaluate``, which therefore measures a policy on other ones."""
     games: EvenSize = 200
     """Number of games against each opponent in an evaluation during the run."""
     final_games: EvenSize = 1000

@@ -358,7 +358,7 @@ def parse_yaml(text: str) -> Any:
     except yaml.MarkedYAMLError as error:
         mark, problem = error.problem_mark, one_line(str(error.problem))
         where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-        raise ValueError(f"{where}{problem}") from error
+        raise ValueError(f"{where}{problem}") from None
     except yaml.YAMLError as error:
         raise ValueError(one_line(str(error))) from None
     except RecursionError:
@@ -368,18 +368,15 @@ def parse_yaml(text: str) -> Any:
         raise ValueError(f"a value cannot be read: {reason}") from None
 
 
-def _marked_line(error: BaseException | None) -> str:
-    """The line of a file where YAML breaks, with a mark below the place; empty if that is not known."""
-    mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
-    snippet = mark and mark.get_snippet()
-    return f"\n{snippet}" if snippet else ""
-
-
 def _read_yaml(path: Path) -> dict[str, Any]:
     try:
-        tree = parse_yaml(read_text(path, _MOST_BYTES))
+        text = read_text(path, _MOST_BYTES)
     except ValueError as error:
-        raise ConfigError(f"{path} is not valid YAML: {error}{_marked_line(error.__cause__)}") from None
+        raise ConfigError(str(error)) from None
+    try:
+        tree = parse_yaml(text)
+    except ValueError as error:
+        raise ConfigError(f"{path} is not valid YAML: {error}") from None
     if tree is None:
         return {}
     if not isinstance(tree, dict):

@@ -17,7 +17,7 @@ from patchwork_env import agents
 from patchwork_env.agents.checkpoints import write_tensors
 from patchwork_env.core.documents import one_line, read_object
 from patchwork_env.core.files import check_new, make_folder, storing_in, write_folder, write_text
-from patchwork_env.core.names import short_repr
+from patchwork_env.core.names import quoted, short_repr
 from patchwork_env.errors import ConfigError, DivergenceError, StorageError
 from patchwork_env.learning.algorithms.common.trainer import Trainer, join, split
 from patchwork_env.learning.config import RunConfig, dump_config
@@ -35,8 +35,8 @@ _KEPT = 2  # how many of the newest checkpoints keep the files that a run needs 
 
 
 def check_run_folder(folder: Path) -> None:
-    """Raises FileExistsError if a new run cannot have a folder, for there is something in it."""
-    check_new(folder, "folder", f"go on with --resume {folder}")
+    """Raise FileExistsError if the folder of a new run holds something."""
+    check_new(folder, "folder", f"resume it with --resume {quoted(folder)}")
 
 
 def new_run_folder(folder: Path) -> Path:

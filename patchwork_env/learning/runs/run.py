@@ -21,6 +21,7 @@ from patchwork_env.agents import Agent
 from patchwork_env.agents.checkpoints import read_description
 from patchwork_env.core.checks import offset_seed
 from patchwork_env.core.files import GrowingFile, remove_partial, storing_in, write_text
+from patchwork_env.core.names import quoted
 from patchwork_env.core.progress import Bar
 from patchwork_env.errors import ConfigError, DivergenceError, NoWorkersError, StorageError
 from patchwork_env.learning import system
@@ -90,7 +91,7 @@ def new_run(config: RunConfig, folder: Path) -> Iterator[Run]:
     check_run_folder(folder)
     with _trainer(config) as trainer, system.exclusive_lock(new_run_folder(folder)):
         begin_run(folder, trainer, config)
-        print(f"new run in {folder}; if it is cut off, go on with --resume {folder}", flush=True)
+        print(f"new run in {folder}; if it is cut off, resume it with --resume {quoted(folder)}", flush=True)
         yield Run(folder, trainer)
 
 
@@ -213,7 +214,8 @@ class Run:
         except (StorageError, NoWorkersError) as error:
             newest = complete_checkpoints(self.folder)[-1]
             raise type(error)(
-                f"{error}; {newest} is complete: when that is mended, go on with --resume {self.folder}"
+                f"{error}; {newest} is complete: once this is fixed, "
+                f"resume with --resume {quoted(self.folder)}"
             ) from None
         return exit_code
 
@@ -258,7 +260,7 @@ class Run:
             self._bar.close()
             print(
                 f"\n{self.folder} is finished: it has all {self.config.total_steps:,} steps\n"
-                f"go on with --resume {self.folder} --set total_steps={2 * trainer.steps}\n"
+                f"train further with --resume {quoted(self.folder)} --set total_steps={2 * trainer.steps}\n"
                 f"final policy: {self.folder / FINAL}"
             )
             return
@@ -277,7 +279,7 @@ class Run:
             print(result.table())
         if results:
             self._choose_best(results)
-        print(f"final policy: {final}   (play it: patchwork-env evaluate {final} --against greedy)")
+        print(f"final policy: {final}   (play it: patchwork-env evaluate {quoted(final)} --against greedy)")
 
     def _is_finished(self) -> bool:
         """Whether :meth:`finish` has come to its end at these steps, with the matches that are asked for."""
@@ -338,7 +340,7 @@ class Run:
             how = f"at once by {interruption}: what came after {newest} is lost"
         else:
             how = f"by {interruption}: saved {self._save()}"
-        print(f"\nstopped {how}\ngo on with --resume {self.folder}", flush=True)
+        print(f"\nstopped {how}\nresume with --resume {quoted(self.folder)}", flush=True)
 
     def _keep(self, error: DivergenceError) -> str:
         try:

@@ -191,7 +191,7 @@ def test_all_mistakes_with_their_sources(message):
         ("a: !!set {b, c}", "unknown key 'a'"),
         ("algorithm: [ppo]", "algorithm is ['ppo']; did you mean 'ppo'?"),
         (f"seed: 0x{'f' * 20_000}", "seed is a value of type int: "),
-        (b"\xff\xfe\x00", "is not valid YAML"),
+        (b"\xff\xfe\x00", "is not in UTF-8: truncated data at byte 2; store it in UTF-8"),
     ],
 )
 def test_files_that_are_refused(message, text, expected):
@@ -260,10 +260,7 @@ def test_configurations_of_the_project_are_listed_and_found():
 
 def test_broken_yaml_is_shown_with_its_place(message):
     said = message("algorithm: ppo\nppo:\n  epochs: [1\ntotal_steps: 5\n")
-    heading, line, mark = said.splitlines()
-    assert heading.endswith("is not valid YAML: line 4, column 12: expected ',' or ']', but got ':'")
-    assert line.strip() == "total_steps: 5"
-    assert line[mark.index("^")] == ":"
+    assert said.endswith("is not valid YAML: line 4, column 12: expected ',' or ']', but got ':'")
 
 
 def test_missing_file_names_the_nearest(tmp_path):

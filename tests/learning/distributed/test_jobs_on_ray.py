@@ -169,7 +169,7 @@ def test_a_signal_ends_a_tournament_which_goes_on_where_it_was(tmp_path):
         assert wait_until(lambda: list(tmp_path.glob("t/blocks/*")), 60)
         output = output_after(process, signal.SIGTERM)
     assert "stopped by SIGTERM" in output
-    assert "go on with --resume" in output
+    assert "resume with --resume" in output
 
 
 def test_a_cluster_that_is_not_there(tmp_path):

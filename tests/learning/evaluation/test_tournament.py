@@ -164,7 +164,7 @@ def test_a_tournament_goes_on_where_it_was_stopped(tmp_path, module, end, worker
     else:
         assert program.returncode == 128 + end, errors
         assert f"stopped by {end.name}: " in printed
-        assert f"go on with --resume --out {folder}" in printed
+        assert f"resume with --resume --out {folder}" in printed
         assert "Traceback" not in errors
     assert not (folder / "results.json").exists()
     run(*(["--resume"] if workers == 1 else arguments), "--out", folder, "--workers", "1")

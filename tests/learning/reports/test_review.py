@@ -241,7 +241,7 @@ def test_other_errors(spec, tmp_path, capsys):
     for arguments, message in (
         ([tmp_path / "none.txt"], "none.txt"),
         ([tmp_path], str(tmp_path)),
-        ([tmp_path / "bytes"], "bytes is damaged"),
+        ([tmp_path / "bytes"], "bytes is not in UTF-8"),
         ([path, "--agent", "greedy"], "agent 'greedy' cannot analyse"),
         ([path, "--agent", "grandmaster"], "there is no agent 'grandmaster'"),
         ([path, "--agent", spec, "--out", tmp_path / "file"], "file is a file; --out takes the path"),

@@ -105,7 +105,7 @@ def test_a_run_that_was_stopped_anywhere_ends_as_one_that_was_not(
     if number != SIGKILL:
         last = same_runs.checkpoints_of(run)[-1]
         assert f"stopped by {number.name}: saved {last}" in output
-        assert f"go on with --resume {run}" in output
+        assert f"resume with --resume {run}" in output
         assert "Traceback" not in errors
         assert partial_of(run) == []
         assert same_runs.metrics_of(run)[-1]["steps"] == load_policy(last)[1]["steps"]
@@ -139,7 +139,9 @@ def test_a_second_signal_abandons_the_iteration(config, tmp_path, monkeypatch, c
     output, errors = capfd.readouterr()
     assert "SIGTERM: stops when nothing is half done; once more to stop at once" in errors
     first = checkpoint(run, 0)
-    assert f"stopped at once by SIGTERM: what came after {first} is lost\ngo on with --resume {run}" in output
+    assert (
+        f"stopped at once by SIGTERM: what came after {first} is lost\nresume with --resume {run}" in output
+    )
     assert same_runs.checkpoints_of(run) == [first]
 
 
@@ -340,7 +342,7 @@ def files_of_at_most(size):
 def assert_stopped_for_want_of_space(run, errors, newest):
     assert errors.startswith("training.train: cannot write to ")
     assert f"{newest} is complete" in errors
-    assert errors.endswith(f"go on with --resume {run}\n")
+    assert errors.endswith(f"resume with --resume {run}\n")
     assert errors.count("\n") == 1
     assert same_runs.checkpoints_of(run)[-1] == newest
     assert partial_of(run) == []

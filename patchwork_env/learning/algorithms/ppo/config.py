@@ -25,7 +25,7 @@ class PpoLearning(keys.Section):
     """Weight of the policy's entropy in the loss, ``ent_coef`` of sb3-contrib; more of it explores more."""
     value_coefficient: keys.NonNegative = 0.5
     """Weight of the squared error of the value in the loss; ``vf_coef`` of sb3-contrib."""
-    clip_range: keys.Rate = 0.2
+    clip_range: keys.OpenFraction = 0.2
     """By how much the probability ratio may leave 1 before it is clipped."""
     gamma: keys.Fraction = 1.0
     """Discount of rewards from one decision to the next decision of the same player."""
