@@ -11,6 +11,7 @@ import torch
 from tensordict import TensorDict, TensorDictBase
 from torch import Tensor
 from torchrl.data import Binary, Bounded, Categorical, Composite, OneHot, Unbounded
+from torchrl.data.utils import ACTION_SPACE_MAP
 from torchrl.envs import EnvBase
 
 from patchwork_env.agents import as_agents
@@ -73,6 +74,9 @@ class LegalActions(Categorical):
         rows = masks.reshape(-1, masks.shape[-1]).cpu().numpy()
         columns = _draw(rows, torch.rand(len(rows), dtype=torch.float64, device="cpu").numpy())
         return torch.from_numpy(columns).view(masks.shape[:-1]).to(self.device, self.dtype)
+
+
+ACTION_SPACE_MAP[LegalActions] = "categorical"  # value learning looks a spec's class up here
 
 
 def _draw(masks: np.ndarray[Any, Any], uniforms: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -9,14 +9,14 @@ import torch
 
 pytest.importorskip("torchrl")
 
-from tensordict.nn import TensorDictModule
+from tensordict.nn import TensorDictModule, TensorDictSequential
 from torch import nn
 from torchrl.collectors import Collector
 from torchrl.data import LazyTensorStorage, SamplerWithoutReplacement, TensorDictReplayBuffer
 from torchrl.envs import ActionMask, GymEnv, SerialEnv, TransformedEnv, check_env_specs
 from torchrl.envs.utils import step_mdp
-from torchrl.modules import MaskedCategorical, ProbabilisticActor
-from torchrl.objectives import ClipPPOLoss
+from torchrl.modules import EGreedyModule, MaskedCategorical, ProbabilisticActor, QValueActor
+from torchrl.objectives import ClipPPOLoss, DQNLoss
 
 from patchwork_env import nmbr9_v0, patchwork_v0
 from patchwork_env.errors import UnknownOptionError
@@ -263,3 +263,21 @@ def test_collecting_estimating_and_learning(opponent):
     collector.shutdown()
     assert all(bool(torch.isfinite(parameter).all()) for parameter in loss.parameters())
     assert not any(torch.equal(*pair) for pair in zip(before, loss.parameters(), strict=True))
+
+
+@pytest.mark.parametrize("options", [{"game": "patchwork"}, {"game": "nmbr9", "players": 2}], ids=str)
+def test_value_learning(options):
+    """Greedy and explored actions are legal, and the loss of DQN has gradients."""
+    env = torchrl.make_env(num_envs=4, opponent="random", seed=1, **options)
+    size, num_actions = env.observation_spec["observation"].shape[-1], env.action_spec.space.n
+    values = nn.Linear(size, num_actions)
+    actor = QValueActor(
+        values, in_keys=["observation"], spec=env.full_action_spec, action_mask_key="action_mask"
+    )
+    exploring = EGreedyModule(env.full_action_spec, eps_init=0.5, action_mask_key="action_mask")
+    data = env.rollout(20, TensorDictSequential(actor, exploring), break_when_any_done=False)
+    assert bool(data["action_mask"].gather(-1, data["action"].unsqueeze(-1)).all())
+    loss = DQNLoss(actor, action_space=env.action_spec, delay_value=False)
+    loss(data.reshape(-1))["loss"].backward()
+    (weights,) = (parameter for parameter in loss.parameters() if parameter.ndim == 2)
+    assert bool(weights.grad.any())
