@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -125,18 +125,19 @@ class Kind(NamedTuple):
         )
 
 
-def set_up_of(params: Mapping[str, Any], name: str) -> tuple[list[int] | None, int | None]:
-    """The circle or the deck, whose parameter is called ``name``, and the seed, as far as they are given."""
+def seed_of(params: Mapping[str, Any]) -> int | None:
+    """Return the seed among the parameters; None if there is none."""
     seed = check_between(params["seed"], -1, 2**31 - 1, "seed, if not -1 for none,")
-    listed = [storage.parse_number(word) for word in params[name].split()]
-    return listed or None, None if seed < 0 else seed
+    return None if seed < 0 else seed
+
+
+def numbers_of(words: Iterable[str]) -> list[int] | None:
+    """Return the numbers of a circle or deck; None if there are none."""
+    return [storage.parse_number(word) for word in words] or None
 
 
 def _readable(value: Any) -> Any:
-    """A parameter such that OpenSpiel reads it in the text of a game as what it is.
-
-    It would read a text as a number that is nothing but one; with a space behind it, it does not.
-    """
+    """Return a parameter in a form that OpenSpiel reads as a str, with a space after a single number."""
     if not isinstance(value, str):
         return value
     words = value.split()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -12,7 +12,14 @@ from patchwork_env.core.game import BaseGame
 from patchwork_env.core.storage import numbers_text
 from patchwork_env.core.tensors import Observation
 from patchwork_env.envs.options import check_rewards
-from patchwork_env.integrations.open_spiel.base import Kind, Node, RulesGame, Setting, set_up_of
+from patchwork_env.integrations.open_spiel.base import (
+    Kind,
+    Node,
+    RulesGame,
+    Setting,
+    numbers_of,
+    seed_of,
+)
 from patchwork_env.nmbr9 import engine
 from patchwork_env.nmbr9.components import COPIES, MAX_PLAYERS, NUM_DIGITS
 from patchwork_env.nmbr9.game import Game
@@ -33,8 +40,8 @@ KIND = Kind(
         "rewards": "",
     },
 )
-"""The options of ``Game``, with these differences: ``deck`` has spaces between the digits; ``seed`` is at
-most 2**31 - 1, and -1 for none; ``deck_size`` 0 stands for as many rounds as the deck has cards. ``rewards``
+"""The options of ``Game``, with these differences: ``deck`` is a str of digits, with or without spaces; ``seed``
+is at most 2**31 - 1, and -1 for none; ``deck_size`` 0 stands for as many rounds as the deck has cards. ``rewards``
 is ``outcome``, ``margin`` or ``score``; empty for the outcome, or for the score of a single player."""
 _NOTHING = "-"
 
@@ -51,7 +58,7 @@ class Nmbr9Game(RulesGame):
     recalls = True  # an observation lists the tiles of all tables in the order in which they were placed
 
     def __init__(self, params: Mapping[str, Any]) -> None:
-        deck, seed = set_up_of(params, "deck")
+        deck, seed = numbers_of(_cards(params["deck"])), seed_of(params)
         options = {name: params[name] for name in ("players", "order", "max_digit", "copies")}
         game = Game(seed, deck=deck, deck_size=params["deck_size"] or None, **options)
         players, rounds, is_free = game.num_players, game.num_rounds, game.order == "free"
@@ -150,6 +157,12 @@ class Nmbr9Game(RulesGame):
             "chosen": [None if digit == _NOTHING else int(digit) for digit in seen["chosen"].split(",")],
             "tables": tables,
         }
+
+
+def _cards(deck: str) -> Sequence[str]:
+    """Return the cards of a deck that is written with spaces, such as ``4 7 3``, or without, as ``473``."""
+    words = deck.split()
+    return words[0] if len(words) == 1 else words
 
 
 def _sort_from(game: Game, first: int) -> None:

@@ -8,7 +8,14 @@ from typing import Any, cast
 from patchwork_env.core.batches import REWARDS
 from patchwork_env.core.checks import check_between, check_one_of
 from patchwork_env.core.tensors import Observation
-from patchwork_env.integrations.open_spiel.base import Kind, Node, RulesGame, Setting, set_up_of
+from patchwork_env.integrations.open_spiel.base import (
+    Kind,
+    Node,
+    RulesGame,
+    Setting,
+    numbers_of,
+    seed_of,
+)
 from patchwork_env.patchwork.components import (
     BONUS_POINTS,
     LAST_SPACE,
@@ -54,7 +61,7 @@ class PatchworkGame(RulesGame):
     recalls = False
 
     def __init__(self, params: Mapping[str, Any]) -> None:
-        circle, seed = set_up_of(params, "circle")
+        circle, seed = numbers_of(params["circle"].split()), seed_of(params)
         first_player = check_between(params["first_player"], _DRAWN, NUM_PLAYERS - 1, "first_player")
         special_patches = PRINTS[check_one_of(params["special_patches"], PRINTS, "special_patches")]
         self._draws_first_player = first_player == _DRAWN

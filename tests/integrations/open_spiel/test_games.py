@@ -57,6 +57,14 @@ def test_the_set_up_of_nmbr9():
     assert free.new_initial_state().position() == Nmbr9(order="free", copies=1, max_digit=3)
 
 
+@pytest.mark.parametrize("deck", ["77", " 07", "979", "04969", "0123456789" * 2])
+def test_decks_without_spaces_are_digits_that_survive_being_written(deck):
+    given = pyspiel.load_game("python_nmbr9", {"deck": deck})
+    expected = Nmbr9(deck=list(map(int, deck.strip())))
+    for game in (given, load(str(given))):
+        assert game.new_initial_state().position() == expected
+
+
 @pytest.mark.parametrize("name", [name for name in NMBR9 if load(name).max_chance_nodes_in_history()])
 def test_nobody_sees_a_card_before_it_is_turned(name):
     game = load(name)
