@@ -12,7 +12,7 @@ import h5py
 import numpy as np
 import numpy.typing as npt
 from gymnasium.envs.registration import EnvSpec
-from gymnasium.spaces import Dict
+from gymnasium.spaces import Box, Dict
 from gymnasium.utils import RecordConstructorArgs
 from minari import __version__ as minari_version
 from minari.dataset.minari_dataset import parse_dataset_id
@@ -20,7 +20,7 @@ from minari.dataset.minari_storage import MinariStorage
 from minari.namespace import NAMESPACE_METADATA_FILENAME
 from minari.storage import get_dataset_path
 
-from patchwork_env.core.batches import Actions, Masks
+from patchwork_env.core.batches import Actions
 from patchwork_env.core.checks import as_path
 from patchwork_env.core.files import storing_in, write_folder, write_text, write_through
 from patchwork_env.core.game import Rules
@@ -33,7 +33,7 @@ ENTRY_POINT = "patchwork_env.integrations.minari:MaskedObservation"
 
 
 class MaskedObservation(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """Shows ``{"observation": …, "action_mask": …}``, as the turn-based environments and datasets do.
+    """Shows ``{"observation": …, "action_mask": …}``, as datasets do; masks are uint8 ``(num_actions,)``.
 
     >>> import gymnasium
     >>> env = MaskedObservation(gymnasium.make("patchwork_env:Patchwork-v0", opponent="random"))
@@ -45,8 +45,8 @@ class MaskedObservation(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructor
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
         RecordConstructorArgs.__init__(self)
         gymnasium.Wrapper.__init__(self, env)
-        mask = GameSpaces(env.unwrapped._rules).mask_space()  # type: ignore[attr-defined]
-        self.observation_space = Dict({"observation": env.observation_space, "action_mask": mask})
+        rules = env.unwrapped._rules  # type: ignore[attr-defined]
+        self.observation_space = observation_space(rules, env.observation_space)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Any]:
         """Begins a game."""
@@ -60,7 +60,12 @@ class MaskedObservation(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructor
 
 
 def _masked(observation: Any, info: Mapping[str, Any]) -> dict[str, Any]:
-    return {"observation": observation, "action_mask": info["action_mask"]}
+    return {"observation": observation, "action_mask": info["action_mask"].view(np.uint8)}
+
+
+def observation_space(rules: Rules, observation: gymnasium.Space[Any]) -> Dict:
+    """Return the space of observations with masks, which are uint8 because TorchRL reads no int8."""
+    return Dict({"observation": observation, "action_mask": Box(0, 1, (rules.num_actions,), np.uint8)})
 
 
 DATA = "data"  # the folder within that of a dataset that holds its files; Minari tells a dataset by it
@@ -77,7 +82,7 @@ class EpisodeData(NamedTuple):
     """
 
     observations: Observation  # float32 ``(T + 1, size)``, from this player's view
-    masks: Masks  # int8 ``(T + 1, num_actions)``; at the end all zeros
+    masks: npt.NDArray[np.uint8]  # ``(T + 1, num_actions)``; at the end all zeros
     actions: Actions  # int64 ``(T,)``
     rewards: npt.NDArray[np.float64]  # float64 ``(T,)``
     plies: npt.NDArray[np.int16]  # the actions of all players before, int16 ``(T + 1,)``
@@ -132,8 +137,8 @@ def write_dataset(
 
     def write(partial: Path) -> None:
         data, spaces = partial / DATA, GameSpaces(rules)
-        observation_space, action_space = spaces.masked_space(named=False), spaces.action_space()
-        storage = MinariStorage.new(data, observation_space, action_space, environment)
+        observations = observation_space(rules, spaces.flat_space())
+        storage = MinariStorage.new(data, observations, spaces.action_space(), environment)
         steps = []
         with h5py.File(data / _FILE, "w", libver="v110", track_order=True) as file:
             for number, episode in enumerate(episodes):

@@ -55,16 +55,21 @@ class Recording(NamedTuple):
         return [name_of(player) for player in self.players]
 
     def environment(self) -> EnvSpec | None:
-        """What a player of the dataset met; None if the opponent has no spec that could be loaded again."""
+        """Return the environment of a player, whatever its opponent; None if the game is not registered."""
         name = f"{self.rules.name.capitalize()}-v0"
-        opponent = self.players[1 % len(self.players)] if self.seats > 1 else None
-        if name not in gymnasium.registry or not isinstance(opponent, str | None):
+        if name not in gymnasium.registry:
             return None
         spec = copy.deepcopy(gymnasium.spec(name))
         spec.kwargs = {**self.options, "rewards": REWARDS[self.rewards]}
-        if opponent is not None:
-            spec.kwargs["opponent"] = opponent
         spec.additional_wrappers = (WrapperSpec(dataset.MaskedObservation.__name__, dataset.ENTRY_POINT, {}),)
+        return spec
+
+    def evaluation_environment(self) -> EnvSpec | None:
+        """Return the environment with the opponent of the dataset; None if the opponent is not a spec."""
+        opponent, spec = self.players[1 % len(self.players)], self.environment()
+        if spec is None or self.seats == 1 or not isinstance(opponent, str):
+            return None
+        spec.kwargs["opponent"] = opponent
         return spec
 
     def metadata(self) -> dict[str, Any]:
@@ -141,6 +146,8 @@ def record(
     workers, folder = check_workers(workers), dataset.folder_of_new(dataset_id, root)
     played = _in_order(do_jobs(play_block, recording.agents, recording.blocks, workers))
     metadata, episodes = {**recording.metadata(), **about}, _episodes(recording, played, progress)
+    if evaluation := recording.evaluation_environment():
+        metadata["eval_env_spec"] = evaluation.to_json()
     dataset.write_dataset(folder, dataset_id, recording.rules, recording.environment(), metadata, episodes)
     return MinariDataset(folder / dataset.DATA)
 
@@ -239,8 +246,10 @@ def _episode(
     states = states[plies]
     count = len(states)
     observations = np.empty((count, rules.layout.size), np.float32)
-    masks = np.empty((count, rules.num_actions), np.int8)
-    loop(write_views, rules)(states, np.arange(count), np.full(count, seat), masks, observations)
+    masks = np.empty((count, rules.num_actions), np.uint8)
+    loop(write_views, rules)(
+        states, np.arange(count), np.full(count, seat), masks.view(np.int8), observations
+    )
     rewards = _rewards(rules, states, seat, recording.rewards)
     actions = np.array(history, np.int64)[plies[:-1]]
     return dataset.EpisodeData(observations, masks, actions, rewards, plies.astype(np.int16), about)

@@ -40,9 +40,9 @@ KIND = Kind(
         "rewards": "",
     },
 )
-"""The options of ``Game``, with these differences: ``deck`` is a str of digits, with or without spaces; ``seed``
-is at most 2**31 - 1, and -1 for none; ``deck_size`` 0 stands for as many rounds as the deck has cards. ``rewards``
-is ``outcome``, ``margin`` or ``score``; empty for the outcome, or for the score of a single player."""
+"""The options of ``Game``, with these differences. ``deck`` is a str of digits, with or without spaces.
+``seed`` is at most 2**31 - 1, and -1 for none. ``deck_size`` 0 stands for as many rounds as there are cards.
+``rewards`` is ``outcome``, ``margin`` or ``score``; empty for the outcome, or for one player the score."""
 _NOTHING = "-"
 
 

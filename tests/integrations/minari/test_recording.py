@@ -119,7 +119,7 @@ def worth(end, seat, kind, episode):
 def test_the_environment_replays_an_episode(root):
     """Against the agent that played it, from the same seed, the same actions show and bring the same."""
     dataset = record("greedy", 4, "patchwork/greedy-v0")
-    env = dataset.recover_environment()
+    env = dataset.recover_environment(eval_env=True)
     assert isinstance(env, MaskedObservation)
     assert (env.observation_space, env.action_space) == (dataset.observation_space, dataset.action_space)
     replayed_episodes = 0
@@ -172,7 +172,34 @@ def test_metadata_say_who_played_what(root):
     assert said["options"] == {"special_patches": "revised", "first_player": 0}
     assert (said["game"], said["games"], said["seed"]) == ("patchwork", 2, 0)
     assert "patchwork/who-v7" in minari.list_local_datasets()
-    assert dataset.env_spec is None, "a function cannot be loaded again"
+    assert "opponent" not in dataset.env_spec.kwargs
+    assert dataset._eval_env_spec is None, "a function cannot be loaded again"
+
+
+def test_recordings_of_different_agents_are_combined(root):
+    recorded = [record(agents, 1, f"{agents[0]}-v0") for agents in (["random", "greedy"], ["greedy"])]
+    combined = minari.combine_datasets(recorded, "combined-v0")
+    assert combined.total_episodes == 4
+    env = combined.recover_environment(opponent="greedy")
+    assert combined.observation_space.contains(env.reset(seed=7)[0])
+
+
+@pytest.mark.parametrize("options", [{}, {"game": "nmbr9", "players": 2}], ids=str)
+def test_torchrl_reads_recordings(options, root, tmp_path, monkeypatch):
+    datasets, tensordict = map(pytest.importorskip, ("torchrl.data.datasets", "tensordict"))
+    # TorchRL 0.14 drops all data here, whatever the dataset.
+    monkeypatch.setattr(tensordict.TensorDict, "memmap_like", tensordict.TensorDict.memmap)
+    name = f"read/{options.get('game', 'patchwork')}-v0"
+    recorded = record("random", 1, name, **options)
+    replay = datasets.MinariExperienceReplay(name, batch_size=8, root=tmp_path, load_from_local_minari=True)
+    assert len(replay) == recorded.total_steps
+    for i, episode in enumerate(recorded.iterate_episodes()):
+        steps = replay[:][replay[:]["episode"] == i]
+        for key, array in episode.observations.items():
+            assert np.array_equal(steps["observation", key], array[:-1])
+            assert np.array_equal(steps["next", "observation", key], array[1:])
+        assert np.array_equal(steps["action"], episode.actions)
+        assert np.array_equal(steps["next", "reward"][:, 0], episode.rewards)
 
 
 # --- what is refused, and what failures leave behind --------------------------------------------------------
