@@ -23,7 +23,7 @@ from patchwork_env.agents.checkpoints import (
     SHIPPED_FOLDER,
     VALUE,
     WEIGHTS_FILE,
-    read_description,
+    read_checkpoint,
     write_tensors,
 )
 from patchwork_env.agents.patchwork.value import network as value
@@ -35,7 +35,8 @@ from patchwork_env.learning.system import describe_machine
 def ship(run: Path, name: str) -> Path:
     """Copies the final policy of a run to the agents of the package; returns its new folder."""
     final = run / "final"
-    description = read_description(final)
+    checkpoint = read_checkpoint(final)
+    description = json.loads(checkpoint.file.read_text(encoding="utf-8"))
     configuration = yaml.safe_load((run / "config.yaml").read_text(encoding="utf-8"))
     description["info"] |= {
         key: configuration[key] for key in ("algorithm", "reward") if key in configuration
@@ -50,7 +51,7 @@ def ship(run: Path, name: str) -> Path:
         for file in final.iterdir():
             if file.name != CHECKPOINT_FILE:
                 shutil.copyfile(file, folder / file.name)
-        if (description["game"], description["policy"]) == (PATCHWORK, VALUE):
+        if (checkpoint.game, checkpoint.kind) == (PATCHWORK, VALUE):
             round_rows(folder / WEIGHTS_FILE)
         text = json.dumps(description, indent=1) + "\n"
         (folder / CHECKPOINT_FILE).write_text(text, encoding="utf-8")

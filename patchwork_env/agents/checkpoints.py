@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +31,6 @@ SHIPPED_FOLDER = Path(__file__).parent / "shipped"
 """The checkpoints that come with the package; each has the name of its folder."""
 
 Shapes = Mapping[str, tuple[int, ...]]  # the shapes of arrays by name
-
-
-def is_shipped(path: str | Path) -> bool:
-    """Whether a checkpoint folder is one of those that come with the package."""
-    return Path(path).parent == SHIPPED_FOLDER
 
 
 def write_checkpoint(
@@ -66,10 +62,70 @@ def _as_array(tensor: Any) -> npt.NDArray[Any]:
     return np.asarray(tensor.detach().cpu() if hasattr(tensor, "detach") else tensor, order="C")
 
 
-def read_description(folder: Path, game: str | None = None, kind: str | None = None) -> dict[str, Any]:
-    """The contents of ``checkpoint.json``, of this format and version, for a game and a kind (None for any).
+@dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint folder whose description has been read and validated; its weights are read on demand.
 
-    FileNotFoundError if there is no such file, ValueError if it is damaged or anything else.
+    Attributes:
+        folder: The folder that holds the two files.
+        game: The name of the game.
+        kind: The kind of policy, which decides what can play it.
+        network: The settings of the network, as they stand in the file; the kind validates them.
+        info: Facts on how the policy was made.
+        name: The name of agents that play it: that of the folder, or of the commit on the Hugging Face Hub.
+    """
+
+    folder: Path
+    game: str
+    kind: str
+    network: Any
+    info: dict[str, Any]
+    name: str
+
+    @property
+    def file(self) -> Path:
+        """The file of the description, for messages."""
+        return self.folder / CHECKPOINT_FILE
+
+    @property
+    def is_shipped(self) -> bool:
+        """Whether the checkpoint comes with the package."""
+        return self.folder.parent == SHIPPED_FOLDER
+
+    def check(self, game: str, kind: str) -> None:
+        """Raises ValueError unless the checkpoint is of a game and a kind."""
+        if self.game != game:
+            raise ValueError(f"{self.file} is for the game {self.game!r}, not for {game!r}")
+        if self.kind != kind:
+            raise ValueError(f"the policy of {self.folder} is {short_repr(self.kind)}; it must be {kind!r}")
+
+    def arrays(self, shapes: Shapes, what: str) -> dict[str, npt.NDArray[np.float32]]:
+        """The weights, which must be of these shapes, of float32, and finite.
+
+        FileNotFoundError if there is no such file, ValueError if it is damaged or holds anything else;
+        messages call what has such weights ``what``.
+        """
+        path = self.folder / WEIGHTS_FILE
+        if not path.is_file():
+            raise FileNotFoundError(f"{self.folder} is no checkpoint: {WEIGHTS_FILE} is missing")
+        try:
+            with safe_open(path, "numpy") as file:
+                slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
+                found = {name: f"{part.get_dtype()} {part.get_shape()}" for name, part in slices.items()}
+                problems = _differences(found, {name: f"F32 {list(shape)}" for name, shape in shapes.items()})
+                arrays = {} if problems else {name: file.get_tensor(name) for name in shapes}
+        except SafetensorError as error:
+            problems = [one_line(str(error))]
+        problems = problems or [f"{name} is not finite" for name in not_finite(arrays)]
+        if problems:
+            raise ValueError(f"{path} does not hold the weights of {what}: {'; '.join(problems[:3])}")
+        return arrays
+
+
+def read_checkpoint(folder: Path) -> Checkpoint:
+    """Read and validate the description of a checkpoint.
+
+    FileNotFoundError if there is no such file, ValueError if it is damaged, or of another format or version.
     """
     path = folder / CHECKPOINT_FILE
     if not path.is_file():
@@ -80,40 +136,15 @@ def read_description(folder: Path, game: str | None = None, kind: str | None = N
     if description.get("version") != VERSION:
         given = short_repr(description.get("version"))
         raise ValueError(f"{path} has version {given}; this library reads version {VERSION}")
-    known = tuple(GAMES) if game is None else (game,)
-    if description.get("game") not in known:
-        allowed = " or ".join(map(repr, known))
-        raise ValueError(f"{path} is for the game {short_repr(description.get('game'))}, not for {allowed}")
+    if (game := description.get("game")) not in tuple(GAMES):
+        allowed = " or ".join(map(repr, GAMES))
+        raise ValueError(f"{path} is for the game {short_repr(game)}, not for {allowed}")
     for key, kind_of, needed in (("info", dict, "an object"), ("policy", str, "a kind's name")):
         if not isinstance(found := description.get(key), kind_of):
             raise ValueError(f"{path} is damaged: its {key} is {short_repr(found)}, not {needed}")
-    if kind not in (None, description["policy"]):
-        policy = short_repr(description["policy"])
-        raise ValueError(f"the policy of {folder} is {policy}; it must be {kind!r}")
-    return description
-
-
-def read_arrays(folder: Path, shapes: Shapes, what: str) -> dict[str, npt.NDArray[np.float32]]:
-    """The weights of a checkpoint, which must be of these shapes, of float32, and finite.
-
-    FileNotFoundError if there is no such file, ValueError if it is damaged or holds anything else; ``what``
-    has such arrays, for messages.
-    """
-    path = folder / WEIGHTS_FILE
-    if not path.is_file():
-        raise FileNotFoundError(f"{folder} is no checkpoint: {WEIGHTS_FILE} is missing")
-    try:
-        with safe_open(path, "numpy") as file:
-            headers = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
-            found = {name: f"{header.get_dtype()} {header.get_shape()}" for name, header in headers.items()}
-            problems = _differences(found, {name: f"F32 {list(shape)}" for name, shape in shapes.items()})
-            arrays = {} if problems else {name: file.get_tensor(name) for name in shapes}
-    except SafetensorError as error:
-        problems = [one_line(str(error))]
-    problems = problems or [f"{name} is not finite" for name in not_finite(arrays)]
-    if problems:
-        raise ValueError(f"{path} does not hold the weights of {what}: {'; '.join(problems[:3])}")
-    return arrays
+    return Checkpoint(
+        folder, game, description["policy"], description.get("network"), description["info"], folder.name
+    )
 
 
 def not_finite(arrays: Mapping[str, npt.NDArray[np.float32]]) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.checkpoints import VALUE, read_arrays, read_description, write_checkpoint
+from patchwork_env.agents.checkpoints import VALUE, Checkpoint, write_checkpoint
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import CACHE_LINE, Floats
 from patchwork_env.core.random import Streams, random_below
@@ -101,17 +101,15 @@ def write_weights(
     write_checkpoint(folder, game, VALUE, shapes, arrays, info)
 
 
-def read_weights(
-    folder: Path, game: str, kind: np.dtype[np.void]
-) -> tuple[npt.NDArray[np.void], dict[str, Any]]:
-    """Reads the weights of a value, one record of ``kind``, and the facts on its making."""
-    description = read_description(folder, game, VALUE)
+def read_weights(checkpoint: Checkpoint, game: str, kind: np.dtype[np.void]) -> npt.NDArray[np.void]:
+    """Read the weights of a game's value, one record of ``kind``; for errors see :class:`Checkpoint`."""
+    checkpoint.check(game, VALUE)
     weights = aligned_records(kind)
     shapes = {name: array.shape for name, array in arrays_of(weights).items()}
-    arrays = read_arrays(folder, shapes, f"a value of {game}")
+    arrays = checkpoint.arrays(shapes, f"a value of {game}")
     for name, array in arrays.items():
         weights[name] = array
-    return weights, description["info"]
+    return weights
 
 
 # --- kernels ------------------------------------------------------------------------------------------------

@@ -12,11 +12,12 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from patchwork_env import __version__
-from patchwork_env.agents.checkpoints import CHECKPOINT_FILE, WEIGHTS_FILE, read_description
+from patchwork_env.agents.checkpoints import CHECKPOINT_FILE, WEIGHTS_FILE, Checkpoint, read_checkpoint
 from patchwork_env.core.documents import one_line
 from patchwork_env.core.extras import from_extra
 from patchwork_env.core.names import short_repr
@@ -30,21 +31,8 @@ _WORD = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,95}"  # no name begins with a dot, so tha
 _NAME = re.compile(rf"{PREFIX}(?P<repository>{_WORD}/{_WORD})(@(?P<revision>{_WORD}(/{_WORD}){{0,4}}))?")
 
 
-class Snapshot(NamedTuple):
-    """A checkpoint of the Hub that is on this machine."""
-
-    folder: Path
-    repository: str
-    commit: str
-
-    @property
-    def name(self) -> str:
-        """The name of this very commit."""
-        return f"{PREFIX}{self.repository}@{self.commit}"
-
-
-_found: dict[str, Snapshot] = {}
-"""The checkpoints of names in this process, whether their repositories change meanwhile or not."""
+_found: dict[str, Checkpoint] = {}
+"""The checkpoints that this process has fetched, by name; they stay, even if their repositories change."""
 _lock = threading.Lock()
 
 
@@ -53,8 +41,8 @@ def is_on_hub(name: str) -> bool:
     return name.startswith(PREFIX)
 
 
-def fetch(name: str) -> Snapshot:
-    """The checkpoint of a name, which is downloaded unless the cache has it.
+def fetch(name: str) -> Checkpoint:
+    """Return the checkpoint of a name, which is downloaded unless the cache has it.
 
     Within a process a name stands for the same commit. Without a revision, a warning names the commit.
     ValueError if the name has another form, or the repository holds no checkpoint of this library, or one
@@ -74,17 +62,20 @@ def fetch(name: str) -> Snapshot:
         return _found[name]
 
 
-def _download(repository: str, revision: str | None) -> Snapshot:
+def _download(repository: str, revision: str | None) -> Checkpoint:
     description = _file(repository, revision, CHECKPOINT_FILE)
-    folder = description.parent
-    snapshot = Snapshot(folder, repository, folder.name)
+    commit = description.parent.name
     try:
-        read_description(folder)
+        checkpoint = read_checkpoint(description.parent)
     except ValueError as error:
         reason = f"{CHECKPOINT_FILE} {str(error).removeprefix(f'{description} ')}"
         raise ValueError(f"{PREFIX}{repository} is no checkpoint of this library: {reason}") from None
-    _file(repository, snapshot.commit, WEIGHTS_FILE)
-    return snapshot
+    _file(repository, commit, WEIGHTS_FILE)  # not those of the revision, which may have moved on
+    return replace(checkpoint, name=_name_of(repository, commit))
+
+
+def _name_of(repository: str, commit: str) -> str:
+    return f"{PREFIX}{repository}@{commit}"
 
 
 def _file(repository: str, revision: str | None, file: str) -> Path:
@@ -133,12 +124,11 @@ def _explained(repository: str, revision: str | None = None, file: str = "") -> 
 # --- publishing -------------------------------------------------------------------------------------------
 
 
-def publish(
-    folder: Path, repository: str, *, private: bool = False, message: str = "A checkpoint"
-) -> Snapshot:
-    """Makes the files of a folder those of a repository, which is created if there is none, in one commit.
+def publish(folder: Path, repository: str, *, private: bool = False, message: str = "A checkpoint") -> str:
+    """Make the files of a folder those of a repository, in one commit, and return the name of that commit.
 
-    A new one is ``private`` or not. For errors see :func:`fetch`; ValueError also if its page is refused.
+    The repository is created if there is none; ``private`` is that of a new one. For errors see
+    :func:`fetch`; ValueError also if its page is refused.
     """
     check_repository(repository)
     hub = _library()
@@ -147,7 +137,7 @@ def publish(
         api.create_repo(repository, private=private, exist_ok=True)
         additions = [hub.CommitOperationAdd(file.name, file) for file in sorted(folder.iterdir())]
         commit = api.create_commit(repository, additions, commit_message=message)
-    return Snapshot(folder, repository, commit.oid)
+    return _name_of(repository, commit.oid)
 
 
 def check_repository(repository: str) -> None:

@@ -443,22 +443,22 @@ def write_policy(folder: Path, network: PolicyNetwork, info: dict[str, Any] | No
     )
 
 
-def read_network(folder: Path, network: type[_Network]) -> tuple[_Network, dict[str, Any]]:
-    """Reads a policy network of a class, and the facts on its making."""
-    description = checkpoints.read_description(folder, network.game, checkpoints.NETWORK)
-    config = config_of(NetworkConfig, description.get("network"), str(folder / checkpoints.CHECKPOINT_FILE))
-    return read_module(folder, lambda: network(config), f"a network of {config}"), description["info"]
+def read_network(checkpoint: checkpoints.Checkpoint, network: type[_Network]) -> _Network:
+    """Read a policy network of a class; for errors see :class:`Checkpoint`."""
+    checkpoint.check(network.game, checkpoints.NETWORK)
+    config = config_of(NetworkConfig, checkpoint.network, str(checkpoint.file))
+    return read_module(checkpoint, lambda: network(config), f"a network of {config}")
 
 
-def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> PolicyAgent:
-    """The agent that plays the policy of a checkpoint folder of any game."""
-    network, _ = read_network(Path(path), network_class(checkpoints.read_description(Path(path))["game"]))
-    return PolicyAgent(network, Path(path).name, sample=sample, seed=seed)
+def load(checkpoint: checkpoints.Checkpoint, seed: int | None = None, *, sample: bool = False) -> PolicyAgent:
+    """Return the agent that plays the policy of a checkpoint of any game."""
+    network = read_network(checkpoint, network_class(checkpoint.game))
+    return PolicyAgent(network, checkpoint.name, sample=sample, seed=seed)
 
 
-def read_module(folder: Path, make: Callable[[], _Module], what: str) -> _Module:
-    """Makes a module and gives it the weights of a checkpoint; ``what`` is the module in messages."""
-    return with_weights(make, checkpoints.read_arrays(folder, weight_shapes(make), what))
+def read_module(checkpoint: checkpoints.Checkpoint, make: Callable[[], _Module], what: str) -> _Module:
+    """Make a module with the weights of a checkpoint; messages call the module ``what``."""
+    return with_weights(make, checkpoint.arrays(weight_shapes(make), what))
 
 
 def weight_shapes(make: Callable[[], nn.Module]) -> checkpoints.Shapes:

@@ -193,7 +193,8 @@ def register_checkpoint(
 ) -> None:
     """Makes checkpoints of a game and a kind, as ``checkpoint.json`` names them, playable.
 
-    The factory is called as ``factory(path, seed, **options)``; see :func:`register` for the rest.
+    The factory is called as ``factory(checkpoint, seed, **options)``, with a
+    :class:`~patchwork_env.agents.checkpoints.Checkpoint`; see :func:`register` for the rest.
     """
     _add((game, kind), Entry(factory, options or {}, (game,), extra, "checkpoints"))
 
@@ -254,7 +255,7 @@ def names(game: str | None = None) -> tuple[str, ...]:
         if entry.listed and (game is None or entry.games is None or game in entry.games)
     )
     folder = checkpoints.SHIPPED_FOLDER
-    shipped = (n for n in _shipped() if game in (None, checkpoints.read_description(folder / n)["game"]))
+    shipped = (n for n in _shipped() if game in (None, checkpoints.read_checkpoint(folder / n).game))
     return tuple(dict.fromkeys((*listed, *shipped, *(_entry_points() if game is None else ()))))
 
 
@@ -297,14 +298,11 @@ def load(spec: str | os.PathLike[str], seed: int | None = None) -> Agent:
     check_seed(seed)
     name, texts = parse(spec)
     entry, arguments = _find(name)
-    agent = entry.make(*arguments, seed, **_read_options(name, texts, entry.options))
-    if hub.is_on_hub(name):
-        agent.name = hub.fetch(name).name
-    return agent
+    return entry.make(*arguments, seed, **_read_options(name, texts, entry.options))
 
 
-def _find(name: str) -> tuple[Entry, tuple[str, ...]]:
-    """The entry of a name or path, and what its factory takes before the seed."""
+def _find(name: str) -> tuple[Entry, tuple[Any, ...]]:
+    """Return the entry of a name or path, and the arguments of its factory before the seed."""
     if entry := named(name):
         return entry, ()
     if entry := _of_scheme(name):
@@ -312,17 +310,24 @@ def _find(name: str) -> tuple[Entry, tuple[str, ...]]:
     is_file = not (hub.is_on_hub(name) or os.path.isdir(name))
     if is_file and (entry := _entries.get(os.path.splitext(name)[1] or ".")):
         return entry, (name,)
-    path = checkpoint_path(name)
-    check_checkpoint(path)
-    description = checkpoints.read_description(Path(path))
-    game, kind = description["game"], description["policy"]
+    checkpoint = find_checkpoint(name)
+    game, kind = checkpoint.game, checkpoint.kind
     if (game, kind) not in _entries:
         kinds = ", ".join(repr(key[1]) for key in _entries if isinstance(key, tuple) and key[0] == game)
         raise ValueError(
-            f"the policy of {path} is {short_repr(kind)}; this library plays of those for {game}: "
-            f"{kinds or 'none'}"
+            f"the policy of {checkpoint.folder} is {short_repr(kind)}; this library plays of those for "
+            f"{game}: {kinds or 'none'}"
         )
-    return _entries[game, kind], (path,)
+    return _entries[game, kind], (checkpoint,)
+
+
+def find_checkpoint(name: str) -> checkpoints.Checkpoint:
+    """Return the checkpoint of a name or path; for errors see :func:`load`."""
+    if hub.is_on_hub(name):
+        return hub.fetch(name)
+    path = checkpoint_path(name)
+    check_checkpoint(path)
+    return checkpoints.read_checkpoint(Path(path))
 
 
 _PAIR = "[a-z_]+=[^=]*"

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env import agents
+from patchwork_env.agents.checkpoints import read_checkpoint
 from patchwork_env.agents.patchwork.placements import kind_of
 from patchwork_env.agents.patchwork.value.expansion import (
     LIKELY,
@@ -194,7 +195,7 @@ def main() -> None:
     parser.add_argument("--picture", type=Path, metavar="FILE", help="what patches are worth, PNG or SVG")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    weights, _ = read_value(options.value)
+    weights = read_value(read_checkpoint(options.value))
     results: dict[str, Any] = {"machine": describe_setup(), "variants": {}}
     gains, counts = np.zeros((PHASES, NUM_PATCHES)), np.zeros((PHASES, NUM_PATCHES), np.int64)
     for variant, name in enumerate(VARIANTS):

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env import agents
+from patchwork_env.agents.checkpoints import read_checkpoint
 from patchwork_env.agents.patchwork.champion.agent import ChampionAgent
 from patchwork_env.agents.patchwork.placements import keep_most_compact, kind_of, list_likely
 from patchwork_env.agents.patchwork.value.expansion import (
@@ -91,7 +92,7 @@ def main() -> None:
     if options.games < 1:
         parser.error(f"--games is {options.games}; it must be at least 1")
     try:
-        seed, (weights, _) = check_seed(options.seed), read_value(options.value)
+        seed, weights = check_seed(options.seed), read_value(read_checkpoint(options.value))
     except (ValueError, OSError) as error:
         parser.error(str(error))
     whole, part, integers = new_expansion(), new_expansion(), quantized(weights)

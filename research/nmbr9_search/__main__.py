@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.nmbr9_decks import FILE, DecksResult, play_decks, read_decks
-from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
+from patchwork_env.agents.checkpoints import SHIPPED_FOLDER, read_checkpoint
 from patchwork_env.agents.nmbr9.champion import SETTINGS, ChampionAgent, ValueAgent
 from patchwork_env.agents.nmbr9.value import read_value
 from patchwork_env.learning.system import describe_setup
@@ -31,7 +31,7 @@ def main() -> int:
         print(f"nmbr9_search: there are decks 0 to {len(every) - 1}", file=sys.stderr)
         return 2
     decks = dict(enumerate(every[options.first : end], options.first))
-    weights, _ = read_value(options.checkpoint)
+    weights = read_value(read_checkpoint(options.checkpoint))
     print(
         f"{describe_setup()}, {options.processes} processes; {options.checkpoint.name}, {len(decks)} decks\n"
     )

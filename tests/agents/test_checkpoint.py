@@ -17,6 +17,8 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from patchwork_env import agents
+from patchwork_env.agents import checkpoints
+from patchwork_env.agents.checkpoints import read_checkpoint
 from patchwork_env.agents.compiled import arrays_of, write_weights
 from patchwork_env.agents.networks import NetworkConfig, read_network, write_policy
 from patchwork_env.agents.nmbr9 import value as nmbr9_value
@@ -42,15 +44,25 @@ class Kind(NamedTuple):
     options: tuple[str, ...]
 
 
+def _reader(read):
+    """Returns the weights and the facts of a folder."""
+
+    def read_folder(folder):
+        checkpoint = read_checkpoint(folder)
+        return read(checkpoint), checkpoint.info
+
+    return read_folder
+
+
 def _value(module, game):
     def write(folder, weights, info):
         write_weights(folder, game, weights, info)
 
-    return Kind(game, partial(module.new_weights, 3), write, module.read_value, ("", ":nodes=9"))
+    return Kind(game, partial(module.new_weights, 3), write, _reader(module.read_value), ("", ":nodes=9"))
 
 
 def _network(kind, config, *options):
-    read = partial(read_network, network=kind)
+    read = _reader(partial(read_network, network=kind))
     return Kind(kind.game, lambda: kind(config), write_policy, read, ("", ":sample=true", *options))
 
 
@@ -63,7 +75,7 @@ KINDS = {
         "patchwork",
         lambda: mlp.MlpNetwork(mlp.MlpConfig((20, 12), "tanh")),
         mlp.write_policy,
-        mlp.load_policy,
+        _reader(mlp.read_network),
         ("", ":sample=true"),
     ),
 }
@@ -340,6 +352,15 @@ def test_damaged_ones_of_all_kinds(name, tmp_path, damage, error, message):
         KINDS[name].read(tmp_path / "mine")
     with pytest.raises(error, match="mine"):
         agents.load(tmp_path / "mine")
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_load_reads_the_description_once(name, tmp_path, monkeypatch):
+    write(tmp_path / "mine", name)
+    asked, read = [], checkpoints.read_json
+    monkeypatch.setattr(checkpoints, "read_json", lambda path: asked.append(path) or read(path))
+    agents.load(tmp_path / "mine")
+    assert asked == [tmp_path / "mine" / "checkpoint.json"]
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -47,9 +47,8 @@ def test_a_checkpoint_of_the_hub_plays_like_that_on_disk(server, tmp_path):
     commit = server.add("ann/champion", CHAMPION | extra)
     for spec in (f"hf:ann/champion@{commit}", "hf:ann/champion@main"):
         agent = agents.load(f"{spec}:level=instant", seed=3)
-        assert agent.name == f"hf:ann/champion@{commit}"
+        assert agent.name == f"hf:ann/champion@{commit}:instant"
         assert moves(agent) == moves(agents.load("champion:instant"))
-    assert agents.load(f"hf:ann/champion@{commit}:fast").name == agent.name
     spec, figures = f"hf:ann/champion@{commit}:instant", tmp_path / "figures.json"
     assert cli.main(["evaluate", spec, "--against", "random", "--games", "2", "--json", str(figures)]) == 0
     contents = json.loads(figures.read_text())
@@ -72,6 +71,20 @@ def test_a_name_without_a_revision_tells_the_commit_and_keeps_it(server):
     with pytest.warns(UserWarning, match=second):
         assert agents.load("hf:ann/agent").name.endswith(second)
     assert agents.load(f"hf:ann/agent@{first}").name.endswith(first)
+
+
+def test_weights_are_those_of_the_commit_of_the_description(server, monkeypatch):
+    first, read = server.add("ann/agent", CHAMPION), hub.read_checkpoint
+
+    def read_while_the_branch_moves_on(folder):
+        server.repositories["ann/agent"].commit(files_of("champion-v1"))
+        return read(folder)
+
+    monkeypatch.setattr(hub, "read_checkpoint", read_while_the_branch_moves_on)
+    assert agents.load("hf:ann/agent@main:instant").name == f"hf:ann/agent@{first}:instant"
+    assert hash_of_weights(agents.path_of("hf:ann/agent@main")) == hash_of_weights(
+        SHIPPED_FOLDER / "champion"
+    )
 
 
 def test_policies_of_both_games_are_opponents_everywhere(server):

@@ -12,7 +12,7 @@ import pytest
 
 from patchwork_env import agents
 from patchwork_env.agents import Agent, GreedyAgent, specs
-from patchwork_env.agents.checkpoints import SHIPPED_FOLDER, read_description
+from patchwork_env.agents.checkpoints import SHIPPED_FOLDER, read_checkpoint
 from patchwork_env.agents.networks import NetworkConfig
 from patchwork_env.agents.patchwork.policy.agent import save_policy
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
@@ -118,7 +118,7 @@ def test_an_agent_is_called_by_its_name():
 
 @pytest.mark.parametrize("name", [name for name in agents.names() if agents.path_of(name)])
 def test_agents_that_come_with_the_package_say_how_they_were_made(name):
-    info = read_description(SHIPPED_FOLDER / name)["info"]
+    info = read_checkpoint(SHIPPED_FOLDER / name).info
     assert info["configuration"]["algorithm"] == info["algorithm"]
     assert info["steps"] >= info["configuration"]["total_steps"]
     assert info["seconds"] > 0

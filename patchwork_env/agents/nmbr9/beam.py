@@ -19,7 +19,6 @@ replace each other in the table of hashes, so that now and then something is kep
 from __future__ import annotations
 
 from collections import OrderedDict
-from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
 
@@ -37,7 +36,7 @@ from patchwork_env.agents.nmbr9.value import (
     read_value,
     write_solo_game,
 )
-from patchwork_env.agents.specs import check_budget, check_checkpoint, checkpoint_path, spec_of
+from patchwork_env.agents.specs import check_budget, find_checkpoint, spec_of
 from patchwork_env.core.checks import check_seed, offset_seed
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.game import BaseGame
@@ -319,9 +318,7 @@ def load(
     seconds: float | None = None,
 ) -> BeamAgent:
     """The agent of a spec; ``value`` names the checkpoint of its value, or is its path."""
-    path = checkpoint_path(value)
-    check_checkpoint(path)
-    return BeamAgent(read_value(Path(path))[0], width=width, seconds=seconds, seed=seed)
+    return BeamAgent(read_value(find_checkpoint(value)), width=width, seconds=seconds, seed=seed)
 
 
 # --- plans ------------------------------------------------------------------------------------------------

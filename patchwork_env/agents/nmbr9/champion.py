@@ -10,7 +10,6 @@ candidates goes on (Sequential Halving; see :mod:`patchwork_env.search.gumbel`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
 
@@ -19,7 +18,7 @@ import numpy.typing as npt
 
 from patchwork_env.agents.analysis import ScoreLine
 from patchwork_env.agents.base import Actions, Agent, BatchAgent, DrawingAgent
-from patchwork_env.agents.checkpoints import is_shipped
+from patchwork_env.agents.checkpoints import Checkpoint
 from patchwork_env.agents.nmbr9 import value
 from patchwork_env.agents.specs import check_budget, spec_of
 from patchwork_env.core.checks import seed_streams
@@ -327,7 +326,7 @@ def _is_last_tile(work: Workspace) -> bool:
 
 
 def load(
-    path: str | Path,
+    checkpoint: Checkpoint,
     seed: int | None = None,
     *,
     level: str | None = None,
@@ -336,9 +335,9 @@ def load(
 ) -> Agent:
     """The agent of a value's checkpoint; it searches if there is a budget, or it comes with the package."""
     budget = check_budget(level=level, nodes=nodes, seconds=seconds)
-    weights, _ = value.read_value(Path(path))
-    name = spec_of(Path(path).name, **budget)
-    if level == INSTANT or not (budget or is_shipped(path)):
+    weights = value.read_value(checkpoint)
+    name = spec_of(checkpoint.name, **budget)
+    if level == INSTANT or not (budget or checkpoint.is_shipped):
         return ValueAgent(weights, name)
     evaluations = nodes or LEVELS[level or DEFAULT_LEVEL]
     return ChampionAgent(weights, name, evaluations=evaluations, seconds=seconds, seed=seed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from patchwork_env.agents.base import Actions
-from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
+from patchwork_env.agents.checkpoints import SHIPPED_FOLDER, read_checkpoint
 from patchwork_env.agents.nmbr9.champion import load
 from patchwork_env.agents.nmbr9.greedy import highest_digit
 from patchwork_env.agents.nmbr9.value import (
@@ -42,7 +42,7 @@ HABITS = {
 def new_player(level: int) -> Player:
     """The player of a level, with the kernels that it needs and no others."""
     if level not in HABITS:
-        champion = load(_VALUE, nodes=CHAMPION_NODES)
+        champion = load(read_checkpoint(_VALUE), nodes=CHAMPION_NODES)
 
         def choose(states: States, streams: Streams, actions: Actions) -> None:
             for i in range(len(states)):
@@ -53,7 +53,7 @@ def new_player(level: int) -> Player:
     expansion, candidates = new_expansion(), new_candidates()
     if level == BEGINNER:
         return partial(choose_by_eye, HABITS[level], expansion, candidates)
-    return partial(choose_by_value, HABITS[level], read_value(_VALUE)[0], expansion, candidates)
+    return partial(choose_by_value, HABITS[level], read_value(read_checkpoint(_VALUE)), expansion, candidates)
 
 
 def new_candidates() -> Candidates:

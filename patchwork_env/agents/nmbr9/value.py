@@ -17,13 +17,13 @@ fits of other tiles on its level and the one above.
 from __future__ import annotations
 
 import math
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents import compiled
+from patchwork_env.agents.checkpoints import Checkpoint
 from patchwork_env.agents.nmbr9 import features
 from patchwork_env.agents.nmbr9.features import Record, Tile
 from patchwork_env.agents.nmbr9.greedy import list_placements
@@ -100,9 +100,9 @@ def new_weights(seed: int) -> Weights:
     return compiled.random_record(WEIGHTS, scales, seed)
 
 
-def read_value(folder: Path) -> tuple[Weights, dict[str, Any]]:
-    """Reads a value and the facts on its making."""
-    return compiled.read_weights(folder, NMBR9, WEIGHTS)
+def read_value(checkpoint: Checkpoint) -> Weights:
+    """Read the weights of a value."""
+    return compiled.read_weights(checkpoint, NMBR9, WEIGHTS)
 
 
 add_windows, subtract_windows = rows_adder(RELIEF_WIDTH), rows_adder(RELIEF_WIDTH, -1)

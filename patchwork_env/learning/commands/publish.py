@@ -70,7 +70,7 @@ def _run(options: argparse.Namespace) -> int:
         write(Path(temporary))
         message = f"The policy of {checkpoint.name}"
         published = hub.publish(Path(temporary), options.repository, private=options.private, message=message)
-    print(f"published as {published.name}")
+    print(f"published as {published}")
     return 0
 
 

@@ -15,7 +15,7 @@ from patchwork_env.agents.checkpoints import (
     NETWORK,
     VALUE,
     WEIGHTS_FILE,
-    read_description,
+    read_checkpoint,
 )
 from patchwork_env.agents.hub import PREFIX
 from patchwork_env.core.documents import one_line, read_object
@@ -70,8 +70,8 @@ def read_origin(folder: Path, figures: Path | None = None) -> Origin:
     the run. FileNotFoundError: there is no checkpoint or no such file. ValueError: a file is damaged, or the
     figures are of other weights or of another game.
     """
-    description, weights = read_description(folder), hash_of_weights(folder)
-    game, info, run_folder = description["game"], description["info"], _run_of(folder)
+    checkpoint, weights = read_checkpoint(folder), hash_of_weights(folder)
+    game, info, run_folder = checkpoint.game, checkpoint.info, _run_of(folder)
     run = read_result(run_folder) if run_folder else None
     matches: tuple[MatchFigures, ...] = ()
     machine = ""
@@ -88,7 +88,7 @@ def read_origin(folder: Path, figures: Path | None = None) -> Origin:
     own_text = yaml.safe_dump(configuration, sort_keys=False) if configuration else ""
     return Origin(
         game,
-        description["policy"],
+        checkpoint.kind,
         info,
         weights,
         matches,

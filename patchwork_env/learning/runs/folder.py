@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from patchwork_env.agents.checkpoints import CHECKPOINT_FILE, read_description
+from patchwork_env.agents.checkpoints import CHECKPOINT_FILE, read_checkpoint
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.documents import parse_json, read_text
 from patchwork_env.learning.evaluation.tournament import Rung
@@ -129,7 +129,7 @@ def rungs(run: Path, count: int) -> list[Rung]:
         raise ValueError(f"count is {count}; a ladder has at least 2 rungs")
     folders, final = checkpoint_folders(run), run / FINAL
     if (final / CHECKPOINT_FILE).is_file():
-        steps = read_description(final)["info"].get("steps")
+        steps = read_checkpoint(final).info.get("steps")
         folders[check_between(steps, 0, 10**12, f"{final / CHECKPOINT_FILE}: steps")] = final
     if len(folders) < 2:
         raise FileNotFoundError(

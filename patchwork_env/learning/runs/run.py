@@ -18,7 +18,7 @@ import torch
 
 from patchwork_env import agents
 from patchwork_env.agents import Agent
-from patchwork_env.agents.checkpoints import read_description
+from patchwork_env.agents.checkpoints import read_checkpoint
 from patchwork_env.core.checks import offset_seed
 from patchwork_env.core.files import GrowingFile, remove_partial, storing_in, write_text
 from patchwork_env.core.names import quoted
@@ -284,7 +284,7 @@ class Run:
     def _is_finished(self) -> bool:
         """Whether :meth:`finish` has come to its end at these steps, with the matches that are asked for."""
         final, settings = self.folder / FINAL, self.config.evaluation
-        if not final.is_dir() or read_description(final)["info"].get("steps") != self.trainer.steps:
+        if not final.is_dir() or read_checkpoint(final).info.get("steps") != self.trainer.steps:
             return False
         file = evaluation_files(self.folder).get(self.trainer.steps)
         if not settings.opponents or file is None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from patchwork_env import agents
-from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
+from patchwork_env.agents.checkpoints import SHIPPED_FOLDER, read_checkpoint
 from patchwork_env.agents.nmbr9 import beam
 from patchwork_env.agents.nmbr9.beam import Plan, as_solo_game, plan, search
 from patchwork_env.agents.nmbr9.value import read_value
@@ -19,7 +19,7 @@ SMALL_FREE = {"order": "free", "max_digit": 5, "deck_size": 7}
 
 @pytest.fixture(scope="module")
 def weights():
-    return read_value(SHIPPED_FOLDER / "nmbr9_champion")[0]
+    return read_value(read_checkpoint(SHIPPED_FOLDER / "nmbr9_champion"))
 
 
 def play(game, agent):

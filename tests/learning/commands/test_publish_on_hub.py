@@ -33,7 +33,8 @@ def test_what_is_published_is_an_agent(server, capsys):
     (files,) = repository.commits.values()
     assert sorted(files) == ["README.md", "checkpoint.json", "weights.safetensors"]
     agent = agents.load(f"{spec}:instant")
-    assert spec == agent.name == f"hf:ann/mine@{repository.branches['main']}"
+    assert agent.name == f"{spec}:instant"
+    assert spec == f"hf:ann/mine@{repository.branches['main']}"
     assert agent.act(Game(seed=1)) == agents.load("champion:instant").act(Game(seed=1))
     assert main(["publish", "champion", "ann/mine"]) == 0, "a second time is a second commit"
     assert len(repository.commits) == 2

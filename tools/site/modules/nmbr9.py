@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from patchwork_env.agents import partner
-from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
+from patchwork_env.agents.checkpoints import SHIPPED_FOLDER, read_checkpoint
 from patchwork_env.agents.nmbr9.champion import ANALYSIS_SEED, DEFAULT_LEVEL, INSTANT, LEVELS
 from patchwork_env.agents.nmbr9.partner import HABITS
 from patchwork_env.agents.nmbr9.value import read_value
@@ -39,7 +39,7 @@ EXACT = True
 
 def read_weights() -> Any:
     """The weights of the champion, one record."""
-    return read_value(SHIPPED_FOLDER / "nmbr9_champion")[0]
+    return read_value(read_checkpoint(SHIPPED_FOLDER / "nmbr9_champion"))
 
 
 def _person(level: int) -> Offer:

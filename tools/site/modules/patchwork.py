@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from patchwork_env.agents import partner
-from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
+from patchwork_env.agents.checkpoints import SHIPPED_FOLDER, read_checkpoint
 from patchwork_env.agents.patchwork.champion.agent import (
     DEFAULT_LEVEL,
     FIRST_EFFORT,
@@ -44,7 +44,7 @@ EXACT = False
 
 def read_weights() -> Any:
     """The weights of the champion in integers, one record."""
-    return quantized(read_value(SHIPPED_FOLDER / "champion")[0])
+    return quantized(read_value(read_checkpoint(SHIPPED_FOLDER / "champion")))
 
 
 def _person(level: int) -> Offer:

@@ -6,7 +6,6 @@ People see expected results, lines of play, and analyses that go on.
 
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter, sleep
@@ -17,7 +16,7 @@ import numpy.typing as npt
 
 from patchwork_env.agents.analysis import Line
 from patchwork_env.agents.base import Actions, BatchAgent, serialized
-from patchwork_env.agents.checkpoints import is_shipped
+from patchwork_env.agents.checkpoints import Checkpoint
 from patchwork_env.agents.patchwork.champion.search import (
     LEAST_EFFORT,
     NO_LIMIT,
@@ -460,7 +459,7 @@ def limits_of(level: str | None, nodes: int | None, seconds: float | None) -> Li
 
 
 def load(
-    path: str | pathlib.Path,
+    checkpoint: Checkpoint,
     seed: int | None = None,
     *,
     level: str | None = None,
@@ -476,9 +475,9 @@ def load(
     """
     payoffs = _PAYOFFS[check_one_of(DEFAULT_AIM if aim is None else aim, AIMS, "aim")]
     budget = check_budget(level=level, nodes=nodes, seconds=seconds)
-    weights, _ = read_value(pathlib.Path(path))
+    weights = read_value(checkpoint)
     aim_in_name = None if aim == DEFAULT_AIM else aim
-    name = spec_of(pathlib.Path(path).name, **budget, threads=threads, aim=aim_in_name)
-    if budget or threads is not None or aim is not None or is_shipped(path):
+    name = spec_of(checkpoint.name, **budget, threads=threads, aim=aim_in_name)
+    if budget or threads is not None or aim is not None or checkpoint.is_shipped:
         return ChampionAgent(weights, payoffs, name, **budget, threads=threads or 1)
     return ValueAgent(weights, payoffs, name)

@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from patchwork_env.agents.base import Actions
-from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
+from patchwork_env.agents.checkpoints import SHIPPED_FOLDER, read_checkpoint
 from patchwork_env.agents.partner import BEGINNER, NEVER_OVERLOOKED, Candidates, Habits, Player, decide
 from patchwork_env.agents.partner import new_candidates as new_candidates_of
 from patchwork_env.agents.patchwork.champion import search
@@ -72,7 +72,7 @@ _SNUGNESS = 0.7  # points for every pair of empty neighbors that is kept beyond 
 def new_player(level: int) -> Player:
     """The player of a level; a level compiles only what it needs."""
     if level not in HABITS:
-        champion = load(_VALUE, level=CHAMPION)
+        champion = load(read_checkpoint(_VALUE), level=CHAMPION)
 
         def choose(states: States, streams: Streams, actions: Actions) -> None:
             actions[:] = champion.act_batch(states)
@@ -81,7 +81,7 @@ def new_player(level: int) -> Player:
     habits, candidates = HABITS[level], new_candidates()
     if level == BEGINNER:
         return partial(choose_by_eye, habits, new_expansion(), candidates)
-    weights = quantized(read_value(_VALUE)[0])
+    weights = quantized(read_value(read_checkpoint(_VALUE)))
     if not habits.lookahead:
         return partial(choose_by_value, habits, weights, new_expansion(), candidates)
     tree = new_tree(habits.lookahead + 1, search.WIDTH, STATE)

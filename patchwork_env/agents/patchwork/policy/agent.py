@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents.base import Actions, BatchAgent
+from patchwork_env.agents.checkpoints import Checkpoint, read_checkpoint
 from patchwork_env.agents.networks import (
     NetworkEvaluator,
     PolicyAgent,
-    network_class,
     read_network,
     save_policy,
 )
@@ -135,23 +135,25 @@ def dynamics_of(info: Mapping[str, Any], name: str) -> PatchworkDynamics:
 
 
 def load_policy(folder: Path) -> tuple[PatchworkNetwork, dict[str, Any]]:
-    """Reads a policy and the facts on its making; for errors see :func:`~patchwork_env.agents.load`."""
-    return read_network(folder, cast("type[PatchworkNetwork]", network_class(PATCHWORK)))
+    """Read a policy and the facts on its making; for errors see :func:`~patchwork_env.agents.load`."""
+    checkpoint = read_checkpoint(folder)
+    return read_network(checkpoint, PatchworkNetwork), checkpoint.info
 
 
 def load(
-    path: str | Path, seed: int | None = None, *, sample: bool = False, simulations: int | None = None
+    checkpoint: Checkpoint, seed: int | None = None, *, sample: bool = False, simulations: int | None = None
 ) -> BatchAgent:
-    """The agent that plays the policy of a checkpoint folder; for the options see :class:`PolicyAgent`.
+    """Return the agent that plays the policy of a checkpoint; for the options see :class:`PolicyAgent`.
 
     With ``simulations``, at least 2, it plans every move with a :class:`GumbelAgent`, and draws nothing.
     """
     if sample and simulations is not None:
         raise ValueError(
-            f"sample=true and simulations={simulations} are given for {str(path)!r}; allowed is one of them"
+            f"sample=true and simulations={simulations} are given for {str(checkpoint.folder)!r}; "
+            "allowed is one of them"
         )
-    network, info = load_policy(Path(path))
+    network = read_network(checkpoint, PatchworkNetwork)
     if simulations is None:
-        return PolicyAgent(network, Path(path).name, sample=sample, seed=seed)
-    dynamics = dynamics_of(info, str(path))
-    return GumbelAgent(network, Path(path).name, simulations=simulations, dynamics=dynamics)
+        return PolicyAgent(network, checkpoint.name, sample=sample, seed=seed)
+    dynamics = dynamics_of(checkpoint.info, str(checkpoint.folder))
+    return GumbelAgent(network, checkpoint.name, simulations=simulations, dynamics=dynamics)

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from patchwork_env.agents.base import Actions, SamplingAgent, views_of
-from patchwork_env.agents.checkpoints import CHECKPOINT_FILE, MASKABLE_PPO, read_description, write_checkpoint
+from patchwork_env.agents.checkpoints import MASKABLE_PPO, Checkpoint, write_checkpoint
 from patchwork_env.agents.networks import MOST_LAYERS, MOST_UNITS, NEW, config_of, read_module
 from patchwork_env.agents.ragged import sample_legal
 from patchwork_env.core.checks import as_integers, check_between, check_one_of
@@ -109,15 +109,13 @@ def write_policy(folder: Path, network: MlpNetwork, info: dict[str, Any] | None 
     write_checkpoint(folder, PATCHWORK, MASKABLE_PPO, asdict(network.config), network.state_dict(), info)
 
 
-def load_policy(folder: Path) -> tuple[MlpNetwork, dict[str, Any]]:
-    """Reads a policy and the facts on its making."""
-    description = read_description(folder, PATCHWORK, MASKABLE_PPO)
-    config = config_of(MlpConfig, description.get("network"), str(folder / CHECKPOINT_FILE))
-    network = read_module(folder, lambda: MlpNetwork(config), f"a network of {config}")
-    return network, description["info"]
+def read_network(checkpoint: Checkpoint) -> MlpNetwork:
+    """Read the network of a checkpoint; for errors see :class:`Checkpoint`."""
+    checkpoint.check(PATCHWORK, MASKABLE_PPO)
+    config = config_of(MlpConfig, checkpoint.network, str(checkpoint.file))
+    return read_module(checkpoint, lambda: MlpNetwork(config), f"a network of {config}")
 
 
-def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> MlpAgent:
-    """The agent that plays the policy of a checkpoint folder; for errors see :func:`load_policy`."""
-    network, _ = load_policy(Path(path))
-    return MlpAgent(network, Path(path).name, sample=sample, seed=seed)
+def load(checkpoint: Checkpoint, seed: int | None = None, *, sample: bool = False) -> MlpAgent:
+    """Return the agent that plays the policy of a checkpoint."""
+    return MlpAgent(read_network(checkpoint), checkpoint.name, sample=sample, seed=seed)

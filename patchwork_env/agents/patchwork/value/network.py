@@ -20,13 +20,13 @@ difference of the scores and the probability; the rest shows learning which quil
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents import compiled
+from patchwork_env.agents.checkpoints import Checkpoint
 from patchwork_env.agents.patchwork.value import features
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import Shorts, copy, integer_layer, rectifier, rows_adder
@@ -224,6 +224,6 @@ def values_of(weights: Record, buffer: Record) -> tuple[float, float]:
     return float(outputs[OWN_SCORE] - outputs[OTHER_SCORE]), float(outputs[WIN])
 
 
-def read_value(folder: Path) -> tuple[Weights, dict[str, Any]]:
-    """Reads a value and the facts on its making."""
-    return compiled.read_weights(folder, PATCHWORK, WEIGHTS)
+def read_value(checkpoint: Checkpoint) -> Weights:
+    """Read the weights of a value."""
+    return compiled.read_weights(checkpoint, PATCHWORK, WEIGHTS)
