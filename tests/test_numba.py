@@ -1,4 +1,4 @@
-"""What the package uses of Numba beyond what Numba promises stands in two modules, for known versions."""
+"""Two modules use internals of Numba, for the versions with which they were tested."""
 
 import ast
 import re
@@ -36,7 +36,7 @@ def test_internals_are_used_behind_one_door():
 
 def test_the_newest_version_that_is_known_is_the_one_that_the_suite_runs_with():
     known = tuple(map(int, numba.__version__.split(".")[:2])) <= linking.NEWEST
-    assert known == compile.IS_LINKING, "with this version of Numba kernels take twice as long to compile"
+    assert known == compile.IS_LINKING, "with this version of Numba kernels take longer to compile"
     lock = (PROJECT / "requirements.lock").read_text(encoding="utf-8")
     locked = re.search(r"^numba==(\d+)\.(\d+)", lock, re.MULTILINE)
     assert locked is not None

@@ -1,7 +1,7 @@
-"""Compilation of the rules: one decorator, so that every kernel is compiled and cached in the same way.
+"""The decorator of all kernels, which compiles and caches them.
 
-Kernels are linked and kept on disk by means that Numba does not promise. With a version of Numba that has
-others, ``numba.njit`` alone compiles them and keeps them on disk: everything works, but compiles for longer.
+Linking kernels and caching them use internals of Numba. With a version of Numba that has others,
+``numba.njit`` compiles and caches kernels: they run as fast, and only take longer to compile.
 
 A kernel that is the same for every game is written once, as a :func:`template` over the global name ``game``,
 and compiled for each game by :func:`specialize`.
@@ -16,7 +16,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -25,17 +25,21 @@ from typing import Any, TypeVar, cast, overload
 import numba
 from numba import config, njit
 
+_LOGGER = logging.getLogger(__name__)
 try:
     from patchwork_env.core.linking import Kernel
 
     IS_LINKING = True
 except ImportError as error:
-    logging.getLogger(__name__).warning("kernels take longer to compile: %s", error)
+    _LOGGER.warning("kernels take longer to compile: %s", error)
     IS_LINKING = False
 
 _OWN_PACKAGE = __name__.partition(".")[0]
 _FOLDERS, _MOST_FOLDERS = "numba-", 6
 """How the folders begin in which Numba keeps code, and how many of them stay, those used last."""
+
+_OPTIONS = {"nogil": True, "error_model": "numpy"}
+"""The options of all kernels that every version of Numba accepts."""
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -107,39 +111,49 @@ def specialize(function: _Function, game: ModuleType) -> _Function:
 def _compile(function: Any, inline: bool, allocates: bool, game: ModuleType | None = None) -> Any:
     if config.DISABLE_JIT:
         return function
-    if not IS_LINKING:
-        parts = [function, *(vars(game).values() if game else ())]
-        modules = [getattr(part, "__module__", None) for part in parts]
-        packages = {module.partition(".")[0] for module in modules if isinstance(module, str)}
-        return _compile_as_promised(function, _folder_for(frozenset(packages | {_OWN_PACKAGE})))
     options = {
-        "nopython": True,
-        "nogil": True,
-        "error_model": "numpy",
+        **_OPTIONS,
         "boundscheck": None,  # as the environment variable NUMBA_BOUNDSCHECK says
         "forceinline": inline,
         "_nrt": allocates,
         "no_cfunc_wrapper": True,  # only pointers to functions need it
     }
-    return Kernel(function, options)
+    if IS_LINKING:
+        return Kernel(function, {"nopython": True, **options})
+    parts = [function, *(vars(game).values() if game else ())]
+    modules = [getattr(part, "__module__", None) for part in parts]
+    packages = {module.partition(".")[0] for module in modules if isinstance(module, str)}
+    folder = _folder_for(frozenset(packages | {_OWN_PACKAGE}))
+    return _compile_without_linking(function, options if _accepts_options() else _OPTIONS, folder)
 
 
-# --- what Numba promises ------------------------------------------------------------------------------------
+# --- without linking ----------------------------------------------------------------------------------------
 
 
-def _compile_as_promised(function: Any, folder: Path | None) -> Any:
-    """A function as Numba alone compiles it, kept in a folder if there is one."""
+@functools.cache
+def _accepts_options() -> bool:
+    """Whether Numba accepts the options that make kernels fast; it tells so when it compiles."""
+    try:
+        njit(forceinline=False, _nrt=False, no_cfunc_wrapper=True)(lambda: None).compile(())
+    except Exception as error:
+        _LOGGER.warning("kernels run more slowly: %s", error)
+        return False
+    return True
+
+
+def _compile_without_linking(function: Any, options: Mapping[str, Any], folder: Path | None) -> Any:
+    """Compile a function with Numba's own decorator and, if there is a folder, with Numba's own cache."""
     if folder:
         own, config.CACHE_DIR = config.CACHE_DIR, str(folder)
         try:
-            kept = njit(nogil=True, error_model="numpy", cache=True)(function)
+            kept = njit(**options, cache=True)(function)
             if folder in Path(kept.stats.cache_path).parents:
                 return kept
-        except RuntimeError:  # the function stands in no file
+        except RuntimeError:  # the function has no source file
             pass
         finally:
             config.CACHE_DIR = own
-    return njit(nogil=True, error_model="numpy")(function)
+    return njit(**options)(function)
 
 
 @functools.cache

@@ -1,5 +1,6 @@
 """The decorator of the kernels: what it compiles, and when it trusts the machine code on disk."""
 
+import functools
 import importlib
 import itertools
 import os
@@ -15,13 +16,14 @@ from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
 import pytest
-from numba import config
+from numba import config, njit
 from numba.core.errors import NumbaError
 
 import patchwork_env
 from patchwork_env.core import cache, compile, linking, progress
 from patchwork_env.core.compile import kernel
 
+PROJECT = Path(__file__).parents[2]
 compiled_only = pytest.mark.skipif(config.DISABLE_JIT, reason="looks at machine code")
 
 
@@ -303,7 +305,51 @@ def test_machine_code_is_kept_until_a_value_it_uses_has_changed(package):
 
 
 NEWER = "import numba; numba.__version__ = '0.100.0rc1'\n"
-"""Makes Numba one of which nobody knows whether it still has what linking needs."""
+"""Gives Numba a version with which kernels are not linked."""
+CHAMPION = (
+    "from patchwork_env.agents.patchwork.champion import search\n"
+    "for name, value in sorted(vars(search).items()):\n"
+    "    if hasattr(value, 'targetoptions'):\n"
+    "        print(name, sorted(value.targetoptions.items()))\n"
+)
+
+
+@compiled_only
+def test_without_linking_the_kernels_of_the_champion_have_the_same_options():
+    """Without them, they would count references, and run half as fast."""
+    root = PROJECT / "patchwork_env"
+    with_linking, without = printed(root, CHAMPION), printed(root, NEWER + CHAMPION)
+    assert without == with_linking
+    assert without.count("('_nrt', False)") > 10
+
+
+@pytest.fixture
+def without_linking(monkeypatch):
+    """Has kernels compiled by Numba's own decorator, and not kept on disk."""
+    monkeypatch.setattr(compile, "IS_LINKING", False)
+    monkeypatch.setattr(compile, "_folder_for", lambda packages: None)
+
+
+@compiled_only
+def test_without_linking_references_are_not_counted(without_linking):
+    with pytest.raises(NumbaError, match="NRT required"):
+        kernel(_doubled.py_func)(np.arange(3))
+    assert kernel(allocates=True)(_tripled.py_func)(np.arange(3)).tolist() == [0, 3, 6]
+
+
+@compiled_only
+def test_options_that_numba_refuses_are_left_out_with_one_line(without_linking, monkeypatch, caplog):
+    def refusing(*arguments, **options):
+        return njit(*arguments, **{**options, "no_such_option": 1} if "_nrt" in options else options)
+
+    monkeypatch.setattr(compile, "njit", refusing)
+    monkeypatch.setattr(compile, "_accepts_options", functools.cache(compile._accepts_options.__wrapped__))
+    assert [kernel(_sum_of_squares.py_func)(np.arange(3)) for _ in range(2)] == [5, 5]
+    (message,) = caplog.messages
+    assert message.startswith("kernels run more slowly: ")
+    assert "no_such_option" in message
+
+
 TWO_STEPS = (
     "from patchwork_env.core import compile\n"
     "from patchwork_env.rules import two_steps\n"
