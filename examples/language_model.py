@@ -71,8 +71,8 @@ def main() -> None:
         print(rate(model, arguments.games, arguments.against).table())
         return
     for opponent in arguments.against:
-        print(play_matches(model, opponent, arguments.games, game=arguments.game).table())
-    print(model.usage)
+        result = play_matches(model, opponent, arguments.games, game=arguments.game)
+        print(f"{result.table()}\n{result.usage[0]}")
 
 
 def _arguments() -> argparse.Namespace:

@@ -103,14 +103,6 @@ class Agent(ABC):
         """Restarts the random numbers of agents that draw some, from a seed, or a fresh one for None."""
         check_seed(seed)
 
-    def take_counts(self) -> Any:
-        """What the agent has counted since the last call, and forgets; None if it counts nothing."""
-        return None
-
-    def add_counts(self, counts: Any) -> None:
-        """Adds what :meth:`take_counts` of the agent or of a copy has given."""
-        assert counts is None, "an agent that counts must add counts"
-
     def workspace(self) -> Any:
         """The memory that the agent searches in, made when it is first needed."""
         if self._workspace is None:

@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -21,6 +21,7 @@ import numpy as np
 from patchwork_env import agents
 from patchwork_env.agents import Agent, BatchAgent
 from patchwork_env.agents.base import Actions
+from patchwork_env.agents.usage import Usage
 from patchwork_env.core.checks import as_path, as_texts, check_between
 from patchwork_env.core.files import storing_in
 from patchwork_env.core.game import BaseGame
@@ -35,36 +36,6 @@ from patchwork_env.learning.evaluation.gauntlet import LATEST, read_pool
 from patchwork_env.service.positions import action_of
 
 __all__ = ["ModelRating", "TextAgent", "Usage", "rate"]
-
-
-@dataclass
-class Usage:
-    """Counts over all decisions of a model."""
-
-    decisions: int = 0  # moves to be chosen
-    calls: int = 0  # one for each decision, and one more after each question or bad answer
-    questions: int = 0  # answers that are requests, such as for placements
-    illegal_answers: int = 0  # answers that are neither a legal move nor a question
-    retries: int = 0  # illegal answers after which the model got another call
-    fallbacks: int = 0  # moves of another player, for lack of a legal one
-    prompt_characters: int = 0
-    answer_characters: int = 0
-    seconds: float = 0.0  # of all calls, added up over threads
-
-    def add(self, other: Usage) -> None:
-        """Adds the counts of another object."""
-        for name, value in asdict(other).items():
-            setattr(self, name, getattr(self, name) + value)
-
-    as_dict = asdict
-
-    def __str__(self) -> str:
-        return (
-            f"{self.decisions:,} decisions by {self.calls:,} calls in {self.seconds:.1f} s, "
-            f"{self.questions:,} questions, {self.illegal_answers:,} illegal answers, "
-            f"{self.fallbacks:,} moves by the fallback; "
-            f"{self.prompt_characters:,} characters of prompts and {self.answer_characters:,} of answers"
-        )
 
 
 Complete = Callable[[str], str]  # a language model: from a prompt to its answer
@@ -153,9 +124,6 @@ class TextAgent(BatchAgent):
             an IllegalActionError, which ends the match.
         transcript: The path of a file to which every decision is appended, a line of JSON each.
         threads: How many games of a batch are asked about at the same time, by so many threads.
-
-    Attributes:
-        usage: The :class:`Usage` so far.
     """
 
     games = (PATCHWORK, NMBR9)
@@ -176,7 +144,6 @@ class TextAgent(BatchAgent):
         if not isinstance(name, str | None):
             raise ValueError(f"the name of an agent must be text, not {short_repr(name)}")
         self.name = name or str(getattr(complete, "__name__", type(complete).__name__))
-        self.usage = Usage()
         self._complete = complete
         self._retries = check_between(retries, 0, _MOST_TRIES, "retries")
         self._questions = check_between(questions, 0, _MOST_TRIES, "questions")
@@ -185,25 +152,23 @@ class TextAgent(BatchAgent):
         self._threads = check_between(threads, 1, _MOST_THREADS, "threads")
 
     def act_batch(self, states: States) -> Actions:
-        """Asks for a move in every game."""
+        """Ask for a move in every game."""
+        return self.act_and_count(states)[0]
+
+    def act_and_count(self, states: States) -> tuple[Actions, Usage]:
+        """Ask for a move in every game; returns the actions, int64 ``(n,)``, and the usage."""
         game_class = rules_of(self.check_states(states)).game
         games = [game_class.unchecked(states, i) for i in range(len(states))]
-        decisions = zip(games, self._decisions(games), strict=True)
-        return np.array([self._settle(game, decision) for game, decision in decisions], np.int64)
+        actions, usage = np.empty(len(games), np.int64), Usage()
+        for i, decision in enumerate(self._decisions(games)):
+            actions[i] = self._settle(games[i], decision)
+            usage.add(decision.usage)
+        return actions, usage
 
     def reseed(self, seed: int | None = None) -> None:
         """Restarts the random numbers of the fallback; what a model draws is its own affair."""
         if self._fallback is not None:
             self._fallback.reseed(seed)
-
-    def take_counts(self) -> Usage:
-        """The usage since the last call, which is then none."""
-        taken, self.usage = self.usage, Usage()
-        return taken
-
-    def add_counts(self, counts: Usage) -> None:
-        """Adds a usage."""
-        self.usage.add(counts)
 
     def _decisions(self, games: list[BaseGame]) -> Iterator[Decision]:
         ask = partial(decide, complete=self._complete, retries=self._retries, questions=self._questions)
@@ -215,12 +180,11 @@ class TextAgent(BatchAgent):
             yield from threads.map(ask, games)
 
     def _settle(self, game: BaseGame, decision: Decision) -> int:
-        """The action of a decision, or else that of the fallback; counts it and notes it down."""
+        """Return the action of a decision, or else that of the fallback, and add it to the transcript."""
         action = decision.action
         if action is None and self._fallback is not None:
             action = action_of(game, self._fallback.act(game))
             decision.usage.fallbacks = 1
-        self.usage.add(decision.usage)
         if self._transcript is not None:
             with storing_in(self._transcript), open(self._transcript, "ab") as file:
                 file.write(encoded(_entry(game, decision, action)) + b"\n")
@@ -296,11 +260,7 @@ def rate(
     if against is not None:
         met = [pool.member(spec).agent for spec in as_texts(against, "against")]
         options["skip"] = [spec for spec in pool.specs if spec not in met]
-    before = player.take_counts()
-    try:
-        result = play_gauntlet(player, version=version, games=games, **options)
-    finally:
-        spent = player.take_counts()
-        for usage in (before, spent):
-            player.add_counts(usage)
-    return ModelRating(result, spent)
+    result, usage = play_gauntlet(player, version=version, games=games, **options), Usage()
+    for match in result.results:
+        usage.add(match.usage[0])
+    return ModelRating(result, usage)

@@ -8,6 +8,8 @@ import io
 import json
 from typing import Any
 
+import numpy as np
+
 from patchwork_env import agents, games
 from patchwork_env.errors import OpponentError
 from patchwork_env.integrations.language_models import TextAgent
@@ -134,10 +136,9 @@ def model_answers(random):
         return mutate_text(pick(random, known), random, pick(random, known))
 
     asked = TextAgent(answer, retries=1, questions=2)
-    for _ in range(BATCH // 4):
-        assert asked.act(game) in legal
+    actions, usage = asked.act_and_count(np.repeat(game.state, BATCH // 4))
+    assert np.isin(actions, legal).all()
     assert game.to_bytes() == before
-    usage = asked.usage
     assert usage.calls == usage.decisions - usage.fallbacks + usage.questions + usage.illegal_answers, str(
         usage
     )

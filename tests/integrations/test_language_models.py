@@ -6,10 +6,12 @@ import pickle
 import re
 import threading
 
+import numpy as np
 import pytest
 
 from patchwork_env import agents
 from patchwork_env.errors import IllegalActionError, StorageError
+from patchwork_env.integrations import language_models
 from patchwork_env.integrations.language_models import TextAgent, Usage, rate
 from patchwork_env.learning.evaluation import play_matches
 from patchwork_env.nmbr9 import Game as Nmbr9
@@ -47,45 +49,48 @@ def asks_first(prompt):
 
 @pytest.mark.parametrize("game", [Game(seed=7), Nmbr9(seed=7), Nmbr9(seed=7, order="free")])
 def test_whole_games_are_played_from_the_prompts_alone(game):
-    agent = TextAgent(asks_first, retries=0, fallback=None)
+    agent, total = TextAgent(asks_first, retries=0, fallback=None), Usage()
     while not game.is_over:
-        game.play(agent.act(game))
-    assert agent.usage.decisions == agent.usage.questions == game.num_moves
-    assert agent.usage.illegal_answers == 0
+        (action,), usage = agent.act_and_count(game.state)
+        game.play(action)
+        total.add(usage)
+    assert total.decisions == total.questions == game.num_moves
+    assert total.illegal_answers == 0
 
 
 def test_questions_are_answered_and_counted():
     model, prompts = scripted(
         "answer: placements of patch 25 row 9", "Let me see.\nanswer: placements of patch 12", "12/0@a1"
     )
-    agent, game = TextAgent(model), Game(seed=7)
-    assert game.move_text(agent.act(game)) == "12/0@a1"
+    game = Game(seed=7)
+    (action,), usage = TextAgent(model).act_and_count(game.state)
+    assert game.move_text(action) == "12/0@a1"
     for part in ("Patchwork, for two players", str(game).rstrip(), "641 legal moves:", "- placements: "):
         assert part in prompts[0]
     assert "0 placements of patch 25" in prompts[1]
     assert "448 placements of patch 12, page 1 of 8" in prompts[2]
     assert "0 placements of patch 25" in prompts[2]  # a prompt holds all that was said
-    assert (agent.usage.calls, agent.usage.questions, agent.usage.illegal_answers) == (3, 2, 0)
+    assert (usage.calls, usage.questions, usage.illegal_answers) == (3, 2, 0)
 
 
 def test_bad_answers_are_told_why_and_tried_again():
     model, prompts = scripted("12/0@i9", "", "answer: 12/0@a1")
-    agent, game = TextAgent(model, retries=2), Game(seed=7)
-    assert game.move_text(agent.act(game)) == "12/0@a1"
+    game = Game(seed=7)
+    (action,), usage = TextAgent(model, retries=2).act_and_count(game.state)
+    assert game.move_text(action) == "12/0@a1"
     assert "No legal move: '12/0@i9' is not legal" in prompts[1]
     assert prompts[2].startswith(prompts[1])
-    assert (agent.usage.illegal_answers, agent.usage.retries, agent.usage.fallbacks) == (2, 2, 0)
+    assert (usage.illegal_answers, usage.retries, usage.fallbacks) == (2, 2, 0)
 
 
 def test_after_all_tries_the_fallback_moves():
     agent, game = TextAgent(lambda prompt: "pass", retries=1, fallback="greedy"), Game(seed=7)
-    assert agent.act(game) == agents.load("greedy").act(game)
-    usage = agent.usage
+    (action,), usage = agent.act_and_count(game.state)
+    assert action == agents.load("greedy").act(game)
     assert (usage.decisions, usage.calls, usage.answer_characters) == (1, 2, 8)
     assert (usage.illegal_answers, usage.retries, usage.fallbacks) == (2, 1, 1)
     asking = TextAgent(lambda prompt: "answer: shapes of patch 12", questions=3, retries=1)
-    asking.act(game)
-    usage = asking.usage
+    _, usage = asking.act_and_count(game.state)
     assert (usage.questions, usage.illegal_answers, usage.fallbacks) == (3, 2, 1)
     strict = TextAgent(lambda prompt: "pass", "passer", retries=0, fallback=None)
     with pytest.raises(IllegalActionError, match="no legal move in 1 tries; its last answer: 'pass'"):
@@ -126,19 +131,32 @@ def test_paired_games_are_the_same_with_several_threads():
     results = [play_matches(agent, "greedy", games=2, keep=2) for agent in (one, many)]
     assert results[0].kept == results[1].kept
     assert len(names) > 1
-    assert one.usage.as_dict() | {"seconds": 0} == many.usage.as_dict() | {"seconds": 0}
+    of_one, of_many = (result.usage[0].as_dict() for result in results)
+    assert of_one | {"seconds": 0} == of_many | {"seconds": 0}
+
+
+def test_seconds_are_those_of_all_calls(monkeypatch):
+    now = 0.0
+
+    def slow(prompt):
+        nonlocal now
+        now += 2.5
+        return "pass"
+
+    monkeypatch.setattr(language_models.time, "perf_counter", lambda: now)
+    agent = TextAgent(slow, retries=2)
+    _, usage = agent.act_and_count(np.concatenate([Game(seed=7).state, Game(seed=8).state]))
+    assert (usage.calls, usage.seconds) == (6, 15.0)
 
 
 def test_a_rating_comes_with_its_interval_and_what_it_took():
-    agent = TextAgent(first_offer, "model")
-    agent.usage.add(Usage(decisions=5))
-    result = rate(agent, games=2, against=["random", "greedy"])
+    result = rate(TextAgent(first_offer, "model"), games=2, against=["random", "greedy"])
     low, high = result.interval
     assert [match.opponent for match in result.gauntlet.results] == ["random", "greedy"]
     assert low is None or low < result.rating
     assert high is None or result.rating < high
     turns = sum(int(match.games.turns[:, 0].sum()) for match in result.gauntlet.results)
-    assert result.usage.decisions == turns == agent.usage.decisions - 5
+    assert result.usage.decisions == turns
     assert f"rating {result.rating:.0f}" in result.table()
     assert "moves by the fallback" in result.table()
     assert json.loads(json.dumps(result.as_dict()))["usage"]["decisions"] == turns

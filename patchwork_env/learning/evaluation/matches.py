@@ -173,10 +173,8 @@ def _parts(
     if store:
         report(games_kept)
     failures: list[IllegalActionError | OpponentError] = []
-    for index, (outcome, counts) in do_jobs(_try_block, players, [block for *_, block in left], workers):
+    for index, outcome in do_jobs(_try_block, players, [block for *_, block in left], workers):
         match, place, block = left[index]
-        for side, counted in zip(block.match.sides, counts, strict=True):
-            players[side].add_counts(counted)
         if not isinstance(outcome, MatchResult):
             if not store:
                 raise outcome
@@ -196,27 +194,19 @@ def _parts(
 _Outcome = MatchResult | IllegalActionError | OpponentError
 
 
-def _try_block(players: Sequence[Agent], block: runners.MatchBlock) -> tuple[_Outcome, list[Any]]:
-    """The outcome of a block, and what each side has counted in it, which is then left to the caller."""
-    sides = [players[side] for side in block.match.sides]
-    earlier = [player.take_counts() for player in sides]
-    try:
-        return _play_block(sides, block), [player.take_counts() for player in sides]
-    finally:
-        for player, counts in zip(sides, earlier, strict=True):
-            player.add_counts(counts)
-
-
-def _play_block(sides: Sequence[Agent], block: runners.MatchBlock) -> _Outcome:
+def _try_block(players: Sequence[Agent], block: runners.MatchBlock) -> _Outcome:
+    """Return the result of a block, or the failure of an agent."""
     match = block.match
-    agent, opponent = sides
+    agent, opponent = (players[side] for side in match.sides)
     try:
         runner = runners.runner_of(match.game)((agent, opponent), block)
         games = runner.run()
     except (IllegalActionError, OpponentError) as error:
         return error
-    first, second = runner.seconds
-    return MatchResult(*match.names, match.seed, match.variant, games, (first, second), runner.kept)
+    (first, second), (own, others) = runner.seconds, runner.usage
+    return MatchResult(
+        *match.names, match.seed, match.variant, games, (first, second), runner.kept, (own, others)
+    )
 
 
 def _read_block(block: runners.MatchBlock, contents: Any) -> MatchResult:

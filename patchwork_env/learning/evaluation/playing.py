@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents import Agent
+from patchwork_env.agents.usage import MeteredAgent, Usage
 from patchwork_env.core.batches import determinized, first_illegal, loop, play_listed, write_over
 from patchwork_env.core.checks import as_action, check_actions
 from patchwork_env.core.documents import one_line
@@ -48,6 +49,7 @@ class GamesInPlay:
         turns: The number of actions of each agent so far, int64 ``(n, agents)``.
         forfeits: Whether each agent failed and so lost the game, which ended there, bool ``(n, agents)``.
         seconds: The time that each agent took to choose its actions.
+        usage: The usage of each agent, of zeros unless it is a :class:`MeteredAgent`.
         kept: The first ``keep`` games move by move.
     """
 
@@ -60,6 +62,7 @@ class GamesInPlay:
         self.turns = np.zeros((len(states), len(agents)), np.int64)
         self.forfeits = np.zeros((len(states), len(agents)), np.bool_)
         self.seconds = [0.0] * len(agents)
+        self.usage = [Usage() for _ in agents]
         tracked = len(states) if any(map(_takes_games, agents)) else keep
         of_record = self.rules.game.unchecked
         self._tracked: tuple[BaseGame[Any], ...] = tuple(of_record(states, i) for i in range(tracked))
@@ -93,7 +96,7 @@ class GamesInPlay:
         agent = self.agents[number]
         if not (forfeits and len(games) > 1 and _takes_games(agent)):
             try:
-                actions, seconds = self.ask(agent, games)
+                actions, seconds, usage = self._ask(agent, games)
                 _check_legal(actions, agent, self.states.take(games))
             except (IllegalActionError, OpponentError):
                 if not forfeits:
@@ -103,6 +106,7 @@ class GamesInPlay:
                     return
             else:
                 self.seconds[number] += seconds
+                self.usage[number].add(usage)
                 self.turns[games, number] += 1
                 self._apply(games, actions, number)
                 if self._tracked:
@@ -115,19 +119,24 @@ class GamesInPlay:
     def _apply(self, games: Integers, actions: Integers, number: int) -> None:
         loop(play_listed, self.rules)(self.states, games, actions)
 
-    def ask(self, agent: Agent, games: Integers) -> tuple[Integers, float]:
-        """An agent's actions in copies of the listed games without what is hidden, and the seconds it took.
+    def _ask(self, agent: Agent, games: Integers) -> tuple[Integers, float, Usage]:
+        """Return an agent's actions in copies of the listed games, its seconds and its usage.
 
-        One that chooses for one game at a time gets games, with all moves if nothing is hidden.
+        The copies lack what is hidden. An agent that chooses for one game at a time gets games, with all
+        moves if nothing is hidden.
         """
+        usage = Usage()
         records = determinized(self.rules, self.states.take(games), self._streams, games)
         what = f"the actions of agent {agent.name!r}"
         if not _takes_games(agent):
             with attribute_errors(agent):
                 began = perf_counter()
-                answers = agent.act_batch(records)
+                if isinstance(agent, MeteredAgent):
+                    answers, usage = agent.act_and_count(records)
+                else:
+                    answers = agent.act_batch(records)
                 seconds = perf_counter() - began
-            return check_actions(answers, len(games), what), seconds
+            return check_actions(answers, len(games), what), seconds, usage
         of_record = self.rules.game.unchecked
         copies = [
             of_record(records, k) if self.rules.has_hidden_information else self._tracked[i].clone()
@@ -138,7 +147,7 @@ class GamesInPlay:
             listed = [agent.act(game) for game in copies]
             seconds = perf_counter() - began
         checked = [as_action(action, f"the action of agent {agent.name!r}") for action in listed]
-        return check_actions(checked, len(games), what), seconds
+        return check_actions(checked, len(games), what), seconds, usage
 
 
 def spawn_seed(*words: int) -> int:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from patchwork_env.agents.usage import Usage
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import aligned, counted
 from patchwork_env.games import rules_of
@@ -47,6 +48,8 @@ class MatchResult:
         games: The figures of every game.
         seconds: The seconds that the agent and the opponent took to choose their actions.
         kept: The first games of the match move by move, as many as were asked for.
+        usage: The usage of both, in the games that were played now, not read from a folder. It is of zeros
+            but for language models.
     """
 
     agent: str
@@ -56,6 +59,7 @@ class MatchResult:
     games: MatchGames
     seconds: tuple[float, float]
     kept: tuple[BaseGame[Any], ...] = ()
+    usage: tuple[Usage, Usage] = field(default_factory=lambda: (Usage(), Usage()))
 
     @classmethod
     def joined(cls, parts: Sequence[MatchResult]) -> MatchResult:
@@ -63,7 +67,11 @@ class MatchResult:
         first, second = (sum(part.seconds[side] for part in parts) for side in (AGENT, OPPONENT))
         kept = tuple(game for part in parts for game in part.kept)
         games = MatchGames.joined([part.games for part in parts])
-        return replace(parts[0], games=games, seconds=(first, second), kept=kept)
+        usage = (Usage(), Usage())
+        for part in parts:
+            for total, of_part in zip(usage, part.usage, strict=True):
+                total.add(of_part)
+        return replace(parts[0], games=games, seconds=(first, second), kept=kept, usage=usage)
 
     @property
     def runner(self) -> type[MatchRunner]:
