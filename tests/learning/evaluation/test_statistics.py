@@ -25,6 +25,12 @@ def test_the_interval_of_few_values_covers_the_truth_as_often_as_it_says(n):
     assert covered == pytest.approx(0.95, abs=0.012)  # three and a half standard errors
 
 
+def test_quantiles_are_those_of_printed_tables():
+    tables = {1: 12.7062, 2: 4.3027, 3: 3.1824, 10: 2.2281, 30: 2.0423, 120: 1.9799, 10**6: 1.96}
+    for degrees, quantile in tables.items():
+        assert statistics.student_quantile(degrees) == pytest.approx(quantile, abs=5e-5)
+
+
 def test_quantiles_are_those_of_scipy():
     stats = pytest.importorskip("scipy.stats")
     for degrees in (*range(1, 60), 499, 1000, 99_999):

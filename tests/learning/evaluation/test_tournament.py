@@ -23,6 +23,8 @@ from patchwork_env.learning.evaluation import ratings
 from patchwork_env.learning.evaluation.matches import load_player, play_matches
 from patchwork_env.learning.evaluation.runners import AGENT, OPPONENT, PatchworkRunner
 from patchwork_env.learning.evaluation.tournament import Rung, Tournament
+from patchwork_env.learning.reports import tournament_plots
+from patchwork_env.learning.reports.tournament_plots import write_results
 from patchwork_env.learning.runs.folder import rungs
 from patchwork_env.learning.system import exclusive_lock
 
@@ -337,6 +339,23 @@ def test_rungs_are_spread_evenly_and_hold_both_ends(tmp_path):
     shutil.rmtree(folder / "final")
     (folder / "metrics.jsonl").unlink()
     assert [rung[1:] for rung in rungs(folder, 2)] == [(0, 0), (600, None)]
+
+
+def test_pictures_name_what_their_axes_show(tmp_path, monkeypatch):
+    titles = {}
+
+    def note(figure, path):
+        titles[path.name] = [(axes.get_xlabel(), axes.get_ylabel()) for axes in figure.axes]
+
+    monkeypatch.setattr(tournament_plots, "save", note)
+    tournament = Tournament.enter(["random", "greedy"], 2, rungs=[Rung("random", 100, 2.5)])
+    write_results(tmp_path, tournament, tournament.play(tmp_path))
+    rating = "rating, Elo points, with 95% interval"
+    assert titles == {
+        "ratings.png": [(rating, "")],
+        "win_matrix.png": [("against", ""), ("", "games won, %")],
+        "ladder.png": [("steps of training (turns of all games)", rating), ("minutes of training", "")],
+    }
 
 
 @pytest.mark.slow

@@ -1,0 +1,84 @@
+"""Runners of matches: seats, set-ups and streams of a block, and the time that each side takes."""
+
+import pytest
+
+from patchwork_env.agents import BatchAgent, RandomAgent
+from patchwork_env.games import NMBR9, PATCHWORK
+from patchwork_env.learning.evaluation import playing
+from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.learning.evaluation.runners import AGENT, OPPONENT, Match, MatchBlock, runner_of
+
+AGENTS = RandomAgent(), RandomAgent()
+
+
+def runner(game, begin, end):
+    match = Match((0, 1), ("a", "b"), game, runner_of(game).variants[0], 8, seed=3)
+    return runner_of(game)(AGENTS, MatchBlock(match, begin, end))
+
+
+def test_both_games_of_a_circle_begin_alike_and_the_agent_takes_each_seat():
+    block = runner(PATCHWORK, 0, 3)
+    assert block.players.tolist() == [[0, 1], [1, 0]] * 3
+    assert (block.states[::2] == block.states[1::2]).all()
+    assert block.states[::2]["current_player"].tolist() == [0, 1, 0]
+    assert len({state.tobytes() for state in block.states}) == 3
+
+
+def test_seats_of_nmbr9_change_from_deck_to_deck_also_between_blocks():
+    assert runner(NMBR9, 0, 4).players[:, AGENT].tolist() == [0, 1, 0, 1]
+    assert runner(NMBR9, 1, 4).players[:, AGENT].tolist() == [1, 0, 1]
+    assert runner(NMBR9, 1, 4).players[:, OPPONENT].tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("game", [PATCHWORK, NMBR9])
+def test_set_ups_and_streams_do_not_depend_on_the_block(game):
+    times = runner_of(game).games_per_set_up
+    whole, part = runner(game, 0, 4), runner(game, 1, 4)
+    assert (whole.states[times:] == part.states).all()
+    assert (whole._streams[times:] == part._streams).all()
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that stands still, but for those who move it."""
+    now = [0.0]
+    monkeypatch.setattr(playing, "perf_counter", lambda: now[0])
+    return now
+
+
+def taking(seconds, clock, place=-1):
+    """Return an agent that takes so many seconds for each action, the legal one at a place."""
+
+    def act(game):
+        clock[0] += seconds
+        return game.legal_actions()[place]
+
+    return act
+
+
+def test_the_time_of_a_side_is_that_of_all_its_actions(clock):
+    """Not that of the last one, nor over the actions of both sides, nor with the other's time."""
+    result = play_matches(taking(2.0, clock), taking(5.0, clock, 0), 4)
+    turns = result.games.turns.sum(0)
+    assert result.seconds == (2.0 * turns[AGENT], 5.0 * turns[OPPONENT])
+    assert turns[AGENT] != turns[OPPONENT]
+    assert [result.seconds_per_move(side) for side in (AGENT, OPPONENT)] == [2.0, 5.0]
+
+
+class Batches(BatchAgent):
+    """Takes three seconds for every batch."""
+
+    def __init__(self, clock):
+        self.name, self._clock, self.calls = "batches", clock, 0
+
+    def act_batch(self, states):
+        self._clock[0] += 3.0
+        self.calls += 1
+        return RandomAgent(0).act_batch(states)
+
+
+def test_the_time_of_batches_is_added_up(clock):
+    agent = Batches(clock)
+    result = play_matches(agent, taking(0.0, clock), 4)
+    assert result.seconds == (3.0 * agent.calls, 0.0)
+    assert agent.calls > 1
