@@ -20,7 +20,7 @@ from benchmarks.keeping import Figures, add_write_option, figure, write
 from patchwork_env.core.files import make_folder, write_text
 from patchwork_env.games import NMBR9, PATCHWORK
 from patchwork_env.learning.evaluation.tables import MARKDOWN, TEXT
-from patchwork_env.learning.reports.comparison import Comparison, as_text, compare, write_figures
+from patchwork_env.learning.reports.comparison import Comparison, as_text, compare, write_curves
 from patchwork_env.learning.reports.run_results import RunResult, read_result
 
 ROOT = Path(__file__).parents[1]
@@ -125,11 +125,11 @@ def figures_of(task: Task, comparison: Comparison) -> Figures:
     """What the configurations reached, by task and configuration, for the tables of other pages."""
     found = Figures()
     for group in comparison.groups:
-        mean, own = comparison.mean(group, [0]), comparison.scores(group)
+        (mean, interval), own = comparison.mean(group, [0]), comparison.scores(group)
         found[f"{task.name} {group.label}"] = figure(
-            float(mean.values),
+            mean,
             UNITS[task.metric],
-            mean.interval(),
+            interval,
             runs=len(group.runs),
             lowest=round(float(own.min()), 4),
             highest=round(float(own.max()), 4),
@@ -145,16 +145,12 @@ def write_page(task: Task, comparison: Comparison, docs: Path) -> None:
     folder, pages = docs / "images" / "benchmark" / task.name, docs / PAGES
     make_folder(pages)
     make_folder(folder)
-    write_figures(comparison, folder, "svg")
-    pictures = [
-        f"![{picture.stem.capitalize()} of {task.name}](../../{picture.relative_to(docs).as_posix()})"
-        for picture in sorted(folder.glob("*.svg"))
-    ]
-    curves, *others = pictures
+    picture = folder / "curves.svg"
+    write_curves(comparison, picture)
+    curves = f"![Curves of {task.name}](../../{picture.relative_to(docs).as_posix()})"
     head = [f"# {task.name}", "Made by `make benchmark`; the [protocol](../benchmark.md) says how."]
-    write_text(
-        pages / f"{task.name}.md", "\n\n".join([*head, curves, as_text(comparison, MARKDOWN), *others]) + "\n"
-    )
+    text = "\n\n".join([*head, curves, as_text(comparison, MARKDOWN)])
+    write_text(pages / f"{task.name}.md", f"{text}\n")
 
 
 def main() -> int:

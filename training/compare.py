@@ -6,12 +6,12 @@ The same in Python:
 
     from pathlib import Path
 
-    from patchwork_env.learning.reports.comparison import compare, summary_table, write_figures
+    from patchwork_env.learning.reports.comparison import compare, summary_table, write_curves
     from patchwork_env.learning.reports.run_results import read_result
 
     comparison = compare([read_result(path) for path in Path("runs").glob("ppo-seed*")], against=["greedy"])
     print(summary_table(comparison).csv())
-    write_figures(comparison, Path("figures"), "svg")
+    write_curves(comparison, Path("curves.svg"))
 """
 
 from patchwork_env.learning.commands.compare import main

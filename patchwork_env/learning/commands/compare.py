@@ -20,11 +20,6 @@ from patchwork_env.learning.commands.match_options import add_format
 from patchwork_env.learning.evaluation.statistics import METRICS
 from patchwork_env.learning.reports.plots import FORMATS
 
-_BY_HELP = (
-    "what the runs of a group have in common: name (that of the folder without a seed), configuration (apart "
-    "from the seed), or keys such as algorithm or ppo.epochs (default: name configuration)"
-)
-
 
 def main(arguments: list[str] | None = None, program: str = "training.compare") -> int:
     """The command; returns the exit code."""
@@ -33,7 +28,6 @@ def main(arguments: list[str] | None = None, program: str = "training.compare") 
     option("runs", nargs="+", type=Path, metavar="RUN", help="the folder of a run, or a file from --export")
     option("--against", nargs="+", default=(), metavar="AGENT", help="default: those of the last evaluations")
     option("--metric", choices=METRICS, help="what is compared (default: win_rate; for nmbr9 score)")
-    option("--by", nargs="+", metavar="WHAT", help=_BY_HELP)
     add_format(parser)
     option("--out", type=Path, metavar="DIR", help="also write all tables and figures into DIR")
     option("--figures", choices=FORMATS, default=FORMATS[0], help="their format (default: %(default)s)")
@@ -43,11 +37,11 @@ def main(arguments: list[str] | None = None, program: str = "training.compare") 
 
 
 def _run(options: argparse.Namespace) -> int:
-    from patchwork_env.learning.reports.comparison import BY, as_text, compare, write_comparison
+    from patchwork_env.learning.reports.comparison import as_text, compare, write_comparison
     from patchwork_env.learning.reports.run_results import read_result, result_file, write_result
 
     if options.export:
-        others = ("against", "metric", "by", "format", "out", "figures")
+        others = ("against", "metric", "format", "out", "figures")
         refuse(options, others, "--export writes the results of runs and compares nothing")
         check_writable(options.export)
     elif options.out:
@@ -66,7 +60,7 @@ def _run(options: argparse.Namespace) -> int:
         written = [write_result(result, options.export) for result in results]
         print("\n".join(map(str, written)))
         return 0
-    comparison = compare(results, against=options.against, metric=options.metric, by=options.by or BY)
+    comparison = compare(results, against=options.against, metric=options.metric)
     if options.out:
         write_comparison(comparison, options.out, options.figures)
     print(as_text(comparison, options.format))

@@ -1,13 +1,14 @@
 """How sure figures are: of a match, and of what several runs of one configuration reach together.
 
 A run is strong or weak against all opponents at once, so what it reached against all of them counts as one
-value. Scores of runs are arrays ``(..., runs, opponents)``. The intervals hold for three runs as for ten.
+value. The intervals hold for three runs as for ten.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
-from math import cos, pi, sin, sqrt
+from math import cos, nan, pi, sin, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -88,46 +89,54 @@ def _share_within(angle: float, degrees: int) -> float:
     return sin(angle) * float(series.sum())
 
 
-class Band(NamedTuple):
-    """Figures with their 95% intervals, arrays of one shape.
+class Curve(NamedTuple):
+    """Figures at places of an axis with their 95% intervals, arrays ``(n,)``; unknown bounds are nan."""
 
-    The bounds are None if there is a single run, and nan where equal runs leave the spread open.
-    """
-
+    places: Floats
     values: Floats
-    low: Floats | None
-    high: Floats | None
+    low: Floats
+    high: Floats
 
-    def interval(self, *place: int) -> Interval | None:
-        """The interval of the figure at a place; None if it has none."""
-        if self.low is None or self.high is None or np.isnan(self.low[place]):
-            return None
-        return float(self.low[place]), float(self.high[place])
+    @classmethod
+    def of(cls, points: Iterable[tuple[float, float, Interval | None]]) -> Curve:
+        """Return the curve of points: place, figure and interval, None where it is unknown."""
+        rows = [(place, value, *(bounds or (nan, nan))) for place, value, bounds in points]
+        return cls(*np.array(rows, np.float64).reshape(-1, 4).T)
+
+    def interval(self, k: int = 0) -> Interval | None:
+        """Return the interval of figure ``k``; None if it is unknown."""
+        return None if np.isnan(self.low[k]) else (float(self.low[k]), float(self.high[k]))
 
 
-def mean_of_runs(scores: Floats, games: Floats | None = None) -> Band:
-    """The mean over runs of their own means over all opponents, of scores ``(..., runs, opponents)``.
+def mean_of_runs(scores: Floats, games: Floats | None = None, places: Floats | None = None) -> Curve:
+    """Return the means over runs of their own means over all opponents.
 
-    The interval is Student's ``t`` of the runs' own means. For win rates, which come with ``games``, it is
-    solved on the scale of a share, as Wilson's (Journal of the American Statistical Association 22, 1927),
-    and is at least as wide as the luck of the games makes it: runs that lost all games do not show that all
-    others would.
+    The interval is Student's ``t`` of the runs' own means; a single run has none. For win rates, which come
+    with ``games``, it is solved on the scale of a share, as Wilson's (Journal of the American Statistical
+    Association 22, 1927), and is at least as wide as the luck of the games makes it: runs that lost all games
+    do not show that all others would.
+
+    Args:
+        scores: The scores at each place, ``(n, runs, opponents)``.
+        games: The number of games of each score, in the same shape; None if scores are not shares of games.
+        places: The places on an axis, ``(n,)``; zeros by default.
     """
+    places = np.zeros(len(scores)) if places is None else places
     own = scores.mean(-1)
     runs, values = own.shape[-1], own.mean(-1)
     if runs < 2:
-        return Band(values, None, None)
+        return Curve(places, values, np.full_like(values, nan), np.full_like(values, nan))
     spread = student_quantile(runs - 1) ** 2 * own.var(-1, ddof=1) / runs
     if games is None:
         margin = np.where(spread > 0, np.sqrt(spread), np.nan)
-        return Band(values, values - margin, values + margin)
+        return Curve(places, values, values - margin, values + margin)
     played = games.sum(-2)
     rates = (scores.mean(-2) * played + Z**2 / 2) / (played + Z**2)  # as in win_rate_interval
     luck = Z**2 * (rates * (1 - rates) / played).sum(-1) / scores.shape[-1] ** 2
     rate = (values * played.sum(-1) + Z**2 / 2) / (played.sum(-1) + Z**2)
     width = np.maximum(spread, luck) / (rate * (1 - rate))
     middle, margin = values + width / 2, np.sqrt(width * values * (1 - values) + width**2 / 4)
-    return Band(values, *np.clip((middle + np.stack([-margin, margin])) / (1 + width), 0, 1))
+    return Curve(places, values, *np.clip((middle + np.stack([-margin, margin])) / (1 + width), 0, 1))
 
 
 def improvement(first: Floats, second: Floats) -> tuple[float, Interval | None]:

@@ -12,6 +12,7 @@ import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from patchwork_env.learning.evaluation.statistics import Curve
 from patchwork_env.learning.reports.plots import SERIES, SERIES_ON_DARK
 
 WIDTH, HEIGHT = 460, 240
@@ -27,19 +28,11 @@ Places = list[tuple[float, float]]
 Scale = Callable[[float], float]
 
 
-class Sample(NamedTuple):
-    """A point of a curve in its own units, with lower and upper bounds if it has them."""
-
-    x: float
-    y: float
-    bounds: tuple[float, float] | None = None
-
-
 class Series(NamedTuple):
-    """A curve: at least one point, in ascending order of ``x``, and the index of its color."""
+    """A curve of at least one point, by ascending places, with its label and the index of its color."""
 
     label: str
-    samples: Sequence[Sample]
+    curve: Curve
     color: int
 
     @property
@@ -63,12 +56,12 @@ def draw(
     ends of the vertical axis if these are not those of the curves; ``has_legend`` gives a single curve one,
     too.
     """
-    curves = [one._replace(samples=thinned(one.samples)) for one in series]
-    samples = [sample for one in curves for sample in one.samples]
-    heights = [value for sample in samples for value in (sample.y, *(sample.bounds or ()))]
-    last = max(sample.x for sample in samples)
+    curves = [one._replace(curve=thinned(one.curve)) for one in series]
+    last = max(float(one.curve.places.max()) for one in curves)
     if y_range is None:
-        y_range = (0.0, max(heights) or 1.0) if is_share else (min(heights), max(heights))
+        heights = np.concatenate([values for one in curves for values in one.curve[1:]])
+        lowest, highest = float(np.nanmin(heights)), float(np.nanmax(heights))
+        y_range = (0.0, highest or 1.0) if is_share else (lowest, highest)
     y_marks = ticks(*y_range)
     to_x = _scale((0.0, last or 1.0), (LEFT, WIDTH - RIGHT))
     to_y = _scale((y_marks[0], y_marks[-1]), (HEIGHT - BOTTOM, TOP))
@@ -85,16 +78,16 @@ def draw(
             parts.append(_text(x, bottom + 16, "middle", number(mark)))
     parts.append(f'<path class="axis" d="M{LEFT} {bottom}H{right}"/>')
     parts.append(_text(right, HEIGHT - 4, "end", x_title))
-    bands = [(one, _band(one.samples, to_x, to_y)) for one in curves]
+    bands = [(one, _band(one.curve, to_x, to_y)) for one in curves]
     parts += [f'<path class="band {one.style}" d="{_path(band)}Z"/>' for one, band in bands if band]
     for one in curves:
-        places = [(to_x(sample.x), to_y(sample.y)) for sample in one.samples]
+        places = [(to_x(x), to_y(y)) for x, y in zip(*map(np.ndarray.tolist, one.curve[:2]), strict=True)]
         parts.append(f'<path class="line {one.style}" d="{_path(places)}"/>')
         if len(places) <= _MOST_DOTS:
             parts += [
                 f'<circle class="dot {one.style}" cx="{x:.1f}" cy="{y:.1f}" r="2.5"/>' for x, y in places
             ]
-    parts += _strips(curves, to_x, lambda sample: _describe(sample, x_title, write))
+    parts += _strips(curves, to_x, lambda curve, k: _describe(curve, k, x_title, write))
     picture, legend = "\n".join(parts), ""
     if len(curves) > 1 or has_legend:
         items = (f'<li><span class="swatch {one.style}"></span>{escape(one.label)}</li>' for one in curves)
@@ -111,17 +104,13 @@ def as_words(name: str) -> str:
     return name.rpartition("/")[2].replace("_", " ")
 
 
-def thinned(samples: Sequence[Sample]) -> Sequence[Sample]:
-    """At most :data:`MOST_POINTS`, each the mean of several neighbors, with their extremes as its bounds."""
-    if len(samples) <= MOST_POINTS:
-        return samples
-    thin = []
-    for part in np.array_split(np.arange(len(samples)), MOST_POINTS):
-        near = [samples[i] for i in part]
-        heights = [value for sample in near for value in (sample.y, *(sample.bounds or ()))]
-        x, y = (float(np.mean(values)) for values in ([s.x for s in near], [s.y for s in near]))
-        thin.append(Sample(x, y, (min(heights), max(heights))))
-    return thin
+def thinned(curve: Curve) -> Curve:
+    """Return at most :data:`MOST_POINTS`: means of several neighbors, with their extremes as bounds."""
+    if len(curve.places) <= MOST_POINTS:
+        return curve
+    parts = [np.array(curve)[:, part] for part in np.array_split(np.arange(len(curve.places)), MOST_POINTS)]
+    rows = [(*part[:2].mean(1), np.nanmin(part[1:]), np.nanmax(part[1:])) for part in parts]
+    return Curve(*np.array(rows).T)
 
 
 def ticks(low: float, high: float) -> list[float]:
@@ -161,9 +150,13 @@ def _path(places: Places) -> str:
     return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
 
 
-def _band(samples: Sequence[Sample], to_x: Scale, to_y: Scale) -> Places:
-    """The outline of the area between the bounds: along the upper ones, and back along the lower ones."""
-    bounded = [(to_x(sample.x), sample.bounds) for sample in samples if sample.bounds is not None]
+def _band(curve: Curve, to_x: Scale, to_y: Scale) -> Places:
+    """Return the outline of the area between the bounds: along the upper ones and back along the lower."""
+    bounded = [
+        (to_x(float(curve.places[k])), bounds)
+        for k in range(len(curve.places))
+        if (bounds := curve.interval(k))
+    ]
     if len(bounded) == 1:
         ((x, bounds),) = bounded
         bounded = [(x - HALF_BAR, bounds), (x + HALF_BAR, bounds)]
@@ -171,17 +164,17 @@ def _band(samples: Sequence[Sample], to_x: Scale, to_y: Scale) -> Places:
     return upper + [(x, to_y(bounds[0])) for x, bounds in reversed(bounded)]
 
 
-def _strips(curves: Sequence[Series], to_x: Scale, describe: Callable[[Sample], str]) -> list[str]:
-    """Strips over points of the longest curve, over all if they are few, which tell what is nearest."""
-    longest = [sample.x for sample in max((one.samples for one in curves), key=len)]
+def _strips(curves: Sequence[Series], to_x: Scale, describe: Callable[[Curve, int], str]) -> list[str]:
+    """Return strips over points of the longest curve, whose tool tips describe the nearest points."""
+    longest = max((one.curve.places for one in curves), key=len)
     longest = longest[:: math.ceil(len(longest) / _MOST_STRIPS)]
-    places = [to_x(x) for x in longest]
+    places = [to_x(float(x)) for x in longest]
     middles = [(left + right) / 2 for left, right in pairwise(places)]
     ends = [LEFT, *middles, WIDTH - RIGHT]
     strips = []
     for x, (left, right) in zip(longest, pairwise(ends), strict=True):
-        nearest = [(one.label, min(one.samples, key=lambda sample: abs(sample.x - x))) for one in curves]
-        text = "\n".join(f"{label}: {describe(sample)}" for label, sample in nearest)
+        nearest = [(one, int(np.abs(one.curve.places - x).argmin())) for one in curves]
+        text = "\n".join(f"{one.label}: {describe(one.curve, k)}" for one, k in nearest)
         strips.append(
             f'<rect class="strip" x="{left:.1f}" y="{TOP}" width="{right - left:.1f}" '
             f'height="{HEIGHT - BOTTOM - TOP}"><title>{escape(text)}</title></rect>'
@@ -189,9 +182,10 @@ def _strips(curves: Sequence[Series], to_x: Scale, describe: Callable[[Sample], 
     return strips
 
 
-def _describe(sample: Sample, x_title: str, write: Callable[[float], str]) -> str:
-    bounds = "" if sample.bounds is None else f" ({write(sample.bounds[0])} to {write(sample.bounds[1])})"
-    return f"{write(sample.y)}{bounds} at {sample.x:,.6g} {x_title}"
+def _describe(curve: Curve, k: int, x_title: str, write: Callable[[float], str]) -> str:
+    interval = curve.interval(k)
+    bounds = f" ({write(interval[0])} to {write(interval[1])})" if interval else ""
+    return f"{write(curve.values[k])}{bounds} at {curve.places[k]:,.6g} {x_title}"
 
 
 def render(template: str, **values: Any) -> str:

@@ -23,12 +23,7 @@ TRAINING = {"steps": "steps of training (turns of all games)", "minutes": "minut
 
 FORMATS = ("svg", "png", "pdf")  # the formats of pictures
 _DPI = 120
-_PNG = "png"
-_METADATA: dict[str, tuple[str, dict[str, None]]] = {
-    "svg": ("Description", {"Date": None}),
-    "pdf": ("Subject", {"CreationDate": None}),
-}
-"""By the format of a picture: what its description is called there, and the dates that are left out."""
+_WITHOUT_DATES: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -38,20 +33,17 @@ def new_figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def save(figure: Figure, path: Path, description: str | None = None, dpi: int = _DPI) -> None:
-    """Writes a picture, complete or not at all; the ending of the name is PNG, SVG or PDF.
+def save(figure: Figure, path: Path, dpi: int = _DPI) -> None:
+    """Write a picture, complete or not at all; the ending of the name is PNG, SVG or PDF.
 
-    The same figure gives the same file, of which a description becomes part. ``dpi`` are the dots per inch of
-    PNG.
+    The same figure gives the same file. ``dpi`` is the resolution of PNG, in dots per inch.
     """
     from matplotlib import rc_context
     from matplotlib.text import Text
 
     for text in figure.findobj(Text):
         cast(Any, text).set_parse_math(False)  # names may hold any characters, such as $ and \\
-    form, target = path.suffix[1:] or _PNG, io.BytesIO()
-    title, dates = _METADATA.get(form, ("Description", {}))
-    metadata = dates | ({} if description is None else {title: description})
+    form, target = path.suffix[1:] or "png", io.BytesIO()
     with rc_context({"svg.hashsalt": path.stem, "svg.fonttype": "none", "pdf.fonttype": 42}):
-        figure.savefig(target, dpi=dpi, format=form, metadata=metadata)
+        figure.savefig(target, dpi=dpi, format=form, metadata=_WITHOUT_DATES.get(form))
     write_bytes(path, target.getvalue())

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from markupsafe import Markup
 
 from patchwork_env.agents import Agent, analyse
@@ -22,8 +23,9 @@ from patchwork_env.core.names import aligned, counted
 from patchwork_env.drawing import player_names, to_svg
 from patchwork_env.games import PATCHWORK, rules_of
 from patchwork_env.learning.evaluation.results import position_after
+from patchwork_env.learning.evaluation.statistics import Curve
 from patchwork_env.learning.reports import charts
-from patchwork_env.learning.reports.charts import Sample, Series, render
+from patchwork_env.learning.reports.charts import Series, render
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.render import PICTURES, mark_move, svg, table
 from patchwork_env.service import positions
@@ -334,9 +336,9 @@ def render_page(review: Review, title: str) -> str:
 
 
 def _charts(review: Review) -> list[Markup]:
-    margins = [Sample(k, evaluation.margin) for k, evaluation in enumerate(review.evaluations)]
-    wins = [Sample(k, evaluation.win) for k, evaluation in enumerate(review.evaluations)]
-    most = max(1.0, *(abs(sample.y) for sample in margins))
+    margins = Curve.of((k, one.margin, None) for k, one in enumerate(review.evaluations))
+    wins = Curve.of((k, one.win, None) for k, one in enumerate(review.evaluations))
+    most = max(1.0, float(np.abs(margins.values).max()))
     margin, win = [Series("margin", margins, 0)], [Series("win", wins, 0)]
     return [
         charts.draw("expected margin of player 0", "moves", margin, y_range=(-most, most)),

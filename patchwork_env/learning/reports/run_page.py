@@ -13,10 +13,11 @@ from patchwork_env.games import NMBR9, PATCHWORK, rules_of
 from patchwork_env.learning.evaluation.records import MatchFigures, SampleGame
 from patchwork_env.learning.evaluation.results import milestones
 from patchwork_env.learning.evaluation.runners import runner_of
+from patchwork_env.learning.evaluation.statistics import Curve
 from patchwork_env.learning.reports import charts
-from patchwork_env.learning.reports.charts import MOST_POINTS, Sample, Series, as_words, render
+from patchwork_env.learning.reports.charts import MOST_POINTS, Series, as_words, render
 from patchwork_env.learning.reports.comparison import AXES, STEPS
-from patchwork_env.learning.reports.run_results import CurvePoint, RunResult
+from patchwork_env.learning.reports.run_results import RunResult
 
 _MOST_PICTURES = 4  # the number of last positions that are drawn, over all runs; each takes about 120 kB
 _EARLIER = 3  # the number of earlier positions that are drawn of the first game
@@ -162,7 +163,7 @@ class ChartSection(NamedTuple):
 
 _Value = tuple[float | None, tuple[float, float] | None]
 """A value, which may not be known, and its bounds if it has them."""
-_Curve = tuple[str, list[CurvePoint]]  # a curve with its label
+_Curve = tuple[str, Curve]  # a curve with its label
 
 
 def sections(runs: Sequence[RunResult]) -> list[ChartSection]:
@@ -187,7 +188,9 @@ def sections(runs: Sequence[RunResult]) -> list[ChartSection]:
 def _win_rates(runs: Sequence[RunResult], words: GameWords) -> ChartSection:
     drawn = []
     for axis in AXES:
-        for name, curves in _against_opponents(runs, lambda match: (match.win_rate, match.win_rate_interval)):
+        for name, curves in _against_opponents(
+            runs, axis, lambda match: (match.win_rate, match.win_rate_interval)
+        ):
             title = f"games won{name}, over {axis}"
             drawn += _draw(runs, title, axis, curves, is_share=True, y_range=(0, 1))
     matches = words.matches[0].upper() + words.matches[1:]
@@ -201,7 +204,7 @@ def _evaluation_games(runs: Sequence[RunResult], words: GameWords) -> ChartSecti
         return match.score_difference, match.score_difference_interval
 
     drawn = []
-    for name, curves in _against_opponents(runs, difference):
+    for name, curves in _against_opponents(runs, STEPS, difference):
         drawn += _draw(runs, f"score difference{name}", STEPS, curves)
     matches = [match for evaluation in runs[0].evaluations for match in evaluation.matches]
     figures = dict.fromkeys(name for match in matches for name in match.sides.agent)
@@ -212,7 +215,7 @@ def _evaluation_games(runs: Sequence[RunResult], words: GameWords) -> ChartSecti
             return match.sides.agent.get(figure), interval  # earlier versions knew fewer figures
 
         is_share = figure in shares_of(runs[0].game)
-        for name, curves in _against_opponents(runs, mean):
+        for name, curves in _against_opponents(runs, STEPS, mean):
             drawn += _draw(runs, as_words(figure) + name, STEPS, curves, is_share=is_share)
     text = (
         f"The policy's own figures, per game against each opponent. {words.figures} Bands are 95% intervals."
@@ -221,21 +224,21 @@ def _evaluation_games(runs: Sequence[RunResult], words: GameWords) -> ChartSecti
 
 
 def _against_opponents(
-    runs: Sequence[RunResult], value: Callable[[MatchFigures], _Value]
+    runs: Sequence[RunResult], axis: str, value: Callable[[MatchFigures], _Value]
 ) -> list[tuple[str, list[_Curve]]]:
     """The charts of a value of matches: for each the opponent's part of its title, and its curves."""
 
-    def points(run: RunResult, opponent: str) -> list[CurvePoint]:
-        values = [(evaluation, *value(match)) for evaluation, match in run.matches(opponent)]
-        return [CurvePoint(one.steps, one.minutes, y, bounds) for one, y, bounds in values if y is not None]
+    def curve(run: RunResult, opponent: str) -> Curve:
+        values = [(getattr(one, axis), *value(match)) for one, match in run.matches(opponent)]
+        return Curve.of((x, y, bounds) for x, y, bounds in values if y is not None)
 
     opponents = list(dict.fromkeys(name for run in runs for name in run.opponents))
     if len(runs) == 1:
-        curves = [(opponent, points(runs[0], opponent)) for opponent in opponents]
+        curves = [(opponent, curve(runs[0], opponent)) for opponent in opponents]
         name = f" against {opponents[0]}" if len(opponents) == 1 else ""  # there will be no legend
         return [(name, curves)] if curves else []
     return [
-        (f" against {opponent}", [(run.label, points(run, opponent)) for run in runs])
+        (f" against {opponent}", [(run.label, curve(run, opponent)) for run in runs])
         for opponent in opponents
     ]
 
@@ -247,9 +250,5 @@ def _draw(
 
     The color of a curve is its place among all, so that charts agree.
     """
-    series = [
-        Series(label, [Sample(float(getattr(one, axis)), one.value, one.bounds) for one in points], color)
-        for color, (label, points) in enumerate(curves)
-        if points
-    ]
+    series = [Series(label, curve, color) for color, (label, curve) in enumerate(curves) if len(curve.places)]
     return [charts.draw(title, axis, series, has_legend=len(runs) > 1, **options)] if series else []

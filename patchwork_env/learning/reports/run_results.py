@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 
@@ -22,6 +22,7 @@ from patchwork_env.learning.config import parse_yaml
 from patchwork_env.learning.evaluation import records
 from patchwork_env.learning.evaluation.matches import hash_of_weights
 from patchwork_env.learning.evaluation.results import MatchResult
+from patchwork_env.learning.evaluation.statistics import Curve
 from patchwork_env.learning.runs.folder import (
     CONFIG_FILE,
     FINAL,
@@ -40,15 +41,6 @@ _SEED = re.compile(r"[-_.]?seed[-_.]?\d+$", re.ASCII)
 _NUMBERS = re.compile(r"([-_.]\d+)+$", re.ASCII)
 """The ends of folders' names for seeds, as in ``ppo-seed3``, and for repetitions, as in ``ppo-2``."""
 _NO_NAME = re.compile(r"[^\w.+=-]+", re.ASCII)  # characters that names of files do without
-
-
-class CurvePoint(NamedTuple):
-    """A value at some point of a run, with a lower and an upper bound if it has them."""
-
-    steps: int
-    minutes: float
-    value: float
-    bounds: tuple[float, float] | None = None
 
 
 class RunResult(records.FilePart):
@@ -125,10 +117,10 @@ class RunResult(records.FilePart):
         names = dict.fromkeys(name for line in self.metrics for name in line)
         return [name for name in names if name not in ("steps", "minutes")]
 
-    def curve(self, name: str) -> list[CurvePoint]:
-        """The values of a metric over the run; those that are no finite numbers are left out."""
+    def curve(self, name: str) -> Curve:
+        """Return a metric over the steps of the run, without values that are not finite."""
         lines = [line for line in self.metrics if math.isfinite(line.get(name, math.nan))]
-        return [CurvePoint(line["steps"], line["minutes"], line[name]) for line in lines]
+        return Curve.of((line["steps"], line[name], None) for line in lines)
 
     def matches(self, opponent: str) -> list[tuple[records.RunEvaluation, records.MatchFigures]]:
         """The evaluations with a match against an opponent, each together with this match."""

@@ -82,21 +82,23 @@ def test_intervals_of_the_probability_of_improvement_cover_it(runs):
 
 
 def test_the_mean_over_runs_is_that_of_their_own_means():
-    values, low, high = statistics.mean_of_runs(FIRST)
+    _, (value,), (low,), (high,) = statistics.mean_of_runs(FIRST[None])
     own = FIRST.mean(1)
-    assert values == pytest.approx(own.mean())
+    assert value == pytest.approx(own.mean())
     assert (low, high) == pytest.approx(statistics.mean_interval(own))
-    assert statistics.mean_of_runs(FIRST[:1]).interval() is None
-    assert statistics.mean_of_runs(FIRST[[0, 0]]).interval() is None  # equal scores say nothing of the spread
+    assert statistics.mean_of_runs(FIRST[None, :1]).interval() is None
+    assert (
+        statistics.mean_of_runs(FIRST[None, [0, 0]]).interval() is None
+    )  # equal scores say nothing of the spread
 
 
 def test_intervals_of_win_rates_know_the_games_and_end_at_0_and_1():
     """Three runs that lost all of their games: as sure as all games together, in Wilson's interval."""
-    lost = statistics.mean_of_runs(np.zeros((3, 1)), np.full((3, 1), 16.0)).interval()
+    lost = statistics.mean_of_runs(np.zeros((1, 3, 1)), np.full((1, 3, 1), 16.0)).interval()
     assert lost == pytest.approx((0.0, statistics.Z**2 / (48 + statistics.Z**2)))
-    won = statistics.mean_of_runs(np.ones((3, 1)), np.full((3, 1), 16.0)).interval()
+    won = statistics.mean_of_runs(np.ones((1, 3, 1)), np.full((1, 3, 1), 16.0)).interval()
     assert won == pytest.approx((1 - lost[1], 1.0))
-    low, high = statistics.mean_of_runs(np.array([[0.9], [0.99]]), np.full((2, 1), 1000.0)).interval()
+    low, high = statistics.mean_of_runs(np.array([[[0.9], [0.99]]]), np.full((1, 2, 1), 1000.0)).interval()
     assert 0 < low < 0.5 < 0.99 < high < 1
 
 

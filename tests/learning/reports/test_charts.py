@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 
+from patchwork_env.learning.evaluation.statistics import Curve
 from patchwork_env.learning.reports.charts import (
     BOTTOM,
     HALF_BAR,
@@ -14,7 +15,6 @@ from patchwork_env.learning.reports.charts import (
     RIGHT,
     TOP,
     WIDTH,
-    Sample,
     Series,
     draw,
     thinned,
@@ -48,7 +48,7 @@ def marks(chart, anchor):
 
 
 def series(*heights):
-    return Series("one", [Sample(100 * k, height) for k, height in enumerate(heights)], 0)
+    return Series("one", Curve.of((100 * k, height, None) for k, height in enumerate(heights)), 0)
 
 
 def test_ticks_are_round():
@@ -86,8 +86,8 @@ def test_curves_lie_where_the_axes_say():
 
 
 def test_bands_go_along_the_upper_bounds_and_back_along_the_lower_ones():
-    samples = [Sample(0, 0.5, (0.4, 0.6)), Sample(10, 0.5, None), Sample(20, 0.5, (0.0, 1.0))]
-    chart = draw("title", "steps", [Series("one", samples, 0)], y_range=(0, 1))
+    curve = Curve.of([(0, 0.5, (0.4, 0.6)), (10, 0.5, None), (20, 0.5, (0.0, 1.0))])
+    chart = draw("title", "steps", [Series("one", curve, 0)], y_range=(0, 1))
     (corners,) = paths(chart, "band")
     ys = [HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP) for share in (0.6, 1.0, 0.0, 0.4)]
     assert [y for _, y in corners] == pytest.approx(ys, abs=0.06)
@@ -97,7 +97,7 @@ def test_bands_go_along_the_upper_bounds_and_back_along_the_lower_ones():
 
 
 def test_a_single_point_shows_its_bounds():
-    chart = draw("title", "steps", [Series("a", [Sample(5, 1, (0, 4))], 0)])
+    chart = draw("title", "steps", [Series("a", Curve.of([(5, 1, (0, 4))]), 0)])
     (corners,), ((x, y),) = paths(chart, "band"), dots(chart)
     (left, top), (right, _), _, (_, bottom) = corners
     assert left < x < right
@@ -105,8 +105,8 @@ def test_a_single_point_shows_its_bounds():
 
 
 def test_the_pointer_meets_the_figures_of_all_curves_everywhere():
-    long = Series("a", [Sample(float(k), k / 4) for k in range(5)], 0)
-    chart = draw("title", "steps", [long, Series("b", [Sample(1, 7, (6, 8))], 1)], y_range=(0, 8))
+    long = Series("a", Curve.of((k, k / 4, None) for k in range(5)), 0)
+    chart = draw("title", "steps", [long, Series("b", Curve.of([(1, 7, (6, 8))]), 1)], y_range=(0, 8))
     strips = tips(chart)
     begins, ends, texts = zip(*strips, strict=True)
     assert (begins[0], ends[-1]) == (LEFT, WIDTH - RIGHT)
@@ -118,9 +118,9 @@ def test_the_pointer_meets_the_figures_of_all_curves_everywhere():
 
 def test_everything_lies_within_the_plot():
     random = np.random.default_rng(1)
-    noisy = [Sample(float(x), y, (y - 1, y + 1)) for x, y in enumerate(random.normal(0, 1e5, 1500).tolist())]
-    for curve in (noisy, noisy[:30], noisy[:1], [Sample(0, 0.0)]):
-        chart = draw("title", "steps", [Series("one", curve, 0), series(3.0)])
+    noisy = [(x, y, (y - 1, y + 1)) for x, y in enumerate(random.normal(0, 1e5, 1500).tolist())]
+    for points in (noisy, noisy[:30], noisy[:1], [(0, 0.0, None)]):
+        chart = draw("title", "steps", [Series("one", Curve.of(points), 0), series(3.0)])
         for corners in paths(chart, "line") + paths(chart, "band"):
             for x, y in corners:
                 assert LEFT - HALF_BAR <= x <= WIDTH - RIGHT + HALF_BAR
@@ -129,20 +129,20 @@ def test_everything_lies_within_the_plot():
 
 def test_titles_and_labels_stay_text():
     evil = "</title><script>&"
-    chart = draw(evil, evil, [Series(evil, [Sample(0, 1)], 0)], has_legend=True)
+    chart = draw(evil, evil, [Series(evil, Curve.of([(0, 1, None)]), 0)], has_legend=True)
     assert "<script" not in chart
     assert chart.count("&lt;/title&gt;&lt;script&gt;&amp;") == 6
 
 
 def test_long_curves_are_thinned_to_means_and_extremes():
-    samples = [Sample(float(k), float(k % 7)) for k in range(7 * MOST_POINTS)]
-    thin = thinned(samples)
-    assert len(thin) == MOST_POINTS
-    assert {(sample.y, sample.bounds) for sample in thin} == {(3.0, (0.0, 6.0))}
-    assert [sample.x for sample in thin] == [7.0 * k + 3 for k in range(MOST_POINTS)]
-    assert thinned(samples[:MOST_POINTS]) == samples[:MOST_POINTS]
-    chart = draw("title", "steps", [Series("one", samples, 0)])
+    curve = Curve.of((k, k % 7, None) for k in range(7 * MOST_POINTS))
+    thin = thinned(curve)
+    assert thin.places.tolist() == [7.0 * k + 3 for k in range(MOST_POINTS)]
+    assert set(zip(*thin[1:], strict=True)) == {(3.0, 0.0, 6.0)}
+    short = Curve(*(values[:MOST_POINTS] for values in curve))
+    assert thinned(short) is short
+    chart = draw("title", "steps", [Series("one", curve, 0)])
     assert len(paths(chart, "line")[0]) == MOST_POINTS
     assert not dots(chart)
-    bounded = [sample._replace(bounds=(sample.y - 2, sample.y + 1)) for sample in samples]
-    assert thinned(bounded)[0].bounds == (-2.0, 7.0)
+    bounded = curve._replace(low=curve.values - 2, high=curve.values + 1)
+    assert thinned(bounded).interval(0) == (-2.0, 7.0)
