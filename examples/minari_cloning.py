@@ -26,7 +26,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from patchwork_env.agents.networks import Inputs, NetworkConfig, PolicyNetwork
+from patchwork_env.agents.network_config import NetworkConfig
+from patchwork_env.agents.networks import Inputs, PolicyNetwork
 from patchwork_env.integrations.minari import record
 from patchwork_env.learning import toolbox
 

@@ -6,11 +6,10 @@ import copy
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +19,7 @@ from torch.overrides import TorchFunctionMode
 
 from patchwork_env.agents import checkpoints
 from patchwork_env.agents.base import Actions, SamplingAgent
+from patchwork_env.agents.network_config import NetworkConfig
 from patchwork_env.agents.ragged import (
     LegalLists,
     begins_of,
@@ -30,58 +30,16 @@ from patchwork_env.agents.ragged import (
     positions_of,
     sample,
 )
-from patchwork_env.core.checks import check_between, check_flag
 from patchwork_env.core.files import write_folder
 from patchwork_env.core.kernels import States
 from patchwork_env.core.names import short_repr
+from patchwork_env.core.sections import read_section
 from patchwork_env.games import NMBR9, PATCHWORK
 from patchwork_env.search import Evaluation
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-MOST_UNITS, MOST_LAYERS = 2**16, 256  # the largest numbers of units of a layer, and of hidden layers
 HEAD_GAIN = 0.01  # the gain of layers whose outputs are those of the network
 NEW: Mapping[str, Any] = {"device": "cpu", "dtype": torch.float32}
 """The arguments of every tensor of a new network: the defaults of PyTorch are the user's."""
-_NEED_FEATURES = ("offers", "lookahead")  # what networks of Patchwork may do with features
-
-
-@dataclass(frozen=True)
-class NetworkConfig:
-    """The sizes of a network, and what it reads; ValueError if they make no network.
-
-    Attributes:
-        width: The units of each hidden layer of the trunk, at most :data:`MOST_UNITS`.
-        depth: The number of hidden layers of the trunk, 1 to :data:`MOST_LAYERS`.
-        channels: The channels of the convolutions over quilts, at most :data:`MOST_UNITS`; 0 leaves them
-            out, which networks without features need. For Patchwork alone, as are the last two.
-        features: Whether the network reads the features of positions and actions; see that of each game.
-        offers: Whether it also reads the worth of the patches that are offered after every move.
-        lookahead: Whether it also judges every kind of move by its value of the position behind it, which
-            takes twice the time.
-    """
-
-    width: int = 256
-    depth: int = 2
-    channels: int = 0
-    features: bool = True
-    offers: bool = False
-    lookahead: bool = False
-
-    def __post_init__(self) -> None:
-        for name, most in (("width", MOST_UNITS), ("depth", MOST_LAYERS)):
-            check_between(getattr(self, name), 1, most, f"network.{name}")
-        check_between(self.channels, 0, MOST_UNITS, "network.channels")
-        for name in ("features", *_NEED_FEATURES):
-            check_flag(getattr(self, name), f"network.{name}")
-        if self.features:
-            return
-        if not self.channels:
-            raise ValueError("network.channels is 0 and network.features is False; one of them is needed")
-        for name in _NEED_FEATURES:
-            if getattr(self, name):
-                raise ValueError(f"network.{name} is True and network.features is False; it needs features")
 
 
 class Inputs(NamedTuple):
@@ -224,9 +182,7 @@ class PolicyNetwork(nn.Module, ABC):
     def __init__(self, config: NetworkConfig | None = None) -> None:
         super().__init__()
         self.config = config or NetworkConfig()
-        for name in ("channels", *_NEED_FEATURES):
-            if self.game != PATCHWORK and (value := getattr(self.config, name)):
-                raise ValueError(f"network.{name} is {value}; it is for Patchwork, not for {self.game}")
+        self.config.check_game(self.game)
 
     @property
     def device(self) -> torch.device:
@@ -426,7 +382,6 @@ class NetworkEvaluator:
 
 _Network = TypeVar("_Network", bound=PolicyNetwork)
 _Module = TypeVar("_Module", bound=nn.Module)
-_Config = TypeVar("_Config", bound="DataclassInstance")
 
 
 def save_policy(
@@ -439,15 +394,15 @@ def save_policy(
 def write_policy(folder: Path, network: PolicyNetwork, info: dict[str, Any] | None = None) -> None:
     """Writes the two files of a policy into an existing folder."""
     checkpoints.write_checkpoint(
-        folder, network.game, checkpoints.NETWORK, asdict(network.config), network.state_dict(), info
+        folder, network.game, checkpoints.NETWORK, network.config.model_dump(), network.state_dict(), info
     )
 
 
 def read_network(checkpoint: checkpoints.Checkpoint, network: type[_Network]) -> _Network:
     """Read a policy network of a class; for errors see :class:`Checkpoint`."""
     checkpoint.check(network.game, checkpoints.NETWORK)
-    config = config_of(NetworkConfig, checkpoint.network, str(checkpoint.file))
-    return read_module(checkpoint, lambda: network(config), f"a network of {config}")
+    config = read_section(NetworkConfig, checkpoint.network, "network", str(checkpoint.file))
+    return read_module(checkpoint, lambda: network(config), f"a network of {config!r}")
 
 
 def load(checkpoint: checkpoints.Checkpoint, seed: int | None = None, *, sample: bool = False) -> PolicyAgent:
@@ -487,14 +442,3 @@ def with_weights(make: Callable[[], _Module], weights: Mapping[str, npt.NDArray[
     module = make()
     module.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
     return module.eval()
-
-
-def config_of(kind: type[_Config], sizes: Any, source: str) -> _Config:
-    """The sizes in a description, which messages call ``source``, as a dataclass that checks them."""
-    names = [field.name for field in fields(kind)]
-    if not isinstance(sizes, dict) or set(sizes) != set(names):
-        raise ValueError(f"{source}: network is {short_repr(sizes)}; it must give {', '.join(names)}")
-    try:
-        return kind(**sizes)
-    except ValueError as error:
-        raise ValueError(f"{source}: {error}") from None

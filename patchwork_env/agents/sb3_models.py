@@ -24,8 +24,10 @@ from torch import Tensor
 from patchwork_env.agents import networks
 from patchwork_env.agents.base import SamplingAgent
 from patchwork_env.agents.checkpoints import Shapes, not_finite
+from patchwork_env.agents.network_config import NetworkConfig
 from patchwork_env.core.documents import parse_json
 from patchwork_env.core.names import short_repr
+from patchwork_env.core.sections import read_section
 from patchwork_env.games import PATCHWORK, rules_of
 
 WEIGHTS, DATA, _PICKLE = "policy.pth", "data", "data.pkl"
@@ -70,9 +72,9 @@ def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> 
         network = networks.network_class(own["game"])
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: {error}") from None
-    config = networks.config_of(networks.NetworkConfig, own["network"], str(path))
+    config = read_section(NetworkConfig, own["network"], "network", str(path))
     shapes = {PREFIX + name: shape for name, shape in networks.weight_shapes(lambda: network(config)).items()}
-    weights = _checked(tensors, shapes, path, f"a network of {config}")
+    weights = _checked(tensors, shapes, path, f"a network of {config!r}")
     named = {name.removeprefix(PREFIX): array for name, array in weights.items()}
     policy = networks.with_weights(lambda: network(config), named)
     return networks.PolicyAgent(policy, path.name, sample=sample, seed=seed)
@@ -93,10 +95,8 @@ def _perceptron(tensors: Mapping[str, Any], data: Mapping[str, Any], path: Path)
     activation = _activation(options.get("activation_fn"), mlp.ACTIVATIONS, path)
     layers = [tensors.get(f"mlp_extractor.policy_net.{2 * k}.bias") for k in range(len(tensors))]
     sizes = tuple(len(bias) for bias in layers if isinstance(bias, Tensor) and bias.dim() == 1)
-    try:
-        config = mlp.MlpConfig(sizes, activation)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
+    described = {"net_arch": sizes, "activation": activation}
+    config = read_section(mlp.MlpConfig, described, "network", str(path))
     what = f"an MlpPolicy of Patchwork with {list(sizes)} units for both policy and value"
     weights = _checked(tensors, networks.weight_shapes(lambda: mlp.MlpNetwork(config)), path, what)
     return networks.with_weights(lambda: mlp.MlpNetwork(config), weights)

@@ -21,13 +21,8 @@ with from_extra("train", f"{__name__} needs"):
     import pydantic  # noqa: F401
     import torch  # noqa: F401
 
-from patchwork_env.agents.networks import (
-    NetworkConfig,
-    PolicyAgent,
-    PolicyNetwork,
-    network_class,
-    save_policy,
-)
+from patchwork_env.agents.network_config import NetworkConfig
+from patchwork_env.agents.networks import PolicyAgent, PolicyNetwork, network_class, save_policy
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.agents.ragged import LegalLists, legal_lists, most_probable, observations_of, sample
 from patchwork_env.agents.ragged_policy import hierarchical_policy

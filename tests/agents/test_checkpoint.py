@@ -20,7 +20,8 @@ from patchwork_env import agents
 from patchwork_env.agents import checkpoints
 from patchwork_env.agents.checkpoints import read_checkpoint
 from patchwork_env.agents.compiled import arrays_of, write_weights
-from patchwork_env.agents.networks import NetworkConfig, read_network, write_policy
+from patchwork_env.agents.network_config import NetworkConfig
+from patchwork_env.agents.networks import read_network, write_policy
 from patchwork_env.agents.nmbr9 import value as nmbr9_value
 from patchwork_env.agents.nmbr9.policy_network import Nmbr9Network
 from patchwork_env.agents.patchwork.policy import mlp
@@ -73,7 +74,7 @@ KINDS = {
     "nmbr9 network": _network(Nmbr9Network, NetworkConfig(width=8, depth=1)),
     "maskable_ppo": Kind(
         "patchwork",
-        lambda: mlp.MlpNetwork(mlp.MlpConfig((20, 12), "tanh")),
+        lambda: mlp.MlpNetwork(mlp.MlpConfig(net_arch=(20, 12), activation="tanh")),
         mlp.write_policy,
         _reader(mlp.read_network),
         ("", ":sample=true"),
@@ -124,13 +125,17 @@ def other_defaults(request):
     torch.set_default_dtype(torch.float32)
 
 
-@pytest.mark.parametrize("config", [SMALL, NetworkConfig(8, 1, 0, offers=True, lookahead=True)])
+@pytest.mark.parametrize("config", [SMALL, NetworkConfig(width=8, depth=1, offers=True, lookahead=True)])
 def test_networks_are_float32_on_the_cpu_whatever_the_defaults(config, other_defaults, tmp_path):
     network = PatchworkNetwork(config)
     save_policy(tmp_path / "mine", network)
     for spec in (f"{tmp_path / 'mine'}", f"{tmp_path / 'mine'}:simulations=2", "ppo", "ppo-quick-v1"):
         check_agent(agents.load(spec), games=1)
-    networks = [network, Nmbr9Network(NetworkConfig(8, 1)), mlp.MlpNetwork(mlp.MlpConfig((8,)))]
+    networks = [
+        network,
+        Nmbr9Network(NetworkConfig(width=8, depth=1)),
+        mlp.MlpNetwork(mlp.MlpConfig(net_arch=(8,))),
+    ]
     if not config.lookahead:
         networks.append(DensePolicy(network))
     for one in networks:
@@ -222,7 +227,7 @@ def with_tensors(change):
     ("damage", "message"),
     [
         *(
-            (overwrite("checkpoint.json", data), rf"checkpoint\.json is damaged.*{why}")
+            (overwrite("checkpoint.json", data), rf"checkpoint\.json is (damaged|not in UTF-8).*{why}")
             for data, why in (
                 (b"", ""),
                 (b"\xff\x00", ""),
@@ -247,10 +252,10 @@ def with_tensors(change):
             (describe(network=SIZES | sizes), message)
             for sizes, message in (
                 ({"heads": 2}, "it must give width, depth, channels"),
-                ({"width": "12"}, "network.width must be an integer, not '12'"),
-                ({"width": 1.5}, "width must be an integer, not 1.5"),
+                ({"width": "12"}, "network.width is '12': Input should be a valid integer"),
+                ({"width": 1.5}, "width is 1.5: Input should be a valid integer"),
                 ({"width": 0}, r"checkpoint\.json: network\.width is 0"),
-                ({"width": 10**9}, "width is 1000000000; allowed are 1 to 65536"),
+                ({"width": 10**9}, "width is 1000000000: Input should be less than or equal to 65536"),
                 ({"width": 2**16, "depth": 256}, "weights.*trunk.0.weight is F32"),
                 ({"width": 13}, r"weights.*trunk.0.weight is F32 \[12, .*, not F32 \[13, "),
                 ({"channels": 5}, r"weights.*modulation\.bias is F32 \[4\], not F32 \[5\]"),
@@ -284,7 +289,7 @@ def test_damaged_checkpoints(folder, damage, message):
 @pytest.mark.parametrize("part", [{"channels": 4}, {"offers": True}, {"lookahead": True}])
 def test_parts_of_networks_that_are_for_patchwork_alone(part):
     with pytest.raises(ValueError, match=r"it is for Patchwork"):
-        Nmbr9Network(NetworkConfig(12, 2, **part))
+        Nmbr9Network(NetworkConfig(width=12, depth=2, **part))
 
 
 class Bomb:
@@ -306,7 +311,7 @@ def test_no_code_is_executed(folder, tmp_path):
     with pytest.raises(ValueError, match=r"weights\.safetensors does not hold"):
         load_policy(folder)
     (folder / "checkpoint.json").write_bytes(pickle.dumps(Bomb(trap)))
-    with pytest.raises(ValueError, match=r"checkpoint\.json is damaged"):
+    with pytest.raises(ValueError, match=r"checkpoint\.json is not in UTF-8"):
         load_policy(folder)
     assert not trap.exists()
     pickle.loads(pickle.dumps(Bomb(trap))).close()

@@ -7,7 +7,8 @@ import torch
 
 from patchwork_env import nmbr9
 from patchwork_env.agents import ObservingAgent
-from patchwork_env.agents.networks import NetworkConfig, PolicyAgent
+from patchwork_env.agents.network_config import NetworkConfig
+from patchwork_env.agents.networks import PolicyAgent
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.errors import IllegalActionError, OpponentError
 from patchwork_env.patchwork import Game

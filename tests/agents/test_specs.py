@@ -13,7 +13,7 @@ import pytest
 from patchwork_env import agents
 from patchwork_env.agents import Agent, GreedyAgent, specs
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER, read_checkpoint
-from patchwork_env.agents.networks import NetworkConfig
+from patchwork_env.agents.network_config import NetworkConfig
 from patchwork_env.agents.patchwork.policy.agent import save_policy
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.agents.specs import import_agent

@@ -7,7 +7,6 @@ import json
 import tempfile
 import zipfile
 from contextlib import ExitStack, suppress
-from dataclasses import asdict
 from functools import cache, partial
 from pathlib import Path
 
@@ -151,7 +150,8 @@ def _files_of(folder):
 def _checkpoint(kind):
     """A small checkpoint of a kind."""
     from patchwork_env.agents.compiled import write_weights
-    from patchwork_env.agents.networks import NetworkConfig, write_policy
+    from patchwork_env.agents.network_config import NetworkConfig
+    from patchwork_env.agents.networks import write_policy
     from patchwork_env.agents.nmbr9.policy_network import Nmbr9Network
     from patchwork_env.agents.nmbr9.value import new_weights as new_nmbr9_weights
     from patchwork_env.agents.patchwork.policy import mlp
@@ -159,12 +159,12 @@ def _checkpoint(kind):
     from patchwork_env.agents.patchwork.policy.onnx_export import policy_to_onnx
     from patchwork_env.agents.patchwork.value.network import new_weights
 
-    network = PatchworkNetwork(NetworkConfig(8, 1, 4)).eval()
+    network = PatchworkNetwork(NetworkConfig(width=8, depth=1, channels=4)).eval()
     write = {
         "network": lambda folder: write_policy(folder, network),
-        "mlp": lambda folder: mlp.write_policy(folder, mlp.MlpNetwork(mlp.MlpConfig((6, 4)))),
+        "mlp": lambda folder: mlp.write_policy(folder, mlp.MlpNetwork(mlp.MlpConfig(net_arch=(6, 4)))),
         "value": lambda folder: write_weights(folder, games.PATCHWORK, new_weights(1)),
-        "nmbr9_network": lambda folder: write_policy(folder, Nmbr9Network(NetworkConfig(8, 1))),
+        "nmbr9_network": lambda folder: write_policy(folder, Nmbr9Network(NetworkConfig(width=8, depth=1))),
         "nmbr9_value": lambda folder: write_weights(folder, games.NMBR9, new_nmbr9_weights(1)),
         "onnx": lambda folder: (folder / "policy.onnx").write_bytes(policy_to_onnx(network)),
         "sb3": lambda folder: _write_model(folder / "model.zip", network),
@@ -184,7 +184,7 @@ def _write_model(path, network):
     from patchwork_env.agents import sb3_models
 
     tensors = {sb3_models.PREFIX + name: tensor for name, tensor in network.state_dict().items()}
-    tensors["_extra_state"] = {"game": games.PATCHWORK, "network": asdict(network.config)}
+    tensors["_extra_state"] = {"game": games.PATCHWORK, "network": network.config.model_dump()}
     bounds = games.rules_of(games.PATCHWORK).layout.upper_bounds
     box = {":type:": "<class 'gymnasium.spaces.box.Box'>", "low": str(0 * bounds), "high": str(bounds)}
     data = {"policy_class": {"__module__": sb3_models._NETWORK_MODULE}, "observation_space": box}

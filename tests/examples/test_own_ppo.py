@@ -35,7 +35,7 @@ def test_it_trains_saves_and_measures(start, tmp_path, monkeypatch, capsys):
 
 def test_its_settings_are_those_of_the_configuration():
     config = load_config("ppo")
-    assert toolbox.NetworkConfig(**config.network.model_dump()) == example.NETWORK
+    assert config.network == example.NETWORK
     assert (config.reward, config.league) == (example.REWARD, example.LEAGUE)
     assert (config.ppo.rollout_steps, config.ppo.minibatch_size) == (example.TURNS, example.MINIBATCH)
     lookahead = config.ppo.lookahead_from, LOOKAHEAD_FACTOR

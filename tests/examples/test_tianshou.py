@@ -16,7 +16,7 @@ from tianshou.env import DummyVectorEnv
 
 from examples import tianshou_self_play as example
 from patchwork_env import agents
-from patchwork_env.agents.networks import NetworkConfig
+from patchwork_env.agents.network_config import NetworkConfig
 from patchwork_env.agents.patchwork.policy.agent import load_policy
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.patchwork import Game

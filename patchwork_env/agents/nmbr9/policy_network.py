@@ -30,6 +30,7 @@ import torch
 from torch import Tensor, nn
 
 from patchwork_env.agents import networks
+from patchwork_env.agents.network_config import NetworkConfig
 from patchwork_env.agents.nmbr9 import value
 from patchwork_env.agents.nmbr9.features import Record, Tile, box_of, tile_of
 from patchwork_env.agents.nmbr9.greedy import contact
@@ -278,7 +279,7 @@ class Nmbr9Network(networks.PolicyNetwork):
 
     game = NMBR9
 
-    def __init__(self, config: networks.NetworkConfig | None = None) -> None:
+    def __init__(self, config: NetworkConfig | None = None) -> None:
         super().__init__(config)
         width = self.config.width
         self.trunk = networks.new_trunk(_TRUNK_INPUTS, self.config)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import torch
@@ -13,7 +12,8 @@ from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.core.rl_module.torch import TorchRLModule
 from torch import Tensor
 
-from patchwork_env.agents.networks import NetworkConfig, PolicyNetwork, network_class
+from patchwork_env.agents.network_config import NetworkConfig
+from patchwork_env.agents.networks import PolicyNetwork, network_class
 from patchwork_env.envs.spaces import GameSpaces
 from patchwork_env.games import rules_of
 from patchwork_env.integrations.masked_policy import Evaluated, draw, evaluate, likeliest
@@ -129,5 +129,5 @@ def module_spec(game: str, network: NetworkConfig | None = None) -> RLModuleSpec
         module_class=PolicyModule,
         observation_space=spaces.masked_space(named=False),
         action_space=spaces.action_space(),
-        model_config={"game": game, "network": asdict(network)},
+        model_config={"game": game, "network": network.model_dump()},
     )

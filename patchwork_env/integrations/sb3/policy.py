@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -16,7 +15,8 @@ from sb3_contrib.common.maskable.distributions import MaskableCategoricalDistrib
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from torch import Tensor
 
-from patchwork_env.agents.networks import NetworkConfig, PolicyNetwork, network_class
+from patchwork_env.agents.network_config import NetworkConfig
+from patchwork_env.agents.networks import PolicyNetwork, network_class
 from patchwork_env.core.names import short_repr
 from patchwork_env.envs.spaces import GameSpaces
 from patchwork_env.errors import DivergenceError
@@ -77,17 +77,12 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
         )
 
     def _build(self, lr_schedule: Any) -> None:
-        try:
-            config = NetworkConfig(**self._sizes)
-        except TypeError:
-            names = ", ".join(asdict(NetworkConfig()))
-            raise ValueError(f"network is {short_repr(self._sizes)}; it may give {names}") from None
-        self.network = network_class(self._game)(config)
+        self.network = network_class(self._game)(NetworkConfig(**self._sizes))
         self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)  # type: ignore[call-arg]
 
     def get_extra_state(self) -> dict[str, Any]:
         """What a file of weights must hold so that it can be played without the code that wrote it."""
-        return {"game": self._game, "network": asdict(self.network.config)}
+        return {"game": self._game, "network": self.network.config.model_dump()}
 
     def set_extra_state(self, state: Any) -> None:
         """Refuses the weights of another network."""
@@ -163,7 +158,7 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
             "observation_space": self.observation_space,
             "action_space": self.action_space,
             "lr_schedule": self._dummy_schedule,
-            "network": asdict(self.network.config),
+            "network": self.network.config.model_dump(),
             "threads": self._threads.size,
             "optimizer_class": self.optimizer_class,
             "optimizer_kwargs": self.optimizer_kwargs,

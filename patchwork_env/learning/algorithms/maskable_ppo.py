@@ -6,9 +6,10 @@ from typing import ClassVar, Literal
 
 from pydantic import model_validator
 
+from patchwork_env.core.sections import Fixed
 from patchwork_env.games import NMBR9
 from patchwork_env.learning.algorithms.ppo.config import PpoLearning, PpoRun
-from patchwork_env.learning.config.keys import Fixed, Fraction, Positive, Several, Size, Specs
+from patchwork_env.learning.config.keys import Fraction, Positive, Several, Size, Specs
 
 
 class MaskablePpo(PpoLearning):

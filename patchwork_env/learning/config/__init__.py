@@ -1,17 +1,17 @@
 """The configuration of a run: typed, strict, and made of defaults, a YAML file and ``--set``."""
 
+from patchwork_env.agents.network_config import NetworkConfig
+from patchwork_env.core.sections import Section
 from patchwork_env.errors import ConfigError
 from patchwork_env.learning.config.keys import (
     Cluster,
     ClusterRun,
     Evaluation,
     League,
-    Network,
     Reward,
     RewardedRun,
     RunConfig,
     Schedule,
-    Section,
     changes_learning,
 )
 from patchwork_env.learning.config.loading import (
@@ -34,7 +34,7 @@ __all__ = [
     "ConfigError",
     "Evaluation",
     "League",
-    "Network",
+    "NetworkConfig",
     "Reward",
     "RewardedRun",
     "RunConfig",

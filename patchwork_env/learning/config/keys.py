@@ -7,25 +7,20 @@ are the sections that it reads and no others, so that no key can be set without 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
+from patchwork_env.agents.network_config import NetworkConfig
+from patchwork_env.core.sections import WHOLE, Fixed, Section
 from patchwork_env.games import PATCHWORK
 
-WHOLE = BeforeValidator(
-    lambda value: int(value) if isinstance(value, float) and value.is_integer() else value
-)
-"""Makes a type of integers take whole numbers in every form, as ``2e4`` in YAML."""
 # Every number has a lower and an upper bound. The upper ones are far above what is of use, and keep what is
 # computed from the numbers finite.
 Steps = Annotated[int, Field(ge=1, le=9 * 10**9), WHOLE]  # the names of files have ten digits for them
 Positive = Annotated[int, Field(ge=1, le=10**9), WHOLE]
 Size = Annotated[int, Field(ge=1, le=10**6), WHOLE]
 Several = Annotated[int, Field(ge=2, le=10**6), WHOLE]
-Units = Annotated[int, Field(ge=1, le=2**16), WHOLE]
-Layers = Annotated[int, Field(ge=1, le=256), WHOLE]
-Channels = Annotated[int, Field(ge=0, le=2**16), WHOLE]
 Threads = Annotated[int, Field(ge=1, le=1024), WHOLE]
 Count = Annotated[int, Field(ge=0, le=10**5), WHOLE]
 Seed = Annotated[int, Field(ge=0, lt=2**64), WHOLE]
@@ -35,31 +30,7 @@ NonNegative = Annotated[float, Field(ge=0, le=10**6)]
 OpenFraction = Annotated[float, Field(gt=0, lt=1)]
 Rate = Annotated[float, Field(gt=0, le=10**6)]
 Scheduled = Annotated[float, Field(ge=0, le=1e30)]
-_Value = TypeVar("_Value")
-_FIXED = "fixed for a whole run"
-Fixed = Annotated[_Value, _FIXED]
-"""The type of a key on which the stored state of a run depends: a resumed run has the same value."""
 Specs = Annotated[tuple[Annotated[str, Field(max_length=4096)], ...], Field(max_length=100)]
-
-
-class Section(BaseModel):
-    """Keys with types and defaults. Unknown keys, wrong types and numbers that are not finite are errors."""
-
-    model_config = ConfigDict(
-        extra="forbid", strict=True, frozen=True, allow_inf_nan=False, use_attribute_docstrings=True
-    )
-
-    def fixed_values(self, prefix: str = "") -> dict[str, Any]:
-        """The values of the type :data:`Fixed`, also in sections, by their full keys, as JSON has them."""
-        dumped = self.model_dump(mode="json")
-        fixed: dict[str, Any] = {}
-        for name, field in type(self).model_fields.items():
-            value = getattr(self, name)
-            if isinstance(value, Section):
-                fixed |= value.fixed_values(f"{prefix}{name}.")
-            elif _FIXED in field.metadata:
-                fixed[prefix + name] = dumped[name]
-        return fixed
 
 
 def section_of(kind: type[BaseModel], key: str) -> type[BaseModel] | None:
@@ -149,35 +120,6 @@ class Schedule(Section):
         if self.curve == "geometric":
             return float(self.start * (self.end / self.start) ** progress)
         return self.start + (self.end - self.start) * progress
-
-
-class Network(Section):
-    """The size of the policy network, and what it reads; see ``NetworkConfig`` in ``agents/networks.py``."""
-
-    width: Fixed[Units] = 256
-    """Number of units in each hidden layer; more of them learn more and take more time."""
-    depth: Fixed[Layers] = 2
-    """Number of hidden layers."""
-    channels: Fixed[Channels] = 0
-    """Number of channels of the convolutions over quilts, in Patchwork; 0 leaves the convolutions out."""
-    features: Fixed[bool] = True
-    """Whether the network reads figures that are counted for it: how boards lie, what actions lead to."""
-    offers: Fixed[bool] = False
-    """Whether it also reads what the patches that are offered after every move are worth, in Patchwork; needs
-    ``features``."""
-    lookahead: bool = False
-    """Whether it judges kinds of move also by its value of the position behind each, in Patchwork; needs
-    ``features`` and takes twice the time, in PPO a third more. PPO can begin late with it:
-    ``ppo.lookahead_from``."""
-
-    @model_validator(mode="after")
-    def _check_parts(self) -> Network:
-        if not (self.channels or self.features):
-            raise ValueError("channels is 0 and features is false: a network needs one of them")
-        for name in ("offers", "lookahead"):
-            if getattr(self, name) and not self.features:
-                raise ValueError(f"{name} is true and features is false: {name} needs features")
-        return self
 
 
 class Reward(Section):
@@ -329,9 +271,7 @@ class RunConfig(Section):
             raise ValueError(f"game is {self.game!r}; {self.algorithm} learns {games}")
         if self.game != PATCHWORK and self.special_patches != "revised":
             raise ValueError(f"special_patches is {self.special_patches!r}; {self.game} has none")
-        network = getattr(self, "network", Network())
-        if self.game != PATCHWORK and (network.channels or network.offers or network.lookahead):
-            raise ValueError(f"network.channels, offers and lookahead are for Patchwork, not for {self.game}")
+        getattr(self, "network", NetworkConfig()).check_game(self.game)
         return self
 
 

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from patchwork_env import agents
-from patchwork_env.agents.networks import NetworkConfig, PolicyAgent, write_policy
+from patchwork_env.agents.network_config import NetworkConfig
+from patchwork_env.agents.networks import PolicyAgent, write_policy
 from patchwork_env.agents.nmbr9 import policy_network
 from patchwork_env.core.files import write_folder
 from patchwork_env.nmbr9 import Game

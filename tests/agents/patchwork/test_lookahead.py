@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from patchwork_env.agents.networks import NetworkConfig
+from patchwork_env.agents.network_config import NetworkConfig
 from patchwork_env.agents.nmbr9.policy_network import Nmbr9Network
 from patchwork_env.agents.patchwork.policy.dense import DensePolicy
 from patchwork_env.agents.patchwork.policy.features import NUM_KINDS

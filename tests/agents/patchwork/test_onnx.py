@@ -8,7 +8,6 @@ import pickle
 import re
 import subprocess
 import sys
-from dataclasses import replace
 
 import numpy as np
 import onnx
@@ -18,7 +17,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from patchwork_env import agents
 from patchwork_env.agents.base import views_of
-from patchwork_env.agents.networks import NetworkConfig
+from patchwork_env.agents.network_config import NetworkConfig
 from patchwork_env.agents.patchwork.policy.agent import PolicyAgent
 from patchwork_env.agents.patchwork.policy.dense import DensePolicy
 from patchwork_env.agents.patchwork.policy.features import NUM_KINDS
@@ -84,7 +83,7 @@ def test_an_exported_policy_is_the_network(states):
 
 @pytest.mark.parametrize("reads", [{"features": False}, {"channels": 0}, {"channels": 0, "offers": True}, {}])
 def test_the_dense_policy_is_the_network_in_pytorch_too(states, reads):
-    network, states = new_network(replace(SMALL, **reads)), states[::15]
+    network, states = new_network(SMALL.model_copy(update=reads)), states[::15]
     observations, masks = map(torch.from_numpy, views_of(states))
     with torch.inference_mode():
         actions, dense, values = DensePolicy(network)(observations, masks)

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from patchwork_env import agents
-from patchwork_env.agents.networks import NetworkConfig
+from patchwork_env.agents.network_config import NetworkConfig
 from patchwork_env.agents.patchwork.policy.agent import (
     GumbelAgent,
     PatchworkDynamics,

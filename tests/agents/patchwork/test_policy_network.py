@@ -1,13 +1,12 @@
 """The network: its policy is a distribution over the legal actions, and it is what its description says."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
 from torch.nn import functional
 
-from patchwork_env.agents.networks import NetworkConfig, NetworkEvaluator
+from patchwork_env.agents.network_config import NetworkConfig
+from patchwork_env.agents.networks import NetworkEvaluator
 from patchwork_env.agents.patchwork.policy.features import NUM_KINDS, features_of
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork, circles_of
 from patchwork_env.patchwork import Game
@@ -35,7 +34,7 @@ _PARTS = {
 def network(request):
     """A network of which all parts matter; a fresh one is nearly uniform."""
     torch.manual_seed(3)
-    network = PatchworkNetwork(replace(SMALL, **_PARTS[request.param]))
+    network = PatchworkNetwork(SMALL.model_copy(update=_PARTS[request.param]))
     with torch.no_grad():
         for parameter in network.parameters():
             parameter.add_(0.2 * torch.randn_like(parameter))
@@ -155,12 +154,12 @@ def test_players_have_no_names(network, states):
 
 
 def test_wrong_sizes():
-    wrong = [{"width": 0}, {"depth": -1}, {"channels": 2.0}, {"width": True}, {"features": 1}]
+    wrong = [{"width": 0}, {"depth": -1}, {"channels": 2.5}, {"width": True}, {"features": 1}]
     for sizes in (*wrong, {"channels": 0, "features": False}):
-        with pytest.raises(ValueError, match=f"network.{next(iter(sizes))}"):
+        with pytest.raises(ValueError, match=next(iter(sizes))):
             NetworkConfig(**sizes)
     for name in ("offers", "lookahead"):
-        with pytest.raises(ValueError, match=rf"network\.{name} is True and network\.features is False"):
+        with pytest.raises(ValueError, match=rf"network\.{name} is true and network\.features is false"):
             NetworkConfig(channels=4, features=False, **{name: True})
 
 

@@ -8,7 +8,8 @@ pytest.importorskip("ray")
 import torch
 from ray.rllib.core.columns import Columns
 
-from patchwork_env.agents.networks import NetworkConfig, PolicyAgent
+from patchwork_env.agents.network_config import NetworkConfig
+from patchwork_env.agents.networks import PolicyAgent
 from patchwork_env.games import rules_of
 from patchwork_env.integrations.rllib.module import ChosenActions, module_spec
 

@@ -6,19 +6,20 @@ that Stable-Baselines3 gives them.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import torch
+from pydantic import BeforeValidator, Field
 from torch import Tensor, nn
 
 from patchwork_env.agents.base import Actions, SamplingAgent, views_of
 from patchwork_env.agents.checkpoints import MASKABLE_PPO, Checkpoint, write_checkpoint
-from patchwork_env.agents.networks import MOST_LAYERS, MOST_UNITS, NEW, config_of, read_module
+from patchwork_env.agents.network_config import MOST_LAYERS, Units
+from patchwork_env.agents.networks import NEW, read_module
 from patchwork_env.agents.ragged import sample_legal
-from patchwork_env.core.checks import as_integers, check_between, check_one_of
+from patchwork_env.core.sections import Section, read_section
 from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.actions import NUM_ACTIONS
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE
@@ -27,20 +28,18 @@ from patchwork_env.patchwork.state import States
 ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh}
 
 
-@dataclass(frozen=True)
-class MlpConfig:
-    """The shape of both perceptrons: the units of each hidden layer, 1 to ``MOST_UNITS``."""
+def _as_tuple(units: Any) -> Any:
+    return tuple(units) if isinstance(units, list) else units  # JSON has lists
 
-    net_arch: tuple[int, ...] = (256, 256)
-    activation: str = "relu"
 
-    def __post_init__(self) -> None:
-        layers = tuple(as_integers(self.net_arch, "net_arch", "a layer of net_arch"))
-        object.__setattr__(self, "net_arch", layers)  # a tuple, also if it comes from a file
-        check_between(len(layers), 0, MOST_LAYERS, "the number of layers of net_arch")
-        for units in layers:
-            check_between(units, 1, MOST_UNITS, "a layer of net_arch")
-        check_one_of(self.activation, ACTIVATIONS, "activation")
+_HiddenLayers = Annotated[tuple[Units, ...], Field(max_length=MOST_LAYERS), BeforeValidator(_as_tuple)]
+
+
+class MlpConfig(Section):
+    """The shape of both perceptrons: the units of each hidden layer, and what follows each."""
+
+    net_arch: _HiddenLayers = (256, 256)
+    activation: Literal["relu", "tanh"] = "relu"
 
 
 class MlpNetwork(nn.Module):
@@ -106,14 +105,14 @@ class MlpAgent(SamplingAgent):
 
 def write_policy(folder: Path, network: MlpNetwork, info: dict[str, Any] | None = None) -> None:
     """Writes the two files of a policy into an existing folder."""
-    write_checkpoint(folder, PATCHWORK, MASKABLE_PPO, asdict(network.config), network.state_dict(), info)
+    write_checkpoint(folder, PATCHWORK, MASKABLE_PPO, network.config.model_dump(), network.state_dict(), info)
 
 
 def read_network(checkpoint: Checkpoint) -> MlpNetwork:
     """Read the network of a checkpoint; for errors see :class:`Checkpoint`."""
     checkpoint.check(PATCHWORK, MASKABLE_PPO)
-    config = config_of(MlpConfig, checkpoint.network, str(checkpoint.file))
-    return read_module(checkpoint, lambda: MlpNetwork(config), f"a network of {config}")
+    config = read_section(MlpConfig, checkpoint.network, "network", str(checkpoint.file))
+    return read_module(checkpoint, lambda: MlpNetwork(config), f"a network of {config!r}")
 
 
 def load(checkpoint: Checkpoint, seed: int | None = None, *, sample: bool = False) -> MlpAgent:

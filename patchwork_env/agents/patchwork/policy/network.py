@@ -32,6 +32,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from patchwork_env.agents import networks
+from patchwork_env.agents.network_config import NetworkConfig
 from patchwork_env.agents.patchwork.placements import NUM_KINDS, clipped_margin, kind_of
 from patchwork_env.agents.patchwork.policy.features import (
     KIND_FEATURES,
@@ -178,7 +179,7 @@ class PatchworkNetwork(networks.PolicyNetwork):
     num_kinds = NUM_KINDS
     patch_features: Tensor
 
-    def __init__(self, config: networks.NetworkConfig | None = None) -> None:
+    def __init__(self, config: NetworkConfig | None = None) -> None:
         super().__init__(config)
         self._prepared: tuple[Tensor, Tensor, Tensor] | None = None
         width, channels = self.config.width, self.config.channels

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
+from patchwork_env.agents.network_config import NetworkConfig
+from patchwork_env.core.sections import Fixed, Section
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.config import keys
 
 
-class AlphaZero(keys.Section):
+class AlphaZero(Section):
     """Gumbel AlphaZero (Danihelka et al. 2022): the policy learns what a search improves in it."""
 
-    num_envs: keys.Fixed[keys.Size] = 256
+    num_envs: Fixed[keys.Size] = 256
     """Number of games that are played side by side."""
     rollout_steps: keys.Size = 32
     """Number of turns of each game in an iteration."""
@@ -51,4 +53,4 @@ class AlphaZeroConfig(keys.ClusterRun, keys.RewardedRun):
     algorithm: Literal["alphazero"] = "alphazero"
     """The algorithm that learns."""
     alphazero: AlphaZero = AlphaZero()
-    network: keys.Network = keys.Network()
+    network: NetworkConfig = NetworkConfig()

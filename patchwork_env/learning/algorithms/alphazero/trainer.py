@@ -11,7 +11,7 @@ import torch
 
 from patchwork_env.agents import Agent
 from patchwork_env.agents.base import check_running
-from patchwork_env.agents.networks import NetworkConfig, PolicyAgent, network_class, write_policy
+from patchwork_env.agents.networks import PolicyAgent, network_class, write_policy
 from patchwork_env.agents.patchwork.policy.agent import GumbelAgent, PatchworkDynamics, load_policy
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.agents.ragged import legal_lists
@@ -145,7 +145,7 @@ class SelfPlayResult(NamedTuple):
 
 
 def _new_network(config: AlphaZeroConfig) -> PatchworkNetwork:
-    network = network_class(config.game)(NetworkConfig(**config.network.model_dump()))
+    network = network_class(config.game)(config.network)
     return cast(PatchworkNetwork, network)
 
 

@@ -6,14 +6,16 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from patchwork_env.agents.network_config import NetworkConfig
+from patchwork_env.core.sections import Fixed, Section
 from patchwork_env.games import NMBR9, PATCHWORK
 from patchwork_env.learning.config import keys
 
 
-class PpoLearning(keys.Section):
+class PpoLearning(Section):
     """The keys that all implementations of proximal policy optimization here share."""
 
-    num_envs: keys.Fixed[keys.Size] = 512
+    num_envs: Fixed[keys.Size] = 512
     """Number of games that are played side by side."""
     epochs: keys.Positive = 2
     """Number of passes over the decisions of an iteration."""
@@ -47,7 +49,7 @@ class PpoRun(keys.RewardedRun):
 
     GAMES: ClassVar[tuple[str, ...]] = (PATCHWORK, NMBR9)
 
-    network: keys.Network = keys.Network()
+    network: NetworkConfig = NetworkConfig()
     league: keys.League = keys.League()
 
     @property

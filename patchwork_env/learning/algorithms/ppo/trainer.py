@@ -10,7 +10,6 @@ import numpy as np
 import torch
 
 from patchwork_env.agents.networks import (
-    NetworkConfig,
     PolicyAgent,
     PolicyNetwork,
     network_class,
@@ -42,7 +41,7 @@ class PpoTrainer(trainer.Trainer):
     def __init__(self, config: PpoConfig) -> None:
         super().__init__(config)
         torch.manual_seed(config.seed)
-        self.network = network_class(config.game)(NetworkConfig(**config.network.model_dump()))
+        self.network = network_class(config.game)(config.network)
         self.network.to(torch.device(config.device))
         self.network.trunk.dtype = _trunk_dtype(config)
         if config.network.lookahead:

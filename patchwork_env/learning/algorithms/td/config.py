@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
+from patchwork_env.core.sections import Section
 from patchwork_env.games import NMBR9, PATCHWORK
 from patchwork_env.learning.config import keys
 
 
-class TdLearning(keys.Section):
+class TdLearning(Section):
     """Temporal-difference learning of a compiled value."""
 
     games: keys.Size = 512

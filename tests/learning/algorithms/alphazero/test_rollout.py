@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from patchwork_env.agents.networks import NetworkConfig, NetworkEvaluator
+from patchwork_env.agents.network_config import NetworkConfig
+from patchwork_env.agents.networks import NetworkEvaluator
 from patchwork_env.agents.patchwork.policy.agent import PatchworkDynamics
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.learning.algorithms.alphazero import rollout as module

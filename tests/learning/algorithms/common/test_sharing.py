@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from patchwork_env.agents.networks import NetworkConfig, joined, kept, network_class
+from patchwork_env.agents.network_config import NetworkConfig
+from patchwork_env.agents.networks import joined, kept, network_class
 from patchwork_env.core.batches import begin_games, loop, play_listed, sample_actions
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.games import rules_of

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from patchwork_env.agents.networks import NetworkConfig
+from patchwork_env.agents.network_config import NetworkConfig
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool

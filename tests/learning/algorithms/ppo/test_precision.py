@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from patchwork_env.agents.networks import NetworkConfig, NetworkEvaluator, new_trunk
+from patchwork_env.agents.network_config import NetworkConfig
+from patchwork_env.agents.networks import NetworkEvaluator, new_trunk
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.algorithms.ppo import trainer as ppo_trainer
 from patchwork_env.learning.config import load_config

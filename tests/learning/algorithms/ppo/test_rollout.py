@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from patchwork_env.agents.networks import NetworkConfig, NetworkEvaluator
+from patchwork_env.agents.network_config import NetworkConfig
+from patchwork_env.agents.networks import NetworkEvaluator
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.errors import DivergenceError
 from patchwork_env.learning.algorithms.common.advantages import advantages
