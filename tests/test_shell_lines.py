@@ -140,6 +140,8 @@ def check(line):
             answers = Answers()
             Engine(AgentPool(), answers, threads=1).handle(query.encode())
             assert "move" in answers.wait(1)[0]
+        case ["nohup", *command, ">", _, "2>&1", "&"]:
+            check(shlex.join(command))
         case ["tensorboard" | "ray", *_] | ["python", "-m", "http.server", *_]:
             pass
         case ["patchwork-env", name, *arguments]:

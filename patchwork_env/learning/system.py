@@ -7,6 +7,7 @@ import errno
 import os
 import platform
 import signal
+import stat
 import subprocess
 import sys
 import threading
@@ -62,7 +63,8 @@ def exclusive_lock(folder: Path) -> Iterator[None]:
 
 # Python handles signals in the main thread; in any other thread, these functions do nothing.
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_HANGUP = getattr(signal, "SIGHUP", None)  # a terminal was closed; Windows has no such signal
+_SIGNALS = [signal.SIGINT, signal.SIGTERM, *([] if _HANGUP is None else [_HANGUP])]
 _ECHO_SECONDS = 1.0
 """Schedulers and shells often send a signal twice; within this time, the second one does not count."""
 
@@ -90,21 +92,23 @@ _request: _Request | None = None
 
 @contextmanager
 def signals_interrupt() -> Iterator[None]:
-    """Within the block, SIGINT and SIGTERM raise :class:`Interruption` from :func:`stop_if_asked`.
+    """Within the block, SIGINT, SIGTERM and SIGHUP raise :class:`Interruption` from :func:`stop_if_asked`.
 
-    A second signal, a second later, raises it at once. One that has not taken effect when the block ends goes
-    to those who handle signals behind it.
+    A second signal, a second later, raises it at once. A SIGHUP that is ignored, as by ``nohup``, stays
+    ignored. A signal that has not taken effect when the block ends goes to the handler from before it.
     """
     global _request
     if not _in_main_thread():
         yield
         return
-    before = {name: signal.signal(name, _note) for name in _SIGNALS}
+    is_ignored = _HANGUP is not None and signal.getsignal(_HANGUP) == signal.SIG_IGN
+    handled = [number for number in _SIGNALS if number != _HANGUP or not is_ignored]
+    before = {number: signal.signal(number, _note) for number in handled}
     try:
         yield
     finally:
-        for name, old in before.items():
-            signal.signal(name, old)
+        for number, old in before.items():
+            signal.signal(number, old)
         last, _request = _request, None
     if last is not None and not last.is_met:
         signal.raise_signal(last.number)
@@ -114,13 +118,15 @@ def stop_if_asked() -> None:
     """Raises :class:`Interruption` if a signal has come: to be called often, where nothing is half done."""
     if _request is not None and not _request.is_met and _in_main_thread():
         _request.is_met = True
-        for name in _SIGNALS:
-            signal.signal(name, signal.SIG_IGN)  # another one must not disturb saving
+        for number in _SIGNALS:
+            signal.signal(number, signal.SIG_IGN)  # another one must not disturb saving
         raise Interruption(_request.number)
 
 
 def _note(number: int, _frame: FrameType | None) -> None:
     global _request
+    if number == _HANGUP:
+        _leave_closed_terminal()
     if _request is None:
         _request = _Request(number, time.monotonic())
         # The signal may have interrupted a print, within which print cannot be called again.
@@ -131,6 +137,16 @@ def _note(number: int, _frame: FrameType | None) -> None:
     elif time.monotonic() - _request.time > _ECHO_SECONDS:
         _request = _Request(number, time.monotonic(), is_met=True)
         raise Interruption(number, at_once=True)
+
+
+def _leave_closed_terminal() -> None:
+    """Discard output to a closed terminal, where printing is an error that would end a run."""
+    for descriptor in (1, 2):
+        with suppress(OSError):
+            if stat.S_ISCHR(os.fstat(descriptor).st_mode) and not os.isatty(descriptor):
+                null = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(null, descriptor)
+                os.close(null)
 
 
 def _in_main_thread() -> bool:

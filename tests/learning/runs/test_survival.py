@@ -7,6 +7,7 @@ import importlib
 import json
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -33,7 +34,7 @@ from patchwork_env.learning.runs.checkpoints import load_checkpoint
 from patchwork_env.learning.runs.folder import read_versions
 from tests.learning import same_runs
 
-fcntl, resource = pytest.importorskip("fcntl"), pytest.importorskip("resource")
+fcntl, pty, resource = map(pytest.importorskip, ("fcntl", "pty", "resource"))
 
 STEPS_PER_ITERATION = 64
 SIGINT, SIGTERM, SIGKILL = signal.SIGINT, signal.SIGTERM, signal.SIGKILL
@@ -114,6 +115,25 @@ def test_a_run_that_was_stopped_anywhere_ends_as_one_that_was_not(
         if not (long_run / "checkpoints" / folder.name).exists():
             shutil.rmtree(folder)
     same_runs.assert_same_run(run, long_run)
+
+
+@pytest.mark.slow
+def test_a_closed_terminal_saves_the_run(config, tmp_path):
+    """A real one, on which printing fails from then on."""
+    run = tmp_path / "run"
+    command = same_runs.train_command("--config", str(config), "--run-dir", str(run))
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execve(command[0], [*command, "--set", "total_steps=1920000"], same_runs.environment())
+    deadline = time.monotonic() + 120
+    while not checkpoint(run, 6).exists():
+        assert time.monotonic() < deadline
+        select.select([terminal], [], [], 0.005)[0] and os.read(terminal, 4096)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 128 + signal.SIGHUP
+    newest = same_runs.checkpoints_of(run)[-1]
+    assert same_runs.metrics_of(run)[-1]["steps"] == load_policy(newest)[1]["steps"]
+    assert partial_of(run) == []
 
 
 def wait_for(path, process):

@@ -47,6 +47,23 @@ def test_a_second_signal_and_each_further_one_stops_at_once(monkeypatch):
         stop_if_asked()
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="Windows has no such signal")
+def test_a_closed_terminal_counts_unless_it_is_ignored():
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with signals_interrupt():
+            os.kill(os.getpid(), signal.SIGHUP)
+            stop_if_asked()
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        with signals_interrupt():
+            os.kill(os.getpid(), signal.SIGHUP)
+            with pytest.raises(Interruption, match="SIGHUP"):
+                stop_if_asked()
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
 def test_other_threads_than_the_main_one_leave_signals_alone():
     def work():
         with signals_interrupt():
