@@ -28,8 +28,11 @@ class Line(NamedTuple):
     visits: int  # simulations that began with it
     margin: float  # the expected final margin, in points
     win: float  # the probability to win
-    exact: bool  # whether both are exact, as far as they depend on actions that the search considered
+    exact: bool  # True if both are exact, as far as they depend on actions that the search considered
     variation: tuple[int, ...]  # the best line of play, from the action on
+    certain: bool = (
+        True  # False if the search looked at the action too little to state margin and probability
+    )
 
 
 class ScoreLine(NamedTuple):
@@ -49,7 +52,10 @@ class Analyst(Protocol):
         """A line for every action that its search considers: the one to play, then the others, best first."""
 
     def evaluate_moves(self, game: Any) -> Sequence[Line]:
-        """A line for every legal action by the learned value alone, without a search; the best first."""
+        """A line for every legal action by the learned value alone, without a search; the best first.
+
+        None is certain.
+        """
 
     def symmetric_moves(self, game: Any) -> dict[int, list[int]]:
         """For every legal action, all that lead to the same position up to symmetry, itself included."""
@@ -73,12 +79,12 @@ class Scorer(IncrementalAnalyst, Protocol):
 
 @dataclass(frozen=True)
 class AnalysedMove:
-    """A move and what to expect of it, for the player to move."""
+    """A move and the result to expect from it, for the player to move."""
 
     action: int
     move: str  # in the notation of the game
-    margin: float  # the expected final margin, in points
-    win: float  # the probability to win, 0-1
+    margin: float | None  # the expected final margin, in points; None if the search has too few visits of it
+    win: float | None  # the probability to win, 0-1; None likewise
     visits: int  # simulations that began with the move
     source: Source  # of margin and probability: the ending, the simulations, or the learned value alone
     line: tuple[str, ...]  # the best line of play that the search found, from the move on, in notation
@@ -96,11 +102,13 @@ class Analysis:
     agent: str  # its name
     player: int  # to move
     num_legal: int  # legal moves
+    margin: float  # the expected final margin after the first move, in points
+    win: float  # the probability to win after it, 0-1
     moves: tuple[AnalysedMove, ...]
 
     @property
     def best(self) -> AnalysedMove:
-        """The first of the moves; its margin and its probability to win are those of the position."""
+        """The first of the moves."""
         return self.moves[0]
 
     def find(self, move: str) -> AnalysedMove:
@@ -119,7 +127,7 @@ class Analysis:
         shown = self.moves[: None if rows is None else check_at_least_one(rows, "rows")]
         head = (
             f"player {self.player} to move, {counted(self.num_legal, 'legal move')}; "
-            f"margin {self.best.margin:+.1f}, wins {self.best.win:.1%}, says {self.agent}"
+            f"margin {self.margin:+.1f}, wins {self.win:.1%}, says {self.agent}"
         )
         sources = dict.fromkeys(entry.source for entry in shown)
         notes = [f"{source}: {_SOURCES[source]}" for source in sources]
@@ -130,7 +138,7 @@ class Analysis:
         return self.text()
 
     def __repr__(self) -> str:
-        figures = f"margin {self.best.margin:+.1f}, wins {self.best.win:.1%}"
+        figures = f"margin {self.margin:+.1f}, wins {self.win:.1%}"
         return f"<Analysis by {self.agent}: {self.best.move} of {self.num_legal}, {figures}>"
 
     def _repr_html_(self) -> str:
@@ -150,8 +158,9 @@ def analyse(game: BaseGame, agent: Agent, k: int | None = None) -> Analysis:
     lines: dict[int, Line] = {}
     for line in (*agent.search(game), *agent.evaluate_moves(game)):
         lines.setdefault(groups[line.action][0], line)
-    moves = [_analysed(game, line, groups[line.action]) for line in without_luck([*lines.values()])[:most]]
-    return Analysis(agent.name, game.current_player, len(groups), tuple(moves))
+    shown = without_luck([*lines.values()])[:most]
+    moves = tuple(_analysed(game, line, groups[line.action]) for line in shown)
+    return Analysis(agent.name, game.current_player, len(groups), shown[0].margin, shown[0].win, moves)
 
 
 def without_luck(lines: Sequence[Line]) -> list[Line]:
@@ -169,8 +178,8 @@ def _analysed(game: BaseGame, line: Line, group: Sequence[int]) -> AnalysedMove:
     return AnalysedMove(
         line.action,
         game.move_text(line.action),
-        line.margin,
-        line.win,
+        line.margin if line.certain else None,
+        line.win if line.certain else None,
         line.visits,
         source,
         variation_words(game, line.variation),
@@ -191,7 +200,9 @@ def _table(moves: Sequence[AnalysedMove]) -> list[str]:
     rows = [("move", "margin", "win", "visits", "source", "alike", "line")]
     for entry in moves:
         more = " ..." if len(entry.line) > _MOST_WORDS else ""
-        figures = f"{entry.margin:+.1f}", f"{entry.win:.1%}", f"{entry.visits:,}"
+        margin = "-" if entry.margin is None else f"{entry.margin:+.1f}"
+        win = "-" if entry.win is None else f"{entry.win:.1%}"
         alike = f"{len(entry.alike)}" if entry.alike else "-"
-        rows.append((entry.move, *figures, entry.source, alike, " ".join(entry.line[:_MOST_WORDS]) + more))
+        line = " ".join(entry.line[:_MOST_WORDS]) + more
+        rows.append((entry.move, margin, win, f"{entry.visits:,}", entry.source, alike, line))
     return aligned(rows, left=(0, 4, 6))

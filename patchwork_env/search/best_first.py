@@ -108,15 +108,16 @@ def start_node(tree: Tree, node: int, player: int, rule: Rule) -> None:
 
 
 @kernel
-def descend(tree: Tree, path: Path, rule: Rule) -> int:
+def descend(tree: Tree, path: Path, rule: Rule, first: int = NOTHING) -> int:
     """Goes down to an edge without a node, or a solved one, and counts the visits; returns the length.
 
-    Until :func:`back_up`, a visit counts as one that changed no value yet; other threads go elsewhere.
-    The length is 0 if they are about to complete whatever there is to go to.
+    It begins with the edge ``first`` of the root, or with ``NOTHING`` by the rule. Until :func:`back_up`, a
+    visit counts as one that changed no value yet; other threads go elsewhere. The length is 0 if they are
+    about to complete whatever there is to go to.
     """
     node, length = ROOT, 0
     while True:
-        edge = choose_edge(tree, node, rule)
+        edge = first if node == ROOT and first != NOTHING else choose_edge(tree, node, rule)
         child = tree.edges[edge]["child"]
         if child == OPENING:
             for k in range(length):

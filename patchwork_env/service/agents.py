@@ -155,8 +155,8 @@ def _by_win(game: BaseGame, lines: Sequence[analysis.Line], symmetric: Mapping[i
     """What a search for two players found; ``symmetric`` has the actions that lead to the same position."""
     is_first, shown = game.current_player == 0, []
     for line in analysis.without_luck(lines):
-        win = float(line.win if is_first else 1 - line.win)
-        margin = float(line.margin if is_first else -line.margin)
+        win = float(line.win if is_first else 1 - line.win) if line.certain else None
+        margin = float(line.margin if is_first else -line.margin) if line.certain else None
         others = [action for action in symmetric.get(line.action, ()) if action != line.action]
         alike = [game.move_text(action) for action in others]
         shown.append({**_line(game, line, line.variation, win, margin, None), "alike": alike})

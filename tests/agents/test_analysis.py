@@ -44,9 +44,11 @@ def test_figures_are_those_of_the_search_and_the_rest_those_of_the_value():
     assert analysis.best is analysis.moves[0]
     assert analysis.best.action == AGENT.act(game)
     assert any(line.visits for line in lines)
+    assert (analysis.margin, analysis.win) == (lines[0].margin, lines[0].win)
+    assert (analysis.best.margin, analysis.best.win) == (lines[0].margin, lines[0].win)
     for entry, line in zip(analysis.moves, lines, strict=False):
-        win = min(line.win, lines[0].win)
-        assert (entry.margin, entry.win, entry.visits) == (line.margin, win, line.visits)
+        assert entry.visits == line.visits
+        assert entry is analysis.best or (entry.margin, entry.win) == (None, None)  # after so few visits
         assert entry.source == ("search" if line.visits else "value")
         after = game.clone()
         for word in entry.line:
@@ -55,11 +57,10 @@ def test_figures_are_those_of_the_search_and_the_rest_those_of_the_value():
     rest = analysis.moves[len(lines) :]
     assert len(rest) > 0
     for entry in rest:
-        glance = glances[entry.action]
-        win = min(glance.win, lines[0].win)
-        assert (entry.margin, entry.win, entry.visits) == (glance.margin, win, 0)
+        assert (entry.margin, entry.win, entry.visits) == (None, None, 0)
         assert (entry.source, entry.line) == ("value", (entry.move,))
-    worths = [TO_WIN.outcome * (2 * glances[m.action].win - 1) + TO_WIN.margin * m.margin for m in rest]
+    chosen = [glances[entry.action] for entry in rest]
+    worths = [TO_WIN.outcome * (2 * line.win - 1) + TO_WIN.margin * line.margin for line in chosen]
     assert worths == sorted(worths, reverse=True)
 
 
@@ -83,7 +84,7 @@ def test_every_legal_move_is_there_once(game):
     assert analysis.num_legal == len(words)
     for entry in analysis.moves:
         assert game.move_text(entry.action) == entry.move == entry.line[0]
-        assert 0 <= entry.win <= 1
+        assert entry.win is None or 0 <= entry.win <= 1
     assert (game, game.history) == (before, before.history)
 
 
@@ -116,7 +117,7 @@ def test_json():
     analysis = agents.analyse(middle(), AGENT, k=2)
     assert analysis.moves == agents.analyse(middle(), AGENT).moves[:2]
     data = json.loads(json.dumps(analysis.as_dict()))
-    assert set(data) == {"agent", "player", "num_legal", "moves"}
+    assert set(data) == {"agent", "player", "num_legal", "margin", "win", "moves"}
     for values, entry in zip(data["moves"], analysis.moves, strict=True):
         assert values["move"] == entry.move
         assert (values["margin"], values["win"], values["visits"]) == (entry.margin, entry.win, entry.visits)
@@ -129,7 +130,8 @@ def test_text():
     assert len(repr(analysis)) < 120
     assert text.startswith(f"player {analysis.player} to move, {analysis.num_legal} legal moves; ")
     for row, entry in zip(text.splitlines()[3:23], moves, strict=False):
-        figures = [entry.move, f"{entry.margin:+.1f}", f"{entry.win:.1%}", str(entry.visits), entry.source]
+        known = [f"{entry.margin:+.1f}", f"{entry.win:.1%}"] if entry is analysis.best else ["-", "-"]
+        figures = [entry.move, *known, str(entry.visits), entry.source]
         assert row.split()[:5] == figures
         assert len(row) < 120
     assert f"... and {len(moves) - 20} more" in text

@@ -124,6 +124,9 @@ def test_an_analysis_gets_deeper_and_ends_as_the_search_does(client):
         expected_words = agents.load("champion").symmetric_moves(game)[line["action"]]
         assert {line["word"], *line["alike"]} == set(map(game.move_text, expected_words))
     assert any(line["alike"] for line in last["lines"])  # the quilt is empty
+    few = [line for line in last["lines"][1:] if line["visits"] < 1500]
+    assert few
+    assert all(line["win"] is line["margin"] is None for line in few)
 
 
 def test_nmbr9_is_analysed_by_expected_scores(client):

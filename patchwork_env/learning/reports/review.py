@@ -152,10 +152,8 @@ def _evaluate(game: Game, agent: Agent) -> tuple[PositionEvaluation, Analysis | 
         first, second = game.scores()
         return PositionEvaluation(first - second, float(game.winner() == 0), True), None
     analysis = analyse(game, agent)
-    best = analysis.best
-    return PositionEvaluation(
-        *_of_player(analysis.player, best.margin, best.win), best.source == "exact"
-    ), analysis
+    figures = _of_player(analysis.player, analysis.margin, analysis.win)
+    return PositionEvaluation(*figures, analysis.best.source == "exact"), analysis
 
 
 def _of_player(player: int, margin: float, win: float) -> tuple[float, float]:

@@ -14,11 +14,13 @@ from patchwork_env.agents.compiled import write_weights
 from patchwork_env.agents.patchwork.champion.agent import LEVELS, ChampionAgent, ValueAgent, load
 from patchwork_env.agents.patchwork.champion.search import (
     EMPTY,
+    ENOUGH,
     NO_LIMIT,
     NODE_EFFORT,
     QUILT_EFFORT,
     RULE,
     SCORE,
+    SHOWN,
     UTILITY,
     WIN,
     calibrated,
@@ -93,7 +95,7 @@ def test_nodes_are_opened_as_the_description_says(seed, turns_left):
     search = champion(nodes=60).workspace()
     tree, evaluator = search.tree, search.evaluator._replace(payoffs=Payoffs(1.0, 0.02, 0.5))
     reset_search(tree, search.work, evaluator, game.state, 0)
-    grow(tree, search.work, evaluator, 60, NO_LIMIT, False)
+    grow(tree, search.work, evaluator, 60, NO_LIMIT, False, 0)
     expansion, exact = new_expansion(), 0
     for node in range(tree.sizes[0]):
         game, record = Game.from_state(tree.states, node), tree.nodes[node]
@@ -133,14 +135,49 @@ def test_probabilities_to_win_are_calibrated():
         *((late, 0.9, 0.6467), (late, 0.0, 0.0), (late, 1.0, 1.0)),
     ):
         assert calibrated(win, game.state, 0) == pytest.approx(expected, abs=1e-4)
-    agent = champion(nodes=50)
-    best, tree = agent.search(early)[0], agent.workspace().tree
+
+
+@pytest.mark.parametrize("calibrate", [True, False])
+def test_calibration_changes_what_a_search_states_and_not_the_value(calibrate):
+    agent, game = ChampionAgent(WEIGHTS, PAYOFFS, nodes=50, calibrate=calibrate), Game(seed=1)
+    best, tree = agent.search(game)[0], agent.workspace().tree
     expected = tree.edges[best_edge(tree, ROOT)]["values"][WIN]
-    assert best.win == pytest.approx(calibrated(expected, early.state, 0))
-    values = {line.action: line.win for line in agent.evaluate_moves(early)}
-    count = expand(early.state, 0, agent.workspace().evaluator.weights, expansion := new_expansion())
+    assert best.win == pytest.approx(calibrated(expected, game.state, 0) if calibrate else expected)
+    values = {line.action: line.win for line in agent.evaluate_moves(game)}
+    count = expand(game.state, 0, agent.workspace().evaluator.weights, expansion := new_expansion())
     for k in range(count):
-        assert values[expansion.actions[k]] == calibrated(float(expansion.wins[k]), early.state, 0)
+        assert values[expansion.actions[k]] == expansion.wins[k]
+
+
+def test_probabilities_of_the_shipped_value_are_calibrated_when_it_plays_to_win():
+    """The calibration was fitted to games of the shipped value with itself that it played to win."""
+    game, stated = Game(seed=2), {}
+    for aim in ("win", "rich", "margin", "score"):
+        agent = agents.load(f"champion:nodes=50,aim={aim}")
+        win, tree = agent.search(game)[0].win, agent.workspace().tree
+        stated[aim] = win, float(tree.edges[best_edge(tree, ROOT)]["values"][WIN])
+    assert stated["win"][0] == calibrated(stated["win"][1], game.state, 0) != stated["win"][1]
+    assert all(stated[aim][0] == stated[aim][1] for aim in ("rich", "margin", "score"))
+
+
+@pytest.mark.parametrize("shown", [0, 3, SHOWN])
+def test_an_analysis_visits_the_moves_that_it_shows(shown):
+    """A quarter of the simulations goes to them; the search itself leaves two of these moves aside."""
+    game, search = end_of_game(seed=4, turns_left=30), champion(nodes=4000).workspace()
+    reset_search(search.tree, search.work, search.evaluator, game.state, 0)
+    grow(search.tree, search.work, search.evaluator, 4000, NO_LIMIT, False, shown)
+    visits = sorted(search.tree.edges["visits"][: search.tree.nodes[ROOT]["count"]].tolist())
+    assert [number > 400 for number in visits] == [shown > 3, shown > 0, True, True]
+
+
+def test_moves_with_few_visits_are_uncertain():
+    agent = ChampionAgent(WEIGHTS, PAYOFFS, nodes=2 * ENOUGH)
+    for turns_left in (30, 12):
+        first, *others = agent.search(game := end_of_game(seed=4, turns_left=turns_left))
+        assert first.certain
+        assert [line.certain for line in others] == [line.exact or line.visits >= ENOUGH for line in others]
+        glances = agent.evaluate_moves(game)
+        assert [line.certain for line in glances] == [line.exact for line in glances]
 
 
 def test_threads_grow_one_tree_together():
@@ -165,6 +202,7 @@ def test_threads_grow_one_tree_together():
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers that interrupt")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # interrupts in callbacks
 def test_after_interrupts_at_any_moment_moves_are_legal_and_no_thread_grows_a_tree():
     agent, random = ChampionAgent(WEIGHTS, PAYOFFS, nodes=400, threads=3), np.random.default_rng(1)
     games = [end_of_game(seed, turns_left=30 - seed) for seed in range(1, 5)]

@@ -44,7 +44,7 @@ def blundered():
     game, number = Game(seed=4), 0
     while not game.is_over:
         moves = agents.analyse(game, SOLVER).moves
-        worst = min(moves, key=lambda entry: (entry.source != "exact", entry.margin))
+        worst = min(moves, key=lambda entry: (entry.source != "exact", entry.margin or 0.0))
         is_time = not number and worst.source == "exact" and moves[0].margin - worst.margin > 5
         number = len(game.history) + 1 if is_time else number
         game.play((worst if is_time else moves[0]).action)

@@ -25,7 +25,7 @@ LEVELS_IN_MEMORY = ("instant", "fast")
 """The levels of the champion whose tree has a place."""
 MOST_NODES = 70_000
 """The room of the tree, more than any of these levels fills."""
-_FIGURES = 5
+_FIGURES = 6
 
 
 class Memory(NamedTuple):
@@ -39,8 +39,8 @@ class Memory(NamedTuple):
         chosen: int64 ``(1,)``, the action of an agent.
         greedy: The buffers of greedy play.
         candidates: The moves that a level considers.
-        figures: float64 ``(WIDTH, 5)``, for each line its action, visits, margin, probability to win and
-            whether these are exact.
+        figures: float64 ``(WIDTH, 6)``, for each line its action, visits, margin, probability to win, whether
+            these are exact, and whether they are certain.
         exact: uint8 ``(1,)``, whether the solver's action is the best.
         ranked: int64 ``(WIDTH,)``, the edges of the root, the best one first.
         successor: The game after some moves.

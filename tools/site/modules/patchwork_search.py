@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from patchwork_env.agents.patchwork.champion.search import (
+    ENOUGH,
     SCORE,
+    SHOWN,
     WIN,
     calibrated,
     ensure_edge,
@@ -33,7 +35,7 @@ def choose(simulations: int, effort: int, to_solve: int) -> int:
     if known != NO_ACTION:
         return known
     reset_search(here.tree, here.work, here.evaluator, here.states, 0)
-    grow(here.tree, here.work, here.evaluator, simulations, effort - spent, True)
+    grow(here.tree, here.work, here.evaluator, simulations, effort - spent, True, 0)
     return here.tree.edges[best_edge(here.tree, ROOT)]["action"]
 
 
@@ -68,7 +70,7 @@ def put_solved(action: int, quilts: int) -> int:
 def go_on(simulations: int, effort: int) -> int:
     """Goes on with a search up to a number of simulations or an effort in all; returns the former."""
     here = memory()
-    grow(here.tree, here.work, here.evaluator, simulations, effort, False)
+    grow(here.tree, here.work, here.evaluator, simulations, effort, False, SHOWN)
     return here.tree.nodes[ROOT]["visits"]
 
 
@@ -100,6 +102,7 @@ def list_lines(solved: int) -> int:
         figures[0], figures[1], figures[4] = edge["action"], edge["visits"], edge["solved"]
         figures[2] = edge["values"][SCORE] - edge["values"][SCORE + 1]
         figures[3] = calibrated(edge["values"][WIN], here.tree.states, ROOT)
+        figures[5] = k == 0 or edge["solved"] or edge["visits"] >= ENOUGH
     return count
 
 

@@ -18,10 +18,12 @@ from patchwork_env.agents.analysis import Line
 from patchwork_env.agents.base import Actions, BatchAgent, serialized
 from patchwork_env.agents.checkpoints import Checkpoint
 from patchwork_env.agents.patchwork.champion.search import (
+    ENOUGH,
     LEAST_EFFORT,
     NO_LIMIT,
     NODE_EFFORT,
     SCORE,
+    SHOWN,
     WIDTH,
     WIN,
     Evaluator,
@@ -98,8 +100,8 @@ class Search:
     interrupt ends it for good (:attr:`is_abandoned`), since other threads leave the tree a little later.
     """
 
-    def __init__(self, evaluator: Evaluator, limits: Limits, threads: int) -> None:
-        self.evaluator, self.limits = evaluator, limits
+    def __init__(self, evaluator: Evaluator, limits: Limits, threads: int, calibrate: bool) -> None:
+        self.evaluator, self.limits, self._calibrate = evaluator, limits, calibrate
         room = min(limits.simulations, limits.effort // LEAST_EFFORT) + 1
         self.tree = new_tree(room, WIDTH, STATE)
         self.work, self.solver = new_workspace(), new_solver()
@@ -131,7 +133,7 @@ class Search:
         if known != NO_ACTION:
             return int(known)
         self._begin(states, i)
-        self._spend(self.limits.effort - spent, began, may_stop=True)
+        self._spend(self.limits.effort - spent, began, shown=0)
         return self._best()
 
     def lines(self, game: Game) -> list[Line]:
@@ -139,7 +141,7 @@ class Search:
         began = perf_counter()
         self._begin_with_root(game)
         self._solve(game, self.limits.to_solve)
-        self._spend(self.limits.effort, began, may_stop=False)
+        self._spend(self.limits.effort, began, shown=SHOWN)
         return self._lines(game)
 
     def deepen(self, game: Game) -> Iterator[list[Line]]:
@@ -164,7 +166,7 @@ class Search:
         self.tree.states[ROOT], self.work.effort[0] = states[i], 0
         for work in self._others:
             forget(work.expansion.quilts)
-        grow(self.tree, self.work, self.evaluator, 0, NO_LIMIT, False)  # completes the root
+        grow(self.tree, self.work, self.evaluator, 0, NO_LIMIT, False, 0)  # completes the root
 
     @property
     def is_abandoned(self) -> bool:
@@ -176,11 +178,11 @@ class Search:
         """The number of simulations so far."""
         return int(self.tree.nodes[ROOT]["visits"])
 
-    def _grow(self, simulations: int, effort: int, *, may_stop: bool = False) -> None:
+    def _grow(self, simulations: int, effort: int, *, may_stop: bool = False, shown: int = 0) -> None:
         """Adds simulations, up to a number or an effort in all."""
 
         def grow_by(work: Workspace) -> None:
-            while grow(self.tree, work, self.evaluator, simulations, effort, may_stop):
+            while grow(self.tree, work, self.evaluator, simulations, effort, may_stop, shown):
                 sleep(_WAIT)
 
         try:
@@ -192,15 +194,18 @@ class Search:
             self.work.stop[0] = 1
             raise
 
-    def _spend(self, effort: int, began: float, *, may_stop: bool) -> None:
-        """Spends an effort, or instead the seconds of a search that began then."""
+    def _spend(self, effort: int, began: float, *, shown: int) -> None:
+        """Spends an effort, or instead the seconds of a search that began then.
+
+        With 0 ``shown`` moves it may stop as soon as the move to play is clear.
+        """
         if self.limits.seconds is None:
-            self._grow(self.limits.simulations, effort, may_stop=may_stop)
+            self._grow(self.limits.simulations, effort, may_stop=shown == 0, shown=shown)
             return
         wanted = 0
         while wanted == 0 or (self._added >= wanted and perf_counter() < began + self.limits.seconds):
             wanted = self._added + _BLOCK
-            self._grow(wanted, NO_LIMIT)
+            self._grow(wanted, NO_LIMIT, shown=shown)
 
     def _best(self) -> int:
         return int(self.tree.edges[best_edge(self.tree, ROOT)]["action"])
@@ -243,7 +248,7 @@ class Search:
 
     def _lines_after(self, game: Game, effort: int) -> list[Line]:
         """The lines when the tree has grown up to an effort."""
-        self._grow(self.limits.simulations, effort)
+        self._grow(self.limits.simulations, effort, shown=SHOWN)
         return self._lines(game)
 
     def _lines(self, game: Game) -> list[Line]:
@@ -252,34 +257,38 @@ class Search:
         An action that the solver knows to win is shown to win, whatever the search has found below it.
         """
         if len(game.legal_actions()) == 1:
-            return [_line_of_forced(self.tree, game)]
+            return [_line_of_forced(self.tree, game, self._calibrate)]
         edges = self._ranked[: rank_edges(self.tree, self._solved, self._ranked)].tolist()
-        lines = [_line_of(self.tree, game, edge) for edge in edges]
+        first, *others = [_line_of(self.tree, game, edge, self._calibrate) for edge in edges]
         if self._is_won:
-            lines[0] = lines[0]._replace(win=1.0, margin=max(lines[0].margin, 0.0))
-        return lines
+            first = first._replace(win=1.0, margin=max(first.margin, 0.0))
+        return [first._replace(certain=True), *others]
 
 
 # --- lines of play ------------------------------------------------------------------------------------------
 
 
-def _line_of(tree: Tree, game: Game, edge: int) -> Line:
+def _line_of(tree: Tree, game: Game, edge: int, calibrate: bool) -> Line:
     record = tree.edges[edge]
-    margin, win = _margin_and_win(tree, record["values"])
+    margin, win = _margin_and_win(tree, record["values"], calibrate)
     action, after = int(record["action"]), game.clone()
     after.play(action)
+    visits, is_exact = int(record["visits"]), bool(record["solved"])
     variation = action, *_best_play(tree, after, int(record["child"]))
-    return Line(action, int(record["visits"]), margin, win, bool(record["solved"]), variation)
+    return Line(action, visits, margin, win, is_exact, variation, is_exact or visits >= ENOUGH)
 
 
-def _margin_and_win(tree: Tree, values: npt.NDArray[np.floating[Any]]) -> tuple[float, float]:
-    return float(values[SCORE] - values[SCORE + 1]), calibrated(float(values[WIN]), tree.states, ROOT)
+def _margin_and_win(
+    tree: Tree, values: npt.NDArray[np.floating[Any]], calibrate: bool
+) -> tuple[float, float]:
+    win = float(values[WIN])
+    return float(values[SCORE] - values[SCORE + 1]), calibrated(win, tree.states, ROOT) if calibrate else win
 
 
-def _line_of_forced(tree: Tree, game: Game) -> Line:
+def _line_of_forced(tree: Tree, game: Game, calibrate: bool) -> Line:
     """The line of the only legal action; the root is the next position with a choice, or the end."""
     root = tree.nodes[ROOT]
-    margin, win = _margin_and_win(tree, root["values"])
+    margin, win = _margin_and_win(tree, root["values"], calibrate)
     if int(root["player"]) != game.current_player:
         margin, win = -margin, 1 - win
     variation = _best_play(tree, game.clone(), ROOT)
@@ -311,6 +320,8 @@ def _play_forced(game: Game) -> list[int]:
 
 DEFAULT_LEVEL, DEFAULT_AIM = "instant", "win"
 _PAYOFFS = dict(zip(AIMS, (TO_WIN, TO_WIN_RICHLY, FOR_MARGIN, FOR_SCORE), strict=True))
+_CALIBRATED = "champion"
+"""The shipped checkpoint whose games the calibration was fitted to."""
 _SOLVED_PER_NODE, _SOLVED_PER_SECOND = 20, 500_000
 """The quilts that the solver may look at for each of its two questions; it looks at three million in a
 second."""
@@ -358,6 +369,8 @@ class ChampionAgent(BatchAgent):
         seconds: Instead, the most seconds of a move; it may take a few milliseconds more.
         threads: The threads that search a position together. With more than one, what is found also depends
             on how they take turns.
+        calibrate: True if searches state calibrated probabilities to win. That is right for the shipped
+            champion when it plays to win, see :func:`.search.calibrated`.
 
     Raises:
         ValueError: A budget or a number of threads is not allowed, or more than one budget is given.
@@ -375,14 +388,15 @@ class ChampionAgent(BatchAgent):
         nodes: int | None = None,
         seconds: float | None = None,
         threads: int = 1,
+        calibrate: bool = False,
     ) -> None:
         self.name = name
         self.limits = limits_of(level, nodes, seconds)
         self.threads = check_between(threads, 1, MOST_THREADS, "threads")
-        self._evaluator = Evaluator(quantized(weights), payoffs)
+        self._evaluator, self._calibrate = Evaluator(quantized(weights), payoffs), calibrate
 
     def _new_workspace(self) -> Search:
-        search = Search(self._evaluator, self.limits, self.threads)
+        search = Search(self._evaluator, self.limits, self.threads, self._calibrate)
         if self.limits.seconds is not None:
             search.compile()
         return search
@@ -416,10 +430,13 @@ class ChampionAgent(BatchAgent):
         a memory of its own, so that it can wait as long as it likes, or be given up.
         """
         self.check_states(game.state)
-        return Search(self._evaluator, self.limits, self.threads).deepen(game.clone())
+        return Search(self._evaluator, self.limits, self.threads, self._calibrate).deepen(game.clone())
 
     def evaluate_moves(self, game: Game) -> list[Line]:
-        """A line of one action for every legal action by the value alone, the highest utility first."""
+        """A line of one action for every legal action by the value alone, the highest utility first.
+
+        Probabilities are not calibrated, since the calibration is fitted to searches.
+        """
         self.check_states(game.state)
         expansion = new_expansion()
         count = expand(game.state, 0, self._evaluator.weights, expansion)
@@ -429,8 +446,8 @@ class ChampionAgent(BatchAgent):
             action, after = int(expansion.actions[k]), game.clone()
             after.play(action)
             margin = float(expansion.owns[k] - expansion.others[k])
-            win = calibrated(float(expansion.wins[k]), game.state, 0)
-            lines.append(Line(action, 0, margin, win, after.is_over, (action,)))
+            win, is_exact = float(expansion.wins[k]), after.is_over
+            lines.append(Line(action, 0, margin, win, is_exact, (action,), is_exact))
         return lines
 
     def symmetric_moves(self, game: Game) -> dict[int, list[int]]:
@@ -479,5 +496,6 @@ def load(
     aim_in_name = None if aim == DEFAULT_AIM else aim
     name = spec_of(checkpoint.name, **budget, threads=threads, aim=aim_in_name)
     if budget or threads is not None or aim is not None or checkpoint.is_shipped:
-        return ChampionAgent(weights, payoffs, name, **budget, threads=threads or 1)
+        calibrate = checkpoint.is_shipped and checkpoint.name == _CALIBRATED and payoffs == TO_WIN
+        return ChampionAgent(weights, payoffs, name, **budget, threads=threads or 1, calibrate=calibrate)
     return ValueAgent(weights, payoffs, name)

@@ -79,6 +79,14 @@ _SAME = 1e-5
 """Actions of one kind whose values differ by less lead to positions that are turns or flips of each other."""
 
 
+SHOWN = 5
+"""The number of moves of an analysis that are judged."""
+ENOUGH = 3000
+"""The visits of a move from which on an analysis states what to expect of it."""
+_JUDGING = 4
+"""One in so many simulations of an analysis goes to a move that has not enough visits."""
+
+
 class Evaluator(NamedTuple):
     """How a search evaluates positions."""
 
@@ -133,7 +141,13 @@ def reset_search(tree: Tree, work: Workspace, evaluator: Evaluator, states: Stat
 
 @kernel
 def grow(
-    tree: Tree, work: Workspace, evaluator: Evaluator, simulations: int, effort: int, may_stop: bool
+    tree: Tree,
+    work: Workspace,
+    evaluator: Evaluator,
+    simulations: int,
+    effort: int,
+    may_stop: bool,
+    shown: int,
 ) -> bool:
     """Adds simulations to a tree that was reset, or whose root has only its state, up to so many in all.
 
@@ -155,7 +169,7 @@ def grow(
         if work.stop[0] != 0 or not _goes_on(tree, work.effort[0], simulations, effort, may_stop):
             release_lock(work.lock)
             return False
-        length = descend(tree, work.path, RULE)
+        length = descend(tree, work.path, RULE, _edge_to_judge(tree, shown))
         if length == 0:
             release_lock(work.lock)
             return True
@@ -189,6 +203,28 @@ def _goes_on(tree: Tree, spent: int, simulations: int, effort: int, may_stop: bo
         return False
     at_this_pace = left * (added + 1) // spent + 1
     return not (may_stop and is_decided(tree, min(simulations - added, at_this_pace)))
+
+
+@kernel
+def _edge_to_judge(tree: Tree, shown: int) -> int:
+    """The edge of the root that the next simulation begins with to judge it, or ``NOTHING``.
+
+    One simulation in ``_JUDGING`` goes to the least visited of the ``shown`` edges with the highest values,
+    until each has ``ENOUGH`` visits.
+    """
+    least, fewest = NOTHING, ENOUGH
+    if shown == 0 or tree.nodes[ROOT]["visits"] % _JUDGING != 0:
+        return least
+    begin, end = tree.nodes[ROOT]["begin"], tree.nodes[ROOT]["begin"] + tree.nodes[ROOT]["count"]
+    for edge in range(begin, end):
+        here = tree.edges[edge]
+        if here["visits"] < fewest and here["solved"] == 0 and here["child"] != OPENING:
+            better = 0
+            for other in range(begin, end):
+                better += tree.edges[other]["values"][0] > here["values"][0]
+            if better < shown:
+                least, fewest = edge, here["visits"]
+    return least
 
 
 @kernel
@@ -322,12 +358,13 @@ def _is_known(work: Workspace, value: float, index: int, place: int, length: int
 
 @kernel
 def calibrated(win: float, states: States, i: int) -> float:
-    """How often the player to move wins where a search, or the value, expects a probability of ``win``.
+    """Return how often the player to move wins where the champion's search expects a probability of ``win``.
 
-    The games that the value has learned from were played less well than a search plays, and were less certain
-    for long. Close to the end the solver knows most of the wins of the player to move: one that it does not
-    know is less likely. Fitted to 6500 games of the champion with itself at ``instant``; fitted to one half
-    of 5000, no tenth of the probabilities of the other half is off by more than 0.012.
+    It holds for searches with the shipped champion's value that play to win and ask the solver. The games
+    that the value has learned from were played less well than a search plays, and were less certain for long.
+    Close to the end the solver knows most of the wins of the player to move: one that it does not know is
+    less likely. Fitted to 6500 games of the champion with itself at ``instant``; fitted to one half of 5000,
+    no tenth of the probabilities of the other half is off by more than 0.012.
     """
     if win <= 0 or win >= 1:
         return win

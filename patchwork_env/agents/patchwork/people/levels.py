@@ -202,7 +202,7 @@ def choose_ahead(
         count = 1
         if actions[i] == NO_ACTION:
             search.reset_search(tree, work, evaluator, states, i)
-            search.grow(tree, work, evaluator, habits.lookahead, search.NO_LIMIT, False)
+            search.grow(tree, work, evaluator, habits.lookahead, search.NO_LIMIT, False, 0)
             count = _note_edges(tree, candidates)
         else:  # the search would look beyond it
             _note(candidates, 0, actions[i], 0.0)

@@ -1,6 +1,6 @@
 /** An analysis of Patchwork that gets ever deeper: one tree, which goes on growing. */
 
-const FIGURES = 5;
+const FIGURES = 6;
 
 export class Deepening {
   /**
@@ -97,8 +97,8 @@ export class Deepening {
     const count = this.functions.list_lines(this.solved);
     const figures = this.game.module.first("figures", FIGURES * count);
     const lines = Array.from({ length: count }, (_, k) => {
-      const [, visits, margin, win, exact] = figures.slice(FIGURES * k, FIGURES * (k + 1));
-      return { visits, margin, win, exact: exact !== 0, actions: this.variation(k) };
+      const [, visits, margin, win, exact, certain] = figures.slice(FIGURES * k, FIGURES * (k + 1));
+      return { visits, margin, win, exact: exact !== 0, certain: certain !== 0, actions: this.variation(k) };
     });
     if (this.isWon) lines[0] = { ...lines[0], win: 1, margin: Math.max(lines[0].margin, 0) };
     return withoutLuck(lines);
@@ -109,7 +109,14 @@ export class Deepening {
     const isSame = this.functions.read_root() === this.game.player();
     const [, visits, margin, win, exact] = this.game.module.first("figures", FIGURES);
     const [own, chance] = isSame ? [margin, win] : [-margin, 1 - win];
-    return { visits, margin: own, win: chance, exact: exact !== 0, actions: this.variation(-1) };
+    return {
+      visits,
+      margin: own,
+      win: chance,
+      exact: exact !== 0,
+      certain: true,
+      actions: this.variation(-1),
+    };
   }
 
   variation(k) {
@@ -122,13 +129,13 @@ export class Deepening {
     return { player, win: shown[0].win, margin: shown[0].margin, scores: null, lines: shown };
   }
 
-  describeLine({ actions, visits, margin, win, exact }, isFirst) {
+  describeLine({ actions, visits, margin, win, exact, certain }, isFirst) {
     const words = this.game.words(actions);
     return {
       action: actions[0],
       word: words[0],
-      win: isFirst ? win : 1 - win,
-      margin: isFirst ? margin : -margin,
+      win: certain ? (isFirst ? win : 1 - win) : null,
+      margin: certain ? (isFirst ? margin : -margin) : null,
       scores: null,
       visits,
       exact,
