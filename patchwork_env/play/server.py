@@ -31,8 +31,8 @@ from starlette.types import ASGIApp
 from patchwork_env.core.messages import check_fields, encoded, error_of, read_message
 from patchwork_env.games import PATCHWORK, rules_of
 from patchwork_env.play.assembly import allowed_by, assembled
-from patchwork_env.play.guard import HEADERS, JsonResponse, RequestGuard, refusal
 from patchwork_env.service import fields, positions
+from patchwork_env.service.guard import LOOPBACK, JsonResponse, RequestGuard, refusal
 from patchwork_env.service.positions import components_of
 from patchwork_env.service.thinking import Event, Thinking
 
@@ -49,6 +49,18 @@ TYPES = {
     ".webmanifest": "application/manifest+json",
 }
 """The types of the page's files, which some systems have other ideas of."""
+
+HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cache-Control": "no-cache",
+}
+"""The headers of every answer. The page's own policy also allows what stands in its HTML."""
 
 Message = Mapping[str, Any]
 Answer = Callable[[Message], Any]
@@ -74,7 +86,8 @@ def create_app(thinking: Thinking, port: int, page: Path = PAGE) -> ASGIApp:
         routes=[Mount("/api", routes=routes), Mount("/", routes=files, middleware=zipped)],
         exception_handlers={HTTPException: _refused, Exception: _failed},
     )
-    return RequestGuard(app, port)
+    hosts = {f"{name}:{port}" for name in LOOPBACK} | (set(LOOPBACK) if port == 80 else set())
+    return RequestGuard(app, hosts, headers=HEADERS)
 
 
 async def _index(page: Path, request: Request) -> Response:

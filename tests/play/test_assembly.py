@@ -7,8 +7,7 @@ import subprocess
 import pytest
 
 from patchwork_env.play.assembly import allowed_by, assembled, bundled, without_comments
-from patchwork_env.play.guard import HEADERS
-from patchwork_env.play.server import PAGE
+from patchwork_env.play.server import HEADERS, PAGE
 from tests.play.client import Client
 
 

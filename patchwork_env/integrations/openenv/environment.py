@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import partial
 from typing import Any
-from urllib.parse import urlsplit
 from uuid import uuid4
 
 from openenv.core.env_server.http_server import create_app as create_openenv_app
 from openenv.core.env_server.interfaces import Environment
 from openenv.core.env_server.types import ConcurrencyConfig, EnvironmentMetadata
-from starlette.datastructures import Headers
-from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from patchwork_env import __version__
 from patchwork_env.core.checks import as_number, check_between
@@ -23,6 +19,7 @@ from patchwork_env.integrations.openenv.client import PlayedMove, TextAction, Te
 from patchwork_env.integrations.text.episode import Episode, EpisodeSettings, Reply
 from patchwork_env.integrations.text.moves import moves, notation
 from patchwork_env.service.agents import AgentPool
+from patchwork_env.service.guard import RequestGuard
 
 _LONGEST_ID = 255
 
@@ -140,7 +137,6 @@ class TextEnvironment(Environment[TextAction, TextObservation, TextState]):
 MOST_SESSIONS = 10_000
 MOST_BYTES = 2**18
 """The longest message; of those over WebSockets the server must be told: ``uvicorn --ws-max-size 262144``."""
-_AGAINST_THE_RULES = 1008
 
 
 def create_app(
@@ -186,40 +182,5 @@ def create_app(
             session_timeout=as_number(idle_seconds, "idle_seconds", above=0),
         ),
     )
-    app.add_middleware(RequestGuard, names=hosts)
+    app.add_middleware(RequestGuard, hosts=hosts, allows_programs=True, most_bytes=MOST_BYTES)
     return app
-
-
-class RequestGuard:
-    """Lets through what programs send, and pages of this server.
-
-    Browsers let any page open a WebSocket to any server, and name the page's host in ``Origin``. Where the
-    server's ``names`` are known, others are refused, so that no page can give it a name of its own.
-    """
-
-    def __init__(self, app: ASGIApp, names: Collection[str] | None = None) -> None:
-        self._app, self._names = app, names
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serves one connection."""
-        status, why = self._refusal(scope) if scope["type"] in ("http", "websocket") else (0, "")
-        if not why:
-            await self._app(scope, receive, send)
-        elif scope["type"] == "websocket":
-            await send({"type": "websocket.close", "code": _AGAINST_THE_RULES, "reason": why})
-        else:
-            await PlainTextResponse(f"{why}\n", status)(scope, receive, send)
-
-    def _refusal(self, scope: Scope) -> tuple[int, str]:
-        """The status and the reason of a refusal; an empty reason if the request may pass."""
-        headers = Headers(scope=scope)
-        host, origin = headers.get("host", ""), headers.get("origin")
-        is_foreign_page = origin is not None and urlsplit(origin).netloc != host
-        if is_foreign_page or (self._names is not None and host not in self._names):
-            return 403, "this server is for programs and its own pages"
-        if "transfer-encoding" in headers:
-            return 411, "a message has a Content-Length"
-        length = headers.get("content-length", "0")[: len(str(MOST_BYTES)) + 1]
-        if length.isdecimal() and int(length) > MOST_BYTES:
-            return 413, f"a message has at most {MOST_BYTES} bytes"
-        return 200, ""

@@ -22,7 +22,6 @@ from patchwork_env.service.positions import GAMES
 
 HOST = "127.0.0.1"
 PORT = 8054
-_LOOPBACK = ("127.0.0.1", "localhost")
 _OPPONENT_HELP = (
     "an agent that clients may play against; the first is the usual one (default: greedy). May be given "
     "several times. Those that the page of 'patchwork-env play' lists need not be named"
@@ -55,6 +54,7 @@ def _run(options: argparse.Namespace) -> int:
 
     from patchwork_env.integrations.openenv import create_app
     from patchwork_env.integrations.openenv.environment import MOST_BYTES
+    from patchwork_env.service.guard import LOOPBACK
 
     import uvicorn  # isort: skip - whose absence is told by the import above
 
@@ -66,7 +66,7 @@ def _run(options: argparse.Namespace) -> int:
             opponents=options.opponent,
             sessions=options.sessions,
             idle_seconds=options.idle_seconds,
-            hosts=[f"{name}:{port}" for name in _LOOPBACK] if options.host in _LOOPBACK else None,
+            hosts=[f"{name}:{port}" for name in LOOPBACK] if options.host in LOOPBACK else None,
             **dict(options.set),
         )
         config = uvicorn.Config(app, log_level="warning", ws_max_size=MOST_BYTES, timeout_graceful_shutdown=1)
