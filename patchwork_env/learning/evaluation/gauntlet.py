@@ -7,13 +7,12 @@ version. docs/measure/gauntlet.md has the protocol.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from patchwork_env import __version__, agents
 from patchwork_env.core.checks import as_integer, as_texts
@@ -30,18 +29,17 @@ from patchwork_env.learning.evaluation.matches import (
     play_all,
 )
 from patchwork_env.learning.evaluation.playing import BLOCK_SIZE
-from patchwork_env.learning.evaluation.ratings import Bounds, expected_wins, rate_against, show_bounds
+from patchwork_env.learning.evaluation.ratings import Bounds, show_bounds
 from patchwork_env.learning.evaluation.results import (
     MATCH_COLUMNS,
     MatchResult,
     match_cells,
-    seconds_per_move,
-    wins_by_set_up,
 )
-from patchwork_env.learning.evaluation.runners import AGENT, Match
+from patchwork_env.learning.evaluation.runners import Match
 from patchwork_env.learning.evaluation.statistics import CONFIDENCE
 from patchwork_env.learning.evaluation.store import open_store
 from patchwork_env.learning.evaluation.tables import TEXT, Column, Table, render
+from patchwork_env.learning.evaluation.tournament import Standings
 from patchwork_env.learning.system import made_with
 
 FORMAT = "patchwork-env gauntlet"
@@ -107,28 +105,39 @@ def pool_file(version: int) -> Path:
 
 @dataclass(frozen=True)
 class GauntletResult:
-    """How an agent did in the gauntlet.
+    """The result of an agent in the gauntlet: a tournament in which the ratings of all others are fixed.
 
     Attributes:
         pool: The members that the agent met, without those that were left out.
-        results: The matches, in the order of the pool's members.
-        rating, interval: The rating on the scale of the pool, in Elo points, and its 95% interval; an end is
-            None where the games set none.
+        standings: The matches and ratings; the agent has the index 0, and the members follow in their order.
         weights: The SHA-256 of the agent's weights; None if it has none on disk.
         skipped: The specs of the members that were left out.
     """
 
     pool: GauntletPool
-    results: tuple[MatchResult, ...]
-    rating: float
-    interval: Bounds
+    standings: Standings
     weights: str | None
     skipped: tuple[str, ...] = ()
 
     @property
     def agent(self) -> str:
         """The name of the agent."""
-        return self.results[0].agent
+        return self.standings.names[0]
+
+    @property
+    def results(self) -> tuple[MatchResult, ...]:
+        """The matches, in the order of the pool's members."""
+        return tuple(self.standings.results.values())
+
+    @property
+    def rating(self) -> float:
+        """The rating on the scale of the pool, in Elo points."""
+        return float(self.standings.ratings.values[0])
+
+    @property
+    def interval(self) -> Bounds:
+        """The 95% interval of the rating; an end is None where the games set none."""
+        return self.standings.ratings.intervals[0]
 
     @property
     def reservations(self) -> list[str]:
@@ -144,18 +153,14 @@ class GauntletResult:
     @property
     def seconds_per_move(self) -> float:
         """The mean time that the agent took per action, in seconds."""
-        return seconds_per_move((result, AGENT) for result in self.results)
+        return self.standings.seconds_per_move(0)
 
     def __repr__(self) -> str:
         return f"<GauntletResult: {self.agent}, rating {self.rating:.0f}, {show_bounds(self.interval)}>"
 
     def as_dict(self) -> dict[str, Any]:
         """The result as plain data, for JSON; docs/reference/formats.md describes it."""
-        matches = []
-        for result, member in zip(self.results, self.pool.members, strict=True):
-            expected = float(expected_wins(self.rating - member.rating))
-            rating = {"opponent_rating": float(member.rating), "expected_win_rate": expected}
-            matches.append(result.as_dict() | rating)
+        matches = zip(self.standings.matches_as_dicts(), self.pool.members, strict=True)
         return {
             "format": FORMAT,
             "version": self.pool.version,
@@ -167,7 +172,7 @@ class GauntletResult:
             "rating": self.rating,
             "interval": list(self.interval),
             "confidence": CONFIDENCE,
-            "matches": matches,
+            "matches": [match | {"opponent_rating": float(member.rating)} for match, member in matches],
             "seconds_per_move": self.seconds_per_move,
             "made_with": made_with(),
         }
@@ -239,8 +244,8 @@ def play_gauntlet(
     settings = {"pool": pool.version, "seed": pool.seed, "package": __version__}
     players = [player, *(member.agent for member in members)]
     with nullcontext() if folder is None else open_store(folder, "gauntlet", 1, settings) as store:
-        results = tuple(play_all(players, matches, workers, progress, store))
-    return GauntletResult(pool, results, *rating_of(results, pool), weights, tuple(skip))
+        results = list(play_all(players, matches, workers, progress, store))
+    return GauntletResult(pool, standings_of(results, pool), weights, tuple(skip))
 
 
 def games_of_gauntlet(version: int = LATEST, games: int | None = None, skip: Sequence[str] = ()) -> int:
@@ -263,12 +268,11 @@ def _load_members(pool: GauntletPool) -> list[Participant]:
     return members
 
 
-def rating_of(results: Sequence[MatchResult], pool: GauntletPool) -> tuple[float, Bounds]:
-    """The rating that matches against members of the pool, with the same circles, give an agent."""
-    ratings = np.array([pool.member(result.opponent).rating for result in results], np.float64)
-    wins = wins_by_set_up({(0, k): result for k, result in enumerate(results, 1)}, 1 + len(results))
-    won, lost = np.ascontiguousarray(wins[:, 0, 1:]), np.ascontiguousarray(wins[:, 1:, 0])
-    return rate_against(ratings, won, lost)
+def standings_of(results: Sequence[MatchResult], pool: GauntletPool) -> Standings:
+    """Return the standings of an agent, index 0, that met members of the pool with the same circles."""
+    names = (results[0].agent, *(result.opponent for result in results))
+    known = (math.nan, *(float(pool.member(name).rating) for name in names[1:]))
+    return Standings(names, {(0, k): result for k, result in enumerate(results, 1)}, known)
 
 
 def rating_metrics(results: Sequence[MatchResult]) -> dict[str, float]:
@@ -281,8 +285,9 @@ def rating_metrics(results: Sequence[MatchResult]) -> dict[str, float]:
     known = [one for one in results if one.games.game == PATCHWORK and one.opponent in pool.specs]
     if not known:
         return {}
-    rating, (low, high) = rating_of(known, pool)
+    ratings = standings_of(known, pool).ratings
+    low, high = ratings.intervals[0]
     if low is None or high is None:
         return {}
     name = "evaluation/gauntlet_rating"
-    return {name: rating, f"{name}_low": low, f"{name}_high": high}
+    return {name: float(ratings.values[0]), f"{name}_low": low, f"{name}_high": high}

@@ -34,9 +34,6 @@ DRAWS = 1000  # the number of draws of the bootstrap
 _GAMES_PER_CIRCLE = 2
 _QUANTILES = 0.025, 0.975
 _TINY = 1e-9  # the lowest number of virtual wins in a draw, which keeps the equations solvable
-_FAR = 10_000.0
-_HALVINGS = 40
-"""The steps of a bisection that looks for a rating up to ``_FAR`` points beyond those that are known."""
 _PAIR_NORM = sqrt(2)  # the norm of the difference of two ratings as a linear function of all ratings
 _MOST_STEPS = 1000
 _CLOSE = 1e-3
@@ -93,20 +90,6 @@ def rate(wins: Floats, known: Floats | None = None, *, mean: float = 0.0, seed: 
     return Ratings(found[0], intervals, (draws[:, :, None] > draws[:, None]).mean(0))
 
 
-def rate_against(ratings: Floats, wins: Floats, losses: Floats, *, seed: int = 0) -> tuple[float, Bounds]:
-    """The rating of one player who met opponents of ratings ``(m,)``, taken as exact, and its 95% interval.
-
-    ``wins`` and ``losses``, ``(circles, m)``, are the numbers of games with each circle against each of them.
-    """
-    random = np.random.default_rng(seed)
-    weights = random.standard_exponential((DRAWS, len(wins)))
-    virtual = _virtual_wins(random, (2, DRAWS, len(ratings)))
-    draws = _solve_against(ratings, weights @ wins + virtual[0], weights @ losses + virtual[1])
-    low, high = np.quantile(draws, _QUANTILES)
-    value = _solve_against(ratings, wins.sum(0, keepdims=True) + PRIOR, losses.sum(0, keepdims=True) + PRIOR)
-    return float(value[0]), (float(low) if wins.any() else None, float(high) if losses.any() else None)
-
-
 def expected_wins(differences: npt.ArrayLike) -> Floats:
     """The expected share of games that a player wins, from its rating minus that of its opponent."""
     result: Floats = 1 / (1 + np.exp(-np.asarray(differences, np.float64) / ELO))
@@ -119,21 +102,6 @@ def show_bounds(interval: Bounds) -> str:
     if low is None or high is None:
         return "unknown" if low == high else f"at least {low:.0f}" if high is None else f"at most {high:.0f}"
     return f"{low:.0f} to {high:.0f}"
-
-
-def _solve_against(ratings: Floats, wins: Floats, losses: Floats) -> Floats:
-    """The likeliest ratings, ``(k,)``, for wins and losses ``(k, m)`` against known ratings.
-
-    There the expected number of wins, which grows with the rating, is the number of wins.
-    """
-    low = np.full(len(wins), ratings.min() - _FAR)
-    high = np.full(len(wins), ratings.max() + _FAR)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        expected = ((wins + losses) * expected_wins(middle[:, None] - ratings)).sum(1)
-        is_above = expected > wins.sum(1)
-        low, high = np.where(is_above, low, middle), np.where(is_above, middle, high)
-    return (low + high) / 2
 
 
 def _solve(known: Floats, wins: Floats) -> Floats:

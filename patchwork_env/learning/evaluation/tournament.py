@@ -187,9 +187,9 @@ class Tournament:
         players = [one.agent for one in agents]
         with open_store(folder, _KIND, _STORE_VERSION, self._settings(), _OF_AGENTS) as store:
             results = list(play_all(players, matches, workers, progress, store))
-        return Standings(
-            tuple(names), dict(zip(pairs, results, strict=True)), self.anchor, self.anchor_rating
-        )
+        known = [self.anchor_rating if i == self.anchor else math.nan for i in range(len(agents))]
+        played = dict(zip(pairs, results, strict=True))
+        return Standings(tuple(names), played, tuple(known), self.anchor_rating)
 
     def _settings(self) -> dict[str, Any]:
         return {
@@ -231,15 +231,19 @@ class Tournament:
 
 @dataclass(frozen=True)
 class Standings:
-    """The matches of a round robin by pairs of agents, the lower index first, and what follows from them.
+    """The matches of agents, by pairs of their indices, the lower one first, and the ratings.
 
-    ``anchor`` is the index of the agent whose rating is fixed; None if the mean of all ratings is.
+    Attributes:
+        names: The names of the agents.
+        results: The matches.
+        known: The fixed rating of each agent in Elo points; nan where it follows from the games.
+        mean: The mean of all ratings if none is fixed.
     """
 
     names: tuple[str, ...]
     results: Mapping[tuple[int, int], MatchResult]
-    anchor: int | None
-    anchor_rating: float
+    known: tuple[float, ...]
+    mean: float = 0.0
 
     def __repr__(self) -> str:
         return f"<Standings: {', '.join(self.names)}>"
@@ -247,11 +251,14 @@ class Standings:
     @cached_property
     def ratings(self) -> Ratings:
         """The ratings in the order of ``names``; see :mod:`patchwork_env.learning.evaluation.ratings`."""
-        wins = wins_by_set_up(self.results, len(self.names))
-        if self.anchor is None:
-            return rate(wins, mean=self.anchor_rating)
-        is_anchor = np.arange(len(self.names)) == self.anchor
-        return rate(wins, np.where(is_anchor, self.anchor_rating, np.nan))
+        wins, known = wins_by_set_up(self.results, len(self.names)), np.array(self.known)
+        return rate(wins, mean=self.mean) if np.isnan(known).all() else rate(wins, known)
+
+    @property
+    def anchor(self) -> tuple[str | None, float]:
+        """The agent whose rating is fixed and its rating; None and the mean of all ratings if none is."""
+        pairs = zip(self.names, self.known, strict=True)
+        return next(((name, rating) for name, rating in pairs if not math.isnan(rating)), (None, self.mean))
 
     @property
     def runner(self) -> type[MatchRunner]:
@@ -300,16 +307,20 @@ class Standings:
 
     def as_dict(self) -> dict[str, Any]:
         """The standings as plain data, for JSON: ``anchor``, ``ranking`` and ``matches``."""
-        anchor = None if self.anchor is None else self.names[self.anchor]
+        anchor, rating = self.anchor
         return {
             "confidence": CONFIDENCE,
-            "anchor": {"agent": anchor, "rating": self.anchor_rating},
+            "anchor": {"agent": anchor, "rating": rating},
             "ranking": [self._entry(i) for i in self.order],
-            "matches": [
-                result.as_dict() | {"expected_win_rate": self._expected(*pair)}
-                for pair, result in self.results.items()
-            ],
+            "matches": self.matches_as_dicts(),
         }
+
+    def matches_as_dicts(self) -> list[dict[str, Any]]:
+        """Return the matches as plain data, with the win rates that the ratings expect."""
+        return [
+            result.as_dict() | {"expected_win_rate": self._expected(*pair)}
+            for pair, result in self.results.items()
+        ]
 
     def _entry(self, agent: int) -> dict[str, Any]:
         return {
@@ -365,10 +376,11 @@ class Standings:
         return tables.Table(columns, rows)
 
     def _notes(self) -> list[str]:
-        zero = "the mean" if self.anchor is None else self.names[self.anchor]
+        anchor, rating = self.anchor
+        zero = "the mean" if anchor is None else anchor
         i, j = max(self.results, key=lambda pair: abs(self._expected(*pair) - self.win_rates[pair]))
         notes = [
-            f"Bradley-Terry ratings on the scale of Elo, {zero} at {self.anchor_rating:g}; "
+            f"Bradley-Terry ratings on the scale of Elo, {zero} at {rating:g}; "
             f"an interval is that of the distance to {zero}.",
             "Ahead: how sure it is that the agent is stronger than the next one.",
             f"The ratings fit worst for {self.names[i]} against {self.names[j]}: they expect "

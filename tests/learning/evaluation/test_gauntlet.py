@@ -22,11 +22,10 @@ from patchwork_env.learning.evaluation.gauntlet import (
     Member,
     play_gauntlet,
     pool_file,
-    rating_of,
     read_pool,
+    standings_of,
 )
 from patchwork_env.learning.evaluation.matches import play_matches
-from patchwork_env.learning.evaluation.ratings import rate_against
 
 ROOT = Path(__file__).parents[3]
 FUNCTIONS = """
@@ -127,13 +126,14 @@ def test_the_documents_say_what_is_frozen_and_what_the_file_holds(small):
 def test_an_agent_meets_every_member_as_in_a_match(small):
     result = play_gauntlet(lowest)
     assert result.agent == "lowest"
-    wins, losses = np.zeros((2, 70, 2))
-    for k, (opponent, games) in enumerate((("random", 140), ("greedy", 20))):
-        match = result.results[k]
+    wins = np.zeros((70, 3, 3))
+    for k, (opponent, games) in enumerate((("random", 140), ("greedy", 20)), 1):
+        match = result.results[k - 1]
         assert match.as_dict() == play_matches(lowest, opponent, games, seed=7).as_dict()
         won = match.games.agent_wins.reshape(-1, 2).sum(1).astype(float)
-        wins[: len(won), k], losses[: len(won), k] = won, 2 - won
-    assert (result.rating, result.interval) == rate_against(np.array([150.0, 1000]), wins, losses)
+        wins[: len(won), 0, k], wins[: len(won), k, 0] = won, 2 - won
+    expected = ratings.rate(wins, np.array([np.nan, 150, 1000]))
+    assert (result.rating, result.interval) == (expected.values[0], expected.intervals[0])
 
 
 def test_plain_data_and_the_table_say_the_same(small):
@@ -169,11 +169,11 @@ def test_results_of_fewer_games_or_members_say_so(small):
 
 def test_matches_of_others_give_a_rating_too(small):
     results = [play_matches(lowest, name, 20, seed=3) for name in ("random", "greedy")]
-    value, _ = rating_of(results, SMALL)
+    value = standings_of(results, SMALL).ratings.values[0]
     assert value < 1000
-    assert rating_of(results[:1], SMALL)[0] != value
+    assert standings_of(results[:1], SMALL).ratings.values[0] != value
     with pytest.raises(ValueError, match="ppo is not in gauntlet v2; its members: random, greedy"):
-        rating_of([play_matches(lowest, "ppo", 2)], SMALL)
+        standings_of([play_matches(lowest, "ppo", 2)], SMALL)
 
 
 # --- the command ------------------------------------------------------------------------------------------

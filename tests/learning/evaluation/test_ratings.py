@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from patchwork_env.learning.evaluation import ratings
-from patchwork_env.learning.evaluation.ratings import ELO, PRIOR, expected_wins, rate, rate_against
+from patchwork_env.learning.evaluation.ratings import ELO, PRIOR, expected_wins, rate
 
 
 def anchor(player=0, rating=0.0, players=2):
@@ -137,6 +137,14 @@ def test_players_that_no_games_connect_are_an_error():
             rate(*unconnected)
 
 
+def rate_against(known, wins, losses, seed=0):
+    """The rating of a player and its interval, from wins and losses ``(circles, m)``."""
+    games = np.zeros((len(wins), len(known) + 1, len(known) + 1))
+    games[:, 0, 1:], games[:, 1:, 0] = wins, losses
+    found = rate(games, np.array([np.nan, *known]), seed=seed)
+    return found.values[0], found.intervals[0]
+
+
 def test_a_player_against_known_ratings_wins_what_it_may_expect():
     known, random = np.array([0.0, 400, 900]), np.random.default_rng(6)
     wins = random.binomial(2, expected_wins(500 - known), (5000, 3)).astype(float)
@@ -169,7 +177,7 @@ def test_beside_others_that_are_known_one_player_is_rated_as_against_them():
     wins[40:, 1] = wins[40:, :, 1] = 0  # fewer games with one of them
     known = np.array([1000, 1300, np.nan])
     values, (first, second, (low, high)), _ = rate(wins, known)
-    alone, _ = rate_against(known[:2], wins[:, 2, :2], wins[:, :2, 2])
+    alone, _ = rate_against(known[:2], wins[:, 2, :2], wins[:, :2, 2])  # the games of the others say nothing
     assert values == pytest.approx([1000, 1300, alone], abs=0.01)
     assert (first, second) == ((1000, 1000), (1300, 1300))
     assert low < alone < high
