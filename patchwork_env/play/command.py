@@ -41,7 +41,7 @@ def _run(options: argparse.Namespace) -> int:
         server = PageServer(thinking, listening, options)
         if options.port is None and listening.getsockname()[1] != DEFAULT_PORT:
             print(f"port {DEFAULT_PORT} is taken, so the page has another one", file=sys.stderr, flush=True)
-        with telling(thinking.threads.announce, may_show=server.has_address.is_set):
+        with telling(thinking.streams.announce, may_show=server.has_address.is_set):
             code = run_until_signal(server.serve_until_asked, interrupted=0)
     return leave(code)
 

@@ -250,7 +250,7 @@ class PageServer(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Ends what is thought about, and then the server."""
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # nobody waits for what breaks off now
-        self._thinking.threads.stop()
+        self._thinking.streams.stop()
         await super().shutdown(sockets)
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection
-from itertools import count
-from queue import PriorityQueue
 from typing import Any
 
 from patchwork_env.core.messages import error_with_field
+from patchwork_env.service.threads import ThreadPool
 
 Answer = dict[str, Any]
 Work = Callable[["Task"], Answer]  # thinks about a position and returns the fields of the last answer
@@ -48,7 +46,9 @@ class Task:
                 self._send({"id": self.id, "ply": self.ply, "done": False, **fields})
 
     def run(self) -> None:
-        """Works, and sends the last answer, unless the task is ended before."""
+        """Work, and send the last answer, unless the task is ended before."""
+        if self.is_done:
+            return
         timer = None
         if self.time_limit is not None:
             timer = threading.Timer(self.time_limit, self.terminate)
@@ -78,15 +78,13 @@ class Task:
 
 
 class TaskPool:
-    """Threads that work on tasks. A task that is ended early keeps its thread until its agent answers."""
+    """Tasks that threads work on. A task that is ended early keeps its thread until its agent answers."""
 
     def __init__(self, threads: int) -> None:
-        self._threads, self._started = threads, 0
+        self._threads = ThreadPool(threads)
         self._changed = threading.Condition()
         self._tasks: set[Task] = set()  # those without a last answer
-        self._left: Counter[str] = Counter()  # how many of these a query has
-        self._waiting: PriorityQueue[tuple[float, int, Task | None]] = PriorityQueue()
-        self._numbers = count()
+        self._left: Counter[str] = Counter()  # the number of these, by query
 
     def __contains__(self, id: str) -> bool:
         """Whether there are tasks of a query that have no last answer yet."""
@@ -104,10 +102,7 @@ class TaskPool:
             self._left.update(task.id for task in tasks)
             for task in tasks:
                 task.when_done = self._forget
-                self._waiting.put((-task.priority, next(self._numbers), task))
-            for _ in range(min(self._threads - self._started, len(tasks))):
-                self._started += 1
-                threading.Thread(target=self._run, name="engine", daemon=True).start()
+                self._threads.submit(task.run, task.priority)
 
     def terminate(self, id: str | None = None, plies: Collection[int] | None = None) -> int:
         """Ends the tasks of a query, or only some ``plies`` of it, or all tasks; returns how many."""
@@ -128,13 +123,7 @@ class TaskPool:
     def close(self) -> None:
         """Ends all tasks, and the threads as soon as they are free; the pool takes no more tasks then."""
         self.terminate()
-        for _ in range(self._started):
-            self._waiting.put((math.inf, next(self._numbers), None))
-
-    def _run(self) -> None:
-        while task := self._waiting.get()[2]:
-            if not task.is_done:
-                task.run()
+        self._threads.close()
 
     def _forget(self, task: Task) -> None:
         with self._changed:

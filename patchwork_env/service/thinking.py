@@ -1,7 +1,7 @@
-"""What agents are asked for: the moves of opponents, hints and analyses, each in a thread of its own.
+"""Moves of opponents, hints and analyses of agents, each from a thread of its own.
 
-A thread cannot be ended from outside. So an agent that hangs keeps its thread, and there is a limit to the
-threads that work for the same purpose: all other requests go on.
+The number of threads that work for the same purpose is limited, so that other requests go on while agents
+hang.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from patchwork_env.games import rules_of
 from patchwork_env.service import fields
 from patchwork_env.service.agents import ANALYSTS, AgentPool, analyses_of
 from patchwork_env.service.positions import GAMES, new_game, positions_of
+from patchwork_env.service.threads import ThreadPool
 
 Event = dict[str, Any]
 Tell = Callable[[Event | None], None]  # sends an event, from any thread; None ends the stream
@@ -33,11 +34,11 @@ _LOOK_EVERY = 0.05
 WORKING = {"progress": "thinking", "key": "thinking"}
 
 
-class Threads:
-    """Threads that work for streams, which wait ``queue`` seconds for a free one.
+class Streams:
+    """Streams of events from work in threads.
 
-    Work without an event for ``patience`` seconds counts as hanging. After ``pause`` seconds without work
-    nobody seems to need any.
+    Work waits ``queue`` seconds for a free thread. It counts as hanging after ``patience`` seconds without an
+    event. :meth:`wait_for_pause` waits for ``pause`` seconds without work.
     """
 
     def __init__(self, patience: float = 120.0, queue: float = 60.0, pause: float = 1.0) -> None:
@@ -45,6 +46,7 @@ class Threads:
         self._lock = threading.Lock()
         self._busy: Counter[str] = Counter()
         self._running: dict[threading.Event, Tell] = {}
+        self._pool = ThreadPool(_MOST_THREADS)
 
     async def stream(self, work: Work, purpose: str, most: int) -> AsyncIterator[Event]:
         """The events of work for a ``purpose``, for which at most ``most`` threads work at the same time.
@@ -90,12 +92,13 @@ class Threads:
             tell(event)
 
     def stop(self) -> None:
-        """Ends all streams, and tells their threads to end."""
+        """End all streams, and tell their threads to end; none begins after this."""
         with self._lock:
             running = dict(self._running)
         for stopped, tell in running.items():
             stopped.set()
             tell(None)
+        self._pool.close()
 
     def _begin(self, work: Work, purpose: str, events: asyncio.Queue[Event | None]) -> threading.Event:
         loop, stopped = asyncio.get_running_loop(), threading.Event()
@@ -117,7 +120,7 @@ class Threads:
         with self._lock:
             self._busy[purpose] += 1
             self._running[stopped] = tell
-        threading.Thread(target=run, name=purpose, daemon=True).start()
+        self._pool.submit(run)
         return stopped
 
 
@@ -139,9 +142,9 @@ Message = Mapping[str, Any]
 class Thinking:
     """Answers the messages that agents are needed for; ValueError for one that is not as it must be."""
 
-    def __init__(self, players: AgentPool, threads: Threads | None = None) -> None:
+    def __init__(self, players: AgentPool, streams: Streams | None = None) -> None:
         self._agents = players
-        self.threads = threads or Threads()
+        self.streams = streams or Streams()
 
     def warm_up(self, game: str) -> None:
         """Does once what the page will ask for, so that it is compiled by then; errors are kept.
@@ -151,12 +154,12 @@ class Thinking:
         with suppress(Exception):
             beginning = new_game(game, {"seed": 0})
             positions_of(beginning)
-            self.threads.wait_for_pause()
+            self.streams.wait_for_pause()
             self._agents.choice(beginning, self._agents.listed(game)[0]["spec"], 0)
-            self.threads.wait_for_pause()
+            self.streams.wait_for_pause()
             with self._agents.borrow(ANALYSTS[game]) as agent:
                 next(analyses_of(beginning, agent, 1))
-            self.threads.wait_for_pause()
+            self.streams.wait_for_pause()
             for other in GAMES:
                 positions_of(new_game(other, {"seed": 0}))
             with self._agents.borrow(ANALYSTS[game]) as agent:
@@ -178,7 +181,7 @@ class Thinking:
         def work(tell: Tell, stopped: threading.Event) -> None:
             tell({"choice": self._agents.choice(game, spec, seed)})
 
-        return self.threads.stream(work, f"the agent {short_repr(spec)}", _MOST_OF_ONE)
+        return self.streams.stream(work, f"the agent {short_repr(spec)}", _MOST_OF_ONE)
 
     def analyse(self, message: Message) -> AsyncIterator[Event]:
         """Ever deeper analyses of the game of ``notation``, as a stream; the last one is ``done``."""
@@ -193,7 +196,7 @@ class Thinking:
                     return
                 tell({"analysis": analysis})
 
-        return self.threads.stream(work, "the analysis", _MOST_OF_ONE)
+        return self.streams.stream(work, "the analysis", _MOST_OF_ONE)
 
 
 def _ending_of(game: BaseGame) -> BaseGame:

@@ -9,7 +9,7 @@ from typing import Any
 
 from patchwork_env.play.server import create_app
 from patchwork_env.service.agents import AgentPool
-from patchwork_env.service.thinking import Thinking, Threads
+from patchwork_env.service.thinking import Streams, Thinking
 
 PORT = 8053
 HOST = f"127.0.0.1:{PORT}"
@@ -76,8 +76,8 @@ class Client:
     """Asks an application; ``trusted`` are the specs that the command line named."""
 
     def __init__(self, *trusted, patience=60.0):
-        self.threads = Threads(patience=patience, queue=0.1)
-        self.app = create_app(Thinking(AgentPool(trusted), self.threads), PORT)
+        self.streams = Streams(patience=patience, queue=0.1)
+        self.app = create_app(Thinking(AgentPool(trusted), self.streams), PORT)
 
     def ask(self, path, message=None, *, method="POST", headers=None):
         """The answer to a message, which bytes give as they are; headers of None are left out."""

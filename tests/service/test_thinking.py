@@ -84,7 +84,7 @@ def test_an_agent_that_hangs_is_given_up_and_the_others_go_on(monkeypatch):
     (event,) = choose(client, f"{ODD}:hangs")
     assert "is busy with 4 other requests" in event["error"]
     patient = Client(patience=60)
-    patient.threads._busy = client.threads._busy
+    patient.streams._busy = client.streams._busy
     assert "choice" in choose(patient, "greedy")[0]
 
 
@@ -207,18 +207,18 @@ def test_agents_are_kept_but_not_all_of_them():
 
 def test_agents_are_ready_before_they_are_asked(monkeypatch):
     monkeypatch.setattr(thinking, "ANALYSTS", {"patchwork": "champion:instant"})
-    players, threads = AgentPool(["greedy"]), thinking.Threads(pause=0)
-    thinking.Thinking(players, threads).warm_up("patchwork")
+    players, streams = AgentPool(["greedy"]), thinking.Streams(pause=0)
+    thinking.Thinking(players, streams).warm_up("patchwork")
     assert {spec for spec, _ in players._idle} == {"greedy", "champion:instant"}
-    thinking.Thinking(AgentPool(["no such agent"]), threads).warm_up("patchwork")  # which is told
+    thinking.Thinking(AgentPool(["no such agent"]), streams).warm_up("patchwork")  # which is told
 
 
 def test_agents_are_made_ready_only_while_nobody_waits_for_one():
     async def work_and_wait():
-        threads, finished = thinking.Threads(pause=0.01), threading.Event()
-        stream = threads.stream(lambda tell, stopped: finished.wait(), "work", 1)
+        streams, finished = thinking.Streams(pause=0.01), threading.Event()
+        stream = streams.stream(lambda tell, stopped: finished.wait(), "work", 1)
         assert await anext(stream) == thinking.WORKING
-        waiting = threading.Thread(target=threads.wait_for_pause)
+        waiting = threading.Thread(target=streams.wait_for_pause)
         waiting.start()
         waiting.join(0.2)
         assert waiting.is_alive()

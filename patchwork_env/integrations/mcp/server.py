@@ -49,7 +49,7 @@ def create_server(trusted: Collection[str] = ()) -> Any:
         try:
             yield session
         finally:
-            session.thinking.threads.stop()
+            session.thinking.streams.stop()
 
     return Server(
         NAME,
