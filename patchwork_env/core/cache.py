@@ -1,169 +1,226 @@
-"""Machine code on disk: kept until what it follows from changes, and never a reason to fail.
+"""Machine code on disk: used until any input of the compilation changes.
 
-Numba's own cache looks for changes in the function's own file alone, but constants and kernels of other
-modules are compiled in too; and what its files hold is unpickled and run unseen, so that a damaged one stops
-every start. Here a kernel has a file for each combination of types. It begins with a digest of its contents
-and of all that they follow from: the bytecode of the function and of all that it calls, and the values that
-they use in this process. A file with another digest, outdated or damaged, counts as missing, and is replaced
-once the code is compiled.
+Numba's own cache compares only the function's own file, although constants and kernels of other modules are
+compiled in, and a damaged file stops every start. Here a kernel has a file for each combination of argument
+types. It begins with a digest of its contents and of all inputs: the bytecode of the function and of all that
+it calls, and the values that they use in this process. A file with another digest counts as missing and is
+replaced. A kernel with inputs that cannot be compared is compiled in every process.
 
-The digest keeps accidents away, not attackers: whoever may write to the folder can have code run.
+The digest protects from accidents. :mod:`~patchwork_env.core.cache_folder` protects from other users.
 """
 
 from __future__ import annotations
 
+import builtins
 import functools
 import hashlib
 import inspect
-import itertools
-import logging
-import os
 import pickle
 import sys
-import tempfile
 from collections.abc import Collection, Iterable, Iterator
+from enum import Enum
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numba
 import numpy as np
-from numba import config, types
-from numba.core.caching import CompileResultCacheImpl, NullCache
+from numba import config
+from numba.core.caching import NullCache
+from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
+from numba.core.typing.templates import builtin_registry
 
-_LOGGER = logging.getLogger(__name__)
+from patchwork_env.core import cache_folder
+
 _DIGEST_SIZE = hashlib.sha256().digest_size
-_WARNINGS = itertools.count()
+
+
+class MachineCode:
+    """The form on disk of what the interpreter calls: machine code."""
+
+    @staticmethod
+    def reduce(compiled: CompileResult) -> tuple[Any, ...]:
+        """Return the arguments of :meth:`rebuild`, which can be pickled."""
+        return compiled._reduce()  # type: ignore[no-any-return]
+
+    @staticmethod
+    def rebuild(target_context: Any, payload: tuple[Any, ...]) -> CompileResult:
+        """Return the compiled function of which :meth:`reduce` made ``payload``."""
+        return CompileResult._rebuild(target_context, *payload)
 
 
 class DiskCache(NullCache):  # type: ignore[misc]
-    """What Numba asks for the machine code of a function before compiling it, and gives it to afterwards.
+    """The cache of one function, as Numba's dispatchers call it; ``form`` converts to and from bytes."""
 
-    The folder is Numba's: one in that of ``NUMBA_CACHE_DIR``, otherwise ``__pycache__`` beside the source,
-    otherwise one of the user. If none can be written, nothing is kept. ``form`` turns what Numba compiles
-    into bytes and back.
-    """
-
-    def __init__(self, dispatcher: Any, form: type[CompileResultCacheImpl] = CompileResultCacheImpl) -> None:
+    def __init__(self, dispatcher: Any, form: Any = MachineCode) -> None:
         self._dispatcher, self._form = dispatcher, form
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The function as compiled for some types of arguments; None if it has to be compiled."""
+        """Return the function as compiled for some types of arguments; None if it has to be compiled."""
         try:
-            path, kinds = self._file(sig, target_context.codegen())
-            contents = path.read_bytes()
-            digest, code = contents[:_DIGEST_SIZE], contents[_DIGEST_SIZE:]
-            if digest == _digest(self._origin(kinds), code):
-                target_context.refresh()
-                # The digest has shown that this class wrote it.
-                return self._on_disk.rebuild(target_context, pickle.loads(code))  # noqa: S301
-        except FileNotFoundError:
-            pass
+            name, kinds = self._file(sig, target_context.codegen())
+            origin = self._origin(kinds)
+            for folder in self._folders:
+                contents = cache_folder.read(folder / name) or b""
+                digest, code = contents[:_DIGEST_SIZE], contents[_DIGEST_SIZE:]
+                if digest == _digest(origin, code):
+                    target_context.refresh()
+                    # The digest has shown that this class wrote it.
+                    return self._form.rebuild(target_context, pickle.loads(code))  # noqa: S301
         except Exception as error:
-            _warn(error)
+            cache_folder.warn(error)
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keeps what was compiled for some types of arguments."""
+        """Keep what was compiled for some types of arguments in the first folder that can be written to."""
         try:
-            if self._on_disk.check_cachable(data):
-                path, kinds = self._file(sig, data.codegen)
-                code = dumps(self._on_disk.reduce(data))
-                _replace(path, _digest(self._origin(kinds), code) + code)
+            if data.library.has_dynamic_globals:
+                raise ValueError(f"{self._dispatcher.py_func.__qualname__} holds an address")
+            name, kinds = self._file(sig, data.codegen)
+            code = dumps(self._form.reduce(data))
+            contents = _digest(self._origin(kinds), code) + code
+            problem: object = "the user has no home"
+            for folder in self._folders:
+                try:
+                    return cache_folder.write(folder / name, contents)
+                except OSError as error:
+                    problem = error
+            cache_folder.warn(problem)
         except Exception as error:
-            _warn(error)
+            cache_folder.warn(error)
 
-    @functools.cached_property
-    def _on_disk(self) -> Any:
-        return self._form(self._dispatcher.py_func)
+    @property
+    def _folders(self) -> list[Path]:
+        return cache_folder.folders_for(Path(inspect.getfile(self._dispatcher.py_func)))
 
-    def _file(self, sig: Any, codegen: Any) -> tuple[Path, bytes]:
-        """The file for some types of arguments and this machine, and bytes that say which these are."""
+    def _file(self, sig: Any, codegen: Any) -> tuple[str, bytes]:
+        """Return the name of the file for some types of arguments and this machine, and bytes of both."""
         function = self._dispatcher.py_func
-        arguments = sig, list(_fields(getattr(sig, "args", sig)))
-        kinds = repr((arguments, codegen.magic_tuple(), bool(config.BOUNDSCHECK))).encode()
+        arguments = sig, list(_classes(getattr(sig, "args", sig)))
+        kinds = repr((arguments, codegen.magic_tuple(), bool(config.BOUNDSCHECK), config.OPT)).encode()
         module = function.__module__.rpartition(".")[2]
         name = f"{module}.{function.__qualname__}".replace("<", "").replace(">", "")
-        number = _digest(kinds).hex()[:16]
         form = type(self._dispatcher).__name__.lower()
-        path = Path(
-            self._on_disk.locator.get_cache_path(),
-            f"{name}.{form}.{sys.implementation.cache_tag}.{number}.nbc",
-        )
-        return path, kinds
+        return f"{name}.{form}.{sys.implementation.cache_tag}.{_digest(kinds).hex()[:16]}.nbc", kinds
 
     def _origin(self, kinds: bytes) -> bytes:
-        """All that the contents of a file follow from."""
-        return repr((numba.__version__, kinds, list(_contents(self._dispatcher)))).encode()
+        """Return all inputs of the contents of a file."""
+        own = _digest_of_own_code()
+        return repr((numba.__version__, own, kinds, list(_contents(self._dispatcher)))).encode()
 
 
-def _replace(path: Path, contents: bytes) -> None:
-    """Writes a file at once, whoever else writes or reads it."""
-    os.makedirs(path.parent, exist_ok=True)
-    handle, partial = tempfile.mkstemp(dir=path.parent)
-    try:
-        with open(handle, "wb") as opened:
-            opened.write(contents)
-        os.replace(partial, path)
-    except BaseException:
-        os.unlink(partial)
-        raise
+@functools.cache
+def _digest_of_own_code() -> bytes:
+    """Return the digest of the modules that compile kernels and write their files."""
+    return _digest(*(Path(__file__).with_name(name).read_bytes() for name in ("cache.py", "linking.py")))
 
 
 def _digest(*parts: bytes) -> bytes:
     return hashlib.sha256(b"".join(parts)).digest()
 
 
-def _warn(error: Exception) -> None:
-    """Logs a warning, once in a process however many kernels there are."""
-    if next(_WARNINGS) == 0:
-        _LOGGER.warning("some code is compiled anew in every process: %s", error)
-
-
-# --- what machine code follows from -------------------------------------------------------------------------
+# --- inputs of the compilation ------------------------------------------------------------------------------
 
 _VERSIONED = {"llvmlite", "numba", "numpy"}
-"""Libraries of which names say enough, since their versions go with Numba's or change no machine code."""
+"""Libraries of which names are enough, since their versions go with Numba's or change no machine code."""
 
 
 def _contents(kernel: Any) -> Iterator[object]:
-    """A kernel and all functions that it names, directly or not, with the values that they use.
+    """Yield descriptions of a kernel and of all functions that it names, directly or not.
 
-    Yields objects whose ``repr`` differs if the machine code can; functions stand there by number, in the
-    order in which they are met. A value of which this cannot be told is a ValueError.
+    The ``repr`` of descriptions differs if the machine code can. They refer to functions by number, in the
+    order in which they are found. A value that cannot be compared is a ValueError.
     """
-    numbers: dict[FunctionType, int] = {}
-    following: list[tuple[FunctionType, object]] = []
+    return _Inputs().follow(kernel)
 
-    def described(value: Any, names: Collection[str]) -> object:
+
+class _Inputs:
+    """The inputs of a compilation that were found so far."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[FunctionType, int] = {}
+        self._following: list[tuple[FunctionType, object]] = []
+        self._overloads = _overloads(len(builtin_registry.functions), len(builtin_registry.attributes))
+
+    def follow(self, kernel: Any) -> Iterator[object]:
+        self._describe(kernel, ())
+        for function, options in self._following:  # the list is extended during the loop
+            codes = list(_codes(function.__code__))
+            names = {name for code in codes for name in code.co_names}
+            values = {name: vars(builtins)[name] for name in names & vars(builtins).keys()}
+            values |= {name: function.__globals__[name] for name in names & function.__globals__.keys()}
+            values |= inspect.getclosurevars(function).nonlocals
+            values |= {"": [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]}
+            used = [(name, self._describe(values[name], names)) for name in sorted(values)]
+            attributes = sorted(names & self._overloads.keys())
+            methods = [(name, self._describe(self._overloads[name], ())) for name in attributes]
+            yield options, list(map(_instructions, codes)), used, methods
+
+    def _describe(self, value: Any, names: Collection[str]) -> object:
+        """Describe a value, of which a function reads the attributes ``names`` if it is a module."""
+        implementations = [self._describe(each, names) for each in self._overloads.get(id(value), ())]
         function = inspect.unwrap(value) if callable(value) else value
-        if isinstance(function, FunctionType) and not _is_versioned(function.__module__):
-            if function not in numbers:
-                numbers[function] = len(numbers)
-                following.append((function, sorted(getattr(value, "targetoptions", {}).items())))
-            return numbers[function]
+        if isinstance(function, FunctionType):
+            return implementations, self._describe_function(function, value)
         if isinstance(value, ModuleType):
-            inside = () if _is_versioned(value.__name__) else sorted(vars(value).keys() & names)
-            return value.__name__, [(name, described(vars(value)[name], names)) for name in inside]
-        if isinstance(value, type | FunctionType):
-            return value.__module__, value.__qualname__, getattr(value, "_fields", ())
-        if isinstance(value, np.ndarray) and not value.dtype.hasobject:
-            return value.dtype, value.shape, value.strides, _digest(value.tobytes())
+            inside = sorted(vars(value).keys() & names)
+            if _is_versioned(value.__name__):
+                inside = [name for name in inside if id(vars(value)[name]) in self._overloads]
+            return value.__name__, [(name, self._describe(vars(value)[name], names)) for name in inside]
         if isinstance(value, tuple | list):
-            return type(value).__qualname__, [described(each, names) for each in value]
-        if not _is_versioned(type(value).__module__) and type(value).__module__ != "builtins":
-            raise ValueError(f"a kernel uses {value!r}, of which nobody can tell whether it stays the same")
-        return type(value).__qualname__, repr(value)
+            return _describe_class(type(value)), [self._describe(each, names) for each in value]
+        return implementations, _describe_value(value)
 
-    described(kernel, ())
-    for function, options in following:  # which grows
-        codes = list(_codes(function.__code__))
-        names = {name for code in codes for name in code.co_names}
-        values = {name: function.__globals__[name] for name in sorted(names & function.__globals__.keys())}
-        values |= inspect.getclosurevars(function).nonlocals
-        values |= {"": [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]}
-        yield options, list(map(_instructions, codes)), [(n, described(v, names)) for n, v in values.items()]
+    def _describe_function(self, function: FunctionType, value: Any) -> object:
+        if _is_versioned(function.__module__):
+            return function.__module__, function.__qualname__
+        if function not in self._numbers:
+            self._numbers[function] = len(self._numbers)
+            self._following.append((function, sorted(getattr(value, "targetoptions", {}).items())))
+        return self._numbers[function]
+
+
+def _describe_value(value: Any) -> object:
+    if isinstance(value, type):
+        return _describe_class(value)
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        return value.dtype, value.shape, value.strides, _digest(value.tobytes())
+    if isinstance(value, Enum):
+        return _describe_class(type(value)), value.name
+    if not _is_versioned(type(value).__module__) and type(value).__module__ != "builtins":
+        raise ValueError(f"a kernel uses {value!r}, of which no change can be noticed")
+    return type(value).__qualname__, repr(value)
+
+
+@functools.cache
+def _overloads(*registered: int) -> dict[Any, list[FunctionType]]:
+    """Return the implementations of ``@overload`` by the ``id()`` of the function that they implement.
+
+    Those of methods and attributes have the name as the key. Numba's own are left out. ``registered`` are the
+    numbers of Numba's templates, which only grow.
+    """
+    found: dict[Any, list[FunctionType]] = {}
+    for template in (*builtin_registry.functions, *builtin_registry.attributes):
+        implementation = getattr(template, "_overload_func", None)
+        if implementation and not _is_versioned(implementation.__module__):
+            key = getattr(template, "_attr", None) or id(template.key)
+            if key != id(implementation):  # as Numba registers methods, too
+                found.setdefault(key, []).append(implementation)
+    return found
+
+
+def _describe_class(kind: type) -> object:
+    """Return a description of a class with which kernels can compute; ValueError for other classes."""
+    name = kind.__module__, kind.__qualname__
+    if issubclass(kind, Enum):
+        return name, [(member, repr(value.value)) for member, value in kind.__members__.items()]
+    if issubclass(kind, tuple):
+        return name, getattr(kind, "_fields", ()), repr(getattr(kind, "_field_defaults", {}))
+    package = kind.__module__.partition(".")[0]
+    if package in _VERSIONED | sys.stdlib_module_names or issubclass(kind, BaseException):
+        return name
+    raise ValueError(f"a kernel uses {kind!r}, of which no change can be noticed")
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -174,19 +231,20 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _instructions(code: CodeType) -> object:
-    """What a code does, wherever it stands in its file."""
+    """Return the instructions of a code object, without line numbers."""
     constants = [constant for constant in code.co_consts if not isinstance(constant, CodeType)]
     variables = code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars
     counts = code.co_argcount, code.co_kwonlyargcount
     return code.co_name, *counts, code.co_flags, code.co_code, constants, variables
 
 
-def _fields(kinds: Iterable[Any]) -> Iterator[object]:
-    """The classes of all named tuples among types, which do not show their modules and fields."""
+def _classes(kinds: Iterable[Any]) -> Iterator[object]:
+    """Yield descriptions of the named tuples and enums among types."""
     for kind in kinds:
-        if isinstance(kind, types.BaseTuple):
-            made = getattr(kind, "instance_class", tuple)
-            yield made.__module__, made.__qualname__, getattr(kind, "fields", ()), list(_fields(kind.types))
+        made = getattr(kind, "instance_class", None)
+        if made is not None:
+            yield _describe_class(made)
+        yield from _classes(getattr(kind, "types", ()))
 
 
 def _is_versioned(module: str | None) -> bool:

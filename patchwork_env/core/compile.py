@@ -12,12 +12,9 @@ from __future__ import annotations
 import functools
 import hashlib
 import logging
-import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, TypeVar, cast, overload
@@ -25,13 +22,14 @@ from typing import Any, TypeVar, cast, overload
 import numba
 from numba import config, njit
 
-_LOGGER = logging.getLogger(__name__)
+from patchwork_env.core import cache_folder
+
 try:
     from patchwork_env.core.linking import Kernel
 
     IS_LINKING = True
 except ImportError as error:
-    _LOGGER.warning("kernels take longer to compile: %s", error)
+    logging.getLogger(__name__).warning("kernels take longer to compile: %s", error)
     IS_LINKING = False
 
 _OWN_PACKAGE = __name__.partition(".")[0]
@@ -136,7 +134,7 @@ def _accepts_options() -> bool:
     try:
         njit(forceinline=False, _nrt=False, no_cfunc_wrapper=True)(lambda: None).compile(())
     except Exception as error:
-        _LOGGER.warning("kernels run more slowly: %s", error)
+        logging.getLogger(__name__).warning("kernels run more slowly: %s", error)
         return False
     return True
 
@@ -168,22 +166,22 @@ def _folder_for(packages: frozenset[str]) -> Path | None:
         return None
     settings = numba.__version__, config.BOUNDSCHECK, config.OPT
     name = _FOLDERS + hashlib.sha256(repr((settings, sources)).encode()).hexdigest()[:16]
-    beside, of_user = (
-        Path(__file__).parent / "__pycache__",
-        Path(os.path.expanduser("~/.cache"), _OWN_PACKAGE),
-    )
-    for parent in [Path(config.CACHE_DIR)] if config.CACHE_DIR else [beside, of_user]:
-        with suppress(OSError):
-            (parent / name).mkdir(parents=True, exist_ok=True)
-            tempfile.TemporaryFile(dir=parent / name).close()
-            os.utime(parent / name)
+    problem: object = "the user has no home"
+    own = [Path(__file__).parent / "__pycache__", *cache_folder.user_folders()]
+    for parent in [Path(config.CACHE_DIR)] if config.CACHE_DIR else own:
+        try:
+            cache_folder.write(parent / name / "used", b"")  # its time is that of the last use
+        except OSError as error:
+            problem = error
+        else:
             _remove_old_folders(parent)
             return parent / name
+    cache_folder.warn(problem)
     return None
 
 
 def _remove_old_folders(parent: Path) -> None:
-    folders = sorted(parent.glob(f"{_FOLDERS}*"), key=os.path.getmtime, reverse=True)
+    folders = sorted(parent.glob(f"{_FOLDERS}*"), key=lambda folder: folder.stat().st_mtime, reverse=True)
     for old in folders[_MOST_FOLDERS:]:
         shutil.rmtree(old, ignore_errors=True)
 

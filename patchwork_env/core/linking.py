@@ -17,7 +17,6 @@ import llvmlite.binding as llvm
 import numba
 from numba import types
 from numba.core import event
-from numba.core.caching import CompileResultCacheImpl
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompilerBase, CompileResult, compile_result
 from numba.core.compiler_lock import global_compiler_lock
@@ -124,17 +123,19 @@ class LinkedKernel(_Dispatcher):
         self.overloads[tuple(cres.signature.args)] = cres
 
 
-class _OnDisk(CompileResultCacheImpl):  # type: ignore[misc]
+class _OnDisk:
     """The form of a linked kernel on disk: LLVM bitcode and what Numba knows about the function."""
 
-    def reduce(self, data: CompileResult) -> tuple[Any, ...]:
+    @staticmethod
+    def reduce(data: CompileResult) -> tuple[Any, ...]:
         """Return the arguments of :meth:`rebuild`, which can be pickled."""
         library, descriptor = data.library, data.fndesc
         descriptor.typemap = descriptor.calltypes = None
         code = library._get_module_for_linking().as_bitcode()
         return library.name, code, descriptor, data.environment, data.signature, data.reload_init
 
-    def rebuild(self, target_context: Any, payload: tuple[Any, ...]) -> CompileResult:
+    @staticmethod
+    def rebuild(target_context: Any, payload: tuple[Any, ...]) -> CompileResult:
         """Return the compiled function of which :meth:`reduce` made ``payload``."""
         name, code, descriptor, environment, signature, reload_init = payload
         for initialize in reload_init:

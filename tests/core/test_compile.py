@@ -9,18 +9,22 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import namedtuple
 from collections.abc import Callable
+from enum import Enum, IntEnum
 from pathlib import Path
 from types import GenericAlias, ModuleType
 from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
 import pytest
-from numba import config, njit
+from numba import config, njit, types
 from numba.core.errors import NumbaError
+from numba.core.typing.templates import builtin_registry
+from numba.extending import overload, overload_method
 
 import patchwork_env
-from patchwork_env.core import cache, compile, linking, progress
+from patchwork_env.core import cache, cache_folder, compile, linking, progress
 from patchwork_env.core.compile import kernel
 
 PROJECT = Path(__file__).parents[2]
@@ -190,7 +194,7 @@ def package(tmp_path):
         rules="from patchwork_env.near import step\n@kernel\ndef two_steps(x):\n    return step(step(x))\n",
     )
     write_modules(folder / "core")
-    for module in (cache, compile, linking, progress):
+    for module in (cache, cache_folder, compile, linking, progress):
         shutil.copy(module.__file__, folder / "core")
     return folder
 
@@ -246,6 +250,58 @@ def contents_of(source, constant):
 class Pair(NamedTuple):
     first: int
     second: int
+
+
+class Plain:
+    pass
+
+
+CLASSES = {
+    "fields": [NamedTuple("Named", [("a", int), ("b", int)]), NamedTuple("Named", [("b", int), ("a", int)])],
+    "defaults": [namedtuple("Named", "a b", defaults=[default]) for default in (1, 2)],
+    "enum": [Enum("Named", {"a": value}) for value in (1, 2)],
+    "IntEnum": [IntEnum("Named", {"a": value}) for value in (1, 2)],
+}
+
+
+@pytest.mark.parametrize("classes", CLASSES.values(), ids=CLASSES)
+def test_machine_code_follows_from_fields_and_values_of_classes(classes):
+    for source in ("def f(x): return constant", "def f(x): return near.constant.a"):
+        first, second = [contents_of(source, made) for made in classes]
+        assert first != second
+    first, second = [
+        contents_of("def f(x): return constant", made(3, 4) if issubclass(made, tuple) else made["a"])
+        for made in classes
+    ]
+    assert first != second
+
+
+def plain_function(x):
+    raise NotImplementedError
+
+
+OVERLOADS = {
+    "a function": (plain_function, "def f(x): return constant(x)"),
+    "a function of a module": (plain_function, "def f(x): return near.constant(x)"),
+    "a function of NumPy": (np.isclose, "import numpy\ndef f(x): return numpy.isclose(x)"),
+    "a built-in function": (breakpoint, "def f(x): return breakpoint(x)"),
+    "a method": ((types.Array, "increased"), "def f(x): return x.increased()"),
+}
+
+
+@compiled_only
+@pytest.mark.parametrize(("target", "source"), OVERLOADS.values(), ids=OVERLOADS)
+def test_machine_code_follows_from_overloads(target, source, monkeypatch):
+    for registered in ("functions", "attributes", "globals"):
+        monkeypatch.setattr(builtin_registry, registered, list(getattr(builtin_registry, registered)))
+    monkeypatch.setattr(cache, "_overloads", cache._overloads.__wrapped__)  # registries only grow elsewhere
+    found = [contents_of(source, plain_function)]
+    for step in (1, 2):
+        implementation = eval(f"lambda x: lambda x: x + {step}", {"__name__": "made_up"})
+        register = overload_method(*target) if isinstance(target, tuple) else overload(target)
+        register(implementation)
+        found.append(contents_of(source, plain_function))
+    assert len(set(found)) == 3
 
 
 @pytest.mark.parametrize(
@@ -357,18 +413,35 @@ TWO_STEPS = (
 )
 
 
+NO_FOLDER = f"import os; os.environ['NUMBA_CACHE_DIR'] = {__file__!r}\n"
+NO_HOME = "import os, pwd; os.environ.pop('HOME', None); pwd.getpwuid = {}.__getitem__\n"
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("change", "links"),
-    [
-        ("import numba.core.caching as caching; del caching.CacheImpl.locator\n", True),
-        (f"import os; os.environ['NUMBA_CACHE_DIR'] = {__file__!r}\n{NEWER}", False),  # this is no folder
-        (f"import os; os.environ['NUMBA_CACHE_LOCATOR_CLASSES'] = 'InTreeCacheLocator'\n{NEWER}", False),
-    ],
-)
-def test_where_nothing_can_be_kept_kernels_are_compiled_all_the_same(package, change, links):
-    assert printed(package, change + TWO_STEPS) == f"{links} 2 0\n"
-    assert not list(package.rglob("*.nbi"))
+@pytest.mark.parametrize("numba", ["", NEWER], ids=["linking", "without"])
+@pytest.mark.parametrize("change", [NO_FOLDER, NO_HOME], ids=["no folder", "no home"])
+def test_where_nothing_can_be_kept_one_line_names_the_remedy(package, change, numba):
+    if change == NO_HOME:
+        pytest.importorskip("pwd", reason="users without a home")
+        for folder in (package, package / "core"):
+            shutil.rmtree(folder / "__pycache__", ignore_errors=True)
+            (folder / "__pycache__").write_text("not a folder")
+    before = {path.name for path in package.parent.iterdir()}
+    logged = "import logging, sys; logging.basicConfig(stream=sys.stdout, format='%(message)s')\n"
+    *lines, result = printed(package, logged + change + numba + TWO_STEPS).splitlines()
+    assert result == f"{not numba} 2 0"
+    (line,) = [line for line in lines if "take longer" not in line]
+    assert line.endswith("set NUMBA_CACHE_DIR to a folder that you alone can write to")
+    assert {path.name for path in package.parent.iterdir()} == before
+    assert not list(package.rglob("*.nb[ic]"))
+
+
+@pytest.mark.slow
+def test_machine_code_follows_from_the_modules_that_link_it(package):
+    assert [printed(package, TWO_STEPS) for _ in range(2)] == ["True 2 0\n", "True 2 1\n"]
+    with (package / "core" / "linking.py").open("a") as file:
+        file.write("# changed\n")
+    assert printed(package, TWO_STEPS) == "True 2 0\n"
 
 
 @pytest.mark.slow
@@ -408,7 +481,7 @@ def test_with_another_numba_machine_code_is_kept_until_any_source_has_changed(pa
 def folder(tmp_path, monkeypatch):
     """An empty folder in which machine code is kept within a test; nothing has been said about it yet."""
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(cache, "_WARNINGS", itertools.count())
+    monkeypatch.setattr(cache_folder, "_WARNINGS", itertools.count())
     return tmp_path
 
 
@@ -486,6 +559,37 @@ def test_a_folder_that_vanishes_is_made_again(folder, caplog):
 
 
 @compiled_only
+@pytest.mark.skipif(os.name == "nt", reason="modes of files say nothing there")
+def test_machine_code_that_others_can_write_is_not_read(folder, caplog):
+    assert started() == (0.25, False)
+    file = kept(folder)
+    assert file.stat().st_mode & 0o777 == 0o644  # other users can read it, too
+    file.chmod(0o664)
+    assert [started(), started()] == [(0.25, False), (0.25, True)]
+    assert not caplog.messages
+    file.parent.chmod(0o777)
+    assert [started(), started()] == [(0.25, False)] * 2
+    (message,) = caplog.messages
+    assert f"other users can write to {file.parent}" in message
+
+
+@pytest.mark.skipif(os.name == "nt", reason="files have no owner there")
+@pytest.mark.parametrize(
+    ("owner", "mode", "safe"),
+    [
+        (1000, 0o644, True),
+        (0, 0o755, True),
+        (1001, 0o644, False),
+        (1000, 0o646, False),
+        (0, 0o664, False),
+    ],
+)
+def test_machine_code_of_the_user_and_of_root_is_safe(owner, mode, safe, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert cache_folder.is_safe(os.stat_result((mode, 0, 0, 1, owner, 0, 0, 0, 0, 0))) == safe
+
+
+@compiled_only
 def test_code_with_checked_bounds_is_kept_apart(folder, monkeypatch):
     started()
     monkeypatch.setattr(config, "BOUNDSCHECK", 1)
@@ -511,9 +615,10 @@ def test_code_is_kept_for_what_runs_not_for_what_files_say(folder, monkeypatch):
         del sys.modules["edited"]
 
 
-def test_what_may_change_unseen_is_not_kept():
-    with pytest.raises(ValueError, match="whether it stays the same"):
-        contents_of("def f(x): return constant", Path())
+@pytest.mark.parametrize("constant", [Plain, Plain()])
+def test_what_may_change_unseen_is_not_kept(constant):
+    with pytest.raises(ValueError, match="no change can be noticed"):
+        contents_of("def f(x): return constant", constant)
 
 
 @pytest.mark.slow
