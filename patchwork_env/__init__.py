@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING
 import gymnasium
 import pettingzoo
 
-from patchwork_env.core.names import renamed
-
 if TYPE_CHECKING:
     from patchwork_env import agents, errors, games, nmbr9, nmbr9_v0, patchwork, patchwork_v0, testing
 
@@ -33,16 +31,12 @@ __all__ = [
 
 __version__ = "1.0.0rc1"
 
-_refuse = renamed(
-    __name__, {"placing": "research.placement in a clone", "polyomino": "patchwork_env.core.polyomino"}
-)
-
 
 def __getattr__(name: str) -> ModuleType:
     """A module of ``__all__``, imported when it is first asked for."""
     if name in __all__:
         return import_module(f"{__name__}.{name}")
-    return _refuse(name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -33,7 +33,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from patchwork_env.core.names import renamed
 from patchwork_env.envs import self_play
 from patchwork_env.envs.aec import GameAECEnv
 from patchwork_env.envs.parallel import GameParallelEnv
@@ -51,8 +50,6 @@ __all__ = [
     "parallel_env",
     "raw_env",
 ]
-
-__getattr__ = renamed(__name__, {"SelfPlayVectorEnv": "SelfPlayBatch"})
 
 
 class Nmbr9AECEnv(GameAECEnv):

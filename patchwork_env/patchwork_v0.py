@@ -36,7 +36,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from patchwork_env.core.names import renamed
 from patchwork_env.envs import self_play
 from patchwork_env.envs.aec import GameAECEnv
 from patchwork_env.envs.single import GameEnv
@@ -44,8 +43,6 @@ from patchwork_env.envs.vector import GameVectorEnv
 from patchwork_env.patchwork.rules import RULES
 
 __all__ = ["PatchworkAECEnv", "PatchworkEnv", "PatchworkVectorEnv", "SelfPlayBatch", "env", "raw_env"]
-
-__getattr__ = renamed(__name__, {"SelfPlayVectorEnv": "SelfPlayBatch"})
 
 
 class PatchworkAECEnv(GameAECEnv):

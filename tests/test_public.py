@@ -12,7 +12,6 @@ import argparse
 import importlib
 import inspect
 import json
-import pkgutil
 import re
 from pathlib import Path
 from types import ModuleType
@@ -21,7 +20,6 @@ import pytest
 
 from docs.generated import MODULES
 from patchwork_env import errors
-from patchwork_env.core.names import Renamed
 from patchwork_env.errors import MissingExtraError
 
 FILE = Path(__file__).with_name("public.json")
@@ -64,7 +62,7 @@ def own_members(kind):
     ours = [vars(base) for base in kind.__mro__ if base.__module__.startswith("patchwork_env")]
     own = {name: value for members in reversed(ours) for name, value in members.items()}
     own = {name: value for name, value in own.items() if name not in getattr(kind, "_fields", ())}
-    return sorted(name for name, value in own.items() if name[0] != "_" and not isinstance(value, Renamed))
+    return sorted(name for name, value in own.items() if name[0] != "_")
 
 
 def parameters(value):
@@ -144,35 +142,6 @@ def test_all_errors_are_public_and_documented():
     raised = {name for name in defined if issubclass(getattr(errors, name), Exception)}
     assert raised == set(errors.__all__)
     assert all(getattr(errors, name).__doc__ for name in errors.__all__)
-
-
-RENAMED = {
-    "polyomino": "core.polyomino",
-    "patchwork.vector_env": "patchwork_v0",
-    "nmbr9.aec_env": "nmbr9_v0",
-    "patchwork_v0.SelfPlayVectorEnv": "patchwork_v0.SelfPlayBatch",
-    "nmbr9_v0.SelfPlayVectorEnv": "nmbr9_v0.SelfPlayBatch",
-    "agents.MctsAgent": "agents.patchwork.mcts.MctsAgent",
-    "agents.checkpoint": "agents.patchwork.policy.agent",
-    "agents.dense": "agents.patchwork.policy.dense",
-    "agents.network": "agents.patchwork.policy.network",
-    "learning.toolbox.keep_freed_memory": "learning.toolbox.tune_malloc",
-    "patchwork.Game.imagine": "nmbr9.Game.determinize",
-    "patchwork_v0.SelfPlayBatch.winners": "envs.self_play.BatchArrays.rewards",
-    "integrations.text.Choice": "integrations.text.LegalMove",
-    "nmbr9_v0.Nmbr9AECEnv.observation_of": "nmbr9.Game.observation",
-}
-"""Names that documents have shown, and the present ones."""
-
-
-@pytest.mark.parametrize(("old", "now"), RENAMED.items())
-def test_an_old_name_is_an_error_that_gives_the_present_one(old, now):
-    assert pkgutil.resolve_name(f"patchwork_env.{now}") is not None
-    place, _, name = f"patchwork_env.{old}".rpartition(".")
-    owner = pkgutil.resolve_name(place)
-    ask = f"owner.{name}" if inspect.isclass(owner) else f"from {place} import {name}"
-    with pytest.raises((AttributeError, ImportError), match=rf"{name} is .*\b{now.rpartition('.')[2]} now"):
-        exec(ask, {"owner": owner})
 
 
 if __name__ == "__main__":

@@ -71,16 +71,7 @@ _SAMPLE, _SIMULATIONS = {"sample": boolean}, integer(FEWEST_SIMULATIONS)
 _SEARCH = {"simulations": _SIMULATIONS, "seconds": seconds}
 
 _CLASSES = ("Agent", "BatchAgent", "CallableAgent", "GreedyAgent", "ObservingAgent", "RandomAgent")
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    dict.fromkeys(_CLASSES, "base"),
-    {
-        "MctsAgent": "patchwork_env.agents.patchwork.mcts.MctsAgent",
-        "checkpoint": "patchwork_env.agents.patchwork.policy.agent",
-        "dense": "patchwork_env.agents.patchwork.policy.dense",
-        "network": "patchwork_env.agents.patchwork.policy.network",
-    },
-)
+__getattr__, __dir__ = lazy_names(__name__, dict.fromkeys(_CLASSES, "base"))
 
 
 register("random", f"{_AGENTS}.base:RandomAgent")

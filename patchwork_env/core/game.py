@@ -230,8 +230,6 @@ class BaseGame(Generic[M]):
     set_ups: ClassVar[tuple[tuple[str, ...], ...]] = (("state",),)
     """The fields that make a set-up in the notation: of a new game, of a position, of a stored state."""
 
-    imagine = names.Renamed("determinize")
-
     _kernels: ClassVar[Kernels]
     _position: _Position
 

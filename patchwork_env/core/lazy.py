@@ -7,21 +7,15 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-from patchwork_env.core.names import renamed
-
 
 def lazy_names(
-    package: str, modules: Mapping[str, str], old_names: Mapping[str, str] | None = None
+    package: str, modules: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The ``__getattr__`` and ``__dir__`` of a package.
-
-    ``modules`` has the module in it of each name, ``old_names`` the present name of each old one.
-    """
-    refuse = renamed(package, old_names or {})
+    """Return the ``__getattr__`` and ``__dir__`` of a package; ``modules`` has the module of each name."""
 
     def get(name: str) -> Any:
         if name not in modules:
-            return refuse(name)
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(import_module(f"{package}.{modules[name]}"), name)
 
     return get, lambda: sorted({*vars(sys.modules[package]), *modules})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import difflib
 import shlex
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, NoReturn
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 
 from patchwork_env.errors import UnknownOptionError
 
@@ -60,33 +60,3 @@ def unknown_option(owner: str, name: str, known: Iterable[str]) -> UnknownOption
     """The error about an unknown option, in Python's words, which other libraries read."""
     hint = did_you_mean(name, known)
     return UnknownOptionError(f"{owner} got an unexpected keyword argument {short_repr(name)}; {hint}")
-
-
-def renamed(module: str, names: Mapping[str, str]) -> Callable[[str], NoReturn]:
-    """The ``__getattr__`` of a module: an old name is an ImportError that gives the present one.
-
-    ``from module import name`` would replace an AttributeError by a message of its own.
-    """
-
-    def refuse(name: str) -> NoReturn:
-        if name in names:
-            raise ImportError(f"{module}.{name} is {names[name]} now", name=module)
-        raise AttributeError(f"module {module!r} has no attribute {name!r}")
-
-    return refuse
-
-
-class Renamed:
-    """An old name in a class: an AttributeError that gives the present one.
-
-    Unlike a ``__getattr__``, it leaves Python's way to all other attributes as fast as it is.
-    """
-
-    def __init__(self, now: str) -> None:
-        self._now = now
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    def __get__(self, instance: object, owner: type) -> NoReturn:
-        raise AttributeError(f"{owner.__name__}.{self._name} is {self._now} now")

@@ -15,7 +15,7 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 from patchwork_env.core.batches import SCORE, final_reward, loop, write_view
 from patchwork_env.core.checks import check_action, check_one_of, check_seed
 from patchwork_env.core.game import RENDER_MODES, BaseGame, Rules
-from patchwork_env.core.names import Renamed, short_repr
+from patchwork_env.core.names import short_repr
 from patchwork_env.core.tensors import Observation
 from patchwork_env.envs.dealing import Dealer
 from patchwork_env.envs.display import FRAMES_PER_SECOND, Display
@@ -41,7 +41,6 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         "render_fps": FRAMES_PER_SECOND,
         "is_parallelizable": False,
     }
-    observation_of = Renamed("game.observation")
 
     def __init__(
         self,

@@ -13,7 +13,6 @@ from patchwork_env.core.checks import check_actions, check_flag, check_seed, see
 from patchwork_env.core.compile import template
 from patchwork_env.core.game import BaseGame, Rules
 from patchwork_env.core.kernels import Kernels, States
-from patchwork_env.core.names import Renamed
 from patchwork_env.core.random import Streams, random_below
 from patchwork_env.core.tensors import Observation
 from patchwork_env.envs.options import check_num_envs, check_rewards, check_saved, complete
@@ -83,9 +82,6 @@ class SelfPlayBatch:
 
     ValueError if an option is unknown or its value not allowed.
     """
-
-    endings = Renamed("terminations")
-    gains = winners = Renamed("rewards")
 
     def __init__(
         self,

@@ -26,7 +26,6 @@ from patchwork_env.agents.networks import PolicyAgent, PolicyNetwork, network_cl
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.agents.ragged import LegalLists, legal_lists, most_probable, observations_of, sample
 from patchwork_env.agents.ragged_policy import hierarchical_policy
-from patchwork_env.core.names import renamed
 from patchwork_env.envs.opponents import Opponents
 from patchwork_env.errors import DivergenceError
 from patchwork_env.learning.algorithms.common.advantages import (
@@ -78,5 +77,3 @@ __all__ = [
     "tune_malloc",
     "write_training",
 ]
-
-__getattr__ = renamed(__name__, {"keep_freed_memory": "tune_malloc"})

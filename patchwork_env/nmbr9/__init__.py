@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from patchwork_env.core import names
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.nmbr9 import render
 from patchwork_env.nmbr9.actions import NUM_ACTIONS, Move
@@ -24,6 +23,3 @@ __all__ = [
 ]
 
 Game.pictures = render.PICTURES
-__getattr__ = names.renamed(
-    __name__, dict.fromkeys(("aec_env", "gym_env", "vector_env"), "patchwork_env.nmbr9_v0")
-)

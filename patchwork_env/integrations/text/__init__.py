@@ -15,7 +15,6 @@ so that placements are listed on demand, by pages. All functions only read the g
 
 from __future__ import annotations
 
-from patchwork_env.core.names import renamed
 from patchwork_env.integrations.text.moves import (
     PAGE,
     REQUESTS,
@@ -54,4 +53,3 @@ __all__ = [
     "rules",
     "shapes_text",
 ]
-__getattr__ = renamed(__name__, {"Choice": "LegalMove"})

@@ -51,41 +51,25 @@ def section_keys(kind: type[BaseModel], prefix: str = "") -> list[str]:
 
 
 OTHER_NAMES = {
-    "candidate_placements": ("width",),
     "clip_range": ("clip_param",),
-    "ema_decay": ("averaging",),
     "entropy_coefficient": ("ent_coef", "entropy_coeff"),
     "epochs": ("n_epochs", "num_epochs"),
     "gae_lambda": ("lambda_",),
     "gamma": ("discount",),
-    "gradient_steps": ("updates",),
     "kl_coefficient": ("kl_coeff",),
     "learning_rate": ("lr",),
     "max_gradient_norm": ("grad_clip", "max_grad_norm"),
     "minibatch_size": ("batch_size",),
     "num_envs": ("num_envs_per_env_runner",),
-    "rival_weight": ("denial",),
-    "rollout_steps": ("n_steps", "rollout_turns"),
-    "scripted_player_fraction": ("guests",),
-    "td_lambda": ("trace", "value_lambda"),
-    "tracker": ("logging",),
+    "rollout_steps": ("n_steps",),
     "value_clip_range": ("vf_clip_param",),
     "value_coefficient": ("vf_coef", "vf_loss_coeff"),
 }
-"""The names of keys in other libraries and in earlier versions, for messages."""
-
-
-GONE = {
-    "net_arch": "the section network has the sizes",
-    "policy": "the network of the game learns",
-    "lookahead_factor": "the factor is learned, from 12 on",
-    "score_coefficient": "all errors of a value count alike",
-}
-"""Keys of earlier versions, each with the reason why it went."""
+"""The names of keys in other libraries, for messages."""
 
 
 def name_here(name: str, known: Iterable[str]) -> str | None:
-    """The known key that another library, or an earlier version, calls by a name; None if there is none."""
+    """Return the known key that another library calls by a name; None if there is none."""
     return next((key for key in known if name in OTHER_NAMES.get(key, ())), None)
 
 

@@ -24,7 +24,6 @@ from patchwork_env.core.names import nearest, short_repr
 from patchwork_env.errors import ConfigError
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.config.keys import (
-    GONE,
     RunConfig,
     Schedule,
     changes_learning,
@@ -224,8 +223,6 @@ def _explain_unknown(location: tuple[str, ...], kind: type[RunConfig]) -> str:
             f"the section {short_repr(key)} is of no use to the algorithm {kind().algorithm!r}; "
             f"it is read by {', '.join(readers)}"
         )
-    if name in GONE:
-        return f"the key {key!r} is gone: {GONE[name]}"
     section: type[BaseModel] = kind
     for part in location[:-1]:
         section = section_of(section, part) or section

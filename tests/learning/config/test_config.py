@@ -312,22 +312,13 @@ def test_hints_name_keys_of_the_own_algorithm_alone(message):
     [
         ("ppo", "lr", "ppo.learning_rate"),
         ("ppo", "discount", "ppo.gamma"),
-        ("ppo", "logging", "tracker"),
-        ("ppo", "ppo.rollout_turns", "ppo.rollout_steps"),
+        ("ppo", "ppo.n_steps", "ppo.rollout_steps"),
         ("maskable_ppo", "maskable_ppo.batch_size", "maskable_ppo.minibatch_size"),
-        ("td", "td.trace", "td.td_lambda"),
-        ("solo_td", "solo_td.averaging", "solo_td.ema_decay"),
-        ("alphazero", "alphazero.updates", "alphazero.gradient_steps"),
     ],
 )
 def test_other_names_of_a_key_give_its_name_here(message, algorithm, old, new):
     expected = f"{old!r} is called {new!r} here"
     assert message(f"algorithm: {algorithm}", f"{old}=1") == f"--set {old}=1: {expected}"
-
-
-def test_keys_that_went_are_refused_with_the_reason(message):
-    expected = "the key 'td.score_coefficient' is gone: all errors of a value count alike"
-    assert message("algorithm: td", "td.score_coefficient=2") == f"--set td.score_coefficient=2: {expected}"
 
 
 def test_schedules_start_and_end_where_they_say():

@@ -121,7 +121,6 @@ def test_settings_that_cannot_be_are_refused():
         ([LATE[1]], r"ppo\.lookahead_from is 0\.5 and network\.lookahead is false"),
         ([LATE[0], "ppo.lookahead_from=1"], "less than 1"),
         ([LATE[0], "ppo.lookahead_from=-0.1"], "greater than or equal to 0"),
-        ([LATE[0], "ppo.lookahead_factor=7"], "is gone: the factor is learned"),
     ):
         with pytest.raises(ConfigError, match=message):
             load_config("ppo", [NEVER[0], *overrides])
