@@ -23,7 +23,7 @@ LIBRARY = [
     ("from patchwork_env.service.agents import AgentPool; AgentPool().listed('patchwork')", HEAVY),
     ("with AgentPool().borrow('champion:instant'): pass", HEAVY),
     ("from patchwork_env.play import server", HEAVY),
-    ("p.agents.load('ppo-quick')", HEAVY - {"torch"} | {"torch._dynamo"}),
+    ("p.agents.load('ppo-quick')", HEAVY - {"torch", "pydantic"} | {"torch._dynamo"}),
 ]
 """What one process does, step by step, and the libraries that it has not imported then."""
 CONFIGURATIONS = (
