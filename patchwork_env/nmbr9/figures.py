@@ -30,31 +30,49 @@ class GameStats:
         """Does nothing."""
 
 
+def player_figures(finals: States, players: int) -> dict[str, npt.NDArray[np.int64]]:
+    """Return the figures of the first players at the end of ``n`` games by name, int64 ``(n, players)``.
+
+    ``levels`` is the number of levels with tiles, the table included; the others are the ``score`` and the
+    numbers of tiles by level.
+    """
+    scores = np.empty((len(finals), players), np.int64)
+    _count_up(finals, scores)
+    levels = finals["level"][:, :players].astype(np.int64)
+    is_placed = np.arange(levels.shape[2]) < finals["num_rounds"][:, None, None]
+    levels = np.where(is_placed, levels, -1)
+    tiles = {f"tiles_on_level_{level}": (levels == level).sum(2) for level in (1, 2, 3)}
+    return {
+        "score": scores,
+        "levels": 1 + levels.max(2),
+        "tiles_on_the_table": (levels == 0).sum(2),
+        **tiles,
+        "tiles_higher_up": (levels > 3).sum(2),
+    }
+
+
 def statistics_of_games(finals: States) -> dict[str, float]:
-    """Mean figures of the first players of games that are over; empty if there are none.
+    """Return mean figures of the first players of games that are over; empty if there are none.
 
     - ``score``, ``score_deviation``: the scores, and their standard deviation.
-    - ``levels``: how many levels have tiles, the table included.
-    - ``tiles_on_table``: how many tiles lie on the table itself.
+    - ``levels``, ``tiles_on_table``: see :func:`player_figures`.
     """
     if not len(finals):
         return {}
-    scores = np.empty(len(finals), np.int64)
-    _count_up(finals, scores)
-    levels = finals["level"][:, 0]
-    is_placed = np.arange(levels.shape[1]) < finals["num_rounds"][:, None]
+    figures = player_figures(finals, 1)
     return {
-        "score": float(scores.mean()),
-        "score_deviation": float(scores.std()),
-        "levels": float(1 + levels.max(1).mean()),
-        "tiles_on_table": float((is_placed & (levels == 0)).sum(1).mean()),
+        "score": float(figures["score"].mean()),
+        "score_deviation": float(figures["score"].std()),
+        "levels": float(figures["levels"].mean()),
+        "tiles_on_table": float(figures["tiles_on_the_table"].mean()),
     }
 
 
 @kernel
 def _count_up(finals: States, scores: npt.NDArray[np.int64]) -> None:
     for i in range(len(finals)):
-        scores[i] = score(finals, i, 0)
+        for player in range(scores.shape[1]):
+            scores[i, player] = score(finals, i, player)
 
 
 @kernel(allocates=True)

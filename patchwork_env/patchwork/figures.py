@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY, FIRST_SPECIAL
 from patchwork_env.patchwork.components import NUM_CELLS, NUM_PLAYERS
 from patchwork_env.patchwork.engine import apply, empty_cells, is_over, score
-from patchwork_env.patchwork.state import NOBODY, States, empty_states
+from patchwork_env.patchwork.state import States, empty_states
 from patchwork_env.patchwork.tables import PRICES
 
 SPENT, FROM_INCOME, FROM_ADVANCING = range(3)
@@ -72,28 +72,43 @@ class Ended(NamedTuple):
         }
 
 
+def player_figures(finals: States) -> dict[str, npt.NDArray[Any]]:
+    """Return the figures of both players at the end of ``n`` games by name, arrays ``(n, 2)``.
+
+    ``bonus_tile`` is bool, whether the player owns it; ``score``, ``empty_cells``, ``income`` and ``buttons``
+    are int64.
+    """
+    scores, empty = np.empty((2, len(finals), NUM_PLAYERS), np.int64)
+    _count_up(finals, scores, empty)
+    return {
+        "score": scores,
+        "empty_cells": empty,
+        "bonus_tile": finals["bonus_owner"][:, None] == np.arange(NUM_PLAYERS),
+        "income": finals["income"].astype(np.int64),
+        "buttons": finals["buttons"].astype(np.int64),
+    }
+
+
 def statistics_of_games(finals: States) -> dict[str, float]:
-    """Mean figures of games that are over; empty if there are none.
+    """Return mean figures of games that are over; empty if there are none.
 
     - ``score``, ``winner_score``, ``loser_score``: the scores of all players, of the better and of the other
       one.
-    - ``empty_cells``, ``income``, ``buttons``: what a player has at the end.
+    - ``empty_cells``, ``income``, ``buttons``: see :func:`player_figures`.
     - ``buttons_spent``: the buttons that a player spent in the whole game.
-    - ``bonus_tiles``: the share of the games in which somebody owns the bonus tile.
+    - ``bonus_tiles``: the share of the games in which a player owns the bonus tile.
     """
     if not len(finals):
         return {}
-    scores, empty = np.empty((2, len(finals), NUM_PLAYERS), np.int64)
-    _count_up(finals, scores, empty)
+    figures = player_figures(finals)
+    scores = figures["score"]
     return {
         "score": float(scores.mean()),
         "winner_score": float(scores.max(1).mean()),
         "loser_score": float(scores.min(1).mean()),
-        "empty_cells": float(empty.mean()),
-        "income": float(finals["income"].mean()),
-        "buttons": float(finals["buttons"].mean()),
+        **{name: float(figures[name].mean()) for name in ("empty_cells", "income", "buttons")},
         "buttons_spent": float(_spent(finals).mean() / NUM_PLAYERS),
-        "bonus_tiles": float((finals["bonus_owner"] != NOBODY).mean()),
+        "bonus_tiles": float(figures["bonus_tile"].any(1).mean()),
     }
 
 

@@ -254,9 +254,9 @@ def matches_table(results: Sequence[MatchResult]) -> Table:
 
 
 def match_cells(result: MatchResult) -> list[Any]:
-    """The cells of a match for :data:`MATCH_COLUMNS`."""
-    wins, difference = result.win_rate, result.score_difference
-    return [len(result.games), wins, result.interval, difference, result.score_difference_interval]
+    """Return the cells of a match for :data:`MATCH_COLUMNS`."""
+    contents = result.as_dict()
+    return [contents[name] for name in MATCH_FIGURES]
 
 
 def results_as_dict(results: Sequence[MatchResult], weights: Mapping[str, str | None]) -> dict[str, Any]:
@@ -271,6 +271,8 @@ def results_as_dict(results: Sequence[MatchResult], weights: Mapping[str, str | 
     }
 
 
+MATCH_FIGURES = ("games", "win_rate", "win_rate_interval", "score_difference", "score_difference_interval")
+"""The figures of a match in tables, by their names in files."""
 MATCH_COLUMNS = [Column("games"), *WIN_COLUMNS, *DIFFERENCE_COLUMNS]  # columns for the figures of a match
 
 

@@ -19,12 +19,13 @@ from patchwork_env.core.names import counted
 from patchwork_env.core.random import Streams
 from patchwork_env.games import GAMES, NMBR9, PATCHWORK, rules_of
 from patchwork_env.learning.evaluation.playing import BLOCK_SIZE, GamesInPlay, Integers, spawn_seed
-from patchwork_env.nmbr9 import engine as nmbr9
 from patchwork_env.nmbr9.components import ORDERS
+from patchwork_env.nmbr9.figures import player_figures as nmbr9_figures
 from patchwork_env.patchwork import engine as patchwork
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_SPECIAL
 from patchwork_env.patchwork.components import NUM_PLAYERS, VARIANTS
 from patchwork_env.patchwork.figures import FROM_ADVANCING, FROM_INCOME, SPENT, apply_counting
+from patchwork_env.patchwork.figures import player_figures as patchwork_figures
 
 AGENT, OPPONENT = 0, 1  # columns of the figures that both sides have
 SIDES = 2
@@ -118,9 +119,11 @@ _ARRAYS = [field.name for field in fields(MatchGames) if field.name not in ("gam
 class Figure(NamedTuple):
     """A figure that results have of both sides, such as the score."""
 
-    of: Callable[[Any], npt.NDArray[Any]]  # from a runner whose games are over, `(n, 2)`
     title: str | None = None  # in tables and pictures of many agents; None to leave it out there
     is_share: bool = False  # whether its mean is a share of the games
+    of: Callable[[Any], npt.NDArray[Any]] | None = (
+        None  # of a runner, `(n, 2)`; None for `runner.final(name)`
+    )
 
 
 class MatchRunner(GamesInPlay):
@@ -145,8 +148,8 @@ class MatchRunner(GamesInPlay):
     metric: ClassVar[str] = "win_rate"
     games_per_set_up: ClassVar[int] = 2
     figures: ClassVar[Mapping[str, Figure]] = {
-        "score": Figure(lambda runner: runner.of_players(runner.rules.kernels.score), "score"),
-        "turns": Figure(lambda runner: runner.turns),
+        "score": Figure("score"),
+        "turns": Figure(of=lambda runner: runner.turns),
     }
 
     def __init__(self, agents: tuple[Agent, Agent], block: MatchBlock) -> None:
@@ -180,7 +183,9 @@ class MatchRunner(GamesInPlay):
     def run(self) -> MatchGames:
         """Plays all games; the figures of forfeited ones are those of the last position."""
         self.play(self._seeds, forfeits=self._forfeits)
-        figures = {name: figure.of(self) for name, figure in self.figures.items()}
+        figures = {
+            name: figure.of(self) if figure.of else self.final(name) for name, figure in self.figures.items()
+        }
         wins, are_forfeited = self._agent_wins(), self.forfeits.any(1)
         wins[are_forfeited] = self.forfeits[are_forfeited, OPPONENT]
         seats = self.players[:, AGENT]
@@ -192,14 +197,16 @@ class MatchRunner(GamesInPlay):
         loop(_write_outcomes, self.rules)(self.states, self.players[:, AGENT], outcomes)
         return (1 + np.sign(outcomes)) / 2
 
-    def by_side(self, field: str) -> npt.NDArray[Any]:
-        """A field that has an entry for each player, of the agent and of the opponent, ``(n, 2)``."""
-        return np.take_along_axis(self.states[field], self.players, axis=1).astype(np.int64)
+    def final(self, name: str) -> npt.NDArray[Any]:
+        """Return one of :attr:`player_figures` of the agent and of the opponent, ``(n, 2)``."""
+        return np.take_along_axis(self.player_figures[name], self.players, axis=1)
 
-    def of_players(self, figure: Callable[..., int]) -> Integers:
-        """The figures of the agent and of the opponent, ``(n, 2)``, from a kernel of the game."""
-        rows = [[figure(self.states, i, player) for player in row] for i, row in enumerate(self.players)]
-        return np.array(rows, np.int64)
+    @cached_property
+    def player_figures(self) -> Mapping[str, npt.NDArray[Any]]:
+        """Figures of the players by seat at the end of all games, by name, ``(n, 2)``."""
+        score = self.rules.kernels.score
+        rows = [[score(self.states, i, player) for player in range(SIDES)] for i in range(len(self.states))]
+        return {"score": np.array(rows, np.int64)}
 
 
 game = cast(Kernels, None)  # each game's kernels take its place
@@ -227,20 +234,23 @@ class PatchworkRunner(MatchRunner):
     variant = "special_patches"
     variants = VARIANTS
     figures: ClassVar[Mapping[str, Figure]] = {
-        "score": Figure(lambda runner: runner.of_players(patchwork.score), "score"),
-        "empty_cells": Figure(lambda runner: runner.of_players(patchwork.empty_cells), "empty cells"),
-        "bonus_tile": Figure(
-            lambda runner: runner.states["bonus_owner"][:, None] == runner.players, is_share=True
-        ),
-        "income": Figure(lambda runner: runner.by_side("income")),
-        "buttons": Figure(lambda runner: runner.by_side("buttons")),
-        "buttons_spent": Figure(lambda runner: runner.counts[..., SPENT].T),
-        "buttons_from_income": Figure(lambda runner: runner.counts[..., FROM_INCOME].T),
-        "buttons_from_advancing": Figure(lambda runner: runner.counts[..., FROM_ADVANCING].T),
-        "patches": Figure(lambda runner: runner.counts[..., _PATCHES].T),
-        "special_patches": Figure(lambda runner: runner.counts[..., _SPECIALS].T),
-        "turns": Figure(lambda runner: runner.turns),
+        "score": Figure("score"),
+        "empty_cells": Figure("empty cells"),
+        "bonus_tile": Figure(is_share=True),
+        "income": Figure(),
+        "buttons": Figure(),
+        "buttons_spent": Figure(of=lambda runner: runner.counts[..., SPENT].T),
+        "buttons_from_income": Figure(of=lambda runner: runner.counts[..., FROM_INCOME].T),
+        "buttons_from_advancing": Figure(of=lambda runner: runner.counts[..., FROM_ADVANCING].T),
+        "patches": Figure(of=lambda runner: runner.counts[..., _PATCHES].T),
+        "special_patches": Figure(of=lambda runner: runner.counts[..., _SPECIALS].T),
+        "turns": Figure(of=lambda runner: runner.turns),
     }
+
+    @cached_property
+    def player_figures(self) -> Mapping[str, npt.NDArray[Any]]:
+        """Figures of the players by seat at the end of all games, by name, ``(n, 2)``."""
+        return patchwork_figures(self.states)
 
     def __init__(self, agents: tuple[Agent, Agent], block: MatchBlock) -> None:
         super().__init__(agents, block)
@@ -289,20 +299,19 @@ class Nmbr9Runner(MatchRunner):
     metric = "score"
     games_per_set_up = 1
     figures: ClassVar[Mapping[str, Figure]] = {
-        "score": Figure(lambda runner: runner.of_players(nmbr9.score), "score"),
-        "levels": Figure(lambda runner: runner.levels.max(2).astype(np.int64) + 1, "levels"),
-        "tiles_on_the_table": Figure(lambda runner: (runner.levels == 0).sum(2)),
-        "tiles_on_level_1": Figure(lambda runner: (runner.levels == 1).sum(2)),
-        "tiles_on_level_2": Figure(lambda runner: (runner.levels == 2).sum(2)),
-        "tiles_on_level_3": Figure(lambda runner: (runner.levels == 3).sum(2)),
-        "tiles_higher_up": Figure(lambda runner: (runner.levels > 3).sum(2)),
+        "score": Figure("score"),
+        "levels": Figure("levels"),
+        "tiles_on_the_table": Figure(),
+        "tiles_on_level_1": Figure(),
+        "tiles_on_level_2": Figure(),
+        "tiles_on_level_3": Figure(),
+        "tiles_higher_up": Figure(),
     }
 
     @cached_property
-    def levels(self) -> npt.NDArray[np.int8]:
-        """The level of each tile of the agent and of the opponent, ``(n, 2, tiles)``, at the end."""
-        tiles = self.states["level"][:, :SIDES, : self.states[0]["num_rounds"]]
-        return np.take_along_axis(tiles, self.players[:, :, None], axis=1)
+    def player_figures(self) -> Mapping[str, npt.NDArray[Any]]:
+        """Figures of the players by seat at the end of all games, by name, ``(n, 2)``."""
+        return nmbr9_figures(self.states, SIDES)
 
 
 _RUNNERS: dict[str, type[MatchRunner]] = {PATCHWORK: PatchworkRunner, NMBR9: Nmbr9Runner}

@@ -23,7 +23,7 @@ from patchwork_env.core.names import counted
 from patchwork_env.games import rules_of
 from patchwork_env.learning.evaluation.matches import hash_of_weights
 from patchwork_env.learning.evaluation.records import MatchFigures, as_type, read_evaluation
-from patchwork_env.learning.evaluation.results import MATCH_COLUMNS
+from patchwork_env.learning.evaluation.results import MATCH_COLUMNS, MATCH_FIGURES
 from patchwork_env.learning.evaluation.runners import runner_of
 from patchwork_env.learning.evaluation.tables import MARKDOWN, Column, Table, render
 from patchwork_env.learning.reports.run_results import read_result
@@ -36,15 +36,6 @@ _KINDS = {
     VALUE: "A value of positions, with which an agent searches,",
 }
 """What kinds of checkpoints are, in words."""
-_FIGURES = [
-    "games",
-    "win_rate",
-    "win_rate_interval",
-    "score_difference",
-    "score_difference_interval",
-    "score",
-]
-"""The figures of a match in the table of results."""
 _VERSIONS = ("patchwork_env", "python", "numpy", "numba", "torch")
 
 
@@ -183,7 +174,7 @@ def _results(origin: Origin) -> list[str | Table]:
     how = f"each {runner.set_up} once for both sides" if runner.is_noninteractive else "from both seats"
     columns = [Column("against"), *MATCH_COLUMNS, Column("score", "{:.1f}".format)]
     rows = [
-        [one_line(match.opponent), *(getattr(match, figure) for figure in _FIGURES)]
+        [one_line(match.opponent), *(getattr(match, name) for name in (*MATCH_FIGURES, "score"))]
         for match in origin.matches
     ]
     place = f" on {origin.measured_on}" if origin.measured_on else ""

@@ -136,8 +136,9 @@ def test_the_command_measures_and_says_the_game(tmp_path, capsys):
 def test_a_tournament_is_kept_and_resumed(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(ratings, "DRAWS", 100)
     folder = tmp_path / "t"
-    command = ["random", "greedy", "--game", "nmbr9", "--games", "7", "--workers", "1", "--out", str(folder)]
-    assert tournament.main(command) == 0
+    command = ["random", "greedy", "--workers", "1", "--out", str(folder)]
+    decks = ["--game", "nmbr9", "--games", "7"]
+    assert tournament.main([*command, *decks]) == 0
     contents = json.loads((folder / "results.json").read_text())
     assert (contents["game"], contents["order"], contents["games"]) == ("nmbr9", "unknown", 7)
     result = match("random", "greedy", 7, 0)
@@ -147,7 +148,7 @@ def test_a_tournament_is_kept_and_resumed(tmp_path, monkeypatch, capsys):
     assert [float(row["agent_wins"]) for row in rows] == result.games.agent_wins.tolist()
     assert [int(row["score_of_opponent"]) for row in rows] == result.games.scores[:, OPPONENT].tolist()
     assert (folder / "win_matrix.png").read_bytes().startswith(b"\x89PNG")
-    assert tournament.main([*command, "--order", "known"]) == 2
+    assert tournament.main([*command, *decks, "--order", "known"]) == 2
     assert tournament.main([*command, "--game", "patchwork", "--games", "8"]) == 2
     errors = capsys.readouterr().err
     assert "order there: 'unknown', here: 'known'" in errors
