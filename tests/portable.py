@@ -116,8 +116,9 @@ def vectors() -> None:
     """Prints what is kept in vector registers: sums, bits that are unpacked, anchors of patches and tiles."""
     import numpy as np
 
+    from patchwork_env.agents.layers import product_adder, rows_adder
     from patchwork_env.core.compile import kernel
-    from patchwork_env.core.intrinsics import product_adder, rows_adder, unpack_bits
+    from patchwork_env.core.intrinsics import unpack_bits
     from patchwork_env.nmbr9 import Game as Nmbr9
     from patchwork_env.patchwork import Game
 

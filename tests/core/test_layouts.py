@@ -9,18 +9,9 @@ import pytest
 from numba import config
 from numba.core.errors import TypingError
 
+from patchwork_env.agents.layers import integer_layer, product_adder, rectifier, rows_adder
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.intrinsics import (
-    add_fitting,
-    and_shifted,
-    copy,
-    copy_record,
-    integer_layer,
-    product_adder,
-    rectifier,
-    rows_adder,
-    unpack_bits,
-)
+from patchwork_env.core.intrinsics import add_fitting, and_shifted, copy, copy_record, unpack_bits
 from patchwork_env.patchwork import NUM_ACTIONS, Game
 
 pytestmark = pytest.mark.skipif(config.DISABLE_JIT, reason="looks at machine code")

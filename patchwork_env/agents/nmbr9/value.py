@@ -24,11 +24,12 @@ import numpy.typing as npt
 
 from patchwork_env.agents import compiled
 from patchwork_env.agents.checkpoints import Checkpoint
+from patchwork_env.agents.layers import product_adder, rows_adder
 from patchwork_env.agents.nmbr9 import features
 from patchwork_env.agents.nmbr9.features import Record, Tile
 from patchwork_env.agents.nmbr9.greedy import list_placements
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.intrinsics import Floats, copy, copy_record, product_adder, rows_adder
+from patchwork_env.core.intrinsics import Floats, copy, copy_record
 from patchwork_env.core.kernels import LegalSet
 from patchwork_env.games import NMBR9
 from patchwork_env.nmbr9 import engine

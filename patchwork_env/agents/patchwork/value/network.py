@@ -27,9 +27,10 @@ import numpy.typing as npt
 
 from patchwork_env.agents import compiled
 from patchwork_env.agents.checkpoints import Checkpoint
+from patchwork_env.agents.layers import integer_layer, rectifier, rows_adder
 from patchwork_env.agents.patchwork.value import features
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.intrinsics import Shorts, copy, integer_layer, rectifier, rows_adder
+from patchwork_env.core.intrinsics import Shorts, copy
 from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.state import States

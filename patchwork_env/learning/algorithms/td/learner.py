@@ -13,9 +13,10 @@ from torch import Tensor, nn
 
 from patchwork_env.agents import Agent
 from patchwork_env.agents.compiled import arrays_of
+from patchwork_env.agents.layers import rows_adder
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.intrinsics import Floats, Rows, rows_adder
+from patchwork_env.core.intrinsics import Floats, Rows
 from patchwork_env.core.kernels import States
 from patchwork_env.core.random import Streams
 from patchwork_env.learning.algorithms.common.averaging import add_to_average

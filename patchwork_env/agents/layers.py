@@ -1,0 +1,276 @@
+"""Sums of rows and layers of integers in vector instructions, for learned values.
+
+Each intrinsic checks the layout of its arrays when a kernel is compiled, since it reads and writes through
+pointers. With ``NUMBA_DISABLE_JIT=1`` they are plain Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import config, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from patchwork_env.core.intrinsics import (
+    INT16,
+    INT32,
+    INT64,
+    Floats,
+    Rows,
+    Shorts,
+    array_of,
+    in_all_lanes,
+    require_layout,
+    vector_at,
+)
+
+_MOST_SUMS, _LANES_OF_SUMS = 4, 128
+"""The most sums of one loop, and their lanes: they fit into the vector registers of most processors."""
+_ENDS = -(2**15), 2**15 - 1
+"""The least and the greatest number of int16."""
+
+
+# --- sums of rows -------------------------------------------------------------------------------------------
+#
+# Written as two nested loops, the inner one over the entries of a row, such a sum is stored and loaded again
+# with every row, which takes several times as long as keeping it in vector registers.
+
+
+def rows_adder(width: int, sign: int = 1) -> Callable[[Any, Any, Rows, int], None]:
+    """A compiled ``add(out, table, rows, count)``.
+
+    It adds ``sign`` times the rows ``rows[:count]`` of ``table``, ``(n, width)``, to ``out``, ``(width,)``.
+    Both are of float32, or of int16, whose sums stop at the ends of their range. All arrays are contiguous.
+    """
+
+    def add_in_python(out: Any, table: Any, rows: Rows, count: int) -> None:
+        for row in rows[:count]:
+            if out.dtype == np.int16:
+                out[:] = _saturated(out.astype(np.int32) + sign * table[row].astype(np.int32))
+            else:
+                out += np.float32(sign) * table[row]
+
+    def row_of(builder: Any, arrays: list[Any], k: Any) -> Any:
+        return builder.sext(builder.load(builder.gep(arrays[2].data, [k])), INT64)
+
+    def term(builder: Any, arrays: list[Any], k: Any, total: Any) -> Any:
+        values = _load_row(builder, arrays[1], row_of(builder, arrays, k), total.type)
+        if total.type.element == ir.FloatType():
+            return builder.fadd(total, values) if sign > 0 else builder.fsub(total, values)
+        return _call(builder, "llvm.sadd.sat" if sign > 0 else "llvm.ssub.sat", total, values)
+
+    numbers = types.float32, types.int16
+    return add_in_python if config.DISABLE_JIT else _sum_of_terms(width, numbers, types.int32, row_of, term)
+
+
+def product_adder(width: int) -> Callable[[Floats, Floats, Floats, int], None]:
+    """A compiled ``add(out, matrix, inputs, count)``.
+
+    It adds ``inputs[:count] @ matrix[:count]`` to ``out``, float32 ``(width,)``; ``matrix`` is float32
+    ``(n, width)``. All arrays are contiguous.
+    """
+
+    def add_in_python(out: Floats, matrix: Floats, inputs: Floats, count: int) -> None:
+        out += inputs[:count] @ matrix[:count]
+
+    def term(builder: Any, arrays: list[Any], k: Any, total: Any) -> Any:
+        _, matrix, inputs = arrays
+        factor = in_all_lanes(builder, builder.load(builder.gep(inputs.data, [k])), total.type)
+        # Rounded once where the processor has such an instruction; llvm.fma would call a function elsewhere.
+        return _call(builder, "llvm.fmuladd", factor, _load_row(builder, matrix, k, total.type), total)
+
+    def row_of(builder: Any, arrays: list[Any], k: Any) -> Any:
+        return k
+
+    numbers = (types.float32,)
+    return add_in_python if config.DISABLE_JIT else _sum_of_terms(width, numbers, types.float32, row_of, term)
+
+
+def _sum_of_terms(
+    width: int, numbers: tuple[Any, ...], selected: Any, row_of: Callable[..., Any], term: Callable[..., Any]
+) -> Any:
+    """The loop ``out += term(k)`` over ``k`` below a count, as an intrinsic of four arguments.
+
+    ``numbers`` are the types of which table and sum can be, ``selected`` is the type of what the third
+    argument holds, and ``row_of(k)`` the row of the table that ``term(k)`` reads. Terms take turns with
+    several sums, so that one addition need not wait for the one before.
+    """
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def add(typing_context: Any, out: Any, table: Any, selection: Any, count: Any) -> Any:
+        require_layout(out, "the sum", 1, *numbers)
+        require_layout(table, "the table", 2, out.dtype)
+        require_layout(selection, "the rows or inputs", 1, selected)
+        # Sums that stop at an end depend on the order of their terms, which is that of the rows.
+        num_sums = 1 if out.dtype == types.int16 else _num_sums(width)
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            arrays = [array_of(context, builder, signature, args, k) for k in range(3)]
+            vector = ir.VectorType(context.get_data_type(out.dtype), width)
+            if config.BOUNDSCHECK:
+                _check_rows(context, builder, arrays, args[3], row_of)
+            target = vector_at(builder, arrays[0].data, ir.Constant(INT64, 0), vector)
+            first = builder.load(target, align=2)
+            result = _total(builder, first, num_sums, args[3], partial(term, builder, arrays), builder.fadd)
+            builder.store(result, target, align=2)
+            return context.get_dummy_value()
+
+        return types.void(out, table, selection, types.intp), codegen
+
+    return add
+
+
+def _num_sums(width: int) -> int:
+    return max(1, min(_MOST_SUMS, _LANES_OF_SUMS // width))
+
+
+def _total(builder: Any, first: Any, num_sums: int, count: Any, term: Callable[..., Any], plus: Any) -> Any:
+    """The vector ``first`` and all terms below a count: ``term(k, total)`` adds term ``k`` to a total."""
+    others = [ir.Constant(first.type, None)] * (num_sums - 1)
+    sums = [cgutils.alloca_once_value(builder, start) for start in (first, *others)]
+    step = ir.Constant(INT64, num_sums)
+    rounds = builder.udiv(count, step)
+    with cgutils.for_range(builder, rounds) as loop:
+        begin = builder.mul(loop.index, step)
+        for offset, total in enumerate(sums):
+            k = builder.add(begin, ir.Constant(INT64, offset))
+            builder.store(term(k, builder.load(total)), total)
+    begin = builder.mul(rounds, step)
+    with cgutils.for_range(builder, builder.sub(count, begin)) as loop:
+        builder.store(term(builder.add(begin, loop.index), builder.load(sums[0])), sums[0])
+    return reduce(plus, map(builder.load, sums))
+
+
+def _check_rows(
+    context: Any, builder: Any, arrays: list[Any], count: Any, row_of: Callable[..., Any]
+) -> None:
+    """Lets the loop raise IndexError before it reads beyond an array, as Numba's own code does then."""
+    _, rows, selected = (cgutils.unpack_tuple(builder, array.shape)[0] for array in arrays)
+    with cgutils.for_range(builder, count) as loop:
+        cgutils.do_boundscheck(context, builder, loop.index, selected)
+        cgutils.do_boundscheck(context, builder, row_of(builder, arrays, loop.index), rows)
+
+
+def _load_row(builder: Any, table: Any, row: Any, vector: ir.VectorType) -> Any:
+    start = builder.mul(row, ir.Constant(INT64, vector.count))
+    return builder.load(vector_at(builder, table.data, start, vector), align=2)
+
+
+def _call(builder: Any, name: str, *args: Any) -> Any:
+    """Calls a function of LLVM on vectors of one type."""
+    vector = args[0].type
+    element = "f32" if vector.element == ir.FloatType() else f"i{vector.element.width}"
+    kind = ir.FunctionType(vector, [vector] * len(args))
+    return builder.call(
+        cgutils.get_or_insert_function(builder.module, kind, f"{name}.v{vector.count}{element}"), args
+    )
+
+
+# --- layers of integers -------------------------------------------------------------------------------------
+
+
+def _saturated(numbers: Any) -> Any:
+    """Integers as int16, those beyond its range as its ends."""
+    return np.clip(numbers, *_ENDS).astype(np.int16)
+
+
+def integer_layer(width: int) -> Callable[[Shorts, Rows, Shorts, Shorts, int], None]:
+    """A compiled ``write(out, bias, matrix, inputs, shift)``.
+
+    It writes ``bias + inputs @ matrix``, divided by ``2 ** shift`` and rounded, to ``out``, int16
+    ``(width,)``; what is beyond its range becomes its end. ``bias`` is int32 ``(width,)``, ``inputs`` int16
+    ``(2 n,)``, and ``matrix`` int16 ``(n, width, 2)``: row ``k`` has the factors of inputs ``2 k`` and
+    ``2 k + 1``. All arrays are contiguous, sums are int32, and ``shift`` is at least 1.
+    """
+
+    def write_in_python(out: Shorts, bias: Rows, matrix: Shorts, inputs: Shorts, shift: int) -> None:
+        sums = bias + np.einsum("ki,kwi->w", inputs.reshape(-1, 2), matrix, dtype=np.int32)
+        out[:] = _saturated((sums + (1 << shift >> 1)) >> shift)
+
+    lanes = ir.VectorType(INT32, width)
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def write(typing_context: Any, out: Any, bias: Any, matrix: Any, inputs: Any, shift: Any) -> Any:
+        for array, name, ndim, kind in (
+            (out, "the output", 1, types.int16),
+            (bias, "the bias", 1, types.int32),
+            (matrix, "the matrix", 3, types.int16),
+            (inputs, "the inputs", 1, types.int16),
+        ):
+            require_layout(array, name, ndim, kind)
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            target, start, factors, source = (
+                array_of(context, builder, signature, args, k) for k in range(4)
+            )
+            zero, amount = ir.Constant(INT64, 0), builder.trunc(args[4], INT32)
+            half = builder.lshr(builder.shl(ir.Constant(INT32, 1), amount), ir.Constant(INT32, 1))
+            first = builder.add(_load_row(builder, start, zero, lanes), in_all_lanes(builder, half, lanes))
+            rows = cgutils.unpack_tuple(builder, factors.shape)[0]
+            add = partial(_add_products, builder, factors, source)
+            result = _total(builder, first, _num_sums(width), rows, add, builder.add)
+            result = builder.ashr(result, in_all_lanes(builder, amount, lanes))
+            for name, end in zip(("llvm.smax", "llvm.smin"), _ENDS, strict=True):
+                result = _call(builder, name, result, ir.Constant(lanes, [end] * width))
+            shorts = ir.VectorType(INT16, width)
+            builder.store(
+                builder.trunc(result, shorts), vector_at(builder, target.data, zero, shorts), align=2
+            )
+            return context.get_dummy_value()
+
+        return types.void(out, bias, matrix, inputs, types.intp), codegen
+
+    return write_in_python if config.DISABLE_JIT else write
+
+
+def _add_products(builder: Any, matrix: Any, inputs: Any, k: Any, total: Any) -> Any:
+    """The total and two products more in each lane, in the form that LLVM knows as one instruction."""
+    lanes = total.type
+    pairs, wide = ir.VectorType(INT16, 2 * lanes.count), ir.VectorType(INT32, 2 * lanes.count)
+    pair = builder.load(builder.gep(builder.bitcast(inputs.data, INT32.as_pointer()), [k]), align=2)
+    factors = builder.bitcast(in_all_lanes(builder, pair, lanes), pairs)
+    row = _load_row(builder, matrix, k, pairs)
+    products = builder.mul(builder.sext(factors, wide), builder.sext(row, wide), flags=("nsw",))
+    undefined = ir.Constant(wide, ir.Undefined)
+    places = (ir.Constant(lanes, list(range(begin, wide.count, 2))) for begin in range(2))
+    even, odd = (builder.shuffle_vector(products, undefined, place) for place in places)
+    return builder.add(total, builder.add(even, odd))
+
+
+def rectifier(width: int, shift: int) -> Callable[[Shorts, Shorts], None]:
+    """A compiled ``write(out, numbers)`` of int16 ``(width,)``, those below 0 divided by ``2 ** shift``."""
+
+    def write_in_python(out: Shorts, numbers: Shorts) -> None:
+        np.maximum(numbers, (numbers + np.int16(1 << shift >> 1)) >> shift, out=out)
+
+    lanes = ir.VectorType(INT16, width)
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def write(typing_context: Any, out: Any, numbers: Any) -> Any:
+        for array in (out, numbers):
+            require_layout(array, "the numbers", 1, types.int16)
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            target, source = (
+                vector_at(
+                    builder,
+                    array_of(context, builder, signature, args, k).data,
+                    ir.Constant(INT64, 0),
+                    lanes,
+                )
+                for k in range(2)
+            )
+            values = builder.load(source, align=2)
+            half, amount = (ir.Constant(lanes, [number] * width) for number in (1 << shift >> 1, shift))
+            small = builder.ashr(builder.add(values, half), amount)
+            builder.store(_call(builder, "llvm.smax", values, small), target, align=2)
+            return context.get_dummy_value()
+
+        return types.void(out, numbers), codegen
+
+    return write_in_python if config.DISABLE_JIT else write
