@@ -23,6 +23,7 @@ COMMANDS = {
     "tournament": "a round robin among agents, with ratings",
     "gauntlet": "an agent's rating against a fixed pool of reference players",
     "review": "a game, move by move: who was ahead when, and which moves cost most",
+    "analyse": "a position: its best moves, what to expect of them, and lines of play",
     "report": "a page about a run, or about several",
     "compare": "configurations by several runs of each: tables, curves, and how sure they are",
     "dataset": "record games as a dataset of Minari",

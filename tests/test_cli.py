@@ -210,6 +210,7 @@ WHOLE = {
     "tournament": "random greedy --out folder",
     "gauntlet": "random",
     "review": "game.txt",
+    "analyse": "game.txt",
     "dataset": "random --id patchwork/random-v0",
     "export": "ppo",
     "publish": "ppo ann/ppo",

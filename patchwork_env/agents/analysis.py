@@ -12,6 +12,8 @@ from patchwork_env.core.checks import check_at_least_one
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import aligned, counted
 
+_ALMOST_0 = 0.001
+"""The least probability to win that a search states."""
 Source = Literal["exact", "search", "value"]
 _SOURCES = {
     "exact": "the ending is solved",
@@ -196,12 +198,19 @@ def variation_words(game: BaseGame, actions: Sequence[int]) -> tuple[str, ...]:
     return tuple(words)
 
 
+def win_text(win: float, exact: bool) -> str:
+    """A probability to win in percent, below 100% and above 0% unless it is exact."""
+    if exact or _ALMOST_0 <= win <= 1 - _ALMOST_0:
+        return f"{win:.1%}"
+    return f">{1 - _ALMOST_0:.1%}" if win > 1 / 2 else f"<{_ALMOST_0:.1%}"
+
+
 def _table(moves: Sequence[AnalysedMove]) -> list[str]:
     rows = [("move", "margin", "win", "visits", "source", "alike", "line")]
     for entry in moves:
         more = " ..." if len(entry.line) > _MOST_WORDS else ""
         margin = "-" if entry.margin is None else f"{entry.margin:+.1f}"
-        win = "-" if entry.win is None else f"{entry.win:.1%}"
+        win = "-" if entry.win is None else win_text(entry.win, entry.source == "exact")
         alike = f"{len(entry.alike)}" if entry.alike else "-"
         line = " ".join(entry.line[:_MOST_WORDS]) + more
         rows.append((entry.move, margin, win, f"{entry.visits:,}", entry.source, alike, line))

@@ -6,8 +6,10 @@ Everything is read from the properties of ``Game``. The page ``docs/reference/ht
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
+from patchwork_env.core.documents import read_text
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import did_you_mean, short_repr
 from patchwork_env.core.polyomino import Cells, normalize
@@ -41,6 +43,15 @@ def read_game(notation: str) -> BaseGame:
         raise ValueError(f"the text begins with {short_repr(name)}; a game in notation begins with {begins}")
     known_game(name)
     return rules_of(name).game.from_notation(notation)
+
+
+def read_game_file(path: Path) -> BaseGame:
+    """Read a game from a file in notation; a ValueError names the file and the first wrong word."""
+    text = read_text(path)
+    try:
+        return read_game(text)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
 
 
 def action_of(game: BaseGame, move: str | int) -> int:

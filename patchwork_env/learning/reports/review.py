@@ -18,7 +18,6 @@ from markupsafe import Markup
 
 from patchwork_env.agents import Agent, analyse
 from patchwork_env.agents.analysis import Analysis
-from patchwork_env.core.documents import read_text
 from patchwork_env.core.names import aligned, counted
 from patchwork_env.drawing import player_names, to_svg
 from patchwork_env.games import PATCHWORK, rules_of
@@ -225,11 +224,7 @@ def move_accuracy(loss: float) -> float:
 
 def read_game(path: Path) -> Game:
     """Reads a game in notation; ValueError names a file with another content, and the first wrong move."""
-    text = read_text(path)
-    try:
-        game = positions.read_game(text)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
+    game = positions.read_game_file(path)
     if not isinstance(game, Game):
         title = rules_of(game.state).title
         raise ValueError(f"{path} holds a game of {title}; games of Patchwork alone can be reviewed")
