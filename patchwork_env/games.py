@@ -1,6 +1,6 @@
 """The games by name. Their rules are imported when they are asked for, so that playing one loads no other.
 
-A further game is a module with a class ``Game``, which has its :class:`~patchwork_env.core.game.Rules` as
+A further game is a module with a class ``Game``, which has its :class:`~patchwork_env.core.rules.Rules` as
 ``rules``. A package makes it known by an entry point of the group ``patchwork_env.games`` that names the
 module, and ``games.register("name", "package.module")`` to one process.
 """
@@ -18,8 +18,8 @@ import numpy as np
 from patchwork_env.core.names import nearest, short_repr
 
 if TYPE_CHECKING:
-    from patchwork_env.core.game import Rules
     from patchwork_env.core.kernels import States
+    from patchwork_env.core.rules import Rules
 
 __all__ = ["GAMES", "NMBR9", "PATCHWORK", "register", "rules_of"]
 
@@ -88,7 +88,7 @@ def _of_records(dtype: np.dtype[Any]) -> Rules:
 
 @cache
 def _load(name: str) -> Rules:
-    from patchwork_env.core.game import load  # it loads Numba, which names alone do not need
+    from patchwork_env.core.rules import load  # it loads Numba, which names alone do not need
 
     module = _modules()[name]
     try:

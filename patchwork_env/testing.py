@@ -21,7 +21,8 @@ from patchwork_env import agents
 from patchwork_env.agents import Agent
 from patchwork_env.core.batches import begin_games, loop, play_listed, write_views
 from patchwork_env.core.checks import seed_streams
-from patchwork_env.core.game import BaseGame, Rules
+from patchwork_env.core.game import BaseGame
+from patchwork_env.core.rules import Rules
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import rules_of
 

@@ -14,10 +14,11 @@ import numpy.typing as npt
 
 from patchwork_env.core.batches import first_finished, loop, sample_actions, write_views
 from patchwork_env.core.checks import as_action, check_action, check_actions, check_seed, seed_streams
-from patchwork_env.core.game import BaseGame, Rules
+from patchwork_env.core.game import BaseGame
 from patchwork_env.core.kernels import States
 from patchwork_env.core.names import short_repr
 from patchwork_env.core.random import Streams
+from patchwork_env.core.rules import Rules
 from patchwork_env.core.tensors import Observation
 from patchwork_env.games import GAMES, NMBR9, PATCHWORK, rules_of
 

@@ -22,10 +22,10 @@ from patchwork_env.agents.base import Actions, DrawingAgent
 from patchwork_env.agents.specs import check_budget, spec_of
 from patchwork_env.core.batches import loop
 from patchwork_env.core.compile import specialize, template
-from patchwork_env.core.game import Rules
 from patchwork_env.core.intrinsics import copy_record
 from patchwork_env.core.kernels import Kernels, LegalSet, States
 from patchwork_env.core.random import Streams, random_below
+from patchwork_env.core.rules import Rules
 from patchwork_env.games import rules_of
 from patchwork_env.search import uct
 from patchwork_env.search.tree import ROOT, Path, Tree, new_path

@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core.compile import specialize, template
-from patchwork_env.core.game import Rules
 from patchwork_env.core.kernels import Kernels, States, copy_of, write_whole_mask
 from patchwork_env.core.random import Streams, random_below
+from patchwork_env.core.rules import Rules
 from patchwork_env.core.tensors import Observation
 
 Games = npt.NDArray[np.int64]  # the indices of some games of a batch, shape ``(k,)``

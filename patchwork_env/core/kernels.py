@@ -58,7 +58,7 @@ class Kernels(Protocol):
         score: ``(states, i, player)`` is a player's score at any time, an integer. A move changes only the
             score of the player who makes it.
         deal: ``(states, i, streams, initial_state, flags)`` begins a game; see
-            :class:`~patchwork_env.core.game.SetUp`. Random numbers come from the stream of the same index.
+            :class:`~patchwork_env.core.rules.SetUp`. Random numbers come from the stream of the same index.
         write_observation: ``(states, i, observer, out)`` writes what a player sees to a contiguous float32
             array ``(layout.size,)``.
         num_players: ``(states, i)`` is the number of players; by default ``max_players``.

@@ -14,8 +14,9 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from patchwork_env.core.batches import SCORE, final_reward, loop, write_view
 from patchwork_env.core.checks import check_action, check_one_of, check_seed
-from patchwork_env.core.game import RENDER_MODES, BaseGame, Rules
+from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import short_repr
+from patchwork_env.core.rules import RENDER_MODES, Rules
 from patchwork_env.core.tensors import Observation
 from patchwork_env.envs.dealing import Dealer
 from patchwork_env.envs.display import FRAMES_PER_SECOND, Display

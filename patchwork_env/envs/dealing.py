@@ -9,9 +9,9 @@ import numpy as np
 
 from patchwork_env.core.batches import Games, deal_listed, loop
 from patchwork_env.core.checks import check_between, check_keys, check_one_of, seed_streams
-from patchwork_env.core.game import Rules, SetUp
 from patchwork_env.core.kernels import States
 from patchwork_env.core.random import random_below
+from patchwork_env.core.rules import Rules, SetUp
 
 
 class Dealer:

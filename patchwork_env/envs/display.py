@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from patchwork_env.core.checks import check_one_of
-from patchwork_env.core.game import RENDER_MODES, BaseGame, Rules
+from patchwork_env.core.game import BaseGame
+from patchwork_env.core.rules import RENDER_MODES, Rules
 
 if TYPE_CHECKING:
     from patchwork_env.drawing import Frame, Window

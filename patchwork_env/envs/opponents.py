@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core import batches, checks
-from patchwork_env.core.game import BaseGame, Rules
+from patchwork_env.core.game import BaseGame
 from patchwork_env.core.kernels import States, copy_of
 from patchwork_env.core.names import short_repr
 from patchwork_env.core.random import Streams
+from patchwork_env.core.rules import Rules
 from patchwork_env.errors import IllegalActionError, OpponentError
 from patchwork_env.games import rules_of
 

@@ -8,9 +8,10 @@ from typing import Any
 from gymnasium.spaces import Space
 from pettingzoo.utils.env import ParallelEnv
 
-from patchwork_env.core.game import BaseGame, Rules
+from patchwork_env.core.game import BaseGame
 from patchwork_env.core.kernels import copy_of
 from patchwork_env.core.names import short_repr
+from patchwork_env.core.rules import Rules
 from patchwork_env.envs.aec import GameAECEnv
 from patchwork_env.envs.options import ILLEGAL_REWARD
 from patchwork_env.envs.spaces import MaskedObservation

@@ -11,9 +11,10 @@ import numpy.typing as npt
 from patchwork_env.core.batches import SCORE, deal_all, final_reward, first_finished, first_not_allowed, loop
 from patchwork_env.core.checks import check_actions, check_flag, check_seed, seed_streams
 from patchwork_env.core.compile import template
-from patchwork_env.core.game import BaseGame, Rules
+from patchwork_env.core.game import BaseGame
 from patchwork_env.core.kernels import Kernels, States
 from patchwork_env.core.random import Streams, random_below
+from patchwork_env.core.rules import Rules
 from patchwork_env.core.tensors import Observation
 from patchwork_env.envs.options import check_num_envs, check_rewards, check_saved, complete
 from patchwork_env.errors import IllegalActionError

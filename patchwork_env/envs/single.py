@@ -13,8 +13,9 @@ from gymnasium.utils import seeding
 
 from patchwork_env.core.batches import SCORE, final_reward, loop, write_view_and_scores
 from patchwork_env.core.checks import check_action, check_one_of, check_seed, determinization_streams
-from patchwork_env.core.game import RENDER_MODES, BaseGame, Rules, SetUp
+from patchwork_env.core.game import BaseGame
 from patchwork_env.core.random import Streams
+from patchwork_env.core.rules import RENDER_MODES, Rules, SetUp
 from patchwork_env.envs.dealing import Dealer
 from patchwork_env.envs.display import FRAMES_PER_SECOND, Display, names_of
 from patchwork_env.envs.opponents import Opponent, opponent_seed, play_answer, require_opponent

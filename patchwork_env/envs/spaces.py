@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete
 
-from patchwork_env.core.game import Rules
+from patchwork_env.core.rules import Rules
 from patchwork_env.core.tensors import Observation
 
 MaskedObservation = dict[str, Any]  # ``{"observation": vector or named tensors, "action_mask": mask}``

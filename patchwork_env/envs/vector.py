@@ -15,9 +15,10 @@ from gymnasium.vector.utils import batch_space
 from patchwork_env.core import batches
 from patchwork_env.core.batches import SCORE, Games, list_games, loop
 from patchwork_env.core.checks import check_actions, check_flag, check_one_of
-from patchwork_env.core.game import BaseGame, Rules, SetUp
+from patchwork_env.core.game import BaseGame
 from patchwork_env.core.kernels import States, copy_of
 from patchwork_env.core.names import short_repr
+from patchwork_env.core.rules import Rules, SetUp
 from patchwork_env.envs.dealing import Dealer
 from patchwork_env.envs.display import BATCH_RENDER_MODES, FRAMES_PER_SECOND, Display, names_of
 from patchwork_env.envs.opponents import Opponent, Opponents, let_opponents_play, require_opponent

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from patchwork_env.core.checks import as_integers, check_between, check_one_of
-from patchwork_env.core.game import Rules, SetUp
 from patchwork_env.core.names import short_repr
+from patchwork_env.core.rules import Rules, SetUp
 from patchwork_env.core.storage import Limits
 from patchwork_env.nmbr9 import engine, observation
 from patchwork_env.nmbr9.actions import NUM_ACTIONS, NUM_TURNS, TABLE_SIZE, choose_action, place_action

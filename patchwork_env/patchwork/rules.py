@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from patchwork_env.core.checks import as_integers, check_between, check_one_of
-from patchwork_env.core.game import Rules, SetUp
 from patchwork_env.core.names import short_repr
+from patchwork_env.core.rules import Rules, SetUp
 from patchwork_env.core.storage import Limits
 from patchwork_env.patchwork import engine, observation, tables
 from patchwork_env.patchwork.actions import NUM_ACTIONS
@@ -31,7 +31,7 @@ from patchwork_env.patchwork.state import NOBODY, STATE, States, empty_states
 
 
 def set_up(options: Mapping[str, Any], reset_options: Mapping[str, Any]) -> SetUp:
-    """How games begin; see :class:`~patchwork_env.core.game.Rules`."""
+    """How games begin; see :class:`~patchwork_env.core.rules.Rules`."""
     chosen = {**options, **reset_options}
     first_player, circle = check_first_player(chosen["first_player"]), chosen.get("circle")
     states, flags = empty_states(1), 0

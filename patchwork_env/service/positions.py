@@ -29,7 +29,8 @@ GAMES = (PATCHWORK, NMBR9)  # the games that the page has boards for
 def new_game(game: str, options: dict[str, Any]) -> BaseGame:
     """A game at its start, with some of :data:`OPTIONS`."""
     names = OPTIONS[known_game(game)]
-    return rules_of(game).game(**{names[name]: value for name, value in options.items()})
+    begun: BaseGame = rules_of(game).game(**{names[name]: value for name, value in options.items()})
+    return begun
 
 
 def read_game(notation: str) -> BaseGame:
@@ -42,7 +43,8 @@ def read_game(notation: str) -> BaseGame:
         begins = " or ".join(f"{game}/1" for game in GAMES)
         raise ValueError(f"the text begins with {short_repr(name)}; a game in notation begins with {begins}")
     known_game(name)
-    return rules_of(name).game.from_notation(notation)
+    game: BaseGame = rules_of(name).game.from_notation(notation)
+    return game
 
 
 def read_game_file(path: Path) -> BaseGame:

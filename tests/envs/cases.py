@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from patchwork_env.agents import Agent
-from patchwork_env.core.game import Rules
+from patchwork_env.core.rules import Rules
 from patchwork_env.games import register, rules_of
 
 register("row", "tests.toy")

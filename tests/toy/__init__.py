@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from patchwork_env.core.checks import check_between
-from patchwork_env.core.game import BaseGame, Rules, SetUp
+from patchwork_env.core.game import BaseGame
 from patchwork_env.core.kernels import States
+from patchwork_env.core.rules import Rules, SetUp
 
 from . import engine
 from .engine import NUM_ACTIONS, NUM_CELLS, NUM_PLAYERS, STATE

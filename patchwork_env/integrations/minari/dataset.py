@@ -23,8 +23,8 @@ from minari.storage import get_dataset_path
 from patchwork_env.core.batches import Actions
 from patchwork_env.core.checks import as_path
 from patchwork_env.core.files import storing_in, write_folder, write_text, write_through
-from patchwork_env.core.game import Rules
 from patchwork_env.core.names import short_repr
+from patchwork_env.core.rules import Rules
 from patchwork_env.core.tensors import Observation
 from patchwork_env.envs.spaces import GameSpaces
 

@@ -18,9 +18,10 @@ from patchwork_env import __version__
 from patchwork_env.agents import Agent, as_agent
 from patchwork_env.core.batches import REWARDS, SCORE, deal_all, final_reward, loop, write_views
 from patchwork_env.core.checks import check_between, check_seed, seed_streams
-from patchwork_env.core.game import BaseGame, Rules
+from patchwork_env.core.game import BaseGame
 from patchwork_env.core.kernels import States
 from patchwork_env.core.names import short_repr
+from patchwork_env.core.rules import Rules
 from patchwork_env.envs.options import check_rewards, complete
 from patchwork_env.games import rules_of
 from patchwork_env.integrations.minari import dataset

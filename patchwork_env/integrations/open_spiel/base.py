@@ -1,4 +1,4 @@
-"""Games and states of OpenSpiel, written over the :class:`~patchwork_env.core.game.Rules` of a game."""
+"""Games and states of OpenSpiel, written over the :class:`~patchwork_env.core.rules.Rules` of a game."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import pyspiel
 from patchwork_env.core import storage
 from patchwork_env.core.batches import MARGIN, MARGIN_SCALE, OUTCOME, SCORE, loop, write_final_rewards
 from patchwork_env.core.checks import as_action, check_action, check_between
-from patchwork_env.core.game import BaseGame, Rules
+from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import short_repr
+from patchwork_env.core.rules import Rules
 from patchwork_env.core.tensors import Observation
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import rules_of

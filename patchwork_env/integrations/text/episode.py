@@ -92,7 +92,8 @@ class EpisodeSettings:
     def new_game(self, seed: int) -> BaseGame:
         """The game of a seed, or of the circle or deck among the options."""
         dealing = {} if any(name in self.options for name in _DEALT) else {"seed": seed}
-        return rules_of(self.game).game(**dealing, **self.options)
+        game: BaseGame = rules_of(self.game).game(**dealing, **self.options)
+        return game
 
 
 def _require_known(given: Mapping[str, Any], known: tuple[str, ...]) -> None:

@@ -25,9 +25,9 @@ from patchwork_env.core.batches import (
     write_current_observations,
 )
 from patchwork_env.core.checks import check_actions, check_flag, check_seed, described
-from patchwork_env.core.game import Rules
 from patchwork_env.core.kernels import States
 from patchwork_env.core.names import short_repr
+from patchwork_env.core.rules import Rules
 from patchwork_env.core.tensors import Observation
 from patchwork_env.envs.opponents import Opponent
 from patchwork_env.envs.options import check_num_envs, complete

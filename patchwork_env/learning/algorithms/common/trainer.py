@@ -16,9 +16,9 @@ from torch import Tensor
 from patchwork_env import agents
 from patchwork_env.agents import Agent
 from patchwork_env.core.checks import as_integer, check_between
-from patchwork_env.core.game import Rules
 from patchwork_env.core.kernels import States
 from patchwork_env.core.names import short_repr
+from patchwork_env.core.rules import Rules
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.config import RewardedRun, RunConfig, trainer_class
 from patchwork_env.nmbr9 import figures as nmbr9

@@ -1,0 +1,187 @@
+"""The rules of a game, as environments, agents and commands use them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from types import ModuleType
+from typing import Any, NamedTuple, Protocol, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env.core import names, storage
+from patchwork_env.core.kernels import Kernels, States, keep, kernels_of
+from patchwork_env.core.tensors import Layout
+
+RENDER_MODES = ("human", "ansi", "rgb_array")
+_UNKNOWN = object()  # sentinel that no option has as its default
+
+
+class Pictures(Protocol):
+    """The functions that draw the games of one kind."""
+
+    def text(self, game: Any) -> str:
+        """The game as plain text."""
+
+    def svg(self, game: Any, names: Any = ...) -> str:
+        """The game as an SVG document."""
+
+    def rgb_array(self, game: Any, width: int = ..., names: Any = ...) -> npt.NDArray[np.uint8]:
+        """The game as pixels, uint8 ``(height, width, 3)``."""
+
+
+class SetUp(NamedTuple):
+    """How the games of an environment begin."""
+
+    initial_state: States  # ``(1,)``, the record with which a game begins, apart from what chance decides
+    flags: int  # from which the kernel ``deal`` reads what chance decides
+    players: int
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Rules:
+    """The rules and facts of one game, and the validation of its records.
+
+    Attributes:
+        name: The name of the game in specs, checkpoints, configurations and results, and of its notation.
+        title: The name that people read.
+        module: The name of the module that has the class :attr:`game` as ``Game``.
+        engine: The modules that hold the :class:`~patchwork_env.core.kernels.Kernels` of the game.
+        dtype: The type of the records.
+        max_legal_actions: An upper bound on the number of legal actions of a state.
+        legal_shape: The shape of legal sets, whose form the kernels know; None for a row of bits.
+        layout: The names, shapes and order of the tensors of an observation, and their bounds.
+        set_up: ``(options, reset_options)`` makes a :class:`SetUp` from all options of an environment and
+            those of one ``reset``, which take precedence; ValueError for what is not allowed.
+        options: The options of environments with their defaults.
+        reset_options: The names of the options of one ``reset``.
+        is_simultaneous: Whether all players act at once: at the beginning of a round every one of them may be
+            set as ``current_player`` of a record to learn what it may do.
+        magic: The four bytes with which stored records begin.
+        find_contradiction: The function that says of an array of one record, whose values are within the
+            limits, why it cannot be a state of a game; None if it is one.
+        limits: The function that gives the lowest and the highest value of fields in an array of records.
+            With it, large batches need a complete check of a sample only.
+    """
+
+    name: str
+    title: str
+    module: str
+    engine: tuple[ModuleType, ...]
+    dtype: np.dtype[np.void]
+    max_players: int
+    num_actions: int
+    max_legal_actions: int
+    legal_shape: tuple[int, int] | None = None
+    layout: Layout
+    set_up: Callable[[Mapping[str, Any], Mapping[str, Any]], SetUp]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    reset_options: tuple[str, ...] = ()
+    is_simultaneous: bool = False
+    magic: bytes
+    find_contradiction: Callable[[States], str | None]
+    limits: Callable[[States], storage.Limits] | None = None
+
+    @cached_property
+    def kernels(self) -> Kernels:
+        """The compiled rules, which templates know as ``game``."""
+        shape = self.legal_shape or (1, -(-self.num_actions // 64))
+        return kernels_of(self.name, self.engine, shape, self.max_players)
+
+    @cached_property
+    def game(self) -> type[Any]:
+        """The class of one game, a :class:`~patchwork_env.core.game.BaseGame`."""
+        return cast("type[Any]", import_module(self.module).Game)
+
+    @cached_property
+    def defaults(self) -> Mapping[str, Any]:
+        """All options of a game with their defaults, which are None for those of a ``reset`` alone."""
+        return {**dict.fromkeys((*self.options, *self.reset_options)), **self.options}
+
+    @cached_property
+    def usual_set_up(self) -> SetUp:
+        """How games begin with all options at their defaults."""
+        return self.set_up(self.options, {})
+
+    def set_up_of(self, caller: str, options: Mapping[str, Any]) -> SetUp:
+        """Return how a game with these options begins; most have the defaults, which need no check.
+
+        Raises:
+            ValueError, UnknownOptionError: A value is not allowed, or ``caller`` has no such option.
+        """
+        if all(value is self.defaults.get(name, _UNKNOWN) for name, value in options.items()):
+            return self.usual_set_up
+        for name in options:
+            if name not in self.defaults:
+                raise names.unknown_option(caller, name, ("seed", *self.defaults))
+        chosen = {name: options.get(name, default) for name, default in self.options.items()}
+        return self.set_up(chosen, {name: options[name] for name in options if name not in self.options})
+
+    @property
+    def has_hidden_information(self) -> bool:
+        """Whether records may hold what the current player cannot know."""
+        return self.kernels.determinize is not keep
+
+    @property
+    def render_modes(self) -> tuple[str, ...]:
+        """The modes of :data:`RENDER_MODES` in which games can be shown."""
+        return ("ansi",) if self.game.pictures is None else RENDER_MODES
+
+    @property
+    def pictures(self) -> Pictures:
+        """What draws games as SVG and as pixels, else ValueError; as text, they draw themselves."""
+        if self.game.pictures is None:
+            raise ValueError(f"there are no pictures of {self.title}")
+        return cast(Pictures, self.game.pictures)
+
+    def empty_states(self, n: int) -> States:
+        """``n`` records of zeros, to be set up by the kernels."""
+        return np.zeros(n, self.dtype)
+
+    def check_type(self, states: Any) -> States:
+        """``states`` if it is an array ``(n,)`` of records of the game, else ValueError."""
+        if not isinstance(states, np.ndarray) or states.ndim != 1 or states.dtype != self.dtype:
+            raise ValueError(
+                f"states are an array (n,) of records of {self.title}, not {names.short_repr(states)}"
+            )
+        return states
+
+    def check_ranges(self, states: Any) -> States:
+        """The same records if all values are within the limits, else ValueError."""
+        self.check_type(states)
+        problem = self.limits and storage.out_of_range(states, self.limits(states))
+        if problem:
+            raise self._unreachable(len(states), *problem)
+        return cast(States, states)
+
+    def check_states(self, states: Any) -> States:
+        """The same records if games can reach all of them, else ValueError."""
+        for i in range(len(self.check_ranges(states))):
+            problem = self.find_contradiction(states[i : i + 1])
+            if problem:
+                raise self._unreachable(len(states), i, problem)
+        return cast(States, states)
+
+    def _unreachable(self, number: int, i: int, problem: str) -> ValueError:
+        which = "this state" if number == 1 else f"state {i} of {number}"
+        return ValueError(f"no game of {self.title} reaches {which}: {problem}")
+
+    def check_many(self, states: Any) -> States:
+        """:meth:`check_states` for less than a microsecond a record: ranges, and one in 1024 completely."""
+        self.check_states(self.check_ranges(states)[:: 1024 if self.limits else 1])
+        return cast(States, states)
+
+    def __repr__(self) -> str:
+        return f"<rules of {self.title}>"
+
+    def __reduce__(self) -> tuple[Callable[[str], Rules], tuple[str]]:
+        """Copies and pickles are the rules themselves, found where they are defined."""
+        return load, (self.module,)
+
+
+def load(module: str) -> Rules:
+    """The rules of the class ``Game`` that a module has."""
+    return cast(Rules, import_module(module).Game.rules)
