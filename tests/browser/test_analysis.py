@@ -226,6 +226,17 @@ def test_nmbr9_alone_has_points_instead_of_a_probability(visit):
     assert visit.page.locator('[data-role="worst"] > li').count() > 0
 
 
+def test_the_graph_of_two_tables_of_nmbr9_shows_points(visit):
+    game = Nmbr9(deck=[5, 7, 2], players=2)
+    while not game.is_over:
+        game.play(int(game.legal_actions()[-1]))
+    visit.open(game.notation(), game="nmbr9", seat="both")
+    visit.role("review").click()
+    visit.page.wait_for_selector(DONE)
+    heights = set(re.findall(r"[ML]\S+ (\S+?)(?=L|$)", visit.page.locator(".graph-line").get_attribute("d")))
+    assert len(heights) > 2
+
+
 def test_what_an_analysis_waits_for_is_said(visit):
     page = visit.open(game="patchwork", seat="both", seed="7", lang="en")
     page.evaluate(

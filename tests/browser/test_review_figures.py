@@ -137,3 +137,25 @@ def test_points_of_a_game_alone_are_compared_within_an_analysis():
     assert [verdict["winLoss"] for verdict in found["verdicts"]] == [None] * 3
     assert found["players"] == [{"accuracy": None, "counts": dict.fromkeys(NAMES, 0), "loss": 15.5 / 3}]
     assert [verdict["word"] for verdict in found["worst"]] == ["c", "b"]
+
+
+def test_the_same_move_costs_two_players_the_same_points():
+    def at(ply, word):
+        return {"ply": ply, "player": ply % 2, "over": False, "scores": [0, 0], "winners": [], "word": word}
+
+    def analysis(player, own, other):
+        scores = [own, other] if player == 0 else [other, own]
+        line = {
+            "word": "best",
+            "win": None,
+            "margin": None,
+            "scores": scores,
+            "exact": False,
+            "line": ["best"],
+        }
+        return {"player": player, "win": None, "margin": None, "scores": scores, "depth": 9, "lines": [line]}
+
+    positions = [at(0, None), at(1, "other"), at(2, "other"), at(3, "best")]
+    analyses = [analysis(0, 95, 94), analysis(1, 95, 94), analysis(0, 90, 88), analysis(1, 90, 88)]
+    losses = [verdict["scoreLoss"] for verdict in of_page(positions, analyses)["verdicts"]]
+    assert losses == [5, 5, 0]

@@ -78,7 +78,7 @@ export class Graph {
       name && t(`review.names.${name}`),
     ];
     const facts = {
-      label: t(session.numPlayers === 1 ? "analysis.graphScore" : "analysis.graph"),
+      label: t(this.#scale.isChance ? "analysis.graph" : "analysis.graphScore"),
       valuemin: 0,
       valuemax: evaluations.length - 1,
       valuenow: ply,
@@ -154,28 +154,23 @@ export class Graph {
 }
 
 /** The graph as one drawing for a report. */
-export const drawingOf = (session, { evaluations }) =>
-  svg(
-    "svg",
-    {
-      viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
-      preserveAspectRatio: "none",
-      role: "img",
-      "aria-label": t("analysis.graph"),
-    },
-    curves(evaluations, scaleOf(evaluations, session)),
-  );
+export function drawingOf(session, { evaluations }) {
+  const scale = scaleOf(evaluations, session);
+  const label = t(scale.isChance ? "analysis.graph" : "analysis.graphScore");
+  const shape = { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none" };
+  return svg("svg", { ...shape, role: "img", "aria-label": label }, curves(evaluations, scale));
+}
 
 /**
- * From plies and evaluations to the drawing: probabilities of the viewpoint upwards, or points where there
- * are none.
+ * Maps plies and evaluations to the drawing. The height is the probability to win of the player at the viewpoint, or its
+ * points if an evaluation has no probability: the final position always has one.
  */
 function scaleOf(evaluations, session) {
   const last = Math.max(1, evaluations.length - 1);
   const x = (ply) => EDGE + (ply / last) * (WIDTH - 2 * EDGE);
   const ply = (at) => Math.max(0, Math.min(last, Math.round(((at - EDGE) / (WIDTH - 2 * EDGE)) * last)));
   const player = viewpoint(session);
-  const isChance = evaluations.some((evaluation) => evaluation && evaluation.win !== null);
+  const isChance = evaluations.every((evaluation) => !evaluation || evaluation.win !== null);
   const value = (evaluation) => (isChance ? winFor(player, evaluation) : (evaluation.scores?.[player] ?? 0));
   const values = evaluations.filter(Boolean).map(value);
   const [low, high] = isChance ? [0, 1] : [Math.min(...values) - 5, Math.max(...values) + 5];

@@ -4,7 +4,7 @@
  * `patchwork-env review` has the same figures in Python (learning/reports/review/); a test compares both. A
  * move loses what the evaluation of its player falls by, from the position before it to the one after it; a
  * move that the analysis would have played itself loses nothing. In NMBR 9, where the next card is chance, a
- * move is compared in points with the best one of the same analysis.
+ * move is compared in points with the best one of the same analysis, or with what its player expects at its next turn.
  */
 
 /** What moves are called that lose at least so much of the probability to win, the mildest first. */
@@ -103,18 +103,17 @@ export function review(positions, analyses) {
   const evaluations = positions.map((position, ply) => evaluationOf(position, analyses[ply]));
   const verdicts = positions
     .slice(1)
-    .map((after, index) =>
-      verdictOf(positions[index], after, analyses[index], evaluations[index], evaluations[index + 1]),
-    );
+    .map((after, index) => verdictOf(positions[index], after, analyses[index], evaluations, positions));
   const players = positions[0].scores.map((_, player) =>
     sideOf(verdicts.filter((verdict) => verdict.player === player)),
   );
   return { evaluations, verdicts, players };
 }
 
-function verdictOf(before, after, analysis, was, is) {
+function verdictOf(before, after, analysis, evaluations, positions) {
   const { player } = before;
   const { word, ply } = after;
+  const [was, is] = [evaluations[ply - 1], evaluations[ply]];
   const nothing = {
     ply,
     player,
@@ -131,7 +130,10 @@ function verdictOf(before, after, analysis, was, is) {
   const bestLine = best.line ?? [best.word];
   if (word === best.word || best.alike?.includes(word)) return { ...nothing, bestLine, ...noLoss(was) };
   const told = { ...nothing, best: best.word, bestLine };
-  if (was.win === null) return { ...told, scoreLoss: scoreLoss(analysis, player, word, is) };
+  if (was.win === null) {
+    const turn = positions.findIndex((position, at) => at >= ply && (position.over || position.player === player));
+    return { ...told, scoreLoss: scoreLoss(analysis, player, word, evaluations[turn]) };
+  }
   if (!is) return told;
   const winLoss = winFor(player, was) - winFor(player, is);
   return {
@@ -145,11 +147,11 @@ function verdictOf(before, after, analysis, was, is) {
 const noLoss = (was) => (was.win === null ? { scoreLoss: 0 } : { winLoss: 0, marginLoss: 0 });
 
 /**
- * What a move lost of its player's points: against the best of the same analysis or, where that does not tell
- * of the move, by what is expected after it, the luck of the next card included.
+ * The points that a move lost its player: against the best of the same analysis. If that has no line for the move, by
+ * what the player expects at its next turn, so that the luck of the next card counts alike for all players.
  */
-function scoreLoss({ lines }, player, word, is) {
-  const played = lines.find((line) => line.word === word || line.alike?.includes(word)) ?? is;
+function scoreLoss({ lines }, player, word, next) {
+  const played = lines.find((line) => line.word === word || line.alike?.includes(word)) ?? next;
   return played?.scores ? Math.max(0, lines[0].scores[player] - played.scores[player]) : null;
 }
 
