@@ -62,9 +62,14 @@ def test_the_folder_is_the_page_with_modules_and_a_list_of_its_files(tmp_path):
     (modules / "game.wasm").write_bytes(b"\0wsm")
     assemble(site, modules)
     assert (site / "service_worker.js").read_text(encoding="utf-8") != worker, "a version of other contents"
-    assert {"index.html", "js/wasm_worker.js", "rules/fa.html", "style/rules.css", "wasm/game.wasm"} <= {
-        *listed
-    }
+    assert {
+        "index.html",
+        "manifest.webmanifest",
+        "js/wasm_worker.js",
+        "rules/fa.html",
+        "style/rules.css",
+        "wasm/game.wasm",
+    } <= {*listed}
     assert "import" not in (site / "js/wasm_worker.js").read_text(encoding="utf-8")
     sizes = sizes_of(site)
     assert [size.part for size in sizes] == ["page", "wasm/game.wasm"]

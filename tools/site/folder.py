@@ -18,7 +18,7 @@ MODULES = "wasm"
 """The folder of modules and weights within the site."""
 MOST_BYTES = 140 * 1024
 """The most bytes of the page as gzip, without modules and weights."""
-_COPIED = ("icon.svg", "languages", "rules", "style/theme.css", "style/rules.css")
+_COPIED = ("icon.svg", "manifest.webmanifest", "languages", "rules", "style/theme.css", "style/rules.css")
 _WORKER = "js/wasm_worker.js"
 
 
