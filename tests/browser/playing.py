@@ -63,14 +63,19 @@ def play_with_pointer(page, game, action, *, touch):
 
     move = game.decode(action)
     if move.kind == "advance":
-        return press(role(page, "advance"))
+        press(role(page, "advance"))
+        return
     if move.kind == "buy":
         slot, orientation, row, column = placement(action)
         press(role(page, "offer", slot=slot))
         turn_to(page, orientation, lambda: press(role(page, "turn")), lambda: press(role(page, "flip")))
     else:
         ((row, column),) = move.cells
-    return press(role(page, "cell", player=game.current_player, row=row, column=column))
+    cell = role(page, "cell", player=game.current_player, row=row, column=column)
+    press(cell)
+    if touch:  # the first tap only shows the piece
+        assert game_of(page).num_moves == game.num_moves
+        press(cell)
 
 
 def play_with_keys(page, game, action):

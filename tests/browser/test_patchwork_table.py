@@ -45,12 +45,9 @@ def test_a_patch_is_dragged_to_where_it_fits(open_page):
     page = open_page(TWO_PEOPLE)
     offer = playing.role(page, "offer", slot=0).bounding_box()
     x, y = offer["x"], offer["y"]
-    playing.drag(page, (x + 40, y + 30), (x + 60, y - 200))
+    playing.drag(page, (x + 40, y + 30), (x + 60, 20))
     page.mouse.up()  # beside the quilt
     assert playing.role(page, "hand").get_attribute("data-patch") == "25"
-    playing.role(page, "cell", player=0, row=8, column=8).click()
-    page.wait_for_selector('[data-role="notice"]')
-    assert playing.game_of(page).num_moves == 0
     page.keyboard.press("Escape")
     assert playing.role(page, "hand").get_attribute("data-patch") is None
     cell = playing.role(page, "cell", player=0, row=4, column=4).bounding_box()
@@ -61,6 +58,16 @@ def test_a_patch_is_dragged_to_where_it_fits(open_page):
     assert playing.game_of(page).quilt(0)[3:6, 3:6].any()
 
 
+def test_a_click_at_the_edge_keeps_the_patch_on_the_quilt(open_page):
+    page = open_page(TWO_PEOPLE)
+    playing.role(page, "offer", slot=0).click()
+    playing.role(page, "cell", player=0, row=8, column=8).click()
+    playing.wait_for_move(page, 0)
+    quilt = playing.game_of(page).quilt(0)
+    assert quilt[8].any()
+    assert quilt[:, 8].any()
+
+
 def test_what_cannot_be_bought_says_why(open_page):
     page = open_page(TWO_PEOPLE)
     game = Game(seed=7)
@@ -69,6 +76,10 @@ def test_what_cannot_be_bought_says_why(open_page):
         affordable = any(game.decode(int(action)).patch == patch for action in game.legal_actions())
         assert offer.get_attribute("aria-disabled") == (None if affordable else "true")
         assert ("short" in offer.get_attribute("title")) is not affordable
+        if not affordable:
+            offer.click(force=True)
+            offer.click(force=True)
+            assert page.locator(".notice").count() == 1
 
 
 def test_undo_and_redo_also_after_a_reload(open_page):
@@ -80,6 +91,7 @@ def test_undo_and_redo_also_after_a_reload(open_page):
     playing.reload(page)
     assert page.evaluate("window.game.notation()") == before
     playing.role(page, "undo").click()
+    assert "Your turn" in playing.role(page, "status").inner_text()
     playing.reload(page)
     assert playing.game_of(page).num_moves == 0
     playing.role(page, "redo").click()
@@ -94,6 +106,9 @@ def test_moves_wait_for_a_server_that_died(open_page):
         mortal.kill()
         playing.role(page, "advance").click()
         page.wait_for_selector(".notice.error")
+        page.keyboard.press("h")
+        page.wait_for_selector(".notice.wait", state="detached")
+        assert page.locator(".notice.error").count() == 1
         mortal.start()
         playing.wait_for_move(page, 0)
         assert playing.game_of(page).num_moves == 1

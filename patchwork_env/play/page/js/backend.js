@@ -73,16 +73,22 @@ export class BackendError extends Error {
 /** Whether an error only says that somebody no longer wanted the answer. */
 export const isAbort = (error) => error?.name === "AbortError";
 
-/** A backend whose errors say what was asked for. */
-export function tellingKinds(backend) {
+/**
+ * A backend whose errors say what was asked for.
+ * @param {Backend} backend
+ * @param {() => void} onanswer is called after every answer
+ */
+export function tellingKinds(backend, onanswer) {
   const asked = Object.entries(backend);
-  return Object.fromEntries(asked.map(([question, ask]) => [question, tellingKind(question, ask)]));
+  return Object.fromEntries(asked.map(([question, ask]) => [question, tellingKind(question, ask, onanswer)]));
 }
 
-function tellingKind(question, ask) {
+function tellingKind(question, ask, onanswer) {
   return async (...given) => {
     try {
-      return await ask(...given);
+      const answer = await ask(...given);
+      onanswer();
+      return answer;
     } catch (error) {
       const kind = error.status >= 500 ? "server" : KINDS[question];
       throw Object.assign(error, typeof kind === "function" ? kind(...given) : { kind });

@@ -27,7 +27,8 @@ export async function askHint(app) {
     if (signal.aborted || session.notation !== notation || !best) return;
     view.preview([best.word]);
     const [picture] = view.drawMove(moveOf(best, position));
-    app.notify({ text: hintText(view, position, best), picture });
+    const hint = app.notify({ text: hintText(view, position, best), picture, kind: "hint" });
+    app.addEventListener("shown", hint.close, { once: true });
   } catch (error) {
     if (!isAbort(error) && !signal.aborted) app.fail(error);
   } finally {

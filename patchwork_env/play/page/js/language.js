@@ -92,12 +92,9 @@ const isolated = (text) => (text && RIGHT_TO_LEFT.has(code) ? `\u2068${text}\u20
 export const number = (value, options) =>
   (options ? new Intl.NumberFormat(code, options) : numbers).format(value);
 
-/** A sum of some numbers, times a factor, with what it comes to: "(3 + 4) × 2 = 14". */
-export function product(numbers, factor) {
-  if (!numbers.length) return number(0);
-  const sum = numbers.map((each) => number(each)).join(" + ");
-  const result = numbers.reduce((total, each) => total + each, 0) * factor;
-  return `${numbers.length > 1 ? `(${sum})` : sum} × ${number(factor)} = ${number(result)}`;
+/** A product with its result: "7 × 2 = 14". */
+export function product(total, factor) {
+  return `${number(total)} × ${number(factor)} = ${number(total * factor)}`;
 }
 
 /** A probability, 0 to 1, in percent. */

@@ -10,7 +10,7 @@ import { PageError, errorNodes } from "./errors.js";
 import { flat, holds, keepAgain, keepGame, keptGame, keptGames, nameOfGame, newId } from "./games.js";
 import { LANGUAGES, language, languageEvents, setLanguage, t } from "./language.js";
 import { mountMoves } from "./moves.js";
-import { announce, notify } from "./notices.js";
+import { announce, closeLost, notify, notifyError } from "./notices.js";
 import { nameOf } from "./players.js";
 import { connect as connectToServer } from "./server_backend.js";
 import { Session } from "./session.js";
@@ -41,6 +41,7 @@ class Page extends EventTarget {
     this.backend = backend;
     this.session = new Session(backend);
     this.notify = notify;
+    this.fail = notifyError;
     this.announce = announce;
     this.components = null;
     this.view = null;
@@ -99,7 +100,7 @@ class Page extends EventTarget {
           return await run();
         } catch (error) {
           if (!error.lost) throw error;
-          waiting ??= this.notify({ text: errorNodes(error), kind: "error" });
+          waiting ??= notifyError(error);
           await pause(RETRY_MILLISECONDS);
         }
       }
@@ -109,10 +110,6 @@ class Page extends EventTarget {
     }
   }
 
-  /** Shows what went wrong. */
-  fail(error) {
-    this.notify({ text: errorNodes(error), kind: "error" });
-  }
 
   /** The agents that can be chosen in a game: where the backend does not answer, those that it named before. */
   async agents(game) {
@@ -269,10 +266,20 @@ function mountLanguage() {
       await setLanguage(choice.value);
       remember("language", choice.value);
     } catch (error) {
-      notify({ text: errorNodes(error), kind: "error" });
+      notifyError(error);
       choice.value = language();
     }
   });
+}
+
+/** Tells the style sheets how much lies above the table. */
+function measureRoom() {
+  const root = document.documentElement;
+  const table = document.querySelector("#table");
+  const measure = new ResizeObserver(() =>
+    root.style.setProperty("--above", `${table.getBoundingClientRect().top + root.scrollTop}px`),
+  );
+  for (const part of document.querySelectorAll("body, .bar, .status, .toolbar")) measure.observe(part);
 }
 
 let visits = 0;
@@ -316,10 +323,13 @@ function sameGame({ lang, ...asked }, notation) {
 }
 
 async function start() {
+  measureRoom();
   mountTheme(document.querySelector('[data-role="theme"]'));
   await setLanguage(document.documentElement.lang).catch(() => setLanguage("en"));
   mountLanguage();
-  const page = new Page(tellingKinds(BACKENDS[document.querySelector('meta[name="backend"]').content]()));
+  const page = new Page(
+    tellingKinds(BACKENDS[document.querySelector('meta[name="backend"]').content](), closeLost),
+  );
   mountStatus(page);
   mountEnding(page);
   mountSound(page);
@@ -341,6 +351,7 @@ async function start() {
     openFirst(page);
   });
   document.documentElement.dataset.ready = "true";
+  for (const button of document.querySelectorAll(".bar :disabled")) button.disabled = false;
   page.agents(page.session.game).catch(() => {}); // for the dialog of a new game, while the server is there
 }
 

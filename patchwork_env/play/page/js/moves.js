@@ -11,12 +11,15 @@ export function mountMoves(app) {
     if (item) app.session.goto(Number(item.dataset.ply));
   });
   let drawn = "";
+  new ResizeObserver(() => reveal(list)).observe(list);
   app.addEventListener("shown", () => {
     const { session, view } = app;
     const now = `${document.documentElement.lang} ${session.notationAt(session.line.length - 1)}`;
     if (now !== drawn) list.replaceChildren(...session.line.map((position) => moveItem(position, view)));
     drawn = now;
-    for (const item of list.querySelectorAll("[data-ply]")) mark(item, session.ply);
+    for (const item of list.querySelectorAll("[data-ply]"))
+      setAttribute(item, "aria-current", Number(item.dataset.ply) === session.ply && "step");
+    reveal(list);
   });
 }
 
@@ -49,9 +52,8 @@ function moveItem(position, view) {
   );
 }
 
-function mark(item, ply) {
-  const here = Number(item.dataset.ply) === ply;
-  setAttribute(item, "aria-current", here && "step");
-  const list = item.closest('[data-role="moves"]');
-  if (here) list.scrollTop = item.offsetTop - list.clientHeight / 2;
+/** Scrolls the list, and nothing else, to the move that is shown. */
+function reveal(list) {
+  const here = list.querySelector("[aria-current]");
+  if (here) list.scrollTop = here.offsetTop - (list.clientHeight - here.offsetHeight) / 2;
 }

@@ -1,22 +1,24 @@
-/** Calm notices below the header, and what is said to screen readers. */
+/** Notices in the line below the turn, and what is said to screen readers. */
 
 import { element } from "./elements.js";
+import { errorNodes } from "./errors.js";
 import { t } from "./language.js";
 
 const SHOWN_MILLISECONDS = 4000;
 const OFFERED_MILLISECONDS = 15000;
 
 /**
- * Shows a notice. Errors and what one waits for stay until they are closed; others leave by themselves.
- * @param {{text: string|(string|Node)[], picture?: SVGElement, kind?: "info"|"error"|"wait", action?: {text:
- *   string, run: () => void}}} notice
+ * Shows a notice, in place of one that says the same. Errors, hints and what one waits for stay until they are closed;
+ * others leave by themselves.
+ * @param {{text: string|(string|Node)[], picture?: SVGElement, kind?: "info"|"hint"|"error"|"wait", lost?: boolean,
+ *   action?: {text: string, run: () => void}}} notice `lost`: it says that the server does not answer
  * @returns {{close: () => void, write: (text: string) => void}}
  */
-export function notify({ text, picture = null, kind = "info", action = null }) {
+export function notify({ text, picture = null, kind = "info", lost = false, action = null }) {
   const close = () => box.remove();
   const box = element(
     "div",
-    { class: `notice ${kind}`, role: kind === "error" ? "alert" : "status", "data-role": "notice" },
+    { class: `notice ${kind}`, role: kind === "error" ? "alert" : "status", "data-role": "notice", "data-lost": lost },
     kind === "wait" && element("span", { class: "spinner", "aria-hidden": "true" }),
     picture && element("span", { class: "move-picture" }, picture),
     element("span", { class: "notice-text", dir: "auto" }, text),
@@ -40,7 +42,10 @@ export function notify({ text, picture = null, kind = "info", action = null }) {
         "×",
       ),
   );
-  document.querySelector("#notices").append(box);
+  const place = document.querySelector("#notices");
+  const said = (notice) => notice.querySelector(".notice-text").textContent;
+  for (const notice of [...place.children]) if (said(notice) === said(box)) notice.remove();
+  place.append(box);
   if (kind === "info") setTimeout(close, action ? OFFERED_MILLISECONDS : SHOWN_MILLISECONDS);
   return {
     close,
@@ -48,6 +53,15 @@ export function notify({ text, picture = null, kind = "info", action = null }) {
       box.querySelector(".notice-text").textContent = now;
     },
   };
+}
+
+/** Shows what went wrong. */
+export const notifyError = (error, action = null) =>
+  notify({ text: errorNodes(error), kind: "error", lost: error.lost, action });
+
+/** Closes what says that the server does not answer, since it has. */
+export function closeLost() {
+  for (const notice of document.querySelectorAll(".notice[data-lost]")) notice.remove();
 }
 
 /** Says something to screen readers, after what is being said. */

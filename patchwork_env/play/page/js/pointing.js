@@ -10,6 +10,34 @@ export function anchorAt(target, stride) {
   return cell ? Number(cell.dataset.row) * stride + Number(cell.dataset.column) : null;
 }
 
+/**
+ * Calls `run(anchor, byTouch)` for each click on a cell.
+ * @param {Element} grid the cells of a board
+ * @param {number} stride
+ * @param {(anchor: number, byTouch: boolean) => void} run
+ */
+export function onCellClick(grid, stride, run) {
+  let byTouch = false; // not every browser tells the type of the pointer with the click
+  grid.addEventListener("pointerdown", ({ pointerType }) => {
+    byTouch = pointerType === "touch";
+  });
+  grid.addEventListener("click", ({ target }) => {
+    const anchor = anchorAt(target, stride);
+    if (anchor !== null) run(anchor, byTouch);
+  });
+}
+
+/**
+ * Moves the ghost to a cell that was clicked. A mouse places the piece at once; a finger shows where it would lie, and
+ * places it by another tap on the ghost.
+ * @returns {boolean} whether the piece is to be placed
+ */
+export function isPlaced(hand, anchor, byTouch) {
+  if (byTouch && (hand.anchor === anchor || hand.covers(anchor))) return true;
+  hand.aim(anchor);
+  return !byTouch;
+}
+
 /** How far the wheel goes for a turn, in pixels: less than by one notch of a mouse. */
 const TURN_PIXELS = 80;
 /** Pixels of a unit of `deltaY`, by `deltaMode`: pixels, lines, pages. */

@@ -28,7 +28,8 @@ function turnText({ session, turns }) {
   const player = nameOf(session, position.player);
   if (session.exploring) return t("status.exploring", { player });
   if (turns.thinking) return t("status.thinking", { player });
-  if (session.ply < session.line.length - 1) return t("status.lookingBack", { player, ply: session.ply });
+  const isEarlier = session.ply < session.line.length - 1;
+  if (isEarlier && (session.analysing || !session.mayMove)) return t("status.lookingBack", { player, ply: session.ply });
   if (session.seatOf(position).kind === "agent") return t("status.waiting", { player });
   return isAlone(session) ? t("status.yourTurn") : t("status.turn", { player });
 }

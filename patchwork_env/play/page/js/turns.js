@@ -2,7 +2,6 @@
 
 import { isAbort } from "./backend.js";
 import { reducedMotion } from "./elements.js";
-import { errorNodes } from "./errors.js";
 import { hasText, t } from "./language.js";
 
 /** How long to wait before a server that does not answer is asked again. */
@@ -81,13 +80,8 @@ export class Turns extends EventTarget {
   #failed(error) {
     this.#asking = null;
     this.#notice?.close();
-    const retry = () => this.next();
     if (error.lost) setTimeout(() => this.#asking === null && this.next(), RETRY_MILLISECONDS);
-    this.#notice = this.#app.notify({
-      text: errorNodes(error),
-      kind: "error",
-      action: { text: t("errors.retry"), run: retry },
-    });
+    this.#notice = this.#app.fail(error, { text: t("errors.retry"), run: () => this.next() });
     this.dispatchEvent(new Event("change"));
   }
 }

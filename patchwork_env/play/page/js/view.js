@@ -62,8 +62,8 @@
  * @property {(player: number) => string} nameOf the name of a player: "You", that of an agent's level, or a
  *   colour
  * @property {() => number} perspective the player whose board is drawn large
- * @property {(notice: {text: string|(string|Node)[], kind?: "info"|"error", action?: {text: string, run: () => void}}) =>
- *   {close: () => void, write: (text: string) => void}} notify a calm notice below the header
+ * @property {typeof import("./notices.js").notify} notify
+ * @property {typeof import("./notices.js").notifyError} fail
  * @property {() => void} review reviews the game on the table
  * @property {(text: string) => void} announce says something to screen readers
  */

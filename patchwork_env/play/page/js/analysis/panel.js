@@ -103,8 +103,8 @@ class Panel {
       this.lines.element,
       element("div", { class: "analysis-tools" }, this.exploreButton),
       this.variations.element,
-      this.result.element,
     );
+    this.#root.after(this.result.element);
   }
 
   #listen() {

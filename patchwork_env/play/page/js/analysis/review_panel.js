@@ -38,7 +38,7 @@ export class ReviewPanel {
     this.body = element("div", { class: "review-body" });
     this.element = element(
       "section",
-      { class: "review", "data-role": "review-result" },
+      { class: "review panel", "data-role": "review-result", hidden: true },
       this.waiting,
       this.body,
     );

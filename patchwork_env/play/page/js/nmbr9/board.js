@@ -5,7 +5,7 @@
 
 import { element, reducedMotion, setAttribute, svg } from "../elements.js";
 import { number, t } from "../language.js";
-import { anchorAt } from "../pointing.js";
+import { onCellClick } from "../pointing.js";
 import { STRIDE } from "./actions.js";
 import { areaOf } from "./area.js";
 import { CELL, middle, movedTo, shapeOf, surfaceOf, tileDrawing } from "./tiles.js";
@@ -24,7 +24,7 @@ export class Board {
   /**
    * @param {object} components
    * @param {number} player
-   * @param {(player: number, anchor: number) => void} onclick
+   * @param {(player: number, anchor: number, byTouch: boolean) => void} onclick
    */
   constructor(components, player, onclick) {
     this.components = components;
@@ -40,10 +40,7 @@ export class Board {
       this.#ghosts,
     );
     this.grid = element("div", { class: "table-cells", role: "grid", dir: "ltr" });
-    this.grid.addEventListener("click", (event) => {
-      const anchor = anchorAt(event.target, STRIDE);
-      if (anchor !== null) onclick(player, anchor);
-    });
+    onCellClick(this.grid, STRIDE, (...click) => onclick(player, ...click));
     this.element = element("div", { class: "table", dir: "ltr" }, this.drawing, this.grid);
   }
 

@@ -91,6 +91,11 @@ export class Hand extends EventTarget {
     return movedTo(this.shape.cells, Math.floor(anchor / STRIDE), anchor % STRIDE);
   }
 
+  /** Whether the ghost covers a cell. */
+  covers(cell) {
+    return this.anchor !== null && this.cellsAt(this.anchor).some(([row, column]) => row * STRIDE + column === cell);
+  }
+
   /** What the tile would lie on. */
   groundAt(anchor) {
     return groundOf(this.#surface, this.cellsAt(anchor));

@@ -5,7 +5,7 @@ import { element, setAttribute } from "../elements.js";
 import { number, t } from "../language.js";
 import { fly } from "../motion.js";
 import { isAlone, nameOf } from "../players.js";
-import { followPointer } from "../pointing.js";
+import { followPointer, isPlaced } from "../pointing.js";
 import { chooseAction, parseWord, placementsOf, STRIDE } from "./actions.js";
 import { Board } from "./board.js";
 import { Hand } from "./hand.js";
@@ -201,10 +201,10 @@ export class Table {
     if (this.hand.digits.has(digit)) this.#app.play(chooseAction(this.#app.components.encoding, digit));
   }
 
-  #clicked(player, anchor) {
+  #clicked(player, anchor, byTouch) {
     if (this.hand.isEmpty || player !== this.#position.player) return;
-    this.hand.aim(anchor);
-    this.place();
+    if (isPlaced(this.hand, anchor, byTouch)) this.place();
+    else if (this.hand.fits(this.hand.anchor)) this.#app.notify({ text: t("page.tapAgain") });
   }
 
   /** Places the tile where its ghost lies, or says why it does not fit there. */

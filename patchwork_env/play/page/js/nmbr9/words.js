@@ -65,9 +65,9 @@ const wordOf = ({ digit, orientation, row, column }, first) =>
 /** What the scores are made of: the digits of each level. */
 export function scoreParts({ state }) {
   const top = Math.max(...state.tables.flat().map(({ level }) => level));
-  const digitsOf = (tiles, level) => tiles.filter((tile) => tile.level === level).map(({ digit }) => digit);
+  const sum = (tiles, level) => tiles.reduce((total, tile) => total + (tile.level === level ? tile.digit : 0), 0);
   return Array.from({ length: top }, (_, index) => index + 1).map((level) => ({
     label: t("nmbr9.level", { level }),
-    values: state.tables.map((tiles) => product(digitsOf(tiles, level), level)),
+    values: state.tables.map((tiles) => product(sum(tiles, level), level)),
   }));
 }

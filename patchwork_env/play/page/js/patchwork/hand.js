@@ -90,13 +90,13 @@ export class Hand extends EventTarget {
 
   #orient(orientation) {
     this.orientation = orientation;
-    if (this.anchor !== null) this.anchor = this.#inside(this.anchor);
+    if (this.anchor !== null) this.anchor = this.#inside(...placeOf(this.anchor));
     this.#tell();
   }
 
-  /** Moves the ghost to an anchor; null takes it away. With `inside`, the piece is kept on the quilt. */
-  aim(anchor, { inside = false } = {}) {
-    const next = anchor !== null && inside ? this.#inside(anchor) : anchor;
+  /** Moves the ghost to an anchor, or to the nearest one that keeps the piece on the quilt; null removes it. */
+  aim(anchor) {
+    const next = anchor === null ? null : this.#inside(...placeOf(anchor));
     if (next === this.anchor) return;
     this.anchor = next;
     this.#tell();
@@ -104,18 +104,19 @@ export class Hand extends EventTarget {
 
   /** Moves the ghost by rows and columns, from the first place that fits if there is no ghost yet. */
   nudge(rows, columns) {
-    const from = this.anchor ?? this.firstFit();
-    const row = Math.floor(from / SIZE) + rows;
-    const column = (from % SIZE) + columns;
-    const { height, width } = this.shape;
-    if (row >= 0 && column >= 0 && row + height <= SIZE && column + width <= SIZE)
-      this.aim(row * SIZE + column);
-    else if (this.anchor === null) this.aim(from);
+    const [row, column] = placeOf(this.anchor ?? this.firstFit());
+    this.aim(this.#inside(row + rows, column + columns));
   }
 
-  #inside(anchor) {
+  #inside(row, column) {
     const { height, width } = this.shape;
-    return Math.min(Math.floor(anchor / SIZE), SIZE - height) * SIZE + Math.min(anchor % SIZE, SIZE - width);
+    const within = (value, limit) => Math.max(0, Math.min(limit, value));
+    return within(row, SIZE - height) * SIZE + within(column, SIZE - width);
+  }
+
+  /** Whether the ghost covers a cell. */
+  covers(cell) {
+    return this.anchor !== null && this.shape.cells.some(([row, column]) => this.anchor + row * SIZE + column === cell);
   }
 
   /** The anchors at which the piece fits as it is turned. @returns {Set<number>} */
@@ -135,7 +136,7 @@ export class Hand extends EventTarget {
 
   /** The first anchor that fits; the middle of the quilt if there is none in this orientation. */
   firstFit() {
-    const [first = this.#inside(40)] = this.anchors;
+    const [first = this.#inside(4, 4)] = this.anchors;
     return first;
   }
 
@@ -150,3 +151,5 @@ export class Hand extends EventTarget {
     this.dispatchEvent(new Event("change"));
   }
 }
+
+const placeOf = (anchor) => [Math.floor(anchor / SIZE), anchor % SIZE];

@@ -5,8 +5,6 @@ import { number, t } from "../language.js";
 import { clock, sewingButton } from "./fabric.js";
 import { sign } from "./offers.js";
 
-const BONUS_POINTS = 7;
-
 export class Plate {
   constructor(player) {
     this.player = player;
@@ -43,8 +41,11 @@ export class Plate {
     );
   }
 
-  /** @param {{name: string, track: number}} context the player's name and the last space of the track */
-  show({ state, scores, player, over, winners }, { name, track }) {
+  /**
+   * @param {{name: string, track: number, bonus: number}} context the player's name, the last space of the track and the
+   *   points of the bonus
+   */
+  show({ state, scores, player, over, winners }, { name, track, bonus }) {
     const mine = this.player;
     this.name.textContent = name;
     this.score.dataset.value = scores[mine];
@@ -70,7 +71,7 @@ export class Plate {
       t("patchwork.has.time", { count: track - state.positions[mine] }),
     );
     this.bonus.hidden = state.bonus_owner !== mine;
-    this.bonus.title = t("patchwork.bonus", { points: BONUS_POINTS });
+    this.bonus.title = t("patchwork.bonus", { points: bonus });
     setAttribute(this.element, "data-to-move", !over && player === mine);
     setAttribute(this.element, "data-winner", over && winners.includes(mine));
   }

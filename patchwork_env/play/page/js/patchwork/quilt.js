@@ -5,6 +5,7 @@
 
 import { element, setAttribute, svg } from "../elements.js";
 import { t } from "../language.js";
+import { onCellClick } from "../pointing.js";
 import { cellName, SIZE } from "./actions.js";
 import { CELL, pieceOfCloth } from "./fabric.js";
 import { piecesOn } from "./pieces.js";
@@ -12,7 +13,6 @@ import { piecesOn } from "./pieces.js";
 /** The hem, which holds the names of columns and rows. */
 const MARGIN = 5.5;
 const SIDE = SIZE * CELL;
-const BONUS = 7;
 
 export class Quilt {
   #cells = [];
@@ -23,7 +23,7 @@ export class Quilt {
 
   /**
    * @param {number} player
-   * @param {(player: number, anchor: number) => void} onclick
+   * @param {(player: number, anchor: number, byTouch: boolean) => void} onclick
    */
   constructor(player, onclick) {
     this.player = player;
@@ -57,11 +57,12 @@ export class Quilt {
       this.#marks,
       this.#ghosts,
     );
-    this.grid = element("div", { class: "quilt-cells", role: "grid", dir: "ltr" }, this.#rows(onclick));
+    this.grid = element("div", { class: "quilt-cells", role: "grid", dir: "ltr" }, this.#rows());
+    onCellClick(this.grid, SIZE, (...click) => onclick(player, ...click));
     this.element = element("div", { class: `quilt player-${player}`, dir: "ltr" }, this.drawing, this.grid);
   }
 
-  #rows(onclick) {
+  #rows() {
     return Array.from({ length: SIZE }, (_, row) =>
       element(
         "div",
@@ -76,7 +77,6 @@ export class Quilt {
             "data-row": row,
             "data-column": column,
             tabindex: anchor === 0 ? 0 : -1,
-            onclick: () => onclick(this.player, anchor),
           });
           this.#cells.push(cell);
           return cell;
@@ -102,7 +102,7 @@ export class Quilt {
     this.#drawn = text;
     this.grid.setAttribute("aria-label", t("patchwork.quiltOf", { player: name }));
     layout.forEach((patch, cell) => this.#cells[cell].setAttribute("aria-label", cellText(cell, patch)));
-    this.#marks.replaceChildren(...[bonus && bonusMark(layout)].filter(Boolean));
+    this.#marks.replaceChildren(...[bonus && bonusMark(layout, components.bonus.square)].filter(Boolean));
     for (const piece of this.#pieces.children)
       setAttribute(piece, "data-last", last !== null && isLast(piece, last));
   }
@@ -179,17 +179,17 @@ function cellText(cell, patch) {
 const isLast = (piece, { patch, anchor }) =>
   Number(piece.dataset.anchor) === anchor && (patch === null || Number(piece.dataset.patch) === patch);
 
-/** The seven by seven square that earned the bonus. */
-function bonusMark(layout) {
+/** Draws the full square that earned the bonus. */
+function bonusMark(layout, side) {
   for (let corner = 0; corner < SIZE * SIZE; corner += 1) {
     const [row, column] = [Math.floor(corner / SIZE), corner % SIZE];
-    if (row + BONUS > SIZE || column + BONUS > SIZE) continue;
-    if (isFull(layout, row, column)) {
+    if (row + side > SIZE || column + side > SIZE) continue;
+    if (isFull(layout, row, column, side)) {
       const square = {
         x: column * CELL + 0.6,
         y: row * CELL + 0.6,
-        width: BONUS * CELL - 1.2,
-        height: BONUS * CELL - 1.2,
+        width: side * CELL - 1.2,
+        height: side * CELL - 1.2,
         rx: 2,
       };
       return svg(
@@ -203,9 +203,9 @@ function bonusMark(layout) {
   return null;
 }
 
-function isFull(layout, top, left) {
-  for (let cell = 0; cell < BONUS * BONUS; cell += 1) {
-    if (layout[(top + Math.floor(cell / BONUS)) * SIZE + left + (cell % BONUS)] < 0) return false;
+function isFull(layout, top, left, side) {
+  for (let cell = 0; cell < side * side; cell += 1) {
+    if (layout[(top + Math.floor(cell / side)) * SIZE + left + (cell % side)] < 0) return false;
   }
   return true;
 }

@@ -5,7 +5,7 @@ import { element, reducedMotion, svg } from "../elements.js";
 import { t } from "../language.js";
 import { count, fly, walk } from "../motion.js";
 import { isAlone, nameOf } from "../players.js";
-import { followPointer } from "../pointing.js";
+import { followPointer, isPlaced } from "../pointing.js";
 import { parseWord, SIZE, SPECIAL_PATCH } from "./actions.js";
 import { definitions } from "./fabric.js";
 import { Hand } from "./hand.js";
@@ -122,7 +122,8 @@ export class Table {
     const names = PLAYERS.map((player) => nameOf(session, player));
     const last = position.word ? parseWord(position.word) : null;
     for (const player of PLAYERS) {
-      this.plates[player].show(position, { name: names[player], track: components.track.length });
+      const [track, bonus] = [components.track.length, components.bonus.points];
+      this.plates[player].show(position, { name: names[player], track, bonus });
       this.quilts[player].show(state.quilts[player], components, {
         name: names[player],
         bonus: state.bonus_owner === player,
@@ -142,7 +143,7 @@ export class Table {
     const follows = NARROW.matches && (session.exploring || !isAlone(session));
     const { player, mover } = this.#position; // nobody is to move when the game is over
     const near = follows ? (player ?? mover) : this.#app.perspective();
-    this.#root.classList.toggle("even", !isAlone(session));
+    this.#root.classList.toggle("even", !isAlone(session) || this.#position.over);
     this.sides.forEach((side, player) => {
       side.classList.toggle("near", player === near);
       side.classList.toggle("far", player !== near);
@@ -277,10 +278,10 @@ export class Table {
     return taken;
   }
 
-  #clicked(player, anchor) {
+  #clicked(player, anchor, byTouch) {
     if (this.hand.isEmpty || player !== this.#position.player) return;
-    this.hand.aim(anchor);
-    this.place();
+    if (isPlaced(this.hand, anchor, byTouch)) this.place();
+    else if (this.hand.fits(this.hand.anchor)) this.#say(t("page.tapAgain"));
   }
 
   /** Places what is in hand where the ghost lies, or says that it does not fit there. */

@@ -59,7 +59,7 @@ export function scoreParts({ state, scores }, { components }) {
   const players = scores.map((_, player) => player);
   const { points } = components.bonus;
   const empty = (player) => state.quilts[player].filter((cell) => cell < 0).length;
-  const costs = (player) => product([empty(player)], -components.penalty);
+  const costs = (player) => product(empty(player), -components.penalty);
   return [
     { label: t("patchwork.parts.buttons"), values: state.buttons.map((buttons) => number(buttons)) },
     {
