@@ -36,7 +36,8 @@ from patchwork_env.core.names import counted, short_repr
 from patchwork_env.errors import WorkerError
 from patchwork_env.games import NMBR9
 from patchwork_env.learning.commands.match_options import help_on_agents
-from patchwork_env.learning.distributed import Workers, add_worker_options, do_jobs, workers_of
+from patchwork_env.learning.commands.worker_options import add_worker_options, workers_of
+from patchwork_env.learning.distributed import Workers, do_jobs
 from patchwork_env.learning.evaluation.matches import Participant
 from patchwork_env.learning.evaluation.playing import attribute_errors
 from patchwork_env.learning.evaluation.store import GameStore, open_store

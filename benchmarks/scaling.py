@@ -9,6 +9,7 @@ the machine slows some turns: the figures are medians over the rounds. Processor
 
 import argparse
 import json
+import pickle
 import statistics
 import sys
 import time
@@ -24,7 +25,6 @@ from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.algorithms.common.workers import (
     IterationWork,
     RemoteTrainer,
-    bytes_of,
     play_job,
     played_on_cluster,
     versions,
@@ -34,7 +34,6 @@ from patchwork_env.learning.distributed import RayPool, connected
 from patchwork_env.learning.system import describe_setup, tune_malloc
 
 CONFIGS = (Path("configs/td.yaml"), Path("configs/alphazero_quick.yaml"))
-BYTES = ("cluster/bytes_out_per_step", "cluster/bytes_back_per_step")
 TURNS_PER_GAME = 43
 EMPTY_JOBS = 256
 CALLS = 5
@@ -81,9 +80,8 @@ class Runner:
 
     def __init__(self, path: Path, settings: list[str], stack: ExitStack) -> None:
         self.trainer = shared_trainer(path, settings)
-        self._remote = None
         if self.trainer.config.cluster.workers:
-            self._remote = stack.enter_context(played_on_cluster(self.trainer))
+            stack.enter_context(played_on_cluster(self.trainer))
         self.turn(0.0)
 
     def turn(self, seconds: float) -> Figures:
@@ -96,15 +94,12 @@ class Runner:
             lines.append(trainer.step())
         passed, cpu = time.perf_counter() - began, time.process_time() - cpu
         games = (trainer.steps - before) / TURNS_PER_GAME
-        if self._remote is not None:
-            self._remote.wait()  # the next turn is of another run
-        per_game = {name: mean(name, lines) * TURNS_PER_GAME for name in BYTES if name in lines[-1]}
+        if trainer.playing is not None:
+            trainer.playing.result()  # the next turn is of another run
         return {
             "games_per_second": games / passed,
             "learner_idle_share": mean("time/share_of_time_collecting", lines),
             "own_ms_per_game": 1000 * cpu / games,
-            "bytes_out_per_game": per_game.get(BYTES[0], 0.0),
-            "bytes_back_per_game": per_game.get(BYTES[1], 0.0),
         }
 
 
@@ -149,9 +144,9 @@ def measure_parts(path: Path, settings: list[str], workers: int) -> Figures:
         results = [result for _, result in sorted(pool.imap(play_job, work, jobs))]
         figures = {
             "seconds to play a job": timed(lambda: play_job(work, jobs[0])),
-            "bytes of weights": float(bytes_of(work)),
+            "bytes of weights": float(len(pickle.dumps(work))),
             "seconds to share weights": timed(lambda: ray.put(ray.cloudpickle.dumps(work))),
-            "bytes of results": float(bytes_of(results)),
+            "bytes of results": float(len(pickle.dumps(results))),
             "seconds to join results": timed(lambda: trainer.combine(results)),
         }
         if isinstance(jobs[0], np.ndarray):  # a job of no games can be had
@@ -174,14 +169,12 @@ def timed(function: Callable[[], object]) -> float:
 def show(path: Path, ways: dict[str, Figures], parts: Figures) -> None:
     """Prints tables."""
     print(f"\n{path}\n")
-    heads = ("games/s", "ratio", "learner idle", "own ms/game", "out/game", "back/game")
+    heads = ("games/s", "ratio", "learner idle", "own ms/game")
     print(f"  {'':<28}" + "".join(f"{head:>13}" for head in heads))
     base = ways[str(WAYS[0])]["games_per_second"]
     for way, figures in ways.items():
         rate, idle = figures["games_per_second"], figures["learner_idle_share"]
-        sent = [figures["bytes_out_per_game"], figures["bytes_back_per_game"]]
         texts = [f"{rate:,.1f}", f"{rate / base:.2f}", f"{idle:.0%}", f"{figures['own_ms_per_game']:.2f}"]
-        texts += [f"{number:,.0f}" if number else "-" for number in sent]
         print(f"  {way:<28}" + "".join(f"{text:>13}" for text in texts))
     print("\n  processor time and sizes")
     for name, figure in parts.items():

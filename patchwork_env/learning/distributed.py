@@ -1,11 +1,11 @@
-"""Jobs on processes of this machine, or on the processors of a Ray cluster, with the same results.
+"""Jobs on processes of this machine, or as tasks on a Ray cluster, with the same results.
 
-Nothing here knows what the jobs are, and Ray is imported only when a cluster is asked for.
+This module knows nothing about the jobs. It imports Ray only for a cluster.
 """
 
 from __future__ import annotations
 
-import argparse
+import math
 import multiprocessing
 import os
 import pickle
@@ -15,13 +15,12 @@ import socket
 import sys
 import threading
 import time
-from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
+from functools import cache, lru_cache, partial
+from itertools import islice
 from multiprocessing import connection
-from queue import Empty, SimpleQueue
-from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
 
 from patchwork_env.core.checks import check_between
@@ -47,11 +46,11 @@ class OnCluster(NamedTuple):
     most: int | None = None  # the largest number of jobs at the same time; None for one on each processor
 
 
-Workers = int | OnCluster  # what does the jobs: a number of processes of this machine, or a cluster
+Workers = int | OnCluster  # a number of processes of this machine, or a cluster
 
 
 def check_workers(workers: Workers) -> Workers:
-    """The workers, after a check; an error names a number or an address that cannot be."""
+    """Return the workers; ValueError if their number or address is not allowed."""
     if not isinstance(workers, OnCluster):
         return check_between(workers, 1, MOST_PROCESSES, "workers")
     if not _ADDRESS.fullmatch(workers.address):
@@ -64,150 +63,117 @@ def check_workers(workers: Workers) -> Workers:
 def do_jobs(
     function: Callable[[Shared, Job], Result], shared: Shared, jobs: Sequence[Job], workers: Workers
 ) -> Iterator[tuple[int, Result]]:
-    """Yields the index and the result ``function(shared, job)`` of every job as it ends.
+    """Yield the index and the result ``function(shared, job)`` of every job as it ends.
 
-    With one worker this process does the jobs, in order. Otherwise other processes do them, in any order, and
-    are stopped at once if an error or a signal ends the iteration; they need a function from the top level of
-    a module, and data that can be pickled. PyTorch has one thread everywhere, for results must not depend on
-    the number of workers.
+    One worker is this process, which does the jobs in order. Otherwise other processes do them, in any order,
+    and are stopped at once if an error or a signal ends the iteration. They need a function from the top
+    level of a module, and data that can be pickled. PyTorch uses one thread everywhere, so that results do
+    not depend on the number of workers.
 
     Raises:
-        ValueError: ``shared`` cannot be pickled, or there can be no such workers.
+        ValueError: ``shared`` cannot be pickled, or the workers are not allowed.
         WorkerError: A process was killed, or could not start.
         ConnectionError: There is no such cluster.
         ModuleNotFoundError: Ray is not installed.
     """
     if isinstance(workers, OnCluster):
         check_workers(workers)
-        if not jobs:
-            return
-        with connected(workers.address, workers.most or usable_cores()) as ray:
-            yield from RayPool(ray, workers.most).imap(function, shared, jobs)
+        if jobs:
+            with connected(workers.address, workers.most or usable_cores()) as ray:
+                yield from RayPool(ray, workers.most).imap(function, shared, jobs)
     elif workers == 1 or len(jobs) < 2:
         with one_thread():
             for number, job in enumerate(jobs):
                 yield number, function(shared, job)
     else:
-        yield from do_in_processes(function, shared, jobs, workers)
+        yield from _do_in_processes(function, shared, jobs, workers)
 
 
-# --- options of commands ----------------------------------------------------------------------------------
+_WAIT_SECONDS = 0.5
+"""The time between two looks for signals, and for the processors of a cluster."""
 
 
-def add_worker_options(parser: argparse.ArgumentParser, default: int, flag: str = "--workers") -> None:
-    """Adds ``--workers``, ``--cluster`` and what belongs to them to the options of a command."""
-    parser.add_argument(
-        flag,
-        dest="workers",
-        type=int,
-        metavar="N",
-        help="number of processes; the results do not depend on it "
-        f"(default: {default}; of a cluster: all of its processors)",
-    )
-    parser.add_argument(
-        "--cluster",
-        metavar="ADDRESS",
-        help="let a Ray cluster do the work: local, a new one on this machine; auto, the cluster "
-        "that this machine belongs to; or host:port of a cluster's head node",
-    )
-    parser.set_defaults(default_workers=default)
+def _results(
+    submit: Callable[[Job], Future[Result]],
+    jobs: Sequence[Job],
+    most: int,
+    watch: Callable[[bool], object] = bool,
+) -> Iterator[tuple[int, Result]]:
+    """Yield the index and the result of every job as it ends; call ``watch`` after every wait.
 
-
-def workers_of(options: argparse.Namespace) -> Workers:
-    """The workers that the options ask for; ValueError if the number or the address is not allowed."""
-    if options.cluster is not None:
-        return check_workers(OnCluster(options.cluster, options.workers))
-    return check_workers(options.default_workers if options.workers is None else options.workers)
+    At most ``most`` jobs are submitted at the same time.
+    """
+    todo, pending = iter(enumerate(jobs)), dict[Future[Result], int]()
+    while True:
+        pending |= {submit(job): number for number, job in islice(todo, most - len(pending))}
+        if not pending:
+            return
+        stop_if_asked()
+        done, _ = wait(pending, _WAIT_SECONDS, FIRST_COMPLETED)
+        watch(bool(done))
+        for future in done:
+            yield pending.pop(future), future.result()
 
 
 # --- processes of this machine ------------------------------------------------------------------------------
 
 
-def pickled(shared: Any) -> bytes:
-    """Data for several processes as bytes; ValueError if it cannot be sent to them."""
-    try:
-        return pickle.dumps(shared)
-    except Exception as error:
-        raise _pickling_error(error) from None
-
-
 def _pickling_error(error: Exception) -> ValueError:
     return ValueError(
         f"{error}: what several workers share must allow pickling; take 1 worker, or functions and classes "
-        "that stand at the top of a module, not in a cell of a notebook"
+        "from the top level of a module, not from a cell of a notebook"
     )
-
-
-def use_one_thread() -> None:
-    """Makes PyTorch, if it is imported, use one thread from now on."""
-    if "torch" in sys.modules:  # code that needs it has imported it already
-        sys.modules["torch"].set_num_threads(1)
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Makes PyTorch, if it is imported, use one thread within the block."""
+    """Make PyTorch, if it is imported, use one thread within the block."""
     torch: Any = sys.modules.get("torch")
     if torch is None:
         yield
         return
     before = torch.get_num_threads()
-    use_one_thread()
+    torch.set_num_threads(1)
     try:
         yield
     finally:
         torch.set_num_threads(before)
 
 
-def do_in_processes(
+def _do_in_processes(
     function: Callable[[Shared, Job], Result], shared: Shared, jobs: Sequence[Job], processes: int
 ) -> Iterator[tuple[int, Result]]:
-    """Yields the index and the result of every job as it ends; see ``do_jobs``."""
-    with _pool(min(processes, len(jobs)), pickled((function, shared))) as pool:
-        numbers = {pool.submit(_do_here, job): number for number, job in enumerate(jobs)}
-        try:
-            left = set(numbers)
-            while left:
-                stop_if_asked()
-                done, left = wait(left, _WAIT_SECONDS, FIRST_COMPLETED)
-                for future in done:
-                    yield numbers[future], future.result()
-        except BrokenExecutor:
+    try:
+        work = pickle.dumps((function, shared))
+    except Exception as error:
+        raise _pickling_error(error) from None
+    others = set(multiprocessing.active_children())
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(min(processes, len(jobs)), context, _start_process, (work,))
+    try:
+        yield from _results(lambda job: pool.submit(_do_here, job), jobs, len(jobs))
+    except BaseException as error:
+        for process in set(multiprocessing.active_children()) - others:
+            process.terminate()  # its result is of no use any more
+        if isinstance(error, BrokenExecutor):
             raise WorkerError(
                 "a worker process ended before its work was done: it was killed, perhaps for lack of memory,"
                 ' or the program that uses workers is a script without `if __name__ == "__main__":`'
             ) from None
-
-
-@contextmanager
-def _pool(processes: int, work: bytes) -> Iterator[ProcessPoolExecutor]:
-    """Processes that are stopped at once if an error or a signal ends the block."""
-    others = set(multiprocessing.active_children())
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(processes, context, _start_process, (work,))
-    try:
-        yield pool
-    except BaseException:
-        for process in set(multiprocessing.active_children()) - others:
-            process.terminate()  # nobody wants the results any more
         raise
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-_work: tuple[Callable[[Any, Any], Any], Any] | ValueError
-"""The function and the shared data, or why this process has not got them."""
+_work = b""
+"""The function and the shared data of this process, pickled."""
 
 
 def _start_process(work: bytes) -> None:
     global _work
-    try:
-        _work = pickle.loads(work)  # noqa: S301 - by our own process
-    except Exception as error:  # functions of notebooks are in no module that a process could import
-        _work = _pickling_error(error)
+    _work = work
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, which decides
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    use_one_thread()
 
 
 def _end_with_parent() -> None:
@@ -218,50 +184,52 @@ def _end_with_parent() -> None:
 
 
 def _do_here(job: Any) -> Any:
-    if isinstance(_work, ValueError):
-        raise _work
-    function, shared = _work
-    return function(shared, job)
+    function, shared = _read_work()
+    with one_thread():
+        return function(shared, job)
+
+
+@cache
+def _read_work() -> Any:
+    try:
+        return pickle.loads(_work)  # noqa: S301 - by our own process
+    except Exception as error:  # a function of a notebook is in no module that a process could import
+        raise _pickling_error(error) from None
 
 
 # --- a Ray cluster ------------------------------------------------------------------------------------------
 
 LOCAL = "local"  # the address that starts a Ray cluster on this machine
-RETRIES = 4  # how often a job is repeated after its process was lost, alone or with its node
-_WAIT_SECONDS = 0.5
-"""How long to wait for a result before looking whether the pool was stopped or has no processor."""
-_ANSWER_SECONDS = 10.0  # how long a cluster may take to accept a connection
-
-
-def load_ray(who: str = "clusters need") -> ModuleType:
-    """The module ``ray``; if it is missing, the error begins with ``who`` and says how to install it."""
-    with from_extra("ray", who):
-        import ray
-    return ray
+RETRIES = 4  # the number of times Ray repeats a job whose process or node was lost
+_ANSWER_SECONDS = 10.0  # the time in which a cluster must accept a connection
 
 
 @contextmanager
-def connected(address: str, workers: int, who: str = "clusters need") -> Iterator[Any]:
-    """Connects Ray to a cluster within the block; a connection that exists already is used and kept.
+def connected(address: str, workers: int) -> Iterator[Any]:
+    """Connect Ray to a cluster within the block, or use the connection that exists; yield the module ``ray``.
 
-    A ``local`` cluster has ``workers`` processors, one at least, and ends with the connection; without a
-    cluster there is a ConnectionError. ``who`` needs Ray, for the message that it is not installed.
+    A ``local`` cluster has ``workers`` processors, at least one, and ends with the connection.
+    ConnectionError if there is no such cluster.
     """
-    ray = load_ray(who)
+    with from_extra("ray", "clusters need"):
+        import ray
     if ray.is_initialized():
         yield ray
         return
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # Ray 2.60 warns if it is not set
+    os.environ.setdefault("RAY_task_oom_retries", str(RETRIES))  # by default without bound
     options: dict[str, Any] = {"address": address}
     if address == LOCAL:
         options |= {"num_cpus": max(workers, 1), "include_dashboard": False}
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
     try:
-        _check_answer(address)
+        if colon:  # where nothing listens, Ray waits ten minutes
+            socket.create_connection((host.strip("[]"), int(port)), _ANSWER_SECONDS).close()
         before = signal.getsignal(signal.SIGTERM)
         ray.init(log_to_driver=False, **options)
         if threading.current_thread() is threading.main_thread():  # Ray has taken SIGTERM for itself
             signal.signal(signal.SIGTERM, before)
-    except ConnectionError as error:
+    except (OSError, ValueError, OverflowError) as error:
         raise ConnectionError(f"cluster.address is {address!r}, where no Ray answers: {error}") from None
     except (RuntimeError, ray.exceptions.AuthenticationError) as error:  # another Ray or Python, no token
         raise ConnectionError(
@@ -273,156 +241,101 @@ def connected(address: str, workers: int, who: str = "clusters need") -> Iterato
         ray.shutdown()
 
 
-def _check_answer(address: str) -> None:
-    """Raises ConnectionError if nobody listens at ``host:port``, for which Ray waits ten minutes."""
-    host, colon, port = address.removeprefix("ray://").rpartition(":")
-    if not colon:
-        return
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), _ANSWER_SECONDS).close()
-    except (OSError, ValueError, OverflowError) as error:
-        raise ConnectionError(str(error)) from None
-
-
 class RayPool:
-    """The processors of a Ray cluster, on which jobs are done as tasks.
+    """The processors of a Ray cluster, on which jobs are tasks.
 
-    If the process or the node of a job is lost, another one does the job. Jobs and results are pickled here,
-    for arrays that Ray itself transfers are read-only.
+    Ray repeats a job whose process or node is lost, up to ``RETRIES`` times. Jobs and results are pickled
+    here, because arrays that Ray itself transfers are read-only.
 
     Args:
         ray: The module ``ray``, connected to a cluster.
         most: The largest number of jobs at the same time; None for one on each processor.
-        patience: How many seconds to wait while there is no processor; None waits for ever.
-        processors, gpus: How many of them each job takes.
+        patience: The seconds without any processor after which a NoWorkersError is raised.
+
+    Attributes:
+        places: The node and the process of each worker that did a job of the latest :meth:`imap`.
     """
 
-    def __init__(
-        self,
-        ray: Any,
-        most: int | None = None,
-        patience: float | None = None,
-        processors: int = 1,
-        gpus: int = 0,
-    ) -> None:
-        self._ray, self._most, self._patience = ray, most, patience
-        # Ray itself would repeat lost jobs, too, but does not tell.
-        self._task = ray.remote(num_cpus=processors, num_gpus=gpus, max_retries=0)(_do_on_cluster)
-        self._has_processor = False
-        self._stopped = threading.Event()
-        self.lost = 0
-        self.places: set[tuple[str, int]] = set()
+    def __init__(self, ray: Any, most: int | None = None, patience: float = math.inf) -> None:
+        self._ray, self._most, self._patience = ray, most or MOST_ON_CLUSTER, patience
+        self._task = ray.remote(num_cpus=1, max_retries=RETRIES)(_do_on_cluster)
+        self._pending = set[Any]()
+        self._seen = 0.0  # the last time at which there was a processor
+        self.places = set[tuple[str, int]]()
 
     def wait_for_processor(self) -> None:
-        """Waits until a processor is free; NoWorkersError if none was for as long as the patience lasts."""
-        for _ in self.imap(_nothing, None, [None]):
-            self._has_processor = True
+        """Wait until a processor is free."""
+        job = self._ray.remote(num_cpus=1)(lambda: None).remote()
+        try:
+            self._ray.get(job, timeout=self._patience)
+        except self._ray.exceptions.GetTimeoutError:
+            raise self._no_workers() from None
 
     def imap(
         self, function: Callable[[Shared, Job], Result], shared: Shared, jobs: Sequence[Job]
     ) -> Iterator[tuple[int, Result]]:
-        """Yields the index and the result of every job as it ends, in any order; see ``do_jobs``.
+        """Yield the index and the result of every job as it ends; an early end cancels the others.
 
-        All other jobs are then cancelled. A job that lost its process ``RETRIES + 1`` times is a WorkerError,
-        a cluster without processors a NoWorkersError, and PoolStoppedError follows a :meth:`stop`.
+        WorkerError if Ray gave up a job, or :meth:`cancel` was called.
         """
-        pickled(shared)
         work = self._ray.put(self._ray.cloudpickle.dumps((function, shared)))
-        todo, losses = deque(range(len(jobs))), Counter[int]()
-        ended: SimpleQueue[Future[bytes]] = SimpleQueue()
-        pending: dict[Future[bytes], tuple[int, Any]] = {}
-        self.places = set()
+        self.places, self._seen, errors = set(), time.monotonic(), self._ray.exceptions
         try:
-            while todo or pending:
-                while todo and (self._most is None or len(pending) < self._most):
-                    number = todo.popleft()
-                    reference = self._task.remote([work], self._ray.cloudpickle.dumps(jobs[number]))
-                    future = reference.future()
-                    pending[future] = number, reference
-                    future.add_done_callback(ended.put)
-                future = self._next(ended)
-                number, _ = pending.pop(future)
-                try:
-                    result = self._result(future)
-                except WorkerLostError as error:
-                    self.lost += 1
-                    losses[number] += 1
-                    if losses[number] > RETRIES:
-                        raise WorkerError(str(error)) from error
-                    todo.appendleft(number)
-                else:
-                    yield number, result
-        finally:
-            for _, reference in pending.values():
-                self._ray.cancel(reference, force=True)
-
-    def _next(self, ended: SimpleQueue[Future[bytes]]) -> Future[bytes]:
-        alive = time.monotonic()
-        while True:
-            stop_if_asked()
-            try:
-                return ended.get(timeout=_WAIT_SECONDS)
-            except Empty:
-                if self._stopped.is_set():
-                    raise PoolStoppedError("the pool was stopped") from None
-            if self._patience is None:
-                continue
-            processors = self._ray.cluster_resources().get("CPU", 0)
-            if self._has_processor and processors >= 1:
-                alive = time.monotonic()
-            elif time.monotonic() - alive >= self._patience:
-                free = self._ray.available_resources().get("CPU", 0)
-                raise NoWorkersError(
-                    f"no worker for {self._patience:g} s: the cluster has {processors:g} processors, "
-                    f"of which {free:g} are free"
-                )
-
-    def _result(self, future: Future[bytes]) -> Any:
-        errors = self._ray.exceptions
-        try:
-            place, result = pickle.loads(future.result())  # noqa: S301 - by our own process
+            for number, done in _results(partial(self._submit, work), jobs, self._most, self._watch):
+                place, result = pickle.loads(done)  # noqa: S301 - by our own process
+                self.places.add(place)
+                yield number, result
         except errors.RayTaskError as error:
             raise error.cause or WorkerError(str(error)) from error
         except errors.RayError as error:
-            raise WorkerLostError(
+            raise WorkerError(
                 f"a job lost its process {RETRIES + 1} times: killed, perhaps for lack of memory, or lost "
                 f"with its node; Ray says {type(error).__name__}"
             ) from error
-        self.places.add(place)
-        return result
+        finally:
+            self.cancel()
 
-    def stop(self) -> None:
-        """Makes an :meth:`imap` that runs in another thread end with an error."""
-        self._stopped.set()
+    def cancel(self) -> None:
+        """Cancel all jobs; an :meth:`imap` in another thread then ends with an error."""
+        for reference in list(self._pending):
+            self._ray.cancel(reference, force=True)
 
+    def _submit(self, work: Any, job: Any) -> Future[bytes]:
+        reference = self._task.remote([work], self._ray.cloudpickle.dumps(job))
+        self._pending.add(reference)
+        future: Future[bytes] = reference.future()
+        future.add_done_callback(lambda _: self._pending.discard(reference))
+        return future
 
-class WorkerLostError(Exception):
-    """The process of a job ended, or its result is lost; another one can do the same job."""
+    def _watch(self, has_result: bool) -> None:
+        if has_result or self._ray.cluster_resources().get("CPU"):
+            self._seen = time.monotonic()
+        elif time.monotonic() - self._seen >= self._patience:
+            raise self._no_workers()
 
-
-class PoolStoppedError(RuntimeError):
-    """The pool was stopped while it had jobs to do."""
-
-
-_known: dict[str, tuple[Callable[[Any, Any], Any], Any]] = {}
-"""The function and the shared data of this process, by the name of their reference."""
+    def _no_workers(self) -> NoWorkersError:
+        processors = self._ray.cluster_resources().get("CPU", 0)
+        free = self._ray.available_resources().get("CPU", 0)
+        return NoWorkersError(
+            f"no worker for {self._patience:g} s: the cluster has {processors:g} processors, "
+            f"of which {free:g} are free"
+        )
 
 
 def _do_on_cluster(work: list[Any], job: bytes) -> bytes:
-    """Does a job; ``work`` holds one reference, to the function and the shared data."""
+    """Do a job; ``work`` holds one reference, to the function and the shared data."""
     import ray
 
-    name = work[0].hex()
-    if name not in _known:
-        _known.clear()
-        _known[name] = pickle.loads(ray.get(work[0]))  # noqa: S301 - by the process that gives us work
-    function, shared = _known[name]
+    function, shared = _fetch_work(work[0])
     with one_thread():
-        result = function(shared, pickle.loads(job))  # noqa: S301
+        result = function(shared, pickle.loads(job))  # noqa: S301 - by the learner
     place = ray.get_runtime_context().get_node_id(), os.getpid()
     done: bytes = ray.cloudpickle.dumps((place, result))
     return done
 
 
-def _nothing(_shared: None, _job: None) -> None:
-    """A job that only shows that a processor does it."""
+@lru_cache(maxsize=1)
+def _fetch_work(reference: Any) -> Any:
+    import ray
+
+    return pickle.loads(ray.get(reference))  # noqa: S301 - by the learner

@@ -21,7 +21,7 @@ from patchwork_env.learning.commands.match_options import (
     help_on_agents,
     write_json,
 )
-from patchwork_env.learning.distributed import add_worker_options, workers_of
+from patchwork_env.learning.commands.worker_options import add_worker_options, workers_of
 from patchwork_env.learning.evaluation.gauntlet import LATEST, VERSIONS, games_of_gauntlet, play_gauntlet
 from patchwork_env.learning.system import Interruption, signals_interrupt
 

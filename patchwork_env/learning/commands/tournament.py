@@ -23,7 +23,8 @@ from patchwork_env.core.names import quoted
 from patchwork_env.core.progress import Bar
 from patchwork_env.errors import IllegalActionError, OpponentError
 from patchwork_env.learning.commands.match_options import add_format, add_games, help_on_agents, variant_of
-from patchwork_env.learning.distributed import Workers, add_worker_options, workers_of
+from patchwork_env.learning.commands.worker_options import add_worker_options, workers_of
+from patchwork_env.learning.distributed import Workers
 from patchwork_env.learning.evaluation.tables import TEXT
 from patchwork_env.learning.system import Interruption, signals_interrupt
 

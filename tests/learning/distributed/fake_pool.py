@@ -16,16 +16,14 @@ class FakePool:
 
     Args:
         workers: How many workers do the jobs.
-        machines: How many machines they are on.
     """
 
-    def __init__(self, workers, machines=1):
-        self.workers, self.machines = workers, machines
-        self.lost = 0
+    def __init__(self, workers):
+        self.workers = workers
         self.places: set[tuple[str, int]] = set()
         self.shared: list = []
         self.jobs = 0
-        self.damage = lambda result: result
+        self.error: Exception | None = None
         self._random = np.random.default_rng(3)
 
     def imap(self, function, shared, jobs):
@@ -33,19 +31,21 @@ class FakePool:
         self.places = set()
         for turn, number in enumerate(self._random.permutation(len(jobs)).tolist()):
             worker = turn % self.workers
-            self.places.add((f"machine {worker % self.machines}", worker))
+            self.places.add(("machine", worker))
             self.jobs += 1
             given, job = pickle.loads(pickle.dumps((shared, jobs[number])))
-            yield number, self.damage(pickle.loads(pickle.dumps(function(given, job))))
+            if self.error is not None:
+                raise self.error
+            yield number, pickle.loads(pickle.dumps(function(given, job)))
 
-    def stop(self):
-        """Nothing is under way between the calls."""
+    def cancel(self):
+        """Nothing is in flight between the calls."""
 
 
 @contextmanager
-def shared(path, workers, *settings, machines=1):
+def shared(path, workers, *settings):
     """A trainer whose games are played by workers in this process, and their pool."""
     trainer = make_trainer(load_config(path, [f"cluster.workers={workers}", *settings]))
-    pool = FakePool(workers, machines)
+    pool = FakePool(workers)
     with trainer.played_by(pool):
         yield trainer, pool

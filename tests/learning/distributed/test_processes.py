@@ -99,7 +99,7 @@ def test_a_function_of_a_notebook_is_an_error_that_says_so(monkeypatch):
 
     of_a_cell.__module__, of_a_cell.__qualname__ = "__main__", "of_a_cell"
     monkeypatch.setattr(sys.modules["__main__"], "of_a_cell", of_a_cell, raising=False)
-    with pytest.raises(ValueError, match=r"of_a_cell.*take 1 worker, .* not in a cell of a notebook"):
+    with pytest.raises(ValueError, match=r"of_a_cell.*take 1 worker, .* not from a cell of a notebook"):
         list(do_jobs(look, of_a_cell, [1, 2], 2))
 
 

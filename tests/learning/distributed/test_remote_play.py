@@ -2,13 +2,12 @@
 
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from patchwork_env.errors import NoWorkersError, WorkerError
+from patchwork_env.errors import NoWorkersError
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.algorithms.common.workers import IterationWork, play_job, versions
 from patchwork_env.learning.config import load_config
@@ -92,7 +91,7 @@ def test_games_ahead_are_played_with_the_weights_before_the_updates_and_none_ahe
     with shared(paths["td"], 1, "cluster.ahead=true") as (trainer, pool):
         while not trainer.is_done:
             trainer.step()
-        assert trainer.state_dict()["in_flight"] == {}
+        assert "in_flight" not in trainer.state_dict()
     first, second, third = (work.weights for work in pool.shared[:3])
     assert all(np.array_equal(first[key], second[key]) for key in first)
     assert not all(np.array_equal(second[key], third[key]) for key in first)
@@ -100,50 +99,24 @@ def test_games_ahead_are_played_with_the_weights_before_the_updates_and_none_ahe
 
 
 def test_metrics_of_workers(paths):
-    with shared(paths["td"], 3, machines=2) as (trainer, _):
-        metrics = finish(trainer)[-1]
-        assert metrics["cluster/workers"] == 3
-        assert metrics["cluster/jobs_lost"] == 0
-        assert 0 < metrics["time/learner_idle_share"] < 1
-        steps = trainer.steps_per_iteration
-        weights = sum(array.nbytes for array in trainer.weights().values())
-        assert metrics["cluster/bytes_out_per_step"] * steps == pytest.approx(2 * weights, rel=0.01)
-        positions = trainer.window[-1]
-        sent = sum(array.nbytes for array in positions)
-        assert metrics["cluster/bytes_back_per_step"] * steps == pytest.approx(sent, rel=0.5)
-        assert metrics["cluster/bytes_back_per_step"] * steps > sent
+    with shared(paths["td"], 3, "cluster.ahead=true") as (trainer, _):
+        assert [line["cluster/workers"] for line in finish(trainer)] == [3] * ITERATIONS
 
 
-def impossible(states):
-    changed = states.copy()
-    changed["circle" if "circle" in states.dtype.names else "piece"][-1] = 200
-    return changed
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ALL)
-def test_what_workers_send_is_checked_before_anything_changes(paths, name):
-    def damaged(damage, result):
-        return result._replace(examples=result.examples._replace(states=damage(result.examples.states)))
-
-    with shared(paths[name], 1) as (trainer, pool), shared(paths[name], 1) as (unharmed, _):
-        before = state_of(trainer)[1]
-        for damage in (impossible, lambda states: states[1:], lambda states: np.zeros(len(states))):
-            pool.damage = partial(damaged, damage)
-            with pytest.raises(WorkerError, match="a worker sent games that cannot be: "):
-                trainer.step()
-            assert state_of(trainer)[1] == before
-        pool.damage = lambda result: result
-        assert of_games(finish(trainer, 2)) == of_games(finish(unharmed, 2))
+def test_weights_in_flight_that_do_not_fit_are_refused(paths):
+    with shared(paths["td"], 1, "cluster.ahead=true") as (trainer, _):
+        trainer.step()
+        state = trainer.state_dict()
+        name = next(iter(state["in_flight"]["weights"]))
+        state["in_flight"]["weights"][name] = state["in_flight"]["weights"][name][:1]
+        with pytest.raises(ValueError, match="weights of the games in flight do not fit"):
+            trainer.load_state_dict(state)
 
 
 def test_a_run_that_has_no_workers_left_says_how_to_go_on(paths, tmp_path):
-    def nobody(result):
-        raise NoWorkersError("no worker for 3 s")
-
     run = tmp_path / "run"
     with shared(paths["td"], 2) as (trainer, pool):
-        pool.damage = nobody
+        pool.error = NoWorkersError("no worker for 3 s")
         begin_run(run, trainer, trainer.config)
         with pytest.raises(NoWorkersError, match=rf"for 3 s; .*step_0+ is complete: .*--resume {run}"):
             Run(run, trainer).train()

@@ -69,14 +69,14 @@ def accident(monkeypatch):
 
     It is called again before the next job ends if it returns False, as nothing could happen.
     """
-    planned, begun = [], RayPool._next
+    planned, watch = [], RayPool._watch
 
-    def next_of_tasks(pool, ended):
+    def watch_jobs(pool, has_result):
         if planned and pool.places and planned[-1](sorted(pool.places)[0]) is not False:
             planned.pop()
-        return begun(pool, ended)
+        watch(pool, has_result)
 
-    monkeypatch.setattr(RayPool, "_next", next_of_tasks)
+    monkeypatch.setattr(RayPool, "_watch", watch_jobs)
     return planned.append
 
 
@@ -114,8 +114,7 @@ def test_a_killed_worker_changes_nothing(nodes, paths, accident, name):
         trainer.step()
         for _ in range(3):  # a worker that ends its job at this moment loses none
             accident(kill)
-            metrics = trainer.step()
-        assert 1 <= metrics["cluster/jobs_lost"] <= 3, metrics
+            trainer.step()
         assert state_of(trainer) == state_of(expected)
 
 

@@ -22,10 +22,9 @@ def test_scaling(tmp_path):
     done = run("scaling.py", "--configs", str(config), *arguments, "--json")
     assert done.returncode == 0, done.stderr
     figures = json.loads(done.stdout.splitlines()[-1])[str(config)]
-    of_workers = ["1 worker, 1 thread", "1 worker, 1 thread, ahead"]
-    assert list(figures["ways"]) == ["no Ray, 1 thread", "no Ray, 2 threads", *of_workers]
-    for way, row in figures["ways"].items():
+    ways = ["no Ray, 1 thread", "no Ray, 2 threads", "1 worker, 1 thread", "1 worker, 1 thread, ahead"]
+    assert list(figures["ways"]) == ways
+    for row in figures["ways"].values():
         assert row["games_per_second"] > 0
         assert 0 < row["learner_idle_share"] < 1
-        assert (row["bytes_back_per_game"] > 0) == (way in of_workers)
     assert all(figure > 0 for figure in figures["parts"].values())
