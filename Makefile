@@ -32,11 +32,11 @@ export NUMBA_CACHE_DIR :=
 export PYTHONDONTWRITEBYTECODE :=
 
 extras := play train onnx export render dev
-extras_libraries := open_spiel torchrl minari mcp hub wandb trackio proofs
+extras_libraries := open_spiel torchrl minari mcp hub wandb proofs
 extras_older := ray openenv
 # What tests import, so that none of them is left out because something is missing.
 imports_libraries := array_api_compat huggingface_hub mcp minari mlflow moviepy ortools playwright pyspiel \
-	supersuit tianshou torchrl trackio wandb
+	supersuit tianshou torchrl wandb
 imports_older := agilerl openenv ray
 
 .PHONY: help environment lock train test test-one test-all test-attack test-bounds coverage mutants test-libraries \

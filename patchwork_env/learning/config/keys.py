@@ -229,8 +229,8 @@ class RunConfig(Section):
     """The device on which PyTorch learns: ``cpu``, ``cuda`` or another of its names; ``auto`` takes a GPU if
     there is one."""
     tracker: Trackers = ("tensorboard",)
-    """Where metrics go in addition to ``metrics.jsonl``, one name or several: ``tensorboard`` and ``csv`` are
-    files in the folder of the run, ``wandb``, ``mlflow`` and ``trackio`` services; ``none`` is nowhere."""
+    """Where metrics go in addition to ``metrics.jsonl``, one name or several: ``tensorboard`` is a file in
+    the folder of the run, ``wandb`` and ``mlflow`` are services; ``none`` is nowhere."""
     evaluation: Evaluation = Evaluation()
 
     @property

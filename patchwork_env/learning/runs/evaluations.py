@@ -77,7 +77,7 @@ def record(
     if any(result.kept for result in results):
         _show_game(log, trainer.steps, min(results, key=lambda result: result.win_rate), not earlier)
     # The file comes last, for an evaluation that has its file is not repeated.
-    log.each(lambda logger: logger.sync())
+    log.sync()
     metric = runner_of(trainer.config.game).metric
     strengths = {
         steps: float(np.mean([match.metric(metric) for match in read_evaluation(path).matches]))
@@ -118,7 +118,7 @@ def _show_game(log: Log, steps: int, result: MatchResult, is_first: bool) -> Non
         if is_first:
             print(f"\nTensorBoard shows sample games as text only: {error}", flush=True)
     text = f"{title}\n\n```\n{game}\n```\n\n```\n{game.notation()}```\n"
-    log.each(lambda logger: logger.show(text, frame, steps))
+    log.show(text, frame, steps)
 
 
 def metrics(result: MatchResult) -> dict[str, float]:

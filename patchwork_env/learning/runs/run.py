@@ -52,7 +52,7 @@ from patchwork_env.learning.runs.folder import (
     candidate_folders,
     evaluation_files,
 )
-from patchwork_env.learning.runs.loggers import Log, logger_of
+from patchwork_env.learning.runs.loggers import Log, check_tracker
 
 _SAMPLE_GAMES = 2
 """How many games an evaluation keeps of every match: in Patchwork one circle from both seats."""
@@ -151,7 +151,7 @@ def check_names(config: RunConfig) -> None:
         except (ValueError, OSError) as error:
             raise ConfigError(f"evaluation.opponents: {error}") from None
     for name in config.tracker:
-        logger_of(name)
+        check_tracker(name)
 
 
 def _usable_device(name: str) -> str:
@@ -274,7 +274,7 @@ class Run:
         results = self._evaluate(self.config.evaluation.final_games, weights)
         figures = {key.partition("/")[2]: value for one in results for key, value in metrics(one).items()}
         concluded: dict[str, float | str] = {**figures, "minutes": minutes, "weights": weights}
-        self._log.each(lambda logger: logger.conclude(concluded, trainer.steps))
+        self._log.conclude(concluded, trainer.steps)
         for result in results:
             print(result.table())
         if results:
@@ -297,7 +297,7 @@ class Run:
 
     def _save(self) -> Path:
         """Writes a checkpoint, after the log, which a resumed run does not write again."""
-        self._log.each(lambda logger: logger.sync())
+        self._log.sync()
         self._saved = time.monotonic()
         return save_checkpoint(self.folder, self.trainer)
 

@@ -16,7 +16,7 @@ total_steps: 600
 checkpoint_every: 2
 threads: 1
 seed: 5
-tracker: [tensorboard, csv]
+tracker: tensorboard
 network: {width: 8, depth: 1, channels: 4, features: false}
 ppo: {num_envs: 8, rollout_steps: 8, minibatch_size: 32, epochs: 1}
 league: {fraction: 0.5, snapshot_every: 2, size: 3, opponents: 2}

@@ -265,7 +265,7 @@ def test_a_finished_run_adds_nothing_but_a_longer_one_takes_its_place(finished, 
 def test_a_resumed_run_keeps_its_configuration(run, config, capsys):
     with pytest.raises(SystemExit):
         train.main(["--config", str(config), "--resume", str(run)])
-    assert "a run that is resumed keeps its own" in capsys.readouterr().err
+    assert "given are --config and --resume" in capsys.readouterr().err
 
 
 # --- what cannot be resumed ---------------------------------------------------------------------------------

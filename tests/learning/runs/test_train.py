@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 import platform
@@ -48,7 +47,7 @@ def test_what_a_run_says_and_leaves(trained, config):
     events = {name for name in files if name.startswith("events.out.tfevents.")}
     assert len(events) == 1
     policy, trainer = {"checkpoint.json", "weights.safetensors"}, {"trainer.json", "trainer.safetensors"}
-    expected = {"config.yaml", "metrics.jsonl", "metrics.csv", "versions.jsonl", "lock"}
+    expected = {"config.yaml", "metrics.jsonl", "versions.jsonl", "lock"}
     expected |= {"checkpoints", "candidates", "evaluations", "evaluations/best.json"}
     folders = dict.fromkeys(("final", "best"), policy)
     folders |= {f"checkpoints/step_{steps:010d}": policy for steps in range(0, STEPS, 128)}
@@ -79,20 +78,16 @@ def test_every_iteration_and_evaluation_has_its_metrics(finished):
     assert evaluated == [256, 512, 640]
 
 
-def test_all_loggers_have_the_same_curves(finished):
+def test_tensorboard_has_the_same_curves(finished):
     expected: dict[str, list[tuple[int, float]]] = {}
     for line in metrics_of(finished):
         for name, value in line.items():
             if name not in ("steps", "minutes"):
                 expected.setdefault(name, []).append((line["steps"], value))
-    table: dict[str, list[tuple[int, float]]] = {}
-    with (finished / "metrics.csv").open(newline="") as file:
-        for row in csv.DictReader(file):
-            table.setdefault(row["metric"], []).append((int(row["steps"]), float(row["value"])))
-    for found in (scalars_of(finished), table):
-        assert set(found) == set(expected)
-        for name, points in expected.items():
-            np.testing.assert_allclose(found[name], points, rtol=1e-5, atol=1e-5)
+    found = scalars_of(finished)
+    assert set(found) == set(expected)
+    for name, points in expected.items():
+        np.testing.assert_allclose(found[name], points, rtol=1e-5, atol=1e-5)
 
 
 def test_the_best_policies_are_measured_again_on_other_circles(finished):
