@@ -1,4 +1,4 @@
-"""The server of the Model Context Protocol, over the library ``mcp``: tools, and resources beside them."""
+"""The server of the Model Context Protocol, over the library ``mcp``."""
 
 from __future__ import annotations
 
@@ -13,20 +13,11 @@ with from_extra("mcp", "the MCP server needs"):
     import mcp_types as types  # versions before 2 lack it
     from mcp.server.lowlevel import Server
     from mcp.server.stdio import stdio_server
-    from mcp.shared.exceptions import MCPError
 
 from patchwork_env import __version__
 from patchwork_env.core.documents import one_line
 from patchwork_env.core.messages import reason_of
-from patchwork_env.integrations.mcp.session import (
-    MOST_GAMES,
-    PICTURE,
-    PLAIN,
-    RULES,
-    SVG,
-    Session,
-    read_resource,
-)
+from patchwork_env.integrations.mcp.session import MOST_GAMES, Session
 from patchwork_env.service.agents import AgentPool
 
 NAME = "patchwork-env"
@@ -58,9 +49,6 @@ def create_server(trusted: Collection[str] = ()) -> Any:
         lifespan=lifespan,
         on_list_tools=_list_tools,
         on_call_tool=_call_tool,
-        on_list_resources=_list_resources,
-        on_list_resource_templates=_list_pictures,
-        on_read_resource=_read_resource,
     )
 
 
@@ -93,29 +81,6 @@ async def _call_tool(context: Any, params: Any) -> Any:
     except Exception as error:  # whatever goes wrong is for the model to read
         return _result(one_line(reason_of(error), _LONGEST_ERROR), is_error=True)
     return _result(answer)
-
-
-async def _list_resources(context: Any, params: Any) -> Any:
-    return types.ListResourcesResult(
-        resources=[
-            types.Resource(uri=uri, name=f"rules of {game}", mime_type=PLAIN) for game, uri in RULES.items()
-        ]
-    )
-
-
-async def _list_pictures(context: Any, params: Any) -> Any:
-    template = types.ResourceTemplate(uri_template=PICTURE, name="picture of a game", mime_type=SVG)
-    return types.ListResourceTemplatesResult(resource_templates=[template])
-
-
-async def _read_resource(context: Any, params: Any) -> Any:
-    uri = str(params.uri)
-    try:
-        kind, text = read_resource(context.lifespan_context, uri)
-    except ValueError as error:
-        raise MCPError(types.INVALID_PARAMS, one_line(str(error), _LONGEST_ERROR)) from None
-    content = types.TextResourceContents(uri=uri, mime_type=kind, text=text)
-    return types.ReadResourceResult(contents=[content])
 
 
 def _result(text: str, *, is_error: bool = False) -> Any:

@@ -32,12 +32,6 @@ from patchwork_env.service.fields import MOST_BYTES
 from patchwork_env.service.thinking import Event, Thinking
 
 MOST_GAMES = 16
-MOST_CHARACTERS = 24_000
-"""The longest text that a tool gives; only NMBR 9 with widely spread tiles comes near it."""
-_SCHEME = "patchwork-env://"
-RULES = {game: f"{_SCHEME}rules/{game}" for game in positions.GAMES}
-PICTURE = f"{_SCHEME}games/{{game_id}}/picture"
-PLAIN, SVG = "text/plain", "image/svg+xml"
 _MOST_WORDS = 8
 _OPPONENT = """\
 Who plays all other seats and answers at once: an agent such as 'greedy', 'partner:level=2', 'champion:fast'
@@ -94,7 +88,7 @@ class Session:
         except ValidationError as error:
             raise ValueError(_what_is_wrong(error, adapter.json_schema()["properties"])) from None
         answer: str = await working
-        return answer if len(answer) <= MOST_CHARACTERS else f"{answer[:MOST_CHARACTERS]}\n… (cut)"
+        return answer
 
     def game(self, game_id: str) -> BaseGame:
         """The game of a name, which nobody must play on; ValueError if there is none."""
@@ -257,21 +251,6 @@ class Session:
             held = ", ".join(self._tables) or "none; new_game begins one"
             raise ValueError(f"there is no game {short_repr(game_id)}; the games are: {held}")
         return self._tables[game_id]
-
-
-def read_resource(session: Session, uri: str) -> tuple[str, str]:
-    """What an address stands for: its type and its content; ValueError if nothing."""
-    for name, address in RULES.items():
-        if uri == address:
-            return PLAIN, text.rules(positions.new_game(name, {"seed": 0}))
-    before, _, after = PICTURE.partition("{game_id}")
-    if uri.startswith(before) and uri.endswith(after):
-        game_id = uri[len(before) : -len(after)]
-        game = session.game(game_id).public()
-        return SVG, rules_of(game.state).pictures.svg(game)
-    raise ValueError(
-        f"there is nothing at {short_repr(uri)}; there are {', '.join(RULES.values())} and {PICTURE}"
-    )
 
 
 async def _checked(stream: Any) -> AsyncGenerator[Event]:

@@ -1,4 +1,4 @@
-"""Both games in words: for language models, for people at a terminal, and for whatever reads and writes text.
+"""Both games in words, for language models and terminals.
 
 >>> from patchwork_env.integrations import text
 >>> from patchwork_env.patchwork import Game
@@ -9,8 +9,8 @@ It is player 0's move. 641 legal moves:
 ...
 >>> game.play(text.parse(game, "advance"))
 
-Moves are called by the words of the notation, such as ``12/3@d5``. There may be more than a thousand of them,
-so that placements are listed on demand, by pages. All functions only read the game.
+Moves have the words of the notation, such as ``12/3@d5``. There may be more than a thousand of them, so
+placements are listed on demand, by pages. No function changes the game.
 """
 
 from __future__ import annotations

@@ -97,23 +97,6 @@ def test_the_page_names_all_tools_and_arguments():
     }
 
 
-def test_resources_are_read():
-    async def talk(client):
-        await ask(client, "new_game", seed=7)
-        listed = (await client.list_resources()).resources
-        templates = (await client.list_resource_templates()).resource_templates
-        picture = templates[0].uri_template.replace("{game_id}", FIRST)
-        texts = [(await client.read_resource(uri)).contents[0] for uri in (listed[0].uri, picture)]
-        with pytest.raises(MCPError, match="there is nothing at 'patchwork-env://rules/chess'"):
-            await client.read_resource("patchwork-env://rules/chess")
-        return texts
-
-    rules, picture = run(talk)
-    assert (rules.mime_type, picture.mime_type) == ("text/plain", "image/svg+xml")
-    assert rules.text.startswith("Patchwork, for two players")
-    assert picture.text == Game(seed=7).pictures.svg(Game(seed=7))
-
-
 def test_over_stdin_and_stdout_with_an_opponent_that_writes_to_stdout():
     """A process of its own: games, calls at the same time, a call that is given up, and a clean end."""
     program = "import sys; from patchwork_env.cli import main; sys.exit(main())"

@@ -173,9 +173,8 @@ def test_bad_calls_are_told_what_is_wrong_and_change_nothing(session, tool, argu
 
 def test_games_are_bounded_and_can_be_forgotten(session, monkeypatch):
     monkeypatch.setattr(sessions, "MOST_GAMES", 3)
-    monkeypatch.setattr(sessions, "MOST_CHARACTERS", 1000)
     for _ in range(3):
-        assert len(ask(session, "new_game")) == 1000 + len("\n… (cut)")
+        ask(session, "new_game")
     with pytest.raises(ValueError, match="there are 3 games already"):
         ask(session, "new_game")
     assert "2 of at most 3 games" in ask(session, "end_game", game_id=FIRST)
@@ -216,18 +215,3 @@ def test_cancelling_an_analysis_ends_its_search():
 
     odd_agents.closed.clear()
     assert asyncio.run(give_up())
-
-
-def test_rules_and_pictures_can_be_read(session):
-    ask(session, "new_game", seed=7)
-    for game, uri in sessions.RULES.items():
-        kind, content = sessions.read_resource(session, uri)
-        assert kind == "text/plain"
-        assert content.lower().startswith({"patchwork": "patchwork", "nmbr9": "nmbr 9"}[game])
-    kind, content = sessions.read_resource(session, sessions.PICTURE.format(game_id=FIRST))
-    assert kind == "image/svg+xml"
-    assert content == Game(seed=7).pictures.svg(Game(seed=7))
-    with pytest.raises(ValueError, match="there is no game 'chess-1'"):
-        sessions.read_resource(session, sessions.PICTURE.format(game_id="chess-1"))
-    with pytest.raises(ValueError, match="there is nothing at 'file:///etc/passwd'"):
-        sessions.read_resource(session, "file:///etc/passwd")
