@@ -11,11 +11,13 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from patchwork_env.core.names import nearest, short_repr
+from patchwork_env.core.parts import GameParts
 
 if TYPE_CHECKING:
     from patchwork_env.core.kernels import States
@@ -40,17 +42,28 @@ def _modules() -> dict[str, str]:
 
 
 class _Names(Sequence[str]):
+    def __init__(self, part: str | None = None) -> None:
+        self._part = part
+
+    def _listed(self) -> list[str]:
+        return [name for name in _modules() if name in self]
+
     def __getitem__(self, i: Any) -> Any:
-        return list(_modules())[i]
+        return self._listed()[i]
 
     def __contains__(self, name: object) -> bool:
-        return name in _modules()
+        if self._part is None or name not in _modules():
+            return name in _modules()
+        try:
+            return getattr(parts_of(str(name)), self._part) is not None
+        except ValueError:  # the game cannot be loaded
+            return False
 
     def __len__(self) -> int:
-        return len(_modules())
+        return len(self._listed())
 
     def __repr__(self) -> str:
-        return repr(tuple(_modules()))
+        return repr(tuple(self))
 
 
 GAMES: Sequence[str] = _Names()
@@ -75,6 +88,28 @@ def rules_of(game: str | States) -> Rules:
     if not isinstance(game, np.ndarray) or game.ndim != 1:
         raise ValueError(f"states are an array (n,) of records of a game, not {short_repr(game)}")
     return _of_records(game.dtype)
+
+
+def games_with(part: str) -> Sequence[str]:
+    """Return the names of the games that have a part, an attribute of ``GameParts``, also of later ones."""
+    return _Names(part)
+
+
+@cache
+def parts_of(game: str) -> GameParts:
+    """Return the parts of a game besides its rules; ValueError if there is no such game."""
+    rules_of(game)
+    parts: GameParts = getattr(sys.modules[_modules()[game]], "PARTS", GameParts())
+    return parts
+
+
+def part_of(game: str, part: str) -> Any:
+    """Return a part of a game, an attribute of ``GameParts``; ValueError if the game has none."""
+    reference = getattr(parts_of(game), part)
+    if reference is None:
+        others = ", ".join(games_with(part)) or "no game"
+        raise ValueError(f"the game {game!r} has no part {part!r}; those with one: {others}")
+    return reference if part == "champion" else resolve_name(reference)
 
 
 @cache

@@ -15,7 +15,7 @@ from patchwork_env.agents.program import query_of
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.game import BaseGame
 from patchwork_env.envs.opponents import Opponents, play_answer
-from patchwork_env.games import rules_of
+from patchwork_env.games import part_of, rules_of
 from patchwork_env.integrations import text
 from patchwork_env.integrations.mcp.session import PICTURE, Session, Table, read_resource
 from patchwork_env.integrations.text.episode import Episode, EpisodeSettings
@@ -23,7 +23,7 @@ from patchwork_env.learning.evaluation.runners import Match, MatchBlock, runner_
 from patchwork_env.nmbr9 import Game as Nmbr9
 from patchwork_env.patchwork import Game as Patchwork
 from patchwork_env.protocol.engine import Engine
-from patchwork_env.service.agents import CHAMPIONS, AgentPool
+from patchwork_env.service.agents import AgentPool
 
 ONE = np.zeros(1, np.int64)
 Pair = tuple[BaseGame, BaseGame]
@@ -83,7 +83,7 @@ def pairs():
 
 def champion_of(game):
     """The champion, which does not play NMBR 9 in free order."""
-    spec = f"{CHAMPIONS[rules_of(game.state).name]}:nodes=50"
+    spec = f"{part_of(rules_of(game.state).name, 'champion')}:nodes=50"
     return [spec] if getattr(game, "order", None) != "free" else []
 
 

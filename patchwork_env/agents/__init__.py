@@ -31,7 +31,7 @@ from patchwork_env.agents.specs import (
 )
 from patchwork_env.core.lazy import lazy_names
 from patchwork_env.core.names import short_repr
-from patchwork_env.games import NMBR9, PATCHWORK
+from patchwork_env.games import NMBR9, PATCHWORK, games_with
 
 if TYPE_CHECKING:
     from patchwork_env.agents.analysis import Analysis
@@ -75,9 +75,12 @@ __getattr__, __dir__ = lazy_names(__name__, dict.fromkeys(_CLASSES, "base"))
 
 
 register("random", f"{_AGENTS}.base:RandomAgent")
-register("greedy", f"{_AGENTS}.base:GreedyAgent", games=(PATCHWORK, NMBR9))
+register("greedy", f"{_AGENTS}.base:GreedyAgent", games=games_with("greedy"))
 register(
-    "partner", f"{_AGENTS}.partner:PartnerAgent", games=(PATCHWORK, NMBR9), options={"level": integer(1, 5)}
+    "partner",
+    f"{_AGENTS}.partner:PartnerAgent",
+    games=games_with("levels"),
+    options={"level": integer(1, 5)},
 )
 register("uct", f"{_AGENTS}.uct:UctAgent", options=_SEARCH)
 register(

@@ -6,7 +6,6 @@ import functools
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from typing import Any, Concatenate, ParamSpec, Self, SupportsIndex, TypeVar
 
 import numpy as np
@@ -20,7 +19,7 @@ from patchwork_env.core.names import short_repr
 from patchwork_env.core.random import Streams
 from patchwork_env.core.rules import Rules
 from patchwork_env.core.tensors import Observation
-from patchwork_env.games import GAMES, NMBR9, PATCHWORK, rules_of
+from patchwork_env.games import GAMES, PATCHWORK, games_with, part_of, rules_of
 
 Actions = npt.NDArray[np.int64]  # array of actions, shape `(n,)`
 Masks = npt.NDArray[np.int8]  # action masks, shape `(n, num_actions)`: 1 for the legal actions, else 0
@@ -204,10 +203,10 @@ class RandomAgent(DrawingAgent):
 
 
 class GreedyAgent(BatchAgent):
-    """Plays what looks best now, as the module ``greedy`` of a game's agents says, without looking ahead."""
+    """Plays the move that looks best now, by the part ``greedy`` of a game, without looking ahead."""
 
     name = "greedy"
-    games = (PATCHWORK, NMBR9)
+    games = games_with("greedy")
 
     def __init__(self, seed: int | None = None) -> None:
         """Its choices need no random numbers; the seed is that of all agents."""
@@ -215,7 +214,7 @@ class GreedyAgent(BatchAgent):
     def act_batch(self, states: States) -> Actions:
         game = self.check_states(states)
         actions = np.empty(len(states), np.int64)
-        import_module(f"patchwork_env.agents.{game}.greedy").choose_actions(states, actions)
+        part_of(game, "greedy")(states, actions)
         return actions
 
 

@@ -6,7 +6,6 @@ import copy
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar
@@ -32,9 +31,8 @@ from patchwork_env.agents.ragged import (
 )
 from patchwork_env.core.files import write_folder
 from patchwork_env.core.kernels import States
-from patchwork_env.core.names import short_repr
 from patchwork_env.core.sections import read_section
-from patchwork_env.games import NMBR9, PATCHWORK
+from patchwork_env.games import part_of
 from patchwork_env.search import Evaluation
 
 HEAD_GAIN = 0.01  # the gain of layers whose outputs are those of the network
@@ -261,20 +259,10 @@ def _joined(parts: Sequence[Encoded]) -> Encoded:
     )
 
 
-_CLASSES = {
-    PATCHWORK: "patchwork.policy.network.PatchworkNetwork",
-    NMBR9: "nmbr9.policy_network.Nmbr9Network",
-}
-"""Of all trainings and checkpoints: another network of a game takes its place here."""
-
-
 def network_class(game: str) -> type[PolicyNetwork]:
-    """The policy network of a game; ValueError if it has none."""
-    if game not in _CLASSES:
-        there = ", ".join(_CLASSES)
-        raise ValueError(f"there is no policy network for {short_repr(game)}; there are for {there}")
-    module, name = _CLASSES[game].rsplit(".", 1)
-    return getattr(import_module(f"patchwork_env.agents.{module}"), name)  # type: ignore[no-any-return]
+    """Return the policy network of a game; ValueError if it has none."""
+    network: type[PolicyNetwork] = part_of(game, "network")
+    return network
 
 
 class Trunk(nn.Sequential):

@@ -1,13 +1,12 @@
 """Levels for people: agents that are weaker by mistakes that people make, from a beginner to the champion.
 
-The module of a game in `_LEVELS` has the habits of every level and judges moves.
+The part ``levels`` of a game has the habits of every level and judges moves.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from importlib import import_module
 from typing import NamedTuple
 
 import numpy as np
@@ -19,12 +18,11 @@ from patchwork_env.core.compile import kernel
 from patchwork_env.core.kernels import States
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.core.random import Streams, random_below
-from patchwork_env.games import NMBR9, PATCHWORK, rules_of
+from patchwork_env.games import games_with, part_of, rules_of
 
 BEGINNER, DEFAULT_LEVEL, CHAMPION = 1, 3, 5
 """The lowest level, the one that is played unless another is given, and the highest."""
 NEVER_OVERLOOKED = -1  # stands for the orientation of moves that have none
-_LEVELS = {PATCHWORK: "patchwork.people.levels", NMBR9: "nmbr9.partner"}  # the modules that judge moves
 _UNFLIPPED = NUM_ORIENTATIONS // 2
 _STEPS = 1 << 16
 
@@ -74,7 +72,7 @@ class PartnerAgent(DrawingAgent):
     The ``level`` is one from 1, a beginner's, to 5, the champion's; None for :data:`DEFAULT_LEVEL`.
     """
 
-    games = (PATCHWORK, NMBR9)
+    games = games_with("levels")
 
     def __init__(self, seed: int | None = None, level: int | None = None) -> None:
         if level is not None:
@@ -89,7 +87,7 @@ class PartnerAgent(DrawingAgent):
     def _choose(self, states: States, stream: Streams, actions: Actions) -> None:
         game, players = rules_of(states).name, self.workspace()
         if game not in players:
-            players[game] = import_module(f"patchwork_env.agents.{_LEVELS[game]}").new_player(self.level)
+            players[game] = part_of(game, "levels")(self.level)
         players[game](np.ascontiguousarray(states), stream, actions)
 
 

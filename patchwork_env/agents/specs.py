@@ -19,7 +19,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -109,7 +109,7 @@ class Entry(NamedTuple):
 
     factory: Factory
     options: Mapping[str, Reader]
-    games: tuple[str, ...] | None
+    games: Sequence[str] | None
     extra: str
     made_from: str
     listed: bool = False
@@ -138,7 +138,7 @@ def register(
     name: str,
     factory: Factory,
     *,
-    games: tuple[str, ...] | None = None,
+    games: Sequence[str] | None = None,
     options: Mapping[str, Reader] | None = None,
     listed: bool = True,
     extra: str = "",

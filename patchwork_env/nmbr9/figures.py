@@ -14,7 +14,10 @@ from patchwork_env.nmbr9.state import States, empty_states
 
 
 class GameStats:
-    """Finds the games of a batch that end; nothing is counted before."""
+    """Finds the games of a batch that end; nothing is counted before, whatever ``num_games`` is."""
+
+    def __init__(self, num_games: int) -> None:
+        pass
 
     def count(self, states: States, actions: npt.NDArray[np.int64]) -> dict[str, float]:
         """The :func:`statistics_of_games` that end with ``(T, num_games)`` turns."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from time import monotonic
 from typing import Any
@@ -14,12 +14,12 @@ from patchwork_env.games import rules_of
 from patchwork_env.protocol import queries
 from patchwork_env.protocol.tasks import Answer, Task, TaskPool
 from patchwork_env.service import positions
-from patchwork_env.service.agents import ANALYSTS, CHAMPIONS, AgentPool
+from patchwork_env.service.agents import ANALYSIS, AgentPool, champion_of
 from patchwork_env.service.fields import DEFAULT_LINES
 from patchwork_env.service.positions import components_of
 
 PROTOCOL = 1  # the version of the protocol
-CHOOSERS = {game: f"{champion}:fast" for game, champion in CHAMPIONS.items()}
+CHOICE = "fast"
 """The agents that choose moves where none is named."""
 
 Send = Callable[[Answer], None]
@@ -38,8 +38,8 @@ class Engine:
         self._methods: dict[str, Callable[[queries.Query], None]] = {
             "position": partial(self._answer_positions, _position),
             "legal_moves": partial(self._answer_positions, _legal_moves),
-            "choose": partial(self._think, self._chosen, CHOOSERS),
-            "analyse": partial(self._think, self._analysed, ANALYSTS),
+            "choose": partial(self._think, self._chosen, CHOICE),
+            "analyse": partial(self._think, self._analysed, ANALYSIS),
             "terminate": self._terminate,
             "terminate_all": self._terminate,
             "query_version": self._tell_version,
@@ -84,11 +84,11 @@ class Engine:
     def _think(
         self,
         work: Callable[[queries.Query, BaseGame, str, Task], Answer],
-        default: Mapping[str, str],
+        level: str,
         query: queries.Query,
     ) -> None:
         fields, game = query.fields, queries.game_of(query.fields)
-        spec = queries.agent_of(fields, self._agent or default[rules_of(game.state).name])
+        spec = queries.agent_of(fields, self._agent or champion_of(rules_of(game.state).name, level))
         queries.for_field("agent", self._agents.check, spec)
         more = fields.get("priority", 0), fields.get("time_limit")
         asked = queries.positions_asked(game, fields)

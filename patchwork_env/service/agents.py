@@ -17,18 +17,23 @@ from patchwork_env.core.game import BaseGame
 from patchwork_env.core.messages import reason_of
 from patchwork_env.core.names import short_repr
 from patchwork_env.errors import OpponentError
-from patchwork_env.games import NMBR9, PATCHWORK, rules_of
+from patchwork_env.games import part_of, rules_of
 from patchwork_env.service.positions import action_of, known_game
 
-CHAMPIONS = {PATCHWORK: "champion", NMBR9: "nmbr9_champion"}
-"""The strongest agent of each game; its levels are budgets."""
-ANALYSTS = {game: f"{name}:analysis" for game, name in CHAMPIONS.items()}
-"""The agents that analyse unless another one is named."""
+ANALYSIS = "analysis"
+"""The level of the champions that analyse, unless another agent is named."""
+
+
 PARTNER = "partner"  # the agent that plays like people do
 _OTHERS = ("greedy", "random", "mcts", "uct")
 _LEARNED = ("ppo", "ppo-quick")  # agents that come with the package; the learned ones need PyTorch
 _DEFAULTS = {"mcts": "mcts:seconds=1", "uct": "uct:seconds=1"}  # the specs of agents that need a budget
 _MOST_IDLE = 8  # the most agents that are kept; each may hold the memory of a search
+
+
+def champion_of(game: str, level: str) -> str:
+    """Return the spec of the strongest agent of a game, with a level of :data:`LEVELS` as its budget."""
+    return f"{part_of(game, 'champion')}:{level}"
 
 
 class AgentPool:
@@ -49,14 +54,15 @@ class AgentPool:
         Each has a ``spec`` and a ``kind``, ``"partner"`` or ``"champion"`` with a ``level``, or ``"other"``.
         """
         names = agents.names(known_game(game))
-        champion = CHAMPIONS[game]
         offered: list[dict[str, Any]] = [{"spec": spec, "kind": "other"} for spec in self.trusted]
         if PARTNER in names:
             offered += [
                 {"spec": f"{PARTNER}:level={level}", "kind": PARTNER, "level": level}
                 for level in range(BEGINNER, CHAMPION + 1)
             ]
-        offered += [{"spec": f"{champion}:{level}", "kind": "champion", "level": level} for level in LEVELS]
+        offered += [
+            {"spec": champion_of(game, level), "kind": "champion", "level": level} for level in LEVELS
+        ]
         others = [*_OTHERS, *(_LEARNED if find_spec("torch") else ())]
         offered += [{"spec": _DEFAULTS.get(name, name), "kind": "other"} for name in others if name in names]
         known = {entry["spec"]: entry for entry in reversed(offered)}

@@ -19,7 +19,7 @@ from patchwork_env.core.messages import check_fields, error_of, reason_of
 from patchwork_env.core.names import short_repr
 from patchwork_env.games import rules_of
 from patchwork_env.service import fields
-from patchwork_env.service.agents import ANALYSTS, AgentPool, analyses_of
+from patchwork_env.service.agents import ANALYSIS, AgentPool, analyses_of, champion_of
 from patchwork_env.service.positions import GAMES, new_game, positions_of
 from patchwork_env.service.threads import ThreadPool
 
@@ -157,12 +157,12 @@ class Thinking:
             self.streams.wait_for_pause()
             self._agents.choice(beginning, self._agents.listed(game)[0]["spec"], 0)
             self.streams.wait_for_pause()
-            with self._agents.borrow(ANALYSTS[game]) as agent:
+            with self._agents.borrow(champion_of(game, ANALYSIS)) as agent:
                 next(analyses_of(beginning, agent, 1))
             self.streams.wait_for_pause()
             for other in GAMES:
                 positions_of(new_game(other, {"seed": 0}))
-            with self._agents.borrow(ANALYSTS[game]) as agent:
+            with self._agents.borrow(champion_of(game, ANALYSIS)) as agent:
                 next(analyses_of(_ending_of(beginning), agent, 1))
 
     def agents(self, message: Message) -> list[dict[str, Any]]:
@@ -186,7 +186,7 @@ class Thinking:
     def analyse(self, message: Message) -> AsyncIterator[Event]:
         """Ever deeper analyses of the game of ``notation``, as a stream; the last one is ``done``."""
         game, given = fields.read_game_and(message, {}, {"agent": fields.spec, "lines": fields.lines})
-        spec = self._agents.check(given.get("agent", ANALYSTS[rules_of(game.state).name]))
+        spec = self._agents.check(given.get("agent", champion_of(rules_of(game.state).name, ANALYSIS)))
         most = given.get("lines", fields.DEFAULT_LINES)
         _require_running(game)
 

@@ -14,7 +14,7 @@ import pytest
 from patchwork_env import agents, nmbr9, patchwork
 from patchwork_env.agents import Agent, BatchAgent, CallableAgent, GreedyAgent, RandomAgent
 from patchwork_env.agents.base import check_running
-from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
+from patchwork_env.agents.checkpoints import SHIPPED_FOLDER, read_checkpoint
 from patchwork_env.agents.patchwork.champion import agent as value
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import register, rules_of
@@ -185,7 +185,7 @@ def middle_positions(game):
 
 
 def value_agent():
-    return value.load(SHIPPED_FOLDER / "champion")
+    return value.load(read_checkpoint(SHIPPED_FOLDER / "champion"))
 
 
 THREADED = {

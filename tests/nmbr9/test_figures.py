@@ -22,7 +22,7 @@ def test_games_that_end_are_counted():
         games = [new if game.is_over else game for game, new in zip(games, env.games(), strict=True)]
     scores = [game.scores()[0] for game in ended]
     levels = [[move.level or 0 for move in game.placements(0)] for game in ended]
-    assert GameStats().count(np.stack(states), np.stack(actions)) == pytest.approx(
+    assert GameStats(1).count(np.stack(states), np.stack(actions)) == pytest.approx(
         {
             "score": np.mean(scores),
             "score_deviation": np.std(scores),
@@ -31,7 +31,7 @@ def test_games_that_end_are_counted():
         }
     )
     assert len(ended) == 6
-    assert GameStats().count(np.stack(states[:6]), np.stack(actions[:6])) == {}
+    assert GameStats(1).count(np.stack(states[:6]), np.stack(actions[:6])) == {}
 
 
 def test_no_games_have_no_figures():

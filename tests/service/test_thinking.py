@@ -206,7 +206,7 @@ def test_agents_are_kept_but_not_all_of_them():
 
 
 def test_agents_are_ready_before_they_are_asked(monkeypatch):
-    monkeypatch.setattr(thinking, "ANALYSTS", {"patchwork": "champion:instant"})
+    monkeypatch.setattr(thinking, "ANALYSIS", "instant")
     players, streams = AgentPool(["greedy"]), thinking.Streams(pause=0)
     thinking.Thinking(players, streams).warm_up("patchwork")
     assert {spec for spec, _ in players._idle} == {"greedy", "champion:instant"}

@@ -27,7 +27,7 @@ from patchwork_env.integrations import text
 from patchwork_env.nmbr9.components import ORDERS
 from patchwork_env.patchwork.components import VARIANTS
 from patchwork_env.service import positions
-from patchwork_env.service.agents import ANALYSTS, CHAMPIONS, AgentPool
+from patchwork_env.service.agents import ANALYSIS, AgentPool, champion_of
 from patchwork_env.service.fields import MOST_BYTES
 from patchwork_env.service.thinking import Event, Thinking
 
@@ -188,7 +188,7 @@ class Session:
     async def hint(self, game_id: GameId, agent: Asked = None) -> str:
         """Tells what a strong agent would play now."""
         game = self.game(game_id)
-        spec = agent or f"{CHAMPIONS[rules_of(game.state).name]}:fast"
+        spec = agent or champion_of(rules_of(game.state).name, "fast")
         choice = await self._choice(game, spec, None)
         return f"{spec} would play {choice['word']}."
 
@@ -201,7 +201,7 @@ class Session:
     ) -> str:
         """Tells the best moves that a search finds, what to expect of each, and how the game may go on."""
         game = self.game(game_id)
-        spec = agent or ANALYSTS[rules_of(game.state).name]
+        spec = agent or champion_of(rules_of(game.state).name, ANALYSIS)
         stream = self.thinking.analyse({"notation": game.notation(), "agent": spec, "lines": lines})
         latest, end = None, 0.0
         async with aclosing(_checked(stream)) as events:

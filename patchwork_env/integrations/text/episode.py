@@ -35,7 +35,7 @@ from patchwork_env.integrations.text.moves import (
     requests_text,
     rules,
 )
-from patchwork_env.service.agents import CHAMPIONS, AgentPool
+from patchwork_env.service.agents import AgentPool, champion_of
 from patchwork_env.service.positions import known_game
 
 FORFEITS = ("loss", "random", "greedy")
@@ -294,11 +294,11 @@ def judged(game: BaseGame, action: int, players: AgentPool) -> float:
     plays perfectly.
     """
     if rules_of(game.state).name == NMBR9:
-        best = int(players.choice(game, f"{CHAMPIONS[NMBR9]}:instant")["action"])
-        with players.borrow(f"{CHAMPIONS[NMBR9]}:fast") as scorer:
+        best = int(players.choice(game, champion_of(NMBR9, "instant"))["action"])
+        with players.borrow(champion_of(NMBR9, "fast")) as scorer:
             assert isinstance(scorer, Scorer)
             return min(_expected(game, action, scorer) - _expected(game, best, scorer), 0.0)
-    with players.borrow(f"{CHAMPIONS[PATCHWORK]}:instant") as analyst:
+    with players.borrow(champion_of(PATCHWORK, "instant")) as analyst:
         assert isinstance(analyst, Analyst)
         wins = {line.action: line.win for line in analyst.evaluate_moves(game)}
     return float(wins[action] - max(wins.values()))

@@ -17,7 +17,7 @@ from patchwork_env.core.compile import kernel, template
 from patchwork_env.core.kernels import Kernels, States
 from patchwork_env.core.names import counted
 from patchwork_env.core.random import Streams
-from patchwork_env.games import GAMES, NMBR9, PATCHWORK, rules_of
+from patchwork_env.games import GAMES, NMBR9, PATCHWORK, part_of, parts_of, rules_of
 from patchwork_env.learning.evaluation.playing import BLOCK_SIZE, GamesInPlay, Integers, spawn_seed
 from patchwork_env.nmbr9.components import ORDERS
 from patchwork_env.nmbr9.figures import player_figures as nmbr9_figures
@@ -314,14 +314,13 @@ class Nmbr9Runner(MatchRunner):
         return nmbr9_figures(self.states, SIDES)
 
 
-_RUNNERS: dict[str, type[MatchRunner]] = {PATCHWORK: PatchworkRunner, NMBR9: Nmbr9Runner}
-
-
 @cache
 def runner_of(game: str) -> type[MatchRunner]:
-    """How agents meet in a game; ValueError if there is no such game."""
-    rules = rules_of(game)
-    return _RUNNERS.get(game) or type(f"RunnerOf{rules.title}", (MatchRunner,), {"game": game})
+    """Return the runner of a game's matches; ValueError if there is no such game."""
+    if parts_of(game).runner is None:
+        return type(f"RunnerOf{rules_of(game).title}", (MatchRunner,), {"game": game})
+    runner: type[MatchRunner] = part_of(game, "runner")
+    return runner
 
 
 def common_game(agents: Sequence[Agent], asked: str | None = None) -> str:

@@ -469,7 +469,7 @@ def test_wrong_budgets_and_options_are_errors(checkpoint):
         with pytest.raises(ValueError, match=message):
             ChampionAgent(WEIGHTS, PAYOFFS, **budget)
     with pytest.raises(ValueError, match=r"aim is 'peace'; allowed are 'win', 'rich', 'margin', 'score'"):
-        load(checkpoint, aim="peace")
+        load(checkpoints.read_checkpoint(checkpoint), aim="peace")
     for spec, message in (
         (f"{checkpoint}:level=slow", "'level' of agent .* is 'slow'; it must be one of instant, fast"),
         (f"{checkpoint}:nodes=1", "'nodes' of agent .* is '1'; it must be an integer of 2 to"),

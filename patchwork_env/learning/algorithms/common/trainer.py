@@ -19,10 +19,8 @@ from patchwork_env.core.checks import as_integer, check_between
 from patchwork_env.core.kernels import States
 from patchwork_env.core.names import short_repr
 from patchwork_env.core.rules import Rules
-from patchwork_env.games import PATCHWORK
+from patchwork_env.games import part_of
 from patchwork_env.learning.config import RewardedRun, RunConfig, trainer_class
-from patchwork_env.nmbr9 import figures as nmbr9
-from patchwork_env.patchwork import figures as patchwork
 
 State = dict[str, Any]  # a nested dictionary with tensors, and values that JSON can hold; no name has a slash
 Arrays = Mapping[str, npt.NDArray[Any]]
@@ -124,8 +122,9 @@ def make_trainer(config: RunConfig) -> Trainer:
 
 
 def statistics_of_games(rules: Rules, finals: States) -> dict[str, float]:
-    """Mean figures of ``(k,)`` games that are over; empty if there are none."""
-    return (patchwork if rules.name == PATCHWORK else nmbr9).statistics_of_games(finals)
+    """Return mean figures of ``(k,)`` games that are over; empty if there are none."""
+    statistics: dict[str, float] = part_of(rules.name, "figures").statistics_of_games(finals)
+    return statistics
 
 
 # --- states, as a file of JSON and one of tensors -----------------------------------------------------------

@@ -14,12 +14,10 @@ from patchwork_env.agents import ragged
 from patchwork_env.agents.networks import Encoded, KeptStates, NetworkEvaluator, PolicyNetwork, joined, kept
 from patchwork_env.core.kernels import States
 from patchwork_env.envs.self_play import SelfPlayBatch
-from patchwork_env.games import PATCHWORK, rules_of
+from patchwork_env.games import part_of, rules_of
 from patchwork_env.learning.algorithms.common.advantages import Decisions, next_choices, rewards_of_players
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool, divided_by
 from patchwork_env.learning.config import Reward
-from patchwork_env.nmbr9 import figures as nmbr9
-from patchwork_env.patchwork import figures as patchwork
 from patchwork_env.search import Evaluation
 
 LEARNER, NEW_GAME = -1, -2
@@ -131,9 +129,7 @@ class SelfPlay:
         self.points = points
         self.rules = rules_of(env.states)
         self.players = env.rewards.shape[1]
-        self.stats: patchwork.GameStats | nmbr9.GameStats = nmbr9.GameStats()
-        if self.rules.name == PATCHWORK:
-            self.stats = patchwork.GameStats(env.num_envs)
+        self.stats = part_of(self.rules.name, "figures").GameStats(env.num_envs)
         self.opponents = np.full(env.num_envs, NEW_GAME, np.int64)
         self._evaluators: dict[PolicyNetwork, NetworkEvaluator] = {}  # of past selves, who do not change
         self._threads = threads or ThreadPool()

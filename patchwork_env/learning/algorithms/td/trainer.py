@@ -13,7 +13,7 @@ from patchwork_env.agents import Agent
 from patchwork_env.agents.compiled import aligned_records, arrays_of, write_weights
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.random import Streams
-from patchwork_env.games import rules_of
+from patchwork_env.games import part_of, rules_of
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool
 from patchwork_env.learning.algorithms.common.trainer import Arrays, State, statistics_of_games
 from patchwork_env.learning.algorithms.common.workers import (
@@ -22,7 +22,7 @@ from patchwork_env.learning.algorithms.common.workers import (
     concatenated,
     draw_seed,
 )
-from patchwork_env.learning.algorithms.td.config import TdConfig, ValueRun
+from patchwork_env.learning.algorithms.td.config import ValueRun
 from patchwork_env.learning.algorithms.td.learner import Played, Positions, ValueGame, ValueLearner
 
 
@@ -95,11 +95,6 @@ class TdTrainer(RemoteTrainer):
 
 
 def new_game(config: ValueRun) -> ValueGame:
-    """What the game of a run plays and learns with; only the game's own modules are imported."""
-    if isinstance(config, TdConfig):
-        from patchwork_env.learning.algorithms.td.patchwork import PatchworkValue
-
-        return PatchworkValue(config)
-    from patchwork_env.learning.algorithms.td.nmbr9 import Nmbr9Value
-
-    return Nmbr9Value(config)
+    """Return the game that a run plays and learns; only its own modules are imported."""
+    game: ValueGame = part_of(config.game, "value")(config)
+    return game

@@ -1,0 +1,33 @@
+"""The parts of a game besides its rules, which other folders hold: agents, learning, words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class GameParts:
+    """References to the parts of one game, ``"module"`` or ``"module:name"``, each imported on its first use.
+
+    The module that is registered for a game has its parts as ``PARTS``. Every part is optional: what needs a
+    missing one raises a ValueError that names it.
+
+    Attributes:
+        greedy: ``choose_actions(states, actions)``, which writes the action that looks best in each state.
+        levels: ``new_player(level)``, which returns the :data:`~patchwork_env.agents.partner.Player` of a
+            level for people.
+        champion: The name of the strongest agent in specs; no reference.
+        network: The :class:`~patchwork_env.agents.networks.PolicyNetwork`, which has the features too.
+        value: The game of the algorithms that learn a value, made from a configuration.
+        runner: The :class:`~patchwork_env.learning.evaluation.runners.MatchRunner`, with the figures of a
+            match; without it, matches have scores alone.
+        figures: The module with ``GameStats`` and ``statistics_of_games``, the statistics of training.
+    """
+
+    greedy: str | None = None
+    levels: str | None = None
+    champion: str | None = None
+    network: str | None = None
+    value: str | None = None
+    runner: str | None = None
+    figures: str | None = None

@@ -1,0 +1,13 @@
+"""The parts of NMBR 9 besides its rules."""
+
+from patchwork_env.core.parts import GameParts
+
+PARTS = GameParts(
+    greedy="patchwork_env.agents.nmbr9.greedy:choose_actions",
+    levels="patchwork_env.agents.nmbr9.partner:new_player",
+    champion="nmbr9_champion",
+    network="patchwork_env.agents.nmbr9.policy_network:Nmbr9Network",
+    value="patchwork_env.learning.algorithms.td.nmbr9:Nmbr9Value",
+    runner="patchwork_env.learning.evaluation.runners:Nmbr9Runner",
+    figures="patchwork_env.nmbr9.figures",
+)

@@ -1,0 +1,13 @@
+"""The parts of Patchwork besides its rules."""
+
+from patchwork_env.core.parts import GameParts
+
+PARTS = GameParts(
+    greedy="patchwork_env.agents.patchwork.greedy:choose_actions",
+    levels="patchwork_env.agents.patchwork.people.levels:new_player",
+    champion="champion",
+    network="patchwork_env.agents.patchwork.policy.network:PatchworkNetwork",
+    value="patchwork_env.learning.algorithms.td.patchwork:PatchworkValue",
+    runner="patchwork_env.learning.evaluation.runners:PatchworkRunner",
+    figures="patchwork_env.patchwork.figures",
+)
