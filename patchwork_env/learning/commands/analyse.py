@@ -43,9 +43,9 @@ def main(arguments: list[str] | None = None, program: str = "patchwork-env analy
 def _run(options: argparse.Namespace) -> int:
     from patchwork_env import agents
     from patchwork_env.agents.specs import spec_of
-    from patchwork_env.games import rules_of
+    from patchwork_env.games import part_of, rules_of
     from patchwork_env.service import fields
-    from patchwork_env.service.agents import CHAMPIONS, analyses_of
+    from patchwork_env.service.agents import analyses_of
 
     if options.json and options.json != _STDOUT:
         check_file_path(options.json, "--json")
@@ -56,7 +56,8 @@ def _run(options: argparse.Namespace) -> int:
     game = _read(options.game)
     if game.is_over:
         raise ValueError("the game is over; there is no move to analyse")
-    spec = spec_of(CHAMPIONS[rules_of(game.state).name], seconds=options.seconds, threads=options.threads)
+    champion = part_of(rules_of(game.state).name, "champion")
+    spec = spec_of(champion, seconds=options.seconds, threads=options.threads)
     *_, analysis = analyses_of(game, agents.load(spec), most)
     del analysis["done"]
     contents = {"agent": spec, "notation": game.notation(), **analysis}
