@@ -48,6 +48,13 @@ def test_examples_from_outside_fit_their_states(trainer, name):
         trainer.check_examples(examples._replace(counts=examples.counts + np.array([1, -1])))
 
 
+def test_every_job_searches_with_a_seed_of_its_own(trainer):
+    first, again, other = ([job.seed for job in trainer.jobs(np.uint64(seed), 1)] for seed in (1, 1, 2))
+    assert len(first) == trainer.config.alphazero.num_envs
+    assert first == again
+    assert len({*first, *other}) == 2 * len(first)
+
+
 def test_nothing_is_learned_of_no_example_and_divergence_is_noticed(trainer):
     before = [parameter.clone() for parameter in trainer.network.parameters()]
     assert trainer.learner.update(NO_EXAMPLES, 0.0, np.random.default_rng(1)) == {}

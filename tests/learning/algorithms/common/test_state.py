@@ -1,9 +1,18 @@
-"""What a trainer's state may hold, which comes from a file."""
+"""The state of a trainer: its counts and times, and what a file may hold of it."""
+
+import time
 
 import pytest
 import torch
 
-from patchwork_env.learning.algorithms.common.trainer import join, load_optimizer_state, optimizer_state
+from patchwork_env.learning.algorithms.common.trainer import (
+    join,
+    load_optimizer_state,
+    make_trainer,
+    optimizer_state,
+)
+from patchwork_env.learning.config import load_config
+from tests.learning.tiny_runs import TINY_RUNS
 
 
 @pytest.fixture
@@ -20,6 +29,16 @@ def test_what_an_optimizer_keeps_shares_no_memory(learner):
     load_optimizer_state(learner, state)
     state["0"]["exp_avg"][:] = 7
     assert (optimizer_state(learner)["0"]["exp_avg"] != 7).all()
+
+
+def test_turns_and_seconds_of_all_iterations_add_up(tmp_path, monkeypatch):
+    path = tmp_path / "tiny.yaml"
+    path.write_text(TINY_RUNS["td"])
+    trainer = make_trainer(load_config(path))
+    monkeypatch.setattr(time, "perf_counter", iter((105.0, 112.0)).__next__)
+    assert trainer._count_iteration(10, 100.0) == {"time/steps_per_second": 2.0}
+    assert trainer._count_iteration(20, 110.0) == {"time/steps_per_second": 10.0}
+    assert (trainer.steps, trainer.iteration, trainer.seconds) == (30, 2, 7.0)
 
 
 def test_a_tensor_without_a_place_is_refused():
