@@ -1,4 +1,4 @@
-"""What runs need of the operating system: locks, signals, memory, and what figures were made with."""
+"""Locks, signals and memory of the operating system, and descriptions of the machine and versions."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from patchwork_env.errors import InUseError
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
 """The error numbers of file systems that have no locks, as on some clusters."""
 _PATIENCE = 1.0
-"""Seconds for which the lock is waited for: what a killed process has begun may hold it for a moment more."""
+"""The seconds to wait for the lock: children of a killed process may hold it for a moment."""
 
 
 @contextmanager
 def exclusive_lock(folder: Path) -> Iterator[None]:
-    """Within the block, this process alone works in the folder; the lock of a process that dies is freed.
+    """Lock a folder within the block; the lock of a process that dies is freed.
 
-    InUseError is raised if another one does. Where the file system has no locks, a warning is printed.
+    InUseError if another process has locked it. Where the file system has no locks, a warning is printed.
     """
-    with from_extra("train", "what is stored in folders needs"):
+    with from_extra("train", "folders of results need"):
         from filelock import FileLock, Timeout
     lock = FileLock(folder / "lock", timeout=_PATIENCE)
     try:
@@ -66,7 +66,7 @@ def exclusive_lock(folder: Path) -> Iterator[None]:
 _HANGUP = getattr(signal, "SIGHUP", None)  # a terminal was closed; Windows has no such signal
 _SIGNALS = [signal.SIGINT, signal.SIGTERM, *([] if _HANGUP is None else [_HANGUP])]
 _ECHO_SECONDS = 1.0
-"""Schedulers and shells often send a signal twice; within this time, the second one does not count."""
+"""Schedulers and shells often send a signal twice; within this time, the second one is ignored."""
 
 
 class Interruption(BaseException):
@@ -80,7 +80,7 @@ class Interruption(BaseException):
 
 @dataclass
 class _Request:
-    """A signal that has come, when it came last, and whether it has taken effect."""
+    """A signal, the time of its last arrival, and whether it has taken effect."""
 
     number: int
     time: float
@@ -115,7 +115,7 @@ def signals_interrupt() -> Iterator[None]:
 
 
 def stop_if_asked() -> None:
-    """Raises :class:`Interruption` if a signal has come: to be called often, where nothing is half done."""
+    """Raise :class:`Interruption` if a signal has come; call this often, where nothing is half done."""
     if _request is not None and not _request.is_met and _in_main_thread():
         _request.is_met = True
         for number in _SIGNALS:
@@ -175,13 +175,13 @@ def processor() -> str:
 
 
 def multiplies_bfloat16() -> bool:
-    """Whether the processor is known to have instructions for products in bfloat16."""
+    """True if the processor is known to have instructions for products in bfloat16."""
     flags = _cpu_info()
     return "avx512_bf16" in flags or "amx_bf16" in flags
 
 
 def describe_machine(device: str = "cpu") -> str:
-    """One line: the processor, the cores that this process may use, and the GPU if ``device`` is one."""
+    """Return one line: the processor, the cores that this process may use, and the GPU of ``device``."""
     text = f"{processor()}, {counted(usable_cores(), 'core')}"
     if device.startswith("cuda"):
         import torch
@@ -191,14 +191,14 @@ def describe_machine(device: str = "cpu") -> str:
 
 
 def describe_setup(packages: Iterable[str] = ("numpy", "numba"), device: str = "cpu") -> str:
-    """One line: the machine with its ``device``, its system, the versions of Python and of ``packages``."""
+    """Return one line: the machine, its system, and the versions of Python and of ``packages``."""
     versions = [f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in packages)]
     system = f"{platform.system()} {platform.machine()}"
     return ", ".join([describe_machine(device), system, *versions])
 
 
 def made_with(device: str = "cpu") -> dict[str, str]:
-    """The machine, and the versions of packages that could change results, for the files of the results."""
+    """Return the machine and the versions of packages that could change results, for files of results."""
     versions = {"patchwork_env": __version__, "python": platform.python_version()}
     for package in PACKAGES:
         with suppress(PackageNotFoundError):
@@ -207,7 +207,7 @@ def made_with(device: str = "cpu") -> dict[str, str]:
 
 
 def commit() -> str | None:
-    """The commit of the code, with a ``+`` after it if files were changed; None outside of a clone."""
+    """Return the commit of the code, followed by ``+`` if files were changed; None outside of a clone."""
     folder = Path(__file__).resolve().parents[2]
     if not (folder / ".git").exists():
         return None
@@ -223,10 +223,10 @@ def commit() -> str | None:
 
 
 def tune_malloc() -> None:
-    """Makes glibc keep the memory that tensors free, for the next tensors.
+    """Make glibc keep the memory of freed tensors for the next tensors.
 
     By default glibc returns large blocks to the system and gets them back page by page, each with a page
-    fault, which takes a third of the time of training on the CPU. This does nothing where there is no glibc.
+    fault, which takes a third of the time of training on the CPU. Without glibc this does nothing.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt

@@ -3,7 +3,7 @@
     with new_run(load_config("quick"), Path("runs/mine")) as run:
         run.train()
 
-What ``trainer.step()`` does stands in the folder of the algorithm.
+The folder of the algorithm defines ``trainer.step()``.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from patchwork_env.learning.runs.folder import (
 from patchwork_env.learning.runs.loggers import Log, check_tracker
 
 _SAMPLE_GAMES = 2
-"""How many games an evaluation keeps of every match: in Patchwork one circle from both seats."""
+"""The number of games that an evaluation keeps of every match: in Patchwork one circle from both seats."""
 _BAR_METRICS = {
     "games/score": "score",
     "losses/entropy": "entropy",
@@ -65,7 +65,7 @@ _BAR_METRICS = {
 
 
 def loop(run: Run) -> None:
-    """Trains a run to its end, whatever its algorithm."""
+    """Train a run to its end, with any algorithm."""
     run.evaluate_if_due()  # a resumed run makes up for an evaluation that was cut short
     while not run.trainer.is_done:
         with run.uninterrupted():
@@ -80,7 +80,7 @@ def loop(run: Run) -> None:
 
 @contextmanager
 def new_run(config: RunConfig, folder: Path) -> Iterator[Run]:
-    """Begins a run in a folder, which is new or empty; the end of the block closes the trainer.
+    """Begin a run in a new or empty folder; the end of the block closes the trainer.
 
     Raises:
         ConfigError: An opponent or a logger does not exist, or PyTorch cannot use the device.
@@ -97,7 +97,7 @@ def new_run(config: RunConfig, folder: Path) -> Iterator[Run]:
 
 @contextmanager
 def resumed_run(folder: Path, overrides: Sequence[str] = ()) -> Iterator[Run]:
-    """Resumes a run from its newest checkpoint; before that is read, nothing but the lock is written.
+    """Resume a run from its newest checkpoint; until that is read, only the lock is written.
 
     Overrides, each as ``key=value``, change the configuration and are stored with the run.
 
@@ -144,7 +144,7 @@ def _trainer(config: RunConfig) -> Iterator[Trainer]:
 
 
 def check_names(config: RunConfig) -> None:
-    """Raises ConfigError or MissingExtraError unless the opponents and loggers exist and play the game."""
+    """Raise ConfigError or MissingExtraError unless all opponents and trackers exist and fit the game."""
     for spec in config.evaluation.opponents:
         try:
             agents.load(spec).check_game(config.game)
@@ -155,7 +155,7 @@ def check_names(config: RunConfig) -> None:
 
 
 def _usable_device(name: str) -> str:
-    """Checks the name of a device and resolves ``auto``; raises ConfigError if PyTorch cannot use it."""
+    """Return the name of a device, with ``auto`` resolved; ConfigError if PyTorch cannot use it."""
     if name == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     try:
@@ -171,7 +171,7 @@ class Run:
 
     Attributes:
         folder: The folder of the run.
-        trainer: What plays and learns, at first in the state of the newest checkpoint.
+        trainer: The trainer, at first in the state of the newest checkpoint.
         config: The configuration of the run.
         evaluated: Called with the results of every evaluation after they are stored, one per opponent. To
             prune a run, raise an exception: it ends ``train``, and the run can be resumed.
@@ -190,7 +190,7 @@ class Run:
         self._bar = Bar(self.config.total_steps, "steps", done=trainer.steps)
 
     def train(self) -> int:
-        """Trains to the end, or until a signal stops the run in a way that it can go on from.
+        """Train to the end, or until a signal stops the run, which can then be resumed.
 
         Returns the exit code: 0, or 128 + the number of the signal.
 
@@ -221,27 +221,27 @@ class Run:
 
     @contextmanager
     def uninterrupted(self) -> Iterator[None]:
-        """Signals take effect around the block, so that what is saved is never half an update."""
+        """Let signals take effect only before and after the block, so that no half update is saved."""
         system.stop_if_asked()
         yield
         system.stop_if_asked()
 
     def log(self, metrics: Mapping[str, float]) -> None:
-        """Logs the metrics of an iteration, and shows some of them on the progress bar."""
+        """Log the metrics of an iteration, and show some of them on the progress bar."""
         self._log.add(metrics, self.trainer.steps, self.trainer.seconds / 60)
         notes = [f"{short} {metrics[name]:.2f}" for name, short in _BAR_METRICS.items() if name in metrics]
         self._bar.note = ", ".join(notes)
         self._bar.update(self.trainer.steps_per_iteration)
 
     def save_if_due(self) -> None:
-        """Writes a checkpoint if ``checkpoint_every`` or ``checkpoint_minutes`` makes one due."""
+        """Write a checkpoint if ``checkpoint_every`` or ``checkpoint_minutes`` makes one due."""
         minutes = self.config.checkpoint_minutes
         is_late = minutes is not None and time.monotonic() - self._saved >= 60 * minutes
         if is_late or self.trainer.iteration % self.config.checkpoint_every == 0:
             self._save()
 
     def evaluate_if_due(self) -> None:
-        """Evaluates the policy if ``evaluation.every`` or ``evaluation.every_steps`` makes that due."""
+        """Evaluate the policy if ``evaluation.every`` or ``evaluation.every_steps`` makes that due."""
         trainer, settings = self.trainer, self.config.evaluation
         every, every_steps = settings.every, settings.every_steps
         newest = max(evaluation_files(self.folder), default=0)
@@ -254,7 +254,7 @@ class Run:
                 self._bar.print(f"{counts}  {result.summary()}")
 
     def finish(self) -> None:
-        """Writes the last checkpoint and the final policy, evaluates it, and chooses the best; once alone."""
+        """Write the last checkpoint and the final policy, evaluate it, and choose the best; only once."""
         trainer, minutes = self.trainer, self.trainer.seconds / 60
         if self._is_finished():
             self._bar.close()
@@ -282,7 +282,7 @@ class Run:
         print(f"final policy: {final}   (play it: patchwork-env evaluate {quoted(final)} --against greedy)")
 
     def _is_finished(self) -> bool:
-        """Whether :meth:`finish` has come to its end at these steps, with the matches that are asked for."""
+        """True if :meth:`finish` is complete for these steps and the matches of the configuration."""
         final, settings = self.folder / FINAL, self.config.evaluation
         if not final.is_dir() or read_checkpoint(final).info.get("steps") != self.trainer.steps:
             return False
@@ -296,13 +296,13 @@ class Run:
         return is_of_final and played == asked and best_file(self.folder).is_file()
 
     def _save(self) -> Path:
-        """Writes a checkpoint, after the log, which a resumed run does not write again."""
+        """Write a checkpoint, after the log, which a resumed run does not write again."""
         self._log.sync()
         self._saved = time.monotonic()
         return save_checkpoint(self.folder, self.trainer)
 
     def _evaluate(self, games: int, weights: str | None = None) -> list[MatchResult]:
-        """Plays the policy against the fixed opponents, and writes the results; see :func:`record`."""
+        """Play the policy against the fixed opponents, and write the results; see :func:`record`."""
         results = self._matches(self.trainer.agent(), games, self.config.evaluation.seed)
         if results:
             with storing_in(self.folder):
@@ -311,10 +311,10 @@ class Run:
         return results
 
     def _choose_best(self, results: list[MatchResult]) -> None:
-        """Measures the candidates again, on fresh circles or decks, and keeps the best one.
+        """Measure the candidates again, on fresh circles or decks, and keep the best one.
 
-        Their places in the evaluations are luck in part. The ``results`` of the final policy stand if there
-        is no other.
+        Their ranks in the evaluations are partly luck. If the final policy is the only candidate, its
+        ``results`` are kept.
         """
         games, seed = self.config.evaluation.final_games, offset_seed(self.config.evaluation.seed, 1)
         folders = candidate_folders(self.folder)
