@@ -29,7 +29,7 @@ COMMANDS = {
     "dataset": "record games as a dataset of Minari",
     "export": "write the policy of a checkpoint as an ONNX file",
     "publish": "a checkpoint on the Hugging Face Hub, with a page of its figures",
-    "compile": "compile beforehand what games and agents otherwise compile when they are first used",
+    "compile": "compile games and agents now, instead of when each is first used",
     "engine": "lines of JSON on stdin and stdout: choose moves, analyse, for programs in any language",
     "mcp": "both games for language models that use tools, over stdin and stdout",
     "openenv": "a server on which language models learn to play, in words",
@@ -48,7 +48,7 @@ _HELP, _VERSION = ("-h", "--help", "help"), ("-V", "--version")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; returns the exit code, 2 for an error."""
+    """Run the command; return the exit code, 2 for an error."""
     return while_read(partial(_call, arguments))
 
 

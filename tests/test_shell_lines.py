@@ -186,7 +186,20 @@ def check_command(line, name, arguments, start):
             agents.load(spec)
     if name in BUDGETS and not NOT_RUN.search(line) and not missing(line):
         changes = ["--set", *small(source)] if source else []
-        assert not start([*arguments, *BUDGETS[name].split(), *changes]), line
+        budget = [] if "--resume" in arguments else BUDGETS[name].split()
+        assert not start([*with_budget(arguments, budget), *changes]), line
+
+
+def with_budget(arguments, budget):
+    """Arguments with the options of a budget in place of their own values of these."""
+    kept, is_dropped = [], False
+    for word in arguments:
+        if word.startswith("--"):
+            is_dropped = word in budget
+        if not is_dropped:
+            kept.append(word)
+        is_dropped &= word.startswith("--") or "--skip" in budget
+    return [*kept, *budget]
 
 
 def parsed(start, arguments):

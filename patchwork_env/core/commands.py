@@ -105,7 +105,7 @@ def _cut(message: str) -> str:
 
 
 def add_overwrite(parser: argparse.ArgumentParser) -> None:
-    """Adds ``--overwrite``; see :func:`check_place`."""
+    """Add ``--overwrite``; see :func:`check_place`."""
     parser.add_argument("--overwrite", action="store_true", help="replace files that exist already")
 
 
@@ -123,7 +123,7 @@ def run_command(
     program: str,
     extras: str = "",
 ) -> int:
-    """Parses the arguments of a command, None for those of the process, and calls ``run`` with them.
+    """Parse the arguments of a command, None for those of the process, and calls ``run`` with them.
 
     ``program`` is the name under which the command was called: ``training.train`` or ``patchwork-env train``.
     ``extras`` bring the libraries that ``run`` imports; the parser needs none of them, nor time to load.
@@ -149,7 +149,7 @@ def run_command(
 
 
 def while_read(work: Callable[[], int]) -> int:
-    """The exit code of work, which ends quietly when nobody reads its output any more, as behind ``head``."""
+    """Return the exit code of work; end quietly if the reader of its output is gone, as after ``head``."""
     try:
         try:
             return work()
@@ -165,7 +165,7 @@ def while_read(work: Callable[[], int]) -> int:
 
 @contextmanager
 def keep_working() -> Iterator[None]:
-    """Within the block, the command goes on after the reader of its output is gone, as after ``head``."""
+    """Within the block, the command continues after the reader of its output is gone, as after ``head``."""
     output = sys.stdout
     sys.stdout = cast(TextIO, _Droppable(output))
     try:
@@ -206,7 +206,7 @@ def _drop(stream: TextIO) -> None:
 
 
 def _is_read() -> bool:
-    """Whether the standard output is no pipe whose other end is closed."""
+    """Whether the standard output can be written: it is not a pipe whose reader is gone."""
     output = select.poll()  # every system with it, and no other, has broken pipes
     try:
         output.register(sys.stdout.fileno(), 0)

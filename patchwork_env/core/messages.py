@@ -27,7 +27,7 @@ class FieldError(ValueError):
 
 
 def read_message(body: bytes) -> dict[str, Any]:
-    """The object that the bytes of a message hold; ValueError if they hold no sound one."""
+    """Return the object that the bytes of a message hold; ValueError if they hold no sound one."""
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -41,7 +41,7 @@ def read_message(body: bytes) -> dict[str, Any]:
 def check_fields(
     message: Mapping[str, Any], needed: Mapping[str, Check], allowed: Mapping[str, Check] | None = None
 ) -> dict[str, Any]:
-    """The fields of a message that are not null, each checked: those needed, and those allowed besides.
+    """Validate and return the fields of a message that are not null.
 
     FieldError if one is missing, unknown, or has a value that is not allowed.
     """
@@ -63,26 +63,26 @@ def check_fields(
 
 
 def unknown_field(name: str, known: Iterable[str]) -> str:
-    """What to say about a field that a message has, but should not."""
+    """Return the message about an unknown field."""
     return f"the message has an unknown field {short_repr(name)}; {did_you_mean(name, known)}"
 
 
 def error_of(message: str) -> dict[str, str]:
-    """An error as the page reads it, on one line and not too long."""
+    """Return an error as the page reads it, on one line and not too long."""
     return {"error": one_line(message, _LONGEST_ERROR)}
 
 
 def reason_of(error: BaseException) -> str:
-    """What an error says, with its type unless it is meant for people."""
+    """Return the text of an error, with its type unless its message is written for people."""
     return str(error) if isinstance(error, _FOR_PEOPLE) and str(error) else f"{type(error).__name__}: {error}"
 
 
 def error_with_field(error: BaseException) -> dict[str, str]:
-    """An error as an answer, with the name of the field that is wrong."""
+    """Return an error as an answer, with the name of the field that is wrong."""
     field = {"field": error.field} if isinstance(error, FieldError) else {}
     return {**error_of(reason_of(error)), **field}
 
 
 def encoded(content: Any) -> bytes:
-    """Compact JSON in ASCII alone, which can also hold halves of characters; all numbers must be finite."""
+    """Compact JSON in ASCII alone, which can also hold lone surrogates; all numbers must be finite."""
     return json.dumps(content, separators=(",", ":"), allow_nan=False).encode("ascii")

@@ -13,20 +13,20 @@ _LONGEST_NAME = 60  # longer names are cut in messages and not compared with kno
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that is most like ``name``; None if none is like it."""
+    """Return the known name that is most like ``name``; None if none is like it."""
     close = difflib.get_close_matches(name[:_LONGEST_NAME], list(known), 1)
     return close[0] if close else None
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The end of a message about an unknown name: the nearest known one, or else all of them."""
+    """Return the end of a message about an unknown name: the nearest known one, or else all of them."""
     known = tuple(known)
     close = nearest(name, known)
     return f"did you mean {close!r}?" if close else f"allowed are {', '.join(map(repr, known))}"
 
 
 def short_repr(value: Any, most: int = _LONGEST_NAME) -> str:
-    """A value as messages show it: on one line, cut behind ``most`` characters."""
+    """Return a value as messages show it: on one line, truncated to ``most`` characters."""
     try:
         text = " ".join(repr(value).split())
     except (RecursionError, ValueError):  # too deep, or an integer of thousands of digits
@@ -40,7 +40,7 @@ def quoted(word: object) -> str:
 
 
 def counted(number: int, what: str) -> str:
-    """A number with what it counts, in the plural where it must be: ``1 game``, ``2,000 games``."""
+    """Return a number with what it counts, in the plural where it must be: ``1 game``, ``2,000 games``."""
     return f"{number:,} {what}{'s' * (number != 1)}"
 
 
@@ -57,6 +57,6 @@ def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list
 
 
 def unknown_option(owner: str, name: str, known: Iterable[str]) -> UnknownOptionError:
-    """The error about an unknown option, in Python's words, which other libraries read."""
+    """Return the error about an unknown option, in Python's words, which other libraries read."""
     hint = did_you_mean(name, known)
     return UnknownOptionError(f"{owner} got an unexpected keyword argument {short_repr(name)}; {hint}")

@@ -22,7 +22,7 @@ from patchwork_env.learning.reports.plots import FORMATS
 
 
 def main(arguments: list[str] | None = None, program: str = "training.compare") -> int:
-    """The command; returns the exit code."""
+    """Run the command; return the exit code."""
     parser = CommandParser(__doc__)
     option = parser.add_argument
     option("runs", nargs="+", type=Path, metavar="RUN", help="the folder of a run, or a file from --export")

@@ -1,4 +1,4 @@
-"""Compiles beforehand what games, agents and analyses need, which otherwise happens when each is first used.
+"""Compiles games, agents and analyses now, instead of when each is first used.
 
 patchwork-env compile
 patchwork-env compile --game nmbr9
@@ -23,7 +23,7 @@ from patchwork_env.learning.evaluation.matches import play_matches
 
 
 def main(arguments: list[str] | None = None, program: str = "patchwork-env compile") -> int:
-    """The command; returns the exit code."""
+    """Run the command; return the exit code."""
     parser = CommandParser(__doc__)
     parser.add_argument("--game", choices=GAMES, help="one game alone")
     return run_command(parser, _run, arguments, program)

@@ -27,7 +27,7 @@ _PATH_HELP = "the folder of all datasets (default: $MINARI_DATASETS_PATH, or els
 
 
 def main(arguments: list[str] | None = None, program: str = "patchwork-env dataset") -> int:
-    """The command; returns the exit code."""
+    """Run the command; return the exit code."""
     parser = CommandParser(__doc__, help_on_agents())
     option = parser.add_argument
     option("agents", metavar="AGENT", nargs="+", help="who plays; a single one against itself")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: list[str] | None = None, program: str = "training.evaluate") -> int:
-    """The command; returns the exit code."""
+    """Run the command; return the exit code."""
     parser = CommandParser(__doc__, match_options.help_on_agents())
     option = parser.add_argument
     option("agents", metavar="AGENT", nargs="+", help="the agents that are measured")

@@ -18,7 +18,7 @@ from patchwork_env.core.files import check_file_path, write_bytes
 
 
 def main(arguments: list[str] | None = None, program: str = "training.export") -> int:
-    """The command; returns the exit code."""
+    """Run the command; return the exit code."""
     parser = CommandParser(__doc__)
     option = parser.add_argument
     option("checkpoint", metavar="CHECKPOINT", help="a folder, or the name of a policy of the package")
@@ -35,7 +35,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def export_policy(spec: str, out: Path) -> int:
-    """Writes a policy as an ONNX file, complete or not at all, in place of one that exists.
+    """Write a policy as an ONNX file, complete or not at all, in place of one that exists.
 
     The spec is the path of a checkpoint folder, or the name of a policy that comes with the package. Returns
     the size of the file, which :mod:`patchwork_env.agents.patchwork.policy.onnx_agent` describes, in bytes.

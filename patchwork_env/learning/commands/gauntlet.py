@@ -27,14 +27,19 @@ from patchwork_env.learning.system import Interruption, signals_interrupt
 
 
 def main(arguments: list[str] | None = None, program: str = "training.gauntlet") -> int:
-    """The command; returns the exit code: 0, 2 for an error, 128 + the number of a signal that stopped it."""
+    """Run the command; return 0, 2 for an error, or 128 + the number of a signal that stopped it."""
     parser = CommandParser(__doc__, help_on_agents())
     option = parser.add_argument
     option("agent", metavar="AGENT", help="the agent that is measured")
     option("--version", type=int, default=LATEST, help=f"one of {VERSIONS} (default: the latest, {LATEST})")
     option("--games", type=int, metavar="N", help="at most N games against each member, for a trial")
     option("--skip", nargs="+", default=[], metavar="MEMBER", help="leave out members; the result says so")
-    option("--folder", type=Path, metavar="DIR", help="keep the games here, to go on after a stop")
+    option(
+        "--folder",
+        type=Path,
+        metavar="DIR",
+        help="keep the games here, so that the same command resumes after a stop",
+    )
     add_worker_options(parser, usable_cores())
     add_format(parser)
     add_json(parser)

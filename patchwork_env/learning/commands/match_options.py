@@ -16,16 +16,16 @@ from patchwork_env.learning.evaluation.tables import FORMATS, TEXT
 
 
 def help_on_agents() -> str:
-    """The help of commands about the agents that they take, with those of installed packages."""
+    """Return the help of commands about the agents that they take, with those of installed packages."""
     return (
         f"An agent is one of {', '.join(agents.names())}, the path of a checkpoint folder, with options "
-        "behind a colon, module:name for an Agent or for a function from a game to an action, or "
+        "after a colon, module:name for an Agent or for a function from a game to an action, or "
         "program:COMMAND for a program that answers lines of JSON."
     )
 
 
 def add_games(parser: argparse.ArgumentParser, most: str, default: int = 400) -> None:
-    """Adds ``--games``, ``--seed``, ``--game`` and the options of the games; ``most`` describes the first."""
+    """Add ``--games``, ``--seed``, ``--game`` and the options of the games; ``most`` describes the first."""
     option = parser.add_argument
     option("--games", type=int, default=default, help=f"{most} (default: {default})")
     option("--seed", type=int, default=0, help="of circles or decks, and of agents (default: 0)")
@@ -36,24 +36,24 @@ def add_games(parser: argparse.ArgumentParser, most: str, default: int = 400) ->
 
 
 def variant_of(options: argparse.Namespace) -> dict[str, Any]:
-    """The options of the games by name; see ``runners.check_variant``."""
+    """Return the options of the games by name; see ``runners.check_variant``."""
     return {"special_patches": options.special_patches, "order": options.order}
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:
-    """Adds ``--format``."""
+    """Add ``--format``."""
     text = "the format of what is printed (default: %(default)s)"
     parser.add_argument("--format", choices=FORMATS, default=TEXT, help=text)
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
-    """Adds ``--json`` and ``--overwrite``; see :func:`check_json` and :func:`write_json`."""
+    """Add ``--json`` and ``--overwrite``; see :func:`check_json` and :func:`write_json`."""
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the figures to this file")
     add_overwrite(parser)
 
 
 def check_json(options: argparse.Namespace) -> None:
-    """Raises before anything is played if the file of ``--json`` cannot be written."""
+    """Raise before anything is played if the file of ``--json`` cannot be written."""
     if options.json:
         check_file_path(options.json, "--json")
         check_place(options, options.json, "--json")
@@ -62,6 +62,6 @@ def check_json(options: argparse.Namespace) -> None:
 
 
 def write_json(options: argparse.Namespace, contents: Mapping[str, Any]) -> None:
-    """Writes the file of ``--json``, if there is to be one."""
+    """Write the file of ``--json``, if there is to be one."""
     if options.json:
         write_text(options.json, json.dumps(contents, indent=2) + "\n")

@@ -34,7 +34,7 @@ _IDLE_HELP = "after how long without a message the game of a session ends (defau
 
 
 def main(arguments: list[str] | None = None, program: str = "patchwork-env openenv") -> int:
-    """The command; returns the exit code."""
+    """Run the command; return the exit code."""
     parser = CommandParser(__doc__)
     option = parser.add_argument
     option("--game", choices=GAMES, default=PATCHWORK, help="the game (default: patchwork)")
@@ -77,7 +77,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _setting(text: str) -> tuple[str, Any]:
-    """A setting ``name=value``, whose value is JSON, or else a text."""
+    """Return a setting ``name=value``, whose value is JSON, or else a text."""
     name, equals, value = text.partition("=")
     if not equals:
         raise argparse.ArgumentTypeError(

@@ -24,7 +24,7 @@ from patchwork_env.learning.runs.folder import CONFIG_FILE, FINAL
 
 
 def main(arguments: list[str] | None = None, program: str = "patchwork-env publish") -> int:
-    """The command; returns the exit code."""
+    """Run the command; return the exit code."""
     parser = CommandParser(__doc__)
     option = parser.add_argument
     option(

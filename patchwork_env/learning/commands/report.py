@@ -14,7 +14,7 @@ from patchwork_env.core.files import check_file_path, write_text
 
 
 def main(arguments: list[str] | None = None, program: str = "training.report") -> int:
-    """The command; returns the exit code."""
+    """Run the command; return the exit code."""
     parser = CommandParser(__doc__)
     option = parser.add_argument
     option("runs", nargs="+", type=Path, metavar="RUN_DIR", help="the folder of a run")

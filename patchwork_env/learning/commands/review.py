@@ -21,7 +21,7 @@ _AGENT_HELP = (
 
 
 def main(arguments: list[str] | None = None, program: str = "training.review") -> int:
-    """The command; returns the exit code."""
+    """Run the command; return the exit code."""
     parser = CommandParser(__doc__)
     option = parser.add_argument
     option("game", type=Path, metavar="FILE", help="a game in notation, finished or not")

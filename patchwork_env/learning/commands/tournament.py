@@ -6,7 +6,7 @@ patchwork-env tournament --ladder runs/ppo --count 8 greedy
 patchwork-env tournament --resume --out runs/tournament
 
 DIR holds tournament.json and blocks/, which has the games that were played so far, and in the end
-results.json, tables and plots. A tournament that was stopped goes on where it was, with the same command or
+results.json, tables and plots. A tournament that was stopped is resumed by the same command or
 with --resume. With other agents, the games that DIR has of two that take part are used.
 """
 
@@ -38,14 +38,14 @@ _ANCHOR_HELP = "the agent whose rating is fixed (default: random if it takes par
 
 
 def main(arguments: list[str] | None = None, program: str = "training.tournament") -> int:
-    """The command; returns the exit code: 0, 2 for an error, 128 + the number of a signal that stopped it."""
+    """Run the command; return 0, 2 for an error, or 128 + the number of a signal that stopped it."""
     parser = CommandParser(__doc__, help_on_agents())
     option = parser.add_argument
     option("agents", metavar="AGENT", nargs="*", help="who takes part; also beside a ladder")
     option("--ladder", type=Path, metavar="RUN_DIR", help="checkpoints of this run take part")
     option("--count", type=int, default=8, help="how many checkpoints (default: 8)")
     option("--out", type=Path, metavar="DIR", help="the folder of the tournament (default: RUN_DIR/ladder)")
-    option("--resume", action="store_true", help="go on with the tournament in DIR as it is")
+    option("--resume", action="store_true", help="resume the tournament in DIR")
     option("--forfeits", action="store_true", help=_FORFEITS_HELP)
     add_games(parser, "games per pairing, even in patchwork")
     option("--anchor", metavar="AGENT", help=_ANCHOR_HELP)

@@ -15,14 +15,12 @@ from pathlib import Path
 from patchwork_env.core.commands import CommandParser, keep_working, refuse, run_command, set_hint
 from patchwork_env.core.names import short_repr
 
-_RESUME_HELP = (
-    "go on with a run from its newest checkpoint, with its own configuration and what --set changes"
-)
+_RESUME_HELP = "resume a run from its newest checkpoint, with its own configuration and what --set changes"
 _EXPLAIN_HELP = "print type, bounds, default and meaning of keys, sections, or all keys of an algorithm"
 
 
 def main(arguments: list[str] | None = None, program: str = "training.train") -> int:
-    """The command; returns the exit code: 0, 2 for an error, 128 + the number of a signal that stopped it."""
+    """Run the command; return 0, 2 for an error, or 128 + the number of a signal that stopped it."""
     parser = CommandParser(__doc__)
     option = parser.add_argument
     option("name", nargs="?", metavar="NAME", help="a name of --list, or the path of a YAML file")

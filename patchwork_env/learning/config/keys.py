@@ -34,14 +34,14 @@ Specs = Annotated[tuple[Annotated[str, Field(max_length=4096)], ...], Field(max_
 
 
 def section_of(kind: type[BaseModel], key: str) -> type[BaseModel] | None:
-    """The type of the section that a field holds; None if there is no such section."""
+    """Return the type of the section that a field holds; None if there is no such section."""
     field = kind.model_fields.get(key)
     annotation = field.annotation if field else None
     return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
 
 
 def section_keys(kind: type[BaseModel], prefix: str = "") -> list[str]:
-    """The full names of all fields of a section and of the sections in it."""
+    """Return the full names of all fields of a section and of the sections in it."""
     keys = []
     for name in kind.model_fields:
         keys.append(prefix + name)
@@ -99,7 +99,7 @@ class Schedule(Section):
         return self
 
     def at(self, progress: float) -> float:
-        """The value when a fraction ``progress`` of the run, 0 to 1, is over."""
+        """Return the value when a fraction ``progress`` of the run, 0 to 1, is over."""
         progress = min(progress, 1.0)
         if self.curve == "geometric":
             return float(self.start * (self.end / self.start) ** progress)
@@ -216,8 +216,8 @@ class RunConfig(Section):
     seed: Seed = 0
     """Seed of everything random in training; evaluations have a seed of their own."""
     total_steps: Steps = 1_000_000
-    """Number of steps of the run; it ends with the iteration that reaches them. A step is a turn of a
-    game, whoever plays it, also without a choice."""
+    """Number of steps of the run; it ends with the iteration that reaches them. A step is a turn of any
+    player of a game, also without a choice."""
     checkpoint_every: Positive = 20
     """Number of iterations between two checkpoints."""
     checkpoint_minutes: Rate | None = None

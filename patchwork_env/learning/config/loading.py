@@ -60,7 +60,7 @@ _KINDS = {"tuple_type": "it must be a list", "model_type": "it must be a section
 
 
 def load_config(source: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
-    """Reads a configuration: defaults, then a file, then overrides, the last of each key.
+    """Read a configuration: defaults, then a file, then overrides, the last of each key.
 
     The description of the file is left out if an override changes what is learned.
 
@@ -94,18 +94,18 @@ def load_config(source: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
 
 
 def dump_config(config: RunConfig) -> str:
-    """The whole configuration as YAML, without the keys of other games."""
+    """Return the whole configuration as YAML, without the keys of other games."""
     others = set() if config.game == PATCHWORK else {"special_patches"}
     return yaml.safe_dump(config.model_dump(mode="json", exclude=others), sort_keys=False)
 
 
 def list_configs(folder: Path = CONFIGS) -> list[tuple[Path, str]]:
-    """The configurations in a folder with their descriptions."""
+    """Return the configurations in a folder with their descriptions."""
     return [(path, load_config(path).description) for path in sorted(folder.glob("*.yaml"))]
 
 
 def flattened(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """The values of a configuration and of its sections by their full keys, as in ``ppo.epochs``."""
+    """Return the values of a configuration and of its sections by their full keys, as in ``ppo.epochs``."""
     flat: dict[str, Any] = {}
     for key, value in tree.items():
         flat |= flattened(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
@@ -113,7 +113,7 @@ def flattened(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _apply_override(tree: dict[str, Any], override: str) -> str:
-    """Changes a configuration by an override; returns the full name of the key."""
+    """Change a configuration by an override; return the full name of the key."""
     key, equals, text = override.partition("=")
     source = f"--set {one_line(override)}"
     if not equals or not key:
@@ -131,7 +131,7 @@ def _apply_override(tree: dict[str, Any], override: str) -> str:
 
 
 def _merged(default: Any, value: Any) -> Any:
-    """The value, with the defaults of missing keys; lists become tuples, for a configuration is frozen."""
+    """Return the value with the defaults of missing keys; lists become tuples."""
     if isinstance(default, dict) and isinstance(value, dict):
         return default | {key: _merged(default.get(key), inner) for key, inner in value.items()}
     return tuple(value) if isinstance(value, list) else value
@@ -142,12 +142,12 @@ def _merged(default: Any, value: Any) -> Any:
 
 @cache
 def algorithms() -> Mapping[str, type[RunConfig]]:
-    """The configurations of all algorithms by name; neither trainers nor PyTorch are imported."""
+    """Return the configurations of all algorithms by name; neither trainers nor PyTorch are imported."""
     return {name: resolve_name(config) for name, config in _CONFIGS.items()}
 
 
 def _config_class(algorithm: Any, game: Any) -> type[RunConfig]:
-    """The class of the configuration of an algorithm, which must learn the game; no other is imported."""
+    """Return the configuration class of an algorithm, which must learn the game; import no other."""
     if algorithm not in tuple(_CONFIGS):  # which may be no text
         close = nearest(str(algorithm), _CONFIGS)
         hint = f"did you mean {close!r}?" if close else f"known are {', '.join(_CONFIGS)}"
@@ -162,13 +162,13 @@ def _config_class(algorithm: Any, game: Any) -> type[RunConfig]:
 
 
 def trainer_class(config: RunConfig) -> Any:
-    """The class of the trainer for a configuration."""
+    """Return the class of the trainer for a configuration."""
     with from_extra("train", f"{config.algorithm} needs"):
         return resolve_name(config.TRAINER)
 
 
 def find_config(source: str | Path) -> Path:
-    """The file of a shipped configuration by its name, such as ``quick``, or of any by its path."""
+    """Return the file of a shipped configuration by its name, such as ``quick``, or of any by its path."""
     if not isinstance(source, str | Path):
         raise ConfigError(f"a configuration is a name or a path, not {short_repr(source)}")
     path = Path(source)
@@ -189,7 +189,7 @@ def find_config(source: str | Path) -> Path:
 
 
 def _source(key: str, path: Path, overrides: Sequence[str]) -> str:
-    """Where the value of a key comes from: the last override that concerns it, or else the file."""
+    """Return the source of a key's value: the last override that concerns it, or else the file."""
     location = key.split(".") if key else []
     for override in reversed(overrides):
         changed = override.partition("=")[0].split(".")
@@ -199,7 +199,7 @@ def _source(key: str, path: Path, overrides: Sequence[str]) -> str:
 
 
 def _explain(problem: Any, kind: type[RunConfig]) -> str:
-    """What is wrong, mostly in the words of pydantic."""
+    """Return the message about a problem, mostly in the words of pydantic."""
     location = tuple(map(str, problem["loc"]))
     key, value = one_line(".".join(location)), problem["input"]
     message = one_line(problem["msg"].removeprefix("Value error, "))
@@ -215,7 +215,7 @@ def _explain(problem: Any, kind: type[RunConfig]) -> str:
 
 
 def _explain_unknown(location: tuple[str, ...], kind: type[RunConfig]) -> str:
-    """What an unknown key may mean: the nearest name in the section, or else anywhere."""
+    """Return the message about an unknown key: the nearest name in the section, or else anywhere."""
     key, name = one_line(".".join(location)), location[-1]
     readers = [reader for reader, other in algorithms().items() if section_of(other, key)]
     if readers:
@@ -331,7 +331,7 @@ class _YamlLoader(yaml.SafeLoader):
     """YAML in which ``1e-3`` is a number, as elsewhere, no key appears twice, and nothing is an alias."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        """Reads a value with all that is in it."""
+        """Read a value with all that is in it."""
         if self.check_event(yaml.AliasEvent):  # a few of them stand for texts of any length
             raise yaml.YAMLError("aliases (*name) are not read: write out what they stand for")
         node = super().compose_node(parent, index)
@@ -349,7 +349,7 @@ _YamlLoader.add_implicit_resolver(
 
 
 def parse_yaml(text: str) -> Any:
-    """Parses YAML as that of configurations; whatever is wrong is a ValueError of one line."""
+    """Parse YAML as that of configurations; whatever is wrong is a ValueError of one line."""
     try:
         return yaml.load(text, _YamlLoader)  # noqa: S506 - it is a SafeLoader
     except yaml.MarkedYAMLError as error:

@@ -1,4 +1,4 @@
-"""How strong agents are: matches, tournaments and the gauntlet.
+"""The evaluation of agents: matches, tournaments and the gauntlet.
 
 All of it needs nothing but the package itself.
 """

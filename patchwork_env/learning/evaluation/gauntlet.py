@@ -72,23 +72,23 @@ class GauntletPool:
         return tuple(member.agent for member in self.members)
 
     def member(self, agent: str) -> Member:
-        """The member with this spec; ValueError if there is none."""
+        """Return the member with this spec; ValueError if there is none."""
         for member in self.members:
             if member.agent == agent:
                 return member
         raise ValueError(f"{agent} is not in gauntlet v{self.version}; its members: {', '.join(self.specs)}")
 
     def without(self, agents: Sequence[str]) -> GauntletPool:
-        """The pool without the members of these specs; ValueError if one is none, or nobody is left."""
+        """Return the pool without some members; ValueError if a spec is unknown or no member remains."""
         left_out = [self.member(agent) for agent in as_texts(agents, "skip")]
         members = tuple(member for member in self.members if member not in left_out)
         if not members:
-            raise ValueError(f"nobody is left of gauntlet v{self.version} without {', '.join(agents)}")
+            raise ValueError(f"no member is left of gauntlet v{self.version} without {', '.join(agents)}")
         return replace(self, members=members)
 
 
 def read_pool(version: int = LATEST) -> GauntletPool:
-    """The pool of a version; ValueError if there is no such version."""
+    """Return the pool of a version; ValueError if there is no such version."""
     contents = json.loads(pool_file(version).read_text(encoding="utf-8"))
     games = {"games": contents["games"]} if "games" in contents else {}  # once for all members in version 1
     entries = [games | member for member in contents["members"]]
@@ -97,7 +97,7 @@ def read_pool(version: int = LATEST) -> GauntletPool:
 
 
 def pool_file(version: int) -> Path:
-    """The file that holds the pool of a version."""
+    """Return the file that holds the pool of a version."""
     if as_integer(version, "version") not in VERSIONS:
         raise ValueError(f"there is no version {short_repr(version)} of the gauntlet; allowed are {VERSIONS}")
     return Path(__file__).with_name(f"gauntlet_v{version}.json")
@@ -141,7 +141,7 @@ class GauntletResult:
 
     @property
     def reservations(self) -> list[str]:
-        """How the result differs from one of the whole protocol, in words; none if it does not."""
+        """The differences from the whole protocol, in words."""
         games, protocol = ([len(r.games) for r in self.results], [m.games for m in self.pool.members])
         reasons = []
         if games != protocol:
@@ -159,7 +159,7 @@ class GauntletResult:
         return f"<GauntletResult: {self.agent}, rating {self.rating:.0f}, {show_bounds(self.interval)}>"
 
     def as_dict(self) -> dict[str, Any]:
-        """The result as plain data, for JSON; docs/reference/formats.md describes it."""
+        """Return the result as plain data, for JSON; docs/reference/formats.md describes it."""
         matches = zip(self.standings.matches_as_dicts(), self.pool.members, strict=True)
         return {
             "format": FORMAT,
@@ -178,7 +178,7 @@ class GauntletResult:
         }
 
     def table(self, form: str = TEXT) -> str:
-        """The result as text, markdown or latex; as csv the matches alone, without the rating."""
+        """Return the result as text, markdown or latex; as csv the matches alone, without the rating."""
         columns = [Column("against"), Column("its rating", "{:.0f}".format), *MATCH_COLUMNS]
         rows = [
             [result.opponent, float(member.rating), *match_cells(result)]
@@ -201,7 +201,7 @@ def play_gauntlet(
     folder: Path | None = None,
     progress: Progress | None = None,
 ) -> GauntletResult:
-    """Has an agent play the gauntlet.
+    """Play the gauntlet with an agent.
 
     Args:
         agent: A text that ``load_player`` takes, an agent, or a function from a game to an action.
@@ -209,7 +209,7 @@ def play_gauntlet(
         games: The most games against each member, for a trial; None for the numbers of the protocol.
         skip: The specs of members to leave out; the result is marked as one by a part of the pool.
         workers: See :func:`~patchwork_env.learning.evaluation.matches.play_matches`.
-        folder: What keeps the games, also of other agents, so that a second call goes on after a stop.
+        folder: The folder that keeps the games, also of other agents; a second call resumes.
         progress: See :func:`~patchwork_env.learning.evaluation.matches.play_all`.
 
     Raises:
@@ -249,7 +249,7 @@ def play_gauntlet(
 
 
 def games_of_gauntlet(version: int = LATEST, games: int | None = None, skip: Sequence[str] = ()) -> int:
-    """How many games :func:`play_gauntlet` plays."""
+    """Return the number of games that :func:`play_gauntlet` plays."""
     return sum(_games(member, games) for member in read_pool(version).without(skip).members)
 
 
@@ -276,7 +276,7 @@ def standings_of(results: Sequence[MatchResult], pool: GauntletPool) -> Standing
 
 
 def rating_metrics(results: Sequence[MatchResult]) -> dict[str, float]:
-    """The rating on the gauntlet's scale and the ends of its 95% interval, from matches against its members.
+    """Return the rating on the gauntlet's scale and its 95% interval, from matches with its members.
 
     There are none without such matches, or if all games were won or none: the rating then depends mostly on
     their number.

@@ -1,4 +1,4 @@
-"""Who takes part in evaluations, and matches of two agents: all meet the same circles or decks."""
+"""Participants of evaluations, and matches of two agents, which all have the same circles or decks."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ class Participant(NamedTuple):
 
     @classmethod
     def load(cls, text: str) -> Participant:
-        """Loads an agent as :func:`load_player` does."""
+        """Load an agent as :func:`load_player` does."""
         agent = load_player(text)
         return cls(text, fingerprint(text), agent)
 
     def against(self, other: Participant) -> str:
-        """The name of the match against another one in a store of games, whoever else takes part."""
+        """Return the name of the match against another participant in a store of games."""
         sides = (json.dumps([one.name, one.weights]).encode() for one in (self, other))
         return "_against_".join(hashlib.sha256(side).hexdigest()[:16] for side in sides)
 
 
 def load_player(text: str) -> Agent:
-    """Loads an agent by its text in a command, which becomes its name.
+    """Load an agent by its text in a command, which becomes its name.
 
     The text is a spec, see :mod:`patchwork_env.agents`, or ``module:name``: an agent, a class of agents, or a
     function from a game to an action.
@@ -67,13 +67,13 @@ def load_player(text: str) -> Agent:
 
 
 def fingerprint(text: str) -> str | None:
-    """The SHA-256 of the weights that an agent plays with; None if it has none on disk."""
+    """Return the SHA-256 of the weights that an agent plays with; None if it has none on disk."""
     path = None if is_import(text) else agents.path_of(text)
     return None if path is None else hash_of_weights(path)
 
 
 def hash_of_weights(path: Path) -> str:
-    """The SHA-256 of a file of weights, or of that in the folder of a checkpoint."""
+    """Return the SHA-256 of a file of weights, or of that in the folder of a checkpoint."""
     with (path if path.is_file() else path / WEIGHTS_FILE).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -90,7 +90,7 @@ def play_matches(
     keep: int = 0,
     **variant: Any,
 ) -> MatchResult:
-    """Plays games and measures ``agent`` against ``opponent``.
+    """Play games and measures ``agent`` against ``opponent``.
 
     In Patchwork games come in pairs with the same circle and the same first seat, one for the agent in each
     seat. In NMBR 9 both play the same deck, each on a table of its own. Circle or deck ``k`` depends on
@@ -135,7 +135,7 @@ def play_all(
     progress: Progress | None = None,
     store: GameStore | None = None,
 ) -> Iterator[MatchResult]:
-    """Plays several matches between the players, as far as a store does not hold the games already.
+    """Play several matches between the players, as far as a store does not hold the games already.
 
     Yields their results in order, each as soon as it and those before it have ended. If an agent fails and
     there is a store, all games without it are played first. ``progress`` is called with the number of games
@@ -158,7 +158,7 @@ def _parts(
     report: Progress,
     store: GameStore | None,
 ) -> Iterator[tuple[int, int, MatchResult]]:
-    """The results of all blocks, by the numbers of match and block; those of the store come first."""
+    """Return the results of all blocks, by the numbers of match and block; those of the store come first."""
     left: list[tuple[int, int, runners.MatchBlock]] = []
     games_kept = 0
     for match, of_match in enumerate(blocks):
@@ -216,7 +216,7 @@ def _read_block(block: runners.MatchBlock, contents: Any) -> MatchResult:
 
 
 def check_games(games: Any, game: str = PATCHWORK) -> int:
-    """Checks a number of games: 1 to a million, and even where every set-up is played from both seats."""
+    """Check a number of games: 1 to a million, and even where every set-up is played from both seats."""
     number = as_integer(games, "games")
     if number > MOST_GAMES:
         raise ValueError(f"games is {short_repr(number)}; it must be at most {MOST_GAMES:,}")
@@ -230,5 +230,5 @@ def check_games(games: Any, game: str = PATCHWORK) -> int:
 
 
 def name_of(player: Player) -> str:
-    """The name of a player in results: its spec, or the name of the agent."""
+    """Return the name of a player in results: its spec, or the name of the agent."""
     return player if isinstance(player, str) else agents.as_agent(player).name

@@ -69,7 +69,7 @@ class GamesInPlay:
         self.kept = self._tracked[:keep]
 
     def play(self, seeds: Sequence[int], *, forfeits: bool = False) -> None:
-        """Plays all games to their ends; the seeds are those of the agents' random numbers.
+        """Play all games to their ends; the seeds are those of the agents' random numbers.
 
         An agent that fails loses the game with ``forfeits``; else its failure is raised, an
         IllegalActionError, also for answers that are not one integer for each game, or an OpponentError.
@@ -92,7 +92,7 @@ class GamesInPlay:
             running = running[~over]
 
     def _take_turns(self, number: int, games: Integers, forfeits: bool) -> None:
-        """Plays an agent's actions in the listed games; one by one where that finds the game it fails in."""
+        """Play an agent's actions in the listed games; one by one where that finds the game it fails in."""
         agent = self.agents[number]
         if not (forfeits and len(games) > 1 and _takes_games(agent)):
             try:
@@ -151,7 +151,7 @@ class GamesInPlay:
 
 
 def spawn_seed(*words: int) -> int:
-    """A seed that depends on all of the numbers."""
+    """Return a seed that depends on all of the numbers."""
     return int(np.random.SeedSequence(words).generate_state(1, np.uint64)[0])
 
 
@@ -187,7 +187,7 @@ def _in_library(file: Path) -> bool:
 
 
 def _check_legal(actions: Integers, agent: Agent, states: States) -> None:
-    """Raises IllegalActionError unless all of an agent's actions in ``(n,)`` records are legal."""
+    """Raise IllegalActionError unless all of an agent's actions in ``(n,)`` records are legal."""
     rules = rules_of(states)
     illegal = int(loop(first_illegal, rules)(states, actions))
     if illegal >= 0:

@@ -52,7 +52,7 @@ class Ratings(NamedTuple):
 
 
 def rate(wins: Floats, known: Floats | None = None, *, mean: float = 0.0, seed: int = 0) -> Ratings:
-    """Rates players from the games that they played with one another.
+    """Rate players from the games that they played with one another.
 
     Args:
         wins: The number of games with each circle that the row won against the column, ``(circles, n, n)``.
@@ -91,13 +91,13 @@ def rate(wins: Floats, known: Floats | None = None, *, mean: float = 0.0, seed: 
 
 
 def expected_wins(differences: npt.ArrayLike) -> Floats:
-    """The expected share of games that a player wins, from its rating minus that of its opponent."""
+    """Return the expected share of games that a player wins, from its rating minus that of its opponent."""
     result: Floats = 1 / (1 + np.exp(-np.asarray(differences, np.float64) / ELO))
     return result
 
 
 def show_bounds(interval: Bounds) -> str:
-    """An interval of ratings as text."""
+    """Return an interval of ratings as text."""
     low, high = interval
     if low is None or high is None:
         return "unknown" if low == high else f"at least {low:.0f}" if high is None else f"at most {high:.0f}"
@@ -105,7 +105,7 @@ def show_bounds(interval: Bounds) -> str:
 
 
 def _solve(known: Floats, wins: Floats) -> Floats:
-    """The likeliest ratings, ``(k, n)``, for wins ``(k, n, n)`` where some of the ratings are known.
+    """Return the likeliest ratings, ``(k, n)``, for wins ``(k, n, n)`` where some of the ratings are known.
 
     Newton's method with the steps of Sun and Tran-Dinh (Mathematical Programming 178, 2019) for generalized
     self-concordant functions, which lead to the maximum from any start.

@@ -45,7 +45,7 @@ class Sides(FilePart):
 
 
 class MatchFigures(FilePart):
-    """What a match came to: a ``MatchResult.as_dict``, which docs/reference/formats.md describes.
+    """The result of a match as files hold it: a ``MatchResult.as_dict``; see docs/reference/formats.md.
 
     Files of exported results hold no more than what runs are compared by; the other fields have defaults.
     """
@@ -74,7 +74,7 @@ class MatchFigures(FilePart):
 
     @property
     def variant(self) -> str:
-        """What was played of the game; empty where it has no variants."""
+        """The variant of the game; empty if the game has no variants."""
         return self.special_patches or self.order or ""
 
     def metric(self, name: str) -> float:
@@ -105,24 +105,24 @@ class RunEvaluation(FilePart):
     sample_games: tuple[SampleGame, ...] = ()
 
     def match(self, opponent: str) -> MatchFigures | None:
-        """The match against an opponent; None if there was none."""
+        """Return the match against an opponent; None if there was none."""
         return next((match for match in self.matches if match.opponent == opponent), None)
 
 
 def read_evaluation(path: Path) -> RunEvaluation:
-    """Reads an evaluation; ValueError names a file that is damaged or of another version."""
+    """Read an evaluation; ValueError names a file that is damaged or of another version."""
     contents = read_document(path, EVALUATION_FORMAT, EVALUATION_VERSION, finite=False)
     return as_type(RunEvaluation, contents, path)
 
 
 def write_evaluation(path: Path, contents: Mapping[str, Any]) -> None:
-    """Writes an evaluation, complete or not at all."""
+    """Write an evaluation, complete or not at all."""
     heading = {"format": EVALUATION_FORMAT, "version": EVALUATION_VERSION}
     write_text(path, json.dumps(heading | dict(contents), indent=1) + "\n")
 
 
 def as_type(kind: type[_Kind], contents: Any, path: Path) -> _Kind:
-    """The contents of a file of JSON as an object of a class; ValueError names what does not fit."""
+    """Return the contents of a file of JSON as an object of a class; ValueError names what does not fit."""
     try:
         return TypeAdapter(kind).validate_json(json.dumps(contents), strict=True)
     except ValidationError as error:
@@ -130,7 +130,7 @@ def as_type(kind: type[_Kind], contents: Any, path: Path) -> _Kind:
 
 
 def first_problem(error: ValidationError) -> str:
-    """The first place at which values do not fit, and why, as one line."""
+    """Return the first place at which values do not fit, and why, as one line."""
     problem = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(map(str, problem["loc"])) + ": " if problem["loc"] else ""
     return one_line(place + problem["msg"].removeprefix("Value error, "))

@@ -63,7 +63,7 @@ class MatchResult:
 
     @classmethod
     def joined(cls, parts: Sequence[MatchResult]) -> MatchResult:
-        """The result of a match from those of its parts, in order."""
+        """Return the result of a match from those of its parts, in order."""
         first, second = (sum(part.seconds[side] for part in parts) for side in (AGENT, OPPONENT))
         kept = tuple(game for part in parts for game in part.kept)
         games = MatchGames.joined([part.games for part in parts])
@@ -75,16 +75,16 @@ class MatchResult:
 
     @property
     def runner(self) -> type[MatchRunner]:
-        """How agents meet in the game."""
+        """The runner of the game's matches."""
         return runner_of(self.games.game)
 
     @property
     def num_set_ups(self) -> int:
-        """How many circles or decks were played."""
+        """The number of circles or decks."""
         return len(self.games) // self.runner.games_per_set_up
 
     def by_set_up(self, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        """The means of values ``(n,)`` over the games of each set-up, ``(set-ups,)``."""
+        """Return the means of values ``(n,)`` over the games of each set-up, ``(set-ups,)``."""
         return values.reshape(-1, self.runner.games_per_set_up).mean(1)
 
     @property
@@ -99,7 +99,7 @@ class MatchResult:
 
     @property
     def ties(self) -> float:
-        """The share of games that nobody won."""
+        """The share of games that both sides won."""
         return float((self.games.agent_wins == _TIE).mean())
 
     @property
@@ -113,39 +113,39 @@ class MatchResult:
         return mean_interval(self.by_set_up(self._differences()))
 
     def score_interval(self, side: int) -> Interval | None:
-        """The 95% confidence interval of the mean score of ``AGENT`` or ``OPPONENT``; None for one set-up."""
+        """Return the 95% interval of the mean score of ``AGENT`` or ``OPPONENT``; None for one set-up."""
         return mean_interval(self.by_set_up(self.games.scores[:, side]))
 
     @property
     def metric(self) -> float:
-        """What agents are compared by: the win rate, or the agent's score where the sides do not interact."""
+        """The figure to compare agents by: the win rate, or the score if the sides do not interact."""
         return self.win_rate if self.runner.metric == "win_rate" else self.means(AGENT)["score"]
 
     def win_rate_if(self, agent_starts: bool) -> float:
-        """The win rate over the games that the agent starts, or over those that the opponent starts."""
+        """Return the win rate over the games that the agent starts, or that the opponent starts."""
         return float(self.games.agent_wins[self.games.agent_starts == agent_starts].mean())
 
     def means(self, side: int) -> dict[str, float]:
-        """The mean of each figure of ``AGENT`` or ``OPPONENT``, by name; some are shares of the games."""
+        """Return the mean of each figure of ``AGENT`` or ``OPPONENT`` by name."""
         return {name: float(figure[:, side].mean()) for name, figure in self.games.figures.items()}
 
     def forfeits(self, side: int) -> int:
-        """The number of games that ``AGENT`` or ``OPPONENT`` lost because it failed."""
+        """Return the number of games that ``AGENT`` or ``OPPONENT`` lost because it failed."""
         return int(self.games.forfeits[:, side].sum())
 
     def seconds_per_move(self, side: int) -> float:
-        """The mean seconds that ``AGENT`` or ``OPPONENT`` took per action."""
+        """Return the mean seconds that ``AGENT`` or ``OPPONENT`` took per action."""
         return seconds_per_move([(self, side)])
 
     def set_ups(self) -> str:
-        """What was played, in words."""
+        """Return the set-ups and the variant in words."""
         runner, number = self.runner, counted(self.num_set_ups, self.runner.set_up)
         how = ", the same for both sides" if runner.is_noninteractive else " from both seats"
         variant = f", {runner.variant.replace('_', ' ')} {self.variant!r}" if runner.variant else ""
         return f"{number}{how}{variant}, seed {self.seed}"
 
     def as_dict(self) -> dict[str, Any]:
-        """The result as plain data, for JSON."""
+        """Return the result as plain data, for JSON."""
         noninteractive = self.runner.is_noninteractive
         sides = {"agent": AGENT, "opponent": OPPONENT}
         own: dict[str, Any]
@@ -188,13 +188,13 @@ class MatchResult:
         return f"<pre>{escape(self.table())}</pre>"
 
     def summary(self) -> str:
-        """The result in one line."""
+        """Return the result in one line."""
         (low, high), difference = self.interval, self.score_difference
         rate = f"wins {self.win_rate:6.1%} (95%: {low:.1%} to {high:.1%})"
         return f"against {self.opponent:<8} {rate}, score difference {difference:+.2f}"
 
     def table(self) -> str:
-        """The result as lines of text."""
+        """Return the result as lines of text."""
         (low, high), noninteractive = self.interval, self.runner.is_noninteractive
         lines = [
             f"{self.agent} against {self.opponent}: {counted(len(self.games), 'game')}, {self.set_ups()}",
@@ -229,9 +229,9 @@ class MatchResult:
 
 
 def wins_by_set_up(results: Mapping[tuple[int, int], MatchResult], players: int) -> npt.NDArray[np.float64]:
-    """How many games with each circle or deck the row won against the column, ``(set-ups, n, n)``.
+    """Return the games that the row won against the column with each circle or deck, ``(set-ups, n, n)``.
 
-    All matches have the same circles or decks; of those that a match did not play, nobody has wins.
+    All matches have the same circles or decks; those that a match did not play have no wins.
     """
     wins = np.zeros((max(result.num_set_ups for result in results.values()), players, players))
     for (i, j), result in results.items():
@@ -242,13 +242,13 @@ def wins_by_set_up(results: Mapping[tuple[int, int], MatchResult], players: int)
 
 
 def seconds_per_move(matches: Iterable[tuple[MatchResult, int]]) -> float:
-    """The mean seconds that an agent took per action in matches, each with the agent's side."""
+    """Return the mean seconds that an agent took per action in matches, each with the agent's side."""
     figures = [(result.seconds[side], int(result.games.turns[:, side].sum())) for result, side in matches]
     return sum(seconds for seconds, _ in figures) / max(sum(turns for _, turns in figures), 1)
 
 
 def matches_table(results: Sequence[MatchResult]) -> Table:
-    """A row for each match: the win rate, the score difference, and how sure both are."""
+    """Return a row for each match: the win rate, the score difference, and how sure both are."""
     columns = [Column("agent"), Column("against"), *MATCH_COLUMNS]
     return Table(columns, [[result.agent, result.opponent, *match_cells(result)] for result in results])
 
@@ -288,7 +288,7 @@ def _text(interval: Interval | None, sign: str = "") -> str:
 
 
 def sample_games(result: MatchResult) -> list[dict[str, Any]]:
-    """The games that a result kept, as plain data."""
+    """Return the games that a result kept, as plain data."""
     return [
         {
             "opponent": result.opponent,
@@ -302,13 +302,13 @@ def sample_games(result: MatchResult) -> list[dict[str, Any]]:
 
 
 def players_of(result: MatchResult, i: int) -> tuple[str, str]:
-    """The names of the players of game ``i``, by seat."""
+    """Return the names of the players of game ``i``, by seat."""
     agent, opponent = result.agent, result.opponent
     return (agent, opponent) if result.games.seats[i] == 0 else (opponent, agent)
 
 
 def position_after(game: _Game, turns: int) -> _Game:
-    """The game as it was after the first turns of its history: after none, some or all of them."""
+    """Return the game as it was after the first turns of its history: after none, some or all of them."""
     position = game.root()
     for action in game.history[:turns]:
         position.play(action)
@@ -322,7 +322,7 @@ def milestones(game: _Game, count: int) -> list[_Game]:
 
 
 def picture(game: BaseGame[Any], names: tuple[str, str]) -> Frame:
-    """Draws the last position, 960 pixels wide, above three earlier ones, for which Pillow is needed."""
+    """Draw the last position, 960 pixels wide, above three earlier ones, for which Pillow is needed."""
     draw = rules_of(game.state).pictures.rgb_array
     small = [draw(position, _WIDTH // _SMALL, names) for position in milestones(game, _SMALL)]
     return np.concatenate([draw(game, _WIDTH, names), np.concatenate(small, axis=1)])

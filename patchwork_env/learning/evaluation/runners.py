@@ -1,4 +1,4 @@
-"""How two agents meet in a game, and the figures of their games: a class for all games, and what one adds."""
+"""Runners, which play the games of a match and compute their figures."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Match(NamedTuple):
     key: str = ""  # the name of the match in a store of games
 
     def blocks(self) -> list[MatchBlock]:
-        """The games in blocks of ``block_size`` circles or decks, the last of which may have fewer."""
+        """Return the games in blocks of ``block_size`` circles or decks, the last of which may have fewer."""
         size, end = self.block_size, self.games // runner_of(self.game).games_per_set_up
         return [MatchBlock(self, k, min(k + size, end)) for k in range(0, end, size)]
 
@@ -94,7 +94,7 @@ class MatchGames:
 
     @classmethod
     def joined(cls, parts: Sequence[MatchGames]) -> MatchGames:
-        """The games of all parts together, in order."""
+        """Return the games of all parts together, in order."""
         arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS}
         names = parts[0].figures
         figures = {name: np.concatenate([part.figures[name] for part in parts]) for name in names}
@@ -107,7 +107,7 @@ class MatchGames:
 
     @classmethod
     def from_dict(cls, contents: Mapping[str, Any], game: str) -> Self:
-        """The inverse of :meth:`as_dict`."""
+        """Return the inverse of :meth:`as_dict`."""
         arrays = {name: np.array(contents[name]) for name in _ARRAYS}
         figures = {name: np.array(contents["figures"][name]) for name in runner_of(game).figures}
         return cls(game, **arrays, figures=figures)
@@ -127,7 +127,7 @@ class Figure(NamedTuple):
 
 
 class MatchRunner(GamesInPlay):
-    """Plays the games of a block of any game of two players between an agent and its opponent.
+    """The games of a block of any game of two players between an agent and its opponent.
 
     Attributes:
         set_up: What both sides have in common, in a word: ``"circle"`` or ``"deck"``.
@@ -168,7 +168,7 @@ class MatchRunner(GamesInPlay):
 
     @classmethod
     def _deal(cls, block: MatchBlock, streams: Streams) -> States:
-        """The first record of every set-up; each is dealt from its own random stream."""
+        """Return the first record of every set-up; each is dealt from its own random stream."""
         rules = rules_of(cls.game)
         options = dict(rules.options)
         if cls.variant:
@@ -181,7 +181,7 @@ class MatchRunner(GamesInPlay):
         return states
 
     def run(self) -> MatchGames:
-        """Plays all games; the figures of forfeited ones are those of the last position."""
+        """Play all games; the figures of forfeited ones are those of the last position."""
         self.play(self._seeds, forfeits=self._forfeits)
         figures = {
             name: figure.of(self) if figure.of else self.final(name) for name, figure in self.figures.items()
@@ -192,7 +192,7 @@ class MatchRunner(GamesInPlay):
         return MatchGames(self.game, seats, self._agent_starts, wins, self.turns, self.forfeits, figures)
 
     def _agent_wins(self) -> npt.NDArray[Any]:
-        """What the agent won of each game, ``(n,)``: 1, 0, or 0.5 where the sides share the victory."""
+        """Return the agent's share of each victory, ``(n,)``: 1, 0, or 0.5 for a tie."""
         outcomes = np.empty(len(self.states))
         loop(_write_outcomes, self.rules)(self.states, self.players[:, AGENT], outcomes)
         return (1 + np.sign(outcomes)) / 2
@@ -214,7 +214,7 @@ game = cast(Kernels, None)  # each game's kernels take its place
 
 @template
 def _write_outcomes(states: States, seats: Integers, outcomes: npt.NDArray[np.float64]) -> None:
-    """Writes the outcome of game ``i`` for the player in ``seats[i]``; it is positive for a victory."""
+    """Write the outcome of game ``i`` for the player in ``seats[i]``; it is positive for a victory."""
     for i in range(len(states)):
         outcomes[i] = game.outcome(states, i, seats[i])
 
@@ -324,7 +324,7 @@ def runner_of(game: str) -> type[MatchRunner]:
 
 
 def common_game(agents: Sequence[Agent], asked: str | None = None) -> str:
-    """The game that agents meet in: that asked for, the only one that all of them play, or else Patchwork."""
+    """Return the game of a match: that asked for, the only one that all agents play, or else Patchwork."""
     if asked is not None:
         check_one_of(asked, GAMES, "game")
         for agent in agents:
@@ -338,7 +338,7 @@ def common_game(agents: Sequence[Agent], asked: str | None = None) -> str:
 
 
 def check_variant(game: str, options: Mapping[str, Any]) -> str:
-    """The variant that an option names, such as ``{"order": "known"}``; the usual one by default."""
+    """Return the variant that an option names, such as ``{"order": "known"}``; the usual one by default."""
     runner = runner_of(game)
     name = runner.variant
     for key in options:

@@ -1,4 +1,4 @@
-"""How sure figures are: of a match, and of what several runs of one configuration reach together.
+"""Confidence intervals of a match's figures, and of figures over several runs of one configuration.
 
 A run is strong or weak against all opponents at once, so what it reached against all of them counts as one
 value. The intervals hold for three runs as for ten.
@@ -31,7 +31,7 @@ _HALVINGS = 60
 
 
 def win_rate_interval(pairs: Floats) -> Interval:
-    """The 95% confidence interval of a win rate from pairs of games ``(n,)``, or from games that may be ties.
+    """Return the 95% confidence interval of a win rate from pairs of games, or games with ties, ``(n,)``.
 
     The two games of a pair share a circle, so the unit is the pair, with result 0, 1/2 or 1. The formula adds
     ``z**2`` imagined results, half of them 1 and half 0, and takes ``mean ± z s / sqrt(n)`` of all: the
@@ -46,7 +46,7 @@ def win_rate_interval(pairs: Floats) -> Interval:
 
 
 def mean_interval(values: npt.NDArray[np.float64] | npt.NDArray[np.int64]) -> Interval | None:
-    """The 95% confidence interval of the mean of independent values ``(n,)``; None for a single value.
+    """Return the 95% confidence interval of the mean of independent values ``(n,)``; None for a single value.
 
     It is ``mean ± t s / sqrt(n)`` with Student's ``t`` (Biometrika 6, 1908) of ``n - 1`` degrees of freedom.
     """
@@ -58,7 +58,7 @@ def mean_interval(values: npt.NDArray[np.float64] | npt.NDArray[np.int64]) -> In
 
 @cache
 def student_quantile(degrees: int) -> float:
-    """The 97.5% quantile of Student's distribution with at least one degree of freedom.
+    """Return the 97.5% quantile of Student's distribution with at least one degree of freedom.
 
     Bisection of the distribution function finds it, since SciPy is not among the requirements of the package.
     """
@@ -75,7 +75,7 @@ def student_quantile(degrees: int) -> float:
 
 
 def _share_within(angle: float, degrees: int) -> float:
-    """The probability that the absolute value of Student's ``t`` is at most ``tan(angle) * sqrt(degrees)``.
+    """Return the probability that Student's ``|t|`` is at most ``tan(angle) * sqrt(degrees)``.
 
     One of the finite sums 26.7.3 (odd degrees) and 26.7.4 (even degrees) of Abramowitz and Stegun, Handbook
     of Mathematical Functions (1964).
@@ -140,7 +140,7 @@ def mean_of_runs(scores: Floats, games: Floats | None = None, places: Floats | N
 
 
 def improvement(first: Floats, second: Floats) -> tuple[float, Interval | None]:
-    """The probability that a run of a first configuration does better than one of a second.
+    """Return the probability that a run of a first configuration does better than one of a second.
 
     Of scores ``(runs, opponents)`` and ``(other runs, opponents)`` it is the share of pairs of runs in which
     the first has the higher score, equal ones counting one half (the statistic of Mann and Whitney), a mean
@@ -156,7 +156,7 @@ def improvement(first: Floats, second: Floats) -> tuple[float, Interval | None]:
 
 
 def _least(probability: float, first: int, second: int) -> float:
-    """The lower bound of a probability of improvement over so many runs."""
+    """Return the lower bound of a probability of improvement over so many runs."""
     low, high = 0.0, probability
     for _ in range(_HALVINGS):
         middle = (low + high) / 2

@@ -1,4 +1,4 @@
-"""Folders that keep games as they are played, so that what was stopped can go on where it was.
+"""Folders that keep games as they are played, so that a tournament can be resumed.
 
     FOLDER/NAME.json       the settings, which decide all games
     FOLDER/blocks/*.json   the games that have been played so far, part by part
@@ -35,12 +35,12 @@ class GameStore:
         return self._path(name).exists()
 
     def write(self, name: str, contents: Mapping[str, Any]) -> None:
-        """Keeps a part; its contents are anything that JSON can hold."""
+        """Keep a part; its contents are anything that JSON can hold."""
         with storing_in(self._parts):
             write_text(self._path(name), json.dumps(contents, separators=(",", ":")) + "\n")
 
     def read(self, name: str, parse: Callable[[Any], _Part]) -> _Part:
-        """A part as ``parse`` makes it from the contents; ValueError names a file that is damaged."""
+        """Return a part as ``parse`` makes it from the contents; ValueError names a file that is damaged."""
         path = self._path(name)
         try:
             return parse(read_json(path, finite=False))
@@ -83,7 +83,7 @@ def open_store(
 
 
 def read_settings(folder: Path, kind: str, version: int) -> dict[str, Any]:
-    """The settings of the games in a folder; FileNotFoundError or ValueError if it has none of this kind."""
+    """Return the settings of the games in a folder; FileNotFoundError or ValueError without any."""
     path = folder / f"{kind}.json"
     if not path.is_file():
         raise FileNotFoundError(f"{folder} holds no {kind}: there is no {path.name}")

@@ -27,7 +27,7 @@ class Column(NamedTuple):
 
 
 def interval_column(title: str, show: Callable[[Any], str]) -> Column:
-    """A column for the 95% interval of a figure."""
+    """Return a column for the 95% interval of a figure."""
     return Column("95% interval", show, (f"{title}, lower end", f"{title}, upper end"))
 
 
@@ -48,7 +48,7 @@ class Table(NamedTuple):
     rows: Sequence[Sequence[Any]]
 
     def cells(self) -> list[list[str]]:
-        """The headings and all rows as text."""
+        """Return the headings and all rows as text."""
         rows = [
             [
                 "" if value is None else column.show(value)
@@ -60,17 +60,17 @@ class Table(NamedTuple):
         return [[column.title for column in self.columns if column.show], *rows]
 
     def left(self) -> list[int]:
-        """The numbers of the columns, among those of :meth:`cells`, that are flush left."""
+        """Return the numbers of the columns, among those of :meth:`cells`, that are flush left."""
         shown = [number for number, column in enumerate(self.columns) if column.show]
         texts = {number for row in self.rows for number in shown if isinstance(row[number], str)}
         return [place for place, number in enumerate(shown) if place == 0 or number in texts]
 
     def lines(self) -> list[str]:
-        """The table as lines of text."""
+        """Return the table as lines of text."""
         return aligned(self.cells(), self.left())
 
     def csv(self) -> str:
-        """The table as CSV, with values in full precision and intervals in two columns."""
+        """Return the table as CSV, with values in full precision and intervals in two columns."""
         headings: list[str] = []
         for column in self.columns:
             headings += column.ends or (column.title,)
@@ -83,7 +83,7 @@ class Table(NamedTuple):
 
 
 def render(parts: Sequence[str | Table], form: str = TEXT) -> str:
-    """Writes paragraphs and tables in one of :data:`FORMATS`, without a line break at the end.
+    """Write paragraphs and tables in one of :data:`FORMATS`, without a line break at the end.
 
     CSV is the first table alone. In LaTeX, paragraphs are comments, and tables need the package ``booktabs``.
     """

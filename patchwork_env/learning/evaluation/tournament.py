@@ -81,7 +81,7 @@ class Tournament:
         game: str | None = None,
         forfeits: bool = False,
     ) -> Self:
-        """Loads all agents and checks everything, before anything is written or played.
+        """Load all agents and checks everything, before anything is written or played.
 
         Args:
             agents: Two or more different agents, as
@@ -131,7 +131,7 @@ class Tournament:
     def resume(
         cls, folder: Path, anchor: str | None = None, anchor_rating: float = 0.0, forfeits: bool = False
     ) -> Self:
-        """The tournament in a folder, with its settings; for the anchor and forfeits see :meth:`enter`.
+        """Return the tournament in a folder; for the anchor and forfeits see :meth:`enter`.
 
         Raises:
             FileNotFoundError: The folder holds no tournament, or a checkpoint no longer exists.
@@ -158,7 +158,7 @@ class Tournament:
         return self.games * math.comb(len(self.participants), 2)
 
     def play(self, folder: Path, workers: Workers = 1, progress: Progress | None = None) -> Standings:
-        """Plays what has not been played yet; returns the standings.
+        """Play what has not been played yet; return the standings.
 
         The folder, which is created if it does not exist, keeps the games block by block, also those of other
         agents. For ``workers`` and ``progress`` see
@@ -206,7 +206,7 @@ class Tournament:
         }
 
     def results_as_dict(self, standings: Standings) -> dict[str, Any]:
-        """The contents of results.json; docs/reference/formats.md describes them."""
+        """Return the contents of results.json; docs/reference/formats.md describes them."""
         names = standings.names
         return {
             "format": _FORMAT,
@@ -262,7 +262,7 @@ class Standings:
 
     @property
     def runner(self) -> type[MatchRunner]:
-        """How agents meet in the game, and the figures that results have of it."""
+        """The runner of the game's matches."""
         return next(iter(self.results.values())).runner
 
     @property
@@ -285,28 +285,28 @@ class Standings:
         return rates
 
     def values(self, agent: int, figure: str) -> npt.NDArray[Any]:
-        """The values of a figure of an agent in all of its games."""
+        """Return the values of a figure of an agent in all of its games."""
         return np.concatenate(
             [result.games.figures[figure][:, side] for result, side in self._matches_of(agent)]
         )
 
     def seconds_per_move(self, agent: int) -> float:
-        """The mean seconds that an agent took per action in all of its games."""
+        """Return the mean seconds that an agent took per action in all of its games."""
         return seconds_per_move(self._matches_of(agent))
 
     def forfeits(self, agent: int) -> int:
-        """The number of games that an agent lost because it failed."""
+        """Return the number of games that an agent lost because it failed."""
         return sum(result.forfeits(side) for result, side in self._matches_of(agent))
 
     def _matches_of(self, agent: int) -> list[tuple[MatchResult, int]]:
         return [(result, pair.index(agent)) for pair, result in self.results.items() if agent in pair]
 
     def rating(self, agent: int) -> dict[str, Any]:
-        """The rating of an agent and its interval as plain data."""
+        """Return the rating of an agent and its interval as plain data."""
         return {"rating": float(self.ratings.values[agent]), "interval": list(self.ratings.intervals[agent])}
 
     def as_dict(self) -> dict[str, Any]:
-        """The standings as plain data, for JSON: ``anchor``, ``ranking`` and ``matches``."""
+        """Return the standings as plain data, for JSON: ``anchor``, ``ranking`` and ``matches``."""
         anchor, rating = self.anchor
         return {
             "confidence": CONFIDENCE,
@@ -333,7 +333,7 @@ class Standings:
         }
 
     def _ahead_of_next(self, agent: int) -> float | None:
-        """How sure it is that an agent is stronger than the next one of the order; None for the last."""
+        """Return the probability that an agent is stronger than the next one; None for the last."""
         following = self.order[self.order.index(agent) + 1 :]
         return float(self.ratings.ahead[agent, following[0]]) if following else None
 
@@ -341,13 +341,13 @@ class Standings:
         return float(expected_wins(self.ratings.values[i] - self.ratings.values[j]))
 
     def table(self, form: str = tables.TEXT) -> str:
-        """The standings and the win matrix as text, markdown or latex; as csv the standings alone."""
+        """Return the standings and the win matrix as text, markdown or latex; as csv the standings alone."""
         match = next(iter(self.results.values()))
         heading = f"{len(self.names)} agents, {len(match.games)} games of each pairing: {match.set_ups()}"
         return tables.render([heading, self.ranking(), self._matrix(), "\n".join(self._notes())], form)
 
     def ranking(self) -> tables.Table:
-        """A row for each agent, from the highest rating to the lowest."""
+        """Return a row for each agent, from the highest rating to the lowest."""
         columns = [
             tables.Column("agent"),
             tables.Column("rating", "{:.0f}".format),
@@ -394,12 +394,12 @@ class Standings:
         if any(None in interval for interval in self.ratings.intervals):
             notes.append(
                 "Where an interval has no end, no game went the way that could have set one; "
-                "the rating itself then rests on half a virtual win of everybody over everybody."
+                "the rating itself then rests on half a virtual win of each agent over every other."
             )
         return notes
 
     def csv(self) -> str:
-        """A row of CSV for each game: the pairing, the circle or deck, and the figures of both sides."""
+        """Return CSV with a row for each game: pairing, circle or deck, and the figures of both sides."""
         runner = self.runner
         figures = [f"{name}_of_{side}" for name in runner.figures for side in ("agent", "opponent")]
         heading = ["agent", "opponent", runner.set_up, "seat", "agent_starts", "agent_wins", *figures]

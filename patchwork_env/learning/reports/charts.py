@@ -50,7 +50,7 @@ def draw(
     y_range: tuple[float, float] | None = None,
     has_legend: bool = False,
 ) -> Markup:
-    """Draws curves, at least one, into one chart, with the figures of every place as tool tips.
+    """Draw curves, at least one, into one chart, with the figures of every place as tool tips.
 
     ``x_title`` is the unit of the horizontal axis; shares are percentages, from 0 on; ``y_range`` has the
     ends of the vertical axis if these are not those of the curves; ``has_legend`` gives a single curve one,
@@ -100,7 +100,7 @@ def draw(
 
 
 def as_words(name: str) -> str:
-    """The name of a metric in words, without the name of its group."""
+    """Return the name of a metric in words, without the name of its group."""
     return name.rpartition("/")[2].replace("_", " ")
 
 
@@ -125,7 +125,7 @@ def ticks(low: float, high: float) -> list[float]:
 
 
 def number(value: float) -> str:
-    """A number as the text of an axis or a label: few digits, and a letter for thousands or millions."""
+    """Return a number as text: few digits, and a letter for thousands or millions."""
     for least, unit, letter in ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")):
         if abs(value) >= least:
             return f"{value / unit:.4g}{letter}"
@@ -133,7 +133,7 @@ def number(value: float) -> str:
 
 
 def percentage(value: float) -> str:
-    """A share as the text of an axis or a label: a percentage with three digits."""
+    """Return a share as the text of an axis or a label: a percentage with three digits."""
     return f"{100 * value:.3g}%"
 
 
@@ -189,7 +189,7 @@ def _describe(curve: Curve, k: int, x_title: str, write: Callable[[float], str])
 
 
 def render(template: str, **values: Any) -> str:
-    """A page as HTML, from a template in this folder and values by the names that it uses."""
+    """Return a page as HTML, from a template in this folder and values by the names that it uses."""
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,

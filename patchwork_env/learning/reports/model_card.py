@@ -41,7 +41,7 @@ _VERSIONS = ("patchwork_env", "python", "numpy", "numba", "torch")
 
 @dataclass(frozen=True)
 class Origin:
-    """What is known of a checkpoint."""
+    """The origin of a checkpoint, as far as it is known."""
 
     game: str
     kind: str
@@ -55,7 +55,7 @@ class Origin:
 
 
 def read_origin(folder: Path, figures: Path | None = None) -> Origin:
-    """What is known of a checkpoint from its own files, and from the run that it lies in.
+    """Return the origin of a checkpoint from its own files and from those of its run.
 
     ``figures`` is a file of ``evaluate --json`` with matches of these weights, instead of the evaluations of
     the run. FileNotFoundError: there is no checkpoint or no such file. ValueError: a file is damaged, or the
@@ -91,7 +91,7 @@ def read_origin(folder: Path, figures: Path | None = None) -> Origin:
 
 
 def _run_of(folder: Path) -> Path | None:
-    """The folder of the run that a checkpoint lies in; None if it lies in none."""
+    """Return the folder of the run that a checkpoint lies in; None if it lies in none."""
     folder = folder.resolve()
     run = folder.parent if folder.name in (FINAL, BEST) else folder.parent.parent
     is_of_run = folder.parent == run or steps_of(folder) is not None
@@ -99,7 +99,7 @@ def _run_of(folder: Path) -> Path | None:
 
 
 def _read_figures(path: Path, game: str, weights: str) -> tuple[tuple[MatchFigures, ...], str]:
-    """The matches of a file of figures in which the agent has these weights, and the machine."""
+    """Return the matches of a file of figures in which the agent has these weights, and the machine."""
     contents = read_object(path, "game", "weights", "matches", "made_with")
     hashes, matches = contents["weights"], as_type(tuple[MatchFigures, ...], contents["matches"], path)
     if not isinstance(hashes, dict) or not isinstance(contents["made_with"], dict):
@@ -111,7 +111,7 @@ def _read_figures(path: Path, game: str, weights: str) -> tuple[tuple[MatchFigur
 
 
 def model_card(origin: Origin, repository: str, licence: str = "mit") -> str:
-    """The page of a checkpoint as Markdown, with the metadata that the Hub reads, for ``owner/name``."""
+    """Return the page of a checkpoint ``owner/name`` as Markdown, with metadata for the Hub."""
     title, steps = rules_of(origin.game).title, origin.info.get("steps")
     learned = f", learned by self-play in {counted(steps, 'step')}" if isinstance(steps, int) else ""
     parts: list[str | Table] = [
@@ -204,7 +204,7 @@ def _making(origin: Origin) -> str:
 
 
 def _fenced(text: str, language: str) -> str:
-    """A block of code, behind a fence that the text does not hold."""
+    """Return a block of code with a fence that the text does not hold."""
     fence = "```"
     while fence in text:
         fence += "`"

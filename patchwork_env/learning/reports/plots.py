@@ -1,4 +1,4 @@
-"""What charts have in common: their colors, and pictures by matplotlib (of the extra ``train``)."""
+"""Colors of charts, and pictures by matplotlib (of the extra ``train``)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WITHOUT_DATES: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"Cre
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty picture, which shows on no screen; its width and height are in inches."""
+    """Return an empty picture, which shows on no screen; its width and height are in inches."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")

@@ -77,7 +77,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Side:
-    """How a player played: the :func:`accuracy`, None without any move, and how many moves have each name."""
+    """A player's :func:`accuracy`, None without any move, and the number of moves with each name."""
 
     accuracy: float | None
     counts: dict[Name, int]
@@ -96,17 +96,17 @@ class Review:
         return f"<Review of {self.game!r} by {self.agent}>"
 
     def mistakes(self, player: int, most: int) -> list[Verdict]:
-        """The moves of a player that cost anything, at most ``most`` of them, the costliest first."""
+        """Return the moves of a player that cost anything, at most ``most`` of them, the costliest first."""
         moves = [verdict for verdict in self.verdicts if verdict.player == player and verdict.cost > 0]
         return sorted(moves, key=lambda verdict: -verdict.cost)[:most]
 
     def side(self, player: int) -> Side:
-        """How a player played."""
+        """Return a player's accuracy and counts."""
         losses = [verdict.win_loss for verdict in self.verdicts if verdict.player == player]
         return Side(accuracy(losses), counts(losses))
 
     def as_dict(self) -> dict[str, Any]:
-        """The review as plain data, for JSON; docs/reference/formats.md describes it."""
+        """Return the review as plain data, for JSON; docs/reference/formats.md describes it."""
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -122,7 +122,7 @@ class Review:
 
 
 def review(game: Game, agent: Agent, progress: Callable[[int], object] | None = None) -> Review:
-    """Judges all moves of a game by an agent that searches with a learned value, once for every position.
+    """Judge all moves of a game by an agent that searches with a learned value, once for every position.
 
     ``progress`` is called with the number of moves that were judged since the last call. ValueError: the game
     has no moves, or the agent cannot analyse.
@@ -156,7 +156,7 @@ def _evaluate(game: Game, agent: Agent) -> tuple[PositionEvaluation, Analysis | 
 
 
 def _of_player(player: int, margin: float, win: float) -> tuple[float, float]:
-    """A margin and a probability to win from the view of player 0, from that of a player, or back."""
+    """Return a margin and a probability to win from the view of player 0, from that of a player, or back."""
     return (margin, win) if player == 0 else (-margin, 1 - win)
 
 
@@ -185,24 +185,24 @@ def _judge(
 
 
 def name_of(loss: float) -> Name | None:
-    """The name of a loss; None if it is less than an inaccuracy."""
+    """Return the name of a loss; None if it is less than an inaccuracy."""
     reached: list[Name] = [name for name, least in NAMES.items() if loss >= least]
     return reached[-1] if reached else None
 
 
 def counts(losses: Sequence[float]) -> dict[Name, int]:
-    """How many moves have each name."""
+    """Return the number of moves with each name."""
     names = [name_of(loss) for loss in losses]
     return {name: names.count(name) for name in NAMES}
 
 
 def counts_text(counted: dict[Name, int]) -> str:
-    """Counts in words."""
+    """Count in words."""
     return ", ".join(f"{n} {name if n == 1 else _PLURALS[name]}" for name, n in counted.items())
 
 
 def accuracy(losses: Sequence[float]) -> float | None:
-    """How well a player played, 0-100, from the losses of all its moves; None without any.
+    """Return a player's accuracy, 0-100, from the losses of all its moves; None without any.
 
     The mean of the arithmetic mean of the moves' accuracies, in which every move counts the same, and of the
     harmonic one, which a single blunder lowers much.
@@ -216,14 +216,14 @@ def accuracy(losses: Sequence[float]) -> float | None:
 
 
 def move_accuracy(loss: float) -> float:
-    """The accuracy of a move, 0-100, by the formula of lichess: https://lichess.org/page/accuracy."""
+    """Return the accuracy of a move, 0-100, by the formula of lichess: https://lichess.org/page/accuracy."""
     if loss <= 0:
         return 100.0
     return max(0.0, 103.1668 * math.exp(-4.354 * loss) - 3.1669)
 
 
 def read_game(path: Path) -> Game:
-    """Reads a game in notation; ValueError names a file with another content, and the first wrong move."""
+    """Read a game in notation; ValueError names a file with another content, and the first wrong move."""
     game = positions.read_game_file(path)
     if not isinstance(game, Game):
         title = rules_of(game.state).title
@@ -235,7 +235,7 @@ def read_game(path: Path) -> Game:
 
 
 def text(review: Review) -> str:
-    """The moves with what they led to, then the costliest mistakes of each player."""
+    """Return the moves with what they led to, then the costliest mistakes of each player."""
     parts = [f"{headline(review)}; judged by {review.agent}", "", *_moves(review)]
     for player in (0, 1):
         parts += ["", summary(review, player), *_mistakes(review.mistakes(player, MOST_MISTAKES))]
@@ -243,7 +243,7 @@ def text(review: Review) -> str:
 
 
 def headline(review: Review) -> str:
-    """How long the game was and how it ended."""
+    """Return the length and the result of the game in words."""
     game = review.game
     scores = game.scores()
     end = "not finished"
@@ -253,7 +253,7 @@ def headline(review: Review) -> str:
 
 
 def summary(review: Review, player: int) -> str:
-    """How a player played, in a phrase."""
+    """Return a player's accuracy and counts in words."""
     side = review.side(player)
     if side.accuracy is None:
         return f"player {player}: no moves"
@@ -261,12 +261,12 @@ def summary(review: Review, player: int) -> str:
 
 
 def line_text(words: Sequence[str], most: int = _MOST_WORDS) -> str:
-    """The first moves of a line of play as text."""
+    """Return the first moves of a line of play as text."""
     return " ".join(words[:most]) + (" ..." if len(words) > most else "")
 
 
 def loss_texts(verdict: Verdict) -> tuple[str, str]:
-    """What a move lost in margin and in probability to win, with signs unless it rounds to 0."""
+    """Return the losses of a move in margin and in probability to win, with signs unless they round to 0."""
     margin, win = (round(-loss, 1) for loss in (verdict.margin_loss, 100 * verdict.win_loss))
     return f"{margin:+.1f}" if margin else "0.0", f"{win:+.1f}%" if win else "0.0%"
 
@@ -296,7 +296,7 @@ def _mistakes(mistakes: Sequence[Verdict]) -> list[str]:
 
 
 def render_page(review: Review, title: str) -> str:
-    """The whole page as HTML, which needs no other files."""
+    """Return the whole page as HTML, which needs no other files."""
     return render(
         "review.html.jinja",
         title=title,

@@ -72,7 +72,7 @@ _WORDS = {
 
 
 def render_page(runs: Sequence[RunResult]) -> str:
-    """The whole page about one run or several, which share their charts; ValueError if their games differ."""
+    """Return the page about runs, which share their charts; ValueError if their games differ."""
     games = {run.game: run.label for run in runs}
     if len(games) > 1:
         named = ", ".join(f"{name} is of {game}" for game, name in games.items())
@@ -103,7 +103,7 @@ def render_page(runs: Sequence[RunResult]) -> str:
 
 
 def _sample_games(runs: Sequence[RunResult]) -> list[dict[str, Any]]:
-    """The games of the last evaluations, those against the hardest opponents first.
+    """Return the games of the last evaluations, those against the hardest opponents first.
 
     The first game against each opponent is drawn, as far as there is room, and of the very first game earlier
     positions.
@@ -125,7 +125,7 @@ def _sample_games(runs: Sequence[RunResult]) -> list[dict[str, Any]]:
 
 
 def _page_game(sample: SampleGame, kind: str, has_picture: bool, earlier: int) -> dict[str, Any]:
-    """A sample game with pictures as SVG: of the last position, and of so many earlier ones."""
+    """Return a sample game with pictures as SVG: of the last position, and of so many earlier ones."""
     game, svg = rules_of(kind).game.from_notation(sample.notation), rules_of(kind).pictures.svg
     names = (sample.players[0], sample.players[1])
     positions = milestones(game, earlier) if earlier else []
@@ -149,7 +149,7 @@ def _turns(game: BaseGame) -> list[tuple[int, str]]:
 
 
 def shares_of(game: str) -> list[str]:
-    """The names of the figures whose means are shares of the games."""
+    """Return the names of the figures whose means are shares of the games."""
     return [name for name, figure in runner_of(game).figures.items() if figure.is_share]
 
 
@@ -198,7 +198,7 @@ def _win_rates(runs: Sequence[RunResult], words: GameWords) -> ChartSection:
 
 
 def _evaluation_games(runs: Sequence[RunResult], words: GameWords) -> ChartSection:
-    """The section with the figures of the evaluations' games; of several runs these would be too many."""
+    """Return the section with figures of evaluations; of several runs only their score differences."""
 
     def difference(match: MatchFigures) -> _Value:
         return match.score_difference, match.score_difference_interval
@@ -226,7 +226,7 @@ def _evaluation_games(runs: Sequence[RunResult], words: GameWords) -> ChartSecti
 def _against_opponents(
     runs: Sequence[RunResult], axis: str, value: Callable[[MatchFigures], _Value]
 ) -> list[tuple[str, list[_Curve]]]:
-    """The charts of a value of matches: for each the opponent's part of its title, and its curves."""
+    """Return the charts of a value of matches: for each the opponent's part of its title, and its curves."""
 
     def curve(run: RunResult, opponent: str) -> Curve:
         values = [(getattr(one, axis), *value(match)) for one, match in run.matches(opponent)]
@@ -246,7 +246,7 @@ def _against_opponents(
 def _draw(
     runs: Sequence[RunResult], title: str, axis: str, curves: Sequence[_Curve], **options: Any
 ) -> list[Markup]:
-    """A chart, with a legend wherever there are several runs; none if no curve has points.
+    """Return a chart, with a legend wherever there are several runs; none if no curve has points.
 
     The color of a curve is its place among all, so that charts agree.
     """

@@ -1,4 +1,4 @@
-"""What a run has reached so far: read from its folder, or from one small file that stands for it."""
+"""Results of runs so far, read from their folders, or from one small file for each."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _NO_NAME = re.compile(r"[^\w.+=-]+", re.ASCII)  # characters that names of files
 
 
 class RunResult(records.FilePart):
-    """What a run has reached, ended or not; files lack all from ``source`` on."""
+    """The results of a run, ended or not; files lack all fields from ``source`` on."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -108,12 +108,12 @@ class RunResult(records.FilePart):
         return list(dict.fromkeys(match.opponent for match in matches))
 
     def made_with(self, key: str) -> str | None:
-        """A version, the ``commit`` or the ``machine`` of the run; several if it went on with others."""
+        """Return a version, the ``commit`` or the ``machine``; several if the run was resumed with others."""
         values = [start[key] for start in self.starts if start.get(key) is not None]
         return ", then ".join(dict.fromkeys(one_line(str(value)) for value in values)) or None
 
     def metric_names(self) -> list[str]:
-        """The names of all metrics in the order of their appearance."""
+        """Return the names of all metrics in the order of their appearance."""
         names = dict.fromkeys(name for line in self.metrics for name in line)
         return [name for name in names if name not in ("steps", "minutes")]
 
@@ -123,12 +123,12 @@ class RunResult(records.FilePart):
         return Curve.of((line["steps"], line[name], None) for line in lines)
 
     def matches(self, opponent: str) -> list[tuple[records.RunEvaluation, records.MatchFigures]]:
-        """The evaluations with a match against an opponent, each together with this match."""
+        """Return the evaluations with a match against an opponent, each together with this match."""
         return [(one, match) for one in self.evaluations if (match := one.match(opponent)) is not None]
 
 
 def read_result(path: Path) -> RunResult:
-    """The result in the folder of a run or in a file; ValueError or FileNotFoundError names what is wrong."""
+    """Return the result in the folder of a run or in a file; ValueError or FileNotFoundError otherwise."""
     if path.is_file():
         result = records.as_type(RunResult, read_document(path, FORMAT, VERSION), path)
         _check_game(result.game, path)
@@ -168,12 +168,12 @@ def read_result(path: Path) -> RunResult:
 
 
 def result_file(result: RunResult, folder: Path) -> Path:
-    """The file of a result in a folder; names that differ in characters that files lack can have the same."""
+    """Return the file of a result in a folder; different names can have the same file."""
     return folder / f"{_NO_NAME.sub('-', result.name)}-seed{result.seed}.json"
 
 
 def write_result(result: RunResult, folder: Path) -> Path:
-    """Writes a result as ``NAME-seedN.json`` into a folder, in place of an earlier one; returns the file."""
+    """Write a result as ``NAME-seedN.json`` into a folder, in place of an earlier one; return the file."""
     path = result_file(result, folder)
     contents: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     contents |= result.model_dump(mode="json", exclude={"evaluations"}) | {"evaluations": []}
@@ -204,7 +204,7 @@ def write_training(
     configuration: Mapping[str, Any] | None = None,
     weights: str | os.PathLike[str] | None = None,
 ) -> Path:
-    """Writes what a training of one's own has reached, as a file that ``patchwork-env compare`` reads.
+    """Write what a training of one's own has reached, as a file that ``patchwork-env compare`` reads.
 
     Args:
         folder: The folder of the file, ``NAME-seedN.json``, which takes the place of an earlier one.
@@ -249,7 +249,7 @@ def write_training(
 
 
 def name_without_seed(name: str) -> str:
-    """The name of a run's folder without its seed, which may be empty."""
+    """Return the name of a run's folder without its seed, which may be empty."""
     name = f"-{name}"  # so that a name may be nothing but a number
     return (_SEED if _SEED.search(name) else _NUMBERS).sub("", name).strip("-_.")
 
@@ -261,7 +261,7 @@ def _check_game(game: Any, path: Path) -> str:
 
 
 def _read_metrics(path: Path) -> tuple[dict[str, Any], ...]:
-    """The lines of the learning curves, without one that is still being written; none if there is no file."""
+    """Return the lines of the learning curves, without an unfinished last one."""
     if not path.exists():
         return ()
     metrics = []

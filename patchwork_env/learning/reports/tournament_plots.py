@@ -30,7 +30,7 @@ _OPEN_LENGTH = 60.0
 
 
 def write_results(folder: Path, tournament: Tournament, standings: Standings) -> None:
-    """Writes results.json, games.csv, ratings.csv and the pictures into the folder of a tournament."""
+    """Write results.json, games.csv, ratings.csv and the pictures into the folder of a tournament."""
     results = tournament.results_as_dict(standings)
     write_text(folder / "results.json", json.dumps(results, indent=1) + "\n")
     write_text(folder / "games.csv", standings.csv())
@@ -42,7 +42,7 @@ def write_results(folder: Path, tournament: Tournament, standings: Standings) ->
 
 
 def ratings(standings: Standings, path: Path) -> None:
-    """Draws the ratings with their intervals, the highest at the top; an arrow stands for a missing end."""
+    """Draw the ratings with their intervals, the highest at the top; an arrow stands for a missing end."""
     order = standings.order[::-1]
     figure = new_figure(_WIDTH, _MARGIN + _ROW * len(order))
     axes = figure.add_subplot()
@@ -57,7 +57,7 @@ def ratings(standings: Standings, path: Path) -> None:
 
 
 def win_matrix(standings: Standings, path: Path) -> None:
-    """Draws the share of games that the row won against the column, both ordered by rating."""
+    """Draw the share of games that the row won against the column, both ordered by rating."""
     order, n = standings.order, len(standings.names)
     rates = standings.win_rates[np.ix_(order, order)]
     size = max(3.6, 0.62 * n)
@@ -78,7 +78,7 @@ def win_matrix(standings: Standings, path: Path) -> None:
 
 
 def ladder(standings: Standings, rungs: Sequence[Rung], path: Path) -> None:
-    """Draws ratings of the checkpoints of a run, the first agents, over steps, and over minutes if known."""
+    """Draw ratings of the checkpoints of a run, the first agents, over steps, and over minutes if known."""
     scales = {"steps": [float(rung.steps) for rung in rungs]}
     minutes = [rung.minutes for rung in rungs if rung.minutes is not None]
     if len(minutes) == len(rungs):
@@ -110,11 +110,11 @@ def _error_bars(
     *,
     horizontal: bool,
 ) -> None:
-    """Draws dots with intervals; where an interval has no end, an arrow points that way."""
+    """Draw dots with intervals; where an interval has no end, an arrow points that way."""
     style: dict[str, Any] = {"color": SERIES[0], "markersize": 5, "elinewidth": 1.5, "capsize": 3}
     lengths = np.array(
         [
-            # A rating may lie just outside its interval, since it is none of the quantiles.
+            # A rating may lie just outside its interval, since it is not a quantile.
             [
                 _OPEN_LENGTH if end is None else max(sign * (end - value), 0.0)
                 for end, sign in zip(ends, (-1, 1), strict=True)

@@ -185,7 +185,7 @@ def test_matches_of_others_give_a_rating_too(small):
         (["gredy"], "there is no agent 'gredy'"),
         (["random", "--games", "3"], "games is 3; it must be even"),
         (["random", "--skip", "gredy"], "gredy is not in gauntlet v2; its members: random, greedy"),
-        (["random", "--skip", "random", "greedy"], "nobody is left of gauntlet v2 without random, greedy"),
+        (["random", "--skip", "random", "greedy"], "no member is left of gauntlet v2 without random, greedy"),
         (["random", "--json", "none/here.json"], "there is no folder none"),
         (["mine:illegal", "--games", "2", "--workers", "1"], "agent 'mine:illegal' chose action 5000"),
     ],
