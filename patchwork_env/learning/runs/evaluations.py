@@ -31,11 +31,11 @@ from patchwork_env.learning.runs.loggers import Log
 from patchwork_env.learning.system import describe_machine
 
 _MOST_CANDIDATES = 3
-"""Number of policies that are kept to be measured again, the best ones by all evaluations."""
+"""The number of policies that are kept to be measured again, the best ones by all evaluations."""
 
 
 def forget_later(folder: Path, steps: int) -> None:
-    """Deletes evaluations and policies of a run that are of later steps, from an earlier attempt."""
+    """Delete evaluations and policies of later steps, from an earlier attempt."""
     for number, path in evaluation_files(folder).items():
         if number > steps:
             path.unlink()
@@ -55,10 +55,10 @@ def _forget_best(folder: Path) -> None:
 def record(
     folder: Path, trainer: Trainer, results: Sequence[MatchResult], log: Log, weights: str | None = None
 ) -> None:
-    """Writes and logs the evaluation of the present policy, from its results against every opponent.
+    """Write and log the evaluation of the present policy, from its results against every opponent.
 
-    The policy is kept as a candidate if it is among the best, or the final one, which ``weights``, the
-    SHA-256 of its file, tell.
+    The policy is kept as a candidate if it is among the best, or the final one. ``weights`` is the SHA-256 of
+    the final policy's file, and None for other policies.
     """
     contents = {
         "game": trainer.config.game,
@@ -76,7 +76,7 @@ def record(
         log.add(figures, trainer.steps, trainer.seconds / 60)
     if any(result.kept for result in results):
         _show_game(log, trainer.steps, min(results, key=lambda result: result.win_rate), not earlier)
-    # The file comes last, for an evaluation that has its file is not repeated.
+    # The file comes last, because an evaluation that has its file is not repeated.
     log.sync()
     metric = runner_of(trainer.config.game).metric
     strengths = {
@@ -99,7 +99,7 @@ def record(
 
 
 def choose_best(folder: Path, measured: Mapping[int, Sequence[MatchResult]]) -> int:
-    """Makes the strongest candidate, by matches on fresh set-ups, ``RUN/best``; returns its steps."""
+    """Copy the strongest candidate, by matches on fresh set-ups, to ``RUN/best``; return its steps."""
     best = max(measured, key=lambda steps: _strength(measured[steps]))
     contents = read_object(evaluation_files(folder)[best], finite=False)
     contents |= {"matches": [result.as_dict() for result in measured[best]], "sample_games": []}
@@ -122,7 +122,7 @@ def _show_game(log: Log, steps: int, result: MatchResult, is_first: bool) -> Non
 
 
 def metrics(result: MatchResult) -> dict[str, float]:
-    """The figures of a match as metrics by name."""
+    """Return the figures of a match as metrics by name."""
     opponent, (low, high) = result.opponent, result.interval
     rate_name, low_name, high_name = interval_metrics(opponent)
     figures = result.means(AGENT) | {
@@ -134,5 +134,5 @@ def metrics(result: MatchResult) -> dict[str, float]:
 
 
 def _strength(results: Sequence[MatchResult]) -> float:
-    """What policies are compared by: the mean win rate, or the mean score where the sides do not interact."""
+    """Return the mean win rate, or the mean score where the sides do not interact."""
     return float(np.mean([result.metric for result in results]))

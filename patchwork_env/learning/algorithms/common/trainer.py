@@ -1,4 +1,4 @@
-"""What a run sees of every algorithm: a trainer that takes steps, plays, and can be saved and restored."""
+"""The interface of all algorithms: a trainer that takes steps, plays, and can be saved and restored."""
 
 from __future__ import annotations
 
@@ -44,20 +44,20 @@ class Trainer(ABC):
 
     @property
     def is_done(self) -> bool:
-        """Whether the run has reached its number of steps."""
+        """True if the run has reached its number of steps."""
         return self.steps >= self.config.total_steps
 
     @property
     def progress(self) -> float:
-        """The fraction of the run that is over, for schedules."""
+        """The fraction of the run that is done, for schedules."""
         return min(1.0, self.steps / self.config.total_steps)
 
     @abstractmethod
     def step(self) -> dict[str, float]:
-        """Plays and learns for one iteration; returns metrics by name."""
+        """Play and learn for one iteration; return metrics by name."""
 
     def _count_iteration(self, turns: int, began: float) -> dict[str, float]:
-        """Counts an iteration of so many turns, which ``began`` at this time, and measures its speed."""
+        """Count an iteration of so many turns, which ``began`` at this time, and return its speed."""
         seconds = time.perf_counter() - began
         self.steps += turns
         self.iteration += 1
@@ -67,29 +67,29 @@ class Trainer(ABC):
 
     @abstractmethod
     def agent(self) -> Agent:
-        """The agent that evaluations of the run at present ask."""
+        """Return the agent that evaluations of the run play at present."""
 
     def stored_agent(self, folder: Path) -> Agent:
-        """The agent that evaluations of the run ask for a policy that :meth:`write_policy` wrote."""
+        """Return the agent that evaluations of the run play for a policy of :meth:`write_policy`."""
         return agents.load(folder)
 
     @abstractmethod
     def write_policy(self, folder: Path) -> None:
-        """Writes a policy that :func:`patchwork_env.agents.load` plays, as files in an existing folder."""
+        """Write a policy that :func:`patchwork_env.agents.load` plays, as files in an existing folder."""
 
     def write_final(self, folder: Path) -> None:
-        """Writes the results of the run, by default a policy, as files in an existing folder."""
+        """Write the results of the run, by default a policy, as files in an existing folder."""
         self.write_policy(folder)
 
     def state_dict(self) -> State:
-        """All that the trainer needs to go on as if nothing had happened; tensors may be those in use."""
+        """Return all that the trainer needs to be resumed; tensors may be those in use."""
         return {"steps": self.steps, "iteration": self.iteration, "seconds": self.seconds}
 
     def load_state_dict(self, state: State) -> None:
-        """Goes on from a state, which may come from a file.
+        """Continue from a state, which may come from a file.
 
-        One that does not fit is a KeyError, TypeError, ValueError or RuntimeError; the trainer is then of no
-        use.
+        A state that does not fit raises a KeyError, TypeError, ValueError or RuntimeError; the trainer cannot
+        be used after that.
         """
         self.steps = as_integer(state["steps"], "steps")
         self.iteration = check_between(state["iteration"], 0, self.steps, "iteration")
@@ -98,7 +98,7 @@ class Trainer(ABC):
             raise ValueError(f"seconds is {short_repr(seconds)}; allowed are numbers above 0")
 
     def policy_info(self) -> dict[str, Any]:
-        """What the files of a policy tell about its training."""
+        """Return the facts about the training that are stored with a policy."""
         info = {
             "algorithm": self.config.algorithm,
             "steps": self.steps,
@@ -111,12 +111,12 @@ class Trainer(ABC):
 
 
 def prefixed(group: str, metrics: Mapping[str, float]) -> dict[str, float]:
-    """Metrics under their names in curves and reports: ``group/name``."""
+    """Return metrics under their names in curves and reports: ``group/name``."""
     return {f"{group}/{name}": value for name, value in metrics.items()}
 
 
 def make_trainer(config: RunConfig) -> Trainer:
-    """The trainer of the configuration's game and algorithm."""
+    """Return the trainer of the game and algorithm of a configuration."""
     trainer: Trainer = trainer_class(config)(config)
     return trainer
 
@@ -131,7 +131,7 @@ def statistics_of_games(rules: Rules, finals: States) -> dict[str, float]:
 
 
 def split(state: State) -> tuple[State, dict[str, Tensor]]:
-    """Divides a state into values for JSON and tensors by their paths, as in ``network/trunk.weight``."""
+    """Divide a state into values for JSON and tensors by their paths, as in ``network/trunk.weight``."""
     values: State = {}
     tensors: dict[str, Tensor] = {}
     for name, value in state.items():
@@ -146,7 +146,7 @@ def split(state: State) -> tuple[State, dict[str, Tensor]]:
 
 
 def join(values: State, tensors: Mapping[str, Tensor]) -> State:
-    """Puts tensors back into values; KeyError or TypeError if one has no place there."""
+    """Put tensors back into values; KeyError or TypeError if one has no place there."""
     for path, tensor in tensors.items():
         *outer, name = path.split("/")
         place = values
@@ -157,7 +157,7 @@ def join(values: State, tensors: Mapping[str, Tensor]) -> State:
 
 
 def as_tensors(arrays: Arrays) -> dict[str, Tensor]:
-    """Arrays as tensors that share their memory; records, which PyTorch does not know, as bytes."""
+    """Return arrays as tensors that share their memory; records, which PyTorch does not know, as bytes."""
     return {
         name: torch.from_numpy(array.view(np.uint8) if array.dtype.names else array)
         for name, array in arrays.items()
@@ -165,16 +165,16 @@ def as_tensors(arrays: Arrays) -> dict[str, Tensor]:
 
 
 def as_arrays(tensors: Mapping[str, Tensor]) -> dict[str, npt.NDArray[Any]]:
-    """Tensors on the CPU as arrays that share their memory."""
+    """Return tensors on the CPU as arrays that share their memory."""
     return {name: tensor.numpy() for name, tensor in tensors.items()}
 
 
 def optimizer_state(optimizer: torch.optim.Optimizer) -> State:
-    """What an optimizer of the family of Adam keeps for each parameter, by the parameter's number."""
+    """Return the state of each parameter of an Adam optimizer, by the parameter's number."""
     return {str(number): dict(kept) for number, kept in optimizer.state_dict()["state"].items()}
 
 
 def load_optimizer_state(optimizer: torch.optim.Optimizer, state: State) -> None:
-    """Brings an optimizer to an :func:`optimizer_state`; its rates and other settings stay its own."""
+    """Load an :func:`optimizer_state` into an optimizer, which keeps its rates and other settings."""
     own = {int(number): {name: t.clone() for name, t in kept.items()} for number, kept in state.items()}
     optimizer.load_state_dict({"state": own, "param_groups": optimizer.state_dict()["param_groups"]})
