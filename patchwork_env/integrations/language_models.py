@@ -48,7 +48,7 @@ and nothing else, or with one of these requests, after which you are asked again
 
 @dataclass
 class Decision:
-    """How a model came to a move."""
+    """The exchange with a model about one move, and its result."""
 
     prompt: str  # the first one
     exchange: list[dict[str, str | None]] = field(default_factory=list)  # answers with replies
@@ -57,7 +57,7 @@ class Decision:
 
 
 def decide(game: BaseGame, complete: Complete, retries: int, questions: int) -> Decision:
-    """Asks a model for a move until it names a legal one, or has had all of its tries."""
+    """Ask a model for a move until it gives a legal one, or has no tries left."""
     example = next(group.example.word for group in text.moves(game) if group.example)
     task = _TASK.format(example=example, requests=text.requests_text(game))
     prompt = "\n\n".join([text.rules(game), text.describe(game), text.moves_text(game), task])
@@ -89,7 +89,7 @@ def _ask(complete: Complete, prompt: str, usage: Usage) -> str:
 
 
 def _read(game: BaseGame, answer: str, usage: Usage, most: int) -> tuple[int | None, str | None]:
-    """The action that an answer chooses, or else the reply to its request."""
+    """Return the action of an answer, or else the reply to its request."""
     if not text.is_request(answer):
         return text.parse(game, answer), None
     if usage.questions == most:
@@ -166,7 +166,7 @@ class TextAgent(BatchAgent):
         return actions, usage
 
     def reseed(self, seed: int | None = None) -> None:
-        """Restarts the random numbers of the fallback; what a model draws is its own affair."""
+        """Restart the random numbers of the fallback, not those of the model."""
         if self._fallback is not None:
             self._fallback.reseed(seed)
 
@@ -210,7 +210,7 @@ def _entry(game: BaseGame, decision: Decision, action: int | None) -> dict[str, 
 
 @dataclass(frozen=True)
 class ModelRating:
-    """How a language model did in the gauntlet, and how often it was asked."""
+    """The rating of a language model in the gauntlet, and its usage."""
 
     gauntlet: GauntletResult
     usage: Usage
@@ -226,11 +226,11 @@ class ModelRating:
         return self.gauntlet.interval
 
     def table(self) -> str:
-        """All of it as lines of text."""
+        """Return the matches, the rating and the usage as lines of text."""
         return f"{self.gauntlet.table()}\n{self.usage}"
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it as plain data, for JSON."""
+        """Return the matches, the rating and the usage as plain data for JSON."""
         return {**self.gauntlet.as_dict(), "usage": self.usage.as_dict()}
 
 
@@ -242,7 +242,7 @@ def rate(
     version: int = LATEST,
     **options: Any,
 ) -> ModelRating:
-    """Has a language model play the gauntlet of Patchwork: every circle from both seats, on a fixed scale.
+    """Rate a language model in the gauntlet of Patchwork: every circle from both seats, on a fixed scale.
 
     Args:
         model: A player that asks one, or the function itself.

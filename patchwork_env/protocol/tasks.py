@@ -1,4 +1,4 @@
-"""Positions that agents think about: each in a thread, so many at once, the most urgent first."""
+"""Positions that agents think about in threads, the most urgent first."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_TASKS = 10_000  # the most positions that wait or are being worked on
 
 
 class Task:
-    """A position that an agent is to think about in a thread, and that has exactly one last answer.
+    """A position for an agent to think about in a thread, with exactly one last answer.
 
     Tasks of a higher ``priority`` begin earlier; ``time_limit`` is in seconds of work.
     """
@@ -39,7 +39,7 @@ class Task:
         self.when_done: Callable[[Task], None] = lambda task: None
 
     def note(self, fields: Answer, tell: bool = False) -> None:
-        """Keeps what was found so far, and sends it if ``tell``."""
+        """Keep the result so far, and send it if ``tell``."""
         with self._lock:
             self._latest = fields
             if tell and not self.is_done:
@@ -63,7 +63,7 @@ class Task:
         self._finish(fields)
 
     def terminate(self) -> bool:
-        """Sends what was found so far as the last answer; returns False if the last one was sent before."""
+        """Send the result so far as the last answer; returns False if the last one was sent before."""
         rest = self._latest or {"no_results": True}
         return self._finish({"done": True, "terminated": True, **rest})
 
@@ -78,7 +78,7 @@ class Task:
 
 
 class TaskPool:
-    """Tasks that threads work on. A task that is ended early keeps its thread until its agent answers."""
+    """Tasks in threads. A task that is ended early keeps its thread until its agent answers."""
 
     def __init__(self, threads: int) -> None:
         self._threads = ThreadPool(threads)
@@ -87,14 +87,14 @@ class TaskPool:
         self._left: Counter[str] = Counter()  # the number of these, by query
 
     def __contains__(self, id: str) -> bool:
-        """Whether there are tasks of a query that have no last answer yet."""
+        """Whether a query has tasks without a last answer."""
         return self._left[id] > 0
 
     def __len__(self) -> int:
         return len(self._tasks)
 
     def add(self, tasks: Collection[Task]) -> None:
-        """Lets the threads work on tasks, in their order."""
+        """Add tasks, which begin in this order if their priority is the same."""
         with self._changed:
             if len(self) + len(tasks) > MOST_TASKS:
                 raise ValueError(f"there are {len(self):,} positions to think about; wait for answers")
@@ -105,23 +105,23 @@ class TaskPool:
                 self._threads.submit(task.run, task.priority)
 
     def terminate(self, id: str | None = None, plies: Collection[int] | None = None) -> int:
-        """Ends the tasks of a query, or only some ``plies`` of it, or all tasks; returns how many."""
+        """End the tasks of a query, or only some ``plies`` of it, or all tasks; returns their number."""
         with self._changed:
             found = [task for task in self._tasks if id in (None, task.id)]
         return sum(task.terminate() for task in found if plies is None or task.ply in plies)
 
     def wait(self, gone: Callable[[], bool]) -> None:
-        """Waits until all tasks are done, or until ``gone`` is true, whenever :meth:`wake` is called."""
+        """Wait until all tasks are done or ``gone`` is true, which :meth:`wake` checks again."""
         with self._changed:
             self._changed.wait_for(lambda: not self._tasks or gone())
 
     def wake(self) -> None:
-        """Lets :meth:`wait` look again."""
+        """Make :meth:`wait` check again."""
         with self._changed:
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Ends all tasks, and the threads as soon as they are free; the pool takes no more tasks then."""
+        """End all tasks, and the threads as soon as they are free. Add no tasks after this."""
         self.terminate()
         self._threads.close()
 

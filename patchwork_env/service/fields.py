@@ -1,4 +1,4 @@
-"""What the fields of messages may hold, and the game that a message is about."""
+"""Checks of the fields of messages, and the game of a message."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ DEFAULT_LINES = 5
 
 
 def text(value: Any, what: str) -> str:
-    """A text of any length."""
+    """Check a str of any length."""
     if not isinstance(value, str):
         raise ValueError(f"{what} must be a text, not {short_repr(value)}")
     return value
 
 
 def text_of(most: int) -> Check:
-    """The check of a text of at most so many characters."""
+    """Return the check of a str of at most ``most`` characters."""
 
     def check(value: Any, what: str) -> str:
         if len(text(value, what)) > most:
@@ -36,12 +36,12 @@ def text_of(most: int) -> Check:
 
 
 def between(lowest: int, highest: int) -> Check:
-    """The check of a whole number."""
+    """Return the check of an integer from ``lowest`` to ``highest``."""
     return lambda value, what: check_between(value, lowest, highest, what)
 
 
 def seconds(most: float, *, least: float = 0, above: float = -math.inf) -> Check:
-    """The check of a time in seconds."""
+    """Return the check of a number of seconds."""
 
     def check(value: Any, what: str) -> float:
         number = as_number(value, what, least=least, above=above)
@@ -57,24 +57,24 @@ lines = between(1, MOST_LINES)
 
 
 def move(value: Any, what: str) -> str | int:
-    """A word of the notation, or an action."""
+    """Check a word of the notation, or an action."""
     return value if isinstance(value, str) else as_integer(value, what)
 
 
 def seed(value: Any, what: str) -> int:
-    """The seed of random numbers."""
+    """Check a seed."""
     return check_seed(value)
 
 
 def anything(value: Any, what: str) -> Any:
-    """Any value; what it is for checks it."""
+    """Accept any value, which is checked where it is used."""
     return value
 
 
 def read_game_and(
     message: Mapping[str, Any], needed: Mapping[str, Check], allowed: Mapping[str, Check] | None = None
 ) -> tuple[Any, dict[str, Any]]:
-    """The game of a message's ``notation``, and its other fields."""
+    """Return the game of a message's ``notation``, and its other fields."""
     given = check_fields(message, {"notation": text, **needed}, allowed)
     game = positions.read_game(given.pop("notation"))
     return game, given

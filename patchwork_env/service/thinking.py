@@ -26,7 +26,7 @@ from patchwork_env.service.threads import ThreadPool
 Event = dict[str, Any]
 Tell = Callable[[Event | None], None]  # sends an event, from any thread; None ends the stream
 Work = Callable[[Tell, threading.Event], None]
-"""Work in a thread: it tells of its events, and ends soon after the other argument is set."""
+"""Work in a thread: it sends events with ``tell``, and ends soon after the other argument is set."""
 
 NOTICE_AFTER = 0.3  # seconds after which a stream says that it is at work
 _MOST_THREADS = 24
@@ -49,9 +49,9 @@ class Streams:
         self._pool = ThreadPool(_MOST_THREADS)
 
     async def stream(self, work: Work, purpose: str, most: int) -> AsyncIterator[Event]:
-        """The events of work for a ``purpose``, for which at most ``most`` threads work at the same time.
+        """Yield the events of work for a ``purpose``, which at most ``most`` threads serve at the same time.
 
-        Whoever stops reading stops the work. An error ends the stream with an event that tells of it.
+        The work stops when the caller closes the stream. An error is the last event.
         """
         waited = 0.0
         while self._busy[purpose] >= most or self._busy.total() >= _MOST_THREADS:
@@ -78,14 +78,14 @@ class Streams:
             stopped.set()
 
     def wait_for_pause(self) -> None:
-        """Waits until there has been no work for a while."""
+        """Wait until there has been no work for ``pause`` seconds."""
         waited = 0.0
         while waited < self._pause:
             time.sleep(_LOOK_EVERY)
             waited = 0.0 if self._running else waited + _LOOK_EVERY
 
     def announce(self, event: Event) -> None:
-        """Sends an event to all streams, from any thread."""
+        """Send an event to all streams, from any thread."""
         with self._lock:
             running = list(self._running.values())
         for tell in running:
@@ -125,7 +125,7 @@ class Streams:
 
 
 async def _next(events: asyncio.Queue[Event | None], seconds: float, otherwise: Event) -> Event | None:
-    """The next event, or ``otherwise`` if there is none within so many seconds."""
+    """Return the next event, or ``otherwise`` after ``seconds`` without one."""
     try:
         async with asyncio.timeout(seconds):  # wait_for of Python 3.11 can swallow that it is cancelled
             return await events.get()
@@ -140,7 +140,7 @@ Message = Mapping[str, Any]
 
 
 class Thinking:
-    """Answers the messages that agents are needed for; ValueError for one that is not as it must be."""
+    """Answers messages with the help of agents; an invalid message is a ValueError."""
 
     def __init__(self, players: AgentPool, streams: Streams | None = None) -> None:
         self._agents = players
@@ -166,14 +166,14 @@ class Thinking:
                 next(analyses_of(_ending_of(beginning), agent, 1))
 
     def agents(self, message: Message) -> list[dict[str, Any]]:
-        """The agents that the page offers for the game ``game``; ValueError if ``agent`` cannot play it."""
+        """Return the agents on offer for the game ``game``; ValueError if ``agent`` cannot play it."""
         given = check_fields(message, {"game": fields.text}, {"agent": fields.spec})
         if "agent" in given:
             self._agents.try_out(given["agent"], given["game"])
         return self._agents.listed(given["game"])
 
     def choose(self, message: Message) -> AsyncIterator[Event]:
-        """The move of the agent ``agent`` in the game of ``notation``; the stream ends with ``choice``."""
+        """Stream the move of ``agent`` in the game of ``notation``; the last event is ``choice``."""
         game, given = fields.read_game_and(message, {"agent": fields.spec}, {"seed": fields.seed})
         spec, seed = self._agents.check(given["agent"]), given.get("seed")
         _require_running(game)
@@ -184,7 +184,7 @@ class Thinking:
         return self.streams.stream(work, f"the agent {short_repr(spec)}", _MOST_OF_ONE)
 
     def analyse(self, message: Message) -> AsyncIterator[Event]:
-        """Ever deeper analyses of the game of ``notation``, as a stream; the last one is ``done``."""
+        """Stream ever deeper analyses of the game of ``notation``; the last one is ``done``."""
         game, given = fields.read_game_and(message, {}, {"agent": fields.spec, "lines": fields.lines})
         spec = self._agents.check(given.get("agent", champion_of(rules_of(game.state).name, ANALYSIS)))
         most = given.get("lines", fields.DEFAULT_LINES)

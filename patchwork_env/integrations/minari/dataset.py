@@ -1,4 +1,4 @@
-"""A dataset of Minari's: the environment that it names, its id and folder, and its compressed files."""
+"""A Minari dataset: its environment, id, folder and compressed files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from patchwork_env.core.tensors import Observation
 from patchwork_env.envs.spaces import GameSpaces
 
 ENTRY_POINT = "patchwork_env.integrations.minari:MaskedObservation"
-"""Where datasets find the wrapper; it stands in their files, and must not change."""
+"""The path by which datasets import the wrapper. It is part of their files, so it must not change."""
 
 
 class MaskedObservation(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
@@ -49,12 +49,12 @@ class MaskedObservation(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructor
         self.observation_space = observation_space(rules, env.observation_space)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Any]:
-        """Begins a game."""
+        """Begin a game."""
         observation, info = self.env.reset(seed=seed, options=options)
         return _masked(observation, info), info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """Plays an action; an illegal one, or one outside the space, does what the environment does."""
+        """Play an action, as the wrapped environment does."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         return _masked(observation, info), reward, terminated, truncated, info
 
@@ -72,11 +72,11 @@ DATA = "data"  # the folder within that of a dataset that holds its files; Minar
 _FILE = "main_data.hdf5"  # Minari's name of the file with the episodes
 _LONGEST_ID = 200
 _COMPRESSION = {"compression": "gzip", "compression_opts": 6}
-"""Which every HDF5 library can read. It takes a fiftieth of the time that ``champion:instant`` plays."""
+"""Every HDF5 library can read it. It takes a fiftieth of the time that ``champion:instant`` plays."""
 
 
 class EpisodeData(NamedTuple):
-    """What one player sees and does in a game, in which the player decides ``T`` times.
+    """One player's observations, masks, actions and rewards in a game with ``T`` decisions of this player.
 
     The last entries of observations, masks and plies are those at the end of the game.
     """
@@ -90,7 +90,7 @@ class EpisodeData(NamedTuple):
 
 
 def folder_of_new(dataset_id: str, root: Any = None) -> Path:
-    """The folder of a dataset to be written; with no ``root``, in Minari's own folder.
+    """Return the folder of a dataset to be written, by default in Minari's own folder.
 
     A dataset there is refused, and so is an id that Minari could not find again.
     """
@@ -112,7 +112,7 @@ def folder_of_new(dataset_id: str, root: Any = None) -> Path:
 
 
 def _require_free(folder: Path, dataset_id: str) -> None:
-    """Raises FileExistsError if the dataset exists, or would lie within another one."""
+    """Raise FileExistsError if the dataset exists, or would be within another one."""
     if folder.exists():
         raise FileExistsError(f"there is a dataset at {folder} already; take another id or version")
     for namespace in _namespaces(folder, dataset_id):
@@ -121,7 +121,7 @@ def _require_free(folder: Path, dataset_id: str) -> None:
 
 
 def _namespaces(folder: Path, dataset_id: str) -> list[Path]:
-    """The folders between the root and that of a dataset, from the inside."""
+    """Return the folders between a dataset and the root, the innermost first."""
     return list(folder.parents)[: dataset_id.count("/")]
 
 
@@ -133,7 +133,7 @@ def write_dataset(
     metadata: Mapping[str, Any],
     episodes: Iterable[EpisodeData],
 ) -> None:
-    """Writes a dataset, complete or, after an error, not at all."""
+    """Write a dataset atomically."""
 
     def write(partial: Path) -> None:
         data, spaces = partial / DATA, GameSpaces(rules)
@@ -166,7 +166,7 @@ def write_dataset(
 
 
 def _write_episode(file: h5py.File, number: int, episode: EpisodeData) -> None:
-    """Adds an episode, every array as one compressed chunk.
+    """Add an episode, every array as one compressed chunk.
 
     Minari's own writer compresses nothing, and most of what is stored are zeros of action masks.
     """

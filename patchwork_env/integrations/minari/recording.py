@@ -1,4 +1,4 @@
-"""Plays games and writes what the players saw and did as a dataset."""
+"""Recording of games as a dataset of observations, masks, actions and rewards."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from patchwork_env.learning.evaluation.runners import common_game
 
 
 class Recording(NamedTuple):
-    """What is to be played, after all checks."""
+    """The validated arguments of a recording."""
 
     rules: Rules
     options: dict[str, Any]
@@ -45,14 +45,14 @@ class Recording(NamedTuple):
 
     @property
     def blocks(self) -> list[BlockOfGames]:
-        """The games in blocks."""
+        """All games in blocks."""
         make = partial(BlockOfGames, self.rules.name, self.options, self.seed)
         begins = range(0, self.games, BLOCK_SIZE)
         return [make(begin, min(begin + BLOCK_SIZE, self.games)) for begin in begins]
 
     @property
     def names(self) -> list[str]:
-        """What the dataset calls the agents."""
+        """The names of the agents in the dataset."""
         return [name_of(player) for player in self.players]
 
     def environment(self) -> EnvSpec | None:
@@ -74,7 +74,7 @@ class Recording(NamedTuple):
         return spec
 
     def metadata(self) -> dict[str, Any]:
-        """What Minari's metadata say of the dataset; all that is special to it stands under one key."""
+        """Return Minari's metadata, with those of this package under one key."""
         names = self.names
         who = " against ".join(names) if len(names) > 1 else f"{names[0]} alone"
         if len(names) == 1 < self.seats:
@@ -113,7 +113,7 @@ def record(
     description: str | None = None,
     **options: Any,
 ) -> MinariDataset:
-    """Plays games and writes what the players saw and did as a dataset.
+    """Play games and write them as a dataset.
 
     An episode is what one player sees and does in one game, as in the game's Gymnasium environment. In game
     ``k``, seat ``s`` is that of agent ``k + s``, counted in a circle. Equal arguments give equal files. After
@@ -184,12 +184,12 @@ def _checked(
 
 
 def _plain(value: Any) -> Any:
-    """The value of an option as JSON can say it."""
+    """Return the value of an option as plain data for JSON."""
     return np.asarray(value).tolist() if isinstance(value, np.ndarray | np.generic | tuple) else value
 
 
 def _texts(**given: Any) -> dict[str, Any]:
-    """The metadata that are texts, as far as they were given; the author as Minari wants it, in a set."""
+    """Return the given metadata that are strings; Minari wants the author in a set."""
     texts = {name: text for name, text in given.items() if text is not None}
     for name, text in texts.items():
         if not isinstance(text, str):
@@ -198,7 +198,7 @@ def _texts(**given: Any) -> dict[str, Any]:
 
 
 def _in_order(results: Iterable[tuple[int, list[PlayedGame]]]) -> Iterator[PlayedGame]:
-    """The games of all blocks in the order of their numbers, whichever block was done first."""
+    """Yield the games of all blocks in the order of their numbers."""
     waiting: dict[int, list[PlayedGame]] = {}
     following = 0
     for index, played in results:
@@ -230,7 +230,7 @@ def _episodes(
 
 
 def _states_of(game: BaseGame[Any]) -> States:
-    """The records of a game before every action and at the end, ``(plies + 1,)``."""
+    """Return the records of a game before every action and at the end, ``(plies + 1,)``."""
     position = game.root()
     states = np.repeat(position.state, len(game.history) + 1)
     for ply, action in enumerate(game.history, 1):
@@ -257,7 +257,7 @@ def _episode(
 
 
 def _rewards(rules: Rules, states: States, seat: int, kind: int) -> npt.NDArray[np.float64]:
-    """A player's rewards, ``(T,)``, for ``T`` records in which it is to move, and the last one."""
+    """Return a player's rewards ``(T,)`` from the ``T + 1`` records of its decisions and the end."""
     if kind == SCORE:
         score = rules.kernels.score
         return np.diff([float(score(states, i, seat)) for i in range(len(states))])
@@ -289,7 +289,7 @@ class PlayedGame(NamedTuple):
 
 
 def play_block(agents: Sequence[Agent], block: BlockOfGames) -> list[PlayedGame]:
-    """Plays all games of a block, which depend on the agents and the block alone.
+    """Play all games of a block, which depend on the agents and the block alone.
 
     Agents move up by one seat from game to game.
     """

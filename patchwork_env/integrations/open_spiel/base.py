@@ -29,7 +29,7 @@ _ChanceMode = pyspiel.GameType.ChanceMode
 class Node:
     """A node of the game tree. It never changes, so that all copies of a state share it.
 
-    Nobody must play on its game. Where chance is to move, ``dealing`` says how much is decided already.
+    Its game must not be changed. Where chance is to move, ``dealing`` is the number of its decisions so far.
     """
 
     __slots__ = ("_legal", "dealing", "game", "player")
@@ -74,7 +74,7 @@ def _restored(name: str, record: bytes, dealing: int | None) -> Node:
 
 
 class Setting(NamedTuple):
-    """What the parameters of a game say."""
+    """The properties of a game that follow from its parameters."""
 
     players: int
     rewards: int
@@ -95,7 +95,7 @@ class Setting(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """What OpenSpiel registers."""
+    """The entries of a game in OpenSpiel's registry."""
 
     short_name: str  # the name in ``pyspiel.load_game``
     long_name: str
@@ -184,7 +184,7 @@ class RulesGame(pyspiel.Game):  # type: ignore[misc]
         return State(self, self.first if start is None else self._node_at(_text_of(start)))
 
     def make_py_observer(self, iig_obs_type: Any = None, params: Mapping[str, Any] | None = None) -> Observer:
-        """What shows states to players."""
+        """Return an observer of states."""
         if isinstance(iig_obs_type, Mapping):  # as OpenSpiel calls this for the usual observations
             iig_obs_type, params = None, iig_obs_type
         if params:
@@ -198,7 +198,7 @@ class RulesGame(pyspiel.Game):  # type: ignore[misc]
     # --- the tree -----------------------------------------------------------------------------------------
 
     def play(self, node: Node, action: int) -> Node:
-        """The node behind a legal action of a player."""
+        """Return the node after a legal action of a player."""
         game = node.copy_of_game()
         game.play(action)
         return self._after(node.game, game)
@@ -237,11 +237,11 @@ class RulesGame(pyspiel.Game):  # type: ignore[misc]
         raise NotImplementedError
 
     def outcome_text(self, node: Node, outcome: int) -> str:
-        """What an outcome means."""
+        """Return an outcome as text."""
         raise NotImplementedError
 
     def deal(self, node: Node, outcome: int) -> Node:
-        """The node behind an outcome of chance."""
+        """Return the node after an outcome of chance."""
         raise NotImplementedError
 
     # --- what players see ---------------------------------------------------------------------------------
@@ -320,7 +320,7 @@ class State(pyspiel.State):  # type: ignore[misc]
         return outcomes
 
     def apply_action(self, action: Any) -> None:
-        """Plays a legal action, or an outcome of chance: an integer, as in all environments here."""
+        """Play a legal action, or an outcome of chance: an integer, as in all environments here."""
         is_outcome = self._node.player == CHANCE
         rules: Rules = self.get_game().rules
         super().apply_action(as_action(action) if is_outcome else check_action(action, rules.num_actions))

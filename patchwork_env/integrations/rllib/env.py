@@ -31,8 +31,8 @@ class GameMultiAgentEnv(MultiAgentEnv):
     whoever made the last move. The last info of every player, if there are several, has the ``"outcome"``:
     1 for a sole winner, ``-1 / (n - 1)`` for each of the others.
 
-    The ``config`` has the ``game``, ``"patchwork"`` by default; ``reward_scale``, what rewards are multiplied
-    by; and options of the PettingZoo environment, such as ``players``. Others are a ValueError.
+    The ``config`` has the ``game``, ``"patchwork"`` by default; ``reward_scale``, the factor of all
+    rewards; and options of the PettingZoo environment, such as ``players``. Others are a ValueError.
     """
 
     def __init__(self, config: Mapping[str, Any] | None = None) -> None:
@@ -49,7 +49,7 @@ class GameMultiAgentEnv(MultiAgentEnv):
     def reset(
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[_Observations, _Infos]:
-        """Begins a game; returns the observation of the player to move, by agent, and empty infos.
+        """Begin a game; returns the observation of the player to move, by agent, and empty infos.
 
         Seed and options are those of the PettingZoo environment's ``reset``.
         """
@@ -59,7 +59,7 @@ class GameMultiAgentEnv(MultiAgentEnv):
     def step(
         self, action_dict: Mapping[str, Any]
     ) -> tuple[_Observations, dict[str, float], dict[str, bool], dict[str, bool], _Infos]:
-        """Plays the one action, that of the player to move; other actions are a ValueError.
+        """Play the action of the player to move; actions of others are a ValueError.
 
         An illegal one is an IllegalActionError or, with ``illegal_action="terminate"``, ends the game with
         -1; one outside the action space always raises. After an error nothing has changed.
@@ -80,7 +80,7 @@ class GameMultiAgentEnv(MultiAgentEnv):
 
     @property
     def game(self) -> BaseGame:
-        """A copy of the game that is on."""
+        """A copy of the current game."""
         game: BaseGame = self._aec.game
         return game
 
@@ -88,7 +88,7 @@ class GameMultiAgentEnv(MultiAgentEnv):
         return {agent: self._aec.observe(agent) for agent in agents}
 
     def _outcomes(self, game: BaseGame) -> _Infos:
-        """The last infos; empty for who plays alone, and where an illegal action has ended the game."""
+        """Return the last infos; empty for a single player, and after an illegal action."""
         if len(self.possible_agents) == 1 or not game.is_over:
             return {}
         outcome = game.rules.kernels.outcome

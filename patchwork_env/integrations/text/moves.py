@@ -1,4 +1,4 @@
-"""Positions in words, legal moves by name, and the moves that words mean."""
+"""Positions in words, lists of legal moves, and the parsing of moves and requests."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _NEAREST = 3
 
 
 def rules(game: BaseGame) -> str:
-    """The rules in short, for a prompt, and how moves are written."""
+    """Return the rules in short and the notation of moves, for a prompt."""
     return view_of(game).rules(game)
 
 
 def describe(game: BaseGame, player: int | None = None) -> str:
-    """The position in words and as a drawing: boards with coordinates, what is offered, what lies ahead.
+    """Return the position in words and as a drawing: boards with coordinates, the offer, the pieces to come.
 
     It holds all that a player, by default the one to move, may know.
     """
@@ -47,24 +47,24 @@ def describe(game: BaseGame, player: int | None = None) -> str:
 
 
 def news(game: BaseGame, since: int, reader: int) -> tuple[tuple[int, str], ...]:
-    """The moves of others, each with its player, that have become known after so many public moves."""
+    """Return the moves of others after the first ``since`` public moves, each with its player."""
     plies = islice(game._replay(), since, game.num_public_moves)
     played = ((before.current_player, before.move_text(action)) for before, action in plies)
     return tuple((player, word) for player, word in played if player != reader)
 
 
 def notation(game: BaseGame) -> str | None:
-    """The game so far, or None while it holds what players cannot know."""
+    """Return the game so far; None while it holds hidden information."""
     return game.notation() if game.is_over or not rules_of(game.state).has_hidden_information else None
 
 
 def moves(game: BaseGame) -> tuple[Group, ...]:
-    """All legal moves by groups; what is on offer but cannot be taken is an empty group."""
+    """Return all legal moves by groups; a piece on offer that cannot be taken is an empty group."""
     return view_of(game).groups(game)
 
 
 def moves_text(game: BaseGame) -> str:
-    """A line for each group of moves, with how many there are and an example."""
+    """Return a line for each group of moves, with their number and an example."""
     groups = moves(game)
     number = sum(len(group.choices) for group in groups)
     if game.is_over:
@@ -82,11 +82,11 @@ def placements(
     column: int | str | None = None,
     level: int | None = None,
 ) -> tuple[LegalMove, ...]:
-    """The legal moves that place a piece, those alone that fit what is given.
+    """Return the legal moves that place a piece and match all arguments.
 
     A group is the name of one of :func:`moves` or its number alone, such as ``"patch 17"`` or ``"17"``; an
     orientation may also be another one that looks the same; row and column, as the notation writes them, are
-    those of the top-left corner of the piece's bounding box. What there cannot be now is a ValueError.
+    those of the top-left corner of the piece's bounding box. An impossible value is a ValueError.
     """
     view = view_of(game)
     wanted = {"orientation": orientation, "row": row, "column": column, "level": level}
@@ -101,7 +101,7 @@ def placements(
 
 
 def _on_board(game: BaseGame, name: str, value: Any) -> str:
-    """The text of a value by which placements are filtered; ValueError if none can have it."""
+    """Return the str of a filter's value; ValueError if no placement can have it."""
     filters = view_of(game).filters(game)
     if name not in filters:
         raise ValueError(
@@ -120,7 +120,7 @@ def _fits(choice: LegalMove, wanted: Mapping[str, str]) -> bool:
 
 
 def placements_text(game: BaseGame, group: str | None = None, *, page: int = 1, **wanted: Any) -> str:
-    """A page of :func:`placements` by their words, a line for each orientation; ``wanted`` is as there."""
+    """Return a page of :func:`placements` with these filters, a line for each orientation."""
     found = placements(game, group, **wanted)
     pages = max(1, math.ceil(len(found) / PAGE))
     number = check_between(check_at_least_one(page, "page"), 1, pages, "page")
@@ -136,7 +136,7 @@ def placements_text(game: BaseGame, group: str | None = None, *, page: int = 1, 
 
 
 def shapes_text(game: BaseGame, piece: str) -> str:
-    """The shape of a piece, such as ``"patch 17"`` or ``"7"``, in all its orientations."""
+    """Return the shape of a piece, such as ``"patch 17"`` or ``"7"``, in all its orientations."""
     view, name = view_of(game), " ".join(str(piece).lower().split())
     name = f"{view.piece} {name}" if name.isdecimal() else name
     shapes = view.orientations(name)
@@ -176,7 +176,7 @@ def parse(game: BaseGame, text: str) -> int:
 
 
 def view_of(game: BaseGame) -> View:
-    """The module that puts a game in words; ValueError if there is none."""
+    """Return the text view of a game; ValueError if it has none."""
     name = rules_of(game.state).name
     if name not in _VIEWS:
         raise ValueError(f"the game {short_repr(name)} cannot be told in words; allowed are {listed(_VIEWS)}")
@@ -185,7 +185,7 @@ def view_of(game: BaseGame) -> View:
 
 
 def _turn(game: BaseGame, reader: int) -> str:
-    """Who is to move, or who has won, and the scores that a player knows."""
+    """Return a sentence on the player to move or the winner, and on the scores that a player knows."""
     own, known = game.scores()[reader], game.public().scores()
     others = [f"player {player} {score}" for player, score in enumerate(known) if player != reader]
     scores = listed([f"you {own}", *others])
@@ -238,7 +238,7 @@ def _brief(group: Group, word: str) -> str:
 
 
 def _nearest(game: BaseGame, view: View, word: str) -> str:
-    """The legal moves that are most like a word, or else what is allowed in short."""
+    """Return a sentence with the legal moves nearest to a word, or else with the allowed groups."""
     choices: Sequence[LegalMove] = [choice for group in moves(game) for choice in group.choices]
     ranked = sorted((view.distance(word, choice), choice.action) for choice in choices)
     near = [action for distance, action in ranked[:_NEAREST] if distance < math.inf]
@@ -252,7 +252,7 @@ REQUESTS = {
     "placements": "legal placements, such as 'placements of {piece} 7', with any of {details}",
     "shapes": "the shape of any piece in all its orientations, such as 'shapes of {piece} 7'",
 }
-"""The first words of requests, each with a phrase about what it gives, for a game's own words to fill."""
+"""The first words of requests, each with a template of what the reply contains."""
 
 _FILTERS = ("orientation", "level", "row", "column")
 _GROUPS = ("patch", "tile", "special")
@@ -267,7 +267,7 @@ def is_request(text: str) -> bool:
 
 
 def requests_text(game: BaseGame) -> str:
-    """A line for each request that may be made in a game, for a prompt."""
+    """Return a line for each request that a game allows, for a prompt."""
     return "\n".join(f"- {name}: {_phrase(game, name)}" for name in REQUESTS)
 
 
@@ -277,7 +277,7 @@ def _phrase(game: BaseGame, name: str) -> str:
 
 
 def ask(game: BaseGame, text: str, player: int | None = None) -> str:
-    """The answer to a request, which begins with one of :data:`REQUESTS`; ValueError says what there is."""
+    """Return the reply to a request, which begins with one of :data:`REQUESTS`; otherwise ValueError."""
     found = find_answer(str(text), _REQUEST)
     asked = found[0] if found else " ".join(str(text).lower().split())
     kind, _, rest = asked.partition(" ")

@@ -1,4 +1,4 @@
-"""What the text views of all games are made of: legal moves with their words, groups, and drawings."""
+"""Parts of the text views of all games: legal moves with their words, groups, and drawings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class LegalMove(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Legal moves that belong together, or what is on offer but cannot be taken."""
+    """Legal moves of one kind or piece; empty for a piece on offer that cannot be taken."""
 
     name: str  # such as ``"advance"`` or ``"patch 17"``
     about: str  # what the moves do, or why there are none
@@ -36,13 +36,13 @@ class Group(NamedTuple):
 
     @property
     def example(self) -> LegalMove | None:
-        """A typical move, if there is any."""
+        """A typical move; None without moves."""
         return self.choices[self.typical] if self.choices else None
 
 
 @dataclass(frozen=True)
 class View:
-    """How one game is told in words."""
+    """The functions and patterns that put one game in words."""
 
     rules: Callable[[Any], str]  # the rules in short, with how to write moves
     situation: Callable[[Any, int], Iterable[str]]  # what the picture does not show, in phrases
@@ -61,14 +61,14 @@ class View:
 
 
 def lowest(shapes: tuple[Cells, ...], orientation: str) -> str:
-    """The lowest orientation that looks the same, which is the one that is legal; as given if it is none."""
+    """Return the lowest orientation with the same shape, which is the legal one; unknown ones as given."""
     if not orientation.isdecimal() or int(orientation) >= len(shapes):
         return orientation
     return str(shapes.index(shapes[int(orientation)]))
 
 
 def draw(shapes: tuple[Cells, ...]) -> list[str]:
-    """Different shapes side by side, each below its orientation: ``#`` for a cell, ``.`` beside it."""
+    """Draw different shapes side by side below their orientations: ``#`` for a cell, else ``.``."""
     columns = [
         [f"orientation {o}", *_rows(shapes[o])] for o in range(len(shapes)) if shapes[o] not in shapes[:o]
     ]
@@ -85,5 +85,5 @@ def _rows(cells: Cells) -> list[str]:
 
 
 def listed(things: Iterable[object]) -> str:
-    """Things as a list in a sentence; ``"none"`` if there are none."""
+    """Join things with commas; ``"none"`` if there are none."""
     return ", ".join(map(str, things)) or "none"

@@ -86,7 +86,7 @@ class TurnGAE(GAE):
         target_params: TensorDictBase | None = None,
         time_dim: int | None = None,
     ) -> TensorDictBase:
-        """Writes ``"advantage"`` and ``"value_target"``, float32 ``(*batch, time, 1)``, as ``GAE`` does."""
+        """Write ``"advantage"`` and ``"value_target"``, float32 ``(*batch, time, 1)``, as ``GAE`` does."""
         dim = self._get_time_dim(time_dim, tensordict)
         with torch.no_grad():
             values = self._values(tensordict, params)
@@ -101,11 +101,11 @@ class TurnGAE(GAE):
         return tensordict
 
     def value_estimate(self, tensordict: TensorDictBase, **options: Any) -> Tensor:
-        """The targets of the values alone, float32 ``(*batch, time, 1)``."""
+        """Return the targets of the values, float32 ``(*batch, time, 1)``."""
         return self(tensordict.copy(), **options).get(self.tensor_keys.value_target)
 
     def _next_values(self, next_: TensorDictBase, params: TensorDictBase | None, dim: int) -> Tensor:
-        """What players to move next expect, float32 ``(*batch, time)``; 0 where nothing depends on it."""
+        """Return the values of the players to move next, float32 ``(*batch, time)``; 0 where unused."""
         asked = self._truncated(next_)
         goes_on = ~next_.get(self.tensor_keys.done).squeeze(-1)
         asked.select(dim, -1).logical_or_(goes_on.select(dim, -1))
@@ -115,12 +115,12 @@ class TurnGAE(GAE):
         return values
 
     def _truncated(self, next_: TensorDictBase) -> Tensor:
-        """Where games were truncated, bool ``(*batch, time)``."""
+        """Return whether games were truncated, bool ``(*batch, time)``."""
         done = next_.get(self.tensor_keys.done)
         return (done & ~next_.get(self.tensor_keys.terminated, done)).squeeze(-1)
 
     def _estimates(self, data: TensorDictBase, values: Tensor, next_values: Tensor, dim: int) -> Tensor:
-        """The advantages, float32 ``(*batch, time, 1)``."""
+        """Return the advantages, float32 ``(*batch, time, 1)``."""
         keys, next_ = self.tensor_keys, data.get("next")
         rewards, next_players = next_.get(keys.rewards).float(), next_.get(keys.player)
         # A truncated game ends for the computation: what is still expected of it counts as a reward.
@@ -140,7 +140,7 @@ class TurnGAE(GAE):
         return estimates.view(shape).movedim(0, dim).unsqueeze(-1).to(values.device)
 
     def _values(self, states: TensorDictBase, params: TensorDictBase | None) -> Tensor:
-        """The values of states, float32 ``(*batch, 1)``."""
+        """Return the values of states, float32 ``(*batch, 1)``."""
         network = self.value_network
         if network is None:
             return states.get(self.tensor_keys.value).float()
@@ -152,7 +152,7 @@ class TurnGAE(GAE):
 
 
 def _shared(values: Tensor, players: Tensor, count: int) -> Tensor:
-    """What all players expect, ``(*batch, count)``, where the players to move expect ``values``."""
+    """Return the values of all players, ``(*batch, count)``, from those of the players to move."""
     if count == 1:
         return values.unsqueeze(-1)
     others = (-values / (count - 1)).unsqueeze(-1).repeat_interleave(count, -1)
@@ -160,7 +160,7 @@ def _shared(values: Tensor, players: Tensor, count: int) -> Tensor:
 
 
 def _turns(entries: Tensor, dim: int, features: int = 0) -> Tensor:
-    """Entries ``(*batch, time, *features)`` as those of turns, ``(time, games, *features)``, on the CPU."""
+    """Return entries ``(*batch, time, *features)`` as ``(time, games, *features)``, on the CPU."""
     ordered = entries.movedim(dim, 0)
     shape = ordered.shape[ordered.ndim - features :]
     return ordered.reshape(len(ordered), -1, *shape).contiguous().cpu()

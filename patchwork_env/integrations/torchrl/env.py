@@ -80,7 +80,7 @@ ACTION_SPACE_MAP[LegalActions] = "categorical"  # value learning looks a spec's 
 
 
 def _draw(masks: np.ndarray[Any, Any], uniforms: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """One column that is True for each row, int64 ``(n,)``, by random numbers ``(n,)`` below 1."""
+    """Return a column that is True for each row, int64 ``(n,)``, by random numbers ``(n,)`` below 1."""
     count, columns = masks.shape
     places = np.flatnonzero(masks)
     bounds = np.searchsorted(places, np.arange(count + 1) * columns)
@@ -106,7 +106,7 @@ def make_env(
     device: Any = "cpu",
     **options: Any,
 ) -> GamesEnv:
-    """Makes an environment of TorchRL over a compiled batch of games.
+    """Make an environment of TorchRL over a compiled batch of games.
 
     >>> env = make_env("nmbr9", num_envs=16, players=2, seed=7)
     >>> tensordict = env.rand_step(env.reset())
@@ -176,7 +176,7 @@ class GamesEnv(EnvBase):
         self.batch = batch
         self._categorical = categorical_actions
         self._is_new = np.ones(batch.num_envs, np.bool_)
-        """In which games nobody has moved, so that a reset need not begin them anew."""
+        """The games without a move, which a reset need not begin anew."""
         self._make_specs()
 
     def _make_specs(self) -> None:
@@ -207,7 +207,7 @@ class GamesEnv(EnvBase):
         )
 
     def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
-        """Plays one action in every game; an illegal or impossible one raises, and no game is changed."""
+        """Play one action in every game; an illegal one raises, and no game is changed."""
         staying = ~_flags(tensordict, "_step", self.batch.num_envs)
         turn = self.batch.turn(self._actions(tensordict.get("action"), staying), staying)
         self._is_new[~staying] = False
@@ -229,7 +229,7 @@ class GamesEnv(EnvBase):
         self._is_new[:] = True
 
     def _actions(self, given: Any, staying: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-        """The numbers of the actions; those of games that are ``staying`` as they are do not count."""
+        """Return the actions as numbers; those of games that are ``staying`` do not count."""
         if self._categorical:
             return check_actions(given, self.batch.num_envs)
         shape = (self.batch.num_envs, self.batch.rules.num_actions)
@@ -247,7 +247,7 @@ class GamesEnv(EnvBase):
         return rows.argmax(1)
 
     def _seen(self, turn: Turn | None = None) -> dict[str, Tensor]:
-        """What the players to move see and may do, and at the ends of games what was seen there."""
+        """Return observations, masks and players; of games that have ended, those at their ends."""
         observations, masks = self.batch.observations.copy(), self.batch.masks.view(np.bool_).copy()
         players = self.batch.players.astype(np.int64)
         if turn is not None:
@@ -271,7 +271,7 @@ class GamesEnv(EnvBase):
 
 
 def _flags(tensordict: TensorDictBase | None, key: str, count: int) -> npt.NDArray[np.bool_]:
-    """The flags ``(count,)`` of a tensordict; all True where it has none."""
+    """Return the flags ``(count,)`` of a tensordict; all True if it has none."""
     flags = None if tensordict is None else tensordict.get(key, None)
     if flags is None:
         return np.ones(count, np.bool_)
@@ -283,7 +283,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 class Turn(NamedTuple):
-    """What one step of ``n`` games brought.
+    """The results of one step of ``n`` games.
 
     A batch begins the next game in the step in which one ends. TorchRL wants the end first, so this has it.
     """
@@ -297,7 +297,7 @@ class Turn(NamedTuple):
 
 
 class SelfPlayGames(SelfPlayBatch):
-    """A batch in which each step is a move of whoever is to move."""
+    """A batch in which each step is a move of the player to move."""
 
     rewards_all = True
 
@@ -308,15 +308,15 @@ class SelfPlayGames(SelfPlayBatch):
 
     @property
     def players(self) -> npt.NDArray[np.uint8]:
-        """Who is to move in each game."""
+        """The player to move in each game."""
         return self.current_players
 
     def seed(self, seed: int | None) -> None:
-        """Begins all games anew."""
+        """Begin all games anew."""
         self.reset(seed)
 
     def begin(self, games: Games) -> None:
-        """Begins some games anew, with the random numbers that come next."""
+        """Begin some games anew, with the next random numbers."""
         arrays = self._arrays
         loop(deal_listed, self.rules)(self.states, games, arrays.streams, arrays.initial_state, arrays.flags)
         part = self._arrays.part(games)
@@ -324,7 +324,7 @@ class SelfPlayGames(SelfPlayBatch):
         self._take_back(games, part)
 
     def turn(self, actions: Actions, staying: Flags) -> Turn:
-        """Plays ``actions``, ``(n,)``, in all games but those that are ``staying`` as they are."""
+        """Play ``actions``, ``(n,)``, in all games but those that are ``staying`` as they are."""
         movers = self.current_players.astype(np.int64)
         np.copyto(self._before.view(np.uint8), self.states.view(np.uint8))
         idle = np.flatnonzero(staying)
@@ -346,7 +346,7 @@ class SelfPlayGames(SelfPlayBatch):
         return observations, states["current_player"].astype(np.int64)
 
     def _take_back(self, games: Games, part: BatchArrays) -> None:
-        """Replaces some games by those of a part."""
+        """Replace some games by those of a part."""
         for name in set(BatchArrays._fields) - set(SHARED):
             getattr(self._arrays, name)[games] = getattr(part, name)
 
@@ -370,7 +370,7 @@ class OpponentGames(GameVectorEnv):
 
     @property
     def observations(self) -> Observation:
-        """What the learner sees of all games."""
+        """The learner's observations of all games."""
         return cast(Views, self._views)[1]
 
     @property
@@ -384,17 +384,17 @@ class OpponentGames(GameVectorEnv):
         return self._learners
 
     def seed(self, seed: int | None) -> None:
-        """Begins all games anew."""
+        """Begin all games anew."""
         self.reset(seed=check_seed(seed) % (2**64 - self.num_envs))
 
     def begin(self, games: Games) -> None:
-        """Begins some games anew, with the random numbers that come next."""
+        """Begin some games anew, with the next random numbers."""
         chosen = np.zeros(self.num_envs, np.bool_)
         chosen[games] = True
         self.reset(options={"reset_mask": chosen})
 
     def turn(self, actions: Actions, staying: Flags) -> Turn:
-        """Plays ``actions``, ``(n,)``, in all games but those that are ``staying`` as they are."""
+        """Play ``actions``, ``(n,)``, in all games but those that are ``staying`` as they are."""
         learners = self._learners.copy()
         _, rewards, terminations, _, infos = self._step(actions, idle=staying)
         ended = np.flatnonzero(terminations)
