@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
@@ -99,7 +100,7 @@ def games_with(part: str) -> Sequence[str]:
 def parts_of(game: str) -> GameParts:
     """Return the parts of a game besides its rules; ValueError if there is no such game."""
     rules_of(game)
-    parts: GameParts = getattr(sys.modules[_modules()[game]], "PARTS", GameParts())
+    parts: GameParts = getattr(import_module(_modules()[game]), "PARTS", GameParts())
     return parts
 
 

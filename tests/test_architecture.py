@@ -167,3 +167,33 @@ def test_scripts_need_only_the_package(folder):
 )
 def test_the_rules_themselves(importer, imported, wrong):
     assert is_against_the_rules(importer, imported) is wrong
+
+
+GAMES_BY_NAME = {
+    "agents.network_config": "the settings of networks that Patchwork alone has",
+    "integrations.mcp.session": "the players of NMBR 9 against an opponent",
+    "integrations.text.episode": "the judge of a move",
+    "learning.algorithms.maskable_ppo": "NMBR 9 is learned alone",
+    "learning.algorithms.ppo.config": "NMBR 9 is learned alone",
+    "learning.config.keys": "options of Patchwork that are keys of configurations",
+    "learning.config.loading": "options of Patchwork that are keys of configurations",
+    "learning.evaluation.gauntlet": "the pool of opponents is one of Patchwork",
+}
+"""The modules that compare a game with one by name; all others ask the record of the game."""
+
+
+def compares_a_game(path):
+    """Whether a file compares anything with the name of a game."""
+    words = {"PATCHWORK", "NMBR9", "patchwork", "nmbr9"}
+    return any(
+        getattr(side, "id", getattr(side, "value", None)) in words
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Compare)
+        for side in (node.left, *node.comparators)
+        if isinstance(side, ast.Name | ast.Constant)
+    )
+
+
+def test_no_further_module_compares_a_game_with_one_by_name():
+    found = {name for name, path in modules().items() if compares_a_game(path)}
+    assert found == set(GAMES_BY_NAME)

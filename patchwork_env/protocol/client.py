@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 import threading
 import weakref
 from collections import deque
@@ -26,10 +27,19 @@ _MOST_WARNINGS = 100
 _SHOWN = 100  # characters of a wrong answer in messages
 
 
-def split_command(command: str | Sequence[str]) -> list[str]:
-    """The words of a command, whose text is split as shells do; ValueError if it names no program."""
+def split_command(command: str | Sequence[str], platform: str = sys.platform) -> list[str]:
+    """Return the words of a command, a text that is split as shells do; ValueError if it names no program.
+
+    On Windows a backslash separates folders and escapes nothing.
+    """
     try:
-        words = shlex.split(command) if isinstance(command, str) else list(as_texts(command, "a command"))
+        if isinstance(command, str):
+            reader = shlex.shlex(command, posix=True, punctuation_chars=False)
+            reader.whitespace_split, reader.commenters = True, ""
+            reader.escape = "" if platform == "win32" else "\\"
+            words = list(reader)
+        else:
+            words = list(as_texts(command, "a command"))
     except ValueError as error:
         raise ValueError(f"the command is {short_repr(command)}: {error}") from None
     if not words or not words[0] or any("\0" in word for word in words):

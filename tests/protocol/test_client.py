@@ -38,6 +38,9 @@ def test_answers_that_nobody_reads_do_not_fill_the_memory(monkeypatch):
 def test_commands_are_split_as_shells_do():
     assert split_command("'./my engine' --level 3") == ["./my engine", "--level", "3"]
     assert split_command(["./my engine", ""]) == ["./my engine", ""]
+    assert split_command(r"./a\ b # c", "linux") == ["./a b", "#", "c"]
+    windows = r'"C:\my tools\engine.exe" --log C:\logs\new'
+    assert split_command(windows, "win32") == [r"C:\my tools\engine.exe", "--log", r"C:\logs\new"]
     for wrong in ("", "  ", "'a", "''", [], ["a\0"], "a\0", [3], 3):
         with pytest.raises(ValueError, match=r"command|No closing"):
             split_command(wrong)  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ are the sections that it reads and no others, so that no key can be set without 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, model_validator
@@ -199,7 +199,7 @@ def changes_learning(key: str) -> bool:
 class RunConfig(Section):
     """The configuration of a training run."""
 
-    GAMES: ClassVar[tuple[str, ...]] = ()
+    GAMES: ClassVar[Sequence[str]] = ()
     """The games that the algorithm learns."""
     TRAINER: ClassVar[str] = ""
     """The subclass of ``Trainer`` that trains, as ``module:Class``."""
@@ -207,7 +207,7 @@ class RunConfig(Section):
     description: Annotated[str, Field(max_length=1000)] = ""
     """A sentence about the purpose of the run, for ``--list``."""
     game: Fixed[str] = PATCHWORK
-    """The game that is learned, ``patchwork`` or ``nmbr9``."""
+    """The game that is learned, such as ``patchwork`` or ``nmbr9``."""
     algorithm: str = ""
     """The algorithm that learns."""
     special_patches: Fixed[SpecialPatches] = "revised"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from patchwork_env.agents.network_config import NetworkConfig
 from patchwork_env.core.sections import Fixed, Section
+from patchwork_env.games import GAMES as ALL_GAMES
 from patchwork_env.games import NMBR9, PATCHWORK
 from patchwork_env.learning.config import keys
 
@@ -45,9 +47,9 @@ class PpoLearning(Section):
 
 
 class PpoRun(keys.RewardedRun):
-    """A run that learns Patchwork by self-play, or NMBR 9, alone for points."""
+    """A run that learns a game with a network by self-play, or NMBR 9, alone for points."""
 
-    GAMES: ClassVar[tuple[str, ...]] = (PATCHWORK, NMBR9)
+    GAMES: ClassVar[Sequence[str]] = ALL_GAMES
 
     network: NetworkConfig = NetworkConfig()
     league: keys.League = keys.League()

@@ -1,0 +1,38 @@
+"""Statistics of games of Row."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env.core.kernels import States
+from tests.toy import RULES
+
+
+class GameStats:
+    """Finds the games of a batch that end."""
+
+    def __init__(self, num_games: int) -> None:
+        """Nothing is counted before the end, whatever the number of games is."""
+
+    def count(self, states: States, actions: npt.NDArray[np.int64]) -> dict[str, float]:
+        """Returns the statistics of the games that end with ``(T, num_games)`` turns."""
+        before, played = states.reshape(-1), actions.reshape(-1)
+        games = [RULES.game.unchecked(before, i) for i in range(len(before))]
+        for game, action in zip(games, played, strict=True):
+            game.play(action)
+        finals = [game.state for game in games if game.is_over]
+        return statistics_of_games(np.concatenate(finals) if finals else before[:0])
+
+    def save(self) -> dict[str, npt.NDArray[Any]]:
+        """Returns nothing: there are no counts."""
+        return {}
+
+    def restore(self, saved: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Does nothing."""
+
+
+def statistics_of_games(finals: States) -> dict[str, float]:
+    """Returns the mean score of both players; nothing without games."""
+    return {"score": float(np.bitwise_count(finals["covered"]).mean())} if len(finals) else {}
