@@ -62,19 +62,17 @@ class _Wandb:
     def begin(self, folder: Path, known: str | None, configuration: dict[str, Any]) -> str:
         import wandb
 
+        run = {"name": folder.name, "id": known or uuid.uuid4().hex[:8], "dir": folder, "resume": "allow"}
         self._run: Any = wandb.init(
+            **run,
             project=os.environ.get("WANDB_PROJECT", PROJECT),
-            name=folder.name,
-            id=known or uuid.uuid4().hex[:8],
-            resume="allow",
-            dir=folder,
             config=configuration,
             allow_val_change=True,
             settings=wandb.Settings(console="off"),
         )
         self._picture = wandb.Image
         self._run.define_metric("*", step_metric="steps")
-        return str(self._run.id)
+        return str(self._run.id)  # in a sweep of W&B, its own
 
     def send(self, metrics: Mapping[str, Any], steps: int) -> None:
         self._run.log({"steps": steps, **metrics})
