@@ -37,10 +37,11 @@ extras_older := ray openenv
 # What tests import, so that none of them is left out because something is missing.
 imports_libraries := array_api_compat huggingface_hub mcp minari mlflow moviepy ortools playwright pyspiel \
 	supersuit tianshou torchrl wandb
+imports_jax := flax jax mctx optax pgx
 imports_older := agilerl openenv ray
 
 .PHONY: help environment lock train test test-one test-all test-attack test-bounds coverage mutants test-libraries \
-	test-older test-browser test-resolution site docs lint format bench figures benchmark clean distclean
+	test-jax test-older test-browser test-resolution site docs lint format bench figures benchmark clean distclean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z][a-z0-9.-]*:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' Makefile
@@ -59,6 +60,7 @@ $(VENV)-%/ready: requirements-%.lock $(ready)
 lock: $(ready)  ## renew all locks (UPGRADE= keeps the versions that still fit)
 	$(call write_lock,requirements.lock,$(extras),)
 	$(call write_lock,requirements-libraries.lock,$(extras) $(extras_libraries),--group libraries --group docs)
+	$(call write_lock,requirements-jax.lock,train dev pgx,--no-config --group jax)
 	$(call write_lock,requirements-older.lock,$(extras) $(extras_older),--group older)
 
 # What PyTorch needs of CUDA depends on its build, so it is left to pip.
@@ -107,6 +109,11 @@ site: $(ready)  ## build the page that plays without a server, in site/, and com
 test-libraries: $(VENV)-libraries/ready  ## run the tests that need other libraries
 	$(VENV)-libraries/bin/python -c "$(foreach name,$(imports_libraries),import $(name);)"
 	$(VENV)-libraries/bin/python $(pytest) -m libraries
+
+# JAX has an environment of its own: others leave out what they would bring of it.
+test-jax: $(VENV)-jax/ready  ## run the tests that need JAX and Pgx
+	$(VENV)-jax/bin/python -c "$(foreach name,$(imports_jax),import $(name);)"
+	$(VENV)-jax/bin/python $(pytest) -m jax
 
 test-older: $(VENV)-older/ready  ## run those with Ray, OpenEnv and AgileRL, which need older versions, and all of environments
 	$(VENV)-older/bin/python -c "$(foreach name,$(imports_older),import $(name);)"

@@ -68,6 +68,8 @@ class Kernels(Protocol):
             same one, knows it; by default all of it.
         determinize: ``(states, i, streams)`` draws anew what the record holds but the current player cannot
             know, such as the order of the cards to come; by default nothing.
+        draw: ``(states, i, streams)`` draws the next card of a deck whose order the record is not to hold,
+            after the deal and after every move; by default nothing.
         is_legal: ``(states, i, action)`` says of any integer whether the current player may play it.
         allows: ``(legal_set, action)`` says whether the legal set of a game that goes on holds an action, any
             integer.
@@ -95,6 +97,7 @@ class Kernels(Protocol):
     outcome: Callable[[States, int, int], float]
     visible_score: Callable[[States, int, int, int], int]
     determinize: Callable[[States, int, Streams], None]
+    draw: Callable[[States, int, Streams], None]
     is_legal: Callable[[States, int, int], bool]
     allows: Callable[[LegalSet, int], bool]
     nth_legal: Callable[[LegalSet, int], int]
@@ -253,7 +256,7 @@ def score_of(states: States, i: int, observer: int, player: int) -> int:
 
 @kernel
 def keep(states: States, i: int, streams: Streams) -> None:
-    """Changes nothing: the record holds nothing that players cannot know."""
+    """Change nothing: the record holds nothing that players cannot know."""
 
 
 _DEFAULTS: dict[str, Any] = {
@@ -261,6 +264,7 @@ _DEFAULTS: dict[str, Any] = {
     "outcome": shared_prize,
     "visible_score": score_of,
     "determinize": keep,
+    "draw": keep,
     "is_legal": is_legal,
     "allows": allows,
     "nth_legal": nth_legal,

@@ -506,6 +506,25 @@ def determinize(states: States, i: int, streams: Streams) -> None:
         apply(states, i, action)
 
 
+@kernel
+def draw(states: States, i: int, streams: Streams) -> None:
+    """Draw the next card at the start of a round, if the order is unknown, and sort the cards after it.
+
+    A game of such draws equals one whose deck is shuffled at the start, and its record holds no order of the
+    cards to come.
+    """
+    first, end = int(states[i]["round"]), int(states[i]["num_cards"])
+    if states[i]["order"] != UNKNOWN or states[i]["current_player"] != 0 or is_over(states, i):
+        return
+    deck = states[i]["deck"]
+    _sort(deck, first, end)
+    other = first + random_below(streams, i, end - first)
+    card = deck[other]
+    for k in range(other, first, -1):
+        deck[k] = deck[k - 1]
+    deck[first] = card
+
+
 # --- counting up ------------------------------------------------------------------------------------------
 
 
