@@ -15,8 +15,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal, cast
 
@@ -110,6 +109,14 @@ class _GameEnv(core.Env):
         self._rules = self.state_class.rules
         self._set_up = self._rules.set_up({**self._rules.options, **options}, {})
         self._kind = check_rewards(rewards, self._set_up.players)
+        self._shapes = {
+            "_record": jax.ShapeDtypeStruct((self._rules.dtype.itemsize,), np.uint8),
+            "current_player": jax.ShapeDtypeStruct((), np.int32),
+            "legal_action_mask": jax.ShapeDtypeStruct((self._rules.num_actions,), np.bool_),
+            "observation": jax.ShapeDtypeStruct((self._rules.layout.size,), np.float32),
+            "rewards": jax.ShapeDtypeStruct((self.num_players,), np.float32),
+            "terminated": jax.ShapeDtypeStruct((), np.bool_),
+        }
 
     @property
     def id(self) -> Any:
@@ -126,41 +133,30 @@ class _GameEnv(core.Env):
         """The number of players."""
         return self._set_up.players
 
-    @property
-    def num_actions(self) -> int:
-        """The number of actions."""
-        return self._rules.num_actions
-
-    @property
-    def observation_shape(self) -> tuple[int, ...]:
-        """The shape of an observation."""
-        return (self._rules.layout.size,)
-
     def init(self, key: Any) -> Any:
         """Begin a game that ``key`` decides."""
-        results = self._call(self._begin, jax.random.bits(key, (2,), jnp.uint32))
-        no, none = jnp.bool_(False), jnp.int32(0)
-        return self.state_class(terminated=no, truncated=no, _step_count=none, **results)
+        bits = jax.random.bits(key, (2,), jnp.uint32)
+        results = self._call(self._begin, self._shapes, bits)
+        return self.state_class(truncated=jnp.bool_(False), _step_count=jnp.int32(0), **results)
 
     def step(self, state: Any, action: Any, key: Any = None) -> Any:
         """Play an action, with the effects of Pgx's own ``step``.
 
-        In a game that is over, nothing changes and all rewards are 0. An illegal action ends the game with
-        the rewards that Pgx gives for it; the record stays as it was. The mask of a game that is over is true
-        everywhere.
+        In a game that is over, nothing changes, all rewards are 0 and the mask is true everywhere. An illegal
+        action ends the game with the rewards that Pgx gives for it.
 
         Args:
             state: The state of one game.
             action: Any integer.
-            key: Decides what chance decides; Patchwork, where nothing is left to chance, ignores it.
+            key: Draws the next tile of NMBR 9. Patchwork, where nothing is left to chance, ignores it.
         """
-        done = state.terminated | state.truncated
         bits = jnp.zeros(2, jnp.uint32) if key is None else jax.random.bits(key, (2,), jnp.uint32)
         action = jnp.asarray(action).astype(jnp.int32)
-        results = self._call(self._play, state._record, action, done, bits)
-        count = state._step_count + ~done
-        over = results.pop("over")
-        return state.replace(terminated=state.terminated | over, _step_count=count, **results)
+        results = self._call(
+            self._play, self._shapes, state._record, action, state.terminated, state.truncated, bits
+        )
+        count = state._step_count + ~(state.terminated | state.truncated)
+        return state.replace(_step_count=count, **results)
 
     def _init(self, key: Any) -> Any:
         return self.init(key)
@@ -169,83 +165,56 @@ class _GameEnv(core.Env):
         return self.step(state, action, key)
 
     def _observe(self, state: Any, player_id: Any) -> Any:
-        return self._call(self._look, state._record, jnp.asarray(player_id).astype(jnp.int32))["observation"]
+        player = jnp.asarray(player_id).astype(jnp.int32)
+        return self._call(self._look, ("observation",), state._record, player)["observation"]
+
+    def _call(self, callback: Any, names: Iterable[str], *arguments: Any) -> dict[str, Any]:
+        """The named results of a callback for one game; under ``vmap`` it gets all games at once."""
+
+        def on_batch(*given: Any) -> dict[str, Any]:
+            """Merge the batch dimensions of arrays ``(*batch, length)`` and split those of the results."""
+            arrays = [np.asarray(each) for each in given]
+            results = callback(*(array.reshape(-1, array.shape[-1]) for array in arrays))
+            batch = arrays[0].shape[:-1]
+            return {name: results[name].reshape(batch + self._shapes[name].shape) for name in shapes}
+
+        shapes = {name: self._shapes[name] for name in names}
+        given = map(jnp.atleast_1d, arguments)
+        return cast(dict[str, Any], jax.pure_callback(on_batch, shapes, *given, vmap_method="broadcast_all"))
 
     # --- callbacks, which get NumPy arrays ``(n, …)`` and must not call JAX, or they can hang ---------------
 
-    def _call(self, callback: Any, *arguments: Any) -> dict[str, Any]:
-        """The results of a callback for one game, by name; under ``vmap`` it gets all games at once."""
-        shapes = {
-            name: jax.ShapeDtypeStruct(shape, kind) for name, (shape, kind) in self._results(callback).items()
-        }
-        results: dict[str, Any] = jax.pure_callback(
-            partial(_on_batch, callback), shapes, *map(jnp.atleast_1d, arguments), vmap_method="broadcast_all"
-        )
-        return results
-
-    def _results(self, callback: Any) -> dict[str, tuple[tuple[int, ...], Any]]:
-        rules = self._rules
-        observation = {"observation": (self.observation_shape, np.float32)}
-        if callback == self._look:
-            return observation
-        position = observation | {
-            "_record": ((rules.dtype.itemsize,), np.uint8),
-            "current_player": ((), np.int32),
-            "legal_action_mask": ((rules.num_actions,), np.bool_),
-            "rewards": ((self.num_players,), np.float32),
-        }
-        return position | ({"over": ((), np.bool_)} if callback == self._play else {})
-
-    def _arrays(self, states: States, **further: Any) -> dict[str, Any]:
-        """Fresh arrays for the results of a callback, of which ``_record`` is the memory of ``states``."""
-        n, rules = len(states), self._rules
-        return {
-            "_record": states.view(np.uint8).reshape(n, -1),
-            "legal_action_mask": np.empty((n, rules.num_actions), np.bool_),
-            "observation": np.empty((n, rules.layout.size), np.float32),
-            "rewards": np.zeros((n, self.num_players), np.float32),
-            **further,
-        }
+    def _new(self, name: str, n: int) -> npt.NDArray[Any]:
+        return np.zeros((n, *self._shapes[name].shape), self._shapes[name].dtype)
 
     def _begin(self, bits: npt.NDArray[np.uint32]) -> dict[str, Any]:
         states = self._rules.empty_states(len(bits))
-        results = self._arrays(states)
-        loop(_deal, self._rules)(
-            states,
-            _streams(bits),
-            self._set_up.initial_state,
-            self._set_up.flags,
-            results["legal_action_mask"].view(np.int8),
-            results["observation"],
-        )
-        return results | {"current_player": states["current_player"].astype(np.int32)}
+        masks, observations = self._new("legal_action_mask", len(bits)), self._new("observation", len(bits))
+        begin, how = loop(_deal, self._rules), self._set_up
+        begin(states, _streams(bits), how.initial_state, how.flags, masks.view(np.int8), observations)
+        rewards, over = self._new("rewards", len(bits)), self._new("terminated", len(bits))
+        return _results(states, masks, observations, rewards, over)
 
     def _play(
         self,
         record: npt.NDArray[np.uint8],
         action: npt.NDArray[np.int32],
-        done: npt.NDArray[np.bool_],
+        terminated: npt.NDArray[np.bool_],
+        truncated: npt.NDArray[np.bool_],
         bits: npt.NDArray[np.uint32],
     ) -> dict[str, Any]:
-        states = _records(record, self._rules)
-        results = self._arrays(states, over=done[:, 0].copy())
-        loop(_step, self._rules)(
-            states,
-            _streams(bits),
-            action[:, 0],
-            self._kind,
-            results["over"],
-            results["rewards"],
-            results["legal_action_mask"].view(np.int8),
-            results["observation"],
-        )
-        return results | {"current_player": states["current_player"].astype(np.int32)}
+        states, over = _records(record, self._rules), terminated[:, 0].copy()
+        names = ("legal_action_mask", "observation", "rewards")
+        masks, observations, rewards = (self._new(name, len(bits)) for name in names)
+        into = over, rewards, masks.view(np.int8), observations
+        loop(_step, self._rules)(states, _streams(bits), action[:, 0], truncated[:, 0], self._kind, *into)
+        return _results(states, masks, observations, rewards, over)
 
     def _look(self, record: npt.NDArray[np.uint8], player: npt.NDArray[np.int32]) -> dict[str, Any]:
-        states = _records(record, self._rules)
-        observation = np.empty((len(states), self._rules.layout.size), np.float32)
-        loop(_observe, self._rules)(states, player[:, 0] % self.num_players, observation)
-        return {"observation": observation}
+        observations = self._new("observation", len(record))
+        states, players = _records(record, self._rules), player[:, 0] % self.num_players
+        loop(_observe, self._rules)(states, players, observations)
+        return {"observation": observations}
 
 
 class Patchwork(_GameEnv):
@@ -311,12 +280,13 @@ class Nmbr9(_GameEnv):
 # --- batches ------------------------------------------------------------------------------------------------
 
 
-def _on_batch(callback: Any, *arguments: Any) -> dict[str, Any]:
-    """Call a callback, whose arrays have the shape ``(n, …)``, with arrays ``(*batch, length)``."""
-    arrays = [np.asarray(argument) for argument in arguments]
-    batch = arrays[0].shape[:-1]
-    results = callback(*(array.reshape(-1, array.shape[-1]) for array in arrays))
-    return {name: result.reshape((*batch, *result.shape[1:])) for name, result in results.items()}
+def _results(states: States, *arrays: npt.NDArray[Any]) -> dict[str, Any]:
+    names = ("legal_action_mask", "observation", "rewards", "terminated")
+    position: dict[str, Any] = {
+        "_record": states.view(np.uint8),
+        "current_player": states["current_player"].astype(np.int32),
+    }
+    return position | dict(zip(names, arrays, strict=True))
 
 
 def _records(record: Any, rules: Rules) -> States:
@@ -353,16 +323,17 @@ def _step(
     states: States,
     streams: Streams,
     actions: npt.NDArray[np.int32],
+    truncated: npt.NDArray[np.bool_],
     kind: int,
     over: npt.NDArray[np.bool_],
     rewards: npt.NDArray[np.float32],
     masks: npt.NDArray[np.int8],
     observations: Observation,
 ) -> None:
-    """Play one action, any integer, in each game that is not ``over``, and write all results of a step."""
+    """Play one action, any integer, in each game that goes on, and write all results of a step."""
     legal_set, used = np.empty(game.legal_shape, np.uint64), np.empty(game.mask_words, np.uint64)
     for i in range(len(states)):
-        if not over[i]:
+        if not (over[i] or truncated[i]):
             over[i] = _play(states, i, streams, actions[i], kind, rewards[i])
         if over[i]:
             masks[i, :] = 1
