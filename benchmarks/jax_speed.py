@@ -1,31 +1,26 @@
 """Measures how many steps per second our Pgx environments make, next to games of Pgx's own.
 
-    python benchmarks/jax_speed.py [--num-envs N …] [--steps N] [--write]
+    taskset -c 0 python benchmarks/jax_speed.py [--num-envs N …] [--steps N] [--write]
 
 A step is ``jax.jit(jax.vmap(env.step))`` with a random legal action for each game, which are drawn before the
-clock starts; games that are over begin anew between steps. A speed is the median of all steps of a few games.
-One core is used: JAX gets one by ``taskset``, or by this process's own affinity where the system has it.
+clock starts; games that are over begin anew between steps. A speed is that of the median step. With
+``taskset`` JAX has one core.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import time
 from typing import Any
-
-from benchmarks.keeping import Figures, add_write_option, keep, of_unit
-from patchwork_env.learning.system import describe_setup
-
-if hasattr(os, "sched_setaffinity"):
-    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # before JAX counts the cores
 
 import jax
 import numpy as np
 import pgx
 
+from benchmarks.keeping import Figures, add_write_option, keep, of_unit
 from patchwork_env.integrations.pgx import Nmbr9, Patchwork
+from patchwork_env.learning.system import describe_setup
 
 GAMES: dict[str, Any] = {
     "Patchwork": Patchwork,

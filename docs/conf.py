@@ -45,7 +45,7 @@ autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 autodoc_member_order = "bysource"
 toc_object_entries_show_parents = "hide"
-autodoc_mock_imports = ["openenv", "ray"]  # they need older versions of other libraries
+autodoc_mock_imports = ["jax", "openenv", "pgx", "ray"]  # which are installed elsewhere
 
 copybutton_prompt_text = r">>> |\.\.\. "
 copybutton_prompt_is_regexp = True
@@ -94,6 +94,7 @@ search_words = {
     "use/gymnasium": ["mask", "action mask", "masks", "action masking", "opponent", "render", "check_env"],
     "use/install": ["install", "installation", "pip"],
     "use/interfaces": ["multi-agent", "multiagent"],
+    "use/jax": ["JAX", "Pgx", "mctx"],
     "use/language_models": ["LLM"],
     "use/pettingzoo": ["multi-agent", "AEC"],
     "use/libraries": ["CleanRL", "Tianshou", "AgileRL"],

@@ -34,6 +34,7 @@ MODULES = {
     "patchwork_env.integrations.open_spiel": "OpenSpiel",
     "patchwork_env.integrations.torchrl": "TorchRL",
     "patchwork_env.integrations.minari": "Minari",
+    "patchwork_env.integrations.pgx": "Pgx, for JAX",
     "patchwork_env.integrations.text": "games in words",
     "patchwork_env.integrations.language_models": "language models as agents",
 }

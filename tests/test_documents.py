@@ -32,6 +32,7 @@ NEEDS = {
     r"minari|patchwork-env dataset": ("minari", pytest.mark.libraries),
     IMPORT + r"\b(open_spiel|pyspiel)\b": ("pyspiel", pytest.mark.libraries),
     IMPORT + r"\b(torchrl|tensordict)\b": ("torchrl", pytest.mark.libraries),
+    IMPORT + r"\b(jax|pgx)\b|mctx_alphazero": ("jax", pytest.mark.jax),
     r"openenv": ("openenv", pytest.mark.older),
     rf"rllib|{IMPORT}\bray\b": ("ray", pytest.mark.older),
 }

@@ -24,10 +24,12 @@ from patchwork_env.errors import MissingExtraError
 
 FILE = Path(__file__).with_name("public.json")
 PUBLIC = ["patchwork_env", *MODULES]
-OF_LIBRARIES = {f"patchwork_env.integrations.{name}" for name in ("minari", "open_spiel", "torchrl")}
-modules = pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.libraries] * (name in OF_LIBRARIES)) for name in PUBLIC]
-)
+MARKS = dict.fromkeys(
+    (f"patchwork_env.integrations.{name}" for name in ("minari", "open_spiel", "torchrl")),
+    pytest.mark.libraries,
+) | {"patchwork_env.integrations.pgx": pytest.mark.jax}
+"""The marks of modules that need other libraries."""
+modules = pytest.mark.parametrize("name", [pytest.param(name, marks=MARKS.get(name, ())) for name in PUBLIC])
 
 
 def module(name):

@@ -26,9 +26,10 @@ from patchwork_env import nmbr9, patchwork
 from patchwork_env.core.batches import SCORE, final_reward, loop
 from patchwork_env.core.compile import template
 from patchwork_env.core.extras import from_extra
-from patchwork_env.core.game import BaseGame, Rules
+from patchwork_env.core.game import BaseGame
 from patchwork_env.core.kernels import ILLEGAL, Kernels, States, write_whole_mask
 from patchwork_env.core.random import Streams
+from patchwork_env.core.rules import Rules
 from patchwork_env.core.tensors import Observation
 from patchwork_env.envs.options import ILLEGAL_REWARD, check_rewards
 

@@ -8,6 +8,7 @@ import pytest
 STATEMENTS = {
     "minari": "from patchwork_env.integrations.minari import record",
     "pyspiel": "import patchwork_env.integrations.open_spiel",
+    "jax": "import patchwork_env.integrations.pgx",
     "openenv": "import patchwork_env.integrations.openenv",
     "torchrl": "import patchwork_env.integrations.torchrl",
     "stable_baselines3": "from patchwork_env.integrations.sb3 import SelfPlayVecEnv",

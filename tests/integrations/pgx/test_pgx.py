@@ -232,6 +232,15 @@ def test_pictures(tmp_path):
         one.to_svg(color_theme="dark")
 
 
+def test_the_benchmark_prints_a_row_for_each_game(capsys, monkeypatch):
+    from benchmarks import jax_speed
+
+    monkeypatch.setattr("sys.argv", ["jax_speed.py", "--num-envs", "4", "--steps", "3"])
+    monkeypatch.setattr(jax_speed, "GAMES", {"Patchwork": Patchwork})
+    jax_speed.main()
+    assert "| Patchwork | 4 |" in capsys.readouterr().out
+
+
 def test_bad_options():
     with pytest.raises(ValueError, match="special_patches"):
         Patchwork(special_patches="2020")
