@@ -60,7 +60,7 @@ $(VENV)-%/ready: requirements-%.lock $(ready)
 lock: $(ready)  ## renew all locks (UPGRADE= keeps the versions that still fit)
 	$(call write_lock,requirements.lock,$(extras),)
 	$(call write_lock,requirements-libraries.lock,$(extras) $(extras_libraries),--group libraries --group docs)
-	$(call write_lock,requirements-jax.lock,train dev pgx,--no-config --group jax)
+	$(call write_lock,requirements-jax.lock,train dev pgx,--no-config --fork-strategy fewest --group jax)
 	$(call write_lock,requirements-older.lock,$(extras) $(extras_older),--group older)
 
 # What PyTorch needs of CUDA depends on its build, so it is left to pip.

@@ -128,7 +128,8 @@ def collect(params: Any, key: jax.Array, state: Any, turns: int, simulations: in
 
     unknown = jnp.zeros_like(rewards[0]), jnp.zeros_like(rewards[0], bool)
     _, (values, known) = jax.lax.scan(back, unknown, (rewards, discounts), reverse=True)
-    return state, Samples(*samples, values, known)
+    observation, mask, policy = samples
+    return state, Samples(observation, mask, policy, values, known)
 
 
 def loss_of(params: Any, samples: Samples) -> jax.Array:

@@ -2,7 +2,9 @@
 
 import pytest
 
+pytest.importorskip("flax")
 pytest.importorskip("mctx")
+pytest.importorskip("optax")
 pytestmark = pytest.mark.jax
 
 
